@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Overflow-checked allocation with failures that tests inject. */
+#include "alloc_int.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Requests that still pass; negative: no failure is injected. */
+static _Atomic int64_t passes_left = -1;
+
+static int injected_failure(void)
+{
+    int64_t left = atomic_load_explicit(&passes_left, memory_order_relaxed);
+
+    while (left > 0) {
+        if (atomic_compare_exchange_weak_explicit(&passes_left, &left, left - 1,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+            return 0;
+        }
+    }
+    return left == 0;
+}
+
+void sli_alloc_fail_after(int64_t count)
+{
+    atomic_store_explicit(&passes_left, count, memory_order_relaxed);
+}
+
+void *sli_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (injected_failure() || __builtin_mul_overflow(count, size, &bytes)) {
+        return NULL;
+    }
+    return calloc(bytes > 0 ? bytes : 1, 1);
+}
+
+void *sli_realloc_array(void *array, size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (injected_failure() || __builtin_mul_overflow(count, size, &bytes)) {
+        return NULL;
+    }
+    return realloc(array, bytes > 0 ? bytes : 1);
+}
+
+void *sli_aligned_alloc(size_t alignment, size_t size)
+{
+    void *block = NULL;
+
+    if (injected_failure() || posix_memalign(&block, alignment, size > 0 ? size : 1) != 0) {
+        return NULL;
+    }
+    return block;
+}
+
+char *sli_strdup(const char *text)
+{
+    return injected_failure() ? NULL : strdup(text);
+}
+
+void sli_free(void *block)
+{
+    free(block);
+}
+
+void *sli_grow(void *array, size_t *capacity, size_t needed, size_t size)
+{
+    size_t wanted = *capacity > 0 ? *capacity : 16;
+    void *grown;
+
+    if (array != NULL && needed <= *capacity) {
+        return array;
+    }
+    while (wanted < needed) {
+        if (wanted > SIZE_MAX / 2) {
+            return NULL;
+        }
+        wanted *= 2;
+    }
+    grown = sli_realloc_array(array, wanted, size);
+    if (grown != NULL) {
+        *capacity = wanted;
+    }
+    return grown;
+}

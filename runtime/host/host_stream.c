@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream of the host device: a thread and a bounded list of jobs. It stands in for a GPU's copy
+ * engine and for the device's own thread of execution, so a wait that is missing somewhere shows
+ * up without a GPU.
+ */
+#define _GNU_SOURCE
+#include "host_device.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "alloc_int.h"
+#include "clock_int.h"
+#include "status_int.h"
+
+/* Whoever gives a stream more than this waits until it has caught up. */
+enum { JOB_CAPACITY = 256 };
+
+typedef struct stream_job {
+    enum { JOB_COPY, JOB_WRITE, JOB_CALL, JOB_END } kind;
+    void *to;         /* COPY: destination; WRITE: the word; CALL: the argument */
+    const void *from; /* COPY */
+    uint64_t value;   /* COPY: bytes; WRITE: the value */
+    sli_event *wake;  /* WRITE, may be NULL */
+    void (*call)(void *arg);
+} stream_job;
+
+typedef struct host_stream {
+    host_device *device;
+    sli_thread thread;
+    pthread_mutex_t lock;      /* guards everything below */
+    pthread_cond_t changed;
+    stream_job jobs[JOB_CAPACITY];
+    uint64_t given;            /* jobs put in, ever */
+    uint64_t done;             /* jobs finished, ever */
+    sluice_status status;      /* first error, kept */
+    char error[SLI_ERROR_SIZE];
+} host_stream;
+
+static void sleep_ns(int64_t duration_ns)
+{
+    struct timespec left = {.tv_sec = duration_ns / 1000000000,
+                            .tv_nsec = duration_ns % 1000000000};
+
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+static sluice_status copy(host_device *device, const stream_job *job)
+{
+    int64_t start = sli_now_ns();
+    int64_t least = device->latency_ns;
+    int64_t took;
+
+    if (atomic_load_explicit(&device->good_copies, memory_order_relaxed) >= 0 &&
+        atomic_fetch_sub_explicit(&device->good_copies, 1, memory_order_relaxed) <= 0) {
+        atomic_store_explicit(&device->good_copies, 0, memory_order_relaxed);
+        return sli_fail(SLUICE_E_DEVICE, "copy of %llu bytes to the device failed (fail_after)",
+                        (unsigned long long)job->value);
+    }
+    memcpy(job->to, job->from, job->value);
+    if (device->bytes_per_second > 0) {
+        least += (int64_t)((double)job->value / (double)device->bytes_per_second * 1e9);
+    }
+    took = sli_now_ns() - start;
+    if (took < least) {
+        sleep_ns(least - took);
+    }
+    return SLUICE_OK;
+}
+
+/* Runs one job; a stream that has met an error only notifies. */
+static sluice_status run_job(host_stream *stream, const stream_job *job, sluice_status status)
+{
+    switch (job->kind) {
+    case JOB_COPY:
+        return status == SLUICE_OK ? copy(stream->device, job) : status;
+    case JOB_WRITE:
+        if (status == SLUICE_OK) {
+            /* Pairs with the acquire load of whoever polls the word: what was copied is there. */
+            __atomic_store_n((uint64_t *)job->to, job->value, __ATOMIC_RELEASE);
+        }
+        return status;
+    case JOB_CALL:
+        if (status == SLUICE_OK) {
+            job->call(job->to);
+        }
+        return status;
+    case JOB_END:
+        break;
+    }
+    return status;
+}
+
+static void stream_main(void *arg)
+{
+    host_stream *stream = arg;
+    stream_job job = {.kind = JOB_CALL};
+
+    while (job.kind != JOB_END) {
+        sluice_status before;
+        sluice_status after;
+
+        pthread_mutex_lock(&stream->lock);
+        while (stream->given == stream->done) {
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        }
+        job = stream->jobs[stream->done % JOB_CAPACITY];
+        before = stream->status;
+        pthread_mutex_unlock(&stream->lock);
+
+        after = run_job(stream, &job, before);
+
+        pthread_mutex_lock(&stream->lock);
+        if (before == SLUICE_OK && after != SLUICE_OK) {
+            stream->status = after;
+            snprintf(stream->error, sizeof(stream->error), "%s", sluice_last_error());
+        }
+        stream->done++;
+        pthread_cond_broadcast(&stream->changed);
+        pthread_mutex_unlock(&stream->lock);
+        if (job.kind == JOB_WRITE && job.wake != NULL) {
+            sli_event_notify(job.wake);
+        }
+    }
+}
+
+static sluice_status give(host_stream *stream, stream_job job)
+{
+    pthread_mutex_lock(&stream->lock);
+    while (stream->given - stream->done == JOB_CAPACITY) {
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    }
+    stream->jobs[stream->given % JOB_CAPACITY] = job;
+    stream->given++;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    return SLUICE_OK;
+}
+
+sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus *cpus,
+                                   void **stream_out)
+{
+    host_stream *stream = sli_calloc(1, sizeof(*stream));
+    pthread_condattr_t attributes;
+    sluice_status st;
+
+    if (stream == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "stream %s", name);
+    }
+    stream->device = state;
+    pthread_mutex_init(&stream->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&stream->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    st = sli_thread_start(&stream->thread, name, cpus, stream_main, stream);
+    if (st != SLUICE_OK) {
+        pthread_cond_destroy(&stream->changed);
+        pthread_mutex_destroy(&stream->lock);
+        sli_free(stream);
+        return st;
+    }
+    *stream_out = stream;
+    return SLUICE_OK;
+}
+
+void sli_host_stream_close(void *handle)
+{
+    host_stream *stream = handle;
+
+    give(stream, (stream_job){.kind = JOB_END});
+    sli_thread_join(&stream->thread);
+    pthread_cond_destroy(&stream->changed);
+    pthread_mutex_destroy(&stream->lock);
+    sli_free(stream);
+}
+
+sluice_status sli_host_stream_copy(void *handle, void *to, const void *from, size_t bytes)
+{
+    return give(handle, (stream_job){.kind = JOB_COPY, .to = to, .from = from, .value = bytes});
+}
+
+sluice_status sli_host_stream_write(void *handle, uint64_t *word, uint64_t value, sli_event *wake)
+{
+    return give(handle, (stream_job){.kind = JOB_WRITE, .to = word, .value = value, .wake = wake});
+}
+
+sluice_status sli_host_stream_call(void *handle, void (*call)(void *arg), void *arg)
+{
+    return give(handle, (stream_job){.kind = JOB_CALL, .call = call, .to = arg});
+}
+
+/* The stream's first error, handed to the calling thread; the lock is held. */
+static sluice_status first_error(host_stream *stream)
+{
+    return stream->status == SLUICE_OK ? SLUICE_OK
+                                       : sli_fail_again(stream->status, stream->error);
+}
+
+sluice_status sli_host_stream_wait(void *handle, int64_t timeout_ns)
+{
+    host_stream *stream = handle;
+    int64_t deadline_ns = sli_now_ns() + timeout_ns;
+    struct timespec deadline = {.tv_sec = deadline_ns / 1000000000,
+                                .tv_nsec = deadline_ns % 1000000000};
+    sluice_status st = SLUICE_OK;
+
+    pthread_mutex_lock(&stream->lock);
+    while (stream->given != stream->done && st == SLUICE_OK) {
+        if (timeout_ns < 0) {
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        } else if (pthread_cond_timedwait(&stream->changed, &stream->lock, &deadline) ==
+                   ETIMEDOUT) {
+            st = SLUICE_TIMEOUT;
+        }
+    }
+    if (stream->given == stream->done) {
+        st = first_error(stream);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return st;
+}
+
+sluice_status sli_host_stream_status(void *handle)
+{
+    host_stream *stream = handle;
+    sluice_status st;
+
+    pthread_mutex_lock(&stream->lock);
+    st = first_error(stream);
+    pthread_mutex_unlock(&stream->lock);
+    return st;
+}

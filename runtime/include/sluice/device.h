@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Devices: what a dataset is delivered to and a step runs on.
+ */
+#ifndef SLUICE_DEVICE_H
+#define SLUICE_DEVICE_H
+
+#include <sluice/status.h>
+
+SLUICE_BEGIN_DECLS
+
+/** An open device. */
+typedef struct sluice_device sluice_device;
+
+/**
+ * Opens a device by name.
+ *
+ * `host:N` is the CPU as a device and is always there; N, 0 to 63, only tells several apart. Its
+ * device memory is ordinary memory: batches are written where the step reads them. `auto` is the
+ * first CUDA device where the library was built with CUDA and one is there, `host:0` otherwise.
+ * Options follow after commas, `host:0,copy=1`:
+ *
+ *   copy=1         device memory is a separate heap, filled by a copying thread and overwritten
+ *                  with a pattern whenever a batch is given back: finds steps that keep pointers
+ *   node=N         staging and slots lie on NUMA node N
+ *   spin_us=T      GetNext polls for T microseconds, then yields to the host, as on a GPU; without
+ *                  it GetNext sleeps until the batch is there, and never yields
+ *   latency_us=T   every copy takes T microseconds longer (with copy=1)
+ *   gbps=G         no copy is faster than G * 10^9 bytes a second (with copy=1)
+ *   fail_after=K   the copy after K good ones fails (with copy=1): for tests of error paths
+ *
+ * @param uri         one of the above; NULL is `auto`
+ * @param device_out  owned by the caller: goes back by sluice_device_close()
+ *
+ * Returns: E_INVALID the text makes no sense; E_NO_DEVICE there is no such device here, or this
+ *          build cannot drive it; E_NO_MEMORY.
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);
+
+/** Closes a device that nothing uses any more. NULL is fine. */
+SLUICE_API void sluice_device_close(sluice_device *device);
+
+/** Returns "host:0"; the device's own, valid until it is closed. */
+SLUICE_API const char *sluice_device_name(const sluice_device *device);
+
+SLUICE_END_DECLS
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Element types, columns and tensors: the shapes that cross every border of the library.
+ */
+#ifndef SLUICE_TENSOR_H
+#define SLUICE_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/export.h>
+
+SLUICE_BEGIN_DECLS
+
+/** Most dimensions of one sample of a column. */
+#define SLUICE_MAX_RANK 6
+/** Most columns of a dataset. */
+#define SLUICE_MAX_COLUMNS 16
+/** Bytes of a column's name, its final zero included. */
+#define SLUICE_NAME_SIZE 32
+
+/** Element types. Numbers are never changed or reused. */
+typedef enum sluice_dtype {
+    SLUICE_ENCODED = 0, /**< bytes of a file, before decode; never reaches a batch */
+    SLUICE_U8 = 1,
+    SLUICE_I32 = 2,
+    SLUICE_F32 = 3,
+    SLUICE_F16 = 4,  /**< IEEE 754 binary16 */
+    SLUICE_BF16 = 5, /**< the upper half of an IEEE 754 binary32 */
+    SLUICE_I64 = 6,
+    SLUICE_U16 = 7,
+    SLUICE_U32 = 8,
+    SLUICE_I8 = 9
+} sluice_dtype;
+
+/** Returns the bytes of one element; 0 for SLUICE_ENCODED and for a number that is no type. */
+SLUICE_API size_t sluice_dtype_size(sluice_dtype dtype);
+
+/** Returns "u8", "f32", ...; "?" for a number that is no type. */
+SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
+
+/** One named column of a dataset: the type and shape of one sample's entry. */
+typedef struct sluice_column {
+    char name[SLUICE_NAME_SIZE];
+    sluice_dtype dtype;
+    uint32_t rank;                   /**< dimensions used of shape; 0 is a scalar */
+    uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; 0 where it differs from sample to sample */
+} sluice_column;
+
+/** A row-major array in device memory, lent for the length of a step. */
+typedef struct sluice_tensor {
+    const char *name; /**< the column's name */
+    void *data;       /**< readable by the device */
+    sluice_dtype dtype;
+    uint32_t rank;                       /**< the batch dimension included */
+    uint64_t shape[SLUICE_MAX_RANK + 1]; /**< shape[0] is the batch size, padding included */
+    size_t bytes;                        /**< of the whole array */
+} sluice_tensor;
+
+SLUICE_END_DECLS
+
+#endif

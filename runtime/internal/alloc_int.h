@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Host memory. Every block of the library comes from here, so that a test can make the n-th
+ * request fail; no function logs or sets the last error, the caller knows what it was for.
+ */
+#ifndef SLUICE_ALLOC_INT_H
+#define SLUICE_ALLOC_INT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* count * size zeroed bytes; NULL when there is no memory or the product overflows. */
+void *sli_calloc(size_t count, size_t size);
+
+/* Grows or shrinks an array to count elements; NULL leaves the old one as it was. */
+void *sli_realloc_array(void *array, size_t count, size_t size);
+
+/* A block that starts at a multiple of alignment (a power of two, at least sizeof(void *)). */
+void *sli_aligned_alloc(size_t alignment, size_t size);
+
+char *sli_strdup(const char *text);
+
+/* Frees what any of the above gave. NULL is fine. */
+void sli_free(void *block);
+
+/*
+ * Makes room for `needed` elements by doubling: returns the array, moved or not, and sets
+ * *capacity. NULL on failure: the old array and *capacity are as they were.
+ */
+void *sli_grow(void *array, size_t *capacity, size_t needed, size_t size);
+
+/* Tests: lets `count` requests pass and makes every later one fail; -1 turns it off. */
+void sli_alloc_fail_after(int64_t count);
+
+#endif

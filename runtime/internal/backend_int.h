@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a kind of device must be able to do. device.c is the only caller of the table; everybody
+ * else uses the functions of device_int.h. A new kind of device is one such table, a line in
+ * backend_registry.c, and its GetNext and its sink programs in queue and sink.
+ */
+#ifndef SLUICE_BACKEND_INT_H
+#define SLUICE_BACKEND_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event_int.h"
+#include "thread_int.h"
+#include "uri_int.h"
+
+/* What a device can do and where it is; callers branch on this, never on its name. */
+typedef struct sli_device_caps {
+    bool host_memory;    /* device memory is host memory: a batch can be written in its slot */
+    bool poison;         /* memory given back shall be overwritten */
+    int64_t spin_ns;     /* how long GetNext polls before it yields; negative: it sleeps instead */
+    int32_t node;        /* NUMA node asked for; -1: none */
+    char pci_bus_id[16]; /* "" when it hangs off no bus */
+} sli_device_caps;
+
+typedef struct sli_backend {
+    const char *kind; /* "host": what stands before the colon */
+
+    /* Opens device uri->ordinal; refuses options it does not know. */
+    sluice_status (*open)(const sli_uri *uri, sli_device_caps *caps_out, void **state_out);
+    void (*close)(void *state);
+
+    /* Device memory, at multiples of 256 bytes. */
+    sluice_status (*mem_alloc)(void *state, size_t bytes, void **block_out);
+    void (*mem_free)(void *state, void *block, size_t bytes);
+
+    /* Optional (both or none): makes host memory fast to copy from (page-locks it). */
+    sluice_status (*mem_register)(void *state, void *block, size_t bytes);
+    void (*mem_unregister)(void *state, void *block, size_t bytes);
+
+    /* A stream does what it is given one after another, beside the caller; cpus may be NULL. */
+    sluice_status (*stream_open)(void *state, const char *name, const sli_cpus *cpus,
+                                 void **stream_out);
+    void (*stream_close)(void *stream);
+
+    /* Host to device. Both blocks stay as they are until the stream has done it. */
+    sluice_status (*stream_copy)(void *stream, void *to, const void *from, size_t bytes);
+
+    /*
+     * Stores value into word with release order after everything given before, then notifies wake
+     * (may be NULL). After an error in the stream the store is left out and wake is notified all
+     * the same, so that whoever waits looks at stream_status().
+     */
+    sluice_status (*stream_write)(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
+
+    /* Calls call(arg) on the stream's own thread. */
+    sluice_status (*stream_call)(void *stream, void (*call)(void *arg), void *arg);
+
+    /* Waits until all is done: OK, TIMEOUT, or the first error that something in it met. */
+    sluice_status (*stream_wait)(void *stream, int64_t timeout_ns);
+
+    /* The first error that something in it met, without waiting; OK when there was none. */
+    sluice_status (*stream_status)(void *stream);
+} sli_backend;
+
+/* The kinds built in, the one that `auto` prefers first, host last; ends with NULL. */
+extern const sli_backend *const sli_backends[];
+
+extern const sli_backend sli_host_backend;
+
+#endif

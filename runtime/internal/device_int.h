@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device memory and streams for the modules above; see backend_int.h for what each call means. */
+#ifndef SLUICE_DEVICE_INT_H
+#define SLUICE_DEVICE_INT_H
+
+#include <sluice/device.h>
+
+#include "backend_int.h"
+
+struct sluice_device {
+    const sli_backend *backend;
+    void *state;
+    sli_device_caps caps;
+    uint32_t fork_generation;
+    char name[32];
+};
+
+typedef struct sli_stream {
+    const sli_backend *backend;
+    void *handle; /* NULL: not open */
+} sli_stream;
+
+/* E_INVALID for NULL and for a device opened before a fork; names the caller's function. */
+sluice_status sli_device_check(const sluice_device *device, const char *function);
+
+sluice_status sli_device_alloc(sluice_device *device, size_t bytes, void **block_out);
+void sli_device_free(sluice_device *device, void *block, size_t bytes);
+
+/* Does nothing where the device needs no registration. */
+sluice_status sli_device_register(sluice_device *device, void *block, size_t bytes);
+void sli_device_unregister(sluice_device *device, void *block, size_t bytes);
+
+sluice_status sli_stream_open(sluice_device *device, const char *name, const sli_cpus *cpus,
+                              sli_stream *stream_out);
+void sli_stream_close(sli_stream *stream);
+sluice_status sli_stream_copy(sli_stream *stream, void *to, const void *from, size_t bytes);
+sluice_status sli_stream_write(sli_stream *stream, uint64_t *word, uint64_t value,
+                               sli_event *wake);
+sluice_status sli_stream_call(sli_stream *stream, void (*call)(void *arg), void *arg);
+sluice_status sli_stream_wait(sli_stream *stream, int64_t timeout_ns);
+sluice_status sli_stream_status(sli_stream *stream);
+
+#endif

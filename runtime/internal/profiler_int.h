@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The profiler's counters: for each stage and thread, how many samples and bytes went through, how
+ * long it worked and what it waited for, and a histogram of how long one item took. A cell is
+ * written by its thread alone, so counting is a few plain additions; a report reads all cells.
+ */
+#ifndef SLUICE_PROFILER_INT_H
+#define SLUICE_PROFILER_INT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+#include "clock_int.h"
+
+/* Eight buckets to a doubling: a percentile is within 7 % of the truth. */
+enum { SLI_OCTAVES = 40, SLI_BUCKETS = SLI_OCTAVES * 8 };
+
+typedef struct sli_counters {
+    _Alignas(64) _Atomic uint64_t samples;
+    _Atomic uint64_t bytes;
+    _Atomic uint64_t busy_ticks;
+    _Atomic uint64_t wait_input_ticks; /* for what comes before */
+    _Atomic uint64_t wait_room_ticks;  /* for what comes after */
+    _Atomic uint32_t histogram[SLI_BUCKETS];
+} sli_counters;
+
+typedef struct sli_profile {
+    uint32_t stage_count;
+    uint32_t thread_count;
+    const char **names; /* of stages; not owned */
+    sli_counters *cells; /* (stage_count, thread_count) */
+    uint64_t start_ticks;
+    int64_t start_ns;
+    uint64_t stop_ticks;
+    int64_t stop_ns;
+} sli_profile;
+
+/* One stage over all threads. */
+typedef struct sli_stage_summary {
+    const char *name;
+    uint64_t samples;
+    uint64_t bytes;
+    uint32_t threads; /* that did anything in it */
+    double busy_ns;   /* all threads together, as the next two */
+    double wait_input_ns;
+    double wait_room_ns;
+    double p50_ns; /* of one item */
+    double p99_ns;
+} sli_stage_summary;
+
+/* names (stage_count of them) must outlive the profile. */
+sluice_status sli_profile_init(sli_profile *profile, const char **names, uint32_t stage_count,
+                               uint32_t thread_count);
+void sli_profile_fini(sli_profile *profile);
+
+/* The span that shares refer to; start again to leave out what came before. */
+void sli_profile_start(sli_profile *profile);
+void sli_profile_stop(sli_profile *profile);
+double sli_profile_seconds(const sli_profile *profile);
+
+void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
+                           sli_stage_summary *summary_out);
+
+static inline sli_counters *sli_profile_cell(const sli_profile *profile, uint32_t stage,
+                                             uint32_t thread)
+{
+    return &profile->cells[(size_t)stage * profile->thread_count + thread];
+}
+
+/* Only the cell's own thread adds, so a load and a store do. */
+static inline void sli_counter_add(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+static inline uint32_t sli_bucket(uint64_t ticks)
+{
+    uint32_t octave = ticks < 8 ? 3 : 63 - (uint32_t)__builtin_clzll(ticks);
+    uint32_t bucket = ticks < 8 ? (uint32_t)ticks
+                                : (octave - 2) * 8 + (uint32_t)(ticks >> (octave - 3) & 7);
+
+    return bucket < SLI_BUCKETS ? bucket : SLI_BUCKETS - 1;
+}
+
+/* One item of `bytes` that took `ticks`. */
+static inline void sli_counters_item(sli_counters *cell, uint64_t ticks, uint64_t bytes)
+{
+    _Atomic uint32_t *bucket = &cell->histogram[sli_bucket(ticks)];
+
+    sli_counter_add(&cell->samples, 1);
+    sli_counter_add(&cell->bytes, bytes);
+    sli_counter_add(&cell->busy_ticks, ticks);
+    atomic_store_explicit(bucket, atomic_load_explicit(bucket, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+#endif

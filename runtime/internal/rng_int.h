@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counter-based random numbers: a number is a function of a key and a counter, so that the draws
+ * of a sample depend on nothing but (seed, pass, sample, stage), never on which worker made them
+ * or when. The generator is Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as
+ * 1, 2, 3" (SC 2011).
+ */
+#ifndef SLUICE_RNG_INT_H
+#define SLUICE_RNG_INT_H
+
+#include <stdint.h>
+
+/* Four independent uniform 32-bit numbers from a 64-bit key and a 128-bit counter. */
+static inline void sli_philox(uint64_t key, uint64_t counter_low, uint64_t counter_high,
+                              uint32_t out[4])
+{
+    uint32_t x0 = (uint32_t)counter_low;
+    uint32_t x1 = (uint32_t)(counter_low >> 32);
+    uint32_t x2 = (uint32_t)counter_high;
+    uint32_t x3 = (uint32_t)(counter_high >> 32);
+    uint32_t k0 = (uint32_t)key;
+    uint32_t k1 = (uint32_t)(key >> 32);
+
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = UINT64_C(0xD2511F53) * x0;
+        uint64_t p1 = UINT64_C(0xCD9E8D57) * x2;
+
+        x0 = (uint32_t)(p1 >> 32) ^ x1 ^ k0;
+        x2 = (uint32_t)(p0 >> 32) ^ x3 ^ k1;
+        x1 = (uint32_t)p1;
+        x3 = (uint32_t)p0;
+        k0 += UINT32_C(0x9E3779B9);
+        k1 += UINT32_C(0xBB67AE85);
+    }
+    out[0] = x0;
+    out[1] = x1;
+    out[2] = x2;
+    out[3] = x3;
+}
+
+/* The finaliser of splitmix64 (Steele, Lea and Flood 2014): a bijection that mixes every bit. */
+static inline uint64_t sli_mix64(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= UINT64_C(0xBF58476D1CE4E5B9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94D049BB133111EB);
+    x ^= x >> 31;
+    return x;
+}
+
+/* Folds a value into a hash. */
+static inline uint64_t sli_mix_in(uint64_t hash, uint64_t value)
+{
+    return sli_mix64(hash + UINT64_C(0x9E3779B97F4A7C15) + sli_mix64(value));
+}
+
+/* A hash of a zero-terminated text: FNV-1a, mixed. */
+uint64_t sli_hash_text(const char *text);
+
+/* The stream of numbers of one stage for one sample; a value, nothing to free. */
+typedef struct sli_draws {
+    uint64_t key;
+    uint64_t sample;
+    uint64_t pass;
+} sli_draws;
+
+/* Four numbers of block `block` (0, 1, ...) of the stream; pass counts up to 2^40. */
+static inline void sli_draw(const sli_draws *draws, uint32_t block, uint32_t out[4])
+{
+    sli_philox(draws->key, draws->sample, draws->pass << 24 | block, out);
+}
+
+/* A number in [0, 1) from 32 random bits. */
+static inline double sli_unit(uint32_t bits)
+{
+    return (double)bits * 0x1p-32;
+}
+
+/* A whole number in [0, range), range at least 1, biased by at most range / 2^32. */
+static inline uint32_t sli_below(uint32_t bits, uint32_t range)
+{
+    return (uint32_t)((uint64_t)bits * range >> 32);
+}
+
+/*
+ * e^x and ln x from additions and multiplications alone, within a few units in the last place.
+ * The C library's differ in their last bits between versions, and crops must not.
+ */
+double sli_exp(double x);
+double sli_log_e(double x);
+
+#endif

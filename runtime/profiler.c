@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler_int.h"
+
+#include <string.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+
+sluice_status sli_profile_init(sli_profile *profile, const char **names, uint32_t stage_count,
+                               uint32_t thread_count)
+{
+    size_t bytes = (size_t)stage_count * thread_count * sizeof(sli_counters);
+
+    memset(profile, 0, sizeof(*profile));
+    profile->cells = sli_aligned_alloc(64, bytes);
+    if (profile->cells == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "counters of %u stages and %u threads", stage_count,
+                        thread_count);
+    }
+    memset((void *)profile->cells, 0, bytes);
+    profile->names = names;
+    profile->stage_count = stage_count;
+    profile->thread_count = thread_count;
+    sli_profile_start(profile);
+    return SLUICE_OK;
+}
+
+void sli_profile_fini(sli_profile *profile)
+{
+    sli_free(profile->cells);
+    memset(profile, 0, sizeof(*profile));
+}
+
+void sli_profile_start(sli_profile *profile)
+{
+    profile->start_ns = sli_now_ns();
+    profile->start_ticks = sli_ticks();
+}
+
+void sli_profile_stop(sli_profile *profile)
+{
+    profile->stop_ns = sli_now_ns();
+    profile->stop_ticks = sli_ticks();
+}
+
+double sli_profile_seconds(const sli_profile *profile)
+{
+    return (double)(profile->stop_ns - profile->start_ns) / 1e9;
+}
+
+/* The middle of a bucket, in ticks; the inverse of sli_bucket(). */
+static double bucket_ticks(uint32_t bucket)
+{
+    if (bucket < 8) {
+        return bucket;
+    }
+    return (double)(UINT64_C(1) << (bucket / 8 - 1)) * ((double)(8 + bucket % 8) + 0.5);
+}
+
+static double percentile(const uint64_t counts[SLI_BUCKETS], uint64_t total, double share)
+{
+    uint64_t wanted = (uint64_t)((double)total * share);
+    uint64_t seen = 0;
+
+    for (uint32_t i = 0; i < SLI_BUCKETS; i++) {
+        seen += counts[i];
+        if (seen > wanted) {
+            return bucket_ticks(i);
+        }
+    }
+    return 0;
+}
+
+void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
+                           sli_stage_summary *summary_out)
+{
+    uint64_t ticks = profile->stop_ticks - profile->start_ticks;
+    double ns_per_tick =
+        ticks > 0 ? (double)(profile->stop_ns - profile->start_ns) / (double)ticks : 1;
+    uint64_t counts[SLI_BUCKETS] = {0};
+    uint64_t items = 0;
+
+    memset(summary_out, 0, sizeof(*summary_out));
+    summary_out->name = profile->names[stage];
+    for (uint32_t thread = 0; thread < profile->thread_count; thread++) {
+        sli_counters *cell = sli_profile_cell(profile, stage, thread);
+        uint64_t samples = atomic_load_explicit(&cell->samples, memory_order_relaxed);
+        uint64_t busy = atomic_load_explicit(&cell->busy_ticks, memory_order_relaxed);
+        uint64_t input = atomic_load_explicit(&cell->wait_input_ticks, memory_order_relaxed);
+        uint64_t room = atomic_load_explicit(&cell->wait_room_ticks, memory_order_relaxed);
+
+        summary_out->samples += samples;
+        summary_out->bytes += atomic_load_explicit(&cell->bytes, memory_order_relaxed);
+        summary_out->busy_ns += (double)busy * ns_per_tick;
+        summary_out->wait_input_ns += (double)input * ns_per_tick;
+        summary_out->wait_room_ns += (double)room * ns_per_tick;
+        summary_out->threads += samples > 0 || busy + input + room > 0;
+        for (uint32_t i = 0; i < SLI_BUCKETS; i++) {
+            uint32_t count = atomic_load_explicit(&cell->histogram[i], memory_order_relaxed);
+
+            counts[i] += count;
+            items += count;
+        }
+    }
+    summary_out->p50_ns = percentile(counts, items, 0.50) * ns_per_tick;
+    summary_out->p99_ns = percentile(counts, items, 0.99) * ns_per_tick;
+}

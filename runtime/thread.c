@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "thread_int.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "status_int.h"
+
+void sli_cpus_add(sli_cpus *cpus, uint32_t cpu)
+{
+    if (cpu < SLI_MAX_CPUS) {
+        cpus->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
+    }
+}
+
+void sli_cpus_remove(sli_cpus *cpus, uint32_t cpu)
+{
+    if (cpu < SLI_MAX_CPUS) {
+        cpus->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+    }
+}
+
+bool sli_cpus_has(const sli_cpus *cpus, uint32_t cpu)
+{
+    return cpu < SLI_MAX_CPUS && (cpus->bits[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+uint32_t sli_cpus_count(const sli_cpus *cpus)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+        count += (uint32_t)__builtin_popcountll(cpus->bits[i]);
+    }
+    return count;
+}
+
+int sli_cpus_next(const sli_cpus *cpus, uint32_t cpu)
+{
+    for (uint32_t i = cpu; i < SLI_MAX_CPUS; i++) {
+        if (sli_cpus_has(cpus, i)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+char *sli_cpus_format(const sli_cpus *cpus, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int first = sli_cpus_next(cpus, 0); first >= 0 && used + 1 < size;) {
+        int last = first;
+        int written;
+
+        while (sli_cpus_has(cpus, (uint32_t)last + 1)) {
+            last++;
+        }
+        written = first == last
+                      ? snprintf(text + used, size - used, "%s%d", used > 0 ? "," : "", first)
+                      : snprintf(text + used, size - used, "%s%d-%d", used > 0 ? "," : "", first,
+                                 last);
+        used += written > 0 ? (size_t)written : 0;
+        first = sli_cpus_next(cpus, (uint32_t)last + 1);
+    }
+    return text;
+}
+
+/* The kernel's form of a set: an array of unsigned longs of which bytes are passed. */
+sluice_status sli_cpus_of_thread(sli_cpus *cpus_out)
+{
+    sli_cpus cpus;
+
+    memset(&cpus, 0, sizeof(cpus));
+    if (sched_getaffinity(0, sizeof(cpus.bits), (cpu_set_t *)(void *)cpus.bits) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the CPU affinity of this thread");
+    }
+    *cpus_out = cpus;
+    return SLUICE_OK;
+}
+
+static void *thread_main(void *arg)
+{
+    sli_thread *thread = arg;
+
+    pthread_setname_np(pthread_self(), thread->name);
+    if (sli_cpus_count(&thread->wanted) > 0) {
+        (void)sched_setaffinity(0, sizeof(thread->wanted.bits),
+                                (const cpu_set_t *)(const void *)thread->wanted.bits);
+    }
+    (void)sli_cpus_of_thread(&thread->got);
+    thread->run(thread->arg);
+    return NULL;
+}
+
+sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_cpus *cpus,
+                               void (*run)(void *arg), void *arg)
+{
+    sigset_t all;
+    sigset_t before;
+    int error;
+
+    memset(thread, 0, sizeof(*thread));
+    snprintf(thread->name, sizeof(thread->name), "%s", name);
+    if (cpus != NULL) {
+        thread->wanted = *cpus;
+    }
+    thread->run = run;
+    thread->arg = arg;
+
+    /* A new thread inherits the mask of its creator. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&thread->handle, NULL, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        return sli_fail_errno(SLUICE_E_NO_MEMORY, error, "cannot start thread %s", name);
+    }
+    thread->started = true;
+    return SLUICE_OK;
+}
+
+void sli_thread_join(sli_thread *thread)
+{
+    if (thread->started) {
+        pthread_join(thread->handle, NULL);
+        thread->started = false;
+    }
+}
+
+static _Atomic uint32_t forks;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void count_fork(void)
+{
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+uint32_t sli_fork_generation(void)
+{
+    pthread_once(&fork_once, watch_forks);
+    return atomic_load_explicit(&forks, memory_order_relaxed);
+}

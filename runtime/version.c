@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was built: version and options. */
+#include <sluice/version.h>
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "an unknown compiler"
+#endif
+
+const char *sluice_version(void)
+{
+    return SLUICE_VERSION;
+}
+
+const char *sluice_build_options(void)
+{
+    return "cuda " SLI_BUILD_CUDA ", kernels " SLI_BUILD_KERNELS ", sanitize " SLI_BUILD_SANITIZE
+           ", " COMPILER;
+}

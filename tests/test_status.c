@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "log_int.h"
+#include "status_int.h"
+#include "testing.h"
+
+static void every_status_has_a_name_and_a_text(void)
+{
+#define CHECK(name, number, text)                                                                  \
+    T_STR(sluice_status_name(SLUICE_##name), #name);                                               \
+    T_STR(sluice_status_text(SLUICE_##name), text);                                                \
+    T_EQ(SLUICE_##name, number);
+    SLUICE_STATUS_MAP(CHECK)
+#undef CHECK
+    T_STR(sluice_status_name((sluice_status)99), "?");
+}
+
+static void the_last_error_keeps_the_text(void)
+{
+    T_STATUS(sli_fail(SLUICE_E_IO, "file %s", "x.jpg"), SLUICE_E_IO);
+    T_STR(sluice_last_error(), "file x.jpg");
+    T_STATUS(sli_fail_errno(SLUICE_E_IO, ENOENT, "open %s", "y"), SLUICE_E_IO);
+    T_STR(sluice_last_error(), "open y: No such file or directory");
+}
+
+static void a_long_error_is_cut_not_overrun(void)
+{
+    char big[3000];
+
+    memset(big, 'x', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\0';
+    sli_fail(SLUICE_E_IO, "%s", big);
+    T_EQ(strlen(sluice_last_error()), SLI_ERROR_SIZE - 1);
+    sli_fail_errno(SLUICE_E_IO, ENOENT, "%s", big);
+    T_EQ(strlen(sluice_last_error()), SLI_ERROR_SIZE - 1);
+}
+
+static void *fail_elsewhere(void *arg)
+{
+    (void)arg;
+    sli_fail(SLUICE_E_IO, "of the other thread");
+    return NULL;
+}
+
+static void each_thread_has_its_own_last_error(void)
+{
+    pthread_t thread;
+
+    sli_fail(SLUICE_E_INVALID, "mine");
+    pthread_create(&thread, NULL, fail_elsewhere, NULL);
+    pthread_join(thread, NULL);
+    T_STR(sluice_last_error(), "mine");
+}
+
+static char logged[200];
+static int logged_level;
+
+static void keep_log(sluice_log_level level, const char *message, void *user)
+{
+    (void)user;
+    logged_level = (int)level;
+    snprintf(logged, sizeof(logged), "%s", message);
+}
+
+static void messages_below_the_level_are_dropped(void)
+{
+    sluice_log_set_callback(keep_log, NULL);
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    logged[0] = '\0';
+    sli_log(SLUICE_LOG_INFO, "quiet");
+    T_STR(logged, "");
+    sli_log(SLUICE_LOG_WARN, "loud %d", 7);
+    T_STR(logged, "loud 7");
+    T_EQ(logged_level, SLUICE_LOG_WARN);
+    sluice_log_set_callback(NULL, NULL);
+}
+
+const t_test status_tests[] = {
+    T_TEST(every_status_has_a_name_and_a_text),
+    T_TEST(the_last_error_keeps_the_text),
+    T_TEST(a_long_error_is_cut_not_overrun),
+    T_TEST(each_thread_has_its_own_last_error),
+    T_TEST(messages_below_the_level_are_dropped),
+    T_END,
+};

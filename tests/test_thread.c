@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "event_int.h"
+#include "testing.h"
+#include "thread_int.h"
+
+static void cpu_sets_print_as_ranges(void)
+{
+    sli_cpus cpus = {{0}};
+    char text[64];
+
+    T_STR(sli_cpus_format(&cpus, text, sizeof(text)), "");
+    for (uint32_t i = 0; i < 4; i++) {
+        sli_cpus_add(&cpus, i);
+    }
+    sli_cpus_add(&cpus, 8);
+    sli_cpus_add(&cpus, 63);
+    sli_cpus_add(&cpus, 64);
+    T_STR(sli_cpus_format(&cpus, text, sizeof(text)), "0-3,8,63-64");
+    T_EQ(sli_cpus_count(&cpus), 7);
+    T_EQ(sli_cpus_next(&cpus, 9), 63);
+    sli_cpus_remove(&cpus, 64);
+    T_EQ(sli_cpus_next(&cpus, 64), -1);
+    sli_cpus_add(&cpus, SLI_MAX_CPUS + 5);
+    T_EQ(sli_cpus_count(&cpus), 6);
+    T_TRUE(strlen(sli_cpus_format(&cpus, text, 6)) < 6);
+}
+
+static sigset_t seen_mask;
+static char seen_name[16];
+
+static void look_around(void *arg)
+{
+    (void)arg;
+    pthread_sigmask(SIG_SETMASK, NULL, &seen_mask);
+    pthread_getname_np(pthread_self(), seen_name, sizeof(seen_name));
+}
+
+static void threads_have_names_and_block_signals(void)
+{
+    sli_thread thread;
+
+    T_OK(sli_thread_start(&thread, "sluice/test", NULL, look_around, NULL));
+    sli_thread_join(&thread);
+    T_EQ(sigismember(&seen_mask, SIGINT), 1);
+    T_EQ(sigismember(&seen_mask, SIGTERM), 1);
+    T_STR(seen_name, "sluice/test");
+    T_TRUE(sli_cpus_count(&thread.got) > 0);
+}
+
+static void a_thread_runs_where_it_is_told(void)
+{
+    sli_cpus mine;
+    sli_cpus one = {{0}};
+    sli_thread thread;
+
+    T_OK(sli_cpus_of_thread(&mine));
+    sli_cpus_add(&one, (uint32_t)sli_cpus_next(&mine, 0));
+    T_OK(sli_thread_start(&thread, "pinned", &one, look_around, NULL));
+    sli_thread_join(&thread);
+    T_EQ(memcmp(&thread.got, &one, sizeof(one)), 0);
+}
+
+typedef struct relay {
+    sli_event event;
+    _Atomic uint64_t turn;
+    uint64_t rounds;
+} relay;
+
+typedef struct relay_side {
+    relay *shared;
+    uint64_t parity;
+} relay_side;
+
+static bool my_turn(void *arg)
+{
+    relay_side *side = arg;
+
+    return atomic_load_explicit(&side->shared->turn, memory_order_acquire) % 2 == side->parity;
+}
+
+static void run_relay(void *arg)
+{
+    relay_side *side = arg;
+
+    for (uint64_t i = 0; i < side->shared->rounds; i++) {
+        sli_event_await(&side->shared->event, my_turn, side, -1);
+        atomic_fetch_add_explicit(&side->shared->turn, 1, memory_order_release);
+        sli_event_notify(&side->shared->event);
+    }
+}
+
+/* Two threads hand a turn to and fro; a lost wake-up would hang (the runner's limit says so). */
+static void no_wake_up_is_lost(void)
+{
+    relay shared = {.rounds = 20000};
+    relay_side sides[2] = {{&shared, 0}, {&shared, 1}};
+    sli_thread threads[2];
+
+    for (int i = 0; i < 2; i++) {
+        T_OK(sli_thread_start(&threads[i], "relay", NULL, run_relay, &sides[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        sli_thread_join(&threads[i]);
+    }
+    T_EQ(atomic_load(&shared.turn), 40000);
+    T_EQ(atomic_load(&shared.event.waiters), 0);
+}
+
+static bool never(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+static void a_wait_with_a_limit_ends(void)
+{
+    sli_event event = {0};
+
+    T_TRUE(!sli_event_await(&event, never, NULL, 1000000));
+    T_EQ(atomic_load(&event.waiters), 0);
+}
+
+static void a_fork_is_noticed_in_the_child(void)
+{
+    uint32_t before = sli_fork_generation();
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        _exit(sli_fork_generation() == before + 1 ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    T_EQ(WEXITSTATUS(status), 0);
+    T_EQ(sli_fork_generation(), before);
+}
+
+const t_test thread_tests[] = {
+    T_TEST(cpu_sets_print_as_ranges),
+    T_TEST(threads_have_names_and_block_signals),
+    T_TEST(a_thread_runs_where_it_is_told),
+    T_TEST(no_wake_up_is_lost),
+    T_TEST(a_wait_with_a_limit_ends),
+    T_TEST(a_fork_is_noticed_in_the_child),
+    T_END,
+};
