@@ -62,9 +62,9 @@ char *sli_strdup(const char *text)
     return injected_failure() ? NULL : strdup(text);
 }
 
-void sli_free(void *block)
+void sli_free(const void *block)
 {
-    free(block);
+    free((void *)(uintptr_t)block);
 }
 
 void *sli_grow(void *array, size_t *capacity, size_t needed, size_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of devices in this build. The first that opens is `auto`; host is last and always is. */
+/* The kinds of devices in this build. The first that opens is `auto`; host is last and always is.
+ */
 #include "backend_int.h"
 
 const sli_backend *const sli_backends[] = {&sli_host_backend, NULL};

@@ -70,8 +70,10 @@ sluice_status sluice_device_open(const char *uri, sluice_device **device_out)
         }
     }
     if (strcmp(parsed.kind, "cuda") == 0) {
-        return sli_fail(SLUICE_E_NO_DEVICE, "device %s: this build has no CUDA; configure with "
-                                            "-DSLUICE_CUDA=ON, or use host:0", uri);
+        return sli_fail(SLUICE_E_NO_DEVICE,
+                        "device %s: this build has no CUDA; configure with "
+                        "-DSLUICE_CUDA=ON, or use host:0",
+                        uri);
     }
     return sli_fail(SLUICE_E_INVALID, "device %s: want auto, host:N or cuda:N", uri);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "text_int.h"
 
+#include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -45,10 +49,11 @@ void sli_text_add(sli_text *text, const char *format, ...)
 /* Bytes of the UTF-8 character that starts here (RFC 3629), 0 when it is none. */
 static size_t utf8_length(const unsigned char *s)
 {
-    size_t length = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
-                    : (s[0] & 0xF0) == 0xE0                        ? 3
-                    : s[0] >= 0xF0 && s[0] < 0xF5                  ? 4
-                                                                   : 0;
+    size_t length = s[0] < 0x80                   ? 1
+                    : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
+                    : (s[0] & 0xF0) == 0xE0       ? 3
+                    : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
+                                                  : 0;
 
     for (size_t i = 1; i < length; i++) {
         if ((s[i] & 0xC0) != 0x80) {
@@ -86,10 +91,64 @@ void sli_text_add_json(sli_text *text, const char *value)
     sli_text_add(text, "\"");
 }
 
+static locale_t c_locale;
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+bool sli_parse_real(const char *text, double *value_out)
+{
+    char *end;
+    double value;
+
+    pthread_once(&c_locale_once, make_c_locale);
+    value = c_locale != (locale_t)0 ? strtod_l(text, &end, c_locale) : strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(value)) {
+        return false;
+    }
+    *value_out = value;
+    return true;
+}
+
+/* Writes a finite number with a point in place of the locale's separator. */
+static void write_real(char *number, size_t size, double value, int digits)
+{
+    char *c;
+    size_t separator;
+
+    snprintf(number, size, "%.*g", digits, value);
+    c = number + strspn(number, "-0123456789");
+    separator = strcspn(c, "0123456789e");
+    if (separator > 0) {
+        *c = '.';
+        memmove(c + 1, c + separator, strlen(c + separator) + 1);
+    }
+}
+
+void sli_text_add_real(sli_text *text, double value)
+{
+    char number[64];
+    double back;
+
+    for (int digits = 1; digits <= 17; digits++) {
+        write_real(number, sizeof(number), value, digits);
+        if (sli_parse_real(number, &back) && back == value) {
+            break;
+        }
+    }
+    sli_text_add(text, "%s", number);
+}
+
 void sli_text_add_number(sli_text *text, double value)
 {
+    char number[64];
+
     if (isfinite(value)) {
-        sli_text_add(text, "%.9g", value);
+        write_real(number, sizeof(number), value, 9);
+        sli_text_add(text, "%s", number);
     } else {
         sli_text_add(text, "null");
     }

@@ -62,10 +62,10 @@ char *sli_cpus_format(const sli_cpus *cpus, char *text, size_t size)
         while (sli_cpus_has(cpus, (uint32_t)last + 1)) {
             last++;
         }
-        written = first == last
-                      ? snprintf(text + used, size - used, "%s%d", used > 0 ? "," : "", first)
-                      : snprintf(text + used, size - used, "%s%d-%d", used > 0 ? "," : "", first,
-                                 last);
+        written =
+            first == last
+                ? snprintf(text + used, size - used, "%s%d", used > 0 ? "," : "", first)
+                : snprintf(text + used, size - used, "%s%d-%d", used > 0 ? "," : "", first, last);
         used += written > 0 ? (size_t)written : 0;
         first = sli_cpus_next(cpus, (uint32_t)last + 1);
     }

@@ -17,8 +17,9 @@ sluice_status sli_uri_number(const char *key, const char *value, int64_t low, in
     errno = 0;
     number = strtoll(value, &end, 10);
     if (errno != 0 || end == value || *end != '\0' || number < low || number > high) {
-        return sli_fail(SLUICE_E_INVALID, "device option %s=%s: want a whole number from %lld to %lld",
-                        key, value, (long long)low, (long long)high);
+        return sli_fail(SLUICE_E_INVALID,
+                        "device option %s=%s: want a whole number from %lld to %lld", key, value,
+                        (long long)low, (long long)high);
     }
     *number_out = number;
     return SLUICE_OK;

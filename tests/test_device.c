@@ -10,8 +10,9 @@
 
 static void devices_open_by_name(void)
 {
-    static const char *const good[] = {"auto", "host:0", "host", "host:3,copy=1", "host:0,node=0",
-                                       "host:0,copy=1,latency_us=5,gbps=10,fail_after=3"};
+    static const char *const good[] = {
+        "auto",          "host:0",        "host",
+        "host:3,copy=1", "host:0,node=0", "host:0,copy=1,latency_us=5,gbps=10,fail_after=3"};
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         sluice_device *device = NULL;

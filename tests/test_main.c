@@ -94,8 +94,8 @@ static void time_is_up(int signal_number)
     static const char text[] = "\ntime limit reached in ";
 
     (void)signal_number;
-    if (write(2, text, sizeof(text) - 1) < 0 ||
-        write(2, current_name, strlen(current_name)) < 0 || write(2, "\n", 1) < 0) {
+    if (write(2, text, sizeof(text) - 1) < 0 || write(2, current_name, strlen(current_name)) < 0 ||
+        write(2, "\n", 1) < 0) {
         _exit(3);
     }
     abort(); /* a core shows where */

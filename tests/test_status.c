@@ -79,10 +79,7 @@ static void messages_below_the_level_are_dropped(void)
 }
 
 const t_test status_tests[] = {
-    T_TEST(every_status_has_a_name_and_a_text),
-    T_TEST(the_last_error_keeps_the_text),
-    T_TEST(a_long_error_is_cut_not_overrun),
-    T_TEST(each_thread_has_its_own_last_error),
-    T_TEST(messages_below_the_level_are_dropped),
-    T_END,
+    T_TEST(every_status_has_a_name_and_a_text),   T_TEST(the_last_error_keeps_the_text),
+    T_TEST(a_long_error_is_cut_not_overrun),      T_TEST(each_thread_has_its_own_last_error),
+    T_TEST(messages_below_the_level_are_dropped), T_END,
 };

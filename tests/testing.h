@@ -29,8 +29,14 @@ typedef struct t_suite {
 extern const t_suite t_suites[];
 
 /* A test case of a suite's table, named as its function. */
-#define T_TEST(function) {#function, function}
-#define T_END            {NULL, NULL}
+#define T_TEST(function)                                                                           \
+    {                                                                                              \
+#function, function                                                                        \
+    }
+#define T_END                                                                                      \
+    {                                                                                              \
+        NULL, NULL                                                                                 \
+    }
 
 #define T_FAIL_(...)                                                                               \
     do {                                                                                           \

@@ -16,8 +16,9 @@ static sluice_status read_option(const char *key, const char *value, host_device
     static const struct {
         const char *key;
         int64_t high;
-    } known[] = {{"copy", 1},           {"node", 1023},     {"spin_us", 1000000},
-                 {"latency_us", 10000000}, {"gbps", 100000}, {"fail_after", INT64_MAX}};
+    } known[] = {{"copy", 1},          {"node", 1023},
+                 {"spin_us", 1000000}, {"latency_us", 10000000},
+                 {"gbps", 100000},     {"fail_after", INT64_MAX}};
     int64_t number = 0;
     size_t i = 0;
     sluice_status st;
@@ -28,7 +29,8 @@ static sluice_status read_option(const char *key, const char *value, host_device
     if (i == sizeof(known) / sizeof(known[0])) {
         return sli_fail(SLUICE_E_INVALID,
                         "device option %s is unknown; host takes copy, node, spin_us, latency_us, "
-                        "gbps and fail_after", key);
+                        "gbps and fail_after",
+                        key);
     }
     st = sli_uri_number(key, value, 0, known[i].high, &number);
     if (st != SLUICE_OK) {
@@ -68,8 +70,8 @@ static sluice_status host_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     atomic_store_explicit(&device->good_copies, -1, memory_order_relaxed);
     caps_out->spin_ns = -1;
     for (uint32_t i = 0; i < uri->option_count; i++) {
-        sluice_status st = read_option(uri->options[i].key, uri->options[i].value, device,
-                                       caps_out, &copy);
+        sluice_status st =
+            read_option(uri->options[i].key, uri->options[i].value, device, caps_out, &copy);
 
         if (st != SLUICE_OK) {
             sli_free(device);

@@ -9,17 +9,16 @@
 #include "backend_int.h"
 
 typedef struct host_device {
-    int64_t latency_ns;            /* added to every copy */
-    int64_t bytes_per_second;      /* no copy is faster; 0: as fast as memory is */
-    _Atomic int64_t good_copies;   /* copies that still succeed; negative: all do */
+    int64_t latency_ns;          /* added to every copy */
+    int64_t bytes_per_second;    /* no copy is faster; 0: as fast as memory is */
+    _Atomic int64_t good_copies; /* copies that still succeed; negative: all do */
 } host_device;
 
 sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus *cpus,
                                    void **stream_out);
 void sli_host_stream_close(void *stream);
 sluice_status sli_host_stream_copy(void *stream, void *to, const void *from, size_t bytes);
-sluice_status sli_host_stream_write(void *stream, uint64_t *word, uint64_t value,
-                                    sli_event *wake);
+sluice_status sli_host_stream_write(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
 sluice_status sli_host_stream_call(void *stream, void (*call)(void *arg), void *arg);
 sluice_status sli_host_stream_wait(void *stream, int64_t timeout_ns);
 sluice_status sli_host_stream_status(void *stream);

@@ -32,12 +32,12 @@ typedef struct stream_job {
 typedef struct host_stream {
     host_device *device;
     sli_thread thread;
-    pthread_mutex_t lock;      /* guards everything below */
+    pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t changed;
     stream_job jobs[JOB_CAPACITY];
-    uint64_t given;            /* jobs put in, ever */
-    uint64_t done;             /* jobs finished, ever */
-    sluice_status status;      /* first error, kept */
+    uint64_t given;       /* jobs put in, ever */
+    uint64_t done;        /* jobs finished, ever */
+    sluice_status status; /* first error, kept */
     char error[SLI_ERROR_SIZE];
 } host_stream;
 
@@ -198,8 +198,7 @@ sluice_status sli_host_stream_call(void *handle, void (*call)(void *arg), void *
 /* The stream's first error, handed to the calling thread; the lock is held. */
 static sluice_status first_error(host_stream *stream)
 {
-    return stream->status == SLUICE_OK ? SLUICE_OK
-                                       : sli_fail_again(stream->status, stream->error);
+    return stream->status == SLUICE_OK ? SLUICE_OK : sli_fail_again(stream->status, stream->error);
 }
 
 sluice_status sli_host_stream_wait(void *handle, int64_t timeout_ns)

@@ -21,7 +21,7 @@ void *sli_aligned_alloc(size_t alignment, size_t size);
 char *sli_strdup(const char *text);
 
 /* Frees what any of the above gave. NULL is fine. */
-void sli_free(void *block);
+void sli_free(const void *block);
 
 /*
  * Makes room for `needed` elements by doubling: returns the array, moved or not, and sets

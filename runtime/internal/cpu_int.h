@@ -14,6 +14,22 @@ typedef enum sli_cpu_level {
     SLI_CPU_V4 = 2        /* x86-64-v4: AVX-512 F, BW, CD, DQ, VL */
 } sli_cpu_level;
 
+/*
+ * In a file compiled once for each level, SLI_AT_LEVEL(name) is name_portable, name_v3 or name_v4;
+ * elsewhere SLI_CHOOSE(name) is the one of the level in use.
+ */
+#define SLI_PASTE_(name, level) name##_##level
+#define SLI_PASTE(name, level)  SLI_PASTE_(name, level)
+#define SLI_AT_LEVEL(name)      SLI_PASTE(name, SLI_LEVEL)
+#if defined(__x86_64__)
+#define SLI_CHOOSE(name)                                                                           \
+    (sli_cpu_current() == SLI_CPU_V4   ? &name##_v4                                                \
+     : sli_cpu_current() == SLI_CPU_V3 ? &name##_v3                                                \
+                                       : &name##_portable)
+#else
+#define SLI_CHOOSE(name) (&name##_portable)
+#endif
+
 /* The level in use, decided once: the machine's best, or what SLUICE_CPU asks for below it. */
 sli_cpu_level sli_cpu_current(void);
 

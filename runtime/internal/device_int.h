@@ -34,8 +34,7 @@ sluice_status sli_stream_open(sluice_device *device, const char *name, const sli
                               sli_stream *stream_out);
 void sli_stream_close(sli_stream *stream);
 sluice_status sli_stream_copy(sli_stream *stream, void *to, const void *from, size_t bytes);
-sluice_status sli_stream_write(sli_stream *stream, uint64_t *word, uint64_t value,
-                               sli_event *wake);
+sluice_status sli_stream_write(sli_stream *stream, uint64_t *word, uint64_t value, sli_event *wake);
 sluice_status sli_stream_call(sli_stream *stream, void (*call)(void *arg), void *arg);
 sluice_status sli_stream_wait(sli_stream *stream, int64_t timeout_ns);
 sluice_status sli_stream_status(sli_stream *stream);

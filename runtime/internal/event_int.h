@@ -27,6 +27,14 @@ typedef struct sli_event {
     _Atomic uint32_t waiters;
 } sli_event;
 
+/* Tells the processor that this is a polling loop. */
+static inline void sli_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
 /* Announces a wait. Each prepare is followed by one wait or one cancel. */
 static inline uint32_t sli_event_prepare(sli_event *event)
 {

@@ -30,7 +30,7 @@ typedef struct sli_counters {
 typedef struct sli_profile {
     uint32_t stage_count;
     uint32_t thread_count;
-    const char **names; /* of stages; not owned */
+    const char **names;  /* of stages; not owned */
     sli_counters *cells; /* (stage_count, thread_count) */
     uint64_t start_ticks;
     int64_t start_ns;
@@ -80,8 +80,8 @@ static inline void sli_counter_add(_Atomic uint64_t *counter, uint64_t more)
 static inline uint32_t sli_bucket(uint64_t ticks)
 {
     uint32_t octave = ticks < 8 ? 3 : 63 - (uint32_t)__builtin_clzll(ticks);
-    uint32_t bucket = ticks < 8 ? (uint32_t)ticks
-                                : (octave - 2) * 8 + (uint32_t)(ticks >> (octave - 3) & 7);
+    uint32_t bucket =
+        ticks < 8 ? (uint32_t)ticks : (octave - 2) * 8 + (uint32_t)(ticks >> (octave - 3) & 7);
 
     return bucket < SLI_BUCKETS ? bucket : SLI_BUCKETS - 1;
 }

@@ -21,8 +21,14 @@ void sli_text_add(sli_text *text, const char *format, ...) SLUICE_PRINTF(2, 3);
 /* Adds a JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void sli_text_add_json(sli_text *text, const char *value);
 
+/* Adds a finite number by the fewest digits that read back, with a point, whatever the locale. */
+void sli_text_add_real(sli_text *text, double value);
+
 /* Adds a JSON number; what is no finite number becomes null. */
 void sli_text_add_number(sli_text *text, double value);
+
+/* Reads a whole text as a finite number with a point, whatever the locale. */
+bool sli_parse_real(const char *text, double *value_out);
 
 void sli_text_free(sli_text *text);
 

@@ -6,9 +6,9 @@
 #define SLUICE_EXPORT_H
 
 #if defined(__GNUC__) || defined(__clang__)
-#define SLUICE_API __attribute__((visibility("default")))
+#define SLUICE_API     __attribute__((visibility("default")))
 #define SLUICE_CHECKED __attribute__((warn_unused_result))
-#define SLUICE_PRINTF(format_index, first_arg) \
+#define SLUICE_PRINTF(format_index, first_arg)                                                     \
     __attribute__((format(printf, format_index, first_arg)))
 #else
 #define SLUICE_API
@@ -21,7 +21,7 @@
 
 #ifdef __cplusplus
 #define SLUICE_BEGIN_DECLS extern "C" {
-#define SLUICE_END_DECLS }
+#define SLUICE_END_DECLS   }
 #else
 #define SLUICE_BEGIN_DECLS
 #define SLUICE_END_DECLS
