@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which node a device hangs off. */
+#include <stdio.h>
+
+#include "device_int.h"
+#include "topology_source.h"
+
+typedef struct pci_address {
+    unsigned domain;
+    unsigned bus;
+    unsigned device;
+    unsigned function;
+} pci_address;
+
+/* "0000:65:00.0", a domain of eight digits as NVML writes it, or none. */
+static bool parse_address(const char *text, pci_address *address)
+{
+    char rest;
+
+    if (sscanf(text, "%8x:%2x:%2x.%1x%c", &address->domain, &address->bus, &address->device,
+               &address->function, &rest) == 4) {
+        return true;
+    }
+    address->domain = 0;
+    return sscanf(text, "%2x:%2x.%1x%c", &address->bus, &address->device, &address->function,
+                  &rest) == 3;
+}
+
+/* What the kernel knows from the firmware; -1 when that is nothing. */
+static int32_t node_in_sysfs(const pci_address *address)
+{
+    char path[96];
+    FILE *file;
+    int node = -1;
+
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.%x/numa_node",
+             address->domain, address->bus, address->device, address->function);
+    file = fopen(path, "re");
+    if (file == NULL) {
+        return -1;
+    }
+    if (fscanf(file, "%d", &node) != 1) {
+        node = -1;
+    }
+    fclose(file);
+    return node;
+}
+
+/*
+ * The node of the CPUs that hwloc puts the device next to. A device next to the whole machine is
+ * near no node of it, unless the machine has just one.
+ */
+static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address)
+{
+    const hwloc_const_bitmap_t machine = hwloc_topology_get_topology_cpuset(loaded);
+    hwloc_obj_t device = hwloc_get_pcidev_by_busid(loaded, address->domain, address->bus,
+                                                   address->device, address->function);
+    hwloc_obj_t place;
+    hwloc_obj_t node;
+
+    if (device == NULL) {
+        return -1;
+    }
+    place = hwloc_get_non_io_ancestor_obj(loaded, device);
+    node = sli_nearest_node(loaded, place->cpuset);
+    if (node == NULL || node->os_index > INT32_MAX ||
+        (hwloc_bitmap_isequal(place->cpuset, machine) &&
+         !hwloc_bitmap_isequal(node->cpuset, machine))) {
+        return -1;
+    }
+    return (int32_t)node->os_index;
+}
+
+/*
+ * On the machine we run on the kernel is asked first: it is quick, and it alone knows the number of
+ * a node without CPUs. hwloc knows recorded machines, and corrections by HWLOC_PCI_LOCALITY.
+ */
+int32_t sli_topology_node_of_pci(const sli_topology_config *config, const char *pci_bus_id)
+{
+    const bool recorded = config != NULL && (config->synthetic != NULL || config->xml != NULL);
+    hwloc_topology_t loaded;
+    pci_address address;
+    int32_t node = -1;
+
+    if (!parse_address(pci_bus_id, &address)) {
+        return -1;
+    }
+    if (!recorded) {
+        node = node_in_sysfs(&address);
+    }
+    if (node < 0 && sli_topology_load(config, true, &loaded) == SLUICE_OK) {
+        node = node_in_hwloc(loaded, &address);
+        hwloc_topology_destroy(loaded);
+    }
+    return node;
+}
+
+int32_t sli_topology_node_of_device(const sli_topology_config *config, const sluice_device *device)
+{
+    if (device->caps.node >= 0 || device->caps.pci_bus_id[0] == '\0') {
+        return device->caps.node;
+    }
+    return sli_topology_node_of_pci(config, device->caps.pci_bus_id);
+}

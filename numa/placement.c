@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "placement_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "placement_notes.h"
+#include "status_int.h"
+
+#define NOBODY UINT32_MAX
+
+/* The cores of one rank, those on its device's node first. */
+typedef struct rank_share {
+    uint32_t *cores; /* indices into the topology's cores */
+    uint32_t count;
+} rank_share;
+
+static void add_cpus(sli_cpus *to, const sli_cpus *from)
+{
+    for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+        to->bits[i] |= from->bits[i];
+    }
+}
+
+/* The part of count that is the index-th of `parts`; the parts differ by one at most. */
+static uint32_t part_of(uint32_t count, uint32_t index, uint32_t parts)
+{
+    const uint64_t begin = (uint64_t)count * index / parts;
+    const uint64_t end = ((uint64_t)count * index + count) / parts;
+
+    return (uint32_t)(end - begin);
+}
+
+/* Gives the rank up to `wanted` cores that are nobody's, on one node or (-1) on any. */
+static uint32_t give_cores(const sli_topology *topology, int32_t node, uint32_t rank,
+                           uint32_t wanted, uint32_t *owners)
+{
+    uint32_t given = 0;
+
+    for (uint32_t c = 0; c < topology->core_count && given < wanted; c++) {
+        if (owners[c] == NOBODY && (node < 0 || topology->cores[c].node == node)) {
+            owners[c] = rank;
+            given++;
+        }
+    }
+    return given;
+}
+
+/* What the rank gets on its device's node: its fair part of it, no more than its share. */
+static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_nodes, uint32_t rank,
+                             uint32_t world)
+{
+    const uint32_t share = part_of(topology->core_count, rank, world);
+    const sli_node *node = sli_topology_find_node(topology, rank_nodes[rank]);
+    uint32_t before = 0;
+    uint32_t ranks = 0;
+    uint32_t part;
+
+    if (node == NULL) {
+        return 0;
+    }
+    for (uint32_t r = 0; r < world; r++) {
+        before += r < rank && rank_nodes[r] == rank_nodes[rank];
+        ranks += rank_nodes[r] == rank_nodes[rank];
+    }
+    part = part_of(node->core_count, before, ranks);
+    return part < share ? part : share;
+}
+
+/*
+ * Deals out all cores: first, in each node, to the ranks whose devices are on it; then what is left
+ * in order. Every rank computes the same, so that the shares are disjoint.
+ */
+static void divide_cores(const sli_topology *topology, const int32_t *rank_nodes, uint32_t world,
+                         uint32_t *owners, uint32_t *given)
+{
+    for (uint32_t c = 0; c < topology->core_count; c++) {
+        owners[c] = NOBODY;
+    }
+    for (uint32_t r = 0; r < world && rank_nodes != NULL; r++) {
+        const uint32_t wanted = part_of_node(topology, rank_nodes, r, world);
+
+        given[r] = give_cores(topology, rank_nodes[r], r, wanted, owners);
+    }
+    for (uint32_t r = 0; r < world; r++) {
+        const uint32_t share = part_of(topology->core_count, r, world);
+
+        given[r] += give_cores(topology, -1, r, share - given[r], owners);
+    }
+}
+
+/* This rank's cores in the order of use: on its device's node first. */
+static void collect_share(const sli_topology *topology, int32_t node, uint32_t rank,
+                          const uint32_t *owners, rank_share *share)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t c = 0; c < topology->core_count; c++) {
+            const bool near = topology->cores[c].node == node;
+
+            if (owners[c] == rank && near == (pass == 0)) {
+                share->cores[share->count++] = c;
+            }
+        }
+    }
+}
+
+static sluice_status make_share(const sli_topology *topology, const sli_placement_request *request,
+                                uint32_t world, rank_share *share_out)
+{
+    const uint32_t cores = topology->core_count;
+    rank_share share = {sli_calloc(cores, sizeof(*share.cores)), 0};
+    uint32_t *owners; /* rank of each core; behind them, how many each rank has */
+
+    if (share.cores == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "placement on %u cores", cores);
+    }
+    if (world > cores) {
+        /* Too many ranks to have a core each: neighbours share one. */
+        share.cores[share.count++] = (uint32_t)((uint64_t)cores * request->local_rank / world);
+        *share_out = share;
+        return SLUICE_OK;
+    }
+    owners = sli_calloc((size_t)cores + world, sizeof(*owners));
+    if (owners == NULL) {
+        sli_free(share.cores);
+        return sli_fail(SLUICE_E_NO_MEMORY, "placement of %u ranks on %u cores", world, cores);
+    }
+    divide_cores(topology, request->rank_nodes, world, owners, owners + cores);
+    collect_share(topology, request->node, request->local_rank, owners, &share);
+    sli_free(owners);
+    *share_out = share;
+    return SLUICE_OK;
+}
+
+/*
+ * As many workers as may run at a time. Ranks work in step, so all get the same number: the slowest
+ * would hold up the others.
+ */
+static uint32_t count_workers(const sli_topology *topology, const sli_placement_request *request,
+                              uint32_t world)
+{
+    uint32_t count = topology->core_count;
+
+    if (request->workers > 0) {
+        return request->workers;
+    }
+    if (topology->quota > 0 && topology->quota < count) {
+        count = topology->quota < 1 ? 1 : (uint32_t)topology->quota;
+    }
+    count /= world;
+    return count < 1 ? 1 : count > SLI_MAX_WORKERS ? SLI_MAX_WORKERS : count;
+}
+
+/* Distinct cores first, then once more round. */
+static sluice_status place_workers(const sli_topology *topology, const rank_share *share,
+                                   sli_placement *placement)
+{
+    placement->worker_cpus = sli_calloc(placement->worker_count, sizeof(*placement->worker_cpus));
+    if (placement->worker_cpus == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "placement of %u workers", placement->worker_count);
+    }
+    for (uint32_t w = 0; w < placement->worker_count; w++) {
+        placement->worker_cpus[w] = topology->cores[share->cores[w % share->count]].cpus;
+    }
+    return SLUICE_OK;
+}
+
+/*
+ * A number of workers below the cores is taken as meant: the rest is the device's alone. Without
+ * one the workers take all cores and the device's threads roam over the whole share. How the work
+ * divides between input and step is not known beforehand; with every core in both sets the kernel
+ * gives idle time to whichever has something to do, while any fixed line would leave cores idle on
+ * one side of it.
+ */
+static void place_device(const sli_topology *topology, const sli_placement_request *request,
+                         const rank_share *share, sli_placement *placement)
+{
+    const bool own = request->workers > 0 && request->workers < share->count;
+
+    for (uint32_t i = own ? request->workers : 0; i < share->count; i++) {
+        add_cpus(&placement->device_cpus, &topology->cores[share->cores[i]].cpus);
+    }
+    placement->device_shares = !own;
+}
+
+/* The copier sleeps most of the time: any core of ours will do, one near the device if any. */
+static void place_copier(const sli_topology *topology, const rank_share *share,
+                         sli_placement *placement)
+{
+    const int32_t node =
+        placement->device_node >= 0 ? placement->device_node : placement->memory_node;
+
+    for (int near = 1; near >= 0 && sli_cpus_count(&placement->copier_cpus) == 0; near--) {
+        for (uint32_t i = 0; i < share->count; i++) {
+            const sli_core *core = &topology->cores[share->cores[i]];
+
+            if (near == 0 || core->node == node) {
+                add_cpus(&placement->copier_cpus, &core->cpus);
+            }
+        }
+    }
+}
+
+static bool takes_memory(const sli_topology *topology, int32_t id)
+{
+    const sli_node *node = sli_topology_find_node(topology, id);
+
+    return node != NULL && node->memory_allowed && node->memory_bytes > 0;
+}
+
+/* The device's node, or else the one that all workers are on. */
+static int32_t choose_memory_node(const sli_topology *topology, int32_t wanted,
+                                  const rank_share *share, uint32_t worker_count)
+{
+    const int32_t first = topology->cores[share->cores[0]].node;
+
+    if (wanted >= 0 && takes_memory(topology, wanted)) {
+        return wanted;
+    }
+    for (uint32_t i = 1; i < share->count && i < worker_count; i++) {
+        if (topology->cores[share->cores[i]].node != first) {
+            return -1;
+        }
+    }
+    return first >= 0 && takes_memory(topology, first) ? first : -1;
+}
+
+static sluice_status check_request(const sli_placement_request *request, uint32_t world)
+{
+    if (world > SLI_MAX_LOCAL_RANKS || request->local_rank >= world) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "local rank %u of %u: want a rank below their number, of at most %d",
+                        request->local_rank, world, SLI_MAX_LOCAL_RANKS);
+    }
+    if (request->workers > SLI_MAX_WORKERS) {
+        return sli_fail(SLUICE_E_INVALID, "%u workers: want at most %d", request->workers,
+                        SLI_MAX_WORKERS);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status decide(const sli_topology *topology, const sli_placement_request *request,
+                            uint32_t world, sli_placement *placement)
+{
+    rank_share share = {NULL, 0};
+    sluice_status st = make_share(topology, request, world, &share);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    placement->core_count = share.count;
+    placement->local_rank = request->local_rank;
+    placement->local_world = world;
+    placement->device_node = request->node;
+    placement->step_elsewhere = request->step_elsewhere;
+    placement->worker_count = count_workers(topology, request, world);
+    st = place_workers(topology, &share, placement);
+    if (st == SLUICE_OK) {
+        place_device(topology, request, &share, placement);
+        placement->memory_node =
+            choose_memory_node(topology, request->node, &share, placement->worker_count);
+        place_copier(topology, &share, placement);
+        sli_placement_add_notes(topology, request, placement);
+    }
+    sli_free(share.cores);
+    return st;
+}
+
+sluice_status sli_placement_plan(const sli_topology *topology, const sli_placement_request *request,
+                                 sli_placement **placement_out)
+{
+    const uint32_t world = request->local_world > 1 ? request->local_world : 1;
+    sli_placement *placement;
+    sluice_status st;
+
+    assert(topology->core_count > 0);
+    st = check_request(request, world);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    placement = sli_calloc(1, sizeof(*placement));
+    if (placement == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "placement");
+    }
+    st = decide(topology, request, world, placement);
+    if (st != SLUICE_OK) {
+        sli_placement_free(placement);
+        return st;
+    }
+    *placement_out = placement;
+    return SLUICE_OK;
+}
+
+void sli_placement_free(sli_placement *placement)
+{
+    if (placement != NULL) {
+        sli_free(placement->worker_cpus);
+        sli_free(placement);
+    }
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "placement_notes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void note(sli_placement *placement, const char *format, ...) SLUICE_PRINTF(2, 3);
+
+static void note(sli_placement *placement, const char *format, ...)
+{
+    va_list args;
+
+    if (placement->note_count == SLI_PLACEMENT_NOTES) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(placement->notes[placement->note_count++], SLI_NOTE_SIZE, format, args);
+    va_end(args);
+}
+
+/* "1 core", "2 cores". */
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void note_quota(const sli_topology *topology, sli_placement *placement)
+{
+    if (topology->quota > 0 && topology->quota < topology->core_count) {
+        note(placement,
+             "the CPU quota, %.4g (%s), is less than the %u cores allowed: all threads are stopped "
+             "whenever it is used up; raise the quota, or allow fewer CPUs",
+             topology->quota, topology->quota_source, topology->core_count);
+    }
+}
+
+static void note_ranks(const sli_topology *topology, sli_placement *placement)
+{
+    const uint32_t world = placement->local_world;
+
+    if (world > topology->core_count) {
+        note(placement,
+             "%u ranks share %u core%s: start fewer ranks on this machine, or allow more CPUs",
+             world, topology->core_count, plural(topology->core_count));
+    }
+    if (world > 1 && topology->bound) {
+        note(placement,
+             "this process is bound to some of the CPUs it could have, and these are divided among "
+             "%u ranks; if the launcher binds each rank, turn that off (mpirun --bind-to none, "
+             "srun --cpu-bind=none)",
+             world);
+    }
+}
+
+static void note_workers(sli_placement *placement)
+{
+    const uint32_t cores = placement->core_count;
+
+    if (placement->worker_count > cores) {
+        note(placement,
+             "%u workers on %u core%s: more than one a core seldom helps; try workers=%u",
+             placement->worker_count, cores, plural(cores), cores);
+    }
+    if (placement->step_elsewhere || !placement->device_shares) {
+        return;
+    }
+    if (cores > 1) {
+        note(placement,
+             "the step runs on the same %u cores as the workers; with fewer workers than that it "
+             "gets the other cores for itself",
+             cores);
+    } else {
+        note(placement, "the step runs on the same core as the workers: there is only this one");
+    }
+}
+
+/* Whether all of the worker's CPUs are CPUs of the node. */
+static bool is_on(const sli_cpus *cpus, const sli_node *node)
+{
+    for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+        if ((cpus->bits[i] & ~node->cpus.bits[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t workers_on(const sli_placement *placement, const sli_node *node)
+{
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < placement->worker_count; w++) {
+        count += is_on(&placement->worker_cpus[w], node);
+    }
+    return count;
+}
+
+/* Workers that are far from the device, and why. */
+static void note_distance(const sli_node *node, const sli_placement_request *request,
+                          sli_placement *placement)
+{
+    const uint32_t near = workers_on(placement, node);
+
+    if (near == placement->worker_count) {
+        return;
+    }
+    if (near > 0) {
+        note(placement, "%u of %u workers are not on node %u, the device's; workers=%u would be",
+             placement->worker_count - near, placement->worker_count, node->id, near);
+    } else if (node->core_count == 0) {
+        note(placement,
+             "no core of node %u, the device's, may be used, so that every batch comes from "
+             "another node; allow its CPUs (numactl, taskset, the container's cpuset)",
+             node->id);
+    } else if (request->rank_nodes != NULL) {
+        note(placement,
+             "the %u core%s of node %u, the device's, went to other ranks with devices there, so "
+             "that every batch comes from another node; start fewer ranks on it",
+             node->core_count, plural(node->core_count), node->id);
+    } else {
+        note(placement,
+             "this rank's cores are not on node %u, the device's, so that every batch comes from "
+             "another node; number the ranks in the order of their devices' nodes",
+             node->id);
+    }
+}
+
+/* Why buffers are not on the node where they should be. */
+static void note_memory(const sli_node *node, const char *whose, sli_placement *placement)
+{
+    char where[64] = "wherever the kernel puts them";
+
+    if (placement->memory_node == (int32_t)node->id) {
+        return;
+    }
+    if (placement->memory_node >= 0) {
+        snprintf(where, sizeof(where), "on node %d", placement->memory_node);
+    }
+    if (node->memory_bytes == 0) {
+        note(placement, "node %u, %s, has no memory: the buffers lie %s", node->id, whose, where);
+    } else {
+        note(placement,
+             "memory of node %u, %s, is not allowed: the buffers lie %s; allow it (numactl "
+             "--membind, the container's cpuset)",
+             node->id, whose, where);
+    }
+}
+
+static void note_device_node(const sli_topology *topology, const sli_placement_request *request,
+                             sli_placement *placement)
+{
+    const sli_node *node = sli_topology_find_node(topology, placement->device_node);
+
+    if (node == NULL) {
+        note(placement,
+             "this machine has no node %d for the device; it has %u, of numbers %u to %u",
+             placement->device_node, topology->node_count,
+             topology->node_count > 0 ? topology->nodes[0].id : 0,
+             topology->node_count > 0 ? topology->nodes[topology->node_count - 1].id : 0);
+        return;
+    }
+    note_distance(node, request, placement);
+    note_memory(node, "the device's", placement);
+}
+
+/* Without a device's node, buffers go where the workers are, if these are all on one node. */
+static void note_worker_node(const sli_topology *topology, sli_placement *placement)
+{
+    for (uint32_t n = 0; n < topology->node_count; n++) {
+        const sli_node *node = &topology->nodes[n];
+
+        if (workers_on(placement, node) == placement->worker_count) {
+            note_memory(node, "the workers'", placement);
+            return;
+        }
+    }
+}
+
+void sli_placement_add_notes(const sli_topology *topology, const sli_placement_request *request,
+                             sli_placement *placement)
+{
+    if (request->node >= 0) {
+        note_device_node(topology, request, placement);
+    } else {
+        note_worker_node(topology, placement);
+    }
+    note_ranks(topology, placement);
+    note_quota(topology, placement);
+    note_workers(placement);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A placement as a table and as JSON. */
+#include "placement_report.h"
+
+#include <stdio.h>
+
+void sli_cpus_write(const sli_cpus *cpus, sli_text *text)
+{
+    const char *comma = "";
+
+    for (int first = sli_cpus_next(cpus, 0); first >= 0;) {
+        int last = first;
+
+        while (sli_cpus_has(cpus, (uint32_t)last + 1)) {
+            last++;
+        }
+        sli_text_add(text, last > first ? "%s%d-%d" : "%s%d", comma, first, last);
+        comma = ",";
+        first = sli_cpus_next(cpus, (uint32_t)last + 1);
+    }
+}
+
+/* Numbers of the nodes that have any of the CPUs, separated by commas. */
+static void write_nodes(const sli_topology *topology, const sli_cpus *cpus, sli_text *text)
+{
+    const char *comma = "";
+
+    for (uint32_t n = 0; n < topology->node_count; n++) {
+        const sli_node *node = &topology->nodes[n];
+
+        for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+            if ((cpus->bits[i] & node->cpus.bits[i]) != 0) {
+                sli_text_add(text, "%s%u", comma, node->id);
+                comma = ",";
+                break;
+            }
+        }
+    }
+}
+
+static void print_row(const sli_topology *topology, const char *name, const sli_cpus *cpus,
+                      const char *remark, sli_text *text)
+{
+    sli_text ranges = {0};
+    sli_text nodes = {0};
+
+    sli_cpus_write(cpus, &ranges);
+    write_nodes(topology, cpus, &nodes);
+    text->failed = text->failed || ranges.failed || nodes.failed;
+    sli_text_add(text, "  %-16s %-16s %s%s%s\n", name, ranges.data != NULL ? ranges.data : "-",
+                 nodes.data != NULL ? nodes.data : "-", *remark != '\0' ? "  " : "", remark);
+    sli_text_free(&ranges);
+    sli_text_free(&nodes);
+}
+
+static int32_t node_of(const sli_topology *topology, const sli_cpus *cpus)
+{
+    for (uint32_t c = 0; c < topology->core_count; c++) {
+        const int cpu = sli_cpus_next(&topology->cores[c].cpus, 0);
+
+        if (cpu >= 0 && sli_cpus_has(cpus, (uint32_t)cpu)) {
+            return topology->cores[c].node;
+        }
+    }
+    return -1;
+}
+
+/* Workers of consecutive numbers on one node share a row. */
+static void print_workers(const sli_topology *topology, const sli_placement *placement,
+                          sli_text *text)
+{
+    const char *each =
+        placement->worker_count > placement->core_count ? "several on a core" : "a core each";
+
+    for (uint32_t first = 0; first < placement->worker_count;) {
+        const int32_t node = node_of(topology, &placement->worker_cpus[first]);
+        sli_cpus cpus = {{0}};
+        char name[40];
+        uint32_t next = first;
+
+        for (; next < placement->worker_count &&
+               node_of(topology, &placement->worker_cpus[next]) == node;
+             next++) {
+            for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+                cpus.bits[i] |= placement->worker_cpus[next].bits[i];
+            }
+        }
+        snprintf(name, sizeof(name), next - first > 1 ? "workers %u-%u" : "worker %u", first,
+                 next - 1);
+        print_row(topology, name, &cpus, next - first > 1 ? each : "", text);
+        first = next;
+    }
+}
+
+void sli_placement_print(const sli_topology *topology, const sli_placement *placement,
+                         sli_text *text)
+{
+    sli_text_add(text, "  %-16s %-16s %s\n", "thread", "CPUs", "node");
+    print_workers(topology, placement, text);
+    print_row(topology, "copier", &placement->copier_cpus, "", text);
+    if (!placement->step_elsewhere) {
+        print_row(topology, "step", &placement->device_cpus,
+                  placement->device_shares ? "shared with the workers" : "", text);
+    }
+    if (placement->memory_node >= 0) {
+        sli_text_add(text, "  %-16s %-16s %d\n", "buffers", "-", placement->memory_node);
+    } else {
+        sli_text_add(text, "  %-16s %-16s %s\n", "buffers", "-", "as the kernel chooses");
+    }
+}
+
+static void print_node_json(const char *key, int32_t node, sli_text *text)
+{
+    if (node >= 0) {
+        sli_text_add(text, "\"%s\":%d", key, node);
+    } else {
+        sli_text_add(text, "\"%s\":null", key);
+    }
+}
+
+static void print_thread_json(const sli_topology *topology, const char *name, const sli_cpus *cpus,
+                              sli_text *text)
+{
+    sli_text_add(text, "{\"name\":\"%s\",\"cpus\":\"", name);
+    sli_cpus_write(cpus, text);
+    sli_text_add(text, "\",\"nodes\":[");
+    write_nodes(topology, cpus, text);
+    sli_text_add(text, "]}");
+}
+
+void sli_placement_print_json(const sli_topology *topology, const sli_placement *placement,
+                              sli_text *text)
+{
+    sli_text_add(text, "{\"local_rank\":%u,\"local_world\":%u,", placement->local_rank,
+                 placement->local_world);
+    print_node_json("device_node", placement->device_node, text);
+    sli_text_add(text, ",\"workers\":%u,\"cores\":%u,\"threads\":[", placement->worker_count,
+                 placement->core_count);
+    for (uint32_t w = 0; w < placement->worker_count; w++) {
+        char name[24];
+
+        snprintf(name, sizeof(name), "worker %u", w);
+        print_thread_json(topology, name, &placement->worker_cpus[w], text);
+        sli_text_add(text, ",");
+    }
+    print_thread_json(topology, "copier", &placement->copier_cpus, text);
+    if (!placement->step_elsewhere) {
+        sli_text_add(text, ",");
+        print_thread_json(topology, "step", &placement->device_cpus, text);
+    }
+    sli_text_add(text, "],\"step_shares_cores\":%s,\"buffers\":{",
+                 !placement->step_elsewhere && placement->device_shares ? "true" : "false");
+    print_node_json("node", placement->memory_node, text);
+    sli_text_add(text, "},\"notes\":[");
+    for (uint32_t i = 0; i < placement->note_count; i++) {
+        sli_text_add(text, i > 0 ? "," : "");
+        sli_text_add_json(text, placement->notes[i]);
+    }
+    sli_text_add(text, "]}");
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_topology_report(): the machine, the plan of each rank, and what is wrong with them. */
+#include <sluice/topology.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "device_int.h"
+#include "machine_report.h"
+#include "placement_int.h"
+#include "status_int.h"
+
+enum { MAX_RANKS = 1024 };
+
+/* All that is told. */
+typedef struct report {
+    sluice_topology_config config;
+    sli_topology_config source; /* the part of config that says which machine */
+    sli_topology *topology;
+    int32_t device_node;
+    char device_note[SLI_NOTE_SIZE]; /* "" or what is wrong with the device's place */
+    uint32_t plan_count;
+    sli_placement **plans; /* of each rank */
+} report;
+
+static sluice_status read_config(const sluice_topology_config *config,
+                                 sluice_topology_config *copy_out)
+{
+    sluice_topology_config copy;
+
+    sluice_topology_config_init(&copy);
+    if (config != NULL) {
+        if (config->struct_size < sizeof(config->struct_size) ||
+            config->struct_size > sizeof(copy)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "sluice_topology_report: struct_size is %zu, want at most %zu; call "
+                            "sluice_topology_config_init() first",
+                            config->struct_size, sizeof(copy));
+        }
+        memcpy(&copy, config, config->struct_size);
+    }
+    copy.ranks = copy.ranks > 0 ? copy.ranks : 1;
+    if (copy.ranks > MAX_RANKS) {
+        return sli_fail(SLUICE_E_INVALID, "%u ranks: want 1 to %d", copy.ranks, MAX_RANKS);
+    }
+    if (copy.device != NULL) {
+        const sluice_status st = sli_device_check(copy.device, "sluice_topology_report");
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    *copy_out = copy;
+    return SLUICE_OK;
+}
+
+static void find_device(report *self)
+{
+    const sluice_device *device = self->config.device;
+
+    if (device == NULL) {
+        return;
+    }
+    self->device_node = sli_topology_node_of_device(&self->source, device);
+    if (self->device_node < 0 && device->caps.pci_bus_id[0] != '\0' &&
+        self->topology->node_count > 1) {
+        snprintf(self->device_note, sizeof(self->device_note),
+                 "the node of device %s (PCI %s) is unknown: buffers and workers may be far from "
+                 "it; tell it by device option node=N",
+                 device->name, device->caps.pci_bus_id);
+    }
+}
+
+static sluice_status make_plans(report *self, int32_t *rank_nodes)
+{
+    for (uint32_t rank = 0; rank < self->config.ranks; rank++) {
+        rank_nodes[rank] = self->device_node;
+    }
+    for (uint32_t rank = 0; rank < self->config.ranks; rank++) {
+        const sluice_device *device = self->config.device;
+        const sli_placement_request request = {
+            .workers = self->config.workers,
+            .node = self->device_node,
+            .local_rank = rank,
+            .local_world = self->config.ranks,
+            .rank_nodes = rank_nodes,
+            .step_elsewhere = device == NULL || device->caps.pci_bus_id[0] != '\0',
+        };
+        const sluice_status st = sli_placement_plan(self->topology, &request, &self->plans[rank]);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        self->plan_count++;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status plan_ranks(report *self)
+{
+    int32_t *rank_nodes = sli_calloc(self->config.ranks, sizeof(*rank_nodes));
+    sluice_status st;
+
+    self->plans = sli_calloc(self->config.ranks, sizeof(sli_placement *));
+    if (self->plans == NULL || rank_nodes == NULL) {
+        sli_free(rank_nodes);
+        return sli_fail(SLUICE_E_NO_MEMORY, "placement of %u ranks", self->config.ranks);
+    }
+    st = make_plans(self, rank_nodes);
+    sli_free(rank_nodes);
+    return st;
+}
+
+static bool has_note(const sli_placement *plan, const char *note)
+{
+    for (uint32_t i = 0; i < plan->note_count; i++) {
+        if (strcmp(plan->notes[i], note) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many ranks have the note; 0 when a rank before this one has it, so it was told already. */
+static uint32_t count_note(const report *self, uint32_t rank, const char *note)
+{
+    uint32_t count = 0;
+
+    for (uint32_t r = 0; r < self->plan_count; r++) {
+        const bool has = has_note(self->plans[r], note);
+
+        if (has && r < rank) {
+            return 0;
+        }
+        count += has;
+    }
+    return count;
+}
+
+static void write_note(const report *self, const char *note, sli_text *text)
+{
+    if (self->config.json) {
+        const bool first = text->data[text->length - 1] == '[';
+
+        sli_text_add(text, "%s", first ? "" : ",");
+        sli_text_add_json(text, note);
+    } else {
+        sli_text_add(text, "  - %s\n", note);
+    }
+}
+
+/* Each sentence once, with the first rank that it is about unless it is about all. */
+static void write_plan_notes(const report *self, uint32_t rank, sli_text *text)
+{
+    const sli_placement *plan = self->plans[rank];
+
+    for (uint32_t i = 0; i < plan->note_count; i++) {
+        const uint32_t count = count_note(self, rank, plan->notes[i]);
+        char line[SLI_NOTE_SIZE + 48];
+
+        if (count == self->plan_count) {
+            write_note(self, plan->notes[i], text);
+        } else if (count == 1) {
+            snprintf(line, sizeof(line), "rank %u: %s", rank, plan->notes[i]);
+            write_note(self, line, text);
+        } else if (count > 1) {
+            snprintf(line, sizeof(line), "rank %u and %u more: %s", rank, count - 1,
+                     plan->notes[i]);
+            write_note(self, line, text);
+        }
+    }
+}
+
+static void write_notes(const report *self, sli_text *text)
+{
+    if (self->device_note[0] != '\0') {
+        write_note(self, self->device_note, text);
+    }
+    for (uint32_t rank = 0; rank < self->plan_count; rank++) {
+        write_plan_notes(self, rank, text);
+    }
+}
+
+static void print_report(const report *self, sli_text *text)
+{
+    const sluice_device *device = self->config.device;
+    size_t before;
+
+    sli_machine_print(self->topology, &self->source, text);
+    for (uint32_t rank = 0; rank < self->plan_count; rank++) {
+        sli_text_add(text, "\nplan");
+        if (self->plan_count > 1) {
+            sli_text_add(text, " of rank %u of %u", rank, self->plan_count);
+        }
+        if (device != NULL) {
+            sli_text_add(text, " for device %s", device->name);
+        }
+        if (self->device_node >= 0) {
+            sli_text_add(text, " on node %d", self->device_node);
+        }
+        sli_text_add(text, "\n");
+        sli_placement_print(self->topology, self->plans[rank], text);
+    }
+    sli_text_add(text, "\nremarks\n");
+    before = text->length;
+    write_notes(self, text);
+    if (text->length == before) {
+        sli_text_add(text, "  nothing to remark\n");
+    }
+}
+
+static void print_report_json(const report *self, sli_text *text)
+{
+    sli_text_add(text, "{");
+    sli_machine_print_json(self->topology, &self->source, text);
+    sli_text_add(text, ",\"plans\":[");
+    for (uint32_t rank = 0; rank < self->plan_count; rank++) {
+        sli_text_add(text, "%s", rank > 0 ? "," : "");
+        sli_placement_print_json(self->topology, self->plans[rank], text);
+    }
+    sli_text_add(text, "],\"notes\":[");
+    write_notes(self, text);
+    sli_text_add(text, "]}\n");
+}
+
+static void close_report(report *self)
+{
+    for (uint32_t rank = 0; rank < self->plan_count; rank++) {
+        sli_placement_free(self->plans[rank]);
+    }
+    sli_free(self->plans);
+    sli_topology_close(self->topology);
+}
+
+sluice_status sluice_topology_report(const sluice_topology_config *config, char **text_out)
+{
+    report self = {.device_node = -1};
+    sli_text text = {0};
+    sluice_status st;
+
+    if (text_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_topology_report: text_out is NULL");
+    }
+    st = read_config(config, &self.config);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    self.source.synthetic = self.config.synthetic;
+    self.source.xml = self.config.xml;
+    st = sli_topology_open(&self.source, &self.topology);
+    if (st == SLUICE_OK) {
+        find_device(&self);
+        st = plan_ranks(&self);
+    }
+    if (st == SLUICE_OK) {
+        if (self.config.json) {
+            print_report_json(&self, &text);
+        } else {
+            print_report(&self, &text);
+        }
+        st = sli_text_take(&text, text_out);
+    }
+    close_report(&self);
+    return st;
+}
