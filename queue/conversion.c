@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conversion_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "conversion_kernels.h"
+#include "cpu_int.h"
+#include "digest_int.h"
+#include "float16_int.h"
+#include "layout_int.h"
+#include "rng_int.h"
+#include "status_int.h"
+
+static bool is_float(sluice_dtype dtype)
+{
+    return dtype == SLUICE_F32 || dtype == SLUICE_F16 || dtype == SLUICE_BF16;
+}
+
+sluice_status sli_conversion_prepare(sli_conversion *conversion)
+{
+    bool types =
+        (conversion->from == SLUICE_U8 || is_float(conversion->from)) &&
+        (is_float(conversion->to) ||
+         (conversion->to == SLUICE_U8 && conversion->from == SLUICE_U8 && !conversion->affine));
+
+    if (!types || conversion->channels == 0 || conversion->channels > SLI_MAX_CHANNELS ||
+        conversion->height == 0 || conversion->width == 0) {
+        return sli_fail(SLUICE_E_INVALID, "no conversion of %ux%ux%u from %s to %s%s",
+                        conversion->height, conversion->width, conversion->channels,
+                        sluice_dtype_name(conversion->from), sluice_dtype_name(conversion->to),
+                        conversion->affine ? " with a normalisation" : "");
+    }
+    for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
+        if (!conversion->affine) {
+            conversion->scale[c] = 1;
+            conversion->bias[c] = 0;
+        }
+        for (int byte = 0; byte < 256; byte++) {
+            float value = fmaf((float)byte, conversion->scale[c], conversion->bias[c]);
+
+            conversion->table_f32[c][byte] = value;
+            conversion->table_16[c][byte] =
+                conversion->to == SLUICE_BF16 ? sli_bf16_of_f32(value) : sli_f16_of_f32(value);
+        }
+    }
+    return SLUICE_OK;
+}
+
+bool sli_conversion_is_identity(const sli_conversion *conversion)
+{
+    return conversion->from == conversion->to && conversion->from_chw == conversion->to_chw &&
+           !conversion->flip && !conversion->affine;
+}
+
+size_t sli_conversion_out_bytes(const sli_conversion *conversion)
+{
+    return (size_t)conversion->height * conversion->width * conversion->channels *
+           sluice_dtype_size(conversion->to);
+}
+
+/* Any number of channels and any type, a value at a time: the reference of the kernels. */
+static void store_value(const sli_conversion *conversion, void *out, size_t index, float value,
+                        uint32_t channel)
+{
+    float result = conversion->affine
+                       ? fmaf(value, conversion->scale[channel], conversion->bias[channel])
+                       : value;
+
+    switch (conversion->to) {
+    case SLUICE_U8:
+        ((uint8_t *)out)[index] = (uint8_t)value;
+        break;
+    case SLUICE_F16:
+        ((uint16_t *)out)[index] = sli_f16_of_f32(result);
+        break;
+    case SLUICE_BF16:
+        ((uint16_t *)out)[index] = sli_bf16_of_f32(result);
+        break;
+    default:
+        ((float *)out)[index] = result;
+        break;
+    }
+}
+
+static float load_value(sluice_dtype from, const void *in, size_t index)
+{
+    switch (from) {
+    case SLUICE_U8:
+        return ((const uint8_t *)in)[index];
+    case SLUICE_F16:
+        return sli_f32_of_f16(((const uint16_t *)in)[index]);
+    case SLUICE_BF16:
+        return sli_f32_of_bf16(((const uint16_t *)in)[index]);
+    default:
+        return ((const float *)in)[index];
+    }
+}
+
+static void convert_any(const sli_conversion *conversion, const void *in, void *out, bool mirrored)
+{
+    const size_t height = conversion->height;
+    const size_t width = conversion->width;
+    const size_t channels = conversion->channels;
+
+    for (size_t y = 0; y < height; y++) {
+        for (size_t x = 0; x < width; x++) {
+            size_t from_x = mirrored ? width - 1 - x : x;
+
+            for (size_t c = 0; c < channels; c++) {
+                size_t from = conversion->from_chw ? (c * height + y) * width + from_x
+                                                   : (y * width + from_x) * channels + c;
+                size_t to = conversion->to_chw ? (c * height + y) * width + x
+                                               : (y * width + x) * channels + c;
+
+                store_value(conversion, out, to, load_value(conversion->from, in, from),
+                            (uint32_t)c);
+            }
+        }
+    }
+}
+
+/* A line of (W, C) to a line of (W, C). */
+static void convert_packed(const conversion_kernels *kernels, const sli_conversion *conversion,
+                           const uint8_t *in, void *line)
+{
+    switch (conversion->to) {
+    case SLUICE_U8:
+        memcpy(line, in, (size_t)conversion->width * conversion->channels);
+        break;
+    case SLUICE_F16:
+        kernels->packed_f16(conversion, in, line);
+        break;
+    case SLUICE_BF16:
+        kernels->packed_bf16(conversion, in, line);
+        break;
+    default:
+        kernels->packed_f32(conversion, in, line);
+        break;
+    }
+}
+
+/* A line of (W, C) to a line of each plane. */
+static void convert_planes(const conversion_kernels *kernels, const sli_conversion *conversion,
+                           const uint8_t *in, void *const *planes)
+{
+    switch (conversion->to) {
+    case SLUICE_U8:
+        kernels->planes_u8(conversion, in, planes);
+        break;
+    case SLUICE_F16:
+        kernels->planes_f16(conversion, in, planes);
+        break;
+    case SLUICE_BF16:
+        kernels->planes_bf16(conversion, in, planes);
+        break;
+    default:
+        kernels->planes_f32(conversion, in, planes);
+        break;
+    }
+}
+
+/* One line with the kernels; channels is 1 or 3 and the input is u8 HWC. */
+static void convert_line_fast(const sli_conversion *conversion, uint32_t y, const uint8_t *in,
+                              void *out)
+{
+    const conversion_kernels *kernels = SLI_CHOOSE(sli_conversion_kernels);
+    const size_t line = conversion->width * sluice_dtype_size(conversion->to);
+    void *planes[SLI_MAX_CHANNELS] = {NULL};
+
+    if (!conversion->to_chw || conversion->channels == 1) {
+        convert_packed(kernels, conversion, in, (uint8_t *)out + y * line * conversion->channels);
+        return;
+    }
+    for (uint32_t c = 0; c < conversion->channels; c++) {
+        planes[c] = (uint8_t *)out + (c * (size_t)conversion->height + y) * line;
+    }
+    convert_planes(kernels, conversion, in, planes);
+}
+
+/* Lines up to this many bytes are mirrored on the stack; longer ones take the slow road. */
+enum { MIRROR_BYTES = 24576 };
+
+static bool has_kernels(const sli_conversion *conversion)
+{
+    return conversion->from == SLUICE_U8 && !conversion->from_chw &&
+           (conversion->channels == 1 || conversion->channels == 3) &&
+           (size_t)conversion->width * conversion->channels <= MIRROR_BYTES;
+}
+
+static void mirror(const sli_conversion *conversion, const uint8_t *in, uint8_t *out)
+{
+    if (conversion->channels == 3) {
+        SLI_CHOOSE(sli_conversion_kernels)->mirror_rgb(in, out, conversion->width);
+        return;
+    }
+    for (uint32_t x = 0; x < conversion->width; x++) {
+        out[x] = in[conversion->width - 1 - x];
+    }
+}
+
+/* convert_any() for one line: the same program on an image of one line, its planes far apart. */
+static void convert_line_any(const sli_conversion *conversion, uint32_t y, const uint8_t *in,
+                             void *out, bool mirrored)
+{
+    const size_t width = conversion->width;
+    const size_t plane = conversion->height * width;
+
+    for (size_t x = 0; x < width; x++) {
+        for (size_t c = 0; c < conversion->channels; c++) {
+            size_t from = (mirrored ? width - 1 - x : x) * conversion->channels + c;
+            size_t to = conversion->to_chw ? c * plane + y * width + x
+                                           : (y * width + x) * conversion->channels + c;
+
+            store_value(conversion, out, to, in[from], (uint32_t)c);
+        }
+    }
+}
+
+void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
+                      uint8_t flags)
+{
+    bool mirrored = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
+    uint8_t mirrored_line[MIRROR_BYTES];
+
+    if (!has_kernels(conversion)) {
+        convert_line_any(conversion, y, in, out, mirrored);
+        return;
+    }
+    if (mirrored) {
+        mirror(conversion, in, mirrored_line);
+        in = mirrored_line;
+    }
+    convert_line_fast(conversion, y, in, out);
+}
+
+void sli_convert_image(const sli_conversion *conversion, const void *in, void *out, uint8_t flags)
+{
+    const uint8_t *line = in;
+
+    if ((flags & SLI_ROW_ZERO) != 0) {
+        memset(out, 0, sli_conversion_out_bytes(conversion));
+        return;
+    }
+    if (sli_conversion_is_identity(conversion)) {
+        memcpy(out, in, sli_conversion_out_bytes(conversion));
+        return;
+    }
+    if (!has_kernels(conversion)) {
+        convert_any(conversion, in, out, conversion->flip && (flags & SLI_ROW_FLIP) != 0);
+        return;
+    }
+    for (uint32_t y = 0; y < conversion->height; y++) {
+        sli_convert_line(conversion, y, line, out, flags);
+        line += (size_t)conversion->width * conversion->channels;
+    }
+}
+
+uint64_t sli_digest_bytes(const void *data, size_t bytes)
+{
+    const conversion_kernels *kernels = SLI_CHOOSE(sli_conversion_kernels);
+    const uint8_t *tail = (const uint8_t *)data + bytes / 8 * 8;
+    uint64_t sum = kernels->digest(data, bytes / 8);
+    uint64_t last = 0;
+
+    if (bytes % 8 != 0) {
+        memcpy(&last, tail, bytes % 8);
+        sum += sli_mix64(last + (uint64_t)(bytes / 8) * UINT64_C(0x9E3779B97F4A7C15));
+    }
+    return sum;
+}

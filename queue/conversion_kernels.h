@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inner loops of GetNext, one set for each level of instructions. All give the same bits. */
+#ifndef SLUICE_CONVERSION_KERNELS_H
+#define SLUICE_CONVERSION_KERNELS_H
+
+#include "conversion_int.h"
+
+typedef struct conversion_kernels {
+    /* (W, 3) uint8 -> the same mirrored; in and out do not overlap. */
+    void (*mirror_rgb)(const uint8_t *in, uint8_t *out, uint32_t width);
+
+    /* One line of (W, C) uint8, C 1 or 3, to planes[c][0..W) of the output's type. */
+    void (*planes_u8)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
+    void (*planes_f32)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
+    void (*planes_f16)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
+    void (*planes_bf16)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
+
+    /* One line of (W, C) uint8, C 1 or 3, to (W, C) of the output's type. */
+    void (*packed_f32)(const sli_conversion *conversion, const uint8_t *in, void *line);
+    void (*packed_f16)(const sli_conversion *conversion, const uint8_t *in, void *line);
+    void (*packed_bf16)(const sli_conversion *conversion, const uint8_t *in, void *line);
+
+    /* Sum of mix64(word[i] + i * K) over `count` words. */
+    uint64_t (*digest)(const uint8_t *data, size_t count);
+} conversion_kernels;
+
+extern const conversion_kernels sli_conversion_kernels_portable;
+extern const conversion_kernels sli_conversion_kernels_v3;
+extern const conversion_kernels sli_conversion_kernels_v4;
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conversion program: what the trailing transforms of a pipeline do to an image, as one pass
+ * over it. Mirror, cast, normalise and HWC -> CHW commute, so any sequence of them is one program:
+ *
+ *     out = round(fmaf((float)in, scale[channel], bias[channel]))
+ *
+ * with one rounding of the fmaf in f32, then round-to-nearest-even to f16 or bf16. A worker runs it
+ * while it writes its row, or GetNext does on the device; the bits are the same either way, on
+ * every level of instructions and on every backend.
+ */
+#ifndef SLUICE_CONVERSION_INT_H
+#define SLUICE_CONVERSION_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+#include <sluice/tensor.h>
+
+enum { SLI_MAX_CHANNELS = 4 };
+
+typedef struct sli_conversion {
+    uint32_t height;
+    uint32_t width;
+    uint32_t channels; /* 1 to SLI_MAX_CHANNELS */
+    sluice_dtype from; /* u8, f32, f16 or bf16 */
+    sluice_dtype to;   /* the same; u8 only from u8 and without affine */
+    bool from_chw;     /* the input is (C, H, W) instead of (H, W, C) */
+    bool to_chw;
+    bool flip;   /* some rows are to be mirrored: those with SLI_ROW_FLIP */
+    bool affine; /* scale and bias are meant; otherwise they are 1 and 0 */
+    float scale[SLI_MAX_CHANNELS];
+    float bias[SLI_MAX_CHANNELS];
+    /* Filled by sli_conversion_prepare(): what each of the 256 bytes becomes. */
+    float table_f32[SLI_MAX_CHANNELS][256];
+    uint16_t table_16[SLI_MAX_CHANNELS][256];
+} sli_conversion;
+
+/* Checks the program and fills its tables. E_INVALID for what no program may be. */
+sluice_status sli_conversion_prepare(sli_conversion *conversion);
+
+/* Does it change nothing? */
+bool sli_conversion_is_identity(const sli_conversion *conversion);
+
+/* Bytes of one converted image. */
+size_t sli_conversion_out_bytes(const sli_conversion *conversion);
+
+/*
+ * Converts line y of one image: in is (W, C) uint8, out the start of the converted image. Only for
+ * programs from u8 HWC. flags as in a batch's row flags, SLI_ROW_ZERO excepted.
+ */
+void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
+                      uint8_t flags);
+
+/* Converts one image of the program's shape and type; SLI_ROW_ZERO gives zeros. */
+void sli_convert_image(const sli_conversion *conversion, const void *in, void *out, uint8_t flags);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device queue: a fixed number of slots in device memory, filled by worker threads and emptied
+ * by GetNext. Where device memory is host memory the workers write straight into the slots;
+ * elsewhere they write into staging memory and a copier thread carries batches over.
+ *
+ * The workers together are the producer. They write rows in any order; batches are complete in any
+ * order and leave in order:
+ *
+ *     sli_queue_acquire(queue, seq, &batch)         waits for the slot of seq to be free
+ *     write row r into batch.data                   each row by one worker
+ *     if (sli_queue_row_done(queue, seq)) {         true for whoever does the last row
+ *         fill in *batch.header
+ *         sli_queue_publish(queue, seq)
+ *     }
+ *
+ * The consumer is one thread, or the device:
+ *
+ *     sli_queue_wait(queue, seq, timeout)           OK: the batch is there
+ *     sli_queue_get_next(queue, seq, &inputs)       converts, or lends the slot
+ *     the step
+ *     sli_queue_step_done(queue, seq)               gives back what was lent
+ */
+#ifndef SLUICE_QUEUE_INT_H
+#define SLUICE_QUEUE_INT_H
+
+#include "conversion_int.h"
+#include "device_int.h"
+#include "layout_int.h"
+#include "profiler_int.h"
+
+typedef struct sli_queue sli_queue;
+
+typedef struct sli_queue_config {
+    sluice_device *device;
+    const sli_layout *layout;         /* what the workers write; copied */
+    const sli_conversion *conversion; /* what GetNext does to a column; NULL: nothing. Copied */
+    uint32_t conversion_column;
+    uint32_t slots;              /* 2 or more; 3 or more where GetNext lends */
+    int32_t node;                /* of the memory; -1: any */
+    const sli_cpus *copier_cpus; /* may be NULL */
+    sli_counters *copy_counters; /* of the copier; may be NULL */
+} sli_queue_config;
+
+/* What a queue takes, known before it is made. */
+typedef struct sli_queue_memory {
+    uint64_t staging_bytes; /* page-locked host memory; 0 where workers write into the slots */
+    uint64_t slot_bytes;    /* device memory: slots, and GetNext's outputs when it converts */
+} sli_queue_memory;
+
+void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
+
+sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
+
+/* Stops the copier and frees everything. Nobody may use the queue any more. NULL is fine. */
+void sli_queue_destroy(sli_queue *queue);
+
+/* Makes every wait answer CLOSED, now and later. Any thread. */
+void sli_queue_close(sli_queue *queue);
+
+/* A slot lent to the workers. */
+typedef struct sli_batch {
+    sli_batch_header *header;
+    uint8_t *row_flags; /* (batch_size) */
+    uint8_t *data;      /* the slot; columns at the layout's offsets */
+    uint64_t *samples;  /* (batch_size) sample indices, host memory only */
+} sli_batch;
+
+/* Producer. OK, TIMEOUT, CLOSED. Batches may be acquired by several threads at once. */
+sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
+                                sli_batch *batch_out);
+
+/* True for the one caller after whom every row of seq is done. */
+bool sli_queue_row_done(sli_queue *queue, uint64_t seq);
+
+/* Remembers an error of a row; of several in a batch the one of the lowest row counts. */
+void sli_queue_row_failed(sli_queue *queue, uint64_t seq, uint32_t row, sluice_status status,
+                          const char *text);
+
+/* Hands over a complete batch, or the error that one of its rows met. */
+void sli_queue_publish(sli_queue *queue, uint64_t seq);
+
+/* Says that no batch follows seq - 1. The slot must have been acquired. */
+void sli_queue_publish_end(sli_queue *queue, uint64_t seq);
+
+/*
+ * Consumer. OK the batch is there; TIMEOUT; END_OF_DATA; CLOSED; or the error that stands at this
+ * place, with its text as the last error. spin: polls instead of sleeping.
+ */
+sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin);
+
+/* What a step is given. Pointers are good until sli_queue_step_done(). */
+typedef struct sli_inputs {
+    const sluice_tensor *tensors; /* in the order of the layout's columns */
+    uint32_t count;
+    const sli_batch_header *header;
+    const uint64_t *samples; /* (batch_size) */
+} sli_inputs;
+
+/* After sli_queue_wait() said OK. E_CORRUPT: the slot is not what its word says. */
+sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out);
+void sli_queue_step_done(sli_queue *queue, uint64_t seq);
+
+/* Tensors as the step will see them, without data: for checks before anything runs. */
+const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t *count_out);
+
+/* How full a ring was whenever its consumer came for a batch. */
+typedef struct sli_ring_stats {
+    uint64_t capacity;
+    uint64_t looks;
+    uint64_t depth_sum; /* over all looks */
+    uint64_t empty;     /* looks that found nothing */
+    uint64_t full;      /* looks that found every slot filled */
+} sli_ring_stats;
+
+typedef struct sli_queue_stats {
+    uint64_t produced; /* batches published by the workers */
+    uint64_t consumed; /* batches given back by the consumer */
+    uint64_t bytes_copied;
+    bool has_staging;
+    sli_ring_stats staging;
+    sli_ring_stats slots;
+} sli_queue_stats;
+
+/* Any thread; exact once nobody produces or consumes. */
+void sli_queue_stats_get(const sli_queue *queue, sli_queue_stats *stats_out);
+
+/* How many rows of seq are done, for a report of who waits for whom. */
+uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
+
+/* Node on which staging, or the slots, lie; -1 when nobody can tell. */
+int32_t sli_queue_memory_node(const sli_queue *queue);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ring protocol: how batches go from one producer to one consumer through a fixed number of
+ * slots. One source for C, for CUDA and for the thread sanitizer; tests/model/ring.pml is its twin
+ * for the model checker.
+ *
+ * Batches are numbered 1, 2, 3, ... and the numbers only grow. Batch `seq` lives in slot
+ * (seq - 1) % slots.
+ *
+ *   ready[slot]  producer -> consumer: seq, once the slot holds that batch; with a flag when what
+ *                stands at that place is not a batch but the end of the data or an error
+ *   consumed     consumer -> producer: the last seq whose slot may be written again
+ *
+ * The producer may fill the slot of `seq` when seq <= consumed + slots. It writes the slot, then
+ * publishes; the consumer sees the word, reads the slot, then releases. Both words are plain
+ * 8-byte loads and stores, one writer each, never a read-modify-write: over PCIe nothing else is
+ * atomic.
+ *
+ * A batch reaches the device by way of two rings where it has to be copied: the workers fill
+ * staging memory (the workers together are the producer, the copier is the consumer), and the
+ * copier fills device memory for GetNext. Where device memory is host memory one ring does.
+ */
+#ifndef SLUICE_RING_INT_H
+#define SLUICE_RING_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define SLI_RING_FN __host__ __device__ static __forceinline__
+#else
+#define SLI_RING_FN static inline
+#endif
+
+/* What stands at a place of the ring. */
+typedef enum sli_ring_kind {
+    SLI_RING_EMPTY = 0, /* nothing yet */
+    SLI_RING_BATCH = 1,
+    SLI_RING_END = 2,  /* no batch follows, ever */
+    SLI_RING_ERROR = 3 /* the pipeline failed here; every batch before it was good */
+} sli_ring_kind;
+
+#define SLI_RING_END_BIT   (UINT64_C(1) << 63)
+#define SLI_RING_ERROR_BIT (UINT64_C(1) << 62)
+
+typedef struct sli_ring {
+    uint64_t *ready;    /* slots words */
+    uint64_t *consumed; /* one word */
+    uint64_t slots;
+} sli_ring;
+
+/* The four places where order is spelled out. */
+
+SLI_RING_FN uint64_t sli_ring_load_acquire(const uint64_t *word)
+{
+#if defined(__CUDA_ARCH__)
+    uint64_t value;
+    asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+#else
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#endif
+}
+
+SLI_RING_FN void sli_ring_store_release(uint64_t *word, uint64_t value)
+{
+#if defined(__CUDA_ARCH__)
+    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+#else
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#endif
+}
+
+SLI_RING_FN uint64_t sli_ring_slot(const sli_ring *ring, uint64_t seq)
+{
+    return (seq - 1) % ring->slots;
+}
+
+/* Producer: may the slot of seq be written? Once true it stays so until seq is published. */
+SLI_RING_FN bool sli_ring_may_fill(const sli_ring *ring, uint64_t seq)
+{
+    /* Pairs with the release store in sli_ring_release(): the consumer has read the old batch. */
+    return seq <= sli_ring_load_acquire(ring->consumed) + ring->slots;
+}
+
+/* The word that says what stands at seq. */
+SLI_RING_FN uint64_t sli_ring_word(uint64_t seq, sli_ring_kind kind)
+{
+    return kind == SLI_RING_END     ? seq | SLI_RING_END_BIT
+           : kind == SLI_RING_ERROR ? seq | SLI_RING_ERROR_BIT
+                                    : seq;
+}
+
+/* Producer: hands over seq, whose slot is complete. */
+SLI_RING_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring_kind kind)
+{
+    /* Pairs with the acquire load in sli_ring_peek(): seeing the word, it sees the slot. */
+    sli_ring_store_release(&ring->ready[sli_ring_slot(ring, seq)], sli_ring_word(seq, kind));
+}
+
+/* Consumer: what stands at seq, the one after the last it released. */
+SLI_RING_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
+{
+    /* Pairs with the release store in sli_ring_publish(). */
+    uint64_t word = sli_ring_load_acquire(&ring->ready[sli_ring_slot(ring, seq)]);
+
+    if ((word & ~(SLI_RING_END_BIT | SLI_RING_ERROR_BIT)) != seq) {
+        return SLI_RING_EMPTY;
+    }
+    return (word & SLI_RING_END_BIT) != 0     ? SLI_RING_END
+           : (word & SLI_RING_ERROR_BIT) != 0 ? SLI_RING_ERROR
+                                              : SLI_RING_BATCH;
+}
+
+/* Consumer: has read what it wants of seq; its slot may be written again. */
+SLI_RING_FN void sli_ring_release(const sli_ring *ring, uint64_t seq)
+{
+    /* Pairs with the acquire load in sli_ring_may_fill(). */
+    sli_ring_store_release(ring->consumed, seq);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the queue share: producer, copier, consumer. */
+#ifndef SLUICE_QUEUE_STATE_H
+#define SLUICE_QUEUE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "event_int.h"
+#include "node_memory_int.h"
+#include "queue_int.h"
+#include "ring_int.h"
+#include "status_int.h"
+
+/* A ring with its words, its slots, and who sleeps on it. */
+typedef struct queue_ring {
+    sli_ring words;
+    uint8_t *slots;          /* (slots, layout.slot_bytes) */
+    sli_event ready;         /* a batch was published */
+    sli_event room;          /* a slot was released */
+    _Atomic uint64_t filled; /* published and not yet released, for statistics */
+    _Atomic uint64_t looks;  /* the four of sli_ring_stats, written by the consumer alone */
+    _Atomic uint64_t depth_sum;
+    _Atomic uint64_t empty;
+    _Atomic uint64_t full;
+} queue_ring;
+
+/* Host-side state of one place of the workers' ring. */
+typedef struct queue_place {
+    _Alignas(64) _Atomic uint32_t rows_done;
+    pthread_mutex_t lock; /* guards what follows */
+    uint32_t error_row;
+    sluice_status error;
+    char error_text[SLI_ERROR_SIZE];
+} queue_place;
+
+struct sli_queue {
+    sluice_device *device;
+    sli_layout layout;
+    bool converts; /* GetNext converts into `outputs`; otherwise it lends the slot */
+    sli_conversion conversion;
+    uint32_t conversion_column;
+    uint32_t slots;
+
+    /* Workers fill `front`, the consumer empties *back; the copier, if any, goes between. */
+    queue_ring front;
+    queue_ring device_ring;
+    queue_ring *back; /* &front or &device_ring */
+    sli_node_block front_memory;
+    void *device_memory;
+    queue_place *places; /* (slots) of front */
+    uint64_t *samples;   /* (sample_rows, batch_size): outlives the staging slot */
+    uint64_t sample_rows;
+    void *outputs_memory;
+    size_t outputs_bytes;
+    sluice_tensor *outputs;      /* what every step sees when GetNext converts */
+    sluice_tensor *slot_tensors; /* (slots, columns) what it sees when GetNext lends */
+    sli_batch_header current;    /* of the batch that the step has */
+
+    _Atomic bool closed;
+    _Atomic uint64_t produced;
+    _Atomic uint64_t consumed_count;
+    _Atomic uint64_t bytes_copied;
+
+    pthread_mutex_t error_lock; /* guards the two below, written before ERROR is published */
+    sluice_status error;
+    char error_text[SLI_ERROR_SIZE];
+
+    sli_stream copy_stream;
+    sli_thread copier;
+    sli_counters *copy_counters;
+};
+
+static inline uint8_t *queue_slot(const sli_queue *queue, const queue_ring *ring, uint64_t seq)
+{
+    return ring->slots + sli_ring_slot(&ring->words, seq) * queue->layout.slot_bytes;
+}
+
+static inline uint64_t *queue_samples(const sli_queue *queue, uint64_t seq)
+{
+    return queue->samples + seq % queue->sample_rows * queue->layout.batch_size;
+}
+
+/* Publishes on a ring and wakes its consumer. */
+void queue_ring_publish(queue_ring *ring, uint64_t seq, sli_ring_kind kind);
+
+/* Releases a slot and wakes the producers. */
+void queue_ring_release(queue_ring *ring, uint64_t seq);
+
+/* The consumer comes for a batch: counts how full the ring is. */
+void queue_ring_look(queue_ring *ring);
+
+/* Keeps the first error of the queue, for whoever meets the ERROR word. */
+void queue_keep_error(sli_queue *queue, sluice_status status, const char *text);
+
+/* The kept error as the calling thread's own. */
+sluice_status queue_error(sli_queue *queue);
+
+sluice_status queue_copier_start(sli_queue *queue, const sli_cpus *cpus);
+void queue_copier_stop(sli_queue *queue);
+
+#endif
