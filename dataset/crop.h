@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What center_crop, random_crop and random_resized_crop share. */
+#ifndef SLUICE_CROP_H
+#define SLUICE_CROP_H
+
+#include "stage.h"
+
+/* The image has this size afterwards; one number means a square. */
+sluice_status crop_infer(const param_size *size, const char *stage, stage_schema *schema);
+
+static inline uint32_t crop_width(const param_size *size)
+{
+    return size->width != 0 ? size->width : size->height;
+}
+
+#endif

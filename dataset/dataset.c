@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building a dataset stage by stage, and describing it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "dataset_state.h"
+#include "plan.h"
+
+sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
+{
+    if (schema->image < 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
+    }
+    if (schema->columns[schema->image].dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
+                        stage);
+    }
+    if (schema->is_converted) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s works on the decoded image; put it before random_horizontal_flip, "
+                        "normalize, to_dtype and to_chw",
+                        stage);
+    }
+    return SLUICE_OK;
+}
+
+static const char **text_argument(const stage_def *def, uint32_t i, void *args)
+{
+    return (const char **)(void *)((unsigned char *)args + def->params[i].offset);
+}
+
+/* Copies the texts among arguments, which belong to the caller. */
+static sluice_status copy_texts(const stage_def *def, void *args)
+{
+    const char *theirs[STAGE_ARGS_SIZE / sizeof(char *)];
+
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (def->params[i].type == PARAM_TEXT) {
+            theirs[i] = *text_argument(def, i, args);
+            *text_argument(def, i, args) = NULL;
+        }
+    }
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (def->params[i].type == PARAM_TEXT && theirs[i] != NULL) {
+            *text_argument(def, i, args) = sli_strdup(theirs[i]);
+            if (*text_argument(def, i, args) == NULL) {
+                stage_args_free(def, args);
+                return sli_fail(SLUICE_E_NO_MEMORY, "arguments of %s", def->name);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* May a stage of this kind stand at the end of what there is? */
+static sluice_status check_place(const sluice_dataset *dataset, const stage_def *def)
+{
+    if (dataset->stage_count == DATASET_MAX_STAGES) {
+        return sli_fail(SLUICE_E_INVALID, "more than %d stages", DATASET_MAX_STAGES);
+    }
+    if ((def->kind == STAGE_SOURCE) != (dataset->stage_count == 0)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        def->kind == STAGE_SOURCE
+                            ? "%s is a source; a source stands at the beginning, once"
+                            : "%s stands after a source, such as image_folder DIR",
+                        def->name);
+    }
+    if (dataset->schema.batch_size > 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s stands before batch, which is the last stage",
+                        def->name);
+    }
+    return SLUICE_OK;
+}
+
+/* A split keeps samples by name, the same in every pass: nothing may have mixed them before. */
+static sluice_status check_split_place(const sluice_dataset *dataset, const stage_def *def)
+{
+    for (uint32_t i = 1; i < dataset->stage_count && def->index == INDEX_SPLIT; i++) {
+        index_kind before = dataset->stages[i].def->index;
+
+        if (before == INDEX_SHUFFLE || before == INDEX_SHARD || before == INDEX_REPEAT) {
+            return sli_fail(SLUICE_E_INVALID, "split stands before %s; put it after the source",
+                            dataset->stages[i].def->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status append(sluice_dataset *dataset, const stage_def *def, const void *args)
+{
+    dataset_stage added = {.def = def};
+    stage_schema after = dataset->schema;
+    sluice_status st = check_place(dataset, def);
+
+    if (st == SLUICE_OK) {
+        st = check_split_place(dataset, def);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    memcpy(added.args.bytes, args, def->args_size);
+    st = copy_texts(def, added.args.bytes);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = stage_args_check(def, added.args.bytes);
+    if (st == SLUICE_OK && def->infer != NULL) {
+        st = def->infer(added.args.bytes, &after);
+    }
+    if (st != SLUICE_OK) {
+        stage_args_free(def, added.args.bytes);
+        return st;
+    }
+    after.is_converted = after.is_converted || def->kind == STAGE_CONVERSION;
+    dataset->schema = after;
+    dataset->stages[dataset->stage_count++] = added;
+    return SLUICE_OK;
+}
+
+sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, const void *args)
+{
+    sluice_status st;
+
+    if (dataset == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_%s: dataset is NULL", def->name);
+    }
+    if (dataset->status != SLUICE_OK) {
+        return sli_fail_again(dataset->status, dataset->error);
+    }
+    st = append(dataset, def, args);
+    if (st != SLUICE_OK) {
+        dataset->status = st;
+        snprintf(dataset->error, sizeof(dataset->error), "%s", sluice_last_error());
+    }
+    return st;
+}
+
+sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
+{
+    sluice_status st = dataset_status(dataset, "sluice_dataset_offload");
+    dataset_stage *last;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    last = &dataset->stages[dataset->stage_count - 1];
+    for (uint32_t i = 0; place != NULL && stage_places[i] != NULL; i++) {
+        if (last->def->kind == STAGE_CONVERSION && strcmp(place, stage_places[i]) == 0) {
+            ((conversion_args *)(void *)last->args.bytes)->offload = i;
+            return SLUICE_OK;
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "sluice_dataset_offload: '%s' for %s: want auto, host or "
+                    "device after a mirror, normalize, to_dtype or to_chw",
+                    place != NULL ? place : "NULL", last->def->name);
+}
+
+sluice_status dataset_begin(const stage_def *def, const void *args, sluice_dataset **dataset_out)
+{
+    sluice_dataset *dataset;
+    sluice_status st;
+
+    if (dataset_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_%s: dataset_out is NULL", def->name);
+    }
+    dataset = sli_calloc(1, sizeof(*dataset));
+    if (dataset == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a dataset");
+    }
+    pthread_mutex_init(&dataset->lock, NULL);
+    dataset->schema.image = -1;
+    dataset->schema.value_range = 255;
+    st = append(dataset, def, args);
+    if (st != SLUICE_OK) {
+        sluice_dataset_destroy(dataset);
+        return st;
+    }
+    *dataset_out = dataset;
+    return SLUICE_OK;
+}
+
+void sluice_dataset_destroy(sluice_dataset *dataset)
+{
+    if (dataset == NULL) {
+        return;
+    }
+    if (dataset->source != NULL) {
+        dataset_source(dataset)->close(dataset->source);
+    }
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        sli_free(dataset->splits[i].members);
+        stage_args_free(dataset->stages[i].def, dataset->stages[i].args.bytes);
+    }
+    pthread_mutex_destroy(&dataset->lock);
+    sli_free(dataset->text);
+    sli_free(dataset);
+}
+
+sluice_status dataset_status(sluice_dataset *dataset, const char *function)
+{
+    if (dataset == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: dataset is NULL", function);
+    }
+    return dataset->status == SLUICE_OK ? SLUICE_OK
+                                        : sli_fail_again(dataset->status, dataset->error);
+}
+
+sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out)
+{
+    sluice_status st = dataset_status(dataset, "sluice_dataset_describe");
+    sli_text text = {0};
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        const dataset_stage *stage = &dataset->stages[i];
+
+        sli_text_add(&text, "%s%s", i > 0 ? " | " : "", stage->def->name);
+        stage_args_print(stage->def, stage->args.bytes, &text);
+    }
+    return sli_text_take(&text, text_out);
+}
+
+uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i)
+{
+    uint32_t occurrence = 0;
+
+    for (uint32_t k = 0; k < i; k++) {
+        occurrence += dataset->stages[k].def == dataset->stages[i].def;
+    }
+    return occurrence;
+}
+
+sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_info *info)
+{
+    const sli_run_settings settings = {.world = 1};
+    sluice_dataset_info full;
+    sli_plan *plan;
+    sluice_status st = dataset_status(dataset, "sluice_dataset_inspect");
+
+    if (st == SLUICE_OK && (info == NULL || info->struct_size < sizeof(info->struct_size) ||
+                            info->struct_size > sizeof(full))) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_inspect: struct_size is not set");
+    }
+    if (st == SLUICE_OK) {
+        st = sli_plan_open(dataset, &settings, &plan);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    memset(&full, 0, sizeof(full));
+    full.struct_size = info->struct_size;
+    full.source_samples = dataset->source_count;
+    full.samples = plan->samples_per_pass;
+    full.batches = plan->batches_per_pass;
+    full.batch_size = plan->batch_size;
+    full.column_count = plan->column_count;
+    memcpy(full.columns, plan->seen, sizeof(full.columns));
+    sli_plan_close(plan);
+    memcpy(info, &full, info->struct_size);
+    return SLUICE_OK;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a dataset: its source, its splits, and sizes that only the files can tell. */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "index_stages.h"
+#include "jpeg_decoder.h"
+#include "plan.h"
+
+/* How many samples are tried for the size of an image before giving up. */
+enum { PROBES = 100 };
+
+/* Is the sample of this name in the part of [0, 1) that the split keeps? */
+static bool keeps(const split_args *args, const char *name)
+{
+    uint64_t hash = sli_mix_in(sli_hash_text(name), args->seed);
+    double place = (double)(hash >> 11) * 0x1p-53;
+
+    switch (args->part) {
+    case 0:
+        return place < args->fraction;
+    case 1:
+        return place >= 1 - args->test - args->fraction && place < 1 - args->test;
+    default:
+        return place >= 1 - args->fraction;
+    }
+}
+
+/* Lists what a split keeps of the positions before it. */
+static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
+{
+    const split_args *args = (const split_args *)(const void *)dataset->stages[i].args.bytes;
+    const order_settings settings = {.world = 1};
+    split_members *split = &dataset->splits[i];
+    const uint32_t stages = dataset->stage_count;
+    size_t capacity = 0;
+    sample_order *before = sli_calloc(1, sizeof(*before));
+    sluice_status st = SLUICE_OK;
+
+    if (before == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "split");
+    }
+    dataset->stage_count = i; /* the order of what stands before */
+    st = order_make(dataset, &settings, before);
+    dataset->stage_count = stages;
+    for (uint64_t position = 0; st == SLUICE_OK && position < before->length; position++) {
+        char name[1024];
+        uint64_t sample;
+        uint64_t pass;
+
+        order_at(before, 0, position, &sample, &pass);
+        dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+        if (keeps(args, name)) {
+            uint64_t *grown = sli_grow(split->members, &capacity, split->count + 1, sizeof(*grown));
+
+            if (grown == NULL) {
+                st = sli_fail(SLUICE_E_NO_MEMORY, "the members of a split");
+                break;
+            }
+            split->members = grown;
+            grown[split->count++] = position;
+        }
+    }
+    sli_free(before);
+    return st;
+}
+
+/* Width and height of one sample's image, before any transform. */
+static sluice_status image_size(sluice_dataset *dataset, const decode_args *decode, uint64_t sample,
+                                sample_io *io, jpeg_decoder *jpeg, uint32_t *width,
+                                uint32_t *height)
+{
+    void *const row[SLUICE_MAX_COLUMNS] = {NULL};
+    sample_data data = {0};
+    sluice_status st = dataset_source(dataset)->read(dataset->source, sample, io, row, &data);
+
+    if (st == SLUICE_OK && data.bytes != NULL) {
+        return jpeg_decoder_open(jpeg, data.bytes, data.size, decode->max_pixels, false, width,
+                                 height);
+    }
+    *width = data.image.width;
+    *height = data.image.height;
+    return st;
+}
+
+/* What the geometry stages make of an image of this size, one stage a group. */
+static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *width,
+                                      uint32_t *height)
+{
+    const sli_draws draws = {0};
+
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        const stage_def *def = dataset->stages[i].def;
+        stage_geometry g = {0};
+        sluice_status st;
+
+        if (def->kind != STAGE_GEOMETRY) {
+            continue;
+        }
+        st = def->geometry(dataset->stages[i].args.bytes, &draws, *width, *height, &g);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        *width = g.resizes ? g.new_width : g.crops ? g.width : *width;
+        *height = g.resizes ? g.new_height : g.crops ? g.height : *height;
+    }
+    return SLUICE_OK;
+}
+
+static const decode_args *find_decode(const sluice_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        if (dataset->stages[i].def->kind == STAGE_DECODE) {
+            return (const decode_args *)(const void *)dataset->stages[i].args.bytes;
+        }
+    }
+    return NULL;
+}
+
+/* Sets the image's height and width in a schema, wherever its layout has them. */
+static void set_size(stage_schema *schema, uint32_t width, uint32_t height,
+                     const sluice_dataset *dataset)
+{
+    uint64_t *shape = schema->columns[schema->image].shape;
+    uint32_t at = dataset->schema.is_chw ? 1 : 0;
+
+    shape[at] = height;
+    shape[at + 1] = width;
+}
+
+static bool size_is_known(const stage_schema *schema)
+{
+    const sluice_column *column = &schema->columns[schema->image];
+
+    for (uint32_t i = 0; i < column->rank; i++) {
+        if (column->shape[i] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first sample that can be read tells the size of all: they must have the same to be batched.
+ */
+static sluice_status probe_size(sluice_dataset *dataset)
+{
+    uint64_t most = dataset->source_count < PROBES ? dataset->source_count : PROBES;
+    const decode_args *decode = find_decode(dataset);
+    jpeg_decoder *jpeg = NULL;
+    sample_io io = {{NULL, 0}, 0};
+    uint32_t width = 0;
+    uint32_t height = 0;
+    uint64_t sample = 0;
+    sluice_status st = jpeg_decoder_create(&jpeg);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    for (; sample < most; sample++) {
+        st = image_size(dataset, decode, sample, &io, jpeg, &width, &height);
+        if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
+            break;
+        }
+    }
+    if (st == SLUICE_OK) {
+        char name[256];
+
+        st = through_geometry(dataset, &width, &height);
+        dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+        snprintf(dataset->shape_note, sizeof(dataset->shape_note),
+                 "images are %ux%u, as the first that can be read (%s); others are errors", width,
+                 height, name);
+        set_size(&dataset->opened_schema, width, height, dataset);
+    } else if (st != SLUICE_E_NO_MEMORY) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "no valid data in the dataset: none of the first %llu samples can be read; "
+                      "the last: %.700s",
+                      (unsigned long long)most, sluice_last_error());
+    }
+    jpeg_decoder_destroy(jpeg);
+    image_buffer_free(&io.bytes);
+    return st;
+}
+
+static void close_again(sluice_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        sli_free(dataset->splits[i].members);
+        dataset->splits[i] = (split_members){NULL, 0};
+    }
+    if (dataset->source != NULL) {
+        dataset_source(dataset)->close(dataset->source);
+        dataset->source = NULL;
+    }
+}
+
+static sluice_status open_locked(sluice_dataset *dataset)
+{
+    sluice_status st =
+        dataset_source(dataset)->open(dataset->stages[0].args.bytes, &dataset->source);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    dataset->source_count = dataset_source(dataset)->count(dataset->source);
+    dataset->opened_schema = dataset->schema;
+    for (uint32_t i = 1; i < dataset->stage_count && st == SLUICE_OK; i++) {
+        if (dataset->stages[i].def->index == INDEX_SPLIT) {
+            st = make_split(dataset, i);
+        }
+    }
+    if (st == SLUICE_OK && dataset->schema.image >= 0 && !size_is_known(&dataset->schema)) {
+        st = probe_size(dataset);
+    }
+    if (st != SLUICE_OK) {
+        close_again(dataset);
+    }
+    return st;
+}
+
+sluice_status dataset_open(sluice_dataset *dataset)
+{
+    sluice_status st = SLUICE_OK;
+
+    pthread_mutex_lock(&dataset->lock);
+    if (!dataset->opened) {
+        st = open_locked(dataset);
+        dataset->opened = st == SLUICE_OK;
+    }
+    pthread_mutex_unlock(&dataset->lock);
+    return st;
+}

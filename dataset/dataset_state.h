@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a dataset is made of, for the files of this folder. */
+#ifndef SLUICE_DATASET_STATE_H
+#define SLUICE_DATASET_STATE_H
+
+#include <pthread.h>
+
+#include "stage.h"
+#include "status_int.h"
+
+enum { DATASET_MAX_STAGES = 64 };
+
+/* The members of a split: indices of what comes before it that it keeps, in order. */
+typedef struct split_members {
+    uint64_t *members; /* NULL: this stage is no split */
+    uint64_t count;
+} split_members;
+
+struct sluice_dataset {
+    sluice_status status; /* of building; kept, and answered from every later call */
+    char error[SLI_ERROR_SIZE];
+    char *text; /* it was parsed from; NULL when built by calls */
+    dataset_stage stages[DATASET_MAX_STAGES];
+    uint32_t stage_count;
+    stage_schema schema; /* after the last stage */
+
+    pthread_mutex_t lock; /* guards what follows while it is being opened; later it is only read */
+    bool opened;
+    void *source;
+    uint64_t source_count;
+    split_members splits[DATASET_MAX_STAGES]; /* by stage */
+    stage_schema opened_schema;               /* with the sizes that only the files could tell */
+    char shape_note[400]; /* where those come from; "" when they were known before */
+};
+
+/* The kept error of building as this call's; OK when there is none. */
+sluice_status dataset_status(sluice_dataset *dataset, const char *function);
+
+/* Opens the source, computes splits and finds unknown sizes, once. Any thread. */
+sluice_status dataset_open(sluice_dataset *dataset);
+
+static inline const source_ops *dataset_source(const sluice_dataset *dataset)
+{
+    return dataset->stages[0].def->source;
+}
+
+/*
+ * Which occurrence of its name stage i is, from 0: what its random numbers are keyed by, so that
+ * editing one stage does not reshuffle the others.
+ */
+uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
+
+/* The arguments of decode. */
+typedef struct decode_args {
+    uint32_t mode; /* 0 rgb, 1 gray */
+    uint64_t max_pixels;
+} decode_args;
+
+#endif

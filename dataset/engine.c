@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "error_samples.h"
+#include "sample_run.h"
+
+/* Draws of a replacement before a row is left zero. */
+enum { REPLACE_TRIES = 8 };
+
+/* No sample stands at a row. */
+static const uint64_t NO_SAMPLE = UINT64_MAX;
+
+struct sli_engine {
+    const sli_plan *plan;
+    sli_queue *queue;
+    sli_profile *profile;
+    sli_layout layout;
+    uint64_t first_step;
+    uint64_t batches;
+    uint32_t worker_count;
+    sample_runner *runners;
+    sli_worker_pool *pool;
+    error_samples errors;
+    _Alignas(64) _Atomic uint64_t next_row; /* rows given out, over all batches */
+    _Atomic uint64_t stop_at;               /* no row of a later batch is begun */
+};
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+static void row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
+                   sample_row *row_out)
+{
+    for (uint32_t i = 0; i < engine->layout.column_count; i++) {
+        row_out->columns[i] =
+            batch->data + engine->layout.offsets[i] + row * engine->layout.row_bytes[i];
+    }
+    row_out->flags = &batch->row_flags[row];
+}
+
+/* Nobody's row: zeros, also after the device has converted it. */
+static void zero_row(const sli_engine *engine, const sample_row *row)
+{
+    for (uint32_t i = 0; i < engine->layout.column_count; i++) {
+        memset(row->columns[i], 0, engine->layout.row_bytes[i]);
+    }
+    *row->flags = SLI_ROW_ZERO;
+}
+
+/* Another sample of the whole set in place of one that failed; false when none was found. */
+static bool replace(sli_engine *engine, sample_runner *runner, uint64_t pass, uint64_t position,
+                    const sample_row *row, uint64_t *sample_out)
+{
+    const struct plan_details *details = engine->plan->details;
+    const sample_order *all = &details->all_ranks;
+
+    for (uint32_t try = 0; try < REPLACE_TRIES; try++) {
+        const sli_draws draws = {details->replace_key, position, pass};
+        uint32_t bits[4];
+        uint64_t sample;
+        uint64_t sample_pass;
+
+        sli_draw(&draws, try, bits);
+        order_at(all, pass, ((uint64_t)bits[0] << 32 | bits[1]) % all->length, &sample,
+                 &sample_pass);
+        if (sample_run(runner, sample, sample_pass, row) == SLUICE_OK) {
+            *sample_out = sample;
+            return true;
+        }
+        error_samples_note(&engine->errors, engine->plan->dataset, sample, runner->stage,
+                           sluice_last_error());
+    }
+    return false;
+}
+
+/* Fails the batch, and with it the run: rows of later batches are not begun any more. */
+static void fail_row(sli_engine *engine, uint64_t seq, uint32_t row, sluice_status status,
+                     const char *text)
+{
+    uint64_t stop_at = atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
+
+    sli_queue_row_failed(engine->queue, seq, row, status, text);
+    while (seq < stop_at &&
+           !atomic_compare_exchange_weak_explicit(&engine->stop_at, &stop_at, seq,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+/* A pass in which not one sample was good: going on would train on nothing. */
+static bool nothing_is_readable(const sli_engine *engine)
+{
+    return atomic_load_explicit(&engine->errors.good, memory_order_relaxed) == 0 &&
+           atomic_load_explicit(&engine->errors.bad, memory_order_relaxed) >=
+               engine->plan->details->order.length;
+}
+
+static void bad_sample(sli_engine *engine, sample_runner *runner, uint64_t seq, uint32_t row_number,
+                       uint64_t sample, uint64_t pass, uint64_t position, const sample_row *row,
+                       sluice_status status, uint64_t *sample_out)
+{
+    const sli_error_policy policy = engine->plan->settings.on_error;
+    char name[256];
+    char text[SLI_ERROR_SIZE];
+
+    error_samples_note(&engine->errors, engine->plan->dataset, sample, runner->stage,
+                       sluice_last_error());
+    dataset_source(engine->plan->dataset)
+        ->name(engine->plan->dataset->source, sample, name, sizeof(name));
+    snprintf(text, sizeof(text), "%s: sample %llu, %s: %.600s", runner->stage,
+             (unsigned long long)sample, name, sluice_last_error());
+    atomic_fetch_add_explicit(&engine->errors.bad, 1, memory_order_relaxed);
+    if (policy == SLI_ON_ERROR_FAIL || status == SLUICE_E_NO_MEMORY) {
+        fail_row(engine, seq, row_number, status, text);
+        return;
+    }
+    if (policy == SLI_ON_ERROR_REPLACE &&
+        replace(engine, runner, pass, position, row, sample_out)) {
+        atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
+        return;
+    }
+    zero_row(engine, row);
+    atomic_fetch_add_explicit(&engine->errors.zeroed, 1, memory_order_relaxed);
+    if (nothing_is_readable(engine)) {
+        char all[SLI_ERROR_SIZE];
+
+        snprintf(all, sizeof(all),
+                 "no valid data in the dataset: not one sample of a whole pass "
+                 "could be used; the last: %.700s",
+                 text);
+        fail_row(engine, seq, row_number, SLUICE_E_INVALID, all);
+    }
+}
+
+/* Fills one row of a batch: a sample, or padding past the end of the pass. */
+static void fill_row(sli_engine *engine, sample_runner *runner, const sli_batch *batch,
+                     uint64_t seq, uint32_t row_number)
+{
+    const sli_plan *plan = engine->plan;
+    const uint64_t step = engine->first_step + seq - 1;
+    const uint64_t pass = step / plan->batches_per_pass;
+    const uint64_t position = step % plan->batches_per_pass * plan->batch_size + row_number;
+    uint64_t sample = NO_SAMPLE;
+    uint64_t sample_pass;
+    sample_row row;
+    sluice_status st;
+
+    row_of(engine, batch, row_number, &row);
+    if (position >= plan->details->order.length) {
+        zero_row(engine, &row);
+    } else {
+        order_at(&plan->details->order, pass, position, &sample, &sample_pass);
+        st = sample_run(runner, sample, sample_pass, &row);
+        if (st == SLUICE_OK) {
+            /* Only ever compared with 0: one worker's counter would do as well. */
+            if (atomic_load_explicit(&engine->errors.good, memory_order_relaxed) == 0) {
+                atomic_store_explicit(&engine->errors.good, 1, memory_order_relaxed);
+            }
+        } else {
+            bad_sample(engine, runner, seq, row_number, sample, pass,
+                       position * plan->settings.world + plan->settings.rank, &row, st, &sample);
+        }
+    }
+    batch->samples[row_number] = sample;
+}
+
+/* ---- batches ----------------------------------------------------------------------------------
+ */
+
+static void publish(sli_engine *engine, sample_runner *runner, const sli_batch *batch, uint64_t seq)
+{
+    const sli_plan *plan = engine->plan;
+    const uint64_t step = engine->first_step + seq - 1;
+    const uint64_t first = step % plan->batches_per_pass * plan->batch_size;
+    const uint64_t length = plan->details->order.length;
+    const uint64_t start = sli_ticks();
+    uint64_t rows = length > first ? length - first : 0;
+
+    rows = rows < plan->batch_size ? rows : plan->batch_size;
+    memset(batch->header, 0, sizeof(*batch->header));
+    batch->header->step = step;
+    batch->header->pass = step / plan->batches_per_pass;
+    batch->header->first_sample = batch->samples[0];
+    batch->header->valid_rows = (uint32_t)rows;
+    sli_queue_publish(engine->queue, seq);
+    sli_counters_item(runner->counters[PLAN_BATCH], sli_ticks() - start, engine->layout.slot_bytes);
+}
+
+/* Waits for the slot of a batch; the time goes to the stage that would have begun. */
+static sluice_status acquire(sli_engine *engine, sample_runner *runner, uint64_t seq,
+                             sli_batch *batch)
+{
+    sluice_status st = sli_queue_acquire(engine->queue, seq, 0, batch);
+
+    if (st == SLUICE_TIMEOUT) {
+        uint64_t start = sli_ticks();
+
+        st = sli_queue_acquire(engine->queue, seq, -1, batch);
+        sli_counter_add(&runner->counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
+    }
+    return st;
+}
+
+/* One claim of a worker; false when it has nothing more to do. */
+static bool work_once(sli_engine *engine, sample_runner *runner)
+{
+    const uint32_t batch_size = engine->plan->batch_size;
+    uint64_t claim = atomic_fetch_add_explicit(&engine->next_row, 1, memory_order_relaxed);
+    uint64_t seq = claim / batch_size + 1;
+    uint32_t row = (uint32_t)(claim % batch_size);
+    sli_batch batch;
+
+    if (seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
+        return false;
+    }
+    if (seq > engine->batches) {
+        if (seq == engine->batches + 1 && row == 0 &&
+            acquire(engine, runner, seq, &batch) == SLUICE_OK) {
+            sli_queue_publish_end(engine->queue, seq);
+        }
+        return false;
+    }
+    if (acquire(engine, runner, seq, &batch) != SLUICE_OK) {
+        return false;
+    }
+    fill_row(engine, runner, &batch, seq, row);
+    if (sli_queue_row_done(engine->queue, seq)) {
+        publish(engine, runner, &batch, seq);
+    }
+    return true;
+}
+
+static void worker_main(void *arg, uint32_t worker)
+{
+    sli_engine *engine = arg;
+
+    while (work_once(engine, &engine->runners[worker])) {
+    }
+}
+
+/* ---- starting and stopping ----------------------------------------------------------------------
+ */
+
+static sluice_status make_runners(sli_engine *engine)
+{
+    engine->runners = sli_calloc(engine->worker_count, sizeof(*engine->runners));
+    if (engine->runners == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%u workers", engine->worker_count);
+    }
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        sluice_status st = sample_runner_init(&engine->runners[i], engine->plan);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        for (uint32_t stage = 0; stage < PLAN_PROFILED; stage++) {
+            engine->runners[i].counters[stage] = sli_profile_cell(engine->profile, stage, i);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **engine_out)
+{
+    sli_engine *engine = sli_aligned_alloc(64, sizeof(*engine));
+    sluice_status st;
+
+    if (engine == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the engine");
+    }
+    memset((void *)engine, 0, sizeof(*engine));
+    error_samples_init(&engine->errors);
+    engine->plan = config->plan;
+    engine->queue = config->queue;
+    engine->profile = config->profile;
+    engine->first_step = config->first_step;
+    engine->batches = config->batches;
+    engine->worker_count = config->placement->worker_count;
+    atomic_store_explicit(&engine->stop_at, UINT64_MAX, memory_order_relaxed);
+    st = sli_layout_make(config->plan->wire, config->plan->column_count, config->plan->batch_size,
+                         &engine->layout);
+    if (st == SLUICE_OK) {
+        st = make_runners(engine);
+    }
+    if (st == SLUICE_OK) {
+        st = sli_worker_pool_start(config->placement, "sluice/w", worker_main, engine,
+                                   &engine->pool);
+    }
+    if (st != SLUICE_OK) {
+        sli_engine_destroy(engine);
+        return st;
+    }
+    *engine_out = engine;
+    return SLUICE_OK;
+}
+
+void sli_engine_stop(sli_engine *engine)
+{
+    atomic_store_explicit(&engine->stop_at, 0, memory_order_relaxed);
+    sli_queue_close(engine->queue);
+    sli_worker_pool_wait(engine->pool);
+}
+
+void sli_engine_destroy(sli_engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    sli_worker_pool_join(engine->pool);
+    for (uint32_t i = 0; engine->runners != NULL && i < engine->worker_count; i++) {
+        sample_runner_fini(&engine->runners[i]);
+    }
+    sli_free(engine->runners);
+    error_samples_fini(&engine->errors);
+    sli_free(engine);
+}
+
+/* ---- telling what happened
+ * ------------------------------------------------------------------------ */
+
+void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_out)
+{
+    const error_samples *errors = &engine->errors;
+
+    errors_out->replaced = atomic_load_explicit(&errors->replaced, memory_order_relaxed);
+    errors_out->zeroed = atomic_load_explicit(&errors->zeroed, memory_order_relaxed);
+    errors_out->failed = engine->plan->settings.on_error == SLI_ON_ERROR_FAIL &&
+                         atomic_load_explicit(&errors->bad, memory_order_relaxed) > 0;
+    errors_out->count = errors->count;
+    errors_out->first = errors->first;
+}
+
+uint64_t sli_engine_bytes_read(const sli_engine *engine)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        sli_counters *cell = sli_profile_cell(engine->profile, PLAN_READ, i);
+
+        bytes += atomic_load_explicit(&cell->bytes, memory_order_relaxed);
+    }
+    return bytes;
+}
+
+const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t worker)
+{
+    return sli_worker_pool_thread(engine->pool, worker);
+}
+
+void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *text)
+{
+    uint64_t ticks = sli_ticks() - engine->profile->start_ticks;
+    double ns_per_tick =
+        (double)(sli_now_ns() - engine->profile->start_ns) / (double)(ticks > 0 ? ticks : 1);
+
+    sli_text_add(text, "batch %llu has %u of %u rows",
+                 (unsigned long long)(engine->first_step + seq - 1),
+                 sli_queue_rows_done(engine->queue, seq), engine->plan->batch_size);
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        const worker_state *state = &engine->runners[i].state;
+        const char *stage = atomic_load_explicit(&state->stage, memory_order_relaxed);
+        uint64_t sample = atomic_load_explicit(&state->sample, memory_order_relaxed);
+        uint64_t since = atomic_load_explicit(&state->since_ticks, memory_order_relaxed);
+        uint64_t now = sli_ticks();
+        char name[256];
+
+        if (stage[0] == '\0') {
+            sli_text_add(text, "; worker %u waits for room or is done", i);
+            continue;
+        }
+        dataset_source(engine->plan->dataset)
+            ->name(engine->plan->dataset->source, sample, name, sizeof(name));
+        sli_text_add(text, "; worker %u is in %s of %s for %.1f s", i, stage, name,
+                     (double)(now > since ? now - since : 0) * ns_per_tick / 1e9);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The samples of a run that could not be used: counts, and the first hundred by name. */
+#ifndef SLUICE_ERROR_SAMPLES_H
+#define SLUICE_ERROR_SAMPLES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine_int.h"
+
+typedef struct error_samples {
+    _Atomic uint64_t good;
+    _Atomic uint64_t bad; /* places in the order whose own sample could not be used */
+    _Atomic uint64_t replaced;
+    _Atomic uint64_t zeroed;
+    pthread_mutex_t lock; /* guards what follows */
+    uint32_t count;
+    sli_error_sample first[SLI_ERROR_SAMPLES];
+} error_samples;
+
+void error_samples_init(error_samples *errors);
+void error_samples_fini(error_samples *errors);
+
+/* Notes a sample that failed in a stage with a text, unless enough are known or it is already. */
+void error_samples_note(error_samples *errors, const sluice_dataset *dataset, uint64_t sample,
+                        const char *stage, const char *text);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plan will do, in words. */
+#include "plan.h"
+
+static void explain_order(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    sli_text_add(text, "order: %llu samples a pass", (unsigned long long)plan->samples_per_pass);
+    if (plan->settings.world > 1) {
+        sli_text_add(text, ", %llu for rank %u of %u", (unsigned long long)details->order.length,
+                     plan->settings.rank, plan->settings.world);
+    }
+    sli_text_add(text,
+                 "; a pure function of (pass, position), nothing stored but %llu bytes of "
+                 "names\n",
+                 (unsigned long long)sli_plan_source_memory(plan));
+    sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",
+                 (unsigned long long)plan->batches_per_pass, plan->batch_size,
+                 plan->drop_remainder ? "the remainder dropped" : "the last one padded");
+}
+
+static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+    const plan_group *group = &details->groups[number];
+    bool decodes = number == 0 && details->decode != NULL;
+
+    sli_text_add(text, "pixels: %s", decodes ? "decode" : "");
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        sli_text_add(text, "%s%s", i > group->first || decodes ? " + " : "",
+                     details->geometry[i].stage->def->name);
+    }
+    if (group->count == 0) {
+        sli_text_add(text, "%s\n", decodes ? ", whole images" : "as the source gives them");
+        return;
+    }
+    sli_text_add(text, ": %s\n",
+                 decodes && group->count > 0
+                     ? "fused: only the lines and columns under the crop are decoded, and resized "
+                       "in one pass"
+                     : "one pass");
+}
+
+void sli_plan_explain(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    explain_order(plan, text);
+    for (uint32_t i = 0; i < details->group_count && plan->image_column >= 0; i++) {
+        explain_group(plan, i, text);
+    }
+    sli_text_add(text, "%s", details->notes);
+    for (uint32_t i = 0; i < plan->column_count; i++) {
+        sli_text_add(text, "column %s: %s (%u", plan->seen[i].name,
+                     sluice_dtype_name(plan->seen[i].dtype), plan->batch_size);
+        for (uint32_t d = 0; d < plan->seen[i].rank; d++) {
+            sli_text_add(text, ", %llu", (unsigned long long)plan->seen[i].shape[d]);
+        }
+        sli_text_add(text, ")\n");
+    }
+    sli_text_add(text, "assembly: direct; each worker writes whole samples into their rows\n");
+}
+
+sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out)
+{
+    const sli_run_settings settings = {.world = 1};
+    sluice_status st = dataset_status(dataset, "sluice_dataset_explain");
+    sli_text text = {0};
+    sli_plan *plan;
+
+    if (st == SLUICE_OK) {
+        st = sli_plan_open(dataset, &settings, &plan);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    sli_plan_explain(plan, &text);
+    sli_plan_close(plan);
+    return sli_text_take(&text, text_out);
+}

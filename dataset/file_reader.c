@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "status_int.h"
+
+/* A file of one sample beyond this is a mistake, or meant to exhaust memory. */
+static const off_t MAX_FILE_BYTES = INT64_C(1) << 30;
+
+static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_out)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t more = read(fd, io->bytes.data + got, size - got);
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
+        }
+        if (more == 0) {
+            break; /* it was cut while we read: what is there is what it is */
+        }
+        got += (size_t)more;
+    }
+    *got_out = got;
+    return SLUICE_OK;
+}
+
+sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out)
+{
+    /* Not blocking: a fifo that somebody named x.jpg must not hold a worker. */
+    int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    size_t size = 0;
+    sluice_status st;
+
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
+    }
+    if (fstat(fd, &info) != 0) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
+    } else if (!S_ISREG(info.st_mode)) {
+        st = sli_fail(SLUICE_E_IO, "this is %s, not a file",
+                      S_ISDIR(info.st_mode) ? "a folder" : "something special");
+    } else if (info.st_size > MAX_FILE_BYTES) {
+        st = sli_fail(SLUICE_E_IO, "%lld bytes are more than a sample's file may have (%lld)",
+                      (long long)info.st_size, (long long)MAX_FILE_BYTES);
+    } else {
+        st = image_buffer_reserve(&io->bytes, (size_t)info.st_size);
+        if (st == SLUICE_OK) {
+            st = read_all(fd, (size_t)info.st_size, io, &size);
+        }
+    }
+    close(fd);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    io->bytes_read += size;
+    data_out->bytes = io->bytes.data;
+    data_out->size = size;
+    return SLUICE_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image.h"
+
+#include "alloc_int.h"
+#include "status_int.h"
+
+sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes)
+{
+    size_t wanted = bytes + bytes / 4 + IMAGE_SLACK;
+
+    if (buffer->data != NULL && bytes + IMAGE_SLACK <= buffer->capacity) {
+        return SLUICE_OK;
+    }
+    sli_free(buffer->data);
+    buffer->capacity = 0;
+    buffer->data = bytes > SIZE_MAX / 2 ? NULL : sli_aligned_alloc(64, wanted);
+    if (buffer->data == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%zu bytes of pixels", bytes);
+    }
+    buffer->capacity = wanted;
+    return SLUICE_OK;
+}
+
+void image_buffer_free(image_buffer *buffer)
+{
+    sli_free(buffer->data);
+    buffer->data = NULL;
+    buffer->capacity = 0;
+}

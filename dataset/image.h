@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images on their way through one worker: uint8, interleaved channels, in reusable buffers. */
+#ifndef SLUICE_IMAGE_H
+#define SLUICE_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+/* Bytes that may be read, and mean nothing, past the end of every line of an image. */
+enum { IMAGE_SLACK = 64 };
+
+/* (height, width, channels) uint8; lines are stride bytes apart. Borrowed memory. */
+typedef struct image_view {
+    const uint8_t *pixels;
+    size_t stride;
+    uint32_t width;
+    uint32_t height;
+    uint32_t channels;
+} image_view;
+
+/* A rectangle of an image; [x, x + width) and [y, y + height). */
+typedef struct image_box {
+    uint32_t x;
+    uint32_t y;
+    uint32_t width;
+    uint32_t height;
+} image_box;
+
+/* Memory that a worker keeps between samples. It grows to the largest it has seen. */
+typedef struct image_buffer {
+    uint8_t *data;
+    size_t capacity;
+} image_buffer;
+
+/* At least `bytes` and IMAGE_SLACK, at a multiple of 64; what it held is lost. E_NO_MEMORY. */
+sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes);
+void image_buffer_free(image_buffer *buffer);
+
+#endif

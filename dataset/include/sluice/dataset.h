@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Datasets: where samples come from, in which order, what is done to them, how many make a batch.
+ *
+ * A dataset is a list of stages: a source, then index stages (shuffle, split, take, ...) and
+ * transforms in any mixture, then batch. It is built from a text,
+ *
+ *     image_folder train | shuffle | decode | random_resized_crop 224 | to_chw | batch 64
+ *
+ * or by calls, which are named as the stages are and build the very same thing; see transforms.h
+ * for what works on pixels. A dataset is a description: it opens nothing, starts no thread and
+ * holds no samples until it is used, and can be used by several runs, one after another or at
+ * once.
+ *
+ * Errors of building are kept: a dataset that one call has failed on answers that error from
+ * every later call, so a program may add all stages and look at the last status only.
+ *
+ * Threads: one dataset is built by one thread; once built, any threads may use it.
+ */
+#ifndef SLUICE_DATASET_H
+#define SLUICE_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+#include <sluice/tensor.h>
+
+SLUICE_BEGIN_DECLS
+
+/** A description of samples, their order and their batches. */
+typedef struct sluice_dataset sluice_dataset;
+
+/** For `seed`: take the seed of the run. */
+#define SLUICE_SEED_OF_RUN UINT64_MAX
+
+/** For `rank` and `world` of sluice_dataset_shard(): take those of the run. */
+#define SLUICE_OF_RUN UINT32_MAX
+
+/**
+ * Builds a dataset from a text.
+ *
+ * `source {| stage}`: a stage is its name and its arguments, positional ones first, then
+ * `key=value`; commas make lists; single or double quotes hold blanks; a `#` at the start of a
+ * word begins a comment that lasts to the end of the line; `${NAME}` is taken from the
+ * environment.
+ *
+ * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ *
+ * Returns: E_INVALID with the text, a caret under the place, what was expected there, and the
+ *          nearest name that would do; E_NO_MEMORY.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
+                                                      sluice_dataset **dataset_out);
+
+/** Frees a dataset that no run uses any more. NULL is fine. */
+SLUICE_API void sluice_dataset_destroy(sluice_dataset *dataset);
+
+/**
+ * Writes the dataset as a text with every default filled in, which sluice_dataset_parse() reads
+ * back to an equal dataset.
+ *
+ * @param text_out  the caller's, freed by sluice_string_free()
+ *
+ * Returns: E_NO_MEMORY; the error kept from building.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out);
+
+/**
+ * Says what will run on a host device and why: which stages were fused, where the conversions are
+ * done, how batches are assembled. Opens the source.
+ *
+ * @param text_out  the caller's, freed by sluice_string_free()
+ *
+ * Returns: E_NO_MEMORY; the error kept from building; errors of opening the source.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out);
+
+/** How much a pass holds. */
+typedef struct sluice_dataset_info {
+    size_t struct_size;      /**< bytes; set by the caller to sizeof */
+    uint64_t source_samples; /**< what the source has, before split, take, ... */
+    uint64_t samples;        /**< in a pass, over all ranks */
+    uint64_t batches;        /**< in a pass, for one rank alone (world 1) */
+    uint32_t batch_size;     /**< rows of a batch */
+    uint32_t column_count;
+    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step sees them */
+} sluice_dataset_info;
+
+/**
+ * Opens the source and tells what a pass holds.
+ *
+ * Returns: E_INVALID no stage `batch`, or columns that cannot be batched; the error kept from
+ *          building; E_IO, E_CORRUPT of opening the source.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
+                                                        sluice_dataset_info *info);
+
+/**
+ * Lists all stages with their arguments, defaults, types and shapes, for people.
+ *
+ * @param name      one stage only; NULL: all
+ * @param text_out  the caller's, freed by sluice_string_free()
+ *
+ * Returns: E_INVALID no such stage, with the nearest name; E_NO_MEMORY.
+ */
+SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text_out);
+
+/** @name Sources
+ * Each makes a new dataset, owned by the caller. Columns are `image` and `label` (i32, from 0).
+ * Returns: E_INVALID arguments that make no sense; E_NO_MEMORY. Files are opened later, by the
+ * first use.
+ * @{
+ */
+
+/**
+ * Images in one folder a class: dir/CLASS/FILE. A class's number is the rank of its name in byte
+ * order. Links are followed; folders named like images are left out with a warning.
+ *
+ * @param extensions  of files that count, "jpg,jpeg,png", case does not matter; NULL is that list
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(const char *dir,
+                                                             const char *extensions,
+                                                             sluice_dataset **dataset_out);
+
+/**
+ * CIFAR-10 in its binary form: data_batch_1.bin to data_batch_5.bin and test_batch.bin, in dir or
+ * in dir/cifar-10-batches-bin. Images are u8 (32, 32, 3).
+ *
+ * @param split  "train" or "test"
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const char *split,
+                                                        sluice_dataset **dataset_out);
+
+/**
+ * Made-up samples, each a function of its index: for measuring everything but files.
+ *
+ * @param samples  how many
+ * @param height   of an image; so width and channels (1 to 4)
+ * @param classes  labels are sample index modulo classes
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_synthetic(uint64_t samples, uint32_t height,
+                                                          uint32_t width, uint32_t channels,
+                                                          uint32_t classes,
+                                                          sluice_dataset **dataset_out);
+/** @} */
+
+/** @name Order
+ * Each adds one stage. Returns: E_INVALID arguments that make no sense, or a place where the
+ * stage cannot stand (after batch); the error kept from building; E_NO_MEMORY.
+ * @{
+ */
+
+/** Visits the samples of each pass in another random order; seed may be SLUICE_SEED_OF_RUN. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed);
+
+/** Keeps every world-th sample, from the rank-th on; each may be SLUICE_OF_RUN. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_shard(sluice_dataset *dataset, uint32_t rank,
+                                                      uint32_t world);
+
+/** Says that every rank shall see all samples: no shard is added by itself. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_shard_none(sluice_dataset *dataset);
+
+/**
+ * Keeps a part of the samples, chosen by a hash of their names, so that parts stay what they are
+ * when files are added. `train` is the first `fraction` of the hash's range, `test` the last, and
+ * `val` the last before what `test` is said to take.
+ *
+ * @param part      "train", "val" or "test"
+ * @param fraction  0 < fraction <= 1
+ * @param seed      of the hash
+ * @param test      for `val`: the fraction that `test` takes
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_split(sluice_dataset *dataset, const char *part,
+                                                      double fraction, uint64_t seed, double test);
+
+/** Keeps the first n samples. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_take(sluice_dataset *dataset, uint64_t n);
+
+/** Leaves out the first n samples. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_skip(sluice_dataset *dataset, uint64_t n);
+
+/** Makes n passes one; order and random numbers differ in each. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_repeat(sluice_dataset *dataset, uint64_t n);
+
+/**
+ * Groups n samples (of each rank). The last batch of a pass is filled up with zeros, and
+ * `valid_rows` says how many rows are samples; drop_remainder leaves it out instead.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_batch(sluice_dataset *dataset, uint32_t n,
+                                                      bool drop_remainder);
+/** @} */
+
+SLUICE_END_DECLS
+
+#endif

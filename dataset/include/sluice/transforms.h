@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * What a dataset does to each image between source and batch.
+ *
+ * Each call adds one stage. Random ones draw from (seed of the run, pass, sample, stage), so the
+ * pixels of a sample do not depend on workers, on devices or on where a run was resumed.
+ *
+ * Images are uint8 (H, W, C) from decode on; crops and resizes work on those. Mirror, normalize,
+ * to_dtype and to_chw come last, in any order among themselves, and are done in one pass.
+ *
+ * Returns: E_INVALID arguments that make no sense, or a place where the stage cannot stand; the
+ * error kept from building; E_NO_MEMORY.
+ */
+#ifndef SLUICE_TRANSFORMS_H
+#define SLUICE_TRANSFORMS_H
+
+#include <sluice/dataset.h>
+
+SLUICE_BEGIN_DECLS
+
+/**
+ * Decodes JPEG files to RGB, with libjpeg-turbo's accurate integer DCT and smooth chroma. Only
+ * what a crop that follows needs is decoded; the pixels are those of a full decode.
+ *
+ * Grayscale, CMYK and YCCK files become RGB (or gray). A file that is damaged or no JPEG is an
+ * error of that sample.
+ *
+ * @param mode        "rgb" (H, W, 3) or "gray" (H, W, 1)
+ * @param max_pixels  an image that says it has more is refused; 0 is 100 000 000
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset, const char *mode,
+                                                       uint64_t max_pixels);
+
+/**
+ * Resizes with an antialiased triangle filter ("bilinear" as Pillow does it, within 1 of its
+ * bytes).
+ *
+ * @param height  new height; with width 0, the new length of the shorter side
+ * @param width   new width, or 0
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height,
+                                                       uint32_t width);
+
+/** Cuts the middle out; what lies outside of a smaller image is zero. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_center_crop(sluice_dataset *dataset,
+                                                            uint32_t height, uint32_t width);
+
+/** Cuts a random place out of the image with `padding` zeros on each side. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_crop(sluice_dataset *dataset,
+                                                            uint32_t height, uint32_t width,
+                                                            uint32_t padding);
+
+/**
+ * Cuts a random part out and resizes it: the crop of Szegedy et al., "Going deeper with
+ * convolutions" (2015), drawn as torchvision's RandomResizedCrop draws it.
+ *
+ * @param scale  {low, high} share of the area; NULL is {0.08, 1}
+ * @param ratio  {low, high} width over height, drawn evenly in its logarithm; NULL is {3/4, 4/3}
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_resized_crop(sluice_dataset *dataset,
+                                                                    uint32_t height, uint32_t width,
+                                                                    const double *scale,
+                                                                    const double *ratio);
+
+/** Mirrors left to right with probability p. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
+                                                                       double p);
+
+/**
+ * (value - mean) / std of each channel, as fmaf(x, scale, bias) with one rounding.
+ *
+ * @param mean      (channels)
+ * @param std       (channels), not 0
+ * @param channels  1 to 4; 1 serves images of any number of channels
+ * @param range     what white is in mean and std: 1 for values in 0..1, 255 for 0..255
+ * @param dtype     SLUICE_F32, SLUICE_F16 or SLUICE_BF16
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_normalize(sluice_dataset *dataset,
+                                                          const double *mean, const double *std,
+                                                          uint32_t channels, double range,
+                                                          sluice_dtype dtype);
+
+/** Casts; with `scale`, bytes become 0..1. To f32, f16, bf16, or u8 from u8. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset,
+                                                         sluice_dtype dtype, bool scale);
+
+/** (H, W, C) becomes (C, H, W). */
+SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
+
+/**
+ * Says where the last stage, one of mirror, normalize, to_dtype and to_chw, is done.
+ *
+ * @param place  "auto", "host" (by the workers) or "device" (by GetNext); the pixels are the same
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place);
+
+SLUICE_END_DECLS
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "permutation.h"
+
+#include <math.h>
+
+#include "rng_int.h"
+
+enum { ROUNDS = 8 };
+
+index_permutation permutation_of(uint64_t n)
+{
+    index_permutation p = {.n = n, .a = (uint64_t)sqrt((double)n)};
+
+    while (p.a * p.a < n) {
+        p.a++; /* the root of a large n is rounded */
+    }
+    p.a = p.a > 0 ? p.a : 1;
+    p.b = (n + p.a - 1) / p.a;
+    return p;
+}
+
+/* A number below `range` (below 2^33) from 64 mixed bits. */
+static uint64_t reduce(uint64_t bits, uint64_t range)
+{
+    return ((bits >> 32) * range) >> 32;
+}
+
+static uint64_t one_walk(const index_permutation *p, uint64_t key, uint64_t i)
+{
+    uint64_t left = i / p->b;
+    uint64_t right = i % p->b;
+
+    for (uint64_t round = 0; round < ROUNDS; round += 2) {
+        left += reduce(sli_mix64(key + (round << 56) + right), p->a);
+        left -= left >= p->a ? p->a : 0;
+        right += reduce(sli_mix64(key + ((round + 1) << 56) + left), p->b);
+        right -= right >= p->b ? p->b : 0;
+    }
+    return left * p->b + right;
+}
+
+uint64_t permutation_at(const index_permutation *p, uint64_t key, uint64_t i)
+{
+    do {
+        i = one_walk(p, key, i);
+    } while (i >= p->n);
+    return i;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading pipelines: words, stages, arguments, and errors that point at the place. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "dataset_state.h"
+#include "names.h"
+
+enum { WORD_SIZE = 4096 };
+
+/* One word, its quotes and variables resolved. */
+typedef struct text_word {
+    char text[WORD_SIZE];
+    size_t length;
+    size_t at;  /* where it begins in the text */
+    size_t key; /* length of the key before an unquoted '='; 0: none */
+} text_word;
+
+typedef struct text_parser {
+    const char *text;
+    size_t at;
+    text_word word;
+    sluice_dataset *dataset;
+    dataset_stage stage; /* being read; def NULL: none */
+    uint32_t positional; /* arguments it got by position */
+    uint64_t given;      /* bit i: parameter i was given */
+} text_parser;
+
+/* The message, then the line of the text with a caret under `at`. */
+static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
+    SLUICE_PRINTF(3, 4);
+
+static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
+{
+    enum { SHOWN = 100 };
+    char message[600];
+    size_t line = at;
+    size_t length;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    while (line > 0 && p->text[line - 1] != '\n' && at - line < SHOWN / 2) {
+        line--;
+    }
+    length = strcspn(p->text + line, "\n");
+    length = length < SHOWN ? length : SHOWN;
+    return sli_fail(SLUICE_E_INVALID, "%s\n    %.*s\n    %*s^", message, (int)length,
+                    p->text + line, (int)(at - line), "");
+}
+
+static bool ends_word(char c)
+{
+    return c == '\0' || c == '|' || isspace((unsigned char)c) != 0;
+}
+
+static sluice_status add_char(text_parser *p, char c)
+{
+    if (p->word.length + 1 >= WORD_SIZE) {
+        return error_at(p, p->word.at, "a word of more than %d bytes", WORD_SIZE - 1);
+    }
+    p->word.text[p->word.length++] = c;
+    p->word.text[p->word.length] = '\0';
+    return SLUICE_OK;
+}
+
+/* "${NAME}" at p->at: adds the variable's value. */
+static sluice_status add_variable(text_parser *p)
+{
+    size_t start = p->at;
+    const char *end = strchr(p->text + p->at, '}');
+    const char *value;
+    char name[128];
+    sluice_status st = SLUICE_OK;
+
+    if (end == NULL || p->text[p->at + 1] != '{' ||
+        (size_t)(end - p->text) - start - 2 >= sizeof(name) || end == p->text + start + 2) {
+        return error_at(p, start, "want ${NAME} after a dollar sign; in single quotes $ is itself");
+    }
+    memcpy(name, p->text + start + 2, (size_t)(end - p->text) - start - 2);
+    name[(size_t)(end - p->text) - start - 2] = '\0';
+    value = getenv(name);
+    if (value == NULL) {
+        return error_at(p, start, "the environment has no variable %s", name);
+    }
+    for (; *value != '\0' && st == SLUICE_OK; value++) {
+        st = add_char(p, *value);
+    }
+    p->at = (size_t)(end - p->text) + 1;
+    return st;
+}
+
+static sluice_status add_quoted(text_parser *p)
+{
+    const size_t start = p->at;
+    const char quote = p->text[p->at++];
+
+    while (p->text[p->at] != quote) {
+        sluice_status st;
+
+        if (p->text[p->at] == '\0') {
+            return error_at(p, start, "this quote has no end");
+        }
+        st =
+            quote == '"' && p->text[p->at] == '$' ? add_variable(p) : add_char(p, p->text[p->at++]);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    p->at++;
+    return SLUICE_OK;
+}
+
+static void skip_blanks(text_parser *p)
+{
+    for (;;) {
+        while (isspace((unsigned char)p->text[p->at]) != 0) {
+            p->at++;
+        }
+        if (p->text[p->at] != '#') {
+            return;
+        }
+        p->at += strcspn(p->text + p->at, "\n");
+    }
+}
+
+/* Reads the word at p->at into p->word. */
+static sluice_status read_word(text_parser *p)
+{
+    sluice_status st = SLUICE_OK;
+
+    p->word.at = p->at;
+    p->word.length = 0;
+    p->word.key = 0;
+    p->word.text[0] = '\0';
+    while (st == SLUICE_OK && !ends_word(p->text[p->at])) {
+        char c = p->text[p->at];
+
+        if (c == '\'' || c == '"') {
+            st = add_quoted(p);
+        } else if (c == '$') {
+            st = add_variable(p);
+        } else if (c == '(' || c == ')') {
+            st = error_at(p, p->at, "parentheses are reserved; put the word in quotes");
+        } else {
+            if (c == '=' && p->word.key == 0 && p->word.length > 0) {
+                p->word.key = p->word.length;
+            }
+            st = add_char(p, c);
+            p->at++;
+        }
+    }
+    return st;
+}
+
+/* The name of a stage begins the stage. */
+static sluice_status begin_stage(text_parser *p)
+{
+    const char *name = p->word.text;
+    const char *foreign = name_from_elsewhere(name);
+    const char *nearest;
+
+    p->stage.def = stage_find(name);
+    p->stage.text_at = (uint32_t)p->word.at;
+    p->positional = 0;
+    p->given = 0;
+    if (p->stage.def != NULL) {
+        return stage_args_default(p->stage.def, p->stage.args.bytes);
+    }
+    if (foreign != NULL) {
+        return error_at(p, p->word.at, "%s is called %s here", name, foreign);
+    }
+    nearest = name_nearest_stage(name);
+    return error_at(p, p->word.at, "no stage '%s'%s%s; `sluice help stages` lists them", name,
+                    nearest != NULL ? "; nearest is " : "", nearest != NULL ? nearest : "");
+}
+
+static sluice_status unknown_key(text_parser *p, const char *key)
+{
+    const char *foreign = name_from_elsewhere(key);
+    const char *nearest = name_nearest_param(p->stage.def, key);
+    char known[300] = "";
+
+    if (foreign != NULL) {
+        return error_at(p, p->word.at, "%s: %s is called %s here", p->stage.def->name, key,
+                        foreign);
+    }
+    if (nearest != NULL) {
+        return error_at(p, p->word.at, "%s has no argument '%s'; nearest is %s", p->stage.def->name,
+                        key, nearest);
+    }
+    for (uint32_t i = 0; i < p->stage.def->param_count; i++) {
+        snprintf(known + strlen(known), sizeof(known) - strlen(known), " %s",
+                 p->stage.def->params[i].name);
+    }
+    return error_at(p, p->word.at, "%s has no argument '%s'; it takes%s", p->stage.def->name, key,
+                    known[0] != '\0' ? known : " none");
+}
+
+/* Finds which parameter the word is for, and where its value begins. */
+static sluice_status which_param(text_parser *p, uint32_t *param, const char **value)
+{
+    char key[64];
+
+    *value = p->word.text;
+    if (p->word.key > 0 && p->word.key < sizeof(key)) {
+        memcpy(key, p->word.text, p->word.key);
+        key[p->word.key] = '\0';
+        *value = p->word.text + p->word.key + 1;
+        for (*param = 0; *param < p->stage.def->param_count; (*param)++) {
+            if (strcmp(key, p->stage.def->params[*param].name) == 0) {
+                return SLUICE_OK;
+            }
+        }
+        return unknown_key(p, key);
+    }
+    *param = p->positional++;
+    if (p->given >> *param != 0) {
+        return error_at(p, p->word.at, "%s: '%s' without a name stands after arguments with one",
+                        p->stage.def->name, p->word.text);
+    }
+    if (*param >= p->stage.def->param_count) {
+        return error_at(p, p->word.at, "%s takes %u argument%s, '%s' is one too many",
+                        p->stage.def->name, p->stage.def->param_count,
+                        p->stage.def->param_count == 1 ? "" : "s", p->word.text);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_argument(text_parser *p)
+{
+    const char *value;
+    uint32_t param;
+    sluice_status st = which_param(p, &param, &value);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if ((p->given >> param & 1) != 0) {
+        return error_at(p, p->word.at, "%s: %s is given twice", p->stage.def->name,
+                        p->stage.def->params[param].name);
+    }
+    p->given |= UINT64_C(1) << param;
+    st = stage_arg_parse(p->stage.def, &p->stage.def->params[param], value, p->stage.args.bytes);
+    return st == SLUICE_E_INVALID ? error_at(p, p->word.at, "%s", sluice_last_error()) : st;
+}
+
+/* The stage is complete: adds it to the dataset. */
+static sluice_status end_stage(text_parser *p)
+{
+    const stage_def *def = p->stage.def;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < def->param_count && st == SLUICE_OK; i++) {
+        if (def->params[i].default_text == NULL && (p->given >> i & 1) == 0) {
+            st = error_at(p, p->at, "%s: %s is missing (%s)", def->name, def->params[i].name,
+                          def->params[i].help);
+        }
+    }
+    if (st == SLUICE_OK) {
+        st = p->dataset == NULL ? dataset_begin(def, p->stage.args.bytes, &p->dataset)
+                                : dataset_append(p->dataset, def, p->stage.args.bytes);
+        if (st == SLUICE_E_INVALID) {
+            st = error_at(p, p->stage.text_at, "%s", sluice_last_error());
+        }
+    }
+    if (st == SLUICE_OK) {
+        p->dataset->stages[p->dataset->stage_count - 1].text_at = p->stage.text_at;
+    }
+    stage_args_free(def, p->stage.args.bytes);
+    p->stage.def = NULL;
+    return st;
+}
+
+/* Everything up to the end of the text. */
+static sluice_status read_stages(text_parser *p)
+{
+    for (;;) {
+        sluice_status st;
+        char c;
+
+        skip_blanks(p);
+        c = p->text[p->at];
+        if (c == '|' || c == '\0') {
+            if (p->stage.def == NULL) {
+                return error_at(p, p->at, "want the name of a %s here",
+                                p->dataset == NULL ? "source, such as image_folder" : "stage");
+            }
+            st = end_stage(p);
+            if (st != SLUICE_OK || c == '\0') {
+                return st;
+            }
+            p->at++;
+            continue;
+        }
+        st = read_word(p);
+        if (st == SLUICE_OK) {
+            st = p->stage.def == NULL ? begin_stage(p) : read_argument(p);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+}
+
+sluice_status sluice_dataset_parse(const char *text, sluice_dataset **dataset_out)
+{
+    text_parser *p;
+    sluice_status st;
+
+    if (text == NULL || dataset_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_parse: text or dataset_out is NULL");
+    }
+    p = sli_calloc(1, sizeof(*p));
+    if (p == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a pipeline text");
+    }
+    p->text = text;
+    st = read_stages(p);
+    if (p->stage.def != NULL) {
+        stage_args_free(p->stage.def, p->stage.args.bytes);
+    }
+    if (st == SLUICE_OK) {
+        p->dataset->text = sli_strdup(text);
+        if (p->dataset->text == NULL) {
+            st = sli_fail(SLUICE_E_NO_MEMORY, "a pipeline text");
+        }
+    }
+    if (st == SLUICE_OK) {
+        *dataset_out = p->dataset;
+    } else {
+        sluice_dataset_destroy(p->dataset);
+    }
+    sli_free(p);
+    return st;
+}

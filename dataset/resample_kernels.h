@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two passes of resizing, one set for each level of instructions. All give the same bytes. */
+#ifndef SLUICE_RESAMPLE_KERNELS_H
+#define SLUICE_RESAMPLE_KERNELS_H
+
+#include "resample.h"
+
+/* Lines that go through the horizontal pass together. */
+enum { STRIP = 4 };
+
+/*
+ * The vertical pass works in whole vectors: rows are read, and its output is written, up to this
+ * much past the end.
+ */
+enum { MIDDLE_SLACK = 32 };
+
+typedef struct resample_kernels {
+    /*
+     * out[i] = (sum over k of rows[k][i] * weights[k] + 64) >> 7, i < n; taps is even.
+     */
+    void (*vertical)(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
+                     int16_t *out, size_t n);
+
+    /*
+     * Outputs of STRIP lines of 3 channels: out[l] is (axis->count, 3), written exactly; in[l] is
+     * (inputs, 3) and starts at input `origin`.
+     */
+    void (*horizontal_rgb)(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                           uint8_t *const *out);
+} resample_kernels;
+
+extern const resample_kernels sli_resample_kernels_portable;
+extern const resample_kernels sli_resample_kernels_v3;
+extern const resample_kernels sli_resample_kernels_v4;
+
+/* Any number of channels, one line; the reference of horizontal_rgb. */
+void resample_horizontal(const resample_axis *axis, int32_t origin, const int16_t *in, uint8_t *out,
+                         uint32_t channels);
+
+#endif

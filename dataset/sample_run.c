@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_run.h"
+
+#include <string.h>
+
+#include "layout_int.h"
+
+sluice_status sample_runner_init(sample_runner *runner, const sli_plan *plan)
+{
+    memset(runner, 0, sizeof(*runner));
+    runner->plan = plan;
+    runner->stage = "";
+    atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
+    return plan->details->decode != NULL ? jpeg_decoder_create(&runner->jpeg) : SLUICE_OK;
+}
+
+void sample_runner_fini(sample_runner *runner)
+{
+    jpeg_decoder_destroy(runner->jpeg);
+    resampler_free(&runner->resampler);
+    image_buffer_free(&runner->io.bytes);
+    image_buffer_free(&runner->between[0]);
+    image_buffer_free(&runner->between[1]);
+}
+
+/* Enters a stage of the profile; returns the time. */
+static uint64_t enter(sample_runner *runner, uint32_t stage)
+{
+    uint64_t now = sli_ticks();
+
+    runner->stage = runner->plan->stage_names[stage];
+    atomic_store_explicit(&runner->state.stage, runner->stage, memory_order_relaxed);
+    atomic_store_explicit(&runner->state.since_ticks, now, memory_order_relaxed);
+    return now;
+}
+
+/* The lines of the last group go through the conversion into the row. */
+typedef struct row_sink {
+    const sli_conversion *conversion;
+    void *row;
+    uint8_t flags;
+} row_sink;
+
+static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    const row_sink *sink = arg;
+
+    sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
+}
+
+/* Mirrored by the worker, or by the device: each an odd number of times or not at all. */
+static void draw_flips(const struct plan_details *details, uint64_t sample, uint64_t pass,
+                       uint8_t *here, uint8_t *on_device)
+{
+    *here = 0;
+    *on_device = 0;
+    for (uint32_t i = 0; i < details->flip_count; i++) {
+        const plan_flip *flip = &details->flips[i];
+        const sli_draws draws = {flip->key, sample, pass};
+
+        if (flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
+            *(flip->on_device ? on_device : here) ^= SLI_ROW_FLIP;
+        }
+    }
+}
+
+/* An image on its way: pixels, or a file whose header was read. */
+typedef struct current_image {
+    bool encoded;
+    image_view image; /* only width and height while encoded */
+} current_image;
+
+static sluice_status open_image(sample_runner *runner, const sample_data *data,
+                                current_image *current)
+{
+    const dataset_stage *decode = runner->plan->details->decode;
+    const decode_args *args;
+
+    current->encoded = data->bytes != NULL;
+    current->image = data->image;
+    if (!current->encoded) {
+        return SLUICE_OK;
+    }
+    args = (const decode_args *)(const void *)decode->args.bytes;
+    current->image.channels = args->mode == 0 ? 3 : 1;
+    return jpeg_decoder_open(runner->jpeg, data->bytes, data->size, args->max_pixels,
+                             args->mode == 1, &current->image.width, &current->image.height);
+}
+
+/* The pixels of a box of the image; decodes them when it is a file still. */
+static sluice_status pixels_of(sample_runner *runner, const current_image *current,
+                               const image_box *box, image_view *pixels_out)
+{
+    if (box->width == 0 || box->height == 0) {
+        *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels};
+        return SLUICE_OK;
+    }
+    if (current->encoded) {
+        return jpeg_decoder_region(runner->jpeg, box, pixels_out);
+    }
+    *pixels_out = current->image;
+    pixels_out->pixels += box->y * current->image.stride + (size_t)box->x * current->image.channels;
+    pixels_out->width = box->width;
+    pixels_out->height = box->height;
+    return SLUICE_OK;
+}
+
+/* Where the lines of group `number` go: into the row, or into an image for the next group. */
+static sluice_status choose_sink(sample_runner *runner, uint32_t number, const plan_window *window,
+                                 uint32_t channels, row_sink *row, line_sink *sink)
+{
+    const sli_plan *plan = runner->plan;
+    image_buffer *between = &runner->between[number % 2];
+    sluice_status st;
+
+    if (number + 1 == plan->details->group_count) {
+        if (window->window_width != plan->host_conversion.width ||
+            window->window_height != plan->host_conversion.height ||
+            channels != plan->host_conversion.channels) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "the image is %ux%ux%u where the batch has %ux%ux%u; add resize or a "
+                            "crop, so that all have one size",
+                            window->window_width, window->window_height, channels,
+                            plan->host_conversion.width, plan->host_conversion.height,
+                            plan->host_conversion.channels);
+        }
+        *sink = (line_sink){convert_line, row, NULL};
+        if (sli_conversion_is_identity(row->conversion) ||
+            (plan->host_conversion.to == SLUICE_U8 && !plan->host_conversion.to_chw &&
+             row->flags == 0)) {
+            sink->direct = row->row;
+        }
+        return SLUICE_OK;
+    }
+    st = image_buffer_reserve(between,
+                              (size_t)window->window_width * window->window_height * channels);
+    *sink = (line_sink){NULL, NULL, between->data};
+    return st;
+}
+
+/* One group of geometry: from the image as it is to the one after it, or into the row. */
+static sluice_status run_group(sample_runner *runner, uint32_t number, uint64_t sample,
+                               uint64_t pass, row_sink *row, current_image *current,
+                               uint64_t *ticks)
+{
+    const struct plan_details *details = runner->plan->details;
+    const uint32_t channels = current->image.channels;
+    plan_window window;
+    image_box needed;
+    line_sink sink;
+    image_view pixels;
+    sluice_status st =
+        plan_compose(details, &details->groups[number], sample, pass, current->image.width,
+                     current->image.height, &window, &runner->stage);
+
+    if (st == SLUICE_OK) {
+        const resample_job job = {channels,         window.width,        window.height,
+                                  window.new_width, window.new_height,   window.window_x,
+                                  window.window_y,  window.window_width, window.window_height};
+
+        st = resample_prepare(&runner->resampler, &job, &needed);
+    }
+    if (st == SLUICE_OK) {
+        needed.x += (uint32_t)window.x;
+        needed.y += (uint32_t)window.y;
+        st = pixels_of(runner, current, &needed, &pixels);
+    }
+    if (st == SLUICE_OK && current->encoded) {
+        uint64_t now = enter(runner, PLAN_PIXELS);
+
+        sli_counters_item(runner->counters[PLAN_DECODE], now - *ticks,
+                          pixels.stride * pixels.height);
+        *ticks = now;
+    }
+    if (st == SLUICE_OK) {
+        st = choose_sink(runner, number, &window, channels, row, &sink);
+    }
+    if (st == SLUICE_OK) {
+        st = resample_run(&runner->resampler, &pixels, &sink);
+    }
+    current->encoded = false;
+    current->image =
+        (image_view){runner->between[number % 2].data, (size_t)window.window_width * channels,
+                     window.window_width, window.window_height, channels};
+    return st;
+}
+
+static sluice_status run_image(sample_runner *runner, uint64_t sample, uint64_t pass,
+                               const sample_data *data, const sample_row *row, uint64_t ticks)
+{
+    const sli_plan *plan = runner->plan;
+    row_sink sink = {&plan->host_conversion, row->columns[plan->image_column], 0};
+    current_image current;
+    sluice_status st;
+
+    draw_flips(plan->details, sample, pass, &sink.flags, row->flags);
+    st = open_image(runner, data, &current);
+    for (uint32_t i = 0; i < plan->details->group_count && st == SLUICE_OK; i++) {
+        st = run_group(runner, i, sample, pass, &sink, &current, &ticks);
+    }
+    if (st == SLUICE_OK) {
+        sli_counters_item(runner->counters[PLAN_PIXELS], sli_ticks() - ticks,
+                          sli_conversion_out_bytes(&plan->host_conversion));
+    }
+    return st;
+}
+
+sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
+                         const sample_row *row)
+{
+    const sli_plan *plan = runner->plan;
+    const source_ops *source = dataset_source(plan->dataset);
+    uint64_t before = runner->io.bytes_read;
+    sample_data data = {0};
+    uint64_t start;
+    uint64_t now;
+    sluice_status st;
+
+    atomic_store_explicit(&runner->state.sample, sample, memory_order_relaxed);
+    start = enter(runner, PLAN_READ);
+    st = source->read(plan->dataset->source, sample, &runner->io, row->columns, &data);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    now = enter(runner, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
+    sli_counters_item(runner->counters[PLAN_READ], now - start, runner->io.bytes_read - before);
+    if (plan->mask_column >= 0) {
+        *(uint8_t *)row->columns[plan->mask_column] = 1;
+    }
+    *row->flags = 0;
+    if (plan->image_column >= 0) {
+        st = run_image(runner, sample, pass, &data, row, now);
+    }
+    atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
+    return st;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One sample's way from its file to its row of a batch, in a straight line on one worker:
+ *
+ *     read -> decode (what the crop needs) -> resample -> convert -> row
+ */
+#ifndef SLUICE_SAMPLE_RUN_H
+#define SLUICE_SAMPLE_RUN_H
+
+#include "jpeg_decoder.h"
+#include "plan.h"
+#include "resample.h"
+
+/* What a worker is doing, for a report of who waits for whom; written by it, read by anyone. */
+typedef struct worker_state {
+    _Atomic(const char *) stage; /* "": between samples */
+    _Atomic uint64_t sample;
+    _Atomic uint64_t since_ticks;
+} worker_state;
+
+/* What one worker works with. */
+typedef struct sample_runner {
+    const sli_plan *plan;
+    jpeg_decoder *jpeg;
+    sample_io io;
+    image_resampler resampler;
+    image_buffer between[2]; /* images between two groups of geometry, by turns */
+    const char *stage;       /* where the last failure happened */
+    worker_state state;
+    sli_counters *counters[PLAN_PROFILED]; /* of this worker */
+} sample_runner;
+
+/* Where a sample goes: one row of each column. */
+typedef struct sample_row {
+    void *columns[SLUICE_MAX_COLUMNS];
+    uint8_t *flags;
+} sample_row;
+
+sluice_status sample_runner_init(sample_runner *runner, const sli_plan *plan);
+void sample_runner_fini(sample_runner *runner);
+
+/*
+ * Brings a sample into its row. On failure runner->stage and the last error say what happened; the
+ * row then holds anything.
+ */
+sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
+                         const sample_row *row);
+
+#endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of stages by their parameter tables: reading, checking, printing. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "stage.h"
+#include "status_int.h"
+#include "tensor_int.h"
+
+const char *const stage_places[] = {"auto", "host", "device", NULL};
+
+static void *field(const stage_param *param, void *args)
+{
+    return (unsigned char *)args + param->offset;
+}
+
+static const void *const_field(const stage_param *param, const void *args)
+{
+    return (const unsigned char *)args + param->offset;
+}
+
+static sluice_status wrong(const stage_def *def, const stage_param *param, const char *text,
+                           const char *want)
+{
+    return sli_fail(SLUICE_E_INVALID, "%s: %s=%s: want %s", def->name, param->name, text, want);
+}
+
+static bool parse_count(const char *text, uint64_t *count)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9') {
+        return false;
+    }
+    errno = 0;
+    *count = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+/* Cuts the next item off a list; false at its end or for an empty item. */
+static bool next_item(const char **rest, char *item, size_t size)
+{
+    size_t length = strcspn(*rest, ",");
+
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    memcpy(item, *rest, length);
+    item[length] = '\0';
+    *rest += length;
+    if (**rest == ',') {
+        (*rest)++;
+        return **rest != '\0';
+    }
+    return true;
+}
+
+static bool parse_counts(const char *text, uint64_t *values, uint32_t most, uint32_t *count)
+{
+    char item[32];
+
+    for (*count = 0; *text != '\0'; (*count)++) {
+        if (*count == most || !next_item(&text, item, sizeof(item)) ||
+            !parse_count(item, &values[*count])) {
+            return false;
+        }
+    }
+    return *count > 0;
+}
+
+static bool parse_reals(const char *text, param_reals *reals)
+{
+    char item[64];
+
+    memset(reals, 0, sizeof(*reals));
+    if ((*text >= 'a' && *text <= 'z') && strlen(text) < sizeof(reals->name)) {
+        memcpy(reals->name, text, strlen(text) + 1);
+        return true;
+    }
+    for (; *text != '\0'; reals->count++) {
+        if (reals->count == PARAM_MAX_REALS || !next_item(&text, item, sizeof(item)) ||
+            !sli_parse_real(item, &reals->values[reals->count])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_size(const char *text, param_size *size)
+{
+    uint64_t values[2];
+    uint32_t count;
+
+    if (!parse_counts(text, values, 2, &count) || values[0] > UINT32_MAX ||
+        (count == 2 && (values[1] > UINT32_MAX || values[1] == 0))) {
+        return false;
+    }
+    size->height = (uint32_t)values[0];
+    size->width = count == 2 ? (uint32_t)values[1] : 0;
+    return true;
+}
+
+static bool parse_rank(const char *text, uint32_t *rank)
+{
+    uint64_t value;
+
+    if (strcmp(text, "run") == 0 || strcmp(text, "none") == 0) {
+        *rank = text[0] == 'r' ? SLUICE_OF_RUN : PARAM_RANK_NONE;
+        return true;
+    }
+    if (!parse_count(text, &value) || value > 1000000) {
+        return false;
+    }
+    *rank = (uint32_t)value;
+    return true;
+}
+
+static sluice_status parse_choice(const stage_def *def, const stage_param *param, const char *text,
+                                  uint32_t *choice)
+{
+    char want[200] = "one of";
+
+    for (uint32_t i = 0; param->choices[i] != NULL; i++) {
+        if (strcmp(text, param->choices[i]) == 0) {
+            *choice = i;
+            return SLUICE_OK;
+        }
+        strncat(want, " ", sizeof(want) - strlen(want) - 1);
+        strncat(want, param->choices[i], sizeof(want) - strlen(want) - 1);
+    }
+    return wrong(def, param, text, want);
+}
+
+static sluice_status parse_text(const char *text, const char **copy)
+{
+    sli_free(*copy);
+    *copy = sli_strdup(text);
+    return *copy != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "an argument");
+}
+
+sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, const char *text,
+                              void *args)
+{
+    void *to = field(param, args);
+
+    switch (param->type) {
+    case PARAM_TEXT:
+        return parse_text(text, to);
+    case PARAM_COUNT:
+        return parse_count(text, to) ? SLUICE_OK : wrong(def, param, text, "a whole number");
+    case PARAM_REAL:
+        return sli_parse_real(text, to) ? SLUICE_OK : wrong(def, param, text, "a number");
+    case PARAM_BOOL:
+        if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+            return wrong(def, param, text, "true or false");
+        }
+        *(bool *)to = text[0] == 't';
+        return SLUICE_OK;
+    case PARAM_SIZE:
+        return parse_size(text, to) ? SLUICE_OK : wrong(def, param, text, "HEIGHT or HEIGHT,WIDTH");
+    case PARAM_REALS:
+        return parse_reals(text, to) ? SLUICE_OK
+                                     : wrong(def, param, text, "numbers with commas, at most 4");
+    case PARAM_SHAPE:
+        return parse_counts(text, ((param_shape *)to)->dims, SLUICE_MAX_RANK,
+                            &((param_shape *)to)->rank)
+                   ? SLUICE_OK
+                   : wrong(def, param, text, "whole numbers with commas");
+    case PARAM_CHOICE:
+        return parse_choice(def, param, text, to);
+    case PARAM_DTYPE:
+        return sli_dtype_parse(text, to) ? SLUICE_OK
+                                         : wrong(def, param, text, "u8, i32, f32, f16 or bf16");
+    case PARAM_SEED:
+        if (strcmp(text, "run") == 0) {
+            *(uint64_t *)to = SLUICE_SEED_OF_RUN;
+            return SLUICE_OK;
+        }
+        return parse_count(text, to) ? SLUICE_OK : wrong(def, param, text, "a whole number or run");
+    case PARAM_RANK:
+        return parse_rank(text, to) ? SLUICE_OK
+                                    : wrong(def, param, text, "a whole number, run or none");
+    }
+    return wrong(def, param, text, "a known type");
+}
+
+sluice_status stage_args_default(const stage_def *def, void *args)
+{
+    memset(args, 0, STAGE_ARGS_SIZE);
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const stage_param *param = &def->params[i];
+        sluice_status st = SLUICE_OK;
+
+        if (param->default_text != NULL) {
+            st = stage_arg_parse(def, param, param->default_text, args);
+        }
+        if (st != SLUICE_OK) {
+            stage_args_free(def, args);
+            return st;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_bounds(const stage_def *def, const stage_param *param, double value)
+{
+    if ((param->low != 0 || param->high != 0) && (value < param->low || value > param->high)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.9g: want %.9g to %.9g", def->name, param->name,
+                        value, param->low, param->high);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status stage_args_check(const stage_def *def, void *args)
+{
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const stage_param *param = &def->params[i];
+        const void *from = const_field(param, args);
+        sluice_status st = SLUICE_OK;
+
+        if (param->type == PARAM_COUNT) {
+            st = check_bounds(def, param, (double)*(const uint64_t *)from);
+        } else if (param->type == PARAM_REAL) {
+            st = check_bounds(def, param, *(const double *)from);
+        } else if (param->type == PARAM_SIZE) {
+            const param_size *size = from;
+
+            st = check_bounds(def, param, size->height);
+            if (st == SLUICE_OK && size->width != 0) {
+                st = check_bounds(def, param, size->width);
+            }
+        } else if (param->type == PARAM_TEXT && *(const char *const *)from == NULL) {
+            st = sli_fail(SLUICE_E_INVALID, "%s: %s is missing", def->name, param->name);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    return def->check != NULL ? def->check(args) : SLUICE_OK;
+}
+
+/* A text as the parser reads it back: quoted when it holds what would end the word. */
+static void print_text(sli_text *text, const char *value)
+{
+    if (value[0] != '\0' && value[strcspn(value, " \t\n\r|'\"#()${}=")] == '\0') {
+        sli_text_add(text, "%s", value);
+        return;
+    }
+    /* Within single quotes only those need an end; then double ones hold it. */
+    sli_text_add(text, "'");
+    for (; *value != '\0'; value++) {
+        if (*value == '\'') {
+            sli_text_add(text, "'\"'\"'");
+        } else {
+            sli_text_add(text, "%c", *value);
+        }
+    }
+    sli_text_add(text, "'");
+}
+
+static void print_value(const stage_param *param, const void *from, sli_text *text)
+{
+    switch (param->type) {
+    case PARAM_TEXT:
+        print_text(text, *(const char *const *)from);
+        break;
+    case PARAM_COUNT:
+        sli_text_add(text, "%" PRIu64, *(const uint64_t *)from);
+        break;
+    case PARAM_REAL:
+        sli_text_add_real(text, *(const double *)from);
+        break;
+    case PARAM_BOOL:
+        sli_text_add(text, "%s", *(const bool *)from ? "true" : "false");
+        break;
+    case PARAM_SIZE: {
+        const param_size *size = from;
+
+        sli_text_add(text, "%u", size->height);
+        if (size->width != 0) {
+            sli_text_add(text, ",%u", size->width);
+        }
+        break;
+    }
+    case PARAM_REALS: {
+        const param_reals *reals = from;
+
+        sli_text_add(text, "%s", reals->name);
+        for (uint32_t i = 0; i < reals->count; i++) {
+            sli_text_add(text, "%s", i > 0 ? "," : "");
+            sli_text_add_real(text, reals->values[i]);
+        }
+        break;
+    }
+    case PARAM_SHAPE: {
+        const param_shape *shape = from;
+
+        for (uint32_t i = 0; i < shape->rank; i++) {
+            sli_text_add(text, "%s%" PRIu64, i > 0 ? "," : "", shape->dims[i]);
+        }
+        break;
+    }
+    case PARAM_CHOICE:
+        sli_text_add(text, "%s", param->choices[*(const uint32_t *)from]);
+        break;
+    case PARAM_DTYPE:
+        sli_text_add(text, "%s", sluice_dtype_name(*(const sluice_dtype *)from));
+        break;
+    case PARAM_SEED:
+        if (*(const uint64_t *)from == SLUICE_SEED_OF_RUN) {
+            sli_text_add(text, "run");
+        } else {
+            sli_text_add(text, "%" PRIu64, *(const uint64_t *)from);
+        }
+        break;
+    case PARAM_RANK: {
+        uint32_t rank = *(const uint32_t *)from;
+
+        if (rank == SLUICE_OF_RUN || rank == PARAM_RANK_NONE) {
+            sli_text_add(text, "%s", rank == SLUICE_OF_RUN ? "run" : "none");
+        } else {
+            sli_text_add(text, "%u", rank);
+        }
+        break;
+    }
+    }
+}
+
+void stage_args_print(const stage_def *def, const void *args, sli_text *text)
+{
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const stage_param *param = &def->params[i];
+        const void *from = const_field(param, args);
+
+        if (param->type == PARAM_REALS && ((const param_reals *)from)->count == 0 &&
+            ((const param_reals *)from)->name[0] == '\0') {
+            continue; /* not given, and nothing is its default */
+        }
+        sli_text_add(text, " %s=", param->name);
+        print_value(param, from, text);
+    }
+}
+
+void stage_args_free(const stage_def *def, void *args)
+{
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (def->params[i].type == PARAM_TEXT) {
+            const char **text = field(&def->params[i], args);
+
+            sli_free(*text);
+            *text = NULL;
+        }
+    }
+}
