@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs on the host device: its thread runs the loop
+ *
+ *     while steps are left:  wait -> GetNext -> step -> guard
+ *
+ * which on a GPU is a graph. Waiting sleeps and never yields, unless the device was opened with
+ * spin_us, which makes it poll and yield as a GPU does.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "digest_int.h"
+#include "program.h"
+#include "rng_int.h"
+
+/* How long a sleep lasts at most before the stop flag is looked at. */
+static const int64_t WAIT_SLICE_NS = 20000000;
+
+/* Launches that may be under way at once: in graph mode one for each slot, and one to spare. */
+enum { MAX_LAUNCHES = 1026 };
+
+typedef struct host_program host_program;
+
+typedef struct host_launch {
+    host_program *program;
+    uint64_t steps;
+} host_launch;
+
+struct host_program {
+    sink_program base;
+    const data_channel *channel;
+    sluice_model model;
+    uint64_t steps_per_epoch;
+    uint32_t capacity;
+    uint32_t batch_size;
+    bool digest;
+    sli_counters *get_next_counters;
+    sli_counters *step_counters;
+    sli_stream stream;
+    host_launch launches[MAX_LAUNCHES];
+    uint64_t launch_count;
+    _Atomic bool stop;
+
+    /* What follows belongs to whoever runs steps, and to the trainer between launches. */
+    uint64_t seq; /* of the next batch */
+    program_end end;
+    bool ended; /* a launch ended early: those behind it do nothing */
+    sluice_status status;
+    char error[SLI_ERROR_SIZE];
+    uint64_t run;                /* steps since the last collect */
+    sluice_step_record *records; /* (capacity) */
+    float *outputs;              /* (capacity, output_count) */
+    uint64_t *samples;           /* (capacity, batch_size), or NULL */
+    uint64_t step_number;        /* the next three are what the step's view points to */
+    uint64_t epoch_number;
+    sluice_step view;
+};
+
+static void finish(host_program *p, program_end end)
+{
+    p->end = end;
+    p->ended = end != PROGRAM_DONE;
+}
+
+static void fail(host_program *p, sluice_status status)
+{
+    p->status = status;
+    snprintf(p->error, sizeof(p->error), "%s", sluice_last_error());
+    finish(p, PROGRAM_FAILED);
+}
+
+static bool asked_to_stop(const host_program *p)
+{
+    return atomic_load_explicit(&p->stop, memory_order_acquire);
+}
+
+/* Waits for batch p->seq; false when the launch is over, which p->end then says. */
+static bool wait_for_batch(host_program *p)
+{
+    const int64_t spin_ns = p->channel->config.device->caps.spin_ns;
+    const bool spins = spin_ns >= 0;
+    uint64_t start = sli_ticks();
+    sluice_status st;
+
+    atomic_store_explicit(&p->base.waits_for_data, true, memory_order_relaxed);
+    do {
+        st = sli_queue_wait(p->channel->queue, p->seq, spins ? spin_ns : WAIT_SLICE_NS, spins);
+    } while (st == SLUICE_TIMEOUT && !spins && !asked_to_stop(p));
+    atomic_store_explicit(&p->base.waits_for_data, false, memory_order_relaxed);
+    sli_counter_add(&p->get_next_counters->wait_input_ticks, sli_ticks() - start);
+    switch (st) {
+    case SLUICE_OK:
+        return true;
+    case SLUICE_TIMEOUT:
+        finish(p, spins && !asked_to_stop(p) ? PROGRAM_YIELD : PROGRAM_STOPPED);
+        return false;
+    case SLUICE_END_OF_DATA:
+    case SLUICE_CLOSED:
+        finish(p, PROGRAM_END_OF_DATA);
+        return false;
+    default:
+        fail(p, st);
+        return false;
+    }
+}
+
+/* The digest of what the step sees: its columns in order, then the number of valid rows. */
+static uint64_t digest_of(const sli_inputs *inputs)
+{
+    uint64_t digest = 0;
+
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        digest =
+            sli_mix_in(digest, sli_digest_bytes(inputs->tensors[i].data, inputs->tensors[i].bytes));
+    }
+    return sli_mix_in(digest, inputs->header->valid_rows);
+}
+
+/* Keeps what is known of the step that begins. */
+static void record(host_program *p, const sli_inputs *inputs)
+{
+    sluice_step_record *r = &p->records[p->run];
+
+    r->step = inputs->header->step;
+    r->epoch = r->step / p->steps_per_epoch;
+    r->pass = inputs->header->pass;
+    r->first_sample = inputs->header->first_sample;
+    r->valid_rows = inputs->header->valid_rows;
+    r->digest = p->digest ? digest_of(inputs) : 0;
+    r->outputs = p->outputs + p->run * p->model.output_count;
+    r->samples = NULL;
+    if (p->samples != NULL) {
+        uint64_t *samples = p->samples + p->run * p->batch_size;
+
+        memcpy(samples, inputs->samples, p->batch_size * sizeof(*samples));
+        r->samples = samples;
+    }
+    p->step_number = r->step;
+    p->epoch_number = r->epoch;
+    p->view.inputs = inputs->tensors;
+    p->view.valid_rows = &inputs->header->valid_rows;
+    p->view.outputs = p->outputs + p->run * p->model.output_count;
+    memset(p->view.outputs, 0, p->model.output_count * sizeof(float));
+}
+
+/* GetNext, step and guard for batch p->seq, which is there. */
+static void run_step(host_program *p)
+{
+    uint64_t start = sli_ticks();
+    uint64_t now;
+    sli_inputs inputs;
+    sluice_status st = sli_queue_get_next(p->channel->queue, p->seq, &inputs);
+
+    if (st != SLUICE_OK) {
+        fail(p, st);
+        return;
+    }
+    record(p, &inputs);
+    now = sli_ticks();
+    sli_counters_item(p->get_next_counters, now - start, p->channel->layout.slot_bytes);
+    start = now;
+    st = p->model.step(&p->view, p->model.user);
+    sli_queue_step_done(p->channel->queue, p->seq);
+    sli_counters_item(p->step_counters, sli_ticks() - start, 0);
+    p->seq++;
+    p->run++;
+    atomic_fetch_add_explicit(&p->base.steps_done, 1, memory_order_relaxed);
+    if (st < 0) {
+        sli_fail(st, "step %llu: the step function returned %s", (unsigned long long)p->step_number,
+                 sluice_status_name(st));
+        fail(p, st);
+    } else if (st == SLUICE_STOPPED || asked_to_stop(p)) {
+        finish(p, PROGRAM_STOPPED);
+    }
+}
+
+/* One launch, on the device's thread. */
+static void run_launch(void *arg)
+{
+    host_launch *launch = arg;
+    host_program *p = launch->program;
+
+    for (uint64_t i = 0; i < launch->steps && !p->ended; i++) {
+        if (asked_to_stop(p)) {
+            finish(p, PROGRAM_STOPPED);
+        } else if (wait_for_batch(p)) {
+            run_step(p);
+        }
+    }
+}
+
+static sluice_status host_launch_steps(sink_program *program, uint64_t steps)
+{
+    host_program *p = (host_program *)program;
+    host_launch *launch = &p->launches[p->launch_count++ % MAX_LAUNCHES];
+
+    launch->program = p;
+    launch->steps = steps;
+    return sli_stream_call(&p->stream, run_launch, launch);
+}
+
+static sluice_status host_wait(sink_program *program, int64_t timeout_ns)
+{
+    return sli_stream_wait(&((host_program *)program)->stream, timeout_ns);
+}
+
+static void host_call(sink_program *program)
+{
+    host_program *p = (host_program *)program;
+
+    if (!p->ended) {
+        run_step(p);
+    }
+}
+
+static void host_collect(sink_program *program, program_result *result_out)
+{
+    host_program *p = (host_program *)program;
+
+    result_out->end = p->end;
+    result_out->steps = p->run;
+    result_out->records = p->records;
+    result_out->status = p->status;
+    result_out->error = p->error;
+    p->run = 0;
+    if (p->end == PROGRAM_YIELD) {
+        finish(p, PROGRAM_DONE);
+    }
+}
+
+static void host_stop(sink_program *program)
+{
+    atomic_store_explicit(&((host_program *)program)->stop, true, memory_order_release);
+}
+
+static void host_destroy(sink_program *program)
+{
+    host_program *p = (host_program *)program;
+
+    if (p == NULL) {
+        return;
+    }
+    sli_stream_close(&p->stream);
+    sli_free(p->records);
+    sli_free(p->outputs);
+    sli_free(p->samples);
+    sli_free(p);
+}
+
+static sluice_status host_create(const program_config *config, sink_program **program_out)
+{
+    host_program *p = sli_calloc(1, sizeof(*p));
+    const data_channel *channel = config->channel;
+    sluice_status st = SLUICE_OK;
+
+    if (p == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the program of a run");
+    }
+    p->base.ops = &host_program_ops;
+    p->channel = channel;
+    p->model = *config->model;
+    p->steps_per_epoch = config->plan->steps_per_epoch;
+    p->capacity = config->capacity;
+    p->batch_size = channel->plan->batch_size;
+    p->digest = config->digest;
+    p->get_next_counters = channel_counters(channel, CHANNEL_GET_NEXT);
+    p->step_counters = channel_counters(channel, CHANNEL_STEP);
+    p->seq = 1;
+    p->records = sli_calloc(p->capacity, sizeof(*p->records));
+    p->outputs = sli_calloc((size_t)p->capacity * p->model.output_count, sizeof(float));
+    p->samples = config->record_samples
+                     ? sli_calloc((size_t)p->capacity * p->batch_size, sizeof(uint64_t))
+                     : NULL;
+    if (p->records == NULL || p->outputs == NULL ||
+        (config->record_samples && p->samples == NULL)) {
+        st = sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
+    }
+    p->view.struct_size = sizeof(p->view);
+    p->view.input_count = channel->layout.column_count;
+    p->view.step = &p->step_number;
+    p->view.epoch = &p->epoch_number;
+    if (st == SLUICE_OK) {
+        st = sli_stream_open(channel->config.device, "sluice/device",
+                             &channel->placement->device_cpus, &p->stream);
+    }
+    if (st != SLUICE_OK) {
+        host_destroy(&p->base);
+        return st;
+    }
+    *program_out = &p->base;
+    return SLUICE_OK;
+}
+
+const program_ops host_program_ops = {
+    .kind = "host",
+    .create = host_create,
+    .destroy = host_destroy,
+    .launch = host_launch_steps,
+    .wait = host_wait,
+    .call = host_call,
+    .collect = host_collect,
+    .stop = host_stop,
+};

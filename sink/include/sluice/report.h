@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * What a run did: rates and waits of each stage, the bottleneck, memory, placement, errors.
+ */
+#ifndef SLUICE_REPORT_H
+#define SLUICE_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+SLUICE_BEGIN_DECLS
+
+/** The report of a run. */
+typedef struct sluice_report sluice_report;
+
+/** The figures of a run that programs ask for most; sluice_report_json() has all of them. */
+typedef struct sluice_report_stats {
+    size_t struct_size;     /**< bytes; set by the caller to sizeof */
+    sluice_status status;   /**< what sluice_train() returned */
+    uint64_t steps;         /**< that ran */
+    uint64_t epochs;        /**< that were completed */
+    uint64_t samples;       /**< rows of those steps that held samples */
+    uint64_t launches;      /**< host calls that made the device run */
+    uint64_t syncs;         /**< waits of the host for the device */
+    uint64_t yields;        /**< sinks that were continued after waiting for data */
+    uint64_t replaced;      /**< samples that another one stood in for */
+    uint64_t zeroed;        /**< rows left zero for want of a readable sample */
+    uint64_t staging_bytes; /**< host memory of batches on their way to the device */
+    uint64_t slot_bytes;    /**< device memory of batches */
+    uint64_t digest;        /**< of all steps, in order; 0 unless config.digest */
+    double seconds;         /**< of the run, opening excluded */
+    double data_wait_share; /**< of seconds: steps waited for data */
+} sluice_report_stats;
+
+/** Copies the figures. Returns: E_INVALID struct_size is not set. */
+SLUICE_API_CHECKED sluice_status sluice_report_stats_get(const sluice_report *report,
+                                                         sluice_report_stats *stats);
+
+/**
+ * Writes the table for people: what ran, each stage's throughput, the bottleneck and what to
+ * change. Returns: E_NO_MEMORY. The text is the caller's, freed by sluice_string_free().
+ */
+SLUICE_API_CHECKED sluice_status sluice_report_text(const sluice_report *report, char **text_out);
+
+/**
+ * Writes one JSON object; its keys are described in the guide. Returns: E_NO_MEMORY. The text is
+ * the caller's, freed by sluice_string_free().
+ */
+SLUICE_API_CHECKED sluice_status sluice_report_json(const sluice_report *report, char **json_out);
+
+/** Frees a report. NULL is fine. */
+SLUICE_API void sluice_report_destroy(sluice_report *report);
+
+SLUICE_END_DECLS
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * All of the library's public headers.
+ */
+#ifndef SLUICE_H
+#define SLUICE_H
+
+#include <sluice/dataset.h>
+#include <sluice/device.h>
+#include <sluice/log.h>
+#include <sluice/report.h>
+#include <sluice/status.h>
+#include <sluice/tensor.h>
+#include <sluice/topology.h>
+#include <sluice/train.h>
+#include <sluice/transforms.h>
+#include <sluice/version.h>
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Training: `sluice_train()` brings a dataset to a device and runs the user's step on every batch,
+ * in sinks of many steps for one launch, or one by one.
+ */
+#ifndef SLUICE_TRAIN_H
+#define SLUICE_TRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <sluice/dataset.h>
+#include <sluice/device.h>
+#include <sluice/report.h>
+
+SLUICE_BEGIN_DECLS
+
+/** Most outputs of a step. */
+#define SLUICE_MAX_OUTPUTS 16
+
+/**
+ * What a step is given. Everything that changes from step to step is an address that the device
+ * can read: a step that is captured once and replayed sees the new values, one that reads them on
+ * the host while being captured does not.
+ */
+typedef struct sluice_step {
+    size_t struct_size;          /**< bytes, for what later versions add at the end */
+    uint32_t input_count;        /**< columns of the dataset */
+    const sluice_tensor *inputs; /**< in the dataset's column order; see sluice_step_input() */
+    const uint32_t *valid_rows;  /**< rows [0, *valid_rows) hold samples, the rest is zero */
+    const uint64_t *step;        /**< of the whole training, from 0 */
+    const uint64_t *epoch;       /**< of the whole training, from 0 */
+    float *outputs;              /**< (output_count) to be written; [0] is the loss */
+    void *stream;                /**< to enqueue work on; NULL on a host device */
+} sluice_step;
+
+/** Returns the input of that name, or NULL. */
+SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name);
+
+/**
+ * The user's step: trains on one batch.
+ *
+ * On a host device it is called for every batch, on the device's own thread (in mode `data` on the
+ * thread that called sluice_train()). Inputs and their bytes are lent until it returns; their
+ * addresses may differ from step to step.
+ *
+ * Returns: OK; STOPPED ends the run after this step; a negative status ends it with that error.
+ */
+typedef sluice_status (*sluice_step_fn)(const sluice_step *step, void *user);
+
+/** What is trained. Made by sluice_model_init(). */
+typedef struct sluice_model {
+    size_t struct_size;              /**< bytes; set by sluice_model_init() */
+    sluice_step_fn step;             /**< no default */
+    void *user;                      /**< handed to step; borrowed */
+    const sluice_column *inputs;     /**< what step expects, of one sample; NULL: unchecked */
+    uint32_t input_count;            /**< entries in inputs */
+    const char *const *output_names; /**< of outputs; NULL: one output, "loss" */
+    uint32_t output_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
+    bool reads_valid_rows;           /**< the step leaves rows past *valid_rows alone */
+    bool reads_mask;                 /**< the step looks at the column `mask` */
+} sluice_model;
+
+static inline void sluice_model_init(sluice_model *model)
+{
+    const sluice_model zero = {sizeof(sluice_model), NULL, NULL, NULL, 0, NULL, 0, false, false};
+
+    *model = zero;
+}
+
+/** How steps are run. */
+typedef enum sluice_mode {
+    SLUICE_MODE_AUTO = 0,   /**< the strongest that is legal; direct with dataset_sink_mode off */
+    SLUICE_MODE_DIRECT = 1, /**< a launch and a wait for each step */
+    SLUICE_MODE_DATA = 2,   /**< the step is called on the host, a wait for each sink */
+    SLUICE_MODE_GRAPH = 3,  /**< a launch for each step, a wait for each sink */
+    SLUICE_MODE_LOOP = 4    /**< one launch and one wait for each sink */
+} sluice_mode;
+
+/** Returns "auto", "direct", ...; "?" for a number that is none. */
+SLUICE_API const char *sluice_mode_name(sluice_mode mode);
+
+/** What to do with a sample that cannot be read or decoded. */
+typedef enum sluice_on_error {
+    SLUICE_ON_ERROR_FAIL = 0,    /**< batches before it are trained on, then the run ends with it */
+    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, takes its place */
+    SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
+} sluice_on_error;
+
+/** A request to stop that any thread, or a signal handler, can make. */
+typedef struct sluice_stop sluice_stop;
+
+/** Returns: E_NO_MEMORY. The token is the caller's and outlives the runs that look at it. */
+SLUICE_API_CHECKED sluice_status sluice_stop_create(sluice_stop **stop_out);
+
+/** Frees a token. NULL is fine. */
+SLUICE_API void sluice_stop_destroy(sluice_stop *stop);
+
+/** Asks the runs with this token to stop: within one step. Async-signal-safe. */
+SLUICE_API void sluice_stop_request(sluice_stop *stop);
+
+/** Takes a request back, for another run with the same token. */
+SLUICE_API void sluice_stop_clear(sluice_stop *stop);
+
+/** What is known of one step that ran. */
+typedef struct sluice_step_record {
+    uint64_t step;
+    uint64_t epoch;
+    uint64_t pass;
+    uint64_t first_sample; /**< index of row 0's sample; UINT64_MAX when there is none */
+    uint32_t valid_rows;
+    uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
+    const float *outputs;    /**< (output_count) */
+    const uint64_t *samples; /**< in the hook `records`: (batch_size) indices, UINT64_MAX where no
+                                  sample stands; NULL unless config.record_samples */
+} sluice_step_record;
+
+/** What a hook is told. */
+typedef struct sluice_hook {
+    size_t struct_size;
+    uint64_t epoch;      /**< that begins, runs or ended */
+    uint64_t epochs;     /**< of the whole training; 0 when steps or seconds end it */
+    uint64_t step;       /**< step_begin: the first of the steps; step_end: the last */
+    uint64_t last_step;  /**< one past the last of this run; UINT64_MAX when unknown */
+    uint64_t step_count; /**< steps that begin, or that ended: 1, or those of a sink */
+    const sluice_step_record *records; /**< step_end and records: (record_count) */
+    uint64_t record_count;             /**< step_end: step_count, or the latest 1 048 576 of them */
+    uint32_t batch_size;
+    uint32_t output_count;
+    const char *const *output_names;
+    double seconds;      /**< step_end, epoch_end, train_end: how long it took */
+    double wait_seconds; /**< of those, how long steps waited for data */
+    const char *plan;    /**< train_begin: the run in one line, memory included */
+    bool stop;           /**< may be set by the hook: ends the run at this border */
+} sluice_hook;
+
+/** Called on the thread that called sluice_train(). A negative status ends the run with it. */
+typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
+
+/**
+ * A set of hooks. Order: train_begin, (epoch_begin, (step_begin, records*, step_end)*,
+ * epoch_end)*, train_end. In direct and data mode step hooks are called for each step, in graph and
+ * loop mode for each sink. `records` is called after each launch with the steps that it ran: over a
+ * run it sees every step once, in order, in every mode. Hooks left NULL are not called. train_end
+ * is called whenever train_begin was.
+ */
+typedef struct sluice_callback {
+    sluice_hook_fn train_begin;
+    sluice_hook_fn epoch_begin;
+    sluice_hook_fn step_begin;
+    sluice_hook_fn records;
+    sluice_hook_fn step_end;
+    sluice_hook_fn epoch_end;
+    sluice_hook_fn train_end;
+    void *user; /**< handed to each of them; borrowed */
+} sluice_callback;
+
+/** Settings of a run. Made by sluice_train_config_init(); zero takes the default given beside it.
+ */
+typedef struct sluice_train_config {
+    size_t struct_size;       /**< bytes; set by sluice_train_config_init() */
+    uint64_t epochs;          /**< of the whole training; 0: until max_steps or max_seconds */
+    bool dataset_sink_mode;   /**< false: mode direct, and an epoch is a pass */
+    int64_t sink_size;        /**< steps of an epoch when sunk; -1, set by init: a pass */
+    uint64_t initial_epoch;   /**< epochs done already */
+    uint64_t max_steps;       /**< of this run; shortens the last sink. 0: no limit */
+    double max_seconds;       /**< of this run. 0: no limit */
+    sluice_mode mode;         /**< auto */
+    uint32_t output_capacity; /**< steps of one launch at most; 0 is 4096 */
+    const sluice_callback *callbacks; /**< borrowed */
+    uint32_t callback_count;
+    sluice_stop *stop;        /**< NULL: nobody can ask */
+    int64_t stall_warning_ms; /**< no step for so long: a warning that says who waits for whom;
+                                   0 is 30 000 */
+    int64_t stall_timeout_ms; /**< no step for so long: E_STALLED; 0 is 300 000 */
+
+    uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
+    uint32_t slots;           /**< batches in the device queue, 2 to 1024; 0 is 4, fewer when
+                                   memory_bytes wants it */
+    uint64_t memory_bytes;    /**< upper bound for staging and slots; 0 is a quarter of what the
+                                   process may use */
+    uint64_t seed;            /**< of order and random transforms */
+    uint32_t rank;            /**< of this process among world */
+    uint32_t world;           /**< processes that share each pass; 0 is 1 */
+    uint64_t start_step;      /**< steps done already, on top of initial_epoch: begins as a resumed
+                                   run would */
+    sluice_on_error on_error; /**< fail */
+    bool digest;              /**< compute each step's digest: reads every byte once more */
+    bool record_samples;      /**< keep each step's sample indices for hooks */
+} sluice_train_config;
+
+static inline void sluice_train_config_init(sluice_train_config *config)
+{
+    const sluice_train_config zero = {sizeof(sluice_train_config),
+                                      0,
+                                      false,
+                                      -1,
+                                      0,
+                                      0,
+                                      0,
+                                      SLUICE_MODE_AUTO,
+                                      0,
+                                      NULL,
+                                      0,
+                                      NULL,
+                                      0,
+                                      0,
+                                      0,
+                                      0,
+                                      0,
+                                      0,
+                                      0,
+                                      0,
+                                      0,
+                                      SLUICE_ON_ERROR_FAIL,
+                                      false,
+                                      false};
+
+    *config = zero;
+}
+
+/**
+ * Trains.
+ *
+ * With dataset_sink_mode an epoch is sink_size steps; the data are traversed without end, each
+ * epoch going on where the last one stopped. With sink_size -1, or without sink mode, it is a pass.
+ *
+ * @param device      borrowed for the run
+ * @param model       copied
+ * @param dataset     borrowed for the run
+ * @param config      copied; its arrays are borrowed for the run
+ * @param report_out  NULL, or where the report goes: the caller's, freed by
+ *                    sluice_report_destroy(). It is set also when the run fails, as far as there
+ *                    is anything to report; else to NULL
+ *
+ * Returns: OK all is done; STOPPED the token, a hook or the step asked for it; END_OF_DATA fewer
+ *          epochs than asked, the report says how many; E_INVALID settings, or columns that do not
+ *          fit the model; E_NO_MEMORY; E_STALLED; the first error of the pipeline (which names the
+ *          stage and the sample), of a hook, of the step, or of the device.
+ * Threads: any; several runs at once do not touch each other.
+ */
+SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,
+                                              sluice_dataset *dataset,
+                                              const sluice_train_config *config,
+                                              sluice_report **report_out);
+
+/** @name Ready-made callbacks
+ * Each fills in a callback to be put into config.callbacks; what it holds is freed by
+ * sluice_callback_destroy(), after the run. Returns: E_NO_MEMORY.
+ * @{
+ */
+
+/** Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps; a file of the caller's. */
+SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
+                                                     sluice_callback *callback_out);
+
+/** Prints `epoch time: 1234.567 ms, per step time: 12.346 ms (data wait: 0.1 %)` after epochs. */
+SLUICE_API_CHECKED sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out);
+
+/** Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere. */
+SLUICE_API_CHECKED sluice_status sluice_progress_bar(FILE *file, sluice_callback *callback_out);
+
+/** Frees what one of the above made. */
+SLUICE_API void sluice_callback_destroy(sluice_callback *callback);
+/** @} */
+
+SLUICE_END_DECLS
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ready-made callbacks: losses, times, a progress bar. They write to a file of the caller's. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sluice/train.h>
+
+#include "alloc_int.h"
+#include "clock_int.h"
+#include "status_int.h"
+
+typedef struct monitor {
+    FILE *file;
+    uint64_t every;
+    int64_t start_ns;    /* of the run */
+    int64_t shown_ns;    /* when the bar was last drawn */
+    uint64_t first_step; /* of the run */
+    bool is_terminal;
+} monitor;
+
+static sluice_status make(FILE *file, uint64_t every, sluice_callback *callback,
+                          const char *function)
+{
+    monitor *m;
+
+    if (file == NULL || callback == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: file or callback_out is NULL", function);
+    }
+    m = sli_calloc(1, sizeof(*m));
+    if (m == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%s", function);
+    }
+    m->file = file;
+    m->every = every > 0 ? every : 1;
+    m->is_terminal = isatty(fileno(file)) == 1;
+    memset(callback, 0, sizeof(*callback));
+    callback->user = m;
+    return SLUICE_OK;
+}
+
+void sluice_callback_destroy(sluice_callback *callback)
+{
+    if (callback != NULL) {
+        sli_free(callback->user);
+        memset(callback, 0, sizeof(*callback));
+    }
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+static sluice_status loss_records(sluice_hook *hook, void *user)
+{
+    const monitor *m = user;
+
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        const sluice_step_record *record = &hook->records[i];
+
+        if ((record->step + 1) % m->every == 0) {
+            fprintf(m->file, "epoch: %llu step: %llu", (unsigned long long)record->epoch + 1,
+                    (unsigned long long)record->step + 1);
+            for (uint32_t k = 0; k < hook->output_count; k++) {
+                fprintf(m->file, ", %s is %.6g", hook->output_names[k], (double)record->outputs[k]);
+            }
+            fprintf(m->file, "\n");
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sluice_loss_monitor(FILE *file, uint64_t every, sluice_callback *callback_out)
+{
+    sluice_status st = make(file, every, callback_out, "sluice_loss_monitor");
+
+    if (st == SLUICE_OK) {
+        callback_out->records = loss_records;
+    }
+    return st;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static sluice_status time_epoch_end(sluice_hook *hook, void *user)
+{
+    const monitor *m = user;
+    const double steps = hook->step_count > 0 ? (double)hook->step_count : 1;
+
+    fprintf(m->file, "epoch time: %.3f ms, per step time: %.3f ms (data wait: %.1f %%)\n",
+            hook->seconds * 1e3, hook->seconds * 1e3 / steps,
+            hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0);
+    return SLUICE_OK;
+}
+
+sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out)
+{
+    sluice_status st = make(file, 1, callback_out, "sluice_time_monitor");
+
+    if (st == SLUICE_OK) {
+        callback_out->epoch_end = time_epoch_end;
+    }
+    return st;
+}
+
+/* ---- progress bar ------------------------------------------------------------------------------
+ */
+
+enum { BAR_WIDTH = 24 };
+static const int64_t REDRAW_NS = 100000000;
+
+static sluice_status bar_begin(sluice_hook *hook, void *user)
+{
+    monitor *m = user;
+
+    m->start_ns = sli_now_ns();
+    m->first_step = hook->step;
+    return SLUICE_OK;
+}
+
+/* Draws the state after `done` of `all` steps; all is UINT64_MAX when there is no end. */
+static void draw(const monitor *m, const sluice_hook *hook, uint64_t done, uint64_t all)
+{
+    const double seconds = (double)(sli_now_ns() - m->start_ns) / 1e9;
+    const double rate = seconds > 0 ? (double)done / seconds : 0;
+    const sluice_step_record *last =
+        hook->record_count > 0 ? &hook->records[hook->record_count - 1] : NULL;
+    char bar[BAR_WIDTH + 1];
+
+    if (all != UINT64_MAX) {
+        int filled = all > 0 ? (int)((double)done / (double)all * BAR_WIDTH) : BAR_WIDTH;
+
+        memset(bar, '.', BAR_WIDTH);
+        memset(bar, '#', (size_t)filled);
+        bar[BAR_WIDTH] = '\0';
+        fprintf(m->file, "\r[%s] %llu/%llu", bar, (unsigned long long)done,
+                (unsigned long long)all);
+    } else {
+        fprintf(m->file, "\r%llu steps", (unsigned long long)done);
+    }
+    fprintf(m->file, " epoch %llu, %.1f steps/s, %.0f samples/s",
+            (unsigned long long)hook->epoch + 1, rate, rate * hook->batch_size);
+    if (last != NULL) {
+        fprintf(m->file, ", %s %.4f", hook->output_names[0], (double)last->outputs[0]);
+    }
+    if (all != UINT64_MAX && rate > 0) {
+        fprintf(m->file, ", %.0f s left", ceil((double)(all - done) / rate));
+    }
+    fprintf(m->file, "\033[K");
+    fflush(m->file);
+}
+
+static sluice_status bar_records(sluice_hook *hook, void *user)
+{
+    monitor *m = user;
+    const int64_t now = sli_now_ns();
+    const uint64_t done = hook->step + hook->step_count - m->first_step;
+    const uint64_t all =
+        hook->last_step == UINT64_MAX ? UINT64_MAX : hook->last_step - m->first_step;
+
+    if (m->is_terminal && (now - m->shown_ns >= REDRAW_NS || done == all)) {
+        m->shown_ns = now;
+        draw(m, hook, done, all);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status bar_end(sluice_hook *hook, void *user)
+{
+    const monitor *m = user;
+
+    (void)hook;
+    if (m->is_terminal) {
+        fprintf(m->file, "\n");
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sluice_progress_bar(FILE *file, sluice_callback *callback_out)
+{
+    sluice_status st = make(file, 1, callback_out, "sluice_progress_bar");
+
+    if (st == SLUICE_OK) {
+        callback_out->train_begin = bar_begin;
+        callback_out->records = bar_records;
+        callback_out->train_end = bar_end;
+    }
+    return st;
+}

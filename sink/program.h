@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program of a run: GetNext, step and guard, once or in a loop, as a device runs it. What
+ * launches it and waits for it is sink_modes.c; a kind of device brings one table of these.
+ */
+#ifndef SLUICE_PROGRAM_H
+#define SLUICE_PROGRAM_H
+
+#include <sluice/train.h>
+
+#include "channel.h"
+#include "sink_plan.h"
+#include "status_int.h"
+
+/* Why a launch ended. */
+typedef enum program_end {
+    PROGRAM_DONE,        /* all its steps ran */
+    PROGRAM_YIELD,       /* the next batch is late: wait for it on the host, and launch the rest */
+    PROGRAM_STOPPED,     /* the stop flag, or the step, asked for it */
+    PROGRAM_END_OF_DATA, /* no batch follows */
+    PROGRAM_FAILED       /* status and error say why */
+} program_end;
+
+typedef struct program_config {
+    const data_channel *channel;
+    const sluice_model *model; /* output_count is set */
+    const sink_plan *plan;
+    uint32_t capacity; /* steps of a launch at most */
+    bool digest;
+    bool record_samples;
+} program_config;
+
+/* Since the program was last collected. */
+typedef struct program_result {
+    program_end end;
+    uint64_t steps; /* that ran */
+    const sluice_step_record *records;
+    sluice_status status; /* of PROGRAM_FAILED */
+    const char *error;
+} program_result;
+
+typedef struct sink_program sink_program;
+
+typedef struct program_ops {
+    const char *kind; /* of device */
+    sluice_status (*create)(const program_config *config, sink_program **program_out);
+    void (*destroy)(sink_program *program);
+
+    /* Enqueues up to `steps` steps; those of all launches not yet collected are within capacity. */
+    sluice_status (*launch)(sink_program *program, uint64_t steps);
+
+    /* Waits for everything that was launched: OK or TIMEOUT. */
+    sluice_status (*wait)(sink_program *program, int64_t timeout_ns);
+
+    /* Runs one step on the calling thread (mode data); the batch is there. */
+    void (*call)(sink_program *program);
+
+    /* After a wait that said OK, or a call: what came of it. The next launch begins anew. */
+    void (*collect)(sink_program *program, program_result *result_out);
+
+    /* Makes a running launch end at its next step. Any thread. */
+    void (*stop)(sink_program *program);
+} program_ops;
+
+/* What every kind of program begins with. */
+struct sink_program {
+    const program_ops *ops;
+    _Atomic uint64_t steps_done; /* ever, for watching */
+    _Atomic bool waits_for_data; /* what it is at: waiting, or a step */
+};
+
+extern const program_ops host_program_ops;
+
+/* The table for a device. */
+const program_ops *program_ops_of(const sluice_device *device);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collecting a report from a run that has ended. */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "cpu_int.h"
+#include "report_data.h"
+#include "train_run.h"
+
+static void collect_stages(const train_run *run, sluice_report *report)
+{
+    const data_channel *channel = &run->channel;
+    const uint64_t ticks = channel->profile.stop_ticks - channel->profile.start_ticks;
+    sli_stage_summary *get_next;
+
+    report->worker_count = channel->placement->worker_count;
+    for (uint32_t i = 0; i < channel->profile.stage_count && i < REPORT_STAGES; i++) {
+        sli_profile_summarise(&channel->profile, i, &report->stages[report->stage_count]);
+        /* A stage that nothing went through is not there: copy on a host device, for one. */
+        report->stage_count += report->stages[report->stage_count].samples > 0;
+    }
+    report->stats.seconds = sli_profile_seconds(&channel->profile);
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        get_next = &report->stages[i];
+        if (strcmp(get_next->name, "get_next") == 0 && ticks > 0) {
+            get_next->wait_input_ns +=
+                (double)run->host_wait_ticks * report->stats.seconds * 1e9 / (double)ticks;
+            report->wait_ns = get_next->wait_input_ns;
+        }
+    }
+    report->stats.data_wait_share =
+        report->stats.seconds > 0 ? report->wait_ns / 1e9 / report->stats.seconds : 0;
+}
+
+static void collect_queues(const train_run *run, sluice_report *report)
+{
+    sli_queue_stats stats;
+
+    sli_queue_stats_get(run->channel.queue, &stats);
+    report->produced = stats.produced;
+    report->consumed = stats.consumed;
+    report->bytes_h2d = stats.bytes_copied;
+    if (stats.has_staging) {
+        report->queue_names[report->queue_count] = "staging";
+        report->queues[report->queue_count++] = stats.staging;
+    }
+    report->queue_names[report->queue_count] = "slots";
+    report->queues[report->queue_count++] = stats.slots;
+}
+
+static sluice_status collect_errors(const train_run *run, sluice_report *report)
+{
+    sli_engine_errors errors;
+
+    sli_engine_errors_get(run->channel.engine, &errors);
+    report->failed = errors.failed;
+    report->stats.replaced = errors.replaced;
+    report->stats.zeroed = errors.zeroed;
+    if (errors.count == 0) {
+        return SLUICE_OK;
+    }
+    report->errors = sli_calloc(errors.count, sizeof(*report->errors));
+    if (report->errors == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a report");
+    }
+    memcpy(report->errors, errors.first, errors.count * sizeof(*report->errors));
+    report->error_count = errors.count;
+    return SLUICE_OK;
+}
+
+static void place_thread(report_place *place, const sli_thread *thread)
+{
+    snprintf(place->what, sizeof(place->what), "thread %s", thread->name);
+    sli_cpus_format(&thread->wanted, place->wanted, sizeof(place->wanted));
+    sli_cpus_format(&thread->got, place->got, sizeof(place->got));
+}
+
+static sluice_status collect_places(const train_run *run, sluice_report *report)
+{
+    const uint32_t workers = run->channel.placement->worker_count;
+    const int32_t wanted = run->channel.placement->memory_node;
+    const int32_t got = sli_queue_memory_node(run->channel.queue);
+    report_place *memory;
+
+    report->places = sli_calloc((size_t)workers + 1, sizeof(*report->places));
+    if (report->places == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a report");
+    }
+    for (uint32_t i = 0; i < workers; i++) {
+        place_thread(&report->places[report->place_count++],
+                     sli_engine_thread(run->channel.engine, i));
+    }
+    memory = &report->places[report->place_count++];
+    snprintf(memory->what, sizeof(memory->what), "buffer %s",
+             run->channel.memory.staging_bytes > 0 ? "staging" : "slots");
+    snprintf(memory->wanted, sizeof(memory->wanted), wanted < 0 ? "any node" : "node %d", wanted);
+    snprintf(memory->got, sizeof(memory->got), got < 0 ? "unknown" : "node %d", got);
+    return SLUICE_OK;
+}
+
+static void collect_environment(const train_run *run, sluice_report *report)
+{
+    const sli_topology *topology = run->channel.topology;
+
+    sli_cpu_model(report->cpu, sizeof(report->cpu));
+    report->kernels = sli_cpu_level_name(sli_cpu_current());
+    report->cores_allowed = topology->core_count;
+    report->quota = topology->quota;
+    report->nodes = topology->node_count;
+    snprintf(report->device_name, sizeof(report->device_name), "%s",
+             sluice_device_name(run->device));
+    report->source_bytes = sli_plan_source_memory(run->channel.plan);
+    report->cpu_ns = sli_process_cpu_ns();
+    report->peak_rss_bytes = sli_process_peak_rss();
+}
+
+static void collect_stats(const train_run *run, sluice_report *report)
+{
+    sluice_report_stats *stats = &report->stats;
+
+    stats->steps = run->steps_run;
+    stats->epochs =
+        run->step / run->plan.steps_per_epoch - run->plan.first_step / run->plan.steps_per_epoch;
+    stats->samples = run->samples;
+    stats->launches = run->launches;
+    stats->syncs = run->syncs;
+    stats->yields = run->yields;
+    stats->staging_bytes = run->channel.memory.staging_bytes;
+    stats->slot_bytes = run->channel.memory.slot_bytes;
+    stats->digest = run->digest;
+    report->has_digest = run->config.digest;
+    report->batches = run->steps_run;
+    report->bytes_read = sli_engine_bytes_read(run->channel.engine);
+    report->mode = sluice_mode_name(run->mode);
+    snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);
+    snprintf(report->plan_line, sizeof(report->plan_line), "%s", run->plan_line);
+}
+
+sluice_status train_make_empty_report(sluice_status status, sluice_report **report_out)
+{
+    sluice_report *report = sli_calloc(1, sizeof(*report));
+
+    if (report == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a report");
+    }
+    report->stats.struct_size = sizeof(report->stats);
+    report->stats.status = status;
+    if (status < 0) {
+        snprintf(report->error, sizeof(report->error), "%s", sluice_last_error());
+    }
+    *report_out = report;
+    return SLUICE_OK;
+}
+
+sluice_status train_make_report(const train_run *run, sluice_status status,
+                                sluice_report **report_out)
+{
+    sluice_report *report = NULL;
+    sluice_status st = train_make_empty_report(status, &report);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    report->ran = true;
+    collect_stats(run, report);
+    collect_stages(run, report);
+    collect_queues(run, report);
+    collect_environment(run, report);
+    st = collect_errors(run, report);
+    if (st == SLUICE_OK) {
+        st = collect_places(run, report);
+    }
+    if (st != SLUICE_OK) {
+        sluice_report_destroy(report);
+        return st;
+    }
+    report_find_bottleneck(report);
+    *report_out = report;
+    return SLUICE_OK;
+}
+
+sluice_status sluice_report_stats_get(const sluice_report *report, sluice_report_stats *stats)
+{
+    size_t size;
+
+    if (report == NULL || stats == NULL || stats->struct_size < sizeof(stats->struct_size) ||
+        stats->struct_size > sizeof(*stats)) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_report_stats_get: struct_size is not set");
+    }
+    size = stats->struct_size;
+    memcpy(stats, &report->stats, size);
+    stats->struct_size = size;
+    return SLUICE_OK;
+}
+
+void sluice_report_destroy(sluice_report *report)
+{
+    if (report != NULL) {
+        sli_free(report->errors);
+        sli_free(report->places);
+        sli_free(report);
+    }
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A report for machines: one JSON object. Its keys are described in docs/guide/report.md. */
+#include <inttypes.h>
+
+#include <sluice/version.h>
+
+#include "report_data.h"
+#include "text_int.h"
+
+static void add_count(sli_text *text, const char *key, uint64_t value)
+{
+    sli_text_add(text, ",\"%s\":%" PRIu64, key, value);
+}
+
+static void add_number(sli_text *text, const char *key, double value)
+{
+    sli_text_add(text, ",\"%s\":", key);
+    sli_text_add_number(text, value);
+}
+
+static void add_string(sli_text *text, const char *key, const char *value)
+{
+    sli_text_add(text, ",\"%s\":", key);
+    if (value != NULL) {
+        sli_text_add_json(text, value);
+    } else {
+        sli_text_add(text, "null");
+    }
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static void add_totals(const sluice_report *report, sli_text *text)
+{
+    const sluice_report_stats *stats = &report->stats;
+
+    add_count(text, "samples", stats->samples);
+    add_count(text, "batches", report->batches);
+    add_count(text, "steps", stats->steps);
+    add_count(text, "epochs", stats->epochs);
+    add_number(text, "seconds", stats->seconds);
+    add_number(text, "samples_per_s", share((double)stats->samples, stats->seconds));
+    add_number(text, "cpu_s_per_1000_samples",
+               share((double)report->cpu_ns / 1e6, (double)stats->samples));
+    add_count(text, "bytes_read", report->bytes_read);
+    add_count(text, "bytes_h2d", report->bytes_h2d);
+    add_number(text, "h2d_gb_per_s", share((double)report->bytes_h2d / 1e9, stats->seconds));
+    add_string(text, "mode", report->mode);
+    add_string(text, "mode_reason", report->mode_reason);
+    add_count(text, "launches", stats->launches);
+    add_count(text, "syncs", stats->syncs);
+    add_count(text, "yields", stats->yields);
+    add_number(text, "data_wait_share", stats->data_wait_share);
+    if (report->has_digest) {
+        sli_text_add(text, ",\"digest\":\"%016" PRIx64 "\"", stats->digest);
+    } else {
+        sli_text_add(text, ",\"digest\":null");
+    }
+}
+
+static void add_errors(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"errors\":{\"failed\":%" PRIu64, report->failed);
+    add_count(text, "replaced", report->stats.replaced);
+    add_count(text, "zeroed", report->stats.zeroed);
+    sli_text_add(text, ",\"first\":[");
+    for (uint32_t i = 0; i < report->error_count; i++) {
+        const sli_error_sample *error = &report->errors[i];
+
+        sli_text_add(text, "%s{\"sample\":%" PRIu64, i > 0 ? "," : "", error->sample);
+        add_string(text, "name", error->name);
+        add_string(text, "stage", error->stage);
+        add_string(text, "error", error->text);
+        sli_text_add(text, "}");
+    }
+    sli_text_add(text, "]}");
+}
+
+static void add_memory(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"memory\":{\"staging_bytes\":%" PRIu64, report->stats.staging_bytes);
+    add_count(text, "slot_bytes", report->stats.slot_bytes);
+    add_count(text, "cache_bytes", 0);
+    add_count(text, "names_bytes", report->source_bytes);
+    add_count(text, "peak_rss_bytes", (uint64_t)report->peak_rss_bytes);
+    sli_text_add(text, "}");
+}
+
+static void add_stages(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"stages\":[");
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        const sli_stage_summary *stage = &report->stages[i];
+        const double all = report->stats.seconds * 1e9 * stage->threads;
+
+        sli_text_add(text, "%s{\"name\":", i > 0 ? "," : "");
+        sli_text_add_json(text, stage->name);
+        add_count(text, "samples", stage->samples);
+        add_count(text, "bytes", stage->bytes);
+        add_number(text, "samples_per_s", share((double)stage->samples, report->stats.seconds));
+        add_number(text, "busy_share", share(stage->busy_ns, all));
+        add_number(text, "wait_input_share", share(stage->wait_input_ns, all));
+        add_number(text, "wait_room_share", share(stage->wait_room_ns, all));
+        add_number(text, "p50_us", stage->p50_ns / 1e3);
+        add_number(text, "p99_us", stage->p99_ns / 1e3);
+        add_count(text, "workers", stage->threads);
+        sli_text_add(text, "}");
+    }
+    sli_text_add(text, "]");
+}
+
+static void add_queues(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"queues\":[");
+    for (uint32_t i = 0; i < report->queue_count; i++) {
+        const sli_ring_stats *ring = &report->queues[i];
+
+        sli_text_add(text, "%s{\"name\":", i > 0 ? "," : "");
+        sli_text_add_json(text, report->queue_names[i]);
+        add_count(text, "capacity", ring->capacity);
+        add_number(text, "mean_depth", share((double)ring->depth_sum, (double)ring->looks));
+        add_number(text, "empty_share", share((double)ring->empty, (double)ring->looks));
+        add_number(text, "full_share", share((double)ring->full, (double)ring->looks));
+        sli_text_add(text, "}");
+    }
+    sli_text_add(text, "]");
+    add_count(text, "batches_produced", report->produced);
+    add_count(text, "batches_consumed", report->consumed);
+}
+
+static void add_verdict(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"bottleneck\":{\"stage\":");
+    sli_text_add_json(text, report->bottleneck);
+    add_number(text, "share", report->bottleneck_share);
+    add_string(text, "why", report->bottleneck_why);
+    add_string(text, "advice", report->bottleneck_advice);
+    sli_text_add(text, "},\"placement\":[");
+    for (uint32_t i = 0; i < report->place_count; i++) {
+        sli_text_add(text, "%s{\"what\":", i > 0 ? "," : "");
+        sli_text_add_json(text, report->places[i].what);
+        add_string(text, "wanted", report->places[i].wanted);
+        add_string(text, "got", report->places[i].got);
+        sli_text_add(text, "}");
+    }
+    sli_text_add(text, "]");
+}
+
+static void add_environment(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"environment\":{\"cpu\":");
+    sli_text_add_json(text, report->cpu);
+    add_string(text, "kernels", report->kernels);
+    add_string(text, "device", report->device_name);
+    add_count(text, "cores_allowed", report->cores_allowed);
+    if (report->quota > 0) {
+        add_number(text, "quota", report->quota);
+    } else {
+        sli_text_add(text, ",\"quota\":null");
+    }
+    add_count(text, "nodes", report->nodes);
+    sli_text_add(text, ",\"gpu\":null,\"driver\":null,\"versions\":{\"sluice\":");
+    sli_text_add_json(text, sluice_version());
+    add_string(text, "build", sluice_build_options());
+    sli_text_add(text, "}}");
+}
+
+sluice_status sluice_report_json(const sluice_report *report, char **json_out)
+{
+    sli_text text = {0};
+
+    if (report == NULL || json_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_report_json: report or json_out is NULL");
+    }
+    sli_text_add(&text, "{\"schema\":1,\"status\":");
+    sli_text_add_json(&text, sluice_status_name(report->stats.status));
+    add_string(&text, "error", report->error[0] != '\0' ? report->error : NULL);
+    if (report->ran) {
+        add_totals(report, &text);
+        add_errors(report, &text);
+        add_memory(report, &text);
+        add_stages(report, &text);
+        add_queues(report, &text);
+        add_verdict(report, &text);
+        add_environment(report, &text);
+    }
+    sli_text_add(&text, "}");
+    return sli_text_take(&text, json_out);
+}

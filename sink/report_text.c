@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A report for people. */
+#include <string.h>
+
+#include "report_data.h"
+#include "text_int.h"
+
+static double per_second(double count, double seconds)
+{
+    return seconds > 0 ? count / seconds : 0;
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* One stage: what went through it, and how its threads spent the run. */
+static void add_stage(const sluice_report *report, const sli_stage_summary *stage, sli_text *text)
+{
+    const double all = report->stats.seconds * 1e9 * (stage->threads > 0 ? stage->threads : 1);
+    const char *name = stage->name;
+
+    sli_text_add(text, "%-28.28s %10llu %11.0f %10.1f %7.1f %7.1f %7.1f %9.1f %9.1f %8u\n", name,
+                 (unsigned long long)stage->samples,
+                 per_second((double)stage->samples, report->stats.seconds),
+                 per_second((double)stage->bytes / 1e6, report->stats.seconds),
+                 percent(stage->busy_ns, all), percent(stage->wait_input_ns, all),
+                 percent(stage->wait_room_ns, all), stage->p50_ns / 1e3, stage->p99_ns / 1e3,
+                 stage->threads);
+}
+
+static void add_queue(const char *name, const sli_ring_stats *ring, sli_text *text)
+{
+    const double looks = ring->looks > 0 ? (double)ring->looks : 1;
+
+    sli_text_add(text,
+                 "queue %s: %llu places, %.1f filled on average, empty %.1f %%, full %.1f %%\n",
+                 name, (unsigned long long)ring->capacity, (double)ring->depth_sum / looks,
+                 100 * (double)ring->empty / looks, 100 * (double)ring->full / looks);
+}
+
+static void add_errors(const sluice_report *report, sli_text *text)
+{
+    if (report->error_count == 0) {
+        return;
+    }
+    sli_text_add(text, "bad samples: %llu replaced, %llu zeroed; the first:\n",
+                 (unsigned long long)report->stats.replaced,
+                 (unsigned long long)report->stats.zeroed);
+    for (uint32_t i = 0; i < report->error_count && i < 5; i++) {
+        sli_text_add(text, "  %s: %s: %s\n", report->errors[i].stage, report->errors[i].name,
+                     report->errors[i].text);
+    }
+    if (report->error_count > 5) {
+        sli_text_add(text, "  and %u more kinds\n", report->error_count - 5);
+    }
+}
+
+static void add_run(const sluice_report *report, sli_text *text)
+{
+    const sluice_report_stats *stats = &report->stats;
+
+    sli_text_add(text,
+                 "%llu steps, %llu samples in %.3f s: %.0f samples/s, %.1f steps/s, data wait "
+                 "%.1f %%\n",
+                 (unsigned long long)stats->steps, (unsigned long long)stats->samples,
+                 stats->seconds, per_second((double)stats->samples, stats->seconds),
+                 per_second((double)stats->steps, stats->seconds), 100 * stats->data_wait_share);
+    sli_text_add(text, "mode %s%s%s%s: %llu launches, %llu syncs, %llu yields\n", report->mode,
+                 report->mode_reason[0] != '\0' ? " (" : "", report->mode_reason,
+                 report->mode_reason[0] != '\0' ? ")" : "", (unsigned long long)stats->launches,
+                 (unsigned long long)stats->syncs, (unsigned long long)stats->yields);
+    sli_text_add(text, "%-28s %10s %11s %10s %7s %7s %7s %9s %9s %8s\n", "stage", "items",
+                 "items/s", "MB/s", "busy %", "input %", "room %", "p50 us", "p99 us", "threads");
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        add_stage(report, &report->stages[i], text);
+    }
+    for (uint32_t i = 0; i < report->queue_count; i++) {
+        add_queue(report->queue_names[i], &report->queues[i], text);
+    }
+    add_errors(report, text);
+    sli_text_add(text,
+                 "memory: %.1f MB staging, %.1f MB slots, %.1f MB names, %.1f MB peak resident\n",
+                 (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6,
+                 (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
+    sli_text_add(text, "bottleneck: %s: %s\n", report->bottleneck, report->bottleneck_why);
+    if (report->bottleneck_advice[0] != '\0') {
+        sli_text_add(text, "advice: %s\n", report->bottleneck_advice);
+    }
+}
+
+sluice_status sluice_report_text(const sluice_report *report, char **text_out)
+{
+    sli_text text = {0};
+
+    if (report == NULL || text_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_report_text: report or text_out is NULL");
+    }
+    if (report->ran) {
+        add_run(report, &text);
+    }
+    if (report->stats.status != SLUICE_OK) {
+        sli_text_add(&text, "ended with %s%s%s\n", sluice_status_text(report->stats.status),
+                     report->error[0] != '\0' ? ": " : "", report->error);
+    }
+    return sli_text_take(&text, text_out);
+}

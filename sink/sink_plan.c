@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink_plan.h"
+
+#include "status_int.h"
+
+sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
+{
+    sink_plan plan = {.end_step = UINT64_MAX};
+    uint64_t done;
+
+    plan.steps_per_epoch = request->sink_mode && request->sink_size > 0
+                               ? (uint64_t)request->sink_size
+                               : request->batches_per_pass;
+    if (__builtin_mul_overflow(request->initial_epoch, plan.steps_per_epoch, &done) ||
+        __builtin_add_overflow(done, request->start_step, &plan.first_step) ||
+        (request->epochs > 0 &&
+         __builtin_mul_overflow(request->epochs, plan.steps_per_epoch, &plan.end_step))) {
+        return sli_fail(SLUICE_E_INVALID, "more steps than 64 bits can count");
+    }
+    if (request->max_steps > 0 && request->max_steps < plan.end_step - plan.first_step) {
+        plan.end_step = plan.first_step + request->max_steps;
+    }
+    if (plan.first_step >= plan.end_step) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "nothing left to do: %llu steps are done of %llu epochs of %llu steps",
+                        (unsigned long long)plan.first_step, (unsigned long long)request->epochs,
+                        (unsigned long long)plan.steps_per_epoch);
+    }
+    plan.passes = plan.end_step == UINT64_MAX ? UINT64_MAX
+                                              : (plan.end_step - 1) / request->batches_per_pass -
+                                                    plan.first_step / request->batches_per_pass + 1;
+    *plan_out = plan;
+    return SLUICE_OK;
+}
+
+uint64_t sink_plan_length(const sink_plan *plan, uint64_t step)
+{
+    uint64_t left = plan->steps_per_epoch - step % plan->steps_per_epoch;
+
+    return left < plan->end_step - step ? left : plan->end_step - step;
+}
+
+uint64_t sink_plan_epochs_done(const sink_plan *plan, uint64_t step)
+{
+    return step / plan->steps_per_epoch;
+}

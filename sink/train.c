@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_train(): checks, opens, runs sinks between borders, closes, reports. */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "log_int.h"
+#include "train_run.h"
+
+const char *sluice_mode_name(sluice_mode mode)
+{
+    static const char *const names[] = {"auto", "direct", "data", "graph", "loop"};
+
+    return (unsigned)mode < sizeof(names) / sizeof(names[0]) ? names[mode] : "?";
+}
+
+const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name)
+{
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        if (strcmp(step->inputs[i].name, name) == 0) {
+            return &step->inputs[i];
+        }
+    }
+    return NULL;
+}
+
+double train_wait_seconds(const train_run *run)
+{
+    const sli_profile *profile = &run->channel.profile;
+    const sli_counters *get_next = channel_counters(&run->channel, CHANNEL_GET_NEXT);
+    const uint64_t ticks = atomic_load_explicit(&get_next->wait_input_ticks, memory_order_relaxed) +
+                           run->host_wait_ticks;
+    const double ns = (double)(sli_now_ns() - profile->start_ns);
+    const double all = (double)(sli_ticks() - profile->start_ticks);
+
+    return all > 0 ? (double)ticks * ns / all / 1e9 : 0;
+}
+
+static sluice_status open_channel(train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const channel_config channel = {
+        .device = run->device,
+        .dataset = run->channel.config.dataset,
+        .settings = {config->seed, config->rank, config->world, (sli_error_policy)config->on_error,
+                     false},
+        .workers = config->workers,
+        .slots = config->slots,
+        .memory_bytes = config->memory_bytes,
+    };
+
+    return channel_open(&channel, &run->channel);
+}
+
+static sluice_status make_plan(train_run *run)
+{
+    const sink_request request = {.batches_per_pass = run->channel.plan->batches_per_pass,
+                                  .sink_mode = run->config.dataset_sink_mode,
+                                  .sink_size = run->config.sink_size,
+                                  .epochs = run->config.epochs,
+                                  .initial_epoch = run->config.initial_epoch,
+                                  .start_step = run->config.start_step,
+                                  .max_steps = run->config.max_steps};
+
+    return sink_plan_make(&request, &run->plan);
+}
+
+/* The longest launch: what must be recorded between two collects. */
+static uint32_t record_capacity(const train_run *run)
+{
+    uint64_t most = run->plan.steps_per_epoch;
+
+    if (run->mode == SLUICE_MODE_DIRECT || run->mode == SLUICE_MODE_DATA) {
+        most = 1;
+    }
+    return most < run->config.output_capacity ? (uint32_t)most : run->config.output_capacity;
+}
+
+static sluice_status make_program(train_run *run)
+{
+    const program_config config = {.channel = &run->channel,
+                                   .model = &run->model,
+                                   .plan = &run->plan,
+                                   .capacity = record_capacity(run),
+                                   .digest = run->config.digest,
+                                   .record_samples = run->config.record_samples};
+
+    run->config.output_capacity = config.capacity;
+    return program_ops_of(run->device)->create(&config, &run->program);
+}
+
+/* The run in one line: what will happen, and what it takes. */
+static void write_plan_line(train_run *run)
+{
+    const sli_plan *plan = run->channel.plan;
+    const double mb = 1e6;
+    char length[120];
+
+    if (run->plan.end_step == UINT64_MAX) {
+        snprintf(length, sizeof(length), "steps without end");
+    } else {
+        uint64_t steps = run->plan.end_step - run->plan.first_step;
+
+        snprintf(length, sizeof(length), "%llu steps from step %llu = %.1f passes",
+                 (unsigned long long)steps, (unsigned long long)run->plan.first_step,
+                 (double)steps / (double)plan->batches_per_pass);
+    }
+    snprintf(
+        run->plan_line, sizeof(run->plan_line),
+        "plan: %s of %llu batches of %u (%llu samples a pass), mode %s%s%s%s, %u steps a sink "
+        "at most, %u workers, %u slots, memory %.1f MB staging + %.1f MB slots on %s",
+        length, (unsigned long long)plan->batches_per_pass, plan->batch_size,
+        (unsigned long long)plan->samples_per_pass, sluice_mode_name(run->mode),
+        run->mode_reason[0] != '\0' ? " (" : "", run->mode_reason,
+        run->mode_reason[0] != '\0' ? ")" : "",
+        (unsigned)(run->plan.steps_per_epoch < UINT32_MAX ? run->plan.steps_per_epoch : UINT32_MAX),
+        run->channel.placement->worker_count, run->channel.slots,
+        (double)run->channel.memory.staging_bytes / mb, (double)run->channel.memory.slot_bytes / mb,
+        sluice_device_name(run->device));
+    sli_log(SLUICE_LOG_INFO, "%s", run->plan_line);
+}
+
+/* One sink, or the steps of one pass in direct mode, with the hooks around it. */
+static sluice_status run_sink(train_run *run, uint64_t steps)
+{
+    const bool per_sink = run->mode == SLUICE_MODE_LOOP || run->mode == SLUICE_MODE_GRAPH;
+    const int64_t start = sli_now_ns();
+    const double waited = train_wait_seconds(run);
+    const uint64_t first = run->step;
+    sluice_status st = SLUICE_OK;
+    sluice_hook hook;
+
+    run->history_count = 0;
+    if (per_sink) {
+        train_fill_hook(run, &hook);
+        hook.step_count = steps;
+        st = train_call_hooks(run, HOOK_STEP_BEGIN, &hook);
+    }
+    if (st == SLUICE_OK && !run->stop) {
+        st = train_run_steps(run, steps);
+    }
+    if (per_sink && st >= 0 && run->step > first) {
+        sluice_status answer = st;
+
+        train_fill_hook(run, &hook);
+        hook.epoch = first / run->plan.steps_per_epoch;
+        hook.step = run->step - 1;
+        hook.step_count = run->step - first;
+        hook.records = run->history;
+        hook.record_count = run->history_count;
+        hook.seconds = (double)(sli_now_ns() - start) / 1e9;
+        hook.wait_seconds = train_wait_seconds(run) - waited;
+        st = train_call_hooks(run, HOOK_STEP_END, &hook);
+        st = st == SLUICE_OK ? answer : st;
+    }
+    return st;
+}
+
+static sluice_status run_epoch(train_run *run)
+{
+    const int64_t start = sli_now_ns();
+    const double waited = train_wait_seconds(run);
+    const uint64_t first = run->step;
+    sluice_status answer;
+    sluice_status st;
+    sluice_hook hook;
+
+    train_fill_hook(run, &hook);
+    st = train_call_hooks(run, HOOK_EPOCH_BEGIN, &hook);
+    if (st != SLUICE_OK || run->stop) {
+        return st;
+    }
+    answer = run_sink(run, sink_plan_length(&run->plan, first));
+    if (answer < 0) {
+        return answer;
+    }
+    train_fill_hook(run, &hook);
+    hook.epoch = first / run->plan.steps_per_epoch;
+    hook.step_count = run->step - first;
+    hook.seconds = (double)(sli_now_ns() - start) / 1e9;
+    hook.wait_seconds = train_wait_seconds(run) - waited;
+    st = train_call_hooks(run, HOOK_EPOCH_END, &hook);
+    return st == SLUICE_OK ? answer : st;
+}
+
+/* From train_begin to train_end. */
+static sluice_status run_all(train_run *run)
+{
+    sluice_status ended;
+    sluice_status st;
+    sluice_hook hook;
+
+    train_fill_hook(run, &hook);
+    hook.plan = run->plan_line;
+    st = train_call_hooks(run, HOOK_TRAIN_BEGIN, &hook);
+    while (st == SLUICE_OK && !run->stop && !run->out_of_time && run->step < run->plan.end_step) {
+        st = run_epoch(run);
+        if (st == SLUICE_OK) {
+            st = train_watch(run);
+        }
+    }
+    if (st == SLUICE_OK && run->stop && run->step < run->plan.end_step) {
+        st = SLUICE_STOPPED;
+    }
+    train_fill_hook(run, &hook);
+    hook.step_count = run->steps_run;
+    hook.seconds = (double)(sli_now_ns() - run->start_ns) / 1e9;
+    hook.wait_seconds = train_wait_seconds(run);
+    ended = train_call_hooks(run, HOOK_TRAIN_END, &hook);
+    return st < 0 || ended == SLUICE_OK ? st : ended;
+}
+
+static sluice_status open_run(train_run *run)
+{
+    sluice_status st = sli_device_check(run->device, "sluice_train");
+
+    if (st == SLUICE_OK) {
+        st = train_check_settings(run);
+    }
+    if (st == SLUICE_OK) {
+        st = open_channel(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_columns(run);
+    }
+    if (st == SLUICE_OK) {
+        st = make_plan(run);
+    }
+    if (st == SLUICE_OK) {
+        st = make_program(run);
+    }
+    if (st == SLUICE_OK) {
+        write_plan_line(run);
+        run->step = run->plan.first_step;
+        run->start_ns = sli_now_ns();
+        st = channel_start(&run->channel, run->plan.first_step,
+                           run->plan.end_step == UINT64_MAX
+                               ? UINT64_MAX
+                               : run->plan.end_step - run->plan.first_step);
+    }
+    return st;
+}
+
+static void close_run(train_run *run)
+{
+    if (run->program != NULL) {
+        run->program->ops->destroy(run->program);
+    }
+    if (run->channel.plan != NULL) {
+        channel_close(&run->channel);
+    }
+    sli_free(run->history);
+    sli_free(run->history_outputs);
+    sli_free(run);
+}
+
+/* Runs it; an error's text outlives the closing of everything. */
+static sluice_status train(train_run *run, sluice_report **report_out)
+{
+    char error[SLI_ERROR_SIZE];
+    sluice_status st = open_run(run);
+    sluice_status reported = SLUICE_OK;
+
+    if (st == SLUICE_OK) {
+        st = run_all(run);
+    }
+    snprintf(error, sizeof(error), "%s", st < 0 ? sluice_last_error() : "");
+    if (run->channel.plan != NULL) {
+        channel_stop(&run->channel);
+    }
+    if (report_out != NULL) {
+        sli_fail_again(st, error);
+        reported = run->channel.engine != NULL ? train_make_report(run, st, report_out)
+                                               : train_make_empty_report(st, report_out);
+    }
+    if (st < 0) {
+        return sli_fail_again(st, error);
+    }
+    return reported == SLUICE_OK ? st : reported;
+}
+
+sluice_status sluice_train(sluice_device *device, const sluice_model *model,
+                           sluice_dataset *dataset, const sluice_train_config *config,
+                           sluice_report **report_out)
+{
+    train_run *run;
+    sluice_status st;
+
+    if (report_out != NULL) {
+        *report_out = NULL;
+    }
+    if (model == NULL || dataset == NULL || config == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_train: %s is NULL",
+                      model == NULL     ? "model"
+                      : dataset == NULL ? "dataset"
+                                        : "config");
+        if (report_out != NULL && train_make_empty_report(st, report_out) != SLUICE_OK) {
+            *report_out = NULL;
+        }
+        return st;
+    }
+    run = sli_calloc(1, sizeof(*run));
+    if (run == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a run");
+    }
+    run->device = device;
+    run->model = *model;
+    run->config = *config;
+    run->channel.config.dataset = dataset;
+    st = train(run, report_out);
+    close_run(run);
+    return st;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is checked before a run begins, in the order of the documentation. */
+#include <string.h>
+
+#include "plan_int.h"
+#include "train_run.h"
+
+static const char *const one_output[] = {"loss"};
+
+/* struct_size says which version of a struct the caller knows. */
+static sluice_status check_sizes(const train_run *run)
+{
+    if (run->config.struct_size != sizeof(run->config)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "config.struct_size is %zu; call sluice_train_config_init() first",
+                        run->config.struct_size);
+    }
+    if (run->model.struct_size != sizeof(run->model)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "model.struct_size is %zu; call sluice_model_init() first",
+                        run->model.struct_size);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_model(train_run *run)
+{
+    sluice_model *model = &run->model;
+
+    if (model->step == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "model.step is NULL");
+    }
+    if (model->output_count > SLUICE_MAX_OUTPUTS) {
+        return sli_fail(SLUICE_E_INVALID, "model.output_count is %u, want at most %d",
+                        model->output_count, SLUICE_MAX_OUTPUTS);
+    }
+    if (model->output_names == NULL && model->output_count > 1) {
+        return sli_fail(SLUICE_E_INVALID, "model.output_names is NULL for %u outputs",
+                        model->output_count);
+    }
+    model->output_count = model->output_count > 0 ? model->output_count : 1;
+    if (model->output_names == NULL) {
+        model->output_names = one_output;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_counts(const train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+
+    if (config->dataset_sink_mode && (config->sink_size == 0 || config->sink_size < -1)) {
+        return sli_fail(SLUICE_E_INVALID, "sink_size must be -1 or positive, got %lld",
+                        (long long)config->sink_size);
+    }
+    if (config->epochs == 0 && config->max_steps == 0 && !(config->max_seconds > 0)) {
+        return sli_fail(SLUICE_E_INVALID, "epochs, max_steps and max_seconds are all 0: nothing "
+                                          "says when to end");
+    }
+    if (config->epochs > 0 && config->initial_epoch >= config->epochs) {
+        return sli_fail(SLUICE_E_INVALID, "initial_epoch is %llu, want less than epochs, %llu",
+                        (unsigned long long)config->initial_epoch,
+                        (unsigned long long)config->epochs);
+    }
+    if (config->world > 1 && config->rank >= config->world) {
+        return sli_fail(SLUICE_E_INVALID, "rank %u of world %u", config->rank, config->world);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status choose_mode(train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+
+    if ((int)config->mode < SLUICE_MODE_AUTO || (int)config->mode > SLUICE_MODE_LOOP) {
+        return sli_fail(SLUICE_E_INVALID, "mode is %d, want one of sluice_mode", (int)config->mode);
+    }
+    if ((int)config->on_error < SLUICE_ON_ERROR_FAIL ||
+        (int)config->on_error > SLUICE_ON_ERROR_ZERO) {
+        return sli_fail(SLUICE_E_INVALID, "on_error is %d, want one of sluice_on_error",
+                        (int)config->on_error);
+    }
+    run->mode_reason = "";
+    if (!config->dataset_sink_mode) {
+        if (config->mode > SLUICE_MODE_DIRECT) {
+            return sli_fail(SLUICE_E_INVALID, "mode %s needs dataset_sink_mode",
+                            sluice_mode_name(config->mode));
+        }
+        run->mode = SLUICE_MODE_DIRECT;
+        run->mode_reason = "dataset_sink_mode is off";
+        return SLUICE_OK;
+    }
+    /* On a host device every mode is legal, so auto is the strongest. */
+    run->mode = config->mode == SLUICE_MODE_AUTO ? SLUICE_MODE_LOOP : config->mode;
+    if (config->mode != SLUICE_MODE_AUTO) {
+        run->mode_reason = "asked for";
+    }
+    return SLUICE_OK;
+}
+
+sluice_status train_check_settings(train_run *run)
+{
+    sluice_status st = check_sizes(run);
+
+    if (st == SLUICE_OK) {
+        st = check_model(run);
+    }
+    if (st == SLUICE_OK) {
+        st = check_counts(run);
+    }
+    if (st == SLUICE_OK) {
+        st = choose_mode(run);
+    }
+    if (run->config.world == 0) {
+        run->config.world = 1;
+    }
+    if (run->config.output_capacity == 0) {
+        run->config.output_capacity = 4096;
+    }
+    if (run->config.stall_warning_ms <= 0) {
+        run->config.stall_warning_ms = 30000;
+    }
+    if (run->config.stall_timeout_ms <= 0) {
+        run->config.stall_timeout_ms = 300000;
+    }
+    return st;
+}
+
+static void print_column(const sluice_column *column, sli_text *text)
+{
+    sli_text_add(text, "%s (", sluice_dtype_name(column->dtype));
+    for (uint32_t i = 0; i < column->rank; i++) {
+        sli_text_add(text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)column->shape[i]);
+    }
+    sli_text_add(text, ")");
+}
+
+static sluice_status column_differs(const sluice_column *want, const sluice_column *got)
+{
+    sli_text text = {0};
+    char *both = NULL;
+    sluice_status st;
+
+    sli_text_add(&text, "column %s is ", want->name);
+    print_column(got, &text);
+    sli_text_add(&text, " in the dataset, the model wants ");
+    print_column(want, &text);
+    st = sli_text_take(&text, &both);
+    if (st == SLUICE_OK) {
+        st = sli_fail(SLUICE_E_INVALID, "%s", both);
+        sluice_string_free(both);
+    }
+    return st;
+}
+
+static sluice_status check_input(const sli_plan *plan, const sluice_column *want)
+{
+    for (uint32_t i = 0; i < plan->column_count; i++) {
+        const sluice_column *got = &plan->seen[i];
+
+        if (strcmp(got->name, want->name) == 0) {
+            bool same = got->dtype == want->dtype && got->rank == want->rank &&
+                        memcmp(got->shape, want->shape, want->rank * sizeof(want->shape[0])) == 0;
+
+            return same ? SLUICE_OK : column_differs(want, got);
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID, "the model wants column %s, which the dataset has not",
+                    want->name);
+}
+
+sluice_status train_check_columns(const train_run *run)
+{
+    const sli_plan *plan = run->channel.plan;
+    const uint64_t rows = plan->batches_per_pass * plan->batch_size * run->config.world;
+
+    for (uint32_t i = 0; run->model.inputs != NULL && i < run->model.input_count; i++) {
+        sluice_status st = check_input(plan, &run->model.inputs[i]);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    if (!plan->drop_remainder && rows != plan->samples_per_pass && !run->model.reads_valid_rows) {
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "the last batch of a pass is padded (%llu samples in batches of %u) and the "
+            "model does not say reads_valid_rows; use batch %u drop_remainder=true, or "
+            "let the step look at *valid_rows and set model.reads_valid_rows",
+            (unsigned long long)plan->samples_per_pass, plan->batch_size, plan->batch_size);
+    }
+    if (plan->settings.on_error == SLI_ON_ERROR_ZERO && !run->model.reads_mask) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "policy zero leaves rows without a sample and the model does not say "
+                        "reads_mask; let the step look at column mask and set model.reads_mask, or "
+                        "use policy replace");
+    }
+    return SLUICE_OK;
+}

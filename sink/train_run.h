@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run of sluice_train(), for the files that take part in it. */
+#ifndef SLUICE_TRAIN_RUN_H
+#define SLUICE_TRAIN_RUN_H
+
+#include "program.h"
+
+struct sluice_stop {
+    _Atomic int requested;
+};
+
+typedef struct train_run {
+    sluice_device *device;
+    sluice_model model;         /* defaults filled in */
+    sluice_train_config config; /* the same */
+    sluice_mode mode;
+    const char *mode_reason; /* what stood in the way of a stronger one, "" nothing */
+    sink_plan plan;
+    data_channel channel;
+    sink_program *program;
+    char plan_line[400];
+
+    uint64_t step; /* the next one */
+    uint64_t steps_run;
+    uint64_t samples;
+    uint64_t launches;
+    uint64_t syncs;
+    uint64_t yields;
+    uint64_t digest;          /* of all steps so far */
+    uint64_t host_wait_ticks; /* the device had nothing to do while the host waited for data */
+    bool stop;                /* at the next border */
+    bool out_of_time;         /* max_seconds are over: no stop, but the end */
+
+    int64_t start_ns;
+    int64_t progress_ns; /* when a step was last seen to have ended */
+    uint64_t progress_steps;
+    bool stall_warned;
+
+    sluice_step_record *history; /* of the steps of the sink, the latest HISTORY_MOST */
+    float *history_outputs;
+    size_t history_capacity;
+    size_t outputs_capacity;
+    uint64_t history_count;
+} train_run;
+
+/* Records that step_end sees at most. */
+enum { HISTORY_MOST = 1048576 };
+
+/* Checks in the order of the documentation, filling in defaults (train_checks.c). */
+sluice_status train_check_settings(train_run *run);
+sluice_status train_check_columns(const train_run *run);
+
+/*
+ * Looks after a run while the trainer waits: the stop token, the time limit, stalls. OK, or
+ * E_STALLED once nothing has moved for too long (watch.c).
+ */
+sluice_status train_watch(train_run *run);
+
+/* How long the trainer sleeps between two looks. */
+extern const int64_t TRAIN_LOOK_NS;
+
+/* Runs the next `steps` steps in the mode of the run; a border may come earlier (sink_modes.c). */
+sluice_status train_run_steps(train_run *run, uint64_t steps);
+
+/* Hooks (hooks.c). Each answers the first error of a hook. */
+typedef enum hook_kind {
+    HOOK_TRAIN_BEGIN,
+    HOOK_EPOCH_BEGIN,
+    HOOK_STEP_BEGIN,
+    HOOK_RECORDS,
+    HOOK_STEP_END,
+    HOOK_EPOCH_END,
+    HOOK_TRAIN_END
+} hook_kind;
+sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook);
+
+/* What a hook is told in any case. */
+void train_fill_hook(const train_run *run, sluice_hook *hook);
+
+/* Takes in the records of a launch: totals, hooks, the history of the sink. */
+sluice_status train_take_records(train_run *run, const program_result *result);
+
+/* How long steps have waited for data so far, in seconds. */
+double train_wait_seconds(const train_run *run);
+
+/* Makes the report of a run that ended with status (report.c). */
+sluice_status train_make_report(const train_run *run, sluice_status status,
+                                sluice_report **report_out);
+
+/* The report of a run that never began. */
+sluice_status train_make_empty_report(sluice_status status, sluice_report **report_out);
+
+#endif
