@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands of the tool share: options, help, exit codes, signals. */
+#ifndef SLUICE_CLI_H
+#define SLUICE_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/sluice.h>
+
+/* Exit codes. After a signal, once stopped cleanly: 128 + its number. */
+enum { EXIT_DONE = 0, EXIT_WORLD = 1, EXIT_WORDS = 2 };
+
+/* Types of option values; beside each where it goes. */
+typedef enum option_type {
+    OPTION_FLAG,    /* bool, set to true */
+    OPTION_TEXT,    /* const char * */
+    OPTION_COUNT,   /* uint64_t, not negative */
+    OPTION_INTEGER, /* int64_t */
+    OPTION_REAL,    /* double, not negative */
+    OPTION_BYTES    /* uint64_t with K, M, G */
+} option_type;
+
+typedef struct cli_option {
+    const char *name; /* without its dashes */
+    option_type type;
+    void *to;
+    const char *value; /* "N" in help; NULL for flags */
+    const char *help;
+    bool given; /* set by the parser */
+} cli_option;
+
+/*
+ * Reads options and at most `most` other words. EXIT_DONE, or EXIT_WORDS after saying what is
+ * wrong. The array ends with an entry without a name.
+ */
+int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
+              int most, int *word_count);
+
+/* A command: its name, what it does, and its page of help. */
+typedef struct cli_command {
+    const char *name;
+    const char *synopsis;
+    const char *summary;
+    const char *details; /* paragraphs of the page */
+    const char *options; /* a line each: "--name VALUE   what it does" */
+    int (*run)(int argc, char **argv);
+} cli_command;
+
+/* All commands; ends with an entry without a name. */
+extern const cli_command cli_commands[];
+
+const cli_command *cli_find(const char *name);
+void cli_print_page(const cli_command *command);
+
+int cmd_bench(int argc, char **argv);
+int cmd_synth(int argc, char **argv);
+int cmd_topo(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+
+/* Says an error on stderr, "sluice: ...". */
+void cli_error(const char *format, ...) SLUICE_PRINTF(1, 2);
+
+/* Prints {"schema":1,"status":...,"error":...} on stdout: the one JSON object after a failure. */
+void cli_json_failure(sluice_status status, const char *error);
+
+/* Stops runs with this token on SIGINT and SIGTERM; NULL takes that back. */
+void cli_catch_signals(sluice_stop *stop);
+
+/* The signal that was caught, 0 none. */
+int cli_signal(void);
+
+/* EXIT_DONE or EXIT_WORLD for a run's status, 128 + n after a signal. */
+int cli_exit_code(sluice_status status);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+void cli_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("sluice: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+static bool read_integer(const char *text, int64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+static bool read_bytes(const char *text, uint64_t *value)
+{
+    static const char units[] = "KMG";
+    char *end;
+    unsigned long long number;
+    const char *unit;
+    int shift = 0;
+
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *text == '-') {
+        return false;
+    }
+    unit = *end != '\0' ? strchr(units, *end) : NULL;
+    if (unit != NULL && *unit != '\0') {
+        shift = 10 * (int)(unit - units + 1);
+        end++;
+    }
+    *value = (uint64_t)number << shift;
+    return *end == '\0' && *value >> shift == number;
+}
+
+static bool read_value(const cli_option *option, const char *text)
+{
+    int64_t integer;
+    char *end;
+
+    switch (option->type) {
+    case OPTION_TEXT:
+        *(const char **)option->to = text;
+        return true;
+    case OPTION_COUNT:
+        if (!read_integer(text, &integer) || integer < 0) {
+            return false;
+        }
+        *(uint64_t *)option->to = (uint64_t)integer;
+        return true;
+    case OPTION_INTEGER:
+        return read_integer(text, option->to);
+    case OPTION_REAL:
+        *(double *)option->to = strtod(text, &end);
+        return end != text && *end == '\0' && isfinite(*(double *)option->to) &&
+               *(double *)option->to >= 0;
+    case OPTION_BYTES:
+        return read_bytes(text, option->to);
+    case OPTION_FLAG:
+        break;
+    }
+    return false;
+}
+
+static const char *wanted(option_type type)
+{
+    switch (type) {
+    case OPTION_COUNT:
+        return "a whole number, not negative";
+    case OPTION_INTEGER:
+        return "a whole number";
+    case OPTION_REAL:
+        return "a number, not negative";
+    case OPTION_BYTES:
+        return "bytes, as 512M or 2G";
+    default:
+        return "a text";
+    }
+}
+
+/* One option at argv[*i]; *i moves to its last word. */
+static int parse_option(const char *command, int argc, char **argv, int *i, cli_option *options)
+{
+    const char *name = argv[*i] + 2;
+    size_t length = strcspn(name, "=");
+    cli_option *option = options;
+    const char *value;
+
+    while (option->name != NULL &&
+           (strlen(option->name) != length || strncmp(option->name, name, length) != 0)) {
+        option++;
+    }
+    if (option->name == NULL) {
+        cli_error("%s: unknown option %s; `sluice help %s` lists them", command, argv[*i], command);
+        return EXIT_WORDS;
+    }
+    option->given = true;
+    if (option->type == OPTION_FLAG) {
+        if (name[length] == '=') {
+            cli_error("%s: --%s takes no value", command, option->name);
+            return EXIT_WORDS;
+        }
+        *(bool *)option->to = true;
+        return EXIT_DONE;
+    }
+    if (name[length] != '=' && *i + 1 >= argc) {
+        cli_error("%s: --%s wants a value", command, option->name);
+        return EXIT_WORDS;
+    }
+    value = name[length] == '=' ? name + length + 1 : argv[++*i];
+    if (!read_value(option, value)) {
+        cli_error("%s: --%s %s: want %s", command, option->name, value, wanted(option->type));
+        return EXIT_WORDS;
+    }
+    return EXIT_DONE;
+}
+
+int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
+              int most, int *word_count)
+{
+    *word_count = 0;
+    for (int i = 1; i < argc; i++) {
+        int code = EXIT_DONE;
+
+        if (strncmp(argv[i], "--", 2) == 0) {
+            code = parse_option(command, argc, argv, &i, options);
+        } else if (*word_count == most) {
+            cli_error("%s: one word too many: '%s'; a pipeline stands in quotes", command, argv[i]);
+            code = EXIT_WORDS;
+        } else {
+            words[(*word_count)++] = argv[i];
+        }
+        if (code != EXIT_DONE) {
+            return code;
+        }
+    }
+    return EXIT_DONE;
+}

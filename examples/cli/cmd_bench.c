@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice bench: runs a pipeline into the device queue and consumes it with an empty step. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+
+typedef struct bench {
+    const char *pipeline;
+    const char *device_name;
+    const char *mode;
+    const char *workers;
+    const char *on_error;
+    const char *digests_path;
+    const char *ids_path;
+    int64_t sink_size;
+    uint64_t epochs;
+    uint64_t steps;
+    double seconds;
+    uint64_t slots;
+    uint64_t memory;
+    uint64_t seed;
+    uint64_t rank;
+    uint64_t world;
+    uint64_t start_step;
+    uint64_t step_us;
+    bool digest;
+    bool json;
+    FILE *digests;
+    FILE *ids;
+    sluice_train_config config;
+} bench;
+
+/* ---- the step and the hooks --------------------------------------------------------------------
+ */
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Stands in for training: takes --step-us of a processor's time. */
+static sluice_status step(const sluice_step *view, void *user)
+{
+    const bench *b = user;
+    const int64_t end = now_ns() + (int64_t)b->step_us * 1000;
+
+    (void)view;
+    while (b->step_us > 0 && now_ns() < end) {
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status say_plan(sluice_hook *hook, void *user)
+{
+    (void)user;
+    fprintf(stderr, "%s\n", hook->plan);
+    return SLUICE_OK;
+}
+
+/* Lines of --digests and --ids. */
+static sluice_status write_records(sluice_hook *hook, void *user)
+{
+    const bench *b = user;
+
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        const sluice_step_record *r = &hook->records[i];
+
+        if (b->digests != NULL) {
+            fprintf(b->digests, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 "\n",
+                    r->step, r->epoch, r->pass, r->first_sample, r->digest);
+        }
+        if (b->ids != NULL) {
+            fprintf(b->ids, "%" PRIu64, r->step);
+            for (uint32_t row = 0; row < r->valid_rows; row++) {
+                fprintf(b->ids, " %" PRIu64, r->samples[row]);
+            }
+            fprintf(b->ids, "\n");
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- options -----------------------------------------------------------------------------------
+ */
+
+static bool in_range(uint64_t value, uint64_t low, uint64_t high, const char *option)
+{
+    if (value < low || value > high) {
+        cli_error("bench: --%s %" PRIu64 ": want %" PRIu64 " to %" PRIu64, option, value, low,
+                  high);
+        return false;
+    }
+    return true;
+}
+
+static bool choose(const char *text, const char *const *choices, const char *option, int *chosen)
+{
+    for (*chosen = 0; choices[*chosen] != NULL; (*chosen)++) {
+        if (strcmp(text, choices[*chosen]) == 0) {
+            return true;
+        }
+    }
+    fprintf(stderr, "sluice: bench: --%s %s: want one of", option, text);
+    for (int i = 0; choices[i] != NULL; i++) {
+        fprintf(stderr, " %s", choices[i]);
+    }
+    fputc('\n', stderr);
+    return false;
+}
+
+static bool choose_workers(const char *text, uint32_t *workers)
+{
+    char *end;
+    unsigned long value;
+
+    *workers = 0;
+    if (strcmp(text, "auto") == 0) {
+        return true;
+    }
+    errno = 0;
+    value = strtoul(text, &end, 10);
+    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value < 1 || value > 1024) {
+        cli_error("bench: --workers %s: want auto, or a number from 1 to 1024", text);
+        return false;
+    }
+    *workers = (uint32_t)value;
+    return true;
+}
+
+/* Turns words into the run's settings; false after saying what is wrong. */
+static bool make_config(bench *b)
+{
+    static const char *const modes[] = {"auto", "direct", "data", "graph", "loop", NULL};
+    static const char *const policies[] = {"fail", "replace", "zero", NULL};
+    sluice_train_config *config = &b->config;
+    int mode;
+    int policy;
+
+    sluice_train_config_init(config);
+    if (!choose(b->mode, modes, "mode", &mode) ||
+        !choose(b->on_error, policies, "on-error", &policy) ||
+        !choose_workers(b->workers, &config->workers) ||
+        (b->slots != 0 && !in_range(b->slots, 2, 1024, "slots")) ||
+        !in_range(b->world, 1, 1000000, "world") || !in_range(b->rank, 0, b->world - 1, "rank")) {
+        return false;
+    }
+    if (b->sink_size == 0 || b->sink_size < -1) {
+        cli_error("bench: --sink-size must be -1 or positive, got %" PRId64, b->sink_size);
+        return false;
+    }
+    config->mode = (sluice_mode)mode;
+    config->dataset_sink_mode = config->mode != SLUICE_MODE_DIRECT;
+    config->sink_size = b->sink_size;
+    config->epochs = b->epochs;
+    config->max_steps = b->steps;
+    config->max_seconds = b->seconds;
+    config->slots = (uint32_t)b->slots;
+    config->memory_bytes = b->memory;
+    config->seed = b->seed;
+    config->rank = (uint32_t)b->rank;
+    config->world = (uint32_t)b->world;
+    config->start_step = b->start_step;
+    config->on_error = (sluice_on_error)policy;
+    config->digest = b->digest || b->digests_path != NULL;
+    config->record_samples = b->ids_path != NULL;
+    return true;
+}
+
+static int parse(bench *b, int argc, char **argv)
+{
+    cli_option options[] = {
+        {"device", OPTION_TEXT, &b->device_name, "NAME", NULL, false},
+        {"mode", OPTION_TEXT, &b->mode, "MODE", NULL, false},
+        {"sink-size", OPTION_INTEGER, &b->sink_size, "N", NULL, false},
+        {"epochs", OPTION_COUNT, &b->epochs, "N", NULL, false},
+        {"steps", OPTION_COUNT, &b->steps, "N", NULL, false},
+        {"seconds", OPTION_REAL, &b->seconds, "S", NULL, false},
+        {"workers", OPTION_TEXT, &b->workers, "N", NULL, false},
+        {"slots", OPTION_COUNT, &b->slots, "N", NULL, false},
+        {"memory", OPTION_BYTES, &b->memory, "BYTES", NULL, false},
+        {"seed", OPTION_COUNT, &b->seed, "N", NULL, false},
+        {"rank", OPTION_COUNT, &b->rank, "R", NULL, false},
+        {"world", OPTION_COUNT, &b->world, "W", NULL, false},
+        {"start-step", OPTION_COUNT, &b->start_step, "N", NULL, false},
+        {"step-us", OPTION_COUNT, &b->step_us, "T", NULL, false},
+        {"on-error", OPTION_TEXT, &b->on_error, "POLICY", NULL, false},
+        {"digest", OPTION_FLAG, &b->digest, NULL, NULL, false},
+        {"digests", OPTION_TEXT, &b->digests_path, "FILE", NULL, false},
+        {"ids", OPTION_TEXT, &b->ids_path, "FILE", NULL, false},
+        {"json", OPTION_FLAG, &b->json, NULL, NULL, false},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
+    };
+    int lengths = 0;
+    int words;
+    int code = cli_parse("bench", argc, argv, options, &b->pipeline, 1, &words);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (words == 0) {
+        cli_error("bench: want a pipeline, such as \"image_folder DIR | decode | "
+                  "random_resized_crop 224 | batch 64\"");
+        return EXIT_WORDS;
+    }
+    for (int i = 3; i <= 5; i++) {
+        lengths += options[i].given;
+    }
+    if (lengths > 1) {
+        cli_error("bench: --epochs, --steps and --seconds exclude each other");
+        return EXIT_WORDS;
+    }
+    if ((options[3].given && b->epochs == 0) || (options[4].given && b->steps == 0)) {
+        cli_error("bench: --%s 0 would run nothing", options[3].given ? "epochs" : "steps");
+        return EXIT_WORDS;
+    }
+    if (lengths == 0) {
+        b->epochs = 1;
+    }
+    return make_config(b) ? EXIT_DONE : EXIT_WORDS;
+}
+
+/* ---- the run -----------------------------------------------------------------------------------
+ */
+
+static bool open_output(const char *path, FILE **file)
+{
+    if (path == NULL) {
+        return true;
+    }
+    *file = fopen(path, "w");
+    if (*file == NULL) {
+        cli_error("bench: cannot write %s: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool close_output(const char *path, FILE *file)
+{
+    if (file != NULL && fclose(file) != 0) {
+        cli_error("bench: cannot write %s: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static void print_report(const bench *b, const sluice_report *report)
+{
+    char *text = NULL;
+    sluice_status st =
+        b->json ? sluice_report_json(report, &text) : sluice_report_text(report, &text);
+
+    if (st == SLUICE_OK) {
+        printf("%s%s", text, b->json ? "\n" : "");
+        sluice_string_free(text);
+    }
+}
+
+static sluice_status train(bench *b, sluice_device *device, sluice_dataset *dataset,
+                           sluice_stop *stop)
+{
+    sluice_callback callbacks[3] = {{.train_begin = say_plan}, {.records = NULL}, {.user = b}};
+    sluice_report *report = NULL;
+    sluice_model model;
+    sluice_status st;
+
+    if (sluice_progress_bar(stderr, &callbacks[1]) != SLUICE_OK) {
+        return SLUICE_E_NO_MEMORY;
+    }
+    if (b->digests != NULL || b->ids != NULL) {
+        callbacks[2].records = write_records;
+    }
+    sluice_model_init(&model);
+    model.step = step;
+    model.user = b;
+    model.reads_valid_rows = true;
+    model.reads_mask = true;
+    b->config.stop = stop;
+    b->config.callbacks = callbacks;
+    b->config.callback_count = 3;
+    st = sluice_train(device, &model, dataset, &b->config, &report);
+    if (report != NULL) {
+        print_report(b, report);
+    }
+    if (st < 0) {
+        cli_error("%s", sluice_last_error());
+    }
+    sluice_report_destroy(report);
+    sluice_callback_destroy(&callbacks[1]);
+    return st;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    bench b = {.device_name = "auto",
+               .mode = "auto",
+               .workers = "auto",
+               .on_error = "fail",
+               .sink_size = -1,
+               .world = 1};
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_stop *stop = NULL;
+    sluice_status st;
+    int code;
+
+    for (int i = 1; i < argc; i++) {
+        b.json = b.json || strcmp(argv[i], "--json") == 0;
+    }
+    code = parse(&b, argc, argv);
+    if (code != EXIT_DONE) {
+        if (b.json) {
+            cli_json_failure(SLUICE_E_INVALID, "the words were wrong; see stderr");
+        }
+        return code;
+    }
+    st = sluice_dataset_parse(b.pipeline, &dataset);
+    if (st == SLUICE_OK) {
+        st = sluice_device_open(b.device_name, &device);
+    }
+    if (st == SLUICE_OK) {
+        st = sluice_stop_create(&stop);
+    }
+    if (st != SLUICE_OK) {
+        cli_error("%s", sluice_last_error());
+        if (b.json) {
+            cli_json_failure(st, sluice_last_error());
+        }
+        code = st == SLUICE_E_INVALID ? EXIT_WORDS : EXIT_WORLD;
+    } else if (!open_output(b.digests_path, &b.digests) || !open_output(b.ids_path, &b.ids)) {
+        if (b.json) {
+            cli_json_failure(SLUICE_E_IO, "an output file cannot be written");
+        }
+        code = EXIT_WORLD;
+    } else {
+        cli_catch_signals(stop);
+        st = train(&b, device, dataset, stop);
+        cli_catch_signals(NULL);
+        code = cli_exit_code(st);
+    }
+    if (!close_output(b.digests_path, b.digests) || !close_output(b.ids_path, b.ids)) {
+        code = EXIT_WORLD;
+    }
+    sluice_stop_destroy(stop);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    return code;
+}
