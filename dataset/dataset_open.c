@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "image_decoder.h"
 #include "index_stages.h"
-#include "jpeg_decoder.h"
 #include "plan.h"
 
 /* How many samples are tried for the size of an image before giving up. */
@@ -68,7 +68,7 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
 
 /* Width and height of one sample's image, before any transform. */
 static sluice_status image_size(sluice_dataset *dataset, const decode_args *decode, uint64_t sample,
-                                sample_io *io, jpeg_decoder *jpeg, uint32_t *width,
+                                sample_io *io, image_decoder *decoder, uint32_t *width,
                                 uint32_t *height)
 {
     void *const row[SLUICE_MAX_COLUMNS] = {NULL};
@@ -76,8 +76,8 @@ static sluice_status image_size(sluice_dataset *dataset, const decode_args *deco
     sluice_status st = dataset_source(dataset)->read(dataset->source, sample, io, row, &data);
 
     if (st == SLUICE_OK && data.bytes != NULL) {
-        return jpeg_decoder_open(jpeg, data.bytes, data.size, decode->max_pixels, false, width,
-                                 height);
+        return image_decoder_open(decoder, data.bytes, data.size, decode->max_pixels, false, width,
+                                  height);
     }
     *width = data.image.width;
     *height = data.image.height;
@@ -147,18 +147,18 @@ static sluice_status probe_size(sluice_dataset *dataset)
 {
     uint64_t most = dataset->source_count < PROBES ? dataset->source_count : PROBES;
     const decode_args *decode = find_decode(dataset);
-    jpeg_decoder *jpeg = NULL;
+    image_decoder *decoder = NULL;
     sample_io io = {{NULL, 0}, 0};
     uint32_t width = 0;
     uint32_t height = 0;
     uint64_t sample = 0;
-    sluice_status st = jpeg_decoder_create(&jpeg);
+    sluice_status st = image_decoder_create(&decoder);
 
     if (st != SLUICE_OK) {
         return st;
     }
     for (; sample < most; sample++) {
-        st = image_size(dataset, decode, sample, &io, jpeg, &width, &height);
+        st = image_size(dataset, decode, sample, &io, decoder, &width, &height);
         if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
             break;
         }
@@ -178,7 +178,7 @@ static sluice_status probe_size(sluice_dataset *dataset)
                       "the last: %.700s",
                       (unsigned long long)most, sluice_last_error());
     }
-    jpeg_decoder_destroy(jpeg);
+    image_decoder_destroy(decoder);
     image_buffer_free(&io.bytes);
     return st;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode: the stage. How files are decoded is jpeg_decoder.c's. */
+/* decode: the stage. How files are decoded is image_decoder.h's. */
 #include <string.h>
 
 #include "dataset_state.h"
@@ -30,7 +30,7 @@ static const stage_param decode_params[] = {
 
 const stage_def stage_decode = {
     .name = "decode",
-    .summary = "Decodes JPEG files, only as far as the crop that follows needs.",
+    .summary = "Decodes JPEG and PNG files, JPEG only as far as the crop that follows needs.",
     .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray",
     .kind = STAGE_DECODE,
     STAGE_PARAMS(decode_params),

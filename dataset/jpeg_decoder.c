@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "jpeg_decoder.h"
-
-#include <limits.h>
+/*
+ * JPEG files, through libjpeg-turbo's libjpeg API. The one place that knows the library. A region's
+ * pixels are those of a full decode (accurate integer DCT, smooth chroma upsampling), for every
+ * chroma subsampling, and only the lines and columns it needs are transformed.
+ */
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include <jerror.h>
 
 #include "alloc_int.h"
+#include "image_decoder.h"
 #include "status_int.h"
 
 enum {
@@ -24,7 +27,7 @@ enum {
     ROWS_AT_ONCE = 8
 };
 
-struct jpeg_decoder {
+typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr source;
@@ -39,7 +42,9 @@ struct jpeg_decoder {
     bool gray;
     image_buffer image;
     image_buffer cmyk; /* one line of four channels */
-};
+} jpeg_decoder;
+
+static const uint8_t magic[] = {0xFF, 0xD8};
 
 static jpeg_decoder *of(j_common_ptr info)
 {
@@ -133,7 +138,7 @@ static void watch_scans(j_common_ptr info)
     }
 }
 
-sluice_status jpeg_decoder_create(jpeg_decoder **decoder_out)
+static sluice_status jpeg_create(void **state_out)
 {
     jpeg_decoder *decoder = sli_calloc(1, sizeof(*decoder));
 
@@ -162,15 +167,14 @@ sluice_status jpeg_decoder_create(jpeg_decoder **decoder_out)
     decoder->info.src = &decoder->source;
     decoder->progress.progress_monitor = watch_scans;
     decoder->info.progress = &decoder->progress;
-    *decoder_out = decoder;
+    *state_out = decoder;
     return SLUICE_OK;
 }
 
-void jpeg_decoder_destroy(jpeg_decoder *decoder)
+static void jpeg_destroy_state(void *state)
 {
-    if (decoder == NULL) {
-        return;
-    }
+    jpeg_decoder *decoder = state;
+
     jpeg_destroy_decompress(&decoder->info);
     image_buffer_free(&decoder->image);
     image_buffer_free(&decoder->cmyk);
@@ -186,15 +190,12 @@ static sluice_status failed(jpeg_decoder *decoder)
                                                           : decoder->text);
 }
 
-sluice_status jpeg_decoder_open(jpeg_decoder *decoder, const uint8_t *bytes, size_t size,
-                                uint64_t max_pixels, bool gray, uint32_t *width_out,
-                                uint32_t *height_out)
+static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
+                               bool gray, uint32_t *width_out, uint32_t *height_out)
 {
+    jpeg_decoder *decoder = state;
     struct jpeg_decompress_struct *info = &decoder->info;
 
-    if (size < 2 || bytes[0] != 0xFF || bytes[1] != 0xD8) {
-        return sli_fail(SLUICE_E_CORRUPT, size == 0 ? "the file is empty" : "this is no JPEG");
-    }
     jpeg_abort_decompress(info);
     decoder->source.next_input_byte = bytes;
     decoder->source.bytes_in_buffer = size;
@@ -212,10 +213,7 @@ sluice_status jpeg_decoder_open(jpeg_decoder *decoder, const uint8_t *bytes, siz
         uint32_t height = info->image_height;
 
         jpeg_abort_decompress(info);
-        return sli_fail(SLUICE_E_INVALID,
-                        "the image says it is %ux%u, more than max_pixels=%llu; decode "
-                        "max_pixels=N allows more",
-                        width, height, (unsigned long long)max_pixels);
+        return image_too_large(width, height, max_pixels);
     }
     *width_out = info->image_width;
     *height_out = info->image_height;
@@ -333,9 +331,9 @@ static sluice_status damage(jpeg_decoder *decoder)
     return SLUICE_OK;
 }
 
-sluice_status jpeg_decoder_region(jpeg_decoder *decoder, const image_box *box,
-                                  image_view *region_out)
+static sluice_status jpeg_region(void *state, const image_box *box, image_view *region_out)
 {
+    jpeg_decoder *decoder = state;
     struct jpeg_decompress_struct *info = &decoder->info;
     const uint32_t channels = decoder->gray ? 1 : 3;
     JDIMENSION left;
@@ -379,3 +377,14 @@ sluice_status jpeg_decoder_region(jpeg_decoder *decoder, const image_box *box,
     region_out->channels = channels;
     return SLUICE_OK;
 }
+
+extern const image_format format_jpeg;
+const image_format format_jpeg = {
+    .name = "JPEG",
+    .magic = magic,
+    .magic_size = sizeof(magic),
+    .create = jpeg_create,
+    .destroy = jpeg_destroy_state,
+    .open = jpeg_open,
+    .region = jpeg_region,
+};

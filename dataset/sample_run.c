@@ -11,12 +11,12 @@ sluice_status sample_runner_init(sample_runner *runner, const sli_plan *plan)
     runner->plan = plan;
     runner->stage = "";
     atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
-    return plan->details->decode != NULL ? jpeg_decoder_create(&runner->jpeg) : SLUICE_OK;
+    return plan->details->decode != NULL ? image_decoder_create(&runner->decoder) : SLUICE_OK;
 }
 
 void sample_runner_fini(sample_runner *runner)
 {
-    jpeg_decoder_destroy(runner->jpeg);
+    image_decoder_destroy(runner->decoder);
     resampler_free(&runner->resampler);
     image_buffer_free(&runner->io.bytes);
     image_buffer_free(&runner->between[0]);
@@ -83,8 +83,8 @@ static sluice_status open_image(sample_runner *runner, const sample_data *data,
     }
     args = (const decode_args *)(const void *)decode->args.bytes;
     current->image.channels = args->mode == 0 ? 3 : 1;
-    return jpeg_decoder_open(runner->jpeg, data->bytes, data->size, args->max_pixels,
-                             args->mode == 1, &current->image.width, &current->image.height);
+    return image_decoder_open(runner->decoder, data->bytes, data->size, args->max_pixels,
+                              args->mode == 1, &current->image.width, &current->image.height);
 }
 
 /* The pixels of a box of the image; decodes them when it is a file still. */
@@ -96,7 +96,7 @@ static sluice_status pixels_of(sample_runner *runner, const current_image *curre
         return SLUICE_OK;
     }
     if (current->encoded) {
-        return jpeg_decoder_region(runner->jpeg, box, pixels_out);
+        return image_decoder_region(runner->decoder, box, pixels_out);
     }
     *pixels_out = current->image;
     pixels_out->pixels += box->y * current->image.stride + (size_t)box->x * current->image.channels;

@@ -7,7 +7,7 @@
 #ifndef SLUICE_SAMPLE_RUN_H
 #define SLUICE_SAMPLE_RUN_H
 
-#include "jpeg_decoder.h"
+#include "image_decoder.h"
 #include "plan.h"
 #include "resample.h"
 
@@ -21,7 +21,7 @@ typedef struct worker_state {
 /* What one worker works with. */
 typedef struct sample_runner {
     const sli_plan *plan;
-    jpeg_decoder *jpeg;
+    image_decoder *decoder;
     sample_io io;
     image_resampler resampler;
     image_buffer between[2]; /* images between two groups of geometry, by turns */

@@ -8,8 +8,9 @@
 
 #define STAGES(X)                                                                                  \
     X(image_folder)                                                                                \
-    X(cifar10) X(synthetic) X(shuffle) X(shard) X(split) X(take) X(skip) X(repeat) X(decode)       \
-        X(resize) X(center_crop) X(random_crop) X(random_resized_crop) X(random_horizontal_flip)   \
+    X(cifar10)                                                                                     \
+    X(synthetic) X(shuffle) X(shard) X(split) X(take) X(skip) X(repeat) X(decode) X(resize)        \
+        X(center_crop) X(random_crop) X(random_resized_crop) X(random_horizontal_flip)             \
             X(normalize) X(to_dtype) X(to_chw) X(batch)
 
 #define DECLARE(name) extern const stage_def stage_##name;

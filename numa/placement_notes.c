@@ -66,8 +66,8 @@ static void note_workers(sli_placement *placement)
     }
     if (cores > 1) {
         note(placement,
-             "the step runs on the same %u cores as the workers; with fewer workers than that it "
-             "gets the other cores for itself",
+             "the step and the workers share all %u cores; a number of workers below that leaves "
+             "the other cores to the step alone",
              cores);
     } else {
         note(placement, "the step runs on the same core as the workers: there is only this one");
@@ -107,6 +107,9 @@ static void note_distance(const sli_node *node, const sli_placement_request *req
     if (near > 0) {
         note(placement, "%u of %u workers are not on node %u, the device's; workers=%u would be",
              placement->worker_count - near, placement->worker_count, node->id, near);
+    } else if (!node->has_cpus) {
+        note(placement, "node %u, the device's, has no CPUs: every batch comes from another node",
+             node->id);
     } else if (node->core_count == 0) {
         note(placement,
              "no core of node %u, the device's, may be used, so that every batch comes from "

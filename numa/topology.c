@@ -90,6 +90,7 @@ static sluice_status read_nodes(hwloc_topology_t loaded, sli_topology *topology)
         topology->node_count++;
         entry->id = id;
         entry->memory_bytes = node->attr->numanode.local_memory;
+        entry->has_cpus = !hwloc_bitmap_iszero(node->cpuset);
         entry->memory_allowed =
             hwloc_bitmap_isset(allowed, id) != 0 &&
             (id >= MAX_NODES || (policy[id / WORD_BITS] >> id % WORD_BITS & 1) != 0);

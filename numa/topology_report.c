@@ -221,7 +221,7 @@ static void print_report_json(const report *self, sli_text *text)
     }
     sli_text_add(text, "],\"notes\":[");
     write_notes(self, text);
-    sli_text_add(text, "]}\n");
+    sli_text_add(text, "]}");
 }
 
 static void close_report(report *self)

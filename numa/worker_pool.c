@@ -118,9 +118,15 @@ err_free_pool:
     return st;
 }
 
+/* In a child process the threads are not there: waiting for them would be for ever. */
+static bool is_ours(const sli_worker_pool *pool)
+{
+    return pool->fork_generation == sli_fork_generation();
+}
+
 void sli_worker_pool_wait(sli_worker_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->count; i++) {
+    for (uint32_t i = 0; i < pool->count && is_ours(pool); i++) {
         sli_thread_join(&pool->workers[i].thread);
     }
 }
@@ -130,11 +136,11 @@ void sli_worker_pool_join(sli_worker_pool *pool)
     if (pool == NULL) {
         return;
     }
-    if (pool->fork_generation == sli_fork_generation()) {
-        sli_worker_pool_wait(pool);
+    sli_worker_pool_wait(pool);
+    if (is_ours(pool)) {
         pthread_cond_destroy(&pool->changed);
         pthread_mutex_destroy(&pool->lock);
-    } /* in a child process there are no threads to wait for */
+    }
     sli_free(pool->workers);
     sli_free(pool);
 }

@@ -56,6 +56,11 @@ sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
     return SLUICE_CLOSED;
 }
 
+void sli_queue_look(sli_queue *queue)
+{
+    queue_ring_look(queue->back);
+}
+
 static void give_back(sli_queue *queue, uint64_t seq)
 {
     if (queue->device->caps.poison) {
@@ -91,7 +96,6 @@ sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inp
 {
     const uint8_t *slot = queue_slot(queue, queue->back, seq);
 
-    queue_ring_look(queue->back);
     memcpy(&queue->current, slot, sizeof(queue->current));
     if (queue->current.seq != seq) {
         return sli_fail(SLUICE_E_CORRUPT, "the slot of batch %llu says %llu",

@@ -81,6 +81,7 @@ static bool carry(sli_queue *queue, uint64_t seq)
     sli_ring_kind kind;
     sluice_status st = SLUICE_OK;
 
+    queue_ring_look(&queue->front);
     while (!sli_event_await(&queue->front.ready, staged_or_closed, &wait, LOOK_AGAIN_NS)) {
     }
     if (queue->copy_counters != NULL) {
@@ -96,7 +97,6 @@ static bool carry(sli_queue *queue, uint64_t seq)
         return false;
     }
     kind = sli_ring_peek(&queue->front.words, seq);
-    queue_ring_look(&queue->front);
     if (kind == SLI_RING_BATCH) {
         st = copy_batch(queue, seq);
         if (st == SLUICE_OK) {

@@ -36,6 +36,7 @@ struct host_program {
     uint32_t capacity;
     uint32_t batch_size;
     bool digest;
+    bool host_waits; /* the host waits for data before it launches */
     sli_counters *get_next_counters;
     sli_counters *step_counters;
     sli_stream stream;
@@ -84,6 +85,9 @@ static bool wait_for_batch(host_program *p)
     uint64_t start = sli_ticks();
     sluice_status st;
 
+    if (!p->host_waits) {
+        sli_queue_look(p->channel->queue);
+    }
     atomic_store_explicit(&p->base.waits_for_data, true, memory_order_relaxed);
     do {
         st = sli_queue_wait(p->channel->queue, p->seq, spins ? spin_ns : WAIT_SLICE_NS, spins);
@@ -265,6 +269,7 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->capacity = config->capacity;
     p->batch_size = channel->plan->batch_size;
     p->digest = config->digest;
+    p->host_waits = config->host_waits;
     p->get_next_counters = channel_counters(channel, CHANNEL_GET_NEXT);
     p->step_counters = channel_counters(channel, CHANNEL_STEP);
     p->seq = 1;

@@ -26,6 +26,7 @@ typedef struct program_config {
     const sluice_model *model; /* output_count is set */
     const sink_plan *plan;
     uint32_t capacity; /* steps of a launch at most */
+    bool host_waits;           /* for data, before each launch: graph mode */
     bool digest;
     bool record_samples;
 } program_config;

@@ -53,7 +53,7 @@ static void add_errors(const sluice_report *report, sli_text *text)
                      report->errors[i].text);
     }
     if (report->error_count > 5) {
-        sli_text_add(text, "  and %u more kinds\n", report->error_count - 5);
+        sli_text_add(text, "  and %u more\n", report->error_count - 5);
     }
 }
 

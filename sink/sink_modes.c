@@ -39,6 +39,9 @@ static sluice_status wait_for_data(train_run *run, uint64_t ahead)
     const uint64_t start = sli_ticks();
     sluice_status st;
 
+    if (run->mode == SLUICE_MODE_GRAPH || run->mode == SLUICE_MODE_DATA) {
+        sli_queue_look(run->channel.queue);
+    }
     atomic_store_explicit(&run->program->waits_for_data, true, memory_order_relaxed);
     while ((st = sli_queue_wait(run->channel.queue, seq, TRAIN_LOOK_NS, false)) == SLUICE_TIMEOUT) {
         sluice_status watched = train_watch(run);

@@ -82,6 +82,7 @@ static sluice_status make_program(train_run *run)
                                    .model = &run->model,
                                    .plan = &run->plan,
                                    .capacity = record_capacity(run),
+                                   .host_waits = run->mode == SLUICE_MODE_GRAPH,
                                    .digest = run->config.digest,
                                    .record_samples = run->config.record_samples};
 

@@ -29,6 +29,7 @@ typedef struct sli_node {
     uint64_t memory_bytes; /* local memory; 0 for a node without memory */
     uint32_t core_count;   /* allowed cores on it; 0 for a node without CPUs */
     sli_cpus cpus;         /* the logical CPUs of those cores */
+    bool has_cpus;         /* the node has CPUs, allowed or not */
     bool memory_allowed;   /* cpuset and memory policy let the process take memory here */
 } sli_node;
 

@@ -89,6 +89,9 @@ void sli_queue_publish_end(sli_queue *queue, uint64_t seq);
  */
 sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin);
 
+/* Consumer: has come for its next batch; counts how full the queue is. */
+void sli_queue_look(sli_queue *queue);
+
 /* What a step is given. Pointers are good until sli_queue_step_done(). */
 typedef struct sli_inputs {
     const sluice_tensor *tensors; /* in the order of the layout's columns */

@@ -19,11 +19,12 @@
 SLUICE_BEGIN_DECLS
 
 /**
- * Decodes JPEG files to RGB, with libjpeg-turbo's accurate integer DCT and smooth chroma. Only
- * what a crop that follows needs is decoded; the pixels are those of a full decode.
+ * Decodes JPEG files to RGB, with libjpeg-turbo's accurate integer DCT and smooth chroma, and PNG
+ * files where the library was built with libpng. Of a JPEG only what a crop that follows needs is
+ * decoded; the pixels are those of a full decode.
  *
- * Grayscale, CMYK and YCCK files become RGB (or gray). A file that is damaged or no JPEG is an
- * error of that sample.
+ * Grayscale, CMYK and YCCK files become RGB (or gray); what is transparent is laid on black. A file
+ * that is damaged or no image is an error of that sample.
  *
  * @param mode        "rgb" (H, W, 3) or "gray" (H, W, 1)
  * @param max_pixels  an image that says it has more is refused; 0 is 100 000 000

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decoding image files of any format the build knows, whole or only a region. A format is one
+ * image_format in a file of its own and one line in image_decoder.c.
+ *
+ * Files may be hostile: sizes and memory are limited, damage that changes pixels is an error, and
+ * nothing of an earlier image can show up in a later one.
+ */
+#ifndef SLUICE_IMAGE_DECODER_H
+#define SLUICE_IMAGE_DECODER_H
+
+#include <stdbool.h>
+
+#include "image.h"
+
+typedef struct image_decoder image_decoder;
+
+/* One for each worker. E_NO_MEMORY. */
+sluice_status image_decoder_create(image_decoder **decoder_out);
+void image_decoder_destroy(image_decoder *decoder);
+
+/*
+ * Reads the header of a file in memory, which must stay there until the region is decoded. gray:
+ * one channel comes out instead of three. E_CORRUPT no image, or a damaged header; E_UNSUPPORTED
+ * a kind that this build cannot decode; E_INVALID more than max_pixels; E_NO_MEMORY.
+ */
+sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, size_t size,
+                                 uint64_t max_pixels, bool gray, uint32_t *width_out,
+                                 uint32_t *height_out);
+
+/*
+ * Decodes a box of the opened file, which lies within it; its pixels are those of a full decode.
+ * region_out borrows the decoder's memory until the next call. E_CORRUPT damage within what had to
+ * be read; E_NO_MEMORY.
+ */
+sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
+                                   image_view *region_out);
+
+/* A format: the same calls on a state of its own, made at the first file of that format. */
+typedef struct image_format {
+    const char *name;
+    const uint8_t *magic; /* what its files begin with */
+    size_t magic_size;
+    sluice_status (*create)(void **state_out);
+    void (*destroy)(void *state);
+    sluice_status (*open)(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
+                          bool gray, uint32_t *width_out, uint32_t *height_out);
+    sluice_status (*region)(void *state, const image_box *box, image_view *region_out);
+} image_format;
+
+/* The answer of a format to an image that is too large. */
+sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sluice/topology.h>
+
+#include "alloc_int.h"
+#include "placement_int.h"
+#include "testing.h"
+
+/* A machine and what is planned on it. */
+typedef struct plan {
+    sli_topology *topology;
+    sli_placement *placement;
+} plan;
+
+static sli_topology *open_text(const char *synthetic)
+{
+    const sli_topology_config config = {.synthetic = synthetic};
+    sli_topology *topology = NULL;
+
+    T_OK(sli_topology_open(&config, &topology));
+    return topology;
+}
+
+static plan plan_on(const char *synthetic, sli_placement_request request)
+{
+    plan made = {.topology = open_text(synthetic)};
+
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    return made;
+}
+
+static void close_plan(plan *made)
+{
+    sli_placement_free(made->placement);
+    sli_topology_close(made->topology);
+}
+
+static const char *format(const sli_cpus *cpus)
+{
+    static char ring[8][256];
+    static unsigned next;
+
+    return sli_cpus_format(cpus, ring[next++ % 8], sizeof(ring[0]));
+}
+
+/* All notes in one text. */
+static const char *notes_of(const sli_placement *placement)
+{
+    static char all[SLI_PLACEMENT_NOTES * SLI_NOTE_SIZE + 1];
+
+    all[0] = '\0';
+    for (uint32_t i = 0; i < placement->note_count; i++) {
+        strcat(all, placement->notes[i]);
+        strcat(all, "\n");
+    }
+    return all;
+}
+
+/* The device shares, since nobody knows beforehand how the work divides. */
+static void without_a_number_workers_take_all_cores(void)
+{
+    plan made = plan_on("pack:2 core:4 pu:2", (sli_placement_request){.node = -1});
+
+    T_EQ(made.placement->worker_count, 8);
+    for (uint32_t w = 0; w < 8; w++) {
+        T_EQ(memcmp(&made.placement->worker_cpus[w], &made.topology->cores[w].cpus,
+                    sizeof(sli_cpus)),
+             0);
+    }
+    T_STR(format(&made.placement->device_cpus), "0-15");
+    T_TRUE(made.placement->device_shares);
+    T_STR(format(&made.placement->copier_cpus), "0-15");
+    T_EQ(made.placement->memory_node, 0);
+    T_CONTAINS(notes_of(made.placement), "the workers share all 8 cores");
+    close_plan(&made);
+}
+
+static void a_step_elsewhere_needs_no_cores(void)
+{
+    plan made = plan_on("core:4 pu:1", (sli_placement_request){.node = 0, .step_elsewhere = true});
+
+    T_EQ(made.placement->worker_count, 4);
+    T_EQ(made.placement->note_count, 0);
+    close_plan(&made);
+}
+
+static void fewer_workers_leave_the_rest_to_the_device(void)
+{
+    plan made = plan_on("pack:2 core:4 pu:2", (sli_placement_request){.workers = 3, .node = -1});
+
+    T_EQ(made.placement->worker_count, 3);
+    T_STR(format(&made.placement->worker_cpus[2]), "4-5");
+    T_STR(format(&made.placement->device_cpus), "6-15");
+    T_TRUE(!made.placement->device_shares);
+    T_EQ(made.placement->note_count, 0);
+    close_plan(&made);
+}
+
+/* The user's number is honoured; cores are distinct as long as there are any. */
+static void more_workers_than_cores_go_round(void)
+{
+    plan made = plan_on("core:2 pu:2", (sli_placement_request){.workers = 5, .node = -1});
+
+    T_EQ(made.placement->worker_count, 5);
+    T_STR(format(&made.placement->worker_cpus[0]), "0-1");
+    T_STR(format(&made.placement->worker_cpus[1]), "2-3");
+    T_STR(format(&made.placement->worker_cpus[4]), "0-1");
+    T_TRUE(made.placement->device_shares);
+    T_CONTAINS(notes_of(made.placement), "5 workers on 2 cores");
+    close_plan(&made);
+}
+
+static void cores_of_the_devices_node_come_first(void)
+{
+    plan made = plan_on("pack:2 [numa(memory=1GB)] core:4 pu:1",
+                        (sli_placement_request){.workers = 5, .node = 1});
+
+    T_STR(format(&made.placement->worker_cpus[0]), "4");
+    T_STR(format(&made.placement->worker_cpus[3]), "7");
+    T_STR(format(&made.placement->worker_cpus[4]), "0");
+    T_STR(format(&made.placement->copier_cpus), "4-7");
+    T_EQ(made.placement->memory_node, 1);
+    T_CONTAINS(notes_of(made.placement), "1 of 5 workers are not on node 1");
+    T_CONTAINS(notes_of(made.placement), "workers=4 would be");
+    close_plan(&made);
+}
+
+static void a_quota_bounds_the_workers(void)
+{
+    static const struct {
+        double quota;
+        uint32_t world, workers, want;
+    } cases[] = {{2.9, 1, 0, 2}, {0.4, 1, 0, 1}, {100, 1, 0, 8}, {4, 2, 0, 2},
+                 {1, 4, 0, 1},   {2, 1, 6, 6},   {0, 1, 0, 8}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const sli_placement_request request = {
+            .node = -1, .workers = cases[i].workers, .local_world = cases[i].world};
+        plan made = {.topology = open_text("core:8 pu:1")};
+
+        made.topology->quota = cases[i].quota;
+        snprintf(made.topology->quota_source, sizeof(made.topology->quota_source), "cpu.max of /");
+        T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+        T_EQ(made.placement->worker_count, cases[i].want);
+        T_EQ(strstr(notes_of(made.placement), "CPU quota") != NULL,
+             cases[i].quota > 0 && cases[i].quota < 8);
+        close_plan(&made);
+    }
+}
+
+/* Adds the rank's cores to all; fails when one of them is there already. */
+static void add_share(const sli_placement *placement, sli_cpus *all)
+{
+    for (uint32_t cpu = 0; cpu < SLI_MAX_CPUS; cpu++) {
+        if (sli_cpus_has(&placement->device_cpus, cpu)) {
+            T_TRUE(!sli_cpus_has(all, cpu));
+            sli_cpus_add(all, cpu);
+        }
+    }
+}
+
+/* Whatever the nodes of their devices: nobody's core is another's, and none is left over. */
+static void ranks_get_disjoint_shares(void)
+{
+    static const char *const machines[] = {"pack:2 [numa(memory=1GB)] core:5 pu:2", "core:3 pu:1",
+                                           "numa:4 core:4 pu:1", "core:7 pu:2"};
+    static const int32_t same[] = {1, 1, 1, 1, 1, 1, 1};
+    static const int32_t mixed[] = {1, 0, -1, 1, 0, 77, 1};
+    static const int32_t *const nodes[] = {NULL, same, mixed};
+
+    for (size_t i = 0; i < 4 * 3 * 7; i++) {
+        const int32_t *rank_nodes = nodes[i % 3];
+        const uint32_t world = 1 + (uint32_t)(i / 3 % 7);
+        sli_topology *topology = open_text(machines[i / 21]);
+        sli_cpus all = {{0}};
+
+        if (world > topology->core_count) {
+            sli_topology_close(topology);
+            continue;
+        }
+        for (uint32_t rank = 0; rank < world; rank++) {
+            const sli_placement_request request = {
+                .node = rank_nodes != NULL ? rank_nodes[rank] : -1,
+                .local_rank = rank,
+                .local_world = world,
+                .rank_nodes = rank_nodes,
+            };
+            sli_placement *placement = NULL;
+
+            T_OK(sli_placement_plan(topology, &request, &placement));
+            T_EQ(placement->worker_count, topology->core_count / world);
+            add_share(placement, &all);
+            sli_placement_free(placement);
+        }
+        T_EQ(memcmp(&all, &topology->allowed, sizeof(all)), 0);
+        sli_topology_close(topology);
+    }
+}
+
+static void ranks_get_cores_on_their_devices_nodes(void)
+{
+    static const int32_t nodes[] = {1, 0, 1, 0}; /* not in the order of ranks */
+    static const char *const want[] = {"4-5", "0-1", "6-7", "2-3"};
+
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        plan made = plan_on("pack:2 [numa(memory=1GB)] core:4 pu:1",
+                            (sli_placement_request){.node = nodes[rank],
+                                                    .local_rank = rank,
+                                                    .local_world = 4,
+                                                    .rank_nodes = nodes,
+                                                    .step_elsewhere = true});
+
+        T_STR(format(&made.placement->device_cpus), want[rank]);
+        T_EQ(made.placement->memory_node, nodes[rank]);
+        T_EQ(made.placement->note_count, 0);
+        close_plan(&made);
+    }
+}
+
+/* A rank that knows only its own device's node keeps to the order of ranks, and says so. */
+static void a_rank_on_the_wrong_node_is_told(void)
+{
+    plan made = plan_on("pack:2 [numa(memory=1GB)] core:4 pu:1",
+                        (sli_placement_request){.node = 1, .local_rank = 0, .local_world = 2});
+
+    T_STR(format(&made.placement->device_cpus), "0-3");
+    T_EQ(made.placement->memory_node, 1);
+    T_CONTAINS(notes_of(made.placement), "number the ranks in the order");
+    close_plan(&made);
+}
+
+static void more_ranks_than_cores_share_them(void)
+{
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        plan made =
+            plan_on("core:2 pu:1",
+                    (sli_placement_request){.node = -1, .local_rank = rank, .local_world = 5});
+
+        T_EQ(made.placement->worker_count, 1);
+        T_STR(format(&made.placement->worker_cpus[0]), rank < 3 ? "0" : "1");
+        T_CONTAINS(notes_of(made.placement), "5 ranks share 2 cores");
+        close_plan(&made);
+    }
+}
+
+static void a_bound_rank_is_told_about_its_launcher(void)
+{
+    const sli_placement_request request = {.node = -1, .local_rank = 1, .local_world = 2};
+    plan made = {.topology = open_text("core:4 pu:1")};
+
+    made.topology->bound = true;
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_CONTAINS(notes_of(made.placement), "--bind-to none");
+    close_plan(&made);
+}
+
+static void a_node_without_memory_gets_no_buffers(void)
+{
+    static const char text[] = "pack:2 [numa(memory=0)] core:2 pu:1";
+    plan made = plan_on(text, (sli_placement_request){.workers = 1, .node = 1});
+
+    T_EQ(made.placement->memory_node, -1);
+    T_CONTAINS(notes_of(made.placement), "node 1, the device's, has no memory");
+    close_plan(&made);
+    made = plan_on(text, (sli_placement_request){.workers = 1, .node = -1});
+    T_EQ(made.placement->memory_node, -1);
+    T_CONTAINS(notes_of(made.placement), "node 0, the workers', has no memory");
+    close_plan(&made);
+}
+
+static void memory_that_is_not_allowed_is_not_used(void)
+{
+    const sli_placement_request request = {.workers = 2, .node = 1};
+    plan made = {.topology = open_text("pack:2 [numa(memory=1GB)] core:2 pu:1")};
+
+    made.topology->nodes[1].memory_allowed = false;
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_EQ(made.placement->memory_node, -1);
+    T_CONTAINS(notes_of(made.placement), "memory of node 1, the device's, is not allowed");
+    close_plan(&made);
+}
+
+static void cores_far_from_the_device_are_told(void)
+{
+    const sli_topology_config config = {.xml = SLUICE_TEST_DATA "/topology/container.xml"};
+    sli_placement_request request = {.workers = 2, .node = 1};
+    plan made = {NULL, NULL};
+
+    T_OK(sli_topology_open(&config, &made.topology));
+    made.topology->core_count = 2; /* node 0's */
+    made.topology->nodes[1].core_count = 0;
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_CONTAINS(notes_of(made.placement), "no core of node 1");
+    sli_placement_free(made.placement);
+    request.node = 7;
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_CONTAINS(notes_of(made.placement), "has no node 7");
+    T_EQ(made.placement->memory_node, 0);
+    close_plan(&made);
+}
+
+/* Memory on a bus, say: there is nothing that the user could allow. */
+static void a_node_without_cpus_is_told(void)
+{
+    plan made = plan_on("pack:1 [numa(memory=8GB)] [numa(memory=4GB)] core:2 pu:1",
+                        (sli_placement_request){.node = 1, .step_elsewhere = true});
+
+    T_EQ(made.placement->memory_node, 1);
+    sli_placement_free(made.placement);
+    made.topology->nodes[1].has_cpus = false;
+    T_OK(sli_placement_plan(made.topology, &(sli_placement_request){.node = 1}, &made.placement));
+    T_CONTAINS(notes_of(made.placement), "node 1, the device's, has no CPUs");
+    close_plan(&made);
+}
+
+static void workers_on_two_nodes_leave_memory_to_the_kernel(void)
+{
+    plan made = plan_on("numa:2 core:2 pu:1", (sli_placement_request){.node = -1});
+
+    T_EQ(made.placement->memory_node, -1);
+    close_plan(&made);
+    made = plan_on("numa:2 core:2 pu:1", (sli_placement_request){.workers = 2, .node = -1});
+    T_EQ(made.placement->memory_node, 0);
+    close_plan(&made);
+}
+
+static void impossible_requests_are_refused(void)
+{
+    static const sli_placement_request requests[] = {
+        {.node = -1, .local_rank = 2, .local_world = 2},
+        {.node = -1, .local_rank = 1},
+        {.node = -1, .local_world = SLI_MAX_LOCAL_RANKS + 1},
+        {.node = -1, .workers = SLI_MAX_WORKERS + 1},
+    };
+    sli_topology *topology = open_text("core:2 pu:1");
+
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        sli_placement *placement = NULL;
+
+        T_STATUS(sli_placement_plan(topology, &requests[i], &placement), SLUICE_E_INVALID);
+        CU_ASSERT_PTR_NULL(placement);
+    }
+    sli_topology_close(topology);
+}
+
+static void planning_survives_running_out_of_memory(void)
+{
+    const sli_placement_request request = {.node = 1, .local_world = 2};
+    sli_topology *topology = open_text("numa:2 core:4 pu:2");
+    sli_placement *placement = NULL;
+    int64_t passes = 0;
+    sluice_status st;
+
+    do {
+        sli_alloc_fail_after(passes++);
+        st = sli_placement_plan(topology, &request, &placement);
+        sli_alloc_fail_after(-1);
+        T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
+    } while (st != SLUICE_OK);
+    T_TRUE(passes > 4);
+    sli_placement_free(placement);
+    sli_topology_close(topology);
+}
+
+const t_test placement_tests[] = {
+    T_TEST(without_a_number_workers_take_all_cores),
+    T_TEST(a_step_elsewhere_needs_no_cores),
+    T_TEST(fewer_workers_leave_the_rest_to_the_device),
+    T_TEST(more_workers_than_cores_go_round),
+    T_TEST(cores_of_the_devices_node_come_first),
+    T_TEST(a_quota_bounds_the_workers),
+    T_TEST(ranks_get_disjoint_shares),
+    T_TEST(ranks_get_cores_on_their_devices_nodes),
+    T_TEST(a_rank_on_the_wrong_node_is_told),
+    T_TEST(more_ranks_than_cores_share_them),
+    T_TEST(a_bound_rank_is_told_about_its_launcher),
+    T_TEST(a_node_without_memory_gets_no_buffers),
+    T_TEST(memory_that_is_not_allowed_is_not_used),
+    T_TEST(cores_far_from_the_device_are_told),
+    T_TEST(a_node_without_cpus_is_told),
+    T_TEST(workers_on_two_nodes_leave_memory_to_the_kernel),
+    T_TEST(impossible_requests_are_refused),
+    T_TEST(planning_survives_running_out_of_memory),
+    T_END,
+};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sluice/topology.h>
+
+#include <stddef.h>
+
+#include "alloc_int.h"
+#include "device_int.h"
+#include "testing.h"
+
+static char *report(const char *synthetic, sluice_device *device, uint32_t ranks, bool json)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    sluice_topology_config_init(&config);
+    config.synthetic = synthetic;
+    config.device = device;
+    config.ranks = ranks;
+    config.json = json;
+    T_OK(sluice_topology_report(&config, &text));
+    return text;
+}
+
+static void the_table_shows_machine_nodes_and_plan(void)
+{
+    char *text = report("pack:2 [numa(memory=4294967296)] core:4 pu:2", NULL, 1, false);
+
+    T_STR(text, "machine  2 packages, 2 nodes, 8 cores, 16 CPUs, 8.0 GiB (synthetic: pack:2 "
+                "[numa(memory=4294967296)] core:4 pu:2)\n"
+                "allowed  8 cores, CPUs 0-15, no CPU quota, memory 8.0 GiB\n"
+                "\n"
+                "  node  cores  CPUs             memory\n"
+                "  0     4      0-7              4.0 GiB\n"
+                "  1     4      8-15             4.0 GiB\n"
+                "\n"
+                "plan\n"
+                "  thread           CPUs             node\n"
+                "  workers 0-3      0-7              0  a core each\n"
+                "  workers 4-7      8-15             1  a core each\n"
+                "  copier           0-15             0,1\n"
+                "  buffers          -                as the kernel chooses\n"
+                "\n"
+                "remarks\n"
+                "  nothing to remark\n");
+    sluice_string_free(text);
+}
+
+static void each_rank_has_a_plan_and_each_remark_comes_once(void)
+{
+    sluice_device *device = NULL;
+    char *text;
+    const char *first;
+
+    T_OK(sluice_device_open("host:0,node=1", &device));
+    text = report("pack:2 [numa(memory=1GB)] core:2 pu:1", device, 4, false);
+    T_CONTAINS(text, "plan of rank 3 of 4 for device host:0 on node 1\n");
+    T_CONTAINS(text, "  step             2                1  shared with the workers\n");
+    first = strstr(text, "there is only this one");
+    T_TRUE(first != NULL && strstr(first + 1, "there is only this one") == NULL);
+    sluice_string_free(text);
+    sluice_device_close(device);
+}
+
+static void remarks_name_the_rank_that_they_are_about(void)
+{
+    sluice_device *device = NULL;
+    char *text;
+
+    T_OK(sluice_device_open("host:0,node=0", &device));
+    text = report("pack:2 [numa(memory=1GB)] core:2 pu:1", device, 4, false);
+    T_CONTAINS(text, "  - rank 0 and 1 more: the 2 cores of node 0, the device's, went to other");
+    sluice_string_free(text);
+    sluice_device_close(device);
+}
+
+/* Counts brackets outside of strings; -1 when they do not match. */
+static int depth_of_json(const char *text)
+{
+    int depth = 0;
+    bool string = false;
+
+    for (; *text != '\0' && depth >= 0; text++) {
+        if (*text == '\\' && string) {
+            text++;
+        } else if (*text == '"') {
+            string = !string;
+        } else if (!string) {
+            depth += (*text == '{' || *text == '[') - (*text == '}' || *text == ']');
+        }
+    }
+    return string ? -1 : depth;
+}
+
+static void the_json_has_the_same(void)
+{
+    sluice_device *device = NULL;
+    char *text;
+
+    T_OK(sluice_device_open("host:0", &device));
+    text = report("pack:2 [numa(memory=1GB)] core:2 pu:2", device, 2, true);
+    T_EQ(depth_of_json(text), 0);
+    T_TRUE(strstr(text, "{\"machine\":{\"source\":\"synthetic\",\"name\":\"pack:2 [") == text);
+    T_CONTAINS(text,
+               "\"nodes\":[{\"node\":0,\"cores\":2,\"cpus\":\"0-3\",\"memory_bytes\":1000000000,"
+               "\"memory_allowed\":true},{\"node\":1,");
+    T_CONTAINS(text, "\"plans\":[{\"local_rank\":0,\"local_world\":2,\"device_node\":null,"
+                     "\"workers\":2,\"cores\":2,\"threads\":[{\"name\":\"worker 0\","
+                     "\"cpus\":\"0-1\",\"nodes\":[0]},");
+    T_CONTAINS(text, "\"buffers\":{\"node\":1},\"notes\":[\"the step and");
+    T_CONTAINS(text, "}],\"notes\":[\"the step and the workers share all 2 cores");
+    sluice_string_free(text);
+    sluice_device_close(device);
+}
+
+static void this_machine_needs_no_configuration(void)
+{
+    char *text = NULL;
+
+    T_OK(sluice_topology_report(NULL, &text));
+    T_CONTAINS(text, "machine  ");
+    T_CONTAINS(text, "worker");
+    sluice_string_free(text);
+}
+
+static void a_device_of_unknown_place_is_told(void)
+{
+    sluice_device *device = NULL;
+    char *text;
+
+    T_OK(sluice_device_open("host:0", &device));
+    snprintf(device->caps.pci_bus_id, sizeof(device->caps.pci_bus_id), "0000:65:00.0");
+    text = report("numa:2 core:2 pu:1", device, 1, false);
+    T_CONTAINS(text, "the node of device host:0 (PCI 0000:65:00.0) is unknown");
+    T_TRUE(strstr(text, "  step ") == NULL);
+    sluice_string_free(text);
+    sluice_device_close(device);
+}
+
+static void wrong_configurations_are_refused(void)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    sluice_topology_config_init(&config);
+    T_STATUS(sluice_topology_report(&config, NULL), SLUICE_E_INVALID);
+    config.struct_size = sizeof(config) + 8;
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "struct_size");
+    config.struct_size = 0;
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    sluice_topology_config_init(&config);
+    config.ranks = 1025;
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    config.ranks = 1;
+    config.workers = 1025;
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    config.workers = 0;
+    config.synthetic = "nonsense";
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "nonsense");
+    config.synthetic = NULL;
+    config.xml = "/nonexistent.xml";
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_IO);
+    CU_ASSERT_PTR_NULL(text);
+}
+
+/* A caller built against an older header passes a smaller structure. */
+static void a_smaller_structure_takes_the_defaults(void)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    sluice_topology_config_init(&config);
+    config.struct_size = offsetof(sluice_topology_config, device);
+    config.synthetic = "pu:3";
+    config.ranks = 99999; /* beyond what the caller knows of */
+    T_OK(sluice_topology_report(&config, &text));
+    T_CONTAINS(text, "3 CPUs");
+    sluice_string_free(text);
+}
+
+static void reporting_survives_running_out_of_memory(void)
+{
+    for (int json = 0; json < 2; json++) {
+        sluice_topology_config config;
+        char *text = NULL;
+        int64_t passes = 0;
+        sluice_status st;
+
+        sluice_topology_config_init(&config);
+        config.synthetic = "numa:2 core:2 pu:2";
+        config.ranks = 3;
+        config.json = json != 0;
+        do {
+            sli_alloc_fail_after(passes++);
+            st = sluice_topology_report(&config, &text);
+            sli_alloc_fail_after(-1);
+            T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
+        } while (st != SLUICE_OK);
+        T_TRUE(passes > 10);
+        sluice_string_free(text);
+    }
+}
+
+const t_test topology_report_tests[] = {
+    T_TEST(the_table_shows_machine_nodes_and_plan),
+    T_TEST(each_rank_has_a_plan_and_each_remark_comes_once),
+    T_TEST(remarks_name_the_rank_that_they_are_about),
+    T_TEST(the_json_has_the_same),
+    T_TEST(this_machine_needs_no_configuration),
+    T_TEST(a_device_of_unknown_place_is_told),
+    T_TEST(wrong_configurations_are_refused),
+    T_TEST(a_smaller_structure_takes_the_defaults),
+    T_TEST(reporting_survives_running_out_of_memory),
+    T_END,
+};
