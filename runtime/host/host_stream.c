@@ -96,6 +96,14 @@ static sluice_status run_job(host_stream *stream, const stream_job *job, sluice_
     return status;
 }
 
+static void keep_error(host_stream *stream, sluice_status status)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->status = status;
+    snprintf(stream->error, sizeof(stream->error), "%s", sluice_last_error());
+    pthread_mutex_unlock(&stream->lock);
+}
+
 static void stream_main(void *arg)
 {
     host_stream *stream = arg;
@@ -115,17 +123,17 @@ static void stream_main(void *arg)
 
         after = run_job(stream, &job, before);
 
-        pthread_mutex_lock(&stream->lock);
         if (before == SLUICE_OK && after != SLUICE_OK) {
-            stream->status = after;
-            snprintf(stream->error, sizeof(stream->error), "%s", sluice_last_error());
+            keep_error(stream, after);
         }
-        stream->done++;
-        pthread_cond_broadcast(&stream->changed);
-        pthread_mutex_unlock(&stream->lock);
+        /* Before the job counts as done: who waits for that may take the event away. */
         if (job.kind == JOB_WRITE && job.wake != NULL) {
             sli_event_notify(job.wake);
         }
+        pthread_mutex_lock(&stream->lock);
+        stream->done++;
+        pthread_cond_broadcast(&stream->changed);
+        pthread_mutex_unlock(&stream->lock);
     }
 }
 
