@@ -84,7 +84,7 @@ typedef struct sluice_dataset_info {
     uint64_t samples;        /**< in a pass, over all ranks */
     uint64_t batches;        /**< in a pass, for one rank alone (world 1) */
     uint32_t batch_size;     /**< rows of a batch */
-    uint32_t column_count;
+    uint32_t column_count;   /**< entries of columns */
     sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step sees them */
 } sluice_dataset_info;
 

@@ -24,6 +24,7 @@ typedef struct sluice_topology_config {
     bool json;             /**< one JSON object instead of a table */
 } sluice_topology_config;
 
+/** Sets every field to its default. */
 static inline void sluice_topology_config_init(sluice_topology_config *config)
 {
     const sluice_topology_config zero = {sizeof(sluice_topology_config), NULL, NULL, NULL, 0, 0,

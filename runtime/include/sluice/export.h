@@ -6,8 +6,11 @@
 #define SLUICE_EXPORT_H
 
 #if defined(__GNUC__) || defined(__clang__)
-#define SLUICE_API     __attribute__((visibility("default")))
+/** What the shared library exports. */
+#define SLUICE_API __attribute__((visibility("default")))
+/** The compiler warns when the result is not looked at. */
 #define SLUICE_CHECKED __attribute__((warn_unused_result))
+/** The compiler checks the arguments against the format. */
 #define SLUICE_PRINTF(format_index, first_arg)                                                     \
     __attribute__((format(printf, format_index, first_arg)))
 #else
@@ -20,6 +23,7 @@
 #define SLUICE_API_CHECKED SLUICE_API SLUICE_CHECKED
 
 #ifdef __cplusplus
+/** Between these two, C++ sees C functions. */
 #define SLUICE_BEGIN_DECLS extern "C" {
 #define SLUICE_END_DECLS   }
 #else

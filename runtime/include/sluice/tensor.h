@@ -41,17 +41,17 @@ SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
 
 /** One named column of a dataset: the type and shape of one sample's entry. */
 typedef struct sluice_column {
-    char name[SLUICE_NAME_SIZE];
-    sluice_dtype dtype;
+    char name[SLUICE_NAME_SIZE];     /**< "image", "label", ... */
+    sluice_dtype dtype;              /**< of its elements */
     uint32_t rank;                   /**< dimensions used of shape; 0 is a scalar */
     uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; 0 where it differs from sample to sample */
 } sluice_column;
 
 /** A row-major array in device memory, lent for the length of a step. */
 typedef struct sluice_tensor {
-    const char *name; /**< the column's name */
-    void *data;       /**< readable by the device */
-    sluice_dtype dtype;
+    const char *name;                    /**< the column's name */
+    void *data;                          /**< readable by the device */
+    sluice_dtype dtype;                  /**< of its elements */
     uint32_t rank;                       /**< the batch dimension included */
     uint64_t shape[SLUICE_MAX_RANK + 1]; /**< shape[0] is the batch size, padding included */
     size_t bytes;                        /**< of the whole array */
