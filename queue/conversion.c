@@ -17,12 +17,26 @@ static bool is_float(sluice_dtype dtype)
     return dtype == SLUICE_F32 || dtype == SLUICE_F16 || dtype == SLUICE_BF16;
 }
 
+/* Infinities and NaNs differ in their bits from one processor to the next. */
+static sluice_status check_affine(const sli_conversion *conversion)
+{
+    for (uint32_t c = 0; c < conversion->channels; c++) {
+        if (!isfinite(conversion->scale[c]) || !isfinite(conversion->bias[c])) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "no conversion by %g * x + %g: not finite; is a std too small?",
+                            (double)conversion->scale[c], (double)conversion->bias[c]);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status sli_conversion_prepare(sli_conversion *conversion)
 {
     bool types =
         (conversion->from == SLUICE_U8 || is_float(conversion->from)) &&
         (is_float(conversion->to) ||
          (conversion->to == SLUICE_U8 && conversion->from == SLUICE_U8 && !conversion->affine));
+    sluice_status st;
 
     if (!types || conversion->channels == 0 || conversion->channels > SLI_MAX_CHANNELS ||
         conversion->height == 0 || conversion->width == 0) {
@@ -31,8 +45,12 @@ sluice_status sli_conversion_prepare(sli_conversion *conversion)
                         sluice_dtype_name(conversion->from), sluice_dtype_name(conversion->to),
                         conversion->affine ? " with a normalisation" : "");
     }
+    st = conversion->affine ? check_affine(conversion) : SLUICE_OK;
+    if (st != SLUICE_OK) {
+        return st;
+    }
     for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
-        if (!conversion->affine) {
+        if (!conversion->affine || c >= conversion->channels) {
             conversion->scale[c] = 1;
             conversion->bias[c] = 0;
         }

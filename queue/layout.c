@@ -45,7 +45,7 @@ sluice_status sli_layout_make(const sluice_column *columns, uint32_t column_coun
         fits = fits && place(batch_size, layout.row_bytes[i], &layout.offsets[i], &end);
     }
     fits = fits && place(0, 0, &layout.slot_bytes, &end);
-    if (!fits) {
+    if (!fits || layout.slot_bytes > SLI_MAX_SLOT_BYTES) {
         return sli_fail(SLUICE_E_INVALID, "a batch of %u rows is larger than memory can be",
                         batch_size);
     }

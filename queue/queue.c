@@ -2,6 +2,8 @@
 /* Making and taking apart the queue: memory, rings, tensors. */
 #include "queue_state.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -92,6 +94,7 @@ static sluice_status take_memory(sli_queue *queue, const sli_queue_config *confi
         queue->back = &queue->device_ring;
         st = sli_device_register(queue->device, queue->front_memory.data, bytes);
         if (st == SLUICE_OK) {
+            queue->registered_bytes = bytes;
             st = sli_device_alloc(queue->device, bytes, &queue->device_memory);
         }
         if (st == SLUICE_OK) {
@@ -157,11 +160,29 @@ static sluice_status make_tensors(sli_queue *queue, const sli_queue_config *conf
     return st;
 }
 
+/* Is the conversion one of a column's rows? Its caller made both. */
+static bool conversion_fits(const sli_queue_config *config)
+{
+    const sli_conversion *conversion = config->conversion;
+
+    return conversion == NULL ||
+           (config->conversion_column < config->layout->column_count &&
+            config->layout->row_bytes[config->conversion_column] ==
+                (size_t)conversion->height * conversion->width * conversion->channels *
+                    sluice_dtype_size(conversion->from));
+}
+
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out)
 {
-    sli_queue *queue = sli_calloc(1, sizeof(*queue));
+    sli_queue *queue;
     sluice_status st;
 
+    assert(config->slots >= 2 && config->slots <= SLI_MAX_SLOTS);
+    if (!conversion_fits(config)) {
+        return sli_fail(SLUICE_E_INVALID, "the conversion does not fit column %u of the batch",
+                        config->conversion_column);
+    }
+    queue = sli_calloc(1, sizeof(*queue));
     if (queue == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a queue of %u slots", config->slots);
     }
@@ -200,8 +221,8 @@ void sli_queue_destroy(sli_queue *queue)
     }
     sli_queue_close(queue);
     queue_copier_stop(queue);
-    if (queue->back == &queue->device_ring && queue->front_memory.data != NULL) {
-        sli_device_unregister(queue->device, queue->front_memory.data, queue->front_memory.bytes);
+    if (queue->registered_bytes > 0) {
+        sli_device_unregister(queue->device, queue->front_memory.data, queue->registered_bytes);
     }
     sli_device_free(queue->device, queue->device_memory,
                     (size_t)queue->slots * queue->layout.slot_bytes);
@@ -222,6 +243,7 @@ void sli_queue_destroy(sli_queue *queue)
 
 void sli_queue_close(sli_queue *queue)
 {
+    /* Pairs with the acquire load in queue_closed(). */
     atomic_store_explicit(&queue->closed, true, memory_order_release);
     sli_event_notify(&queue->front.ready);
     sli_event_notify(&queue->front.room);
@@ -231,21 +253,35 @@ void sli_queue_close(sli_queue *queue)
 
 void queue_ring_publish(queue_ring *ring, uint64_t seq, sli_ring_kind kind)
 {
-    atomic_fetch_add_explicit(&ring->filled, 1, memory_order_relaxed);
     sli_ring_publish(&ring->words, seq, kind);
     sli_event_notify(&ring->ready);
 }
 
 void queue_ring_release(queue_ring *ring, uint64_t seq)
 {
-    atomic_fetch_sub_explicit(&ring->filled, 1, memory_order_relaxed);
     sli_ring_release(&ring->words, seq);
     sli_event_notify(&ring->room);
 }
 
+/* Places in a row that hold something, from the oldest that is not yet released. */
+static uint64_t ring_depth(const sli_ring *ring)
+{
+    const uint64_t first = sli_ring_load_acquire(ring->consumed) + 1;
+    uint64_t depth = 0;
+
+    /* Not peek: in graph mode the host looks while the device releases, and a place that was filled
+     * anew meanwhile counts as filled. */
+    while (depth < ring->slots &&
+           sli_ring_seq(sli_ring_load_acquire(&ring->ready[sli_ring_slot(ring, first + depth)])) >=
+               first + depth) {
+        depth++;
+    }
+    return depth;
+}
+
 void queue_ring_look(queue_ring *ring)
 {
-    uint64_t filled = atomic_load_explicit(&ring->filled, memory_order_relaxed);
+    const uint64_t filled = ring_depth(&ring->words);
 
     sli_counter_add(&ring->looks, 1);
     sli_counter_add(&ring->depth_sum, filled);
@@ -253,13 +289,13 @@ void queue_ring_look(queue_ring *ring)
     sli_counter_add(&ring->full, filled >= ring->words.slots);
 }
 
-void queue_keep_error(sli_queue *queue, sluice_status status, const char *text)
+void queue_keep_error(sli_queue *queue, uint64_t seq, sluice_status status, const char *text)
 {
     pthread_mutex_lock(&queue->error_lock);
-    if (queue->error == SLUICE_OK) {
+    if (queue->error == SLUICE_OK || seq < queue->error_seq) {
         queue->error = status;
-        memcpy(queue->error_text, text, strnlen(text, SLI_ERROR_SIZE - 1) + 1);
-        queue->error_text[SLI_ERROR_SIZE - 1] = '\0';
+        queue->error_seq = seq;
+        snprintf(queue->error_text, sizeof(queue->error_text), "%s", text);
     }
     pthread_mutex_unlock(&queue->error_lock);
 }

@@ -18,30 +18,29 @@ static bool there_or_closed(void *arg)
     batch_wait *wait = arg;
 
     return sli_ring_peek(&wait->queue->back->words, wait->seq) != SLI_RING_EMPTY ||
-           atomic_load_explicit(&wait->queue->closed, memory_order_acquire);
+           queue_closed(wait->queue);
 }
 
-static bool poll_for(batch_wait *wait, int64_t timeout_ns)
+static void poll_for(batch_wait *wait, int64_t timeout_ns)
 {
     int64_t deadline = sli_now_ns() + timeout_ns;
 
-    while (!there_or_closed(wait)) {
+    while (!there_or_closed(wait) && (timeout_ns < 0 || sli_now_ns() < deadline)) {
         sli_relax();
-        if (timeout_ns >= 0 && sli_now_ns() >= deadline) {
-            return false;
-        }
     }
-    return true;
 }
 
 sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin)
 {
     batch_wait wait = {queue, seq};
-    bool there = spin ? poll_for(&wait, timeout_ns)
-                      : sli_event_await(&queue->back->ready, there_or_closed, &wait, timeout_ns);
 
-    if (!there) {
-        return SLUICE_TIMEOUT;
+    if (spin) {
+        poll_for(&wait, timeout_ns);
+    } else {
+        sli_event_await(&queue->back->ready, there_or_closed, &wait, timeout_ns);
+    }
+    if (queue_closed(queue)) {
+        return SLUICE_CLOSED;
     }
     switch (sli_ring_peek(&queue->back->words, seq)) {
     case SLI_RING_BATCH:
@@ -53,7 +52,7 @@ sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
     case SLI_RING_EMPTY:
         break;
     }
-    return SLUICE_CLOSED;
+    return SLUICE_TIMEOUT;
 }
 
 void sli_queue_look(sli_queue *queue)

@@ -5,38 +5,31 @@
  */
 #include "queue_state.h"
 
-/* How long a sleep lasts at most, so that an error of the stream is seen. */
-static const int64_t LOOK_AGAIN_NS = 100000000;
-
 typedef struct copier_wait {
     sli_queue *queue;
     uint64_t seq;
 } copier_wait;
-
-static bool closed(const sli_queue *queue)
-{
-    return atomic_load_explicit(&queue->closed, memory_order_acquire);
-}
 
 static bool staged_or_closed(void *arg)
 {
     copier_wait *wait = arg;
 
     return sli_ring_peek(&wait->queue->front.words, wait->seq) != SLI_RING_EMPTY ||
-           closed(wait->queue);
+           queue_closed(wait->queue);
 }
 
 static bool slot_free_or_closed(void *arg)
 {
     copier_wait *wait = arg;
 
-    return sli_ring_may_fill(&wait->queue->device_ring.words, wait->seq) || closed(wait->queue);
+    return sli_ring_may_fill(&wait->queue->device_ring.words, wait->seq) ||
+           queue_closed(wait->queue);
 }
 
 /* Publishes an error at seq, which ends the queue's life as far as the consumer is concerned. */
 static void publish_error(sli_queue *queue, uint64_t seq, sluice_status status)
 {
-    queue_keep_error(queue, status, sluice_last_error());
+    queue_keep_error(queue, seq, status, sluice_last_error());
     queue_ring_publish(&queue->device_ring, seq, SLI_RING_ERROR);
 }
 
@@ -55,14 +48,12 @@ static sluice_status copy_batch(sli_queue *queue, uint64_t seq)
                               &queue->front.room);
     }
     if (st == SLUICE_OK) {
-        atomic_fetch_add_explicit(&device->filled, 1, memory_order_relaxed);
         st = sli_stream_write(&queue->copy_stream, &device->words.ready[slot],
                               sli_ring_word(seq, SLI_RING_BATCH), &device->ready);
     }
     if (st == SLUICE_OK) {
         st = sli_stream_wait(&queue->copy_stream, -1);
     }
-    atomic_fetch_sub_explicit(&queue->front.filled, 1, memory_order_relaxed);
     if (st == SLUICE_OK) {
         atomic_fetch_add_explicit(&queue->bytes_copied, queue->layout.slot_bytes,
                                   memory_order_relaxed);
@@ -82,18 +73,16 @@ static bool carry(sli_queue *queue, uint64_t seq)
     sluice_status st = SLUICE_OK;
 
     queue_ring_look(&queue->front);
-    while (!sli_event_await(&queue->front.ready, staged_or_closed, &wait, LOOK_AGAIN_NS)) {
-    }
+    sli_event_await(&queue->front.ready, staged_or_closed, &wait, -1);
     if (queue->copy_counters != NULL) {
         sli_counter_add(&queue->copy_counters->wait_input_ticks, sli_ticks() - start);
     }
     start = sli_ticks();
-    while (!sli_event_await(&queue->device_ring.room, slot_free_or_closed, &wait, LOOK_AGAIN_NS)) {
-    }
+    sli_event_await(&queue->device_ring.room, slot_free_or_closed, &wait, -1);
     if (queue->copy_counters != NULL) {
         sli_counter_add(&queue->copy_counters->wait_room_ticks, sli_ticks() - start);
     }
-    if (closed(queue)) {
+    if (queue_closed(queue)) {
         return false;
     }
     kind = sli_ring_peek(&queue->front.words, seq);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The workers' side of the queue. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "queue_state.h"
@@ -13,8 +14,7 @@ static bool room_or_closed(void *arg)
 {
     room_wait *wait = arg;
 
-    return sli_ring_may_fill(&wait->queue->front.words, wait->seq) ||
-           atomic_load_explicit(&wait->queue->closed, memory_order_acquire);
+    return sli_ring_may_fill(&wait->queue->front.words, wait->seq) || queue_closed(wait->queue);
 }
 
 sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
@@ -27,7 +27,7 @@ sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_
         !sli_event_await(&queue->front.room, room_or_closed, &wait, timeout_ns)) {
         return SLUICE_TIMEOUT;
     }
-    if (atomic_load_explicit(&queue->closed, memory_order_acquire)) {
+    if (queue_closed(queue)) {
         return SLUICE_CLOSED;
     }
     slot = queue_slot(queue, &queue->front, seq);
@@ -45,10 +45,13 @@ static queue_place *place_of(sli_queue *queue, uint64_t seq)
 
 bool sli_queue_row_done(sli_queue *queue, uint64_t seq)
 {
-    /* Release: this worker's row; acquire: whoever comes last sees all the others' rows. */
-    return atomic_fetch_add_explicit(&place_of(queue, seq)->rows_done, 1, memory_order_acq_rel) +
-               1 ==
-           queue->layout.batch_size;
+    /* Pairs with itself. Release: this worker's row; acquire: the last one sees all others' rows.
+     */
+    const uint32_t done =
+        atomic_fetch_add_explicit(&place_of(queue, seq)->rows_done, 1, memory_order_acq_rel) + 1;
+
+    assert(done <= queue->layout.batch_size);
+    return done == queue->layout.batch_size;
 }
 
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq)
@@ -79,11 +82,13 @@ void sli_queue_publish(sli_queue *queue, uint64_t seq)
     header->seq = seq;
     pthread_mutex_lock(&place->lock);
     if (place->error != SLUICE_OK) {
-        queue_keep_error(queue, place->error, place->error_text);
+        queue_keep_error(queue, seq, place->error, place->error_text);
         place->error = SLUICE_OK;
         kind = SLI_RING_ERROR;
     }
     pthread_mutex_unlock(&place->lock);
+    /* Ordered before the next batch here by the words: its rows wait for the release of this one.
+     */
     atomic_store_explicit(&place->rows_done, 0, memory_order_relaxed);
     atomic_fetch_add_explicit(&queue->produced, kind == SLI_RING_BATCH, memory_order_relaxed);
     queue_ring_publish(&queue->front, seq, kind);

@@ -15,11 +15,10 @@
 /* A ring with its words, its slots, and who sleeps on it. */
 typedef struct queue_ring {
     sli_ring words;
-    uint8_t *slots;          /* (slots, layout.slot_bytes) */
-    sli_event ready;         /* a batch was published */
-    sli_event room;          /* a slot was released */
-    _Atomic uint64_t filled; /* published and not yet released, for statistics */
-    _Atomic uint64_t looks;  /* the four of sli_ring_stats, written by the consumer alone */
+    uint8_t *slots;         /* (slots, layout.slot_bytes) */
+    sli_event ready;        /* a batch was published */
+    sli_event room;         /* a slot was released */
+    _Atomic uint64_t looks; /* the four of sli_ring_stats, written by the consumer alone */
     _Atomic uint64_t depth_sum;
     _Atomic uint64_t empty;
     _Atomic uint64_t full;
@@ -47,6 +46,7 @@ struct sli_queue {
     queue_ring device_ring;
     queue_ring *back; /* &front or &device_ring */
     sli_node_block front_memory;
+    size_t registered_bytes; /* of front_memory, page-locked; 0: none */
     void *device_memory;
     queue_place *places; /* (slots) of front */
     uint64_t *samples;   /* (sample_rows, batch_size): outlives the staging slot */
@@ -62,8 +62,9 @@ struct sli_queue {
     _Atomic uint64_t consumed_count;
     _Atomic uint64_t bytes_copied;
 
-    pthread_mutex_t error_lock; /* guards the two below, written before ERROR is published */
+    pthread_mutex_t error_lock; /* guards the three below, written before ERROR is published */
     sluice_status error;
+    uint64_t error_seq; /* where it stands in the ring */
     char error_text[SLI_ERROR_SIZE];
 
     sli_stream copy_stream;
@@ -81,6 +82,12 @@ static inline uint64_t *queue_samples(const sli_queue *queue, uint64_t seq)
     return queue->samples + seq % queue->sample_rows * queue->layout.batch_size;
 }
 
+static inline bool queue_closed(const sli_queue *queue)
+{
+    /* Pairs with the release store in sli_queue_close(): whoever is turned away sees why. */
+    return atomic_load_explicit(&queue->closed, memory_order_acquire);
+}
+
 /* Publishes on a ring and wakes its consumer. */
 void queue_ring_publish(queue_ring *ring, uint64_t seq, sli_ring_kind kind);
 
@@ -90,8 +97,11 @@ void queue_ring_release(queue_ring *ring, uint64_t seq);
 /* The consumer comes for a batch: counts how full the ring is. */
 void queue_ring_look(queue_ring *ring);
 
-/* Keeps the first error of the queue, for whoever meets the ERROR word. */
-void queue_keep_error(sli_queue *queue, sluice_status status, const char *text);
+/*
+ * Keeps the error that stands at seq, for whoever meets the ERROR word. Batches fail in any order;
+ * the lowest seq counts, since it is met first and nothing after it is met at all.
+ */
+void queue_keep_error(sli_queue *queue, uint64_t seq, sluice_status status, const char *text);
 
 /* The kept error as the calling thread's own. */
 sluice_status queue_error(sli_queue *queue);

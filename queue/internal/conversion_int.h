@@ -29,9 +29,9 @@ typedef struct sli_conversion {
     sluice_dtype to;   /* the same; u8 only from u8 and without affine */
     bool from_chw;     /* the input is (C, H, W) instead of (H, W, C) */
     bool to_chw;
-    bool flip;   /* some rows are to be mirrored: those with SLI_ROW_FLIP */
-    bool affine; /* scale and bias are meant; otherwise they are 1 and 0 */
-    float scale[SLI_MAX_CHANNELS];
+    bool flip;                     /* some rows are to be mirrored: those with SLI_ROW_FLIP */
+    bool affine;                   /* scale and bias are meant; otherwise they are 1 and 0 */
+    float scale[SLI_MAX_CHANNELS]; /* of `channels` channels, finite */
     float bias[SLI_MAX_CHANNELS];
     /* Filled by sli_conversion_prepare(): what each of the 256 bytes becomes. */
     float table_f32[SLI_MAX_CHANNELS][256];

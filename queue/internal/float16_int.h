@@ -80,6 +80,7 @@ static inline float sli_f32_of_f16(uint16_t value)
     uint32_t mantissa = value & 0x3FF;
 
     if (exponent == 31) {
+        mantissa |= mantissa != 0 ? 0x200 : 0; /* a quiet NaN, or infinity */
         return sli_f32_of_bits(sign | 0x7F800000 | mantissa << 13);
     }
     if (exponent == 0) {

@@ -12,6 +12,12 @@
 /* Columns start at multiples of this, as cudaMalloc's blocks do. */
 enum { SLI_COLUMN_ALIGNMENT = 256 };
 
+/*
+ * No slot is larger, so that sums over all slots and columns fit 64 bits: more than an address
+ * space holds.
+ */
+#define SLI_MAX_SLOT_BYTES (UINT64_C(1) << 48)
+
 /* Flags of a row, for GetNext. */
 enum {
     SLI_ROW_FLIP = 1, /* mirror it left to right */
@@ -38,7 +44,7 @@ typedef struct sli_layout {
     size_t slot_bytes;
 } sli_layout;
 
-/* E_INVALID for a column without a fixed size or a slot beyond what a size_t can hold. */
+/* E_INVALID for a column without a fixed size or a slot beyond SLI_MAX_SLOT_BYTES. */
 sluice_status sli_layout_make(const sluice_column *columns, uint32_t column_count,
                               uint32_t batch_size, sli_layout *layout_out);
 

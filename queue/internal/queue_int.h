@@ -31,12 +31,14 @@
 
 typedef struct sli_queue sli_queue;
 
+enum { SLI_MAX_SLOTS = 1024 };
+
 typedef struct sli_queue_config {
     sluice_device *device;
     const sli_layout *layout;         /* what the workers write; copied */
     const sli_conversion *conversion; /* what GetNext does to a column; NULL: nothing. Copied */
     uint32_t conversion_column;
-    uint32_t slots;              /* 2 or more; 3 or more where GetNext lends */
+    uint32_t slots;              /* 2 to SLI_MAX_SLOTS; 3 or more where GetNext lends */
     int32_t node;                /* of the memory; -1: any */
     const sli_cpus *copier_cpus; /* may be NULL */
     sli_counters *copy_counters; /* of the copier; may be NULL */
@@ -50,12 +52,13 @@ typedef struct sli_queue_memory {
 
 void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
 
+/* E_INVALID: the conversion is not one of its column's rows; E_NO_MEMORY; the device's errors. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
 /* Stops the copier and frees everything. Nobody may use the queue any more. NULL is fine. */
 void sli_queue_destroy(sli_queue *queue);
 
-/* Makes every wait answer CLOSED, now and later. Any thread. */
+/* Makes every acquire and wait answer CLOSED, now and later, batch or not. Any thread. */
 void sli_queue_close(sli_queue *queue);
 
 /* A slot lent to the workers. */

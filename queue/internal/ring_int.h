@@ -91,6 +91,12 @@ SLI_RING_FN uint64_t sli_ring_word(uint64_t seq, sli_ring_kind kind)
                                     : seq;
 }
 
+/* The seq that a word speaks of. */
+SLI_RING_FN uint64_t sli_ring_seq(uint64_t word)
+{
+    return word & ~(SLI_RING_END_BIT | SLI_RING_ERROR_BIT);
+}
+
 /* Producer: hands over seq, whose slot is complete. */
 SLI_RING_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring_kind kind)
 {
@@ -98,13 +104,13 @@ SLI_RING_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring_k
     sli_ring_store_release(&ring->ready[sli_ring_slot(ring, seq)], sli_ring_word(seq, kind));
 }
 
-/* Consumer: what stands at seq, the one after the last it released. */
+/* Consumer: what stands at seq, which is not yet released. */
 SLI_RING_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
 {
     /* Pairs with the release store in sli_ring_publish(). */
     uint64_t word = sli_ring_load_acquire(&ring->ready[sli_ring_slot(ring, seq)]);
 
-    if ((word & ~(SLI_RING_END_BIT | SLI_RING_ERROR_BIT)) != seq) {
+    if (sli_ring_seq(word) != seq) {
         return SLI_RING_EMPTY;
     }
     return (word & SLI_RING_END_BIT) != 0     ? SLI_RING_END

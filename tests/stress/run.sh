@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# stress_ring.c under the thread sanitizer: as it is, where nothing may be found, and with each of
+# its mistakes, where something must be. stress_queue is run by ctest, or by hand:
+#
+#     build/dev/bin/stress_queue 5000      some minutes instead of seconds
+set -u
+cd "$(dirname "$0")" || exit 1
+cc=${CC:-cc}
+flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I ../../queue/internal -pthread"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+passed=0
+failed=0
+
+# build FLAG...: stress_ring as "run" in the folder.
+build() {
+    # shellcheck disable=SC2086
+    $cc $flags "$@" -o "$folder/run" stress_ring.c
+}
+
+# check NAME WANT: WANT is clean, or found: by the sanitizer (66) or by a check (1).
+check() {
+    TSAN_OPTIONS="halt_on_error=1 exitcode=66 atexit_sleep_ms=0" "$folder/run" >"$folder/log" 2>&1
+    code=$?
+    case $2-$code in
+    clean-0 | found-1 | found-66)
+        result=PASS
+        passed=$((passed + 1))
+        ;;
+    *)
+        result=FAIL
+        failed=$((failed + 1))
+        ;;
+    esac
+    echo "$result $1: $(grep -m 1 -E 'data race|batch|nothing' "$folder/log")"
+    [ $result = PASS ] || tail -n 30 "$folder/log"
+}
+
+echo 'int main(void) { return 0; }' >"$folder/probe.c"
+if ! $cc -fsanitize=thread -o "$folder/probe" "$folder/probe.c" 2>/dev/null ||
+    ! "$folder/probe" 2>/dev/null; then
+    echo "SKIP stress_ring: $cc has no thread sanitizer that runs here"
+    echo "stress_ring: 0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+if ! build -O2; then
+    echo "stress_ring: 0 passed, 1 failed, 0 skipped"
+    exit 1
+fi
+check "the protocol, optimised" clean
+bug=0
+while IFS= read -r name; do
+    want=found
+    [ $bug = 0 ] && want=clean
+    if build -O1 -g -fsanitize=thread -DBUG=$bug; then
+        check "$name" $want
+    else
+        failed=$((failed + 1))
+    fi
+    bug=$((bug + 1))
+done <<'END'
+the protocol, under the thread sanitizer
+mistake: the word comes before the batch
+mistake: a slot is given back before its last row is read
+mistake: the producer is allowed a slot too many
+mistake: the row counter hands nothing over
+mistake: the row counter is not reset
+mistake: the first row publishes, not the last
+mistake: staging is given back before it is copied
+mistake: the words are stored without release
+mistake: the words are loaded without acquire
+END
+echo "stress_ring: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
