@@ -118,22 +118,26 @@ static sluice_status append(sluice_dataset *dataset, const stage_def *def, const
     return SLUICE_OK;
 }
 
-sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, const void *args)
+sluice_status dataset_keep(sluice_dataset *dataset, const stage_def *def, sluice_status status)
 {
-    sluice_status st;
-
     if (dataset == NULL) {
         return sli_fail(SLUICE_E_INVALID, "sluice_dataset_%s: dataset is NULL", def->name);
     }
     if (dataset->status != SLUICE_OK) {
         return sli_fail_again(dataset->status, dataset->error);
     }
-    st = append(dataset, def, args);
-    if (st != SLUICE_OK) {
-        dataset->status = st;
+    if (status != SLUICE_OK) {
+        dataset->status = status;
         snprintf(dataset->error, sizeof(dataset->error), "%s", sluice_last_error());
     }
-    return st;
+    return status;
+}
+
+sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, const void *args)
+{
+    sluice_status st = dataset_keep(dataset, def, SLUICE_OK);
+
+    return st == SLUICE_OK ? dataset_keep(dataset, def, append(dataset, def, args)) : st;
 }
 
 sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
@@ -145,16 +149,17 @@ sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
         return st;
     }
     last = &dataset->stages[dataset->stage_count - 1];
-    for (uint32_t i = 0; place != NULL && stage_places[i] != NULL; i++) {
-        if (last->def->kind == STAGE_CONVERSION && strcmp(place, stage_places[i]) == 0) {
-            ((conversion_args *)(void *)last->args.bytes)->offload = i;
-            return SLUICE_OK;
-        }
+    if (last->def->kind == STAGE_CONVERSION) {
+        st = stage_arg_choose(last->def, "offload", place,
+                              &((conversion_args *)(void *)last->args.bytes)->offload);
+    } else {
+        st =
+            sli_fail(SLUICE_E_INVALID,
+                     "sluice_dataset_offload stands after a mirror, normalize, to_dtype or to_chw, "
+                     "not after %s",
+                     last->def->name);
     }
-    return sli_fail(SLUICE_E_INVALID,
-                    "sluice_dataset_offload: '%s' for %s: want auto, host or "
-                    "device after a mirror, normalize, to_dtype or to_chw",
-                    place != NULL ? place : "NULL", last->def->name);
+    return dataset_keep(dataset, last->def, st);
 }
 
 sluice_status dataset_begin(const stage_def *def, const void *args, sluice_dataset **dataset_out)
@@ -194,7 +199,6 @@ void sluice_dataset_destroy(sluice_dataset *dataset)
         stage_args_free(dataset->stages[i].def, dataset->stages[i].args.bytes);
     }
     pthread_mutex_destroy(&dataset->lock);
-    sli_free(dataset->text);
     sli_free(dataset);
 }
 
@@ -212,6 +216,9 @@ sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out)
     sluice_status st = dataset_status(dataset, "sluice_dataset_describe");
     sli_text text = {0};
 
+    if (st == SLUICE_OK && text_out == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_describe: text_out is NULL");
+    }
     if (st != SLUICE_OK) {
         return st;
     }

@@ -11,19 +11,24 @@
 /* How many samples are tried for the size of an image before giving up. */
 enum { PROBES = 100 };
 
-/* Is the sample of this name in the part of [0, 1) that the split keeps? */
+/* The samples that a split goes through one by one; 8 bytes are kept for each that stays. */
+static const uint64_t SPLIT_MOST = UINT32_MAX;
+
+/* Is the sample of this name in the part of the hash's range that the split keeps? */
 static bool keeps(const split_args *args, const char *name)
 {
-    uint64_t hash = sli_mix_in(sli_hash_text(name), args->seed);
-    double place = (double)(hash >> 11) * 0x1p-53;
+    const uint64_t hash = sli_mix_in(sli_hash_text(name), args->seed);
+    const uint64_t place = ((hash >> 32) * SPLIT_WHOLE) >> 32;
+    const uint64_t share = split_share(args->fraction);
+    const uint64_t test = split_share(args->test);
 
     switch (args->part) {
     case 0:
-        return place < args->fraction;
+        return place < share;
     case 1:
-        return place >= 1 - args->test - args->fraction && place < 1 - args->test;
+        return place >= SPLIT_WHOLE - test - share && place < SPLIT_WHOLE - test;
     default:
-        return place >= 1 - args->fraction;
+        return place >= SPLIT_WHOLE - share;
     }
 }
 
@@ -44,6 +49,10 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
     dataset->stage_count = i; /* the order of what stands before */
     st = order_make(dataset, &settings, before);
     dataset->stage_count = stages;
+    if (st == SLUICE_OK && before->length > SPLIT_MOST) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED, "split: %llu samples are more than it can list",
+                      (unsigned long long)before->length);
+    }
     for (uint64_t position = 0; st == SLUICE_OK && position < before->length; position++) {
         char name[1024];
         uint64_t sample;
@@ -104,6 +113,11 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
         }
         *width = g.resizes ? g.new_width : g.crops ? g.width : *width;
         *height = g.resizes ? g.new_height : g.crops ? g.height : *height;
+        if (*width == 0 || *width > 65535 || *height == 0 || *height > 65535) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: images would be %ux%u, want sides from 1 to 65535", def->name,
+                            *width, *height);
+        }
     }
     return SLUICE_OK;
 }
@@ -141,46 +155,58 @@ static bool size_is_known(const stage_schema *schema)
     return true;
 }
 
-/* The first sample that can be read tells the size of all: they must have the same to be batched.
- */
-static sluice_status probe_size(sluice_dataset *dataset)
+/* Finds a sample that can be read, and the size of its image; tries are spread over the source. */
+static sluice_status probe(sluice_dataset *dataset, uint64_t *sample_out, uint32_t *width,
+                           uint32_t *height)
 {
-    uint64_t most = dataset->source_count < PROBES ? dataset->source_count : PROBES;
+    const uint64_t tries = dataset->source_count < PROBES ? dataset->source_count : PROBES;
     const decode_args *decode = find_decode(dataset);
     image_decoder *decoder = NULL;
     sample_io io = {{NULL, 0}, 0};
-    uint32_t width = 0;
-    uint32_t height = 0;
-    uint64_t sample = 0;
     sluice_status st = image_decoder_create(&decoder);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    for (; sample < most; sample++) {
-        st = image_size(dataset, decode, sample, &io, decoder, &width, &height);
+    for (uint64_t try = 0; try < tries; try++) {
+        *sample_out = dataset->source_count / tries * try;
+        st = image_size(dataset, decode, *sample_out, &io, decoder, width, height);
         if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
             break;
         }
     }
-    if (st == SLUICE_OK) {
-        char name[256];
-
-        st = through_geometry(dataset, &width, &height);
-        dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
-        snprintf(dataset->shape_note, sizeof(dataset->shape_note),
-                 "images are %ux%u, as the first that can be read (%s); others are errors", width,
-                 height, name);
-        set_size(&dataset->opened_schema, width, height, dataset);
-    } else if (st != SLUICE_E_NO_MEMORY) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "no valid data in the dataset: none of the first %llu samples can be read; "
-                      "the last: %.700s",
-                      (unsigned long long)most, sluice_last_error());
-    }
     image_decoder_destroy(decoder);
     image_buffer_free(&io.bytes);
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "no valid data in the dataset: of %llu samples %llu were tried and none can "
+                      "be read; the last: %.700s",
+                      (unsigned long long)dataset->source_count, (unsigned long long)tries,
+                      sluice_last_error());
+    }
     return st;
+}
+
+/* One sample tells the size of all: they must have the same to be batched. */
+static sluice_status probe_size(sluice_dataset *dataset)
+{
+    uint32_t width = 0;
+    uint32_t height = 0;
+    uint64_t sample = 0;
+    char name[256];
+    sluice_status st = probe(dataset, &sample, &width, &height);
+
+    if (st == SLUICE_OK) {
+        st = through_geometry(dataset, &width, &height);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+    snprintf(dataset->shape_note, sizeof(dataset->shape_note),
+             "images are %ux%u, as %s is; others are errors", width, height, name);
+    set_size(&dataset->opened_schema, width, height, dataset);
+    return SLUICE_OK;
 }
 
 static void close_again(sluice_dataset *dataset)

@@ -19,7 +19,6 @@ typedef struct split_members {
 struct sluice_dataset {
     sluice_status status; /* of building; kept, and answered from every later call */
     char error[SLI_ERROR_SIZE];
-    char *text; /* it was parsed from; NULL when built by calls */
     dataset_stage stages[DATASET_MAX_STAGES];
     uint32_t stage_count;
     stage_schema schema; /* after the last stage */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode: the stage. How files are decoded is image_decoder.h's. */
-#include <string.h>
-
 #include "dataset_state.h"
 
 static const char *const modes[] = {"rgb", "gray", NULL};
@@ -41,13 +39,8 @@ const stage_def stage_decode = {
 sluice_status sluice_dataset_decode(sluice_dataset *dataset, const char *mode, uint64_t max_pixels)
 {
     decode_args args = {.max_pixels = max_pixels > 0 ? max_pixels : 100000000};
+    sluice_status st = stage_arg_choose(&stage_decode, "mode", mode, &args.mode);
 
-    while (modes[args.mode] != NULL && (mode == NULL || strcmp(mode, modes[args.mode]) != 0)) {
-        args.mode++;
-    }
-    if (modes[args.mode] == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "decode: mode '%s': want rgb or gray",
-                        mode != NULL ? mode : "NULL");
-    }
-    return dataset_append(dataset, &stage_decode, &args);
+    return st == SLUICE_OK ? dataset_append(dataset, &stage_decode, &args)
+                           : dataset_keep(dataset, &stage_decode, st);
 }

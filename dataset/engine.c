@@ -21,6 +21,7 @@ struct sli_engine {
     sli_layout layout;
     uint64_t first_step;
     uint64_t batches;
+    uint64_t first_whole_pass; /* the first that this run goes through from its beginning */
     uint32_t worker_count;
     sample_runner *runners;
     sli_worker_pool *pool;
@@ -28,6 +29,16 @@ struct sli_engine {
     _Alignas(64) _Atomic uint64_t next_row; /* rows given out, over all batches */
     _Atomic uint64_t stop_at;               /* no row of a later batch is begun */
 };
+
+/* A row to be filled, and what it is filled with. */
+typedef struct row_task {
+    uint64_t seq;
+    uint32_t number; /* of the row in its batch */
+    uint64_t pass;
+    uint64_t global_position; /* in the pass, over all ranks */
+    uint64_t sample;          /* NO_SAMPLE: none */
+    sample_row row;
+} row_task;
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
@@ -50,87 +61,112 @@ static void zero_row(const sli_engine *engine, const sample_row *row)
     *row->flags = SLI_ROW_ZERO;
 }
 
-/* Another sample of the whole set in place of one that failed; false when none was found. */
-static bool replace(sli_engine *engine, sample_runner *runner, uint64_t pass, uint64_t position,
-                    const sample_row *row, uint64_t *sample_out)
-{
-    const struct plan_details *details = engine->plan->details;
-    const sample_order *all = &details->all_ranks;
-
-    for (uint32_t try = 0; try < REPLACE_TRIES; try++) {
-        const sli_draws draws = {details->replace_key, position, pass};
-        uint32_t bits[4];
-        uint64_t sample;
-        uint64_t sample_pass;
-
-        sli_draw(&draws, try, bits);
-        order_at(all, pass, ((uint64_t)bits[0] << 32 | bits[1]) % all->length, &sample,
-                 &sample_pass);
-        if (sample_run(runner, sample, sample_pass, row) == SLUICE_OK) {
-            *sample_out = sample;
-            return true;
-        }
-        error_samples_note(&engine->errors, engine->plan->dataset, sample, runner->stage,
-                           sluice_last_error());
-    }
-    return false;
-}
-
 /* Fails the batch, and with it the run: rows of later batches are not begun any more. */
-static void fail_row(sli_engine *engine, uint64_t seq, uint32_t row, sluice_status status,
+static void fail_row(sli_engine *engine, const row_task *task, sluice_status status,
                      const char *text)
 {
     uint64_t stop_at = atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
 
-    sli_queue_row_failed(engine->queue, seq, row, status, text);
-    while (seq < stop_at &&
-           !atomic_compare_exchange_weak_explicit(&engine->stop_at, &stop_at, seq,
+    sli_queue_row_failed(engine->queue, task->seq, task->number, status, text);
+    while (task->seq < stop_at &&
+           !atomic_compare_exchange_weak_explicit(&engine->stop_at, &stop_at, task->seq,
                                                   memory_order_relaxed, memory_order_relaxed)) {
     }
 }
 
-/* A pass in which not one sample was good: going on would train on nothing. */
-static bool nothing_is_readable(const sli_engine *engine)
+/* "decode: sample 7, cat/7.jpg: why", of the sample that the runner has just failed on. */
+static void describe_failure(const sli_engine *engine, const sample_runner *runner, uint64_t sample,
+                             char *text, size_t size)
 {
-    return atomic_load_explicit(&engine->errors.good, memory_order_relaxed) == 0 &&
-           atomic_load_explicit(&engine->errors.bad, memory_order_relaxed) >=
-               engine->plan->details->order.length;
+    const sluice_dataset *dataset = engine->plan->dataset;
+    char name[256];
+
+    dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+    snprintf(text, size, "%s: sample %llu, %s: %.600s", runner->stage, (unsigned long long)sample,
+             name, sluice_last_error());
 }
 
-static void bad_sample(sli_engine *engine, sample_runner *runner, uint64_t seq, uint32_t row_number,
-                       uint64_t sample, uint64_t pass, uint64_t position, const sample_row *row,
-                       sluice_status status, uint64_t *sample_out)
+static void note_failure(sli_engine *engine, const sample_runner *runner, uint64_t sample)
 {
-    const sli_error_policy policy = engine->plan->settings.on_error;
-    char name[256];
-    char text[SLI_ERROR_SIZE];
-
     error_samples_note(&engine->errors, engine->plan->dataset, sample, runner->stage,
                        sluice_last_error());
-    dataset_source(engine->plan->dataset)
-        ->name(engine->plan->dataset->source, sample, name, sizeof(name));
-    snprintf(text, sizeof(text), "%s: sample %llu, %s: %.600s", runner->stage,
-             (unsigned long long)sample, name, sluice_last_error());
-    atomic_fetch_add_explicit(&engine->errors.bad, 1, memory_order_relaxed);
-    if (policy == SLI_ON_ERROR_FAIL || status == SLUICE_E_NO_MEMORY) {
-        fail_row(engine, seq, row_number, status, text);
-        return;
-    }
-    if (policy == SLI_ON_ERROR_REPLACE &&
-        replace(engine, runner, pass, position, row, sample_out)) {
-        atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
-        return;
-    }
-    zero_row(engine, row);
-    atomic_fetch_add_explicit(&engine->errors.zeroed, 1, memory_order_relaxed);
-    if (nothing_is_readable(engine)) {
-        char all[SLI_ERROR_SIZE];
+}
 
+/* Another sample of the whole set in place of one that failed; the last error when none was found
+ * in so many tries. */
+static sluice_status replace(sli_engine *engine, sample_runner *runner, row_task *task)
+{
+    const struct plan_details *details = engine->plan->details;
+    const sli_draws draws = {details->replace_key, task->global_position, task->pass};
+    const sample_order *all = &details->all_ranks;
+    sluice_status st = SLUICE_E_INVALID;
+
+    for (uint32_t try = 0; try < REPLACE_TRIES; try++) {
+        uint64_t sample_pass;
+        uint32_t bits[4];
+
+        sli_draw(&draws, try, bits);
+        order_at(all, task->pass, ((uint64_t)bits[0] << 32 | bits[1]) % all->length, &task->sample,
+                 &sample_pass);
+        st = sample_run(runner, task->sample, sample_pass, &task->row);
+        if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
+            break;
+        }
+        note_failure(engine, runner, task->sample);
+    }
+    return st;
+}
+
+/* Leaves the row without a sample. In the first whole pass of the run these rows are counted: when
+ * it had no others, going on would be training on nothing. */
+static void leave_zero(sli_engine *engine, const row_task *task, const char *text)
+{
+    const sli_plan *plan = engine->plan;
+    const uint64_t most = plan->batches_per_pass * plan->batch_size;
+    const uint64_t length = plan->details->order.length;
+    const uint64_t rows = length < most ? length : most;
+    char all[SLI_ERROR_SIZE];
+
+    zero_row(engine, &task->row);
+    atomic_fetch_add_explicit(&engine->errors.zeroed, 1, memory_order_relaxed);
+    if (task->pass == engine->first_whole_pass &&
+        atomic_fetch_add_explicit(&engine->errors.zeroed_in_pass, 1, memory_order_relaxed) + 1 ==
+            rows) {
         snprintf(all, sizeof(all),
-                 "no valid data in the dataset: not one sample of a whole pass "
-                 "could be used; the last: %.700s",
+                 "no valid data in the dataset: not one sample of a whole pass could be used; the "
+                 "last: %.700s",
                  text);
-        fail_row(engine, seq, row_number, SLUICE_E_INVALID, all);
+        fail_row(engine, task, SLUICE_E_INVALID, all);
+    }
+}
+
+static void bad_sample(sli_engine *engine, sample_runner *runner, row_task *task,
+                       sluice_status status)
+{
+    const sli_error_policy policy = engine->plan->settings.on_error;
+    const uint64_t own_sample = task->sample;
+    char text[SLI_ERROR_SIZE];
+
+    describe_failure(engine, runner, task->sample, text, sizeof(text));
+    if (status != SLUICE_E_NO_MEMORY) {
+        note_failure(engine, runner, task->sample);
+    }
+    if (status != SLUICE_E_NO_MEMORY && policy == SLI_ON_ERROR_REPLACE) {
+        status = replace(engine, runner, task);
+        if (status == SLUICE_OK) {
+            atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
+            return;
+        }
+        describe_failure(engine, runner, task->sample, text, sizeof(text));
+        task->sample = own_sample;
+    }
+    if (status == SLUICE_E_NO_MEMORY) {
+        fail_row(engine, task, status, text); /* no fault of the sample */
+    } else if (policy == SLI_ON_ERROR_FAIL) {
+        atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
+        fail_row(engine, task, status, text);
+    } else {
+        leave_zero(engine, task, text);
     }
 }
 
@@ -140,30 +176,26 @@ static void fill_row(sli_engine *engine, sample_runner *runner, const sli_batch 
 {
     const sli_plan *plan = engine->plan;
     const uint64_t step = engine->first_step + seq - 1;
-    const uint64_t pass = step / plan->batches_per_pass;
     const uint64_t position = step % plan->batches_per_pass * plan->batch_size + row_number;
-    uint64_t sample = NO_SAMPLE;
+    row_task task = {.seq = seq,
+                     .number = row_number,
+                     .pass = step / plan->batches_per_pass,
+                     .global_position = position * plan->settings.world + plan->settings.rank,
+                     .sample = NO_SAMPLE};
     uint64_t sample_pass;
-    sample_row row;
     sluice_status st;
 
-    row_of(engine, batch, row_number, &row);
+    row_of(engine, batch, row_number, &task.row);
     if (position >= plan->details->order.length) {
-        zero_row(engine, &row);
+        zero_row(engine, &task.row);
     } else {
-        order_at(&plan->details->order, pass, position, &sample, &sample_pass);
-        st = sample_run(runner, sample, sample_pass, &row);
-        if (st == SLUICE_OK) {
-            /* Only ever compared with 0: one worker's counter would do as well. */
-            if (atomic_load_explicit(&engine->errors.good, memory_order_relaxed) == 0) {
-                atomic_store_explicit(&engine->errors.good, 1, memory_order_relaxed);
-            }
-        } else {
-            bad_sample(engine, runner, seq, row_number, sample, pass,
-                       position * plan->settings.world + plan->settings.rank, &row, st, &sample);
+        order_at(&plan->details->order, task.pass, position, &task.sample, &sample_pass);
+        st = sample_run(runner, task.sample, sample_pass, &task.row);
+        if (st != SLUICE_OK) {
+            bad_sample(engine, runner, &task, st);
         }
     }
-    batch->samples[row_number] = sample;
+    batch->samples[row_number] = task.sample;
 }
 
 /* ---- batches ----------------------------------------------------------------------------------
@@ -277,6 +309,8 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     engine->profile = config->profile;
     engine->first_step = config->first_step;
     engine->batches = config->batches;
+    engine->first_whole_pass =
+        (config->first_step + config->plan->batches_per_pass - 1) / config->plan->batches_per_pass;
     engine->worker_count = config->placement->worker_count;
     atomic_store_explicit(&engine->stop_at, UINT64_MAX, memory_order_relaxed);
     st = sli_layout_make(config->plan->wire, config->plan->column_count, config->plan->batch_size,
@@ -326,9 +360,9 @@ void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_o
 
     errors_out->replaced = atomic_load_explicit(&errors->replaced, memory_order_relaxed);
     errors_out->zeroed = atomic_load_explicit(&errors->zeroed, memory_order_relaxed);
-    errors_out->failed = engine->plan->settings.on_error == SLI_ON_ERROR_FAIL &&
-                         atomic_load_explicit(&errors->bad, memory_order_relaxed) > 0;
-    errors_out->count = errors->count;
+    errors_out->failed = atomic_load_explicit(&errors->failed, memory_order_relaxed);
+    /* Pairs with the release store in error_samples_note(). */
+    errors_out->count = atomic_load_explicit(&errors->count, memory_order_acquire);
     errors_out->first = errors->first;
 }
 

@@ -18,9 +18,9 @@ void error_samples_fini(error_samples *errors)
     pthread_mutex_destroy(&errors->lock);
 }
 
-static bool is_known(const error_samples *errors, uint64_t sample)
+static bool is_known(const error_samples *errors, uint64_t sample, uint32_t count)
 {
-    for (uint32_t i = 0; i < errors->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (errors->first[i].sample == sample) {
             return true;
         }
@@ -31,14 +31,19 @@ static bool is_known(const error_samples *errors, uint64_t sample)
 void error_samples_note(error_samples *errors, const sluice_dataset *dataset, uint64_t sample,
                         const char *stage, const char *text)
 {
+    uint32_t count;
+
     pthread_mutex_lock(&errors->lock);
-    if (errors->count < SLI_ERROR_SAMPLES && !is_known(errors, sample)) {
-        sli_error_sample *entry = &errors->first[errors->count++];
+    count = atomic_load_explicit(&errors->count, memory_order_relaxed);
+    if (count < SLI_ERROR_SAMPLES && !is_known(errors, sample, count)) {
+        sli_error_sample *entry = &errors->first[count];
 
         entry->sample = sample;
         snprintf(entry->stage, sizeof(entry->stage), "%s", stage);
         snprintf(entry->text, sizeof(entry->text), "%s", text);
         dataset_source(dataset)->name(dataset->source, sample, entry->name, sizeof(entry->name));
+        /* Pairs with the acquire load in sli_engine_errors_get(): who sees the count sees these. */
+        atomic_store_explicit(&errors->count, count + 1, memory_order_release);
         sli_log(SLUICE_LOG_INFO, "%s: sample %s: %s", entry->stage, entry->name, entry->text);
     }
     pthread_mutex_unlock(&errors->lock);

@@ -9,12 +9,12 @@
 #include "engine_int.h"
 
 typedef struct error_samples {
-    _Atomic uint64_t good;
-    _Atomic uint64_t bad; /* places in the order whose own sample could not be used */
+    _Atomic uint64_t failed; /* 1 when the policy let a sample end the run */
     _Atomic uint64_t replaced;
     _Atomic uint64_t zeroed;
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t count;
+    _Atomic uint64_t zeroed_in_pass; /* the first whole pass */
+    pthread_mutex_t lock;            /* held to add to what follows */
+    _Atomic uint32_t count;          /* of first; entries below it do not change any more */
     sli_error_sample first[SLI_ERROR_SAMPLES];
 } error_samples;
 

@@ -12,8 +12,8 @@ static void explain_order(const sli_plan *plan, sli_text *text)
                      plan->settings.rank, plan->settings.world);
     }
     sli_text_add(text,
-                 "; a pure function of (pass, position), nothing stored but %llu bytes of "
-                 "names\n",
+                 "; a pure function of (pass, position), nothing stored but %llu bytes of names "
+                 "and splits\n",
                  (unsigned long long)sli_plan_source_memory(plan));
     sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",
                  (unsigned long long)plan->batches_per_pass, plan->batch_size,
@@ -69,6 +69,9 @@ sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out)
     sli_text text = {0};
     sli_plan *plan;
 
+    if (st == SLUICE_OK && text_out == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_explain: text_out is NULL");
+    }
     if (st == SLUICE_OK) {
         st = sli_plan_open(dataset, &settings, &plan);
     }

@@ -38,4 +38,18 @@ typedef struct image_buffer {
 sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes);
 void image_buffer_free(image_buffer *buffer);
 
+/* a * b / 255, rounded: a sample of which a part is covered. */
+static inline uint8_t image_times(uint8_t a, uint8_t b)
+{
+    uint32_t product = (uint32_t)a * b + 128;
+
+    return (uint8_t)((product + (product >> 8)) >> 8);
+}
+
+/* Luma of ITU-R BT.601 in 16-bit fixed point, as libjpeg and Pillow weigh it. */
+static inline uint8_t image_luma(uint8_t red, uint8_t green, uint8_t blue)
+{
+    return (uint8_t)((red * 19595U + green * 38470U + blue * 7471U + 32768U) >> 16);
+}
+
 #endif

@@ -34,6 +34,7 @@ static const struct {
     {"GIF", "GIF8", 4},
     {"WebP", "RIFF", 4},
     {"TIFF", "II*\0", 4},
+    {"TIFF", "MM\0*", 4},
     {"BMP", "BM", 2},
 };
 

@@ -29,9 +29,9 @@ sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, s
                                  uint32_t *height_out);
 
 /*
- * Decodes a box of the opened file, which lies within it; its pixels are those of a full decode.
- * region_out borrows the decoder's memory until the next call. E_CORRUPT damage within what had to
- * be read; E_NO_MEMORY.
+ * Decodes a box of the opened file, which lies within it, once for each opening; its pixels are
+ * those of a full decode. region_out borrows the decoder's memory until the next call. E_CORRUPT
+ * damage within what had to be read; E_UNSUPPORTED, E_NO_MEMORY.
  */
 sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
                                    image_view *region_out);

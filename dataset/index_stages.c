@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages that choose and order samples. What they do is order.c's; here are their words. */
-#include <string.h>
-
 #include "index_stages.h"
 #include "status_int.h"
 
@@ -32,8 +30,11 @@ static sluice_status check_shard(void *opaque)
 {
     const shard_args *args = opaque;
 
-    if (args->world == 0 || (args->world < PARAM_RANK_NONE && args->rank < PARAM_RANK_NONE &&
-                             args->rank >= args->world)) {
+    if (args->world == 0) {
+        return sli_fail(SLUICE_E_INVALID, "shard: world=0: want at least 1");
+    }
+    if (args->world < PARAM_RANK_NONE && args->rank < PARAM_RANK_NONE &&
+        args->rank >= args->world) {
         return sli_fail(SLUICE_E_INVALID, "shard: rank %u of world %u", args->rank, args->world);
     }
     if (args->world == PARAM_RANK_NONE && args->rank != PARAM_RANK_NONE) {
@@ -74,14 +75,19 @@ sluice_status sluice_dataset_shard_none(sluice_dataset *dataset)
     return dataset_append(dataset, &stage_shard, &args);
 }
 
+uint64_t split_share(double fraction)
+{
+    return (uint64_t)(fraction * SPLIT_WHOLE + 0.5);
+}
+
 static sluice_status check_split(void *opaque)
 {
     const split_args *args = opaque;
 
-    if (!(args->fraction > 0) || args->fraction + args->test > 1) {
+    if (split_share(args->fraction) == 0 ||
+        split_share(args->fraction) + split_share(args->test) > SPLIT_WHOLE) {
         return sli_fail(SLUICE_E_INVALID,
-                        "split: fraction=%g test=%g: want more than 0, and 1 at "
-                        "most together",
+                        "split: fraction=%.9g test=%.9g: want more than 0, and 1 at most together",
                         args->fraction, args->test);
     }
     return SLUICE_OK;
@@ -110,15 +116,10 @@ sluice_status sluice_dataset_split(sluice_dataset *dataset, const char *part, do
                                    uint64_t seed, double test)
 {
     split_args args = {.fraction = fraction, .seed = seed, .test = test};
+    sluice_status st = stage_arg_choose(&stage_split, "part", part, &args.part);
 
-    while (parts[args.part] != NULL && (part == NULL || strcmp(part, parts[args.part]) != 0)) {
-        args.part++;
-    }
-    if (parts[args.part] == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "split: part '%s': want train, val or test",
-                        part != NULL ? part : "NULL");
-    }
-    return dataset_append(dataset, &stage_split, &args);
+    return st == SLUICE_OK ? dataset_append(dataset, &stage_split, &args)
+                           : dataset_keep(dataset, &stage_split, st);
 }
 
 static const stage_param take_params[] = {

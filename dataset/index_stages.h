@@ -21,6 +21,13 @@ typedef struct split_args {
     double test;
 } split_args;
 
+/*
+ * A fraction in parts of a milliard, so that decimal fractions that are 1 together, as 0.7, 0.2 and
+ * 0.1, leave no gap and share nothing.
+ */
+#define SPLIT_WHOLE 1000000000
+uint64_t split_share(double fraction);
+
 /* take, skip, repeat */
 typedef struct count_args {
     uint64_t n;

@@ -33,9 +33,8 @@ typedef struct jpeg_decoder {
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
     jmp_buf give_up;
-    sluice_status status; /* why it was given up */
+    sluice_status status; /* why it was given up, and its words */
     char text[JMSG_LENGTH_MAX];
-    bool damaged;   /* a warning about wrong pixels was seen; text says which */
     bool exhausted; /* the library wanted more bytes than there are */
     uint64_t max_pixels;
     uint64_t pixels;
@@ -51,36 +50,57 @@ static jpeg_decoder *of(j_common_ptr info)
     return info->client_data;
 }
 
+static sluice_status status_of(int code)
+{
+    switch (code) {
+    case JERR_OUT_OF_MEMORY:
+    case JERR_NO_BACKING_STORE:
+        return SLUICE_E_NO_MEMORY;
+    case JERR_ARITH_NOTIMPL:
+    case JERR_BAD_PRECISION:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_NOT_COMPILED:
+    case JERR_SOF_UNSUPPORTED:
+        return SLUICE_E_UNSUPPORTED;
+    default:
+        return SLUICE_E_CORRUPT;
+    }
+}
+
 static void give_up(j_common_ptr info)
 {
     jpeg_decoder *decoder = of(info);
-    int code = info->err->msg_code;
 
     info->err->format_message(info, decoder->text);
-    decoder->status = code == JERR_OUT_OF_MEMORY || code == JERR_NO_BACKING_STORE
-                          ? SLUICE_E_NO_MEMORY
-                      : code == JERR_CONVERSION_NOTIMPL || code == JERR_BAD_PRECISION ||
-                              code == JERR_SOF_UNSUPPORTED || code == JERR_CCIR601_NOTIMPL ||
-                              code == JERR_ARITH_NOTIMPL || code == JERR_NOT_COMPILED
-                          ? SLUICE_E_UNSUPPORTED
-                          : SLUICE_E_CORRUPT;
+    decoder->status = status_of(info->err->msg_code);
     longjmp(decoder->give_up, 1);
 }
 
 /* Warnings that mean wrong pixels; the others (stray bytes, odd markers) do no harm. */
-static bool is_damage(int code)
+static bool is_damage(const struct jpeg_error_mgr *errors)
 {
-    return code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_MUST_RESYNC ||
-           code == JWRN_ARITH_BAD_CODE;
+    switch (errors->msg_code) {
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_BOGUS_PROGRESSION:
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+        return true;
+    case JWRN_EXTRANEOUS_DATA: /* before a restart marker they belong to blocks */
+        return errors->msg_parm.i[1] >= JPEG_RST0 && errors->msg_parm.i[1] <= JPEG_RST0 + 7;
+    default:
+        return false;
+    }
 }
 
+/* Gives up at the first damage: it would be an error at the end, and hostile files take time. */
 static void note(j_common_ptr info, int level)
 {
-    jpeg_decoder *decoder = of(info);
-
-    if (level < 0 && is_damage(info->err->msg_code) && !decoder->damaged) {
-        decoder->damaged = true;
-        info->err->format_message(info, decoder->text);
+    if (level < 0 && is_damage(info->err)) {
+        give_up(info);
     }
 }
 
@@ -146,27 +166,16 @@ static sluice_status jpeg_create(void **state_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "a JPEG decoder");
     }
     decoder->info.err = jpeg_std_error(&decoder->errors);
+    decoder->info.client_data = decoder;
     decoder->errors.error_exit = give_up;
     decoder->errors.emit_message = note;
     decoder->errors.output_message = say_nothing;
-    decoder->info.client_data = decoder;
-    if (setjmp(decoder->give_up) != 0) {
-        sluice_status st = sli_fail(decoder->status, "libjpeg: %s", decoder->text);
-
-        sli_free(decoder);
-        return st;
-    }
-    jpeg_create_decompress(&decoder->info);
-    decoder->info.client_data = decoder;
-    decoder->info.mem->max_memory_to_use = MAX_LIBRARY_BYTES;
     decoder->source.init_source = nothing_to_do;
     decoder->source.fill_input_buffer = made_up_end;
     decoder->source.skip_input_data = skip_bytes;
     decoder->source.resync_to_restart = jpeg_resync_to_restart;
     decoder->source.term_source = nothing_to_do;
-    decoder->info.src = &decoder->source;
     decoder->progress.progress_monitor = watch_scans;
-    decoder->info.progress = &decoder->progress;
     *state_out = decoder;
     return SLUICE_OK;
 }
@@ -181,10 +190,28 @@ static void jpeg_destroy_state(void *state)
     sli_free(decoder);
 }
 
-/* The failure that longjmp left, as this thread's error; the decoder is ready for the next file. */
+/*
+ * The library's object is made anew for each file: one that is only aborted keeps its tables, and
+ * a file that lacks some would be decoded with those of the file before it.
+ */
+static void begin(jpeg_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+    struct jpeg_decompress_struct *info = &decoder->info;
+
+    jpeg_destroy_decompress(info);
+    jpeg_create_decompress(info);
+    info->mem->max_memory_to_use = MAX_LIBRARY_BYTES;
+    info->src = &decoder->source;
+    info->progress = &decoder->progress;
+    decoder->source.next_input_byte = bytes;
+    decoder->source.bytes_in_buffer = size;
+    decoder->exhausted = false;
+}
+
+/* The failure that longjmp left, as this thread's error. */
 static sluice_status failed(jpeg_decoder *decoder)
 {
-    jpeg_abort_decompress(&decoder->info);
+    jpeg_destroy_decompress(&decoder->info);
     return sli_fail(decoder->status, "%s",
                     decoder->status == SLUICE_E_NO_MEMORY ? "out of memory while decoding"
                                                           : decoder->text);
@@ -196,24 +223,16 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
     jpeg_decoder *decoder = state;
     struct jpeg_decompress_struct *info = &decoder->info;
 
-    jpeg_abort_decompress(info);
-    decoder->source.next_input_byte = bytes;
-    decoder->source.bytes_in_buffer = size;
-    decoder->damaged = false;
-    decoder->exhausted = false;
     decoder->max_pixels = max_pixels;
     decoder->gray = gray;
     if (setjmp(decoder->give_up) != 0) {
         return failed(decoder);
     }
+    begin(decoder, bytes, size);
     jpeg_read_header(info, TRUE);
     decoder->pixels = (uint64_t)info->image_width * info->image_height;
     if (decoder->pixels > max_pixels) {
-        uint32_t width = info->image_width;
-        uint32_t height = info->image_height;
-
-        jpeg_abort_decompress(info);
-        return image_too_large(width, height, max_pixels);
+        return image_too_large(info->image_width, info->image_height, max_pixels);
     }
     *width_out = info->image_width;
     *height_out = info->image_height;
@@ -257,28 +276,18 @@ static image_box widen(const struct jpeg_decompress_struct *info, const image_bo
     return (image_box){left, top, right - left, bottom - top};
 }
 
-static uint8_t times(uint8_t a, uint8_t b)
-{
-    uint32_t product = (uint32_t)a * b + 128;
-
-    return (uint8_t)((product + (product >> 8)) >> 8);
-}
-
-/* One line of CMYK to RGB or gray. Adobe's files hold inverted values, others plain ones. */
+/* One line of CMYK to RGB or gray. Values are inverted: Adobe's are, and every reader takes those
+ * of files without Adobe's marker for inverted, too. */
 static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t *out,
                          uint32_t width)
 {
-    uint8_t invert = decoder->info.saw_Adobe_marker ? 0 : 0xFF;
-
     for (uint32_t x = 0; x < width; x++, in += 4) {
-        uint8_t black = in[3] ^ invert;
-        uint8_t red = times(in[0] ^ invert, black);
-        uint8_t green = times(in[1] ^ invert, black);
-        uint8_t blue = times(in[2] ^ invert, black);
+        uint8_t red = image_times(in[0], in[3]);
+        uint8_t green = image_times(in[1], in[3]);
+        uint8_t blue = image_times(in[2], in[3]);
 
         if (decoder->gray) {
-            /* Luma of ITU-R BT.601 in 16-bit fixed point, as libjpeg weighs it. */
-            *out++ = (uint8_t)((red * 19595U + green * 38470U + blue * 7471U + 32768U) >> 16);
+            *out++ = image_luma(red, green, blue);
         } else {
             *out++ = red;
             *out++ = green;
@@ -318,15 +327,35 @@ static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
     }
 }
 
-static sluice_status damage(jpeg_decoder *decoder)
+/* Did every scan come that the pixels are made of? All were read when there are several. */
+static bool has_all_scans(const struct jpeg_decompress_struct *info)
 {
-    bool progressive = decoder->info.progressive_mode || decoder->info.buffered_image;
-
-    if (decoder->damaged) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s", decoder->text);
+    for (int i = 0; i < info->num_components; i++) {
+        if (info->comp_info[i].quant_table == NULL) {
+            return false; /* no scan of this component */
+        }
+        for (int k = 0; info->progressive_mode && k < DCTSIZE2; k++) {
+            if (info->coef_bits[i][k] != 0) {
+                return false; /* bits of its coefficients are missing */
+            }
+        }
     }
-    if (decoder->exhausted && (progressive || jpeg_has_multiple_scans(&decoder->info))) {
+    return true;
+}
+
+/*
+ * Damage that the library does not warn of: scans that are not there, and the end of arithmetic
+ * code, which may be cut or not.
+ */
+static sluice_status look_for_damage(jpeg_decoder *decoder)
+{
+    struct jpeg_decompress_struct *info = &decoder->info;
+
+    if (jpeg_has_multiple_scans(info) && !has_all_scans(info)) {
         return sli_fail(SLUICE_E_CORRUPT, "the file ends before its last scan");
+    }
+    if (decoder->exhausted && info->arith_code) {
+        return sli_fail(SLUICE_E_CORRUPT, "the file has no end");
     }
     return SLUICE_OK;
 }
@@ -363,9 +392,9 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
             jpeg_skip_scanlines(info, wide.y);
         }
         read_lines(decoder, wide.height, stride);
-        st = damage(decoder);
+        st = look_for_damage(decoder);
     }
-    jpeg_abort_decompress(info);
+    jpeg_destroy_decompress(info);
     if (st != SLUICE_OK) {
         return st;
     }

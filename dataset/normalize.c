@@ -168,8 +168,10 @@ sluice_status sluice_dataset_normalize(sluice_dataset *dataset, const double *me
     normalize_args args = {.range = range, .dtype = dtype};
 
     if (channels > PARAM_MAX_REALS || mean == NULL || std == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "normalize: want mean and std of 1 to %d channels",
-                        PARAM_MAX_REALS);
+        sluice_status st = sli_fail(
+            SLUICE_E_INVALID, "normalize: want mean and std of 1 to %d channels", PARAM_MAX_REALS);
+
+        return dataset_keep(dataset, &stage_normalize, st);
     }
     args.mean.count = channels;
     args.std.count = channels;

@@ -6,12 +6,20 @@
 #include "index_stages.h"
 #include "rng_int.h"
 
+/* Positions are computed with; this leaves room for a rank, a world and a batch beyond the last. */
+static const uint64_t MOST_POSITIONS = UINT64_C(1) << 62;
+
 /* How many positions there are on this rank, on the longest, on the shortest. */
 typedef struct lengths {
     uint64_t own;
     uint64_t longest;
     uint64_t shortest;
 } lengths;
+
+static const void *stage_args_of(const sluice_dataset *dataset, uint32_t i)
+{
+    return dataset->stages[i].args.bytes;
+}
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -23,71 +31,103 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+/* The product, or the largest number when it is larger. */
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
 static void after_shard(const order_step *step, lengths *l)
 {
-    l->own = (minus(l->own, step->rank) + step->world - 1) / step->world;
-    l->longest = (l->longest + step->world - 1) / step->world;
+    l->own = divide_up(minus(l->own, step->rank), step->world);
+    l->longest = divide_up(l->longest, step->world);
     l->shortest = l->shortest / step->world;
 }
 
-/* Fills a step of a stage; INDEX_NONE when it changes nothing. */
-static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
-                               const order_settings *settings, order_step *step, lengths *l)
+static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_settings *settings,
+                         order_step *step, const lengths *l)
 {
-    const void *args = dataset->stages[i].args.bytes;
+    const shuffle_args *shuffle = stage_args_of(dataset, i);
+    uint64_t seed = shuffle->seed == SLUICE_SEED_OF_RUN ? settings->seed : shuffle->seed;
+
+    step->key =
+        sli_mix_in(sli_mix_in(sli_hash_text("shuffle"), seed), dataset_occurrence(dataset, i));
+    step->permutation = permutation_of(l->own > 0 ? l->own : 1);
+}
+
+/* A shard of one rank; or of all ranks together, which leaves everything but multiplies what the
+ * stages after it count for each rank. */
+static sluice_status make_shard(const shard_args *shard, const order_settings *settings,
+                                order_step *step, lengths *l, uint64_t *ranks)
+{
+    step->rank = shard->rank == SLUICE_OF_RUN ? settings->rank : shard->rank;
+    step->world = shard->world == SLUICE_OF_RUN ? settings->world : shard->world;
+    if (shard->rank == PARAM_RANK_NONE) {
+        step->kind = INDEX_NONE;
+        return SLUICE_OK;
+    }
+    if (step->rank >= step->world) {
+        return sli_fail(SLUICE_E_INVALID, "shard: rank %u of world %u", step->rank, step->world);
+    }
+    if (settings->all_ranks) {
+        step->kind = INDEX_NONE;
+        *ranks = times(*ranks, step->world);
+        return SLUICE_OK;
+    }
+    after_shard(step, l);
+    return SLUICE_OK;
+}
+
+static sluice_status make_repeat(uint64_t n, order_step *step, lengths *l)
+{
+    step->n = n;
+    if (times(l->longest, n) > MOST_POSITIONS) {
+        return sli_fail(SLUICE_E_INVALID, "repeat: more samples than can be counted");
+    }
+    *l = (lengths){l->own * n, l->longest * n, l->shortest * n};
+    return SLUICE_OK;
+}
+
+/* Fills the step of stage i; its kind is INDEX_NONE when it changes nothing. */
+static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
+                               const order_settings *settings, order_step *step, lengths *l,
+                               uint64_t *ranks)
+{
+    const split_members *split = &dataset->splits[i];
+    const void *args = stage_args_of(dataset, i);
 
     memset(step, 0, sizeof(*step));
     step->kind = dataset->stages[i].def->index;
     step->before = l->own;
     switch (step->kind) {
-    case INDEX_SHUFFLE: {
-        uint64_t seed = ((const shuffle_args *)args)->seed;
-
-        seed = seed == SLUICE_SEED_OF_RUN ? settings->seed : seed;
-        step->key =
-            sli_mix_in(sli_mix_in(sli_hash_text("shuffle"), seed), dataset_occurrence(dataset, i));
-        step->permutation = permutation_of(l->own > 0 ? l->own : 1);
+    case INDEX_SHUFFLE:
+        make_shuffle(dataset, i, settings, step, l);
         break;
-    }
-    case INDEX_SHARD: {
-        const shard_args *shard = args;
-
-        step->rank = shard->rank == SLUICE_OF_RUN ? settings->rank : shard->rank;
-        step->world = shard->world == SLUICE_OF_RUN ? settings->world : shard->world;
-        if (shard->rank == PARAM_RANK_NONE || settings->all_ranks) {
-            step->kind = INDEX_NONE;
-            break;
-        }
-        if (step->rank >= step->world) {
-            return sli_fail(SLUICE_E_INVALID, "shard: rank %u of world %u", step->rank,
-                            step->world);
-        }
-        after_shard(step, l);
-        break;
-    }
+    case INDEX_SHARD:
+        return make_shard(args, settings, step, l, ranks);
     case INDEX_SPLIT:
-        step->members = dataset->splits[i].members;
-        *l =
-            (lengths){dataset->splits[i].count, dataset->splits[i].count, dataset->splits[i].count};
+        step->members = split->members;
+        *l = (lengths){split->count, split->count, split->count};
         break;
     case INDEX_TAKE:
-        step->n = ((const count_args *)args)->n;
+        step->n = times(((const count_args *)args)->n, *ranks);
         *l = (lengths){least(l->own, step->n), least(l->longest, step->n),
                        least(l->shortest, step->n)};
         break;
     case INDEX_SKIP:
-        step->n = ((const count_args *)args)->n;
+        step->n = times(((const count_args *)args)->n, *ranks);
         *l = (lengths){minus(l->own, step->n), minus(l->longest, step->n),
                        minus(l->shortest, step->n)};
         break;
     case INDEX_REPEAT:
-        step->n = ((const count_args *)args)->n;
-        if (__builtin_mul_overflow(l->own, step->n, &l->own) ||
-            __builtin_mul_overflow(l->longest, step->n, &l->longest) ||
-            __builtin_mul_overflow(l->shortest, step->n, &l->shortest)) {
-            return sli_fail(SLUICE_E_INVALID, "repeat: more samples than can be counted");
-        }
-        break;
+        return make_repeat(((const count_args *)args)->n, step, l);
     case INDEX_NONE:
         break;
     }
@@ -109,6 +149,7 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
 {
     sample_order *o = order_out;
     lengths l = {dataset->source_count, dataset->source_count, dataset->source_count};
+    uint64_t ranks = 1;
 
     o->count = 0;
     if (settings->world == 0 || settings->rank >= settings->world) {
@@ -116,7 +157,7 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
     }
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         order_step *step = &o->steps[o->count];
-        sluice_status st = make_step(dataset, i, settings, step, &l);
+        sluice_status st = make_step(dataset, i, settings, step, &l, &ranks);
 
         if (st != SLUICE_OK) {
             return st;

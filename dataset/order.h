@@ -34,7 +34,7 @@ typedef struct order_settings {
     uint64_t seed;
     uint32_t rank;
     uint32_t world; /* with more than 1 and no shard stage, one is added at the end */
-    bool all_ranks; /* leaves shards out: the samples of all ranks together */
+    bool all_ranks; /* the samples of all ranks together instead of those of one */
 } order_settings;
 
 /* The dataset is open. E_INVALID for a rank beyond the world. */

@@ -12,11 +12,12 @@
 
 typedef struct index_permutation {
     uint64_t n;
-    uint64_t a;
+    uint64_t a; /* about the root of n, and so is b */
     uint64_t b;
+    uint32_t rounds;
 } index_permutation;
 
-/* n is at least 1. */
+/* n is 1 to 2^62. */
 index_permutation permutation_of(uint64_t n);
 
 /* Where place i (below n) goes under the key. */

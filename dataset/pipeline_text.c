@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading pipelines: words, stages, arguments, and errors that point at the place. */
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +25,58 @@ typedef struct text_parser {
     text_word word;
     sluice_dataset *dataset;
     dataset_stage stage; /* being read; def NULL: none */
+    size_t stage_at;     /* where it begins in the text */
     uint32_t positional; /* arguments it got by position */
     uint64_t given;      /* bit i: parameter i was given */
 } text_parser;
+
+/* Blanks are these in every locale. */
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool ends_word(char c)
+{
+    return c == '\0' || c == '|' || is_blank(c);
+}
+
+/* Is the byte within a UTF-8 character that begins before it? */
+static bool continues(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+enum { SHOWN = 100 };
+
+/* The part of the line around `at` that a message shows, and the blanks that stand before the
+ * caret: one for each character, tabs as they are. */
+static size_t show_place(const text_parser *p, size_t at, const char **line, char indent[SHOWN])
+{
+    size_t start = at;
+    size_t length;
+    size_t blanks = 0;
+
+    while (start > 0 && p->text[start - 1] != '\n' &&
+           (at - start < SHOWN / 2 || (at - start < SHOWN - 1 && continues(p->text[start])))) {
+        start--;
+    }
+    length = strcspn(p->text + start, "\n");
+    if (length > SHOWN) {
+        length = SHOWN;
+        while (length > at - start && continues(p->text[start + length])) {
+            length--;
+        }
+    }
+    for (size_t i = start; i < at; i++) {
+        if (!continues(p->text[i])) {
+            indent[blanks++] = p->text[i] == '\t' ? '\t' : ' ';
+        }
+    }
+    indent[blanks] = '\0';
+    *line = p->text + start;
+    return length;
+}
 
 /* The message, then the line of the text with a caret under `at`. */
 static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
@@ -36,27 +84,22 @@ static sluice_status error_at(const text_parser *p, size_t at, const char *forma
 
 static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
 {
-    enum { SHOWN = 100 };
     char message[600];
-    size_t line = at;
+    char indent[SHOWN];
+    const char *line;
     size_t length;
     va_list args;
 
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    while (line > 0 && p->text[line - 1] != '\n' && at - line < SHOWN / 2) {
-        line--;
+    if (p->text[at] == '\0') {
+        while (at > 0 && is_blank(p->text[at - 1])) {
+            at--; /* what is missing at the end is missing behind the last word */
+        }
     }
-    length = strcspn(p->text + line, "\n");
-    length = length < SHOWN ? length : SHOWN;
-    return sli_fail(SLUICE_E_INVALID, "%s\n    %.*s\n    %*s^", message, (int)length,
-                    p->text + line, (int)(at - line), "");
-}
-
-static bool ends_word(char c)
-{
-    return c == '\0' || c == '|' || isspace((unsigned char)c) != 0;
+    length = show_place(p, at, &line, indent);
+    return sli_fail(SLUICE_E_INVALID, "%s\n    %.*s\n    %s^", message, (int)length, line, indent);
 }
 
 static sluice_status add_char(text_parser *p, char c)
@@ -119,7 +162,7 @@ static sluice_status add_quoted(text_parser *p)
 static void skip_blanks(text_parser *p)
 {
     for (;;) {
-        while (isspace((unsigned char)p->text[p->at]) != 0) {
+        while (is_blank(p->text[p->at])) {
             p->at++;
         }
         if (p->text[p->at] != '#') {
@@ -166,7 +209,7 @@ static sluice_status begin_stage(text_parser *p)
     const char *nearest;
 
     p->stage.def = stage_find(name);
-    p->stage.text_at = (uint32_t)p->word.at;
+    p->stage_at = p->word.at;
     p->positional = 0;
     p->given = 0;
     if (p->stage.def != NULL) {
@@ -176,7 +219,7 @@ static sluice_status begin_stage(text_parser *p)
         return error_at(p, p->word.at, "%s is called %s here", name, foreign);
     }
     nearest = name_nearest_stage(name);
-    return error_at(p, p->word.at, "no stage '%s'%s%s; `sluice help stages` lists them", name,
+    return error_at(p, p->word.at, "no stage '%.100s'%s%s; `sluice help stages` lists them", name,
                     nearest != NULL ? "; nearest is " : "", nearest != NULL ? nearest : "");
 }
 
@@ -198,8 +241,8 @@ static sluice_status unknown_key(text_parser *p, const char *key)
         snprintf(known + strlen(known), sizeof(known) - strlen(known), " %s",
                  p->stage.def->params[i].name);
     }
-    return error_at(p, p->word.at, "%s has no argument '%s'; it takes%s", p->stage.def->name, key,
-                    known[0] != '\0' ? known : " none");
+    return error_at(p, p->word.at, "%s has no argument '%s'; it takes%s; in quotes = is itself",
+                    p->stage.def->name, key, known[0] != '\0' ? known : " none");
 }
 
 /* Finds which parameter the word is for, and where its value begins. */
@@ -208,9 +251,8 @@ static sluice_status which_param(text_parser *p, uint32_t *param, const char **v
     char key[64];
 
     *value = p->word.text;
-    if (p->word.key > 0 && p->word.key < sizeof(key)) {
-        memcpy(key, p->word.text, p->word.key);
-        key[p->word.key] = '\0';
+    if (p->word.key > 0) {
+        snprintf(key, sizeof(key), "%.*s", (int)p->word.key, p->word.text);
         *value = p->word.text + p->word.key + 1;
         for (*param = 0; *param < p->stage.def->param_count; (*param)++) {
             if (strcmp(key, p->stage.def->params[*param].name) == 0) {
@@ -221,11 +263,12 @@ static sluice_status which_param(text_parser *p, uint32_t *param, const char **v
     }
     *param = p->positional++;
     if (p->given >> *param != 0) {
-        return error_at(p, p->word.at, "%s: '%s' without a name stands after arguments with one",
+        return error_at(p, p->word.at,
+                        "%s: '%.100s' without a name stands after arguments with one",
                         p->stage.def->name, p->word.text);
     }
     if (*param >= p->stage.def->param_count) {
-        return error_at(p, p->word.at, "%s takes %u argument%s, '%s' is one too many",
+        return error_at(p, p->word.at, "%s takes %u argument%s, '%.100s' is one too many",
                         p->stage.def->name, p->stage.def->param_count,
                         p->stage.def->param_count == 1 ? "" : "s", p->word.text);
     }
@@ -266,11 +309,8 @@ static sluice_status end_stage(text_parser *p)
         st = p->dataset == NULL ? dataset_begin(def, p->stage.args.bytes, &p->dataset)
                                 : dataset_append(p->dataset, def, p->stage.args.bytes);
         if (st == SLUICE_E_INVALID) {
-            st = error_at(p, p->stage.text_at, "%s", sluice_last_error());
+            st = error_at(p, p->stage_at, "%s", sluice_last_error());
         }
-    }
-    if (st == SLUICE_OK) {
-        p->dataset->stages[p->dataset->stage_count - 1].text_at = p->stage.text_at;
     }
     stage_args_free(def, p->stage.args.bytes);
     p->stage.def = NULL;
@@ -288,8 +328,9 @@ static sluice_status read_stages(text_parser *p)
         c = p->text[p->at];
         if (c == '|' || c == '\0') {
             if (p->stage.def == NULL) {
-                return error_at(p, p->at, "want the name of a %s here",
-                                p->dataset == NULL ? "source, such as image_folder" : "stage");
+                return error_at(p, p->at, "want the name of a %s here%s",
+                                p->dataset == NULL ? "source" : "stage",
+                                p->dataset == NULL ? ", such as image_folder" : "");
             }
             st = end_stage(p);
             if (st != SLUICE_OK || c == '\0') {
@@ -324,12 +365,6 @@ sluice_status sluice_dataset_parse(const char *text, sluice_dataset **dataset_ou
     st = read_stages(p);
     if (p->stage.def != NULL) {
         stage_args_free(p->stage.def, p->stage.args.bytes);
-    }
-    if (st == SLUICE_OK) {
-        p->dataset->text = sli_strdup(text);
-        if (p->dataset->text == NULL) {
-            st = sli_fail(SLUICE_E_NO_MEMORY, "a pipeline text");
-        }
     }
     if (st == SLUICE_OK) {
         *dataset_out = p->dataset;

@@ -413,5 +413,10 @@ void sli_plan_close(sli_plan *plan)
 
 uint64_t sli_plan_source_memory(const sli_plan *plan)
 {
-    return dataset_source(plan->dataset)->memory(plan->dataset->source);
+    uint64_t bytes = dataset_source(plan->dataset)->memory(plan->dataset->source);
+
+    for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
+        bytes += plan->dataset->splits[i].count * sizeof(*plan->dataset->splits[i].members);
+    }
+    return bytes;
 }

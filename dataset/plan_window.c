@@ -2,24 +2,32 @@
 /* Composing crops and a resize into one resampling. */
 #include "plan.h"
 
+/*
+ * One axis of a crop of what is seen so far, before any resize: what lies beyond it is cut off for
+ * good, since a later crop that reaches there shall find zeros. Nothing may be left.
+ */
+static void narrow(int64_t *at, uint32_t *length, int64_t *window, int64_t start, uint32_t want)
+{
+    const int64_t from = *window + start;
+    const int64_t low = from > 0 ? from : 0;
+    const int64_t high = from + want < *length ? from + want : *length;
+
+    *at += low;
+    *length = low < high ? (uint32_t)(high - low) : 0;
+    *window = from - low;
+}
+
 /* A crop, given in the coordinates of what is seen so far. */
 static void compose_crop(plan_window *w, bool resized, const stage_geometry *g)
 {
-    if (!resized && g->x >= 0 && g->y >= 0 && g->x + g->width <= w->window_width &&
-        g->y + g->height <= w->window_height && w->window_x >= 0 && w->window_y >= 0 &&
-        w->window_x + w->window_width <= w->width && w->window_y + w->window_height <= w->height) {
-        /* Wholly within the image: it is a smaller image, as a resize that follows wants it. */
-        w->x += w->window_x + g->x;
-        w->y += w->window_y + g->y;
-        w->width = g->width;
-        w->height = g->height;
-        w->new_width = g->width;
-        w->new_height = g->height;
-        w->window_x = 0;
-        w->window_y = 0;
-    } else {
+    if (resized) {
         w->window_x += g->x;
         w->window_y += g->y;
+    } else {
+        narrow(&w->x, &w->width, &w->window_x, g->x, g->width);
+        narrow(&w->y, &w->height, &w->window_y, g->y, g->height);
+        w->new_width = w->width;
+        w->new_height = w->height;
     }
     w->window_width = g->width;
     w->window_height = g->height;

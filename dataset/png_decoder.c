@@ -1,22 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG files, through libpng's simplified API: any colour type and depth becomes 8-bit RGB or gray.
- * What is transparent is laid on black. The whole image is decoded; a region is a part of it.
+ * PNG files, through libpng. Samples are the file's own, without regard to gamma or profiles, as
+ * other loaders of training data read them: any colour type and depth becomes 8-bit RGB or gray,
+ * and what is transparent is laid on black. The whole file is read, for only the ends of its chunks
+ * tell whether they are damaged; lines of the box are kept.
  */
+#include <assert.h>
 #include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "image_decoder.h"
 #include "status_int.h"
 
-static const uint8_t magic[] = {0x89, 'P', 'N', 'G'};
+enum { MAX_SIDE = 1000000 }; /* libpng's own limit, too */
 
 typedef struct png_decoder {
-    png_image image;
-    image_buffer pixels;
-    uint32_t channels;
+    png_structp png; /* NULL: no file is open */
+    png_infop info;
+    jmp_buf give_up;
+    char text[160]; /* why it was given up */
+    const uint8_t *bytes;
+    size_t left;
+    bool gray;
+    image_buffer raw;   /* as libpng gives them: one line, or all of an interlaced image */
+    image_buffer image; /* lines of the box */
 } png_decoder;
+
+static const uint8_t magic[] = {0x89, 'P', 'N', 'G'};
+
+static void give_up(png_structp png, png_const_charp text)
+{
+    png_decoder *decoder = png_get_error_ptr(png);
+
+    snprintf(decoder->text, sizeof(decoder->text), "libpng: %s", text);
+    longjmp(decoder->give_up, 1);
+}
+
+static void say_nothing(png_structp png, png_const_charp text)
+{
+    (void)png;
+    (void)text;
+}
+
+static png_voidp allocate(png_structp png, png_alloc_size_t size)
+{
+    (void)png;
+    return sli_calloc(1, size);
+}
+
+static void release(png_structp png, png_voidp block)
+{
+    (void)png;
+    sli_free(block);
+}
+
+static void read_bytes(png_structp png, png_bytep to, size_t count)
+{
+    png_decoder *decoder = png_get_io_ptr(png);
+
+    if (count > decoder->left) {
+        png_error(png, "the file ends early");
+    }
+    memcpy(to, decoder->bytes, count);
+    decoder->bytes += count;
+    decoder->left -= count;
+}
 
 static sluice_status png_create(void **state_out)
 {
@@ -25,75 +76,162 @@ static sluice_status png_create(void **state_out)
     if (decoder == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a PNG decoder");
     }
-    decoder->image.version = PNG_IMAGE_VERSION;
     *state_out = decoder;
     return SLUICE_OK;
+}
+
+static void end(png_decoder *decoder)
+{
+    png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
 }
 
 static void png_destroy(void *state)
 {
     png_decoder *decoder = state;
 
-    png_image_free(&decoder->image);
-    image_buffer_free(&decoder->pixels);
+    end(decoder);
+    image_buffer_free(&decoder->raw);
+    image_buffer_free(&decoder->image);
     sli_free(decoder);
 }
 
-/* libpng's message, whose cause may be memory. */
-static sluice_status failed(const png_image *image)
+/* The failure that longjmp left, whose cause may be memory. */
+static sluice_status failed(png_decoder *decoder)
 {
-    return sli_fail(strstr(image->message, "memory") != NULL ? SLUICE_E_NO_MEMORY
-                                                             : SLUICE_E_CORRUPT,
-                    "libpng: %s", image->message);
+    end(decoder);
+    return sli_fail(strstr(decoder->text, "memory") != NULL ? SLUICE_E_NO_MEMORY : SLUICE_E_CORRUPT,
+                    "%s", decoder->text);
+}
+
+/* Reads up to the pixels, skipping all that does not change them. */
+static void read_header(png_decoder *decoder)
+{
+    png_structp png = decoder->png;
+
+    png_set_read_fn(png, decoder, read_bytes);
+    png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* refused below, with reasons */
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "tRNS", 1);
+    png_read_info(png, decoder->info);
 }
 
 static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
                               bool gray, uint32_t *width_out, uint32_t *height_out)
 {
     png_decoder *decoder = state;
-    png_image *image = &decoder->image;
+    uint32_t width;
+    uint32_t height;
 
-    png_image_free(image);
-    memset(image, 0, sizeof(*image));
-    image->version = PNG_IMAGE_VERSION;
-    if (png_image_begin_read_from_memory(image, bytes, size) == 0) {
-        return failed(image);
+    end(decoder);
+    decoder->bytes = bytes;
+    decoder->left = size;
+    decoder->gray = gray;
+    snprintf(decoder->text, sizeof(decoder->text), "out of memory while decoding");
+    if (setjmp(decoder->give_up) != 0) {
+        return failed(decoder);
     }
-    if ((uint64_t)image->width * image->height > max_pixels) {
-        return image_too_large(image->width, image->height, max_pixels);
+    decoder->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, decoder, give_up, say_nothing,
+                                            NULL, allocate, release);
+    decoder->info = decoder->png != NULL ? png_create_info_struct(decoder->png) : NULL;
+    if (decoder->info == NULL) {
+        return failed(decoder);
     }
-    image->format = gray ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-    decoder->channels = gray ? 1 : 3;
-    *width_out = image->width;
-    *height_out = image->height;
+    read_header(decoder);
+    width = png_get_image_width(decoder->png, decoder->info);
+    height = png_get_image_height(decoder->png, decoder->info);
+    if ((uint64_t)width * height > max_pixels) {
+        return image_too_large(width, height, max_pixels);
+    }
+    if (width > MAX_SIDE || height > MAX_SIDE) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d", width,
+                        height, MAX_SIDE);
+    }
+    *width_out = width;
+    *height_out = height;
     return SLUICE_OK;
+}
+
+/* Pixels of 1 to 4 channels (gray, gray and alpha, RGB, RGBA) to gray or RGB. */
+static void convert_line(const uint8_t *in, uint32_t channels, bool gray, uint32_t width,
+                         uint8_t *out)
+{
+    for (uint32_t x = 0; x < width; x++, in += channels) {
+        const bool colour = channels >= 3;
+        uint8_t rgb[3] = {in[0], in[colour ? 1 : 0], in[colour ? 2 : 0]};
+
+        for (int c = 0; channels % 2 == 0 && c < 3; c++) {
+            rgb[c] = image_times(rgb[c], in[channels - 1]);
+        }
+        if (gray) {
+            *out++ = colour ? image_luma(rgb[0], rgb[1], rgb[2]) : rgb[0];
+        } else {
+            memcpy(out, rgb, 3);
+            out += 3;
+        }
+    }
+}
+
+/* Where a line of the box goes, and from which line of the file. */
+static void keep_line(png_decoder *decoder, const image_box *box, uint32_t y, const uint8_t *line)
+{
+    const uint32_t channels = png_get_channels(decoder->png, decoder->info);
+    const size_t stride = (size_t)box->width * (decoder->gray ? 1 : 3);
+
+    if (y >= box->y && y - box->y < box->height) {
+        convert_line(line + (size_t)box->x * channels, channels, decoder->gray, box->width,
+                     decoder->image.data + (y - box->y) * stride);
+    }
+}
+
+static void read_lines(png_decoder *decoder, const image_box *box, uint32_t passes, size_t stride)
+{
+    const uint32_t height = png_get_image_height(decoder->png, decoder->info);
+
+    for (uint32_t pass = 0; pass < passes; pass++) {
+        for (uint32_t y = 0; y < height; y++) {
+            uint8_t *line = decoder->raw.data + (passes > 1 ? y * stride : 0);
+
+            png_read_row(decoder->png, line, NULL);
+            if (pass + 1 == passes) {
+                keep_line(decoder, box, y, line);
+            }
+        }
+    }
 }
 
 static sluice_status png_region(void *state, const image_box *box, image_view *region_out)
 {
-    static const png_color black = {0, 0, 0};
     png_decoder *decoder = state;
-    const size_t stride = (size_t)decoder->image.width * decoder->channels;
-    sluice_status st = image_buffer_reserve(&decoder->pixels, stride * decoder->image.height);
+    const uint32_t channels = decoder->gray ? 1 : 3;
+    const size_t stride = (size_t)box->width * channels;
+    size_t raw_stride;
+    uint32_t passes;
+    sluice_status st;
 
+    assert(decoder->png != NULL);
+    if (setjmp(decoder->give_up) != 0) {
+        return failed(decoder);
+    }
+    png_set_expand(decoder->png);
+    png_set_scale_16(decoder->png);
+    passes = (uint32_t)png_set_interlace_handling(decoder->png);
+    png_read_update_info(decoder->png, decoder->info);
+    raw_stride = png_get_rowbytes(decoder->png, decoder->info);
+    st = image_buffer_reserve(
+        &decoder->raw,
+        passes > 1 ? raw_stride * png_get_image_height(decoder->png, decoder->info) : raw_stride);
+    if (st == SLUICE_OK) {
+        st = image_buffer_reserve(&decoder->image, stride * box->height);
+    }
+    if (st == SLUICE_OK) {
+        read_lines(decoder, box, passes, raw_stride);
+    }
+    end(decoder);
     if (st != SLUICE_OK) {
         return st;
     }
-    if (png_image_finish_read(&decoder->image, &black, decoder->pixels.data, (png_int_32)stride,
-                              NULL) == 0) {
-        return failed(&decoder->image);
-    }
-    /* libpng conceals some damage and says so only by a warning. */
-    if ((decoder->image.warning_or_error & PNG_IMAGE_WARNING) != 0 &&
-        strstr(decoder->image.message, "CRC") != NULL) {
-        return failed(&decoder->image);
-    }
-    region_out->pixels =
-        decoder->pixels.data + box->y * stride + (size_t)box->x * decoder->channels;
-    region_out->stride = stride;
-    region_out->width = box->width;
-    region_out->height = box->height;
-    region_out->channels = decoder->channels;
+    *region_out = (image_view){decoder->image.data, stride, box->width, box->height, channels};
     return SLUICE_OK;
 }
 

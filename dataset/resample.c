@@ -9,23 +9,46 @@
 #include "resample_kernels.h"
 #include "status_int.h"
 
-/* Weights of output i: inputs [*first, *first + n), unnormalised, as Pillow's resize has them. */
-static uint32_t triangle(const resample_axis *axis, uint32_t i, int32_t *first, double *weights,
-                         double *sum)
+enum { MAX_CHANNELS = 4 };
+
+/* The filter of an axis, as Pillow's resize has it: lengths in inputs. */
+typedef struct filter {
+    double scale;
+    double support;
+} filter;
+
+static filter filter_of(const resample_axis *axis)
 {
     const double scale = (double)axis->in / axis->out;
-    const double support = scale < 1 ? 1 : scale;
-    const double center = (i + 0.5) * scale;
-    int64_t from = (int64_t)(center - support + 0.5);
-    int64_t to = (int64_t)(center + support + 0.5);
-    uint32_t n = 0;
 
-    from = center - support + 0.5 < 0 ? 0 : from;
-    to = to > axis->in ? axis->in : to;
+    return (filter){scale, scale < 1 ? 1 : scale};
+}
+
+/* The inputs [*from, *to) of output i: those within the support. */
+static void support_of(const resample_axis *axis, const filter *f, uint32_t i, int64_t *from,
+                       int64_t *to)
+{
+    const double center = (i + 0.5) * f->scale;
+
+    *from = center - f->support + 0.5 < 0 ? 0 : (int64_t)(center - f->support + 0.5);
+    *to = (int64_t)(center + f->support + 0.5);
+    *to = *to > axis->in ? axis->in : *to;
+}
+
+/* Weights of output i, unnormalised: inputs [*first, *first + n). Returns n. */
+static uint32_t triangle(const resample_axis *axis, const filter *f, uint32_t i, int32_t *first,
+                         double *weights, double *sum)
+{
+    const double center = (i + 0.5) * f->scale;
+    uint32_t n = 0;
+    int64_t from;
+    int64_t to;
+
+    support_of(axis, f, i, &from, &to);
     *first = (int32_t)from;
     *sum = 0;
     for (int64_t k = from; k < to; k++, n++) {
-        double w = 1 - fabs(((double)k - center + 0.5) / support);
+        double w = 1 - fabs(((double)k - center + 0.5) / f->support);
 
         weights[n] = w > 0 ? w : 0;
         *sum += weights[n];
@@ -52,15 +75,19 @@ static void quantise(const double *weights, uint32_t n, double sum, int16_t *out
     }
 }
 
-/* Most inputs one output of the axis touches, rounded up to an even number. */
-static uint32_t most_taps(const resample_axis *axis)
+/* Most inputs that one output of the axis touches, rounded up to an even number. */
+static uint32_t most_taps(const resample_axis *axis, const filter *f)
 {
-    const double scale = (double)axis->in / axis->out;
-    const double support = scale < 1 ? 1 : scale;
-    uint32_t taps = (uint32_t)(2 * support) + 2;
+    int64_t most = 1;
 
-    taps = taps < axis->in ? taps : axis->in;
-    return taps + taps % 2;
+    for (uint32_t i = axis->from; i < axis->from + axis->count; i++) {
+        int64_t from;
+        int64_t to;
+
+        support_of(axis, f, i, &from, &to);
+        most = to - from > most ? to - from : most;
+    }
+    return (uint32_t)(most + most % 2);
 }
 
 static sluice_status axis_reserve(resample_axis *axis, size_t weights)
@@ -86,6 +113,7 @@ static sluice_status axis_prepare(resample_axis *axis, uint32_t in, uint32_t out
 {
     double stack_weights[256];
     double *weights = stack_weights;
+    filter f;
     sluice_status st;
 
     if (axis->in == in && axis->out == out && axis->from == from && axis->count == count) {
@@ -95,7 +123,8 @@ static sluice_status axis_prepare(resample_axis *axis, uint32_t in, uint32_t out
     axis->out = out;
     axis->from = from;
     axis->count = count;
-    axis->taps = most_taps(axis);
+    f = filter_of(axis);
+    axis->taps = most_taps(axis, &f);
     st = axis_reserve(axis, (size_t)count * axis->taps);
     if (st == SLUICE_OK && axis->taps > 256) {
         weights = sli_calloc(axis->taps, sizeof(*weights));
@@ -109,7 +138,7 @@ static sluice_status axis_prepare(resample_axis *axis, uint32_t in, uint32_t out
     memset(axis->weights, 0, (size_t)count * axis->taps * sizeof(*axis->weights));
     for (uint32_t i = 0; i < count; i++) {
         double sum;
-        uint32_t n = triangle(axis, from + i, &axis->first[i], weights, &sum);
+        uint32_t n = triangle(axis, &f, from + i, &axis->first[i], weights, &sum);
 
         quantise(weights, n, sum, axis->weights + (size_t)i * axis->taps);
     }
@@ -166,24 +195,42 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     return st;
 }
 
-void resample_horizontal(const resample_axis *axis, int32_t origin, const int16_t *in, uint8_t *out,
-                         uint32_t channels)
+/* One line; `channels` is a constant where this is inlined for some number of them. */
+static inline void horizontal_line(const resample_axis *axis, int32_t origin, const int16_t *in,
+                                   uint8_t *out, const uint32_t channels)
 {
     const int shift = RESAMPLE_MID_BITS + RESAMPLE_WEIGHT_BITS;
 
     for (uint32_t i = 0; i < axis->count; i++) {
         const int16_t *from = in + (size_t)(axis->first[i] - origin) * channels;
         const int16_t *weights = axis->weights + (size_t)i * axis->taps;
+        int32_t sums[MAX_CHANNELS];
 
         for (uint32_t c = 0; c < channels; c++) {
-            int32_t sum = 1 << (shift - 1);
-
-            for (uint32_t k = 0; k < axis->taps; k++) {
-                sum += from[(size_t)k * channels + c] * weights[k];
-            }
-            sum >>= shift;
-            out[(size_t)i * channels + c] = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+            sums[c] = 1 << (shift - 1);
         }
+        for (uint32_t k = 0; k < axis->taps; k++, from += channels) {
+            for (uint32_t c = 0; c < channels; c++) {
+                sums[c] += from[c] * weights[k];
+            }
+        }
+        for (uint32_t c = 0; c < channels; c++) {
+            int32_t sum = sums[c] >> shift;
+
+            *out++ = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+        }
+    }
+}
+
+void resample_horizontal(const resample_axis *axis, int32_t origin, const int16_t *in, uint8_t *out,
+                         uint32_t channels)
+{
+    if (channels == 3) {
+        horizontal_line(axis, origin, in, out, 3);
+    } else if (channels == 1) {
+        horizontal_line(axis, origin, in, out, 1);
+    } else {
+        horizontal_line(axis, origin, in, out, channels);
     }
 }
 
@@ -193,23 +240,29 @@ static sluice_status vertical_line(image_resampler *r, const image_view *needed,
 {
     const resample_kernels *kernels = SLI_CHOOSE(sli_resample_kernels);
     const size_t n = (size_t)needed->width * needed->channels;
+    const int16_t *weights = r->y.weights + (size_t)i * r->y.taps;
     const uint8_t *stack_rows[64];
     const uint8_t **rows = stack_rows;
+    uint32_t taps = r->y.taps;
 
-    if (r->y.taps > 64) {
-        rows = sli_calloc(r->y.taps, sizeof(*rows));
+    /* Many outputs touch less than the most; rows without a weight are left out. */
+    while (taps > 2 && weights[taps - 1] == 0 && weights[taps - 2] == 0) {
+        taps -= 2;
+    }
+    if (taps > 64) {
+        rows = sli_calloc(taps, sizeof(*rows));
         if (rows == NULL) {
             return sli_fail(SLUICE_E_NO_MEMORY, "a resize from %u lines", r->y.in);
         }
     }
-    for (uint32_t k = 0; k < r->y.taps; k++) {
+    for (uint32_t k = 0; k < taps; k++) {
         uint32_t row = (uint32_t)r->y.first[i] - r->needed.y + k;
 
         /* Weights past the end of the crop are zero, whatever they are multiplied with. */
         row = row < needed->height ? row : needed->height - 1;
         rows[k] = needed->pixels + row * needed->stride;
     }
-    kernels->vertical(rows, r->y.weights + (size_t)i * r->y.taps, r->y.taps, out, n);
+    kernels->vertical(rows, weights, taps, out, n);
     memset(out + n, 0, MIDDLE_SLACK * sizeof(*out));
     if (rows != stack_rows) {
         sli_free((void *)rows);

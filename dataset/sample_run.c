@@ -205,20 +205,19 @@ static sluice_status run_image(sample_runner *runner, uint64_t sample, uint64_t 
     return st;
 }
 
-sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
-                         const sample_row *row)
+/* Reads the sample and takes its image to the row. */
+static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64_t pass,
+                                  const sample_row *row)
 {
     const sli_plan *plan = runner->plan;
     const source_ops *source = dataset_source(plan->dataset);
-    uint64_t before = runner->io.bytes_read;
+    const uint64_t before = runner->io.bytes_read;
+    const uint64_t start = enter(runner, PLAN_READ);
     sample_data data = {0};
-    uint64_t start;
     uint64_t now;
-    sluice_status st;
+    sluice_status st =
+        source->read(plan->dataset->source, sample, &runner->io, row->columns, &data);
 
-    atomic_store_explicit(&runner->state.sample, sample, memory_order_relaxed);
-    start = enter(runner, PLAN_READ);
-    st = source->read(plan->dataset->source, sample, &runner->io, row->columns, &data);
     if (st != SLUICE_OK) {
         return st;
     }
@@ -228,9 +227,17 @@ sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }
     *row->flags = 0;
-    if (plan->image_column >= 0) {
-        st = run_image(runner, sample, pass, &data, row, now);
-    }
+    return plan->image_column >= 0 ? run_image(runner, sample, pass, &data, row, now) : SLUICE_OK;
+}
+
+sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
+                         const sample_row *row)
+{
+    sluice_status st;
+
+    atomic_store_explicit(&runner->state.sample, sample, memory_order_relaxed);
+    st = read_and_run(runner, sample, pass, row);
+    /* runner->stage stays: it says where a failure was. */
     atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
     return st;
 }

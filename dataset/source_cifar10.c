@@ -27,7 +27,7 @@ typedef struct cifar10 {
     uint32_t file_count;
     int fds[MAX_FILES];
     uint64_t records[MAX_FILES];
-    char names[MAX_FILES][24];
+    char names[MAX_FILES][32];
     uint64_t count;
 } cifar10;
 
@@ -41,17 +41,35 @@ static void cifar_close(void *source)
     sli_free(cifar);
 }
 
-/* Opens dir/NAME or dir/cifar-10-batches-bin/NAME as the next file. */
+/* Opens dir/NAME or, where that is not, dir/cifar-10-batches-bin/NAME; -1 and errno on failure. */
+static int open_either(const char *dir, const char *name)
+{
+    int folder_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = -1;
+    int error = errno;
+
+    if (folder_fd >= 0) {
+        char inner[64];
+
+        /* Not blocking: a fifo of that name must not hold us. */
+        fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0 && errno == ENOENT) {
+            snprintf(inner, sizeof(inner), "cifar-10-batches-bin/%s", name);
+            fd = openat(folder_fd, inner, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        }
+        error = errno;
+        close(folder_fd);
+    }
+    errno = error;
+    return fd;
+}
+
+/* Opens the next file. */
 static sluice_status open_file(cifar10 *cifar, const char *dir, const char *name)
 {
     struct stat info;
-    char path[4096];
-    int fd = -1;
+    int fd = open_either(dir, name);
 
-    for (int i = 0; i < 2 && fd < 0; i++) {
-        snprintf(path, sizeof(path), "%s/%s%s", dir, i == 0 ? "" : "cifar-10-batches-bin/", name);
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    }
     if (fd < 0) {
         return sli_fail_errno(SLUICE_E_IO, errno,
                               "cifar10: cannot open %s in %s or in its folder "
@@ -62,9 +80,9 @@ static sluice_status open_file(cifar10 *cifar, const char *dir, const char *name
         info.st_size == 0) {
         close(fd);
         return sli_fail(SLUICE_E_CORRUPT,
-                        "cifar10: %s is no sequence of records of %d bytes; this "
-                        "reads the binary version of CIFAR-10",
-                        path, RECORD);
+                        "cifar10: %s of %s is no sequence of records of %d bytes; this reads the "
+                        "binary version of CIFAR-10",
+                        name, dir, RECORD);
     }
     snprintf(cifar->names[cifar->file_count], sizeof(cifar->names[0]), "%s", name);
     cifar->fds[cifar->file_count] = fd;
@@ -86,7 +104,7 @@ static sluice_status cifar_open(const void *opaque, void **source_out)
         st = open_file(cifar, args->dir, "test_batch.bin");
     }
     for (int i = 1; i <= MAX_FILES && args->split == 0 && st == SLUICE_OK; i++) {
-        char name[24];
+        char name[32];
 
         snprintf(name, sizeof(name), "data_batch_%d.bin", i);
         st = open_file(cifar, args->dir, name);
@@ -204,14 +222,7 @@ sluice_status sluice_dataset_cifar10(const char *dir, const char *split,
                                      sluice_dataset **dataset_out)
 {
     cifar_args args = {.dir = dir};
+    sluice_status st = stage_arg_choose(&stage_cifar10, "split", split, &args.split);
 
-    while (splits[args.split] != NULL &&
-           (split == NULL || strcmp(split, splits[args.split]) != 0)) {
-        args.split++;
-    }
-    if (splits[args.split] == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "cifar10: split '%s': want train or test",
-                        split != NULL ? split : "NULL");
-    }
-    return dataset_begin(&stage_cifar10, &args, dataset_out);
+    return st == SLUICE_OK ? dataset_begin(&stage_cifar10, &args, dataset_out) : st;
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,8 +31,9 @@ typedef struct folder_class {
 
 typedef struct image_folder {
     int fd;                /* of the folder */
-    folder_class *classes; /* by name in byte order, then one with the number of samples */
+    folder_class *classes; /* by name in byte order */
     size_t class_count;
+    size_t classes_capacity;
     char *names; /* files' names, each with its zero */
     size_t names_length;
     size_t names_capacity;
@@ -47,6 +47,20 @@ typedef struct image_folder {
 
 /* ---- names -------------------------------------------------------------------------------- */
 
+/* Are the first bytes equal but for the case of ASCII letters? What the locale says of others does
+ * not matter. */
+static bool same_letters(const char *a, const char *b, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        bool letter = (a[i] | 0x20) >= 'a' && (a[i] | 0x20) <= 'z';
+
+        if (a[i] != b[i] && !(letter && (a[i] ^ b[i]) == 0x20)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Does the name end in one of the extensions? Hidden files are nobody's samples. */
 static bool is_image_name(const char *name, const char *extensions)
 {
@@ -58,7 +72,7 @@ static bool is_image_name(const char *name, const char *extensions)
     for (const char *e = extensions; *e != '\0';) {
         size_t length = strcspn(e, ",");
 
-        if (strlen(dot + 1) == length && strncasecmp(dot + 1, e, length) == 0) {
+        if (strlen(dot + 1) == length && same_letters(dot + 1, e, length)) {
             return true;
         }
         e += length + (e[length] == ',');
@@ -95,11 +109,41 @@ static sluice_status no_memory(const char *dir)
     return sli_fail(SLUICE_E_NO_MEMORY, "the list of files in %s", dir);
 }
 
-static sluice_status add_class(image_folder *folder, size_t *capacity, const char *name,
-                               const char *dir)
+/* The entries of dir/name, from its beginning; closed by closedir(). */
+static sluice_status open_entries(int fd, const char *dir, const char *name, DIR **entries_out)
 {
-    folder_class *grown =
-        sli_grow(folder->classes, capacity, folder->class_count + 2, sizeof(*grown));
+    int own = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+
+    if (entries == NULL) {
+        sluice_status st =
+            sli_fail_errno(SLUICE_E_IO, errno, "image_folder: cannot list %s/%s", dir, name);
+
+        if (own >= 0) {
+            close(own);
+        }
+        return st;
+    }
+    *entries_out = entries;
+    return SLUICE_OK;
+}
+
+/* The next entry, NULL behind the last. E_IO when the folder cannot be read on: what was listed so
+ * far must not pass for all there is. */
+static sluice_status next_entry(DIR *entries, const char *dir, const char *name,
+                                struct dirent **entry_out)
+{
+    errno = 0;
+    *entry_out = readdir(entries);
+    return *entry_out != NULL || errno == 0
+               ? SLUICE_OK
+               : sli_fail_errno(SLUICE_E_IO, errno, "image_folder: cannot list %s/%s", dir, name);
+}
+
+static sluice_status add_class(image_folder *folder, const char *name, const char *dir)
+{
+    folder_class *grown = sli_grow(folder->classes, &folder->classes_capacity,
+                                   folder->class_count + 1, sizeof(*grown));
 
     if (grown == NULL) {
         return no_memory(dir);
@@ -113,28 +157,36 @@ static sluice_status add_class(image_folder *folder, size_t *capacity, const cha
     return SLUICE_OK;
 }
 
+static sluice_status take_class(image_folder *folder, const struct dirent *entry,
+                                const folder_args *args)
+{
+    if (entry->d_name[0] == '.') {
+        return SLUICE_OK;
+    }
+    if (!is_folder(folder->fd, entry)) {
+        folder->loose_images += is_image_name(entry->d_name, args->extensions);
+        return SLUICE_OK;
+    }
+    return add_class(folder, entry->d_name, args->dir);
+}
+
 /* The folders in dir, sorted. */
 static sluice_status list_classes(image_folder *folder, const folder_args *args)
 {
-    int fd = dup(folder->fd);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    size_t capacity = 0;
-    sluice_status st = SLUICE_OK;
+    DIR *entries = NULL;
+    struct dirent *entry;
+    sluice_status st = open_entries(folder->fd, args->dir, ".", &entries);
 
-    if (dir == NULL) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "image_folder: cannot list %s", args->dir);
+    if (st != SLUICE_OK) {
+        return st;
     }
-    for (struct dirent *entry; st == SLUICE_OK && (entry = readdir(dir)) != NULL;) {
-        if (entry->d_name[0] == '.') {
-            continue;
+    do {
+        st = next_entry(entries, args->dir, ".", &entry);
+        if (st == SLUICE_OK && entry != NULL) {
+            st = take_class(folder, entry, args);
         }
-        if (is_folder(folder->fd, entry)) {
-            st = add_class(folder, &capacity, entry->d_name, args->dir);
-        } else {
-            folder->loose_images += is_image_name(entry->d_name, args->extensions);
-        }
-    }
-    closedir(dir);
+    } while (st == SLUICE_OK && entry != NULL);
+    closedir(entries);
     if (folder->class_count > 0) {
         qsort(folder->classes, folder->class_count, sizeof(*folder->classes), compare_classes);
     }
@@ -170,38 +222,58 @@ static void note_skipped(image_folder *folder, const char *class_name, const cha
     }
 }
 
+static sluice_status take_file(image_folder *folder, const folder_class *class, int fd,
+                               const struct dirent *entry, const folder_args *args)
+{
+    if (!is_image_name(entry->d_name, args->extensions)) {
+        return SLUICE_OK;
+    }
+    if (entry->d_type != DT_REG && is_folder(fd, entry)) {
+        note_skipped(folder, class->name, entry->d_name);
+        return SLUICE_OK;
+    }
+    return add_file(folder, entry->d_name, args->dir);
+}
+
 /* The files of one class, sorted. */
 static sluice_status list_files(image_folder *folder, folder_class *class, const folder_args *args)
 {
-    int fd = openat(folder->fd, class->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    sluice_status st = SLUICE_OK;
+    DIR *entries = NULL;
+    struct dirent *entry;
+    sluice_status st = open_entries(folder->fd, args->dir, class->name, &entries);
 
     class->first = folder->count;
-    if (dir == NULL) {
-        st = sli_fail_errno(SLUICE_E_IO, errno, "image_folder: cannot list %s/%s", args->dir,
-                            class->name);
-        if (fd >= 0) {
-            close(fd);
-        }
+    if (st != SLUICE_OK) {
         return st;
     }
-    for (struct dirent *entry; st == SLUICE_OK && (entry = readdir(dir)) != NULL;) {
-        if (!is_image_name(entry->d_name, args->extensions)) {
-            continue;
+    do {
+        st = next_entry(entries, args->dir, class->name, &entry);
+        if (st == SLUICE_OK && entry != NULL) {
+            st = take_file(folder, class, dirfd(entries), entry, args);
         }
-        if (entry->d_type != DT_REG && is_folder(fd, entry)) {
-            note_skipped(folder, class->name, entry->d_name);
-        } else {
-            st = add_file(folder, entry->d_name, args->dir);
-        }
-    }
-    closedir(dir);
+    } while (st == SLUICE_OK && entry != NULL);
+    closedir(entries);
     if (folder->count > class->first) {
         qsort_r(folder->files + class->first, folder->count - class->first, sizeof(*folder->files),
                 compare_names, folder->names);
     }
     return st;
+}
+
+/* Gives back what the lists grew beyond their contents; where that fails, they stay as they are. */
+static void shrink(image_folder *folder)
+{
+    char *names = sli_realloc_array(folder->names, folder->names_length, 1);
+    uint64_t *files = sli_realloc_array(folder->files, folder->count, sizeof(*files));
+
+    if (names != NULL) {
+        folder->names = names;
+        folder->names_capacity = folder->names_length;
+    }
+    if (files != NULL) {
+        folder->files = files;
+        folder->files_capacity = folder->count;
+    }
 }
 
 /* What was left out, and what makes the folder useless. */
@@ -271,6 +343,7 @@ static sluice_status folder_open(const void *opaque, void **source_out)
         folder_close(folder);
         return st;
     }
+    shrink(folder);
     *source_out = folder;
     return SLUICE_OK;
 }
@@ -285,9 +358,14 @@ static uint64_t folder_count(const void *source)
 static uint64_t folder_memory(const void *source)
 {
     const image_folder *folder = source;
+    uint64_t bytes = sizeof(*folder) + folder->names_capacity +
+                     folder->files_capacity * sizeof(*folder->files) +
+                     folder->classes_capacity * sizeof(*folder->classes);
 
-    return folder->names_capacity + folder->files_capacity * sizeof(*folder->files) +
-           folder->class_count * sizeof(*folder->classes);
+    for (size_t i = 0; i < folder->class_count; i++) {
+        bytes += strlen(folder->classes[i].name) + 1;
+    }
+    return bytes;
 }
 
 /* The class whose files hold this index: the last that begins at or before it. */
@@ -343,6 +421,25 @@ static const source_ops folder_ops = {
 
 /* ---- the stage ----------------------------------------------------------------------------- */
 
+/* Extensions are what stands behind a name's last dot. */
+static sluice_status folder_check(void *opaque)
+{
+    const folder_args *args = opaque;
+    const char *e = args->extensions;
+    size_t length = strcspn(e, ",./");
+
+    while (length > 0 && e[length] == ',') {
+        e += length + 1;
+        length = strcspn(e, ",./");
+    }
+    if (length == 0 || e[length] != '\0') {
+        return sli_fail(SLUICE_E_INVALID,
+                        "image_folder: extensions=%.100s: want such as jpg,jpeg,png, without dots",
+                        args->extensions);
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status folder_infer(const void *args, stage_schema *schema)
 {
     (void)args;
@@ -368,6 +465,7 @@ const stage_def stage_image_folder = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(folder_params),
     .args_size = sizeof(folder_args),
+    .check = folder_check,
     .infer = folder_infer,
     .source = &folder_ops,
 };

@@ -222,7 +222,6 @@ typedef struct dataset_stage {
         max_align_t align;
         unsigned char bytes[STAGE_ARGS_SIZE];
     } args;
-    uint32_t text_at; /* where it begins in the dataset's text */
 } dataset_stage;
 
 /* All stages there are, in the order of help; ends with NULL. */
@@ -238,6 +237,13 @@ sluice_status stage_args_default(const stage_def *def, void *args);
 /* Reads one argument. E_INVALID with the parameter, what it got and what it wants. */
 sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, const char *text,
                               void *args);
+
+/*
+ * Finds the text (NULL is none) among the choices of the parameter of that name: what calls do that
+ * take a choice as text. E_INVALID in the words of stage_arg_parse().
+ */
+sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
+                               uint32_t *choice);
 
 /* Checks bounds of all arguments and calls def->check. */
 sluice_status stage_args_check(const stage_def *def, void *args);
@@ -267,6 +273,9 @@ extern const char *const stage_places[];
 
 /* Adds a stage to a dataset; args of the stage's own struct, its texts are copied. */
 sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, const void *args);
+
+/* Keeps an error that a call met before it had a stage to append; returns the first error kept. */
+sluice_status dataset_keep(sluice_dataset *dataset, const stage_def *def, sluice_status status);
 
 /* Makes a dataset of a source. */
 sluice_status dataset_begin(const stage_def *def, const void *args, sluice_dataset **dataset_out);

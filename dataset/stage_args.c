@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of stages by their parameter tables: reading, checking, printing. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,8 @@ static const void *const_field(const stage_param *param, const void *args)
 static sluice_status wrong(const stage_def *def, const stage_param *param, const char *text,
                            const char *want)
 {
-    return sli_fail(SLUICE_E_INVALID, "%s: %s=%s: want %s", def->name, param->name, text, want);
+    return sli_fail(SLUICE_E_INVALID, "%s: %s=%.100s%s: want %s", def->name, param->name, text,
+                    strlen(text) > 100 ? "..." : "", want);
 }
 
 static bool parse_count(const char *text, uint64_t *count)
@@ -103,6 +106,15 @@ static bool parse_size(const char *text, param_size *size)
     return true;
 }
 
+static bool parse_seed(const char *text, uint64_t *seed)
+{
+    if (strcmp(text, "run") == 0) {
+        *seed = SLUICE_SEED_OF_RUN;
+        return true;
+    }
+    return parse_count(text, seed);
+}
+
 static bool parse_rank(const char *text, uint32_t *rank)
 {
     uint64_t value;
@@ -111,11 +123,17 @@ static bool parse_rank(const char *text, uint32_t *rank)
         *rank = text[0] == 'r' ? SLUICE_OF_RUN : PARAM_RANK_NONE;
         return true;
     }
-    if (!parse_count(text, &value) || value > 1000000) {
+    if (!parse_count(text, &value) || value >= PARAM_RANK_NONE) {
         return false;
     }
     *rank = (uint32_t)value;
     return true;
+}
+
+static bool parse_bool(const char *text, bool *value)
+{
+    *value = strcmp(text, "true") == 0;
+    return *value || strcmp(text, "false") == 0;
 }
 
 static sluice_status parse_choice(const stage_def *def, const stage_param *param, const char *text,
@@ -134,6 +152,18 @@ static sluice_status parse_choice(const stage_def *def, const stage_param *param
     return wrong(def, param, text, want);
 }
 
+sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
+                               uint32_t *choice)
+{
+    const stage_param *param = def->params;
+
+    while (strcmp(param->name, name) != 0) {
+        param++;
+        assert(param < def->params + def->param_count);
+    }
+    return parse_choice(def, param, text != NULL ? text : "NULL", choice);
+}
+
 static sluice_status parse_text(const char *text, const char **copy)
 {
     sli_free(*copy);
@@ -141,50 +171,59 @@ static sluice_status parse_text(const char *text, const char **copy)
     return *copy != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "an argument");
 }
 
+/* Reads everything but texts and choices; false when it is not what *want says. */
+static bool parse_value(const stage_param *param, const char *text, void *to, const char **want)
+{
+    param_shape *shape = to;
+
+    switch (param->type) {
+    case PARAM_COUNT:
+        *want = "a whole number";
+        return parse_count(text, to);
+    case PARAM_REAL:
+        *want = "a number";
+        return sli_parse_real(text, to);
+    case PARAM_BOOL:
+        *want = "true or false";
+        return parse_bool(text, to);
+    case PARAM_SIZE:
+        *want = "HEIGHT or HEIGHT,WIDTH";
+        return parse_size(text, to);
+    case PARAM_REALS:
+        *want = "numbers with commas, at most 4";
+        return parse_reals(text, to);
+    case PARAM_SHAPE:
+        *want = "whole numbers with commas";
+        return parse_counts(text, shape->dims, SLUICE_MAX_RANK, &shape->rank);
+    case PARAM_DTYPE:
+        *want = "u8, i32, f32, f16 or bf16";
+        return sli_dtype_parse(text, to);
+    case PARAM_SEED:
+        *want = "a whole number or run";
+        return parse_seed(text, to);
+    case PARAM_RANK:
+        *want = "a whole number, run or none";
+        return parse_rank(text, to);
+    case PARAM_TEXT:
+    case PARAM_CHOICE:
+        break;
+    }
+    return false;
+}
+
 sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, const char *text,
                               void *args)
 {
     void *to = field(param, args);
+    const char *want = "a known type";
 
-    switch (param->type) {
-    case PARAM_TEXT:
+    if (param->type == PARAM_TEXT) {
         return parse_text(text, to);
-    case PARAM_COUNT:
-        return parse_count(text, to) ? SLUICE_OK : wrong(def, param, text, "a whole number");
-    case PARAM_REAL:
-        return sli_parse_real(text, to) ? SLUICE_OK : wrong(def, param, text, "a number");
-    case PARAM_BOOL:
-        if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
-            return wrong(def, param, text, "true or false");
-        }
-        *(bool *)to = text[0] == 't';
-        return SLUICE_OK;
-    case PARAM_SIZE:
-        return parse_size(text, to) ? SLUICE_OK : wrong(def, param, text, "HEIGHT or HEIGHT,WIDTH");
-    case PARAM_REALS:
-        return parse_reals(text, to) ? SLUICE_OK
-                                     : wrong(def, param, text, "numbers with commas, at most 4");
-    case PARAM_SHAPE:
-        return parse_counts(text, ((param_shape *)to)->dims, SLUICE_MAX_RANK,
-                            &((param_shape *)to)->rank)
-                   ? SLUICE_OK
-                   : wrong(def, param, text, "whole numbers with commas");
-    case PARAM_CHOICE:
-        return parse_choice(def, param, text, to);
-    case PARAM_DTYPE:
-        return sli_dtype_parse(text, to) ? SLUICE_OK
-                                         : wrong(def, param, text, "u8, i32, f32, f16 or bf16");
-    case PARAM_SEED:
-        if (strcmp(text, "run") == 0) {
-            *(uint64_t *)to = SLUICE_SEED_OF_RUN;
-            return SLUICE_OK;
-        }
-        return parse_count(text, to) ? SLUICE_OK : wrong(def, param, text, "a whole number or run");
-    case PARAM_RANK:
-        return parse_rank(text, to) ? SLUICE_OK
-                                    : wrong(def, param, text, "a whole number, run or none");
     }
-    return wrong(def, param, text, "a known type");
+    if (param->type == PARAM_CHOICE) {
+        return parse_choice(def, param, text, to);
+    }
+    return parse_value(param, text, to, &want) ? SLUICE_OK : wrong(def, param, text, want);
 }
 
 sluice_status stage_args_default(const stage_def *def, void *args)
@@ -207,9 +246,56 @@ sluice_status stage_args_default(const stage_def *def, void *args)
 
 static sluice_status check_bounds(const stage_def *def, const stage_param *param, double value)
 {
-    if ((param->low != 0 || param->high != 0) && (value < param->low || value > param->high)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.9g: want %.9g to %.9g", def->name, param->name,
+    /* Written so that a NaN, which only a call can give, is outside of all bounds. */
+    if ((param->low != 0 || param->high != 0) && !(value >= param->low && value <= param->high)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name, param->name,
                         value, param->low, param->high);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_size(const stage_def *def, const stage_param *param,
+                                const param_size *size)
+{
+    sluice_status st = check_bounds(def, param, size->height);
+
+    return st == SLUICE_OK && size->width != 0 ? check_bounds(def, param, size->width) : st;
+}
+
+static sluice_status check_reals(const stage_def *def, const stage_param *param,
+                                 const param_reals *reals)
+{
+    for (uint32_t i = 0; i < reals->count; i++) {
+        if (!isfinite(reals->values[i])) {
+            return sli_fail(SLUICE_E_INVALID, "%s: %s: %g is no number to calculate with",
+                            def->name, param->name, reals->values[i]);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_arg(const stage_def *def, const stage_param *param, const void *from)
+{
+    switch (param->type) {
+    case PARAM_COUNT:
+        return check_bounds(def, param, (double)*(const uint64_t *)from);
+    case PARAM_REAL:
+        return check_bounds(def, param, *(const double *)from);
+    case PARAM_SIZE:
+        return check_size(def, param, from);
+    case PARAM_REALS:
+        return check_reals(def, param, from);
+    case PARAM_TEXT:
+        return *(const char *const *)from != NULL
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_INVALID, "%s: %s is missing", def->name, param->name);
+    case PARAM_BOOL:
+    case PARAM_SHAPE:
+    case PARAM_CHOICE:
+    case PARAM_DTYPE:
+    case PARAM_SEED:
+    case PARAM_RANK:
+        break;
     }
     return SLUICE_OK;
 }
@@ -217,24 +303,8 @@ static sluice_status check_bounds(const stage_def *def, const stage_param *param
 sluice_status stage_args_check(const stage_def *def, void *args)
 {
     for (uint32_t i = 0; i < def->param_count; i++) {
-        const stage_param *param = &def->params[i];
-        const void *from = const_field(param, args);
-        sluice_status st = SLUICE_OK;
+        sluice_status st = check_arg(def, &def->params[i], const_field(&def->params[i], args));
 
-        if (param->type == PARAM_COUNT) {
-            st = check_bounds(def, param, (double)*(const uint64_t *)from);
-        } else if (param->type == PARAM_REAL) {
-            st = check_bounds(def, param, *(const double *)from);
-        } else if (param->type == PARAM_SIZE) {
-            const param_size *size = from;
-
-            st = check_bounds(def, param, size->height);
-            if (st == SLUICE_OK && size->width != 0) {
-                st = check_bounds(def, param, size->width);
-            }
-        } else if (param->type == PARAM_TEXT && *(const char *const *)from == NULL) {
-            st = sli_fail(SLUICE_E_INVALID, "%s: %s is missing", def->name, param->name);
-        }
         if (st != SLUICE_OK) {
             return st;
         }
@@ -242,10 +312,24 @@ sluice_status stage_args_check(const stage_def *def, void *args)
     return def->check != NULL ? def->check(args) : SLUICE_OK;
 }
 
-/* A text as the parser reads it back: quoted when it holds what would end the word. */
+/* Does a word of these bytes mean itself without quotes? */
+static bool is_plain(const char *value)
+{
+    for (const unsigned char *c = (const unsigned char *)value; *c != '\0'; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+
+        if (!letter && !(*c >= '0' && *c <= '9') && *c < 0x80 &&
+            strchr("/._-+:,@%~^", *c) == NULL) {
+            return false;
+        }
+    }
+    return value[0] != '\0';
+}
+
+/* A text as the parser reads it back. */
 static void print_text(sli_text *text, const char *value)
 {
-    if (value[0] != '\0' && value[strcspn(value, " \t\n\r|'\"#()${}=")] == '\0') {
+    if (is_plain(value)) {
         sli_text_add(text, "%s", value);
         return;
     }
@@ -261,14 +345,51 @@ static void print_text(sli_text *text, const char *value)
     sli_text_add(text, "'");
 }
 
+static void print_reals(sli_text *text, const param_reals *reals)
+{
+    sli_text_add(text, "%s", reals->name);
+    for (uint32_t i = 0; i < reals->count; i++) {
+        sli_text_add(text, "%s", i > 0 ? "," : "");
+        sli_text_add_real(text, reals->values[i]);
+    }
+}
+
+static void print_counts(sli_text *text, const uint64_t *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        sli_text_add(text, "%s%" PRIu64, i > 0 ? "," : "", values[i]);
+    }
+}
+
+static void print_seed(sli_text *text, uint64_t seed)
+{
+    if (seed == SLUICE_SEED_OF_RUN) {
+        sli_text_add(text, "run");
+    } else {
+        print_counts(text, &seed, 1);
+    }
+}
+
+static void print_rank(sli_text *text, uint32_t rank)
+{
+    if (rank == SLUICE_OF_RUN || rank == PARAM_RANK_NONE) {
+        sli_text_add(text, "%s", rank == SLUICE_OF_RUN ? "run" : "none");
+    } else {
+        sli_text_add(text, "%u", rank);
+    }
+}
+
 static void print_value(const stage_param *param, const void *from, sli_text *text)
 {
+    const param_size *size = from;
+    const param_shape *shape = from;
+
     switch (param->type) {
     case PARAM_TEXT:
         print_text(text, *(const char *const *)from);
         break;
     case PARAM_COUNT:
-        sli_text_add(text, "%" PRIu64, *(const uint64_t *)from);
+        print_counts(text, from, 1);
         break;
     case PARAM_REAL:
         sli_text_add_real(text, *(const double *)from);
@@ -276,33 +397,15 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
     case PARAM_BOOL:
         sli_text_add(text, "%s", *(const bool *)from ? "true" : "false");
         break;
-    case PARAM_SIZE: {
-        const param_size *size = from;
-
-        sli_text_add(text, "%u", size->height);
-        if (size->width != 0) {
-            sli_text_add(text, ",%u", size->width);
-        }
+    case PARAM_SIZE:
+        print_counts(text, (const uint64_t[]){size->height, size->width}, size->width > 0 ? 2 : 1);
         break;
-    }
-    case PARAM_REALS: {
-        const param_reals *reals = from;
-
-        sli_text_add(text, "%s", reals->name);
-        for (uint32_t i = 0; i < reals->count; i++) {
-            sli_text_add(text, "%s", i > 0 ? "," : "");
-            sli_text_add_real(text, reals->values[i]);
-        }
+    case PARAM_REALS:
+        print_reals(text, from);
         break;
-    }
-    case PARAM_SHAPE: {
-        const param_shape *shape = from;
-
-        for (uint32_t i = 0; i < shape->rank; i++) {
-            sli_text_add(text, "%s%" PRIu64, i > 0 ? "," : "", shape->dims[i]);
-        }
+    case PARAM_SHAPE:
+        print_counts(text, shape->dims, shape->rank);
         break;
-    }
     case PARAM_CHOICE:
         sli_text_add(text, "%s", param->choices[*(const uint32_t *)from]);
         break;
@@ -310,22 +413,11 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
         sli_text_add(text, "%s", sluice_dtype_name(*(const sluice_dtype *)from));
         break;
     case PARAM_SEED:
-        if (*(const uint64_t *)from == SLUICE_SEED_OF_RUN) {
-            sli_text_add(text, "run");
-        } else {
-            sli_text_add(text, "%" PRIu64, *(const uint64_t *)from);
-        }
+        print_seed(text, *(const uint64_t *)from);
         break;
-    case PARAM_RANK: {
-        uint32_t rank = *(const uint32_t *)from;
-
-        if (rank == SLUICE_OF_RUN || rank == PARAM_RANK_NONE) {
-            sli_text_add(text, "%s", rank == SLUICE_OF_RUN ? "run" : "none");
-        } else {
-            sli_text_add(text, "%u", rank);
-        }
+    case PARAM_RANK:
+        print_rank(text, *(const uint32_t *)from);
         break;
-    }
     }
 }
 

@@ -67,6 +67,9 @@ sluice_status sluice_stage_help(const char *name, char **text_out)
 {
     sli_text text = {0};
 
+    if (text_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_stage_help: text_out is NULL");
+    }
     if (name != NULL && stage_find(name) == NULL) {
         const char *nearest = name_nearest_stage(name);
 

@@ -48,7 +48,7 @@ typedef struct sli_engine_errors {
     uint64_t replaced;
     uint64_t zeroed;
     uint32_t count;                /* of first */
-    const sli_error_sample *first; /* the engine's own; stable once it is stopped */
+    const sli_error_sample *first; /* the engine's own; these do not change any more */
 } sli_engine_errors;
 
 void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_out);

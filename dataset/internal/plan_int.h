@@ -65,7 +65,7 @@ void sli_plan_close(sli_plan *plan);
 /* Says what the passes did and why, a line each. */
 void sli_plan_explain(const sli_plan *plan, sli_text *text);
 
-/* Bytes the source keeps for its list of samples. */
+/* Bytes kept for the list of samples: the source's, and the members of splits. */
 uint64_t sli_plan_source_memory(const sli_plan *plan);
 
 #endif

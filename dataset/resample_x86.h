@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The passes of resizing in AVX2 and AVX-512: a part of resample_kernels.c. */
+#ifndef SLUICE_RESAMPLE_X86_H
+#define SLUICE_RESAMPLE_X86_H
+
+#include <immintrin.h>
+
+/* ---- the vertical pass ----------------------------------------------------------------------- */
+
+/* A pair of weights in every 32-bit lane. */
+static inline int32_t weight_pair(const int16_t *weights)
+{
+    int32_t pair;
+
+    memcpy(&pair, weights, sizeof(pair));
+    return pair;
+}
+
+static inline __m256i load_samples(const uint8_t *from)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+/* Stores two vectors of 16 that hold 0..7, 16..23 and 8..15, 24..31, as unpacking leaves them. */
+static inline void store_samples(int16_t *to, __m256i low, __m256i high)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permute2x128_si256(low, high, 0x20));
+    _mm256_storeu_si256((__m256i *)(void *)(to + 16), _mm256_permute2x128_si256(low, high, 0x31));
+}
+
+/* Adds two rows of 32 bytes, weighted; sums are in the order that unpacking leaves. */
+static inline void add_pair(__m256i sums[4], __m256i a, __m256i b, __m256i weights)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i low = _mm256_unpacklo_epi8(a, b);
+    const __m256i high = _mm256_unpackhi_epi8(a, b);
+    const __m256i parts[4] = {_mm256_unpacklo_epi8(low, zero), _mm256_unpackhi_epi8(low, zero),
+                              _mm256_unpacklo_epi8(high, zero), _mm256_unpackhi_epi8(high, zero)};
+
+    for (int j = 0; j < 4; j++) {
+        sums[j] = _mm256_add_epi32(sums[j], _mm256_madd_epi16(parts[j], weights));
+    }
+}
+
+/* Any weights, any number of taps. */
+static void vertical_any(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
+                         int16_t *out, size_t n)
+{
+    for (size_t i = 0; i < n; i += BLOCK) {
+        const __m256i half = _mm256_set1_epi32(1 << (MIDDLE_SHIFT - 1));
+        __m256i sums[4] = {half, half, half, half};
+
+        for (uint32_t k = 0; k < taps; k += 2) {
+            add_pair(sums, load_samples(rows[k] + i), load_samples(rows[k + 1] + i),
+                     _mm256_set1_epi32(weight_pair(weights + k)));
+        }
+        for (int j = 0; j < 4; j++) {
+            sums[j] = _mm256_srai_epi32(sums[j], MIDDLE_SHIFT);
+        }
+        store_samples(out + i, _mm256_packs_epi32(sums[0], sums[1]),
+                      _mm256_packs_epi32(sums[2], sums[3]));
+    }
+}
+
+/* A pair of weights of one byte each, in every 16-bit lane. */
+static inline __m256i byte_pair(uint32_t a, uint32_t b)
+{
+    return _mm256_set1_epi32((int32_t)((a | b << 8) * 0x10001U));
+}
+
+/*
+ * Two or four taps, none of all the weight, in 16-bit sums. With q the samples less 128, and each
+ * weight 64 * high + low in bytes, what is wanted is
+ *
+ *     (sum of samples * weights + 64) >> 7  =  ((H + ((L + 64) >> 6)) >> 1) + 2^14,
+ *     H = sum of q * high,  L = sum of q * low,
+ *
+ * for weights sum to 2^14. No sum leaves 16 bits: high ones sum to at most 256, low ones to 252,
+ * and H with its part of L is the wanted value's double.
+ */
+static inline void vertical_few(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
+                                int16_t *out, size_t n)
+{
+    const __m256i bias = _mm256_set1_epi8(-128);
+    const __m256i half = _mm256_set1_epi16(64);
+    const __m256i all = _mm256_set1_epi16(ALL_WEIGHT);
+    __m256i highs[2];
+    __m256i lows[2];
+
+    for (uint32_t k = 0; k < taps; k += 2) {
+        highs[k / 2] = byte_pair((uint32_t)weights[k] >> 6, (uint32_t)weights[k + 1] >> 6);
+        lows[k / 2] = byte_pair((uint32_t)weights[k] & 63, (uint32_t)weights[k + 1] & 63);
+    }
+    for (size_t i = 0; i < n; i += BLOCK) {
+        __m256i high[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        __m256i low[2] = {half, half};
+
+        for (uint32_t k = 0; k < taps; k += 2) {
+            const __m256i a = _mm256_xor_si256(load_samples(rows[k] + i), bias);
+            const __m256i b = _mm256_xor_si256(load_samples(rows[k + 1] + i), bias);
+            const __m256i parts[2] = {_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b)};
+
+            for (int j = 0; j < 2; j++) {
+                high[j] = _mm256_add_epi16(high[j], _mm256_maddubs_epi16(highs[k / 2], parts[j]));
+                low[j] = _mm256_add_epi16(low[j], _mm256_maddubs_epi16(lows[k / 2], parts[j]));
+            }
+        }
+        for (int j = 0; j < 2; j++) {
+            high[j] = _mm256_add_epi16(high[j], _mm256_srai_epi16(low[j], 6));
+            high[j] = _mm256_add_epi16(_mm256_srai_epi16(high[j], 1), all);
+        }
+        store_samples(out + i, high[0], high[1]);
+    }
+}
+
+static void vertical(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
+                     int16_t *out, size_t n)
+{
+    bool bytes = taps <= 4; /* and do its weights fit into two bytes each? */
+
+    for (uint32_t k = 0; k < taps && bytes; k++) {
+        bytes = weights[k] != ALL_WEIGHT;
+    }
+    if (bytes && taps == 2) {
+        vertical_few(rows, weights, 2, out, n);
+    } else if (bytes) {
+        vertical_few(rows, weights, 4, out, n);
+    } else {
+        vertical_any(rows, weights, taps, out, n);
+    }
+}
+
+/* ---- the horizontal pass ----------------------------------------------------------------------
+ *
+ * Four outputs of four lines at a time; a pixel is four 16- or 32-bit lanes, the last unused.
+ */
+
+enum { GROUP = 4 };
+
+static inline __m128i load_pixels(const int16_t *in)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)in);
+}
+
+/* Four pixels of bytes r g b _ to 12 bytes r g b. */
+#define DENSE _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)
+
+/* Stores 12 bytes; where more of the line follows, 4 too many. */
+static inline void store_group(uint8_t *to, __m128i bytes, bool exact)
+{
+    if (exact) {
+        const int32_t end = _mm_extract_epi32(bytes, 2);
+
+        _mm_storel_epi64((__m128i *)(void *)to, bytes);
+        memcpy(to + 8, &end, sizeof(end));
+    } else {
+        _mm_storeu_si128((__m128i *)(void *)to, bytes);
+    }
+}
+
+/* Two 32-bit values, one in each half. */
+static inline __m256i in_halves(int32_t low, int32_t high)
+{
+    return _mm256_blend_epi32(_mm256_set1_epi32(low), _mm256_set1_epi32(high), 0xF0);
+}
+
+/* Two pixels of two outputs, as pairs r0 r1 g0 g1 b0 b1 - - in the half of each output. */
+static inline __m256i load_two(const int16_t *low, const int16_t *high)
+{
+    const __m256i pairs = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1));
+
+    return _mm256_shuffle_epi8(
+        _mm256_inserti128_si256(_mm256_castsi128_si256(load_pixels(low)), load_pixels(high), 1),
+        pairs);
+}
+
+/* Sums of outputs 0 | 1 and 2 | 3 of two lines to their bytes, a line in each half. */
+static inline __m256i finish_two(const __m256i a[2], const __m256i b[2])
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i words_a = _mm256_packs_epi32(_mm256_srai_epi32(a[0], FINAL_SHIFT),
+                                               _mm256_srai_epi32(a[1], FINAL_SHIFT));
+    const __m256i words_b = _mm256_packs_epi32(_mm256_srai_epi32(b[0], FINAL_SHIFT),
+                                               _mm256_srai_epi32(b[1], FINAL_SHIFT));
+
+    /* Packed, a half holds outputs 0 and 2, or 1 and 3, of line a and then of line b. */
+    return _mm256_shuffle_epi8(
+        _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words_a, words_b), order),
+        _mm256_broadcastsi128_si256(DENSE));
+}
+
+/* Outputs [i, i + 4) of any weights. */
+static inline void group_any(const resample_axis *axis, uint32_t i, int32_t origin,
+                             const int16_t *const *in, uint8_t *const *out, bool exact,
+                             uint32_t taps)
+{
+    const int16_t *weights = axis->weights + (size_t)i * taps;
+    size_t at[GROUP];
+    __m256i sums[STRIP][2];
+
+    for (int j = 0; j < GROUP; j++) {
+        at[j] = (size_t)(axis->first[i + (uint32_t)j] - origin) * 3;
+    }
+    for (int l = 0; l < STRIP; l++) {
+        sums[l][0] = _mm256_set1_epi32(1 << (FINAL_SHIFT - 1));
+        sums[l][1] = sums[l][0];
+    }
+    for (uint32_t k = 0; k < taps; k += 2) {
+        const __m256i weights01 =
+            in_halves(weight_pair(weights + k), weight_pair(weights + taps + k));
+        const __m256i weights23 = in_halves(weight_pair(weights + (size_t)2 * taps + k),
+                                            weight_pair(weights + (size_t)3 * taps + k));
+
+        for (int l = 0; l < STRIP; l++) {
+            const int16_t *from = in[l] + (size_t)k * 3;
+
+            sums[l][0] = _mm256_add_epi32(
+                sums[l][0], _mm256_madd_epi16(load_two(from + at[0], from + at[1]), weights01));
+            sums[l][1] = _mm256_add_epi32(
+                sums[l][1], _mm256_madd_epi16(load_two(from + at[2], from + at[3]), weights23));
+        }
+    }
+    for (int l = 0; l < STRIP; l += 2) {
+        const __m256i pixels = finish_two(sums[l], sums[l + 1]);
+
+        store_group(out[l] + (size_t)i * 3, _mm256_castsi256_si128(pixels), exact);
+        store_group(out[l + 1] + (size_t)i * 3, _mm256_extracti128_si256(pixels, 1), exact);
+    }
+}
+
+#if defined(__AVX512BW__)
+
+/* May outputs [i, i + 4) be done by group_near()? */
+static inline bool is_near(const resample_axis *axis, uint32_t i)
+{
+    return ((uint32_t)(axis->first[i + 3] - axis->first[i]) + axis->taps) * 3 <= 32 &&
+           axis->taps <= 8;
+}
+
+/*
+ * Outputs [i, i + 4) whose inputs lie within 32 values: these are loaded at once for a line, and
+ * for each pair of taps permuted to r0 r1 g0 g1 b0 b1 - - of all four outputs.
+ */
+static inline void group_near(const resample_axis *axis, uint32_t i, int32_t origin,
+                              const int16_t *const *in, uint8_t *const *out, bool exact,
+                              uint32_t taps)
+{
+    const __m512i each = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    const __m512i by_line = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i rgb = _mm512_set4_epi32(0x00030000, 0x00050002, 0x00040001, 0x00030000);
+    const __mmask16 loaded = (__mmask16)((1U << 2 * taps) - 1);
+    const __m512i weights = _mm512_maskz_loadu_epi32(loaded, axis->weights + (size_t)i * taps);
+    const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)(axis->first + i));
+    const __m128i ahead = _mm_sub_epi32(first, _mm_broadcastd_epi32(first));
+    /* Three values to a pixel, and the same in both halves of a lane. */
+    const __m128i offsets = _mm_mullo_epi32(ahead, _mm_set1_epi32(0x00030003));
+    const size_t at = (size_t)(axis->first[i] - origin) * 3;
+    __m512i places =
+        _mm512_add_epi32(_mm512_permutexvar_epi32(each, _mm512_castsi128_si512(offsets)), rgb);
+    __m512i pair_of = _mm512_mullo_epi32(each, _mm512_set1_epi32((int32_t)taps / 2));
+    __m512i sums[STRIP];
+    __m512i values[STRIP];
+    __m512i bytes;
+
+    for (int l = 0; l < STRIP; l++) {
+        sums[l] = _mm512_set1_epi32(1 << (FINAL_SHIFT - 1));
+        values[l] = _mm512_loadu_si512(in[l] + at);
+    }
+    for (uint32_t k = 0; k < taps; k += 2) {
+        const __m512i pairs = _mm512_permutexvar_epi32(pair_of, weights);
+
+        for (int l = 0; l < STRIP; l++) {
+            sums[l] = _mm512_add_epi32(
+                sums[l], _mm512_madd_epi16(_mm512_permutexvar_epi16(places, values[l]), pairs));
+        }
+        places = _mm512_add_epi32(places, _mm512_set1_epi32(0x00060006));
+        pair_of = _mm512_add_epi32(pair_of, _mm512_set1_epi32(1));
+    }
+    for (int l = 0; l < STRIP; l++) {
+        sums[l] = _mm512_srai_epi32(sums[l], FINAL_SHIFT);
+    }
+    /* Packed, a quarter holds one output of lines 0, 1, 2 and 3. */
+    bytes = _mm512_packus_epi16(_mm512_packs_epi32(sums[0], sums[1]),
+                                _mm512_packs_epi32(sums[2], sums[3]));
+    bytes = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_line, bytes),
+                                _mm512_broadcast_i32x4(DENSE));
+    store_group(out[0] + (size_t)i * 3, _mm512_castsi512_si128(bytes), exact);
+    store_group(out[1] + (size_t)i * 3, _mm512_extracti32x4_epi32(bytes, 1), exact);
+    store_group(out[2] + (size_t)i * 3, _mm512_extracti32x4_epi32(bytes, 2), exact);
+    store_group(out[3] + (size_t)i * 3, _mm512_extracti32x4_epi32(bytes, 3), exact);
+}
+
+#endif
+
+static inline void horizontal_taps(const resample_axis *axis, int32_t origin,
+                                   const int16_t *const *in, uint8_t *const *out, uint32_t taps)
+{
+    resample_axis rest = *axis;
+    uint32_t i = 0;
+
+    for (; i + GROUP <= axis->count; i += GROUP) {
+        const bool exact = axis->count - i < GROUP + 2; /* less than 4 bytes follow */
+
+#if defined(__AVX512BW__)
+        if (is_near(axis, i)) {
+            group_near(axis, i, origin, in, out, exact, taps);
+            continue;
+        }
+#endif
+        group_any(axis, i, origin, in, out, exact, taps);
+    }
+    rest.first += i;
+    rest.weights += (size_t)i * taps;
+    rest.count -= i;
+    for (int l = 0; l < STRIP && rest.count > 0; l++) {
+        resample_horizontal(&rest, origin, in[l], out[l] + (size_t)i * 3, 3);
+    }
+}
+
+static void horizontal_rgb(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                           uint8_t *const *out)
+{
+    /* Loops over few taps are worth unrolling. */
+    if (axis->taps == 2) {
+        horizontal_taps(axis, origin, in, out, 2);
+    } else if (axis->taps == 4) {
+        horizontal_taps(axis, origin, in, out, 4);
+    } else {
+        horizontal_taps(axis, origin, in, out, axis->taps);
+    }
+}
+
+#endif

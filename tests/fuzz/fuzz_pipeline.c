@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzzing of pipeline texts: no text may crash the parser, and what it accepts must describe itself
+ * by a text that it reads back to the same. Parsing opens no files, so texts may name any.
+ *
+ * With clang and SLUICE_SANITIZE=address,undefined,fuzzer-no-link this is a libFuzzer target.
+ * Otherwise it is a program that runs the files it is given or, without any, the texts below and
+ * random changes of them.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sluice/dataset.h>
+#include <sluice/log.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int holds, const char *what, const char *text)
+{
+    if (!holds) {
+        fprintf(stderr, "%s: \"%s\"\n", what, text);
+        abort();
+    }
+}
+
+/* The description of what was parsed, to be freed; the dataset is gone. */
+static char *description_of(sluice_dataset *dataset)
+{
+    char *text = NULL;
+    sluice_status st = sluice_dataset_describe(dataset, &text);
+
+    must(st == SLUICE_OK, "cannot be described", sluice_last_error());
+    sluice_dataset_destroy(dataset);
+    return text;
+}
+
+static void check_error(const char *text)
+{
+    const char *error = sluice_last_error();
+    size_t length = strlen(error);
+
+    must(length > 0 && error[length - 1] == '^', "an error without a caret", text);
+}
+
+static void run_text(const char *text)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_parse(text, &dataset);
+    char *first;
+    char *second;
+
+    if (st != SLUICE_OK) {
+        must(st == SLUICE_E_INVALID && dataset == NULL, "refused in a wrong way", text);
+        check_error(text);
+        return;
+    }
+    first = description_of(dataset);
+    dataset = NULL;
+    must(sluice_dataset_parse(first, &dataset) == SLUICE_OK, "cannot be read back", first);
+    second = description_of(dataset);
+    must(strcmp(first, second) == 0, "reads back to something else", first);
+    sluice_string_free(first);
+    sluice_string_free(second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+
+    if (text != NULL) {
+        memcpy(text, data, size);
+        text[size] = '\0';
+        run_text(text);
+        free(text);
+    }
+    return 0;
+}
+
+#ifndef SLUICE_LIBFUZZER
+
+enum { ROUNDS = 20000, LONGEST = 400 };
+
+static const char *const texts[] = {
+    "image_folder 'a b' \"png,jpg\" | shuffle 3 | shard none | split val 0.25 test=0.5 | decode",
+    "synthetic 5 4,3,1 classes=2 # words\n| take 3|skip n=1 | repeat 2 | shuffle seed=run",
+    "image_folder ${HOME}/x | decode gray | random_resized_crop 8,9 scale=0.1,1 ratio=.5,2 | batch "
+    "4",
+    "cifar10 d test | random_crop 3 padding=4 | random_horizontal_flip 1e-3 | normalize cifar10",
+    "synthetic | resize 7 | center_crop 3,4 | normalize 1,2,3 4,5,6 255 f16 offload=device | "
+    "to_chw",
+    "synthetic | to_dtype bf16 scale=true | to_chw host | batch 3 drop_remainder=true",
+};
+enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+/* One change: a byte replaced, taken out or put in, or the end of another text. */
+static void change(char *text, uint32_t *state)
+{
+    static const char special[] = "|='\"#$(){}, \n\t09.-eazZ\xC3\xBC\x01";
+    const size_t length = strlen(text);
+    const size_t at = next_random(state) % (length + 1);
+    const char byte = special[next_random(state) % (sizeof(special) - 1)];
+    const char *other = texts[next_random(state) % TEXTS];
+
+    switch (next_random(state) % 4) {
+    case 0:
+        text[at] = at < length ? byte : '\0';
+        break;
+    case 1:
+        memmove(text + at, text + at + (at < length), length - at + (at == length));
+        break;
+    case 2:
+        if (length + 1 < LONGEST) {
+            memmove(text + at + 1, text + at, length - at + 1);
+            text[at] = byte;
+        }
+        break;
+    default:
+        snprintf(text + at, LONGEST - at, "%s", other + next_random(state) % strlen(other));
+        break;
+    }
+}
+
+static void run_changes(void)
+{
+    uint32_t state = 1;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        char text[LONGEST];
+
+        snprintf(text, sizeof(text), "%s", texts[i % TEXTS]);
+        for (uint32_t changes = next_random(&state) % 6; changes > 0; changes--) {
+            change(text, &state);
+        }
+        run_text(text);
+    }
+}
+
+static int run_file(const char *path)
+{
+    static uint8_t bytes[1 << 20];
+    FILE *file = fopen(path, "rb");
+    size_t size;
+
+    if (file == NULL) {
+        fprintf(stderr, "cannot open %s\n", path);
+        return 1;
+    }
+    size = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    return LLVMFuzzerTestOneInput(bytes, size);
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0;
+
+    sluice_log_set_level(SLUICE_LOG_OFF);
+    for (int i = 1; i < argc; i++) {
+        failed |= run_file(argv[i]);
+    }
+    if (argc == 1) {
+        run_changes();
+    }
+    return failed;
+}
+
+#endif

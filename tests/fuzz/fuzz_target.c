@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz_target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Small enough that no input takes long. */
+enum { MAX_PIXELS = 1 << 20 };
+
+static image_decoder *decoder;
+
+void fuzz_fail(const char *why)
+{
+    fprintf(stderr, "%s\n", why);
+    abort();
+}
+
+static void free_decoder(void)
+{
+    image_decoder_destroy(decoder);
+}
+
+/* A start and a length within [0, size), both at least sometimes at each end. */
+static void some_span(uint32_t bits, uint32_t size, uint32_t *start, uint32_t *length)
+{
+    *length = 1 + (bits & 0xFFFF) % size;
+    *start = (bits >> 16) % (size - *length + 1);
+    *start = bits % 7 == 0 ? size - *length : *start;
+}
+
+bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out,
+                 image_view *region_out)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    uint32_t width = 0;
+    uint32_t height = 0;
+    volatile uint8_t sum = 0;
+
+    if (decoder == NULL) {
+        if (image_decoder_create(&decoder) != SLUICE_OK) {
+            fuzz_fail("no decoder");
+        }
+        atexit(free_decoder);
+    }
+    if (image_decoder_open(decoder, data, size, MAX_PIXELS, gray, &width, &height) != SLUICE_OK) {
+        return false;
+    }
+    if (width == 0 || height == 0 || (uint64_t)width * height > MAX_PIXELS) {
+        fuzz_fail("an impossible size");
+    }
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ data[i]) * UINT64_C(0x100000001B3);
+    }
+    some_span((uint32_t)(hash >> 32), width, &box_out->x, &box_out->width);
+    some_span((uint32_t)hash, height, &box_out->y, &box_out->height);
+    if (image_decoder_region(decoder, box_out, region_out) != SLUICE_OK) {
+        return false;
+    }
+    if (region_out->width != box_out->width || region_out->height != box_out->height ||
+        region_out->channels != (gray ? 1 : 3)) {
+        fuzz_fail("a region of another size");
+    }
+    for (uint32_t y = 0; y < region_out->height; y++) {
+        for (size_t i = 0; i < (size_t)region_out->width * region_out->channels; i++) {
+            sum ^= region_out->pixels[y * region_out->stride + i];
+        }
+    }
+    return true;
+}

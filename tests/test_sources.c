@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/log.h>
+
+#include "alloc_int.h"
+#include "dataset_state.h"
+#include "testing.h"
+
+/* ---- helpers ------------------------------------------------------------------------------- */
+
+/* A second folder for a test; call it first, the text of t_folder() is good until its next call. */
+static const char *other_folder(void)
+{
+    static char other[300];
+
+    snprintf(other, sizeof(other), "%s", t_folder());
+    return other;
+}
+
+static sluice_dataset *folder_dataset(const char *folder, const char *extensions)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_image_folder(folder, extensions, &dataset));
+    return dataset;
+}
+
+static sluice_dataset *open_folder(const char *folder)
+{
+    sluice_dataset *dataset = folder_dataset(folder, NULL);
+
+    T_OK(dataset_open(dataset));
+    return dataset;
+}
+
+static const char *name_of(const sluice_dataset *dataset, uint64_t index)
+{
+    static char name[1024];
+
+    dataset_source(dataset)->name(dataset->source, index, name, sizeof(name));
+    return name;
+}
+
+static sluice_status read_sample(const sluice_dataset *dataset, uint64_t index, sample_io *io,
+                                 int32_t *label, sample_data *data)
+{
+    void *const row[SLUICE_MAX_COLUMNS] = {NULL, label};
+
+    memset(data, 0, sizeof(*data));
+    return dataset_source(dataset)->read(dataset->source, index, io, row, data);
+}
+
+/* The names, in order; each file holds its own name, and the label is that of its folder. */
+static void check_files(const sluice_dataset *dataset, const char *const *names, size_t count)
+{
+    sample_io io = {{NULL, 0}, 0};
+    size_t bytes = 0;
+
+    T_EQ(dataset->source_count, count);
+    for (size_t i = 0; i < count; i++) {
+        sample_data data;
+        int32_t label = -1;
+
+        T_STR(name_of(dataset, i), names[i]);
+        T_OK(read_sample(dataset, i, &io, &label, &data));
+        T_EQ(data.size, strlen(names[i]));
+        T_EQ(memcmp(data.bytes, names[i], data.size), 0);
+        bytes += data.size;
+        T_OK(read_sample(dataset, i, &io, NULL, &data));
+        bytes += data.size;
+    }
+    T_EQ(io.bytes_read, bytes);
+    image_buffer_free(&io.bytes);
+}
+
+static int32_t label_of(const sluice_dataset *dataset, uint64_t index)
+{
+    sample_io io = {{NULL, 0}, 0};
+    sample_data data;
+    int32_t label = -1;
+
+    T_OK(read_sample(dataset, index, &io, &label, &data));
+    image_buffer_free(&io.bytes);
+    return label;
+}
+
+static void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_status want,
+                             const char *words)
+{
+    sample_io io = {{NULL, 0}, 0};
+    sample_data data;
+    int32_t label = -1;
+
+    T_STATUS(read_sample(dataset, index, &io, &label, &data), want);
+    T_CONTAINS(sluice_last_error(), words);
+    image_buffer_free(&io.bytes);
+}
+
+/* A file that holds its own name. */
+static void make_file(const char *folder, const char *name)
+{
+    t_write_file(t_path(folder, name), name, strlen(name));
+}
+
+static void make_link(const char *folder, const char *name, const char *to)
+{
+    T_EQ(symlink(to, t_path(folder, name)), 0);
+}
+
+/* Warnings caught while a test looks for them. */
+static char caught[1000];
+static int caught_count;
+
+static void catch_message(sluice_log_level level, const char *message, void *user)
+{
+    (void)user;
+    if (level == SLUICE_LOG_WARN) {
+        caught_count++;
+        snprintf(caught, sizeof(caught), "%s", message);
+    }
+}
+
+static void catch_warnings(bool on)
+{
+    caught_count = on ? 0 : caught_count;
+    sluice_log_set_callback(on ? catch_message : NULL, NULL);
+}
+
+/* Files as somebody who is not root sees them; false when this process cannot be anybody else. */
+static bool become_nobody(void)
+{
+    return geteuid() != 0 || seteuid(65534) == 0;
+}
+
+static void become_oneself(void)
+{
+    if (getuid() == 0 && seteuid(0) != 0) {
+        T_FAIL_("cannot become root again: %s", strerror(errno));
+    }
+}
+
+/* ---- image_folder: names ------------------------------------------------------------------- */
+
+static void classes_and_files_are_in_byte_order(void)
+{
+    static const char *const names[] = {
+        "10/z.jpg",      "2/a.jpg",  "2/b.jpg", "B/B.jpg",       "B/a.jpg",
+        "B/a0.jpg",      "a/10.jpg", "a/9.jpg", "a/a.b.jpg",     "a b/x y.jpg",
+        "a\nb/x\ny.jpg", "b/1.jpg",  "é/é.jpg", "\xff/\xfe.jpg",
+    };
+    static const int32_t labels[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 5, 4, 6, 7, 8};
+    enum { FILES = sizeof(names) / sizeof(names[0]) };
+    const char *in_order[FILES];
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    for (size_t i = FILES; i-- > 0;) {
+        make_file(folder, names[i]);
+    }
+    /* "a\nb" stands before "a b". */
+    memcpy(in_order, names, sizeof(names));
+    in_order[9] = names[10];
+    in_order[10] = names[9];
+    dataset = open_folder(folder);
+    check_files(dataset, in_order, FILES);
+    for (size_t i = 0; i < FILES; i++) {
+        T_EQ(label_of(dataset, i), i == 9 ? 4 : i == 10 ? 5 : labels[i]);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+static void extensions_count_in_any_case(void)
+{
+    static const char *const all[] = {"c/a.JPG", "c/b.jpg", "c/c.JpEg", "c/d.png", "c/e.x.PNG"};
+    static const char *const others[] = {"c/a.jpgx",      "c/b.jp",        "c/c.gif", "c/jpg",
+                                         "c/d.jpg.txt",   "c/e.jpg~",      "c/f.",    "c/.jpg",
+                                         "c/.hidden.jpg", ".hidden/a.jpg", "c/JPG",   "c/g.@pg"};
+    static const char *const tiffs[] = {"c/g.@PG", "c/h.tIf"};
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        make_file(folder, all[i]);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        make_file(folder, others[i]);
+    }
+    make_file(folder, tiffs[0]);
+    make_file(folder, tiffs[1]);
+    dataset = open_folder(folder);
+    check_files(dataset, all, 5);
+    sluice_dataset_destroy(dataset);
+    /* Only letters have a case: '@' and '`' differ by its bit, too. */
+    dataset = folder_dataset(folder, "TIF,@pg");
+    T_OK(dataset_open(dataset));
+    T_EQ(dataset->source_count, 3);
+    sluice_dataset_destroy(dataset);
+    dataset = folder_dataset(folder, "`pg,TIF");
+    T_OK(dataset_open(dataset));
+    check_files(dataset, &tiffs[1], 1);
+    sluice_dataset_destroy(dataset);
+}
+
+static void the_longest_names_are_read(void)
+{
+    char name[2 * NAME_MAX + 2];
+    const char *names[] = {name};
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    memset(name, 'x', sizeof(name));
+    name[NAME_MAX] = '/';
+    strcpy(name + sizeof(name) - 5, ".jpg");
+    make_file(folder, name);
+    dataset = open_folder(folder);
+    check_files(dataset, names, 1);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- image_folder: what is no plain file ----------------------------------------------------- */
+
+static void links_are_followed(void)
+{
+    static const char *const good[] = {"a/1.jpg", "b/1.jpg", "c/1.jpg"};
+    const char *elsewhere = other_folder();
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    make_file(folder, "a/1.jpg");
+    t_write_file(t_path(elsewhere, "real/1.jpg"), "b/1.jpg", 7);
+    t_write_file(t_path(elsewhere, "picture"), "c/1.jpg", 7);
+    make_link(folder, "b", t_path(elsewhere, "real"));
+    mkdir(t_path(folder, "c"), 0755);
+    make_link(folder, "c/1.jpg", t_path(elsewhere, "picture"));
+    make_link(folder, "nowhere", "/no/such/folder");
+    make_link(folder, "file.txt", t_path(elsewhere, "picture"));
+    dataset = open_folder(folder);
+    check_files(dataset, good, 3);
+    T_EQ(label_of(dataset, 2), 2);
+    sluice_dataset_destroy(dataset);
+}
+
+static void links_that_lead_nowhere_are_bad_samples(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    make_file(folder, "a/1.jpg");
+    make_link(folder, "a/2.jpg", "nothing.jpg");
+    make_link(folder, "a/3.jpg", "3.jpg");
+    dataset = open_folder(folder);
+    T_EQ(dataset->source_count, 3);
+    check_read_fails(dataset, 1, SLUICE_E_IO, "cannot open: No such file");
+    check_read_fails(dataset, 2, SLUICE_E_IO, "cannot open: ");
+    T_EQ(label_of(dataset, 0), 0);
+    sluice_dataset_destroy(dataset);
+}
+
+static void folders_named_like_images_are_left_out_with_a_warning(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    make_file(folder, "a/1.jpg");
+    make_file(folder, "b/sub.jpg/2.jpg");
+    catch_warnings(true);
+    dataset = open_folder(folder);
+    catch_warnings(false);
+    T_EQ(dataset->source_count, 1);
+    T_EQ(caught_count, 1);
+    T_CONTAINS(caught, folder);
+    T_CONTAINS(caught, "1 folder named like images left out, first b/sub.jpg");
+    sluice_dataset_destroy(dataset);
+
+    /* A link to a folder is one, too; a plain folder inside of a class is nobody's business. */
+    make_link(folder, "a/link.png", "../b");
+    make_file(folder, "a/plain/3.jpg");
+    catch_warnings(true);
+    dataset = open_folder(folder);
+    catch_warnings(false);
+    T_EQ(dataset->source_count, 1);
+    T_EQ(caught_count, 1);
+    T_CONTAINS(caught, "2 folders named like images left out, first a/link.png");
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_fifo_is_a_bad_sample_and_holds_nobody(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    make_file(folder, "a/1.jpg");
+    T_EQ(mkfifo(t_path(folder, "a/2.jpg"), 0600), 0);
+    dataset = open_folder(folder);
+    T_EQ(dataset->source_count, 2);
+    check_read_fails(dataset, 1, SLUICE_E_IO, "something special, not a file");
+    sluice_dataset_destroy(dataset);
+}
+
+static void files_that_change_after_opening_are_read_as_they_are(void)
+{
+    const char *folder = t_folder();
+    sample_io io = {{NULL, 0}, 0};
+    sample_data data;
+    sluice_dataset *dataset;
+
+    make_file(folder, "a/1.jpg");
+    make_file(folder, "a/2.jpg");
+    make_file(folder, "a/3.jpg");
+    make_file(folder, "a/4.jpg");
+    dataset = open_folder(folder);
+    T_EQ(unlink(t_path(folder, "a/1.jpg")), 0);
+    t_write_file(t_path(folder, "a/2.jpg"), "longer than it was before", 25);
+    t_write_file(t_path(folder, "a/3.jpg"), "", 0);
+    T_EQ(unlink(t_path(folder, "a/4.jpg")), 0);
+    T_EQ(mkdir(t_path(folder, "a/4.jpg"), 0700), 0);
+    check_read_fails(dataset, 0, SLUICE_E_IO, "cannot open: No such file");
+    T_OK(read_sample(dataset, 1, &io, NULL, &data));
+    T_EQ(data.size, 25);
+    T_OK(read_sample(dataset, 2, &io, NULL, &data));
+    T_EQ(data.size, 0);
+    T_TRUE(data.bytes != NULL);
+    check_read_fails(dataset, 3, SLUICE_E_IO, "this is a folder, not a file");
+    image_buffer_free(&io.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+/* A file of a terabyte that takes no room on the disk would take all of memory. */
+static void a_giant_file_is_a_bad_sample(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    make_file(folder, "a/1.jpg");
+    if (truncate(t_path(folder, "a/1.jpg"), (off_t)1 << 40) != 0) {
+        T_SKIP("the file system has no sparse files of 1 TB");
+    }
+    dataset = open_folder(folder);
+    check_read_fails(dataset, 0, SLUICE_E_IO, "more than a sample's file may have");
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- image_folder: what cannot be opened ----------------------------------------------------- */
+
+static void check_open_fails(const char *folder, sluice_status want, const char *words)
+{
+    sluice_dataset *dataset = folder_dataset(folder, NULL);
+
+    T_STATUS(dataset_open(dataset), want);
+    T_CONTAINS(sluice_last_error(), words);
+    T_CONTAINS(sluice_last_error(), folder);
+    CU_ASSERT_PTR_NULL(dataset->source);
+    sluice_dataset_destroy(dataset);
+}
+
+static void folders_without_images_are_refused(void)
+{
+    const char *folder = t_folder();
+
+    check_open_fails(t_path(folder, "missing"), SLUICE_E_IO, "No such file or directory");
+    check_open_fails("", SLUICE_E_IO, "No such file or directory");
+    check_open_fails(folder, SLUICE_E_INVALID, "no valid data in the dataset");
+    check_open_fails(folder, SLUICE_E_INVALID, "has no class folders in it");
+    make_file(folder, "file.txt");
+    check_open_fails(t_path(folder, "file.txt"), SLUICE_E_IO, "Not a directory");
+    T_TRUE(strstr(sluice_last_error(), "images lie directly") == NULL);
+    make_file(folder, "1.jpg");
+    check_open_fails(folder, SLUICE_E_INVALID, "(images lie directly in it)");
+    make_file(folder, "a/readme.txt");
+    make_file(folder, "b/x.gif");
+    check_open_fails(folder, SLUICE_E_INVALID, "the 2 class folders of image_folder");
+    check_open_fails(folder, SLUICE_E_INVALID, "hold no files with extensions jpg,jpeg,png");
+}
+
+/* A class without files keeps its number. */
+static void empty_classes_are_counted(void)
+{
+    static const char *const names[] = {"b/1.jpg", "d/1.jpg", "d/2.jpg"};
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    for (const char *class = "a\0c\0e\0"; *class != '\0'; class += 2) {
+        T_EQ(mkdir(t_path(folder, class), 0700), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        make_file(folder, names[i]);
+    }
+    make_file(folder, "loose.jpg");
+    dataset = open_folder(folder);
+    check_files(dataset, names, 3);
+    T_EQ(label_of(dataset, 0), 1);
+    T_EQ(label_of(dataset, 1), 3);
+    T_EQ(label_of(dataset, 2), 3);
+    sluice_dataset_destroy(dataset);
+}
+
+static void what_may_not_be_read_is_said(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    char up[1024];
+
+    make_file(folder, "a/1.jpg");
+    make_file(folder, "a/2.jpg");
+    make_file(folder, "b/1.jpg");
+    snprintf(up, sizeof(up), "%s/..", folder);
+    T_EQ(chmod(up, 0755) | chmod(folder, 0755) | chmod(t_path(folder, "a"), 0755) |
+             chmod(t_path(folder, "a/1.jpg"), 0644) | chmod(t_path(folder, "a/2.jpg"), 0) |
+             chmod(t_path(folder, "b"), 0755),
+         0);
+    if (!become_nobody()) {
+        T_SKIP("root cannot become anybody else here");
+    }
+    dataset = open_folder(folder);
+    T_EQ(label_of(dataset, 0), 0);
+    check_read_fails(dataset, 1, SLUICE_E_IO, "cannot open: Permission denied");
+    sluice_dataset_destroy(dataset);
+    become_oneself();
+    T_EQ(chmod(t_path(folder, "b"), 0), 0);
+    T_TRUE(become_nobody());
+    check_open_fails(folder, SLUICE_E_IO, "/b: Permission denied");
+    become_oneself();
+    T_EQ(chmod(folder, 0), 0);
+    T_TRUE(become_nobody());
+    check_open_fails(folder, SLUICE_E_IO, "Permission denied");
+    become_oneself();
+}
+
+/* A dataset that could not be opened can be, once its files are there. */
+static void opening_can_be_tried_again(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = folder_dataset(t_path(folder, "later"), NULL);
+
+    T_STATUS(dataset_open(dataset), SLUICE_E_IO);
+    make_file(folder, "later/a/1.jpg");
+    T_OK(dataset_open(dataset));
+    T_EQ(dataset->source_count, 1);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- image_folder: size ---------------------------------------------------------------------- */
+
+static int open_files(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) != -1;
+    }
+    return count;
+}
+
+static void ten_thousand_files_cost_their_names_and_few_bytes(void)
+{
+    enum { CLASSES = 20, FILES = 500 };
+    const char *folder = t_folder();
+    const int before = open_files();
+    uint64_t names = 0;
+    sluice_dataset *dataset;
+
+    for (int i = 0; i < CLASSES * FILES; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "class_%02d/%d.jpg", i / FILES, i * 7919 % 100003);
+        t_write_file(t_path(folder, name), "", 0);
+        names += strlen(name) - strlen("class_00/");
+    }
+    dataset = open_folder(folder);
+    T_EQ(dataset->source_count, CLASSES * FILES);
+    T_TRUE(dataset_source(dataset)->memory(dataset->source) <=
+           names + (uint64_t)CLASSES * FILES * (1 + 8) + 2000);
+    for (uint64_t i = 1; i < dataset->source_count; i++) {
+        char last[64];
+
+        snprintf(last, sizeof(last), "%s", name_of(dataset, i - 1));
+        T_TRUE(strcmp(last, name_of(dataset, i)) < 0);
+    }
+    T_TRUE(open_files() <= before + 1);
+    sluice_dataset_destroy(dataset);
+    T_EQ(open_files(), before);
+}
+
+static void opening_survives_running_out_of_memory(void)
+{
+    const char *folder = t_folder();
+    const int before = open_files();
+    sluice_status st = SLUICE_E_NO_MEMORY;
+    int64_t passes = 0;
+
+    for (int i = 0; i < 100; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "class_%d/image_%d.jpg", i % 20, i);
+        make_file(folder, name);
+    }
+    for (; st != SLUICE_OK; passes++) {
+        sluice_dataset *dataset = folder_dataset(folder, NULL);
+
+        T_OK(sluice_dataset_split(dataset, "train", 0.9, 0, 0));
+        sli_alloc_fail_after(passes);
+        st = dataset_open(dataset);
+        sli_alloc_fail_after(-1);
+        T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
+        sluice_dataset_destroy(dataset);
+        T_EQ(open_files(), before);
+    }
+    T_TRUE(passes > 25);
+}
+
+/* ---- cifar10 --------------------------------------------------------------------------------- */
+
+enum { RECORD = 3073, PLANE = 1024 };
+
+/* A record whose planes tell where they are: plane p, place i holds seed + 37 p + i. */
+static void make_record(uint8_t *record, uint8_t label, uint32_t seed)
+{
+    record[0] = label;
+    for (uint32_t p = 0; p < 3; p++) {
+        for (uint32_t i = 0; i < PLANE; i++) {
+            record[1 + p * PLANE + i] = (uint8_t)(seed + 37 * p + i + i / 32 * 5);
+        }
+    }
+}
+
+static void write_records(const char *folder, const char *name, uint32_t count, uint32_t seed)
+{
+    uint8_t *bytes = malloc((size_t)count * RECORD);
+
+    T_TRUE(bytes != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        make_record(bytes + (size_t)i * RECORD, (uint8_t)((seed + i) % 10), seed + i);
+    }
+    t_write_file(t_path(folder, name), bytes, (size_t)count * RECORD);
+    free(bytes);
+}
+
+static void write_cifar(const char *folder)
+{
+    for (uint32_t i = 1; i <= 5; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "data_batch_%u.bin", i);
+        write_records(folder, name, i, i * 10);
+    }
+    write_records(folder, "test_batch.bin", 4, 100);
+}
+
+static sluice_dataset *open_cifar(const char *folder, const char *split)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_cifar10(folder, split, &dataset));
+    T_OK(dataset_open(dataset));
+    return dataset;
+}
+
+static void check_cifar_sample(const sluice_dataset *dataset, uint64_t index, uint32_t seed)
+{
+    sample_io io = {{NULL, 0}, 0};
+    uint8_t record[RECORD];
+    sample_data data;
+    int32_t label = -1;
+
+    make_record(record, (uint8_t)(seed % 10), seed);
+    T_OK(read_sample(dataset, index, &io, &label, &data));
+    T_EQ(label, seed % 10);
+    CU_ASSERT_PTR_NULL(data.bytes);
+    T_TRUE(data.image.width == 32 && data.image.height == 32 && data.image.channels == 3);
+    for (uint32_t y = 0; y < 32; y++) {
+        for (uint32_t x = 0; x < 32; x++) {
+            for (uint32_t c = 0; c < 3; c++) {
+                T_EQ(data.image.pixels[y * data.image.stride + x * 3 + c],
+                     record[1 + c * PLANE + y * 32 + x]);
+            }
+        }
+    }
+    T_EQ(io.bytes_read, RECORD);
+    image_buffer_free(&io.bytes);
+}
+
+static void cifar10_reads_planes_and_labels_from_both_places(void)
+{
+    const char *above = other_folder();
+    const char *here = t_folder();
+    sluice_dataset *dataset;
+
+    write_cifar(here);
+    write_cifar(t_path(above, "cifar-10-batches-bin"));
+    for (int place = 0; place < 2; place++) {
+        uint64_t index = 0;
+
+        dataset = open_cifar(place == 0 ? here : above, "train");
+        T_EQ(dataset->source_count, 15);
+        for (uint32_t file = 1; file <= 5; file++) {
+            for (uint32_t i = 0; i < file; i++) {
+                char name[64];
+
+                snprintf(name, sizeof(name), "data_batch_%u.bin:%u", file, i);
+                T_STR(name_of(dataset, index), name);
+                check_cifar_sample(dataset, index++, file * 10 + i);
+            }
+        }
+        sluice_dataset_destroy(dataset);
+        dataset = open_cifar(place == 0 ? here : above, "test");
+        T_EQ(dataset->source_count, 4);
+        T_STR(name_of(dataset, 3), "test_batch.bin:3");
+        check_cifar_sample(dataset, 3, 103);
+        T_TRUE(dataset_source(dataset)->memory(dataset->source) < 1000);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void check_cifar_fails(const char *folder, const char *split, sluice_status want,
+                              const char *words)
+{
+    const int before = open_files();
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_cifar10(folder, split, &dataset));
+    T_STATUS(dataset_open(dataset), want);
+    T_CONTAINS(sluice_last_error(), words);
+    T_CONTAINS(sluice_last_error(), folder);
+    sluice_dataset_destroy(dataset);
+    T_EQ(open_files(), before);
+}
+
+static void damaged_cifar10_files_are_refused(void)
+{
+    const char *folder = t_folder();
+
+    check_cifar_fails(t_path(folder, "missing"), "test", SLUICE_E_IO, "No such file");
+    check_cifar_fails(folder, "test", SLUICE_E_IO, "cannot open test_batch.bin");
+    write_cifar(folder);
+    T_EQ(unlink(t_path(folder, "data_batch_4.bin")), 0);
+    check_cifar_fails(folder, "train", SLUICE_E_IO, "cannot open data_batch_4.bin");
+    T_EQ(mkdir(t_path(folder, "data_batch_4.bin"), 0700), 0);
+    check_cifar_fails(folder, "train", SLUICE_E_CORRUPT, "data_batch_4.bin");
+    t_write_file(t_path(folder, "test_batch.bin"), "", 0);
+    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "no sequence of records of 3073 bytes");
+    write_records(folder, "test_batch.bin", 2, 0);
+    T_EQ(truncate(t_path(folder, "test_batch.bin"), 2 * RECORD - 1), 0);
+    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "binary version of CIFAR-10");
+    T_EQ(unlink(t_path(folder, "test_batch.bin")), 0);
+    T_EQ(mkfifo(t_path(folder, "test_batch.bin"), 0600), 0);
+    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "test_batch.bin");
+}
+
+/* What may not be opened is not looked for in the other place. */
+static void cifar10_says_why_a_file_cannot_be_opened(void)
+{
+    const char *folder = t_folder();
+    char up[1024];
+
+    write_cifar(folder);
+    snprintf(up, sizeof(up), "%s/..", folder);
+    T_EQ(chmod(up, 0755) | chmod(folder, 0755) | chmod(t_path(folder, "test_batch.bin"), 0), 0);
+    if (!become_nobody()) {
+        T_SKIP("root cannot become anybody else here");
+    }
+    check_cifar_fails(folder, "test", SLUICE_E_IO, "Permission denied");
+    become_oneself();
+}
+
+static void bad_records_of_cifar10_are_bad_samples(void)
+{
+    const char *folder = t_folder();
+    uint8_t bytes[3 * RECORD];
+    sluice_dataset *dataset;
+
+    make_record(bytes, 9, 0);
+    make_record(bytes + RECORD, 10, 0);
+    make_record(bytes + 2 * RECORD, 255, 0);
+    t_write_file(t_path(folder, "test_batch.bin"), bytes, sizeof(bytes));
+    dataset = open_cifar(folder, "test");
+    T_EQ(label_of(dataset, 0), 9);
+    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "label 10, want 0 to 9");
+    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "label 255, want 0 to 9");
+    /* Cut while it is open. */
+    T_EQ(truncate(t_path(folder, "test_batch.bin"), RECORD + 100), 0);
+    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "the file ends within the record");
+    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "the file ends within the record");
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- synthetic ------------------------------------------------------------------------------- */
+
+static sluice_dataset *open_synthetic(uint64_t samples, uint32_t height, uint32_t width,
+                                      uint32_t channels, uint32_t classes)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_synthetic(samples, height, width, channels, classes, &dataset));
+    T_OK(dataset_open(dataset));
+    return dataset;
+}
+
+static void synthetic_samples_are_functions_of_their_index(void)
+{
+    sluice_dataset *few = open_synthetic(10, 5, 7, 3, 4);
+    sluice_dataset *many = open_synthetic(1000000000000000, 5, 7, 3, 4);
+    sample_io ios[2] = {{{NULL, 0}, 0}, {{NULL, 0}, 0}};
+    sample_data a;
+    sample_data b;
+    int32_t label = -1;
+
+    T_EQ(few->source_count, 10);
+    for (uint64_t i = 10; i-- > 0;) {
+        T_OK(read_sample(few, i, &ios[0], &label, &a));
+        T_EQ(label, i % 4);
+        T_TRUE(a.image.height == 5 && a.image.width == 7 && a.image.channels == 3);
+        T_EQ(a.image.stride, 21);
+        CU_ASSERT_PTR_NULL(a.bytes);
+        T_OK(read_sample(many, i, &ios[1], NULL, &b));
+        T_EQ(memcmp(a.image.pixels, b.image.pixels, 105), 0);
+        T_OK(read_sample(many, i + 1, &ios[1], NULL, &b));
+        T_TRUE(memcmp(a.image.pixels, b.image.pixels, 8) != 0);
+    }
+    T_OK(read_sample(many, 999999999999999, &ios[1], &label, &b));
+    T_EQ(label, 999999999999999 % 4);
+    T_STR(name_of(many, 999999999999999), "synthetic/999999999999999");
+    T_EQ(ios[0].bytes_read, 0);
+    image_buffer_free(&ios[0].bytes);
+    image_buffer_free(&ios[1].bytes);
+    sluice_dataset_destroy(few);
+    sluice_dataset_destroy(many);
+}
+
+static void synthetic_pixels_take_all_values(void)
+{
+    sluice_dataset *dataset = open_synthetic(1, 64, 64, 1, 1);
+    sample_io io = {{NULL, 0}, 0};
+    uint32_t counts[256] = {0};
+    sample_data data;
+
+    T_OK(read_sample(dataset, 0, &io, NULL, &data));
+    for (int i = 0; i < 4096; i++) {
+        counts[data.image.pixels[i]]++;
+    }
+    for (int i = 0; i < 256; i++) {
+        T_TRUE(counts[i] > 0 && counts[i] < 64);
+    }
+    image_buffer_free(&io.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void no_synthetic_samples_are_no_data(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_synthetic(0, 1, 1, 1, 1, &dataset));
+    T_STATUS(dataset_open(dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "no valid data in the dataset");
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test sources_tests[] = {
+    T_TEST(classes_and_files_are_in_byte_order),
+    T_TEST(extensions_count_in_any_case),
+    T_TEST(the_longest_names_are_read),
+    T_TEST(links_are_followed),
+    T_TEST(links_that_lead_nowhere_are_bad_samples),
+    T_TEST(folders_named_like_images_are_left_out_with_a_warning),
+    T_TEST(a_fifo_is_a_bad_sample_and_holds_nobody),
+    T_TEST(files_that_change_after_opening_are_read_as_they_are),
+    T_TEST(a_giant_file_is_a_bad_sample),
+    T_TEST(folders_without_images_are_refused),
+    T_TEST(empty_classes_are_counted),
+    T_TEST(what_may_not_be_read_is_said),
+    T_TEST(opening_can_be_tried_again),
+    T_TEST(ten_thousand_files_cost_their_names_and_few_bytes),
+    T_TEST(opening_survives_running_out_of_memory),
+    T_TEST(cifar10_reads_planes_and_labels_from_both_places),
+    T_TEST(damaged_cifar10_files_are_refused),
+    T_TEST(cifar10_says_why_a_file_cannot_be_opened),
+    T_TEST(bad_records_of_cifar10_are_bad_samples),
+    T_TEST(synthetic_samples_are_functions_of_their_index),
+    T_TEST(synthetic_pixels_take_all_values),
+    T_TEST(no_synthetic_samples_are_no_data),
+    T_END,
+};
