@@ -84,6 +84,9 @@ static void blame_worker_stage(sluice_report *report)
         }
     }
     if (most == NULL || all <= 0) {
+        snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
+                 "steps wait for data %.1f %% of the time, and no stage of the workers was counted",
+                 100 * report->stats.data_wait_share);
         return;
     }
     report->bottleneck = most->name;

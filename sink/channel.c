@@ -5,7 +5,12 @@
 
 #include "status_int.h"
 
-enum { DEFAULT_SLOTS = 4 };
+/*
+ * Slots when nobody says: one more than the least evens out what batches cost. Slots that workers
+ * and step touch in turn do so only up to about what a processor's cache holds; beyond, another one
+ * only takes memory that must be cleared first.
+ */
+enum { DEFAULT_SLOTS = 4, CACHED_BYTES = 64 << 20 };
 
 /* Where memory that nobody limited ends: this share of what the process may use. */
 enum { MEMORY_SHARE = 4 };
@@ -29,7 +34,8 @@ static sluice_status choose_slots(data_channel *c)
     /* A slot that is lent to the step is not free while it runs, so one more is needed. */
     const bool lends = c->config.device->caps.host_memory && !c->plan->device_converts;
     const uint32_t least = lends ? 3 : 2;
-    uint32_t slots = c->config.slots > 0 ? c->config.slots : DEFAULT_SLOTS;
+    const bool large = lends && DEFAULT_SLOTS * c->layout.slot_bytes > CACHED_BYTES;
+    uint32_t slots = c->config.slots > 0 ? c->config.slots : large ? least : DEFAULT_SLOTS;
     sli_queue_config config;
     uint64_t bytes;
 
@@ -50,7 +56,7 @@ static sluice_status choose_slots(data_channel *c)
         }
     }
     return sli_fail(SLUICE_E_INVALID,
-                    "%u slots take %.1f MB, more than the bound of %.1f MB; use a smaller batch%s, "
+                    "%u slots take %.6g MB, more than the bound of %.6g MB; use a smaller batch%s, "
                     "or allow more memory",
                     slots, (double)bytes / 1e6, (double)bound / 1e6,
                     c->config.slots > least ? ", fewer slots" : "");

@@ -30,22 +30,42 @@ static sluice_hook_fn function_of(const sluice_callback *callback, hook_kind kin
 static const char *const hook_names[] = {"train_begin", "epoch_begin", "step_begin", "records",
                                          "step_end",    "epoch_end",   "train_end"};
 
+bool train_has_hook(const train_run *run, hook_kind kind)
+{
+    for (uint32_t i = 0; i < run->config.callback_count; i++) {
+        if (function_of(&run->config.callbacks[i], kind) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook)
 {
     sluice_status first = SLUICE_OK;
+    uint32_t failed = 0;
 
     for (uint32_t i = 0; i < run->config.callback_count; i++) {
         const sluice_callback *callback = &run->config.callbacks[i];
         sluice_hook_fn function = function_of(callback, kind);
-        sluice_status st = function != NULL ? function(hook, callback->user) : SLUICE_OK;
+        sluice_status st;
 
+        if (function == NULL) {
+            continue;
+        }
+        st = function(hook, callback->user);
+        run->progress_ns = sli_now_ns(); /* what hooks take is no stall */
+        run->stop = run->stop || hook->stop || st == SLUICE_STOPPED;
         if (st < 0 && first == SLUICE_OK) {
-            first = sli_fail(st, "hook %s of callback %u returned %s", hook_names[kind], i,
-                             sluice_status_name(st));
+            first = st;
+            failed = i;
         }
     }
-    run->stop = run->stop || hook->stop;
-    return first;
+    if (first == SLUICE_OK) {
+        return SLUICE_OK;
+    }
+    return sli_fail(first, "hook %s of callback %u returned %s", hook_names[kind], failed,
+                    sluice_status_name(first));
 }
 
 void train_fill_hook(const train_run *run, sluice_hook *hook)
@@ -53,7 +73,7 @@ void train_fill_hook(const train_run *run, sluice_hook *hook)
     memset(hook, 0, sizeof(*hook));
     hook->struct_size = sizeof(*hook);
     hook->step = run->step;
-    hook->epoch = run->step / run->plan.steps_per_epoch;
+    hook->epoch = sink_plan_epoch(&run->plan, run->step);
     hook->epochs = run->config.epochs;
     hook->last_step = run->plan.end_step;
     hook->batch_size = run->channel.plan->batch_size;
@@ -61,21 +81,38 @@ void train_fill_hook(const train_run *run, sluice_hook *hook)
     hook->output_names = run->model.output_names;
 }
 
-/* Makes room for more records of the sink; beyond HISTORY_MOST the older half is dropped. */
+/* Records point at their outputs, which may have moved. */
+static void point_at_outputs(train_run *run)
+{
+    for (uint64_t i = 0; i < run->history_count; i++) {
+        run->history[i].outputs = run->history_outputs + i * run->model.output_count;
+    }
+}
+
+/* Makes room for `more` records, of at most HISTORY_MOST: the oldest go, half of them at least. */
+static void drop_oldest(train_run *run, uint64_t more)
+{
+    const uint32_t outputs = run->model.output_count;
+    const uint64_t half = run->history_count / 2;
+    const uint64_t kept = half < HISTORY_MOST - more ? half : HISTORY_MOST - more;
+    const uint64_t from = run->history_count - kept;
+
+    memmove(run->history, run->history + from, kept * sizeof(*run->history));
+    memmove(run->history_outputs, run->history_outputs + from * outputs,
+            kept * outputs * sizeof(float));
+    run->history_count = kept;
+    point_at_outputs(run);
+}
+
 static sluice_status reserve_history(train_run *run, uint64_t more)
 {
     const uint32_t outputs = run->model.output_count;
+    const size_t before = run->outputs_capacity;
     sluice_step_record *records;
     float *values;
 
-    if (run->history_count + more > HISTORY_MOST && run->history_count > 0) {
-        uint64_t kept = run->history_count / 2;
-
-        memmove(run->history, run->history + (run->history_count - kept),
-                kept * sizeof(*run->history));
-        memmove(run->history_outputs, run->history_outputs + (run->history_count - kept) * outputs,
-                kept * outputs * sizeof(float));
-        run->history_count = kept;
+    if (run->history_count + more > HISTORY_MOST) {
+        drop_oldest(run, more);
     }
     records =
         sli_grow(run->history, &run->history_capacity, run->history_count + more, sizeof(*records));
@@ -86,6 +123,9 @@ static sluice_status reserve_history(train_run *run, uint64_t more)
                       (run->history_count + more) * outputs, sizeof(*values));
     if (values != NULL) {
         run->history_outputs = values;
+    }
+    if (run->outputs_capacity != before) {
+        point_at_outputs(run);
     }
     return records != NULL && values != NULL ? SLUICE_OK
                                              : sli_fail(SLUICE_E_NO_MEMORY, "records of a sink");
@@ -100,15 +140,14 @@ static sluice_status keep_history(train_run *run, const program_result *result)
         return st;
     }
     for (uint64_t i = 0; i < result->steps; i++) {
-        memcpy(run->history_outputs + run->history_count * outputs, result->records[i].outputs,
-               outputs * sizeof(float));
-        run->history[run->history_count] = result->records[i];
-        run->history[run->history_count].samples = NULL;
+        sluice_step_record *record = &run->history[run->history_count];
+        float *values = run->history_outputs + run->history_count * outputs;
+
+        memcpy(values, result->records[i].outputs, outputs * sizeof(float));
+        *record = result->records[i];
+        record->outputs = values;
+        record->samples = NULL;
         run->history_count++;
-    }
-    /* The arrays may have moved. */
-    for (uint64_t i = 0; i < run->history_count; i++) {
-        run->history[i].outputs = run->history_outputs + i * outputs;
     }
     return SLUICE_OK;
 }
@@ -128,16 +167,18 @@ sluice_status train_take_records(train_run *run, const program_result *result)
         }
     }
     train_fill_hook(run, &hook);
-    hook.step_count = result->steps;
-    hook.records = result->records;
-    hook.record_count = result->steps;
     run->step += result->steps;
     run->steps_run += result->steps;
-    if (run->config.callback_count > 0) {
+    if (train_has_hook(run, HOOK_RECORDS)) {
+        hook.step_count = result->steps;
+        hook.records = result->records;
+        hook.record_count = result->steps;
+        hook.seconds = (double)(sli_now_ns() - run->start_ns) / 1e9;
+        hook.wait_seconds = train_wait_seconds(run);
         st = train_call_hooks(run, HOOK_RECORDS, &hook);
-        if (st == SLUICE_OK) {
-            st = keep_history(run, result);
-        }
+    }
+    if (st == SLUICE_OK && train_has_hook(run, HOOK_STEP_END)) {
+        st = keep_history(run, result);
     }
     return st;
 }

@@ -31,8 +31,9 @@ typedef struct host_launch {
 struct host_program {
     sink_program base;
     const data_channel *channel;
+    const sluice_stop *token;
     sluice_model model;
-    uint64_t steps_per_epoch;
+    const sink_plan *plan;
     uint32_t capacity;
     uint32_t batch_size;
     bool digest;
@@ -47,7 +48,6 @@ struct host_program {
     /* What follows belongs to whoever runs steps, and to the trainer between launches. */
     uint64_t seq; /* of the next batch */
     program_end end;
-    bool ended; /* a launch ended early: those behind it do nothing */
     sluice_status status;
     char error[SLI_ERROR_SIZE];
     uint64_t run;                /* steps since the last collect */
@@ -62,7 +62,12 @@ struct host_program {
 static void finish(host_program *p, program_end end)
 {
     p->end = end;
-    p->ended = end != PROGRAM_DONE;
+    atomic_store_explicit(&p->base.ended, end != PROGRAM_DONE, memory_order_relaxed);
+}
+
+static bool has_ended(const host_program *p)
+{
+    return atomic_load_explicit(&p->base.ended, memory_order_relaxed);
 }
 
 static void fail(host_program *p, sluice_status status)
@@ -74,7 +79,7 @@ static void fail(host_program *p, sluice_status status)
 
 static bool asked_to_stop(const host_program *p)
 {
-    return atomic_load_explicit(&p->stop, memory_order_acquire);
+    return stop_is_requested(p->token) || atomic_load_explicit(&p->stop, memory_order_relaxed);
 }
 
 /* Waits for batch p->seq; false when the launch is over, which p->end then says. */
@@ -128,7 +133,7 @@ static void record(host_program *p, const sli_inputs *inputs)
     sluice_step_record *r = &p->records[p->run];
 
     r->step = inputs->header->step;
-    r->epoch = r->step / p->steps_per_epoch;
+    r->epoch = sink_plan_epoch(p->plan, r->step);
     r->pass = inputs->header->pass;
     r->first_sample = inputs->header->first_sample;
     r->valid_rows = inputs->header->valid_rows;
@@ -166,11 +171,15 @@ static void run_step(host_program *p)
     sli_counters_item(p->get_next_counters, now - start, p->channel->layout.slot_bytes);
     start = now;
     st = p->model.step(&p->view, p->model.user);
+    now = sli_ticks();
+    sli_counters_item(p->step_counters, now - start, 0);
     sli_queue_step_done(p->channel->queue, p->seq);
-    sli_counters_item(p->step_counters, sli_ticks() - start, 0);
-    p->seq++;
     p->run++;
-    atomic_fetch_add_explicit(&p->base.steps_done, 1, memory_order_relaxed);
+    atomic_store_explicit(&p->base.idle_since_ticks, now, memory_order_relaxed);
+    /* Pairs with the acquire load in count_idle(): seeing the count, it sees when the step ended.
+     */
+    atomic_store_explicit(&p->base.steps_done, p->seq, memory_order_release);
+    p->seq++;
     if (st < 0) {
         sli_fail(st, "step %llu: the step function returned %s", (unsigned long long)p->step_number,
                  sluice_status_name(st));
@@ -186,7 +195,7 @@ static void run_launch(void *arg)
     host_launch *launch = arg;
     host_program *p = launch->program;
 
-    for (uint64_t i = 0; i < launch->steps && !p->ended; i++) {
+    for (uint64_t i = 0; i < launch->steps && !has_ended(p); i++) {
         if (asked_to_stop(p)) {
             finish(p, PROGRAM_STOPPED);
         } else if (wait_for_batch(p)) {
@@ -214,7 +223,7 @@ static void host_call(sink_program *program)
 {
     host_program *p = (host_program *)program;
 
-    if (!p->ended) {
+    if (!has_ended(p)) {
         run_step(p);
     }
 }
@@ -236,7 +245,7 @@ static void host_collect(sink_program *program, program_result *result_out)
 
 static void host_stop(sink_program *program)
 {
-    atomic_store_explicit(&((host_program *)program)->stop, true, memory_order_release);
+    atomic_store_explicit(&((host_program *)program)->stop, true, memory_order_relaxed);
 }
 
 static void host_destroy(sink_program *program)
@@ -253,19 +262,34 @@ static void host_destroy(sink_program *program)
     sli_free(p);
 }
 
+static sluice_status make_records(host_program *p, const program_config *config)
+{
+    p->records = sli_calloc(p->capacity, sizeof(*p->records));
+    p->outputs = sli_calloc((size_t)p->capacity * p->model.output_count, sizeof(*p->outputs));
+    if (config->record_samples) {
+        p->samples = sli_calloc((size_t)p->capacity * p->batch_size, sizeof(*p->samples));
+    }
+    if (p->records == NULL || p->outputs == NULL ||
+        (config->record_samples && p->samples == NULL)) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status host_create(const program_config *config, sink_program **program_out)
 {
     host_program *p = sli_calloc(1, sizeof(*p));
     const data_channel *channel = config->channel;
-    sluice_status st = SLUICE_OK;
+    sluice_status st;
 
     if (p == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the program of a run");
     }
     p->base.ops = &host_program_ops;
     p->channel = channel;
+    p->token = config->token;
     p->model = *config->model;
-    p->steps_per_epoch = config->plan->steps_per_epoch;
+    p->plan = config->plan;
     p->capacity = config->capacity;
     p->batch_size = channel->plan->batch_size;
     p->digest = config->digest;
@@ -273,19 +297,11 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->get_next_counters = channel_counters(channel, CHANNEL_GET_NEXT);
     p->step_counters = channel_counters(channel, CHANNEL_STEP);
     p->seq = 1;
-    p->records = sli_calloc(p->capacity, sizeof(*p->records));
-    p->outputs = sli_calloc((size_t)p->capacity * p->model.output_count, sizeof(float));
-    p->samples = config->record_samples
-                     ? sli_calloc((size_t)p->capacity * p->batch_size, sizeof(uint64_t))
-                     : NULL;
-    if (p->records == NULL || p->outputs == NULL ||
-        (config->record_samples && p->samples == NULL)) {
-        st = sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
-    }
     p->view.struct_size = sizeof(p->view);
     p->view.input_count = channel->layout.column_count;
     p->view.step = &p->step_number;
     p->view.epoch = &p->epoch_number;
+    st = make_records(p, config);
     if (st == SLUICE_OK) {
         st = sli_stream_open(channel->config.device, "sluice/device",
                              &channel->placement->device_cpus, &p->stream);

@@ -14,8 +14,7 @@
 typedef struct monitor {
     FILE *file;
     uint64_t every;
-    int64_t start_ns;    /* of the run */
-    int64_t shown_ns;    /* when the bar was last drawn */
+    int64_t shown_ns;    /* when the bar was last drawn; 0: not in this run */
     uint64_t first_step; /* of the run */
     bool is_terminal;
 } monitor;
@@ -102,8 +101,7 @@ sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out)
     return st;
 }
 
-/* ---- progress bar ------------------------------------------------------------------------------
- */
+/* ---- progress bar ---------------------------------------------------------------------------- */
 
 enum { BAR_WIDTH = 24 };
 static const int64_t REDRAW_NS = 100000000;
@@ -112,7 +110,7 @@ static sluice_status bar_begin(sluice_hook *hook, void *user)
 {
     monitor *m = user;
 
-    m->start_ns = sli_now_ns();
+    m->shown_ns = 0;
     m->first_step = hook->step;
     return SLUICE_OK;
 }
@@ -120,8 +118,7 @@ static sluice_status bar_begin(sluice_hook *hook, void *user)
 /* Draws the state after `done` of `all` steps; all is UINT64_MAX when there is no end. */
 static void draw(const monitor *m, const sluice_hook *hook, uint64_t done, uint64_t all)
 {
-    const double seconds = (double)(sli_now_ns() - m->start_ns) / 1e9;
-    const double rate = seconds > 0 ? (double)done / seconds : 0;
+    const double rate = hook->seconds > 0 ? (double)done / hook->seconds : 0;
     const sluice_step_record *last =
         hook->record_count > 0 ? &hook->records[hook->record_count - 1] : NULL;
     char bar[BAR_WIDTH + 1];
@@ -137,8 +134,9 @@ static void draw(const monitor *m, const sluice_hook *hook, uint64_t done, uint6
     } else {
         fprintf(m->file, "\r%llu steps", (unsigned long long)done);
     }
-    fprintf(m->file, " epoch %llu, %.1f steps/s, %.0f samples/s",
-            (unsigned long long)hook->epoch + 1, rate, rate * hook->batch_size);
+    fprintf(m->file, " epoch %llu, %.1f steps/s, %.0f samples/s, data wait %.1f %%",
+            (unsigned long long)hook->epoch + 1, rate, rate * hook->batch_size,
+            hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0);
     if (last != NULL) {
         fprintf(m->file, ", %s %.4f", hook->output_names[0], (double)last->outputs[0]);
     }
@@ -169,7 +167,7 @@ static sluice_status bar_end(sluice_hook *hook, void *user)
     const monitor *m = user;
 
     (void)hook;
-    if (m->is_terminal) {
+    if (m->shown_ns > 0) {
         fprintf(m->file, "\n");
     }
     return SLUICE_OK;

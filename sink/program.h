@@ -11,6 +11,7 @@
 #include "channel.h"
 #include "sink_plan.h"
 #include "status_int.h"
+#include "stop_token.h"
 
 /* Why a launch ended. */
 typedef enum program_end {
@@ -25,8 +26,9 @@ typedef struct program_config {
     const data_channel *channel;
     const sluice_model *model; /* output_count is set */
     const sink_plan *plan;
-    uint32_t capacity; /* steps of a launch at most */
-    bool host_waits;           /* for data, before each launch: graph mode */
+    const sluice_stop *token; /* looked at after each step; may be NULL */
+    uint32_t capacity;        /* steps between two collects at most */
+    bool host_waits;          /* for data, before each launch: graph mode */
     bool digest;
     bool record_samples;
 } program_config;
@@ -59,20 +61,22 @@ typedef struct program_ops {
     /* After a wait that said OK, or a call: what came of it. The next launch begins anew. */
     void (*collect)(sink_program *program, program_result *result_out);
 
-    /* Makes a running launch end at its next step. Any thread. */
+    /* Makes a running launch end at its next step, and later ones at once. Any thread. */
     void (*stop)(sink_program *program);
 } program_ops;
 
 /* What every kind of program begins with. */
 struct sink_program {
     const program_ops *ops;
-    _Atomic uint64_t steps_done; /* ever, for watching */
-    _Atomic bool waits_for_data; /* what it is at: waiting, or a step */
+    _Atomic uint64_t steps_done;       /* ever; stored with release order, after the next */
+    _Atomic uint64_t idle_since_ticks; /* when the last of them ended */
+    _Atomic bool waits_for_data;       /* a launch does, so the next step cannot begin */
+    _Atomic bool ended;                /* a launch has ended early: those behind it do nothing */
 };
 
 extern const program_ops host_program_ops;
 
-/* The table for a device. */
+/* The table for a device; NULL when no program runs on its kind. */
 const program_ops *program_ops_of(const sluice_device *device);
 
 #endif

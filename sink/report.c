@@ -16,9 +16,14 @@ static void collect_stages(const train_run *run, sluice_report *report)
 
     report->worker_count = channel->placement->worker_count;
     for (uint32_t i = 0; i < channel->profile.stage_count && i < REPORT_STAGES; i++) {
-        sli_profile_summarise(&channel->profile, i, &report->stages[report->stage_count]);
+        sli_stage_summary *stage = &report->stages[report->stage_count];
+        char *name = report->stage_names[report->stage_count];
+
+        sli_profile_summarise(&channel->profile, i, stage);
+        snprintf(name, sizeof(report->stage_names[0]), "%s", stage->name);
+        stage->name = name;
         /* A stage that nothing went through is not there: copy on a host device, for one. */
-        report->stage_count += report->stages[report->stage_count].samples > 0;
+        report->stage_count += stage->samples > 0;
     }
     report->stats.seconds = sli_profile_seconds(&channel->profile);
     for (uint32_t i = 0; i < report->stage_count; i++) {
@@ -71,7 +76,8 @@ static sluice_status collect_errors(const train_run *run, sluice_report *report)
 
 static void place_thread(report_place *place, const sli_thread *thread)
 {
-    snprintf(place->what, sizeof(place->what), "thread %s", thread->name);
+    place->kind = "thread";
+    snprintf(place->name, sizeof(place->name), "%s", thread->name);
     sli_cpus_format(&thread->wanted, place->wanted, sizeof(place->wanted));
     sli_cpus_format(&thread->got, place->got, sizeof(place->got));
 }
@@ -92,27 +98,33 @@ static sluice_status collect_places(const train_run *run, sluice_report *report)
                      sli_engine_thread(run->channel.engine, i));
     }
     memory = &report->places[report->place_count++];
-    snprintf(memory->what, sizeof(memory->what), "buffer %s",
+    memory->kind = "buffer";
+    snprintf(memory->name, sizeof(memory->name), "%s",
              run->channel.memory.staging_bytes > 0 ? "staging" : "slots");
     snprintf(memory->wanted, sizeof(memory->wanted), wanted < 0 ? "any node" : "node %d", wanted);
     snprintf(memory->got, sizeof(memory->got), got < 0 ? "unknown" : "node %d", got);
     return SLUICE_OK;
 }
 
+/* What is known without a run. */
+static void collect_process(sluice_report *report)
+{
+    sli_cpu_model(report->cpu, sizeof(report->cpu));
+    report->kernels = sli_cpu_level_name(sli_cpu_current());
+    report->cpu_ns = sli_process_cpu_ns();
+    report->peak_rss_bytes = sli_process_peak_rss();
+}
+
 static void collect_environment(const train_run *run, sluice_report *report)
 {
     const sli_topology *topology = run->channel.topology;
 
-    sli_cpu_model(report->cpu, sizeof(report->cpu));
-    report->kernels = sli_cpu_level_name(sli_cpu_current());
     report->cores_allowed = topology->core_count;
     report->quota = topology->quota;
     report->nodes = topology->node_count;
     snprintf(report->device_name, sizeof(report->device_name), "%s",
              sluice_device_name(run->device));
     report->source_bytes = sli_plan_source_memory(run->channel.plan);
-    report->cpu_ns = sli_process_cpu_ns();
-    report->peak_rss_bytes = sli_process_peak_rss();
 }
 
 static void collect_stats(const train_run *run, sluice_report *report)
@@ -121,7 +133,7 @@ static void collect_stats(const train_run *run, sluice_report *report)
 
     stats->steps = run->steps_run;
     stats->epochs =
-        run->step / run->plan.steps_per_epoch - run->plan.first_step / run->plan.steps_per_epoch;
+        sink_plan_epoch(&run->plan, run->step) - sink_plan_epoch(&run->plan, run->plan.first_step);
     stats->samples = run->samples;
     stats->launches = run->launches;
     stats->syncs = run->syncs;
@@ -134,10 +146,10 @@ static void collect_stats(const train_run *run, sluice_report *report)
     report->bytes_read = sli_engine_bytes_read(run->channel.engine);
     report->mode = sluice_mode_name(run->mode);
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);
-    snprintf(report->plan_line, sizeof(report->plan_line), "%s", run->plan_line);
 }
 
-sluice_status train_make_empty_report(sluice_status status, sluice_report **report_out)
+sluice_status train_make_empty_report(sluice_status status, const char *error,
+                                      sluice_report **report_out)
 {
     sluice_report *report = sli_calloc(1, sizeof(*report));
 
@@ -146,18 +158,18 @@ sluice_status train_make_empty_report(sluice_status status, sluice_report **repo
     }
     report->stats.struct_size = sizeof(report->stats);
     report->stats.status = status;
-    if (status < 0) {
-        snprintf(report->error, sizeof(report->error), "%s", sluice_last_error());
-    }
+    snprintf(report->error, sizeof(report->error), "%s", error);
+    collect_process(report);
+    report_find_bottleneck(report);
     *report_out = report;
     return SLUICE_OK;
 }
 
-sluice_status train_make_report(const train_run *run, sluice_status status,
+sluice_status train_make_report(const train_run *run, sluice_status status, const char *error,
                                 sluice_report **report_out)
 {
     sluice_report *report = NULL;
-    sluice_status st = train_make_empty_report(status, &report);
+    sluice_status st = train_make_empty_report(status, error, &report);
 
     if (st != SLUICE_OK) {
         return st;

@@ -13,7 +13,8 @@
 
 /* Where a thread or a block of memory was to be, and where it was. */
 typedef struct report_place {
-    char what[32];
+    const char *kind; /* "thread" or "buffer" */
+    char name[32];
     char wanted[96];
     char got[96];
 } report_place;
@@ -23,10 +24,9 @@ enum { REPORT_STAGES = 16, REPORT_QUEUES = 2 };
 struct sluice_report {
     sluice_report_stats stats;
     char error[SLI_ERROR_SIZE]; /* "" when there was none */
-    bool ran;                   /* the run began: what follows is filled in */
-    const char *mode;
+    bool ran;                   /* the run began; else most of what follows is zero */
+    const char *mode;           /* NULL when the run never began */
     char mode_reason[100];
-    char plan_line[400];
     uint64_t batches;
     uint64_t bytes_read;
     uint64_t bytes_h2d;
@@ -37,7 +37,8 @@ struct sluice_report {
 
     uint32_t worker_count;
     uint32_t stage_count;
-    sli_stage_summary stages[REPORT_STAGES];
+    sli_stage_summary stages[REPORT_STAGES]; /* their names are the report's own: */
+    char stage_names[REPORT_STAGES][64];
     double wait_ns; /* steps waited for data */
 
     uint32_t queue_count;
@@ -46,7 +47,7 @@ struct sluice_report {
     uint64_t produced;
     uint64_t consumed;
 
-    const char *bottleneck;  /* a stage's name */
+    const char *bottleneck;  /* a stage's name, or "none" */
     double bottleneck_share; /* of the time it is about */
     char bottleneck_why[300];
     char bottleneck_advice[300];
@@ -63,8 +64,7 @@ struct sluice_report {
     uint32_t cores_allowed;
     double quota;
     uint32_t nodes;
-    const char *device;
-    char device_name[32];
+    char device_name[32]; /* "" when the run never began */
 };
 
 /* Names the stage that holds the run up, and what to do about it (bottleneck.c). */

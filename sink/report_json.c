@@ -140,8 +140,8 @@ static void add_verdict(const sluice_report *report, sli_text *text)
     add_string(text, "advice", report->bottleneck_advice);
     sli_text_add(text, "},\"placement\":[");
     for (uint32_t i = 0; i < report->place_count; i++) {
-        sli_text_add(text, "%s{\"what\":", i > 0 ? "," : "");
-        sli_text_add_json(text, report->places[i].what);
+        sli_text_add(text, "%s{\"%s\":", i > 0 ? "," : "", report->places[i].kind);
+        sli_text_add_json(text, report->places[i].name);
         add_string(text, "wanted", report->places[i].wanted);
         add_string(text, "got", report->places[i].got);
         sli_text_add(text, "}");
@@ -154,7 +154,7 @@ static void add_environment(const sluice_report *report, sli_text *text)
     sli_text_add(text, ",\"environment\":{\"cpu\":");
     sli_text_add_json(text, report->cpu);
     add_string(text, "kernels", report->kernels);
-    add_string(text, "device", report->device_name);
+    add_string(text, "device", report->device_name[0] != '\0' ? report->device_name : NULL);
     add_count(text, "cores_allowed", report->cores_allowed);
     if (report->quota > 0) {
         add_number(text, "quota", report->quota);
@@ -178,15 +178,13 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     sli_text_add(&text, "{\"schema\":1,\"status\":");
     sli_text_add_json(&text, sluice_status_name(report->stats.status));
     add_string(&text, "error", report->error[0] != '\0' ? report->error : NULL);
-    if (report->ran) {
-        add_totals(report, &text);
-        add_errors(report, &text);
-        add_memory(report, &text);
-        add_stages(report, &text);
-        add_queues(report, &text);
-        add_verdict(report, &text);
-        add_environment(report, &text);
-    }
+    add_totals(report, &text);
+    add_errors(report, &text);
+    add_memory(report, &text);
+    add_stages(report, &text);
+    add_queues(report, &text);
+    add_verdict(report, &text);
+    add_environment(report, &text);
     sli_text_add(&text, "}");
     return sli_text_take(&text, json_out);
 }

@@ -8,7 +8,18 @@
  *     graph    wait for data, launch 1             for each step; wait for the device once a sink
  *     loop     launch all, wait                    for each sink; again after a yield
  */
+#include <stdio.h>
+
 #include "train_run.h"
+
+/* Looks after the run: may another step begin? Not after an error, which *st then is. */
+static bool goes_on(train_run *run, sluice_status *st)
+{
+    if (*st == SLUICE_OK) {
+        *st = train_watch(run);
+    }
+    return *st == SLUICE_OK && !run->stop && !run->out_of_time;
+}
 
 /* Waits for the device, looking after the run meanwhile. */
 static sluice_status wait_for_device(train_run *run)
@@ -21,42 +32,65 @@ static sluice_status wait_for_device(train_run *run)
     while ((st = program->ops->wait(program, TRAIN_LOOK_NS)) == SLUICE_TIMEOUT) {
         sluice_status now = train_watch(run);
 
-        if (now != SLUICE_OK && watched == SLUICE_OK) {
-            watched =
-                now; /* the launch still has to end: it waits for data, so it can be stopped */
-            program->ops->stop(program);
+        if (now != SLUICE_OK) {
+            watched = now;
+            program->ops->stop(program); /* it waits for data, so this makes the launch end */
         }
     }
     return watched != SLUICE_OK ? watched : st;
 }
 
-/* Waits on the host for the batch of the step that is `ahead` steps after run->step. */
+/*
+ * The host has waited for batch `seq` since `start`: counts how long the device had nothing to do
+ * meanwhile, which is from when it had done all it was given.
+ */
+static void count_idle(train_run *run, uint64_t seq, uint64_t start)
+{
+    const sink_program *program = run->program;
+    const uint64_t now = sli_ticks();
+    /* Pairs with the release store in run_step(): seeing the last step, we see when it ended. */
+    const uint64_t done = atomic_load_explicit(&program->steps_done, memory_order_acquire);
+    const uint64_t ended = atomic_load_explicit(&program->idle_since_ticks, memory_order_relaxed);
+    const uint64_t since = ended > start ? ended : start;
+
+    if (done + 1 == seq && since < now) {
+        run->host_wait_ticks += now - since;
+    }
+}
+
+/* In graph mode: a step that was launched has stopped or failed, so no other will take a batch. */
+static bool launches_have_ended(const train_run *run)
+{
+    return atomic_load_explicit(&run->program->ended, memory_order_relaxed);
+}
+
+/*
+ * Waits on the host for the batch of the step that is `ahead` steps after run->step. STOPPED when
+ * the run is to end instead; else what stands in the queue at that place.
+ */
 static sluice_status wait_for_data(train_run *run, uint64_t ahead)
 {
     const uint64_t seq = run->step + ahead - run->plan.first_step + 1;
-    const uint64_t done = atomic_load_explicit(&run->program->steps_done, memory_order_relaxed);
-    const bool idle = done + 1 == seq; /* the device has nothing left to do meanwhile */
     const uint64_t start = sli_ticks();
     sluice_status st;
 
     if (run->mode == SLUICE_MODE_GRAPH || run->mode == SLUICE_MODE_DATA) {
         sli_queue_look(run->channel.queue);
     }
-    atomic_store_explicit(&run->program->waits_for_data, true, memory_order_relaxed);
+    run->awaited_seq = seq;
     while ((st = sli_queue_wait(run->channel.queue, seq, TRAIN_LOOK_NS, false)) == SLUICE_TIMEOUT) {
-        sluice_status watched = train_watch(run);
-
-        if (watched != SLUICE_OK || run->stop || run->out_of_time) {
-            st = watched != SLUICE_OK ? watched : SLUICE_STOPPED;
+        st = SLUICE_OK;
+        if (!goes_on(run, &st) || launches_have_ended(run)) {
+            st = st == SLUICE_OK ? SLUICE_STOPPED : st;
             break;
         }
     }
-    atomic_store_explicit(&run->program->waits_for_data, false, memory_order_relaxed);
-    run->host_wait_ticks += idle ? sli_ticks() - start : 0;
+    run->awaited_seq = 0;
+    count_idle(run, seq, start);
     return st;
 }
 
-/* What a launch came to: takes its records, and says how the run goes on. */
+/* What launches came to: takes in their records, and says how the run goes on. */
 static sluice_status collect(train_run *run, program_end *end_out)
 {
     program_result result;
@@ -89,24 +123,38 @@ static sluice_status launch(train_run *run, uint64_t steps)
     return run->program->ops->launch(run->program, steps);
 }
 
+/* Waits for what was launched and takes in what came of it, also after an error `st`, which then
+ * stays the answer: steps that ran are counted and told in any case. */
+static sluice_status settle(train_run *run, sluice_status st, program_end *end_out)
+{
+    const sluice_status waited = wait_for_device(run);
+    char error[SLI_ERROR_SIZE];
+    sluice_status collected;
+
+    st = st == SLUICE_OK ? waited : st;
+    if (st == SLUICE_OK) {
+        return collect(run, end_out);
+    }
+    snprintf(error, sizeof(error), "%s", sluice_last_error());
+    collected = collect(run, end_out);
+    (void)collected; /* a later error than the one that is reported */
+    return sli_fail_again(st, error);
+}
+
 /* Steps of one launch: no more than can be recorded. */
 static uint64_t chunk(const train_run *run, uint64_t steps)
 {
     return steps < run->config.output_capacity ? steps : run->config.output_capacity;
 }
 
-static bool goes_on(const train_run *run)
-{
-    return !run->stop && !run->out_of_time;
-}
-
+/* Loop, and direct, whose loops are of one step. */
 static sluice_status run_loop(train_run *run, uint64_t steps)
 {
     const uint64_t end = run->step + steps;
     program_end how = PROGRAM_DONE;
     sluice_status st = SLUICE_OK;
 
-    while (run->step < end && goes_on(run) && st == SLUICE_OK) {
+    while (run->step < end && goes_on(run, &st)) {
         if (how == PROGRAM_YIELD) {
             run->yields++;
             st = wait_for_data(run, 0);
@@ -118,120 +166,62 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
         }
         if (st == SLUICE_OK) {
             st = launch(run, chunk(run, end - run->step));
-        }
-        if (st == SLUICE_OK) {
-            st = wait_for_device(run);
-        }
-        if (st == SLUICE_OK) {
-            st = collect(run, &how);
+            st = settle(run, st, &how);
         }
     }
     return st;
 }
 
-/* One wait of the graph's host for data before each launch, none for the device until the end. */
-static sluice_status run_graph(train_run *run, uint64_t steps)
+/* Launches up to `most` steps, each when its batch has come. */
+static sluice_status launch_as_data_come(train_run *run, uint64_t most)
 {
     sluice_status st = SLUICE_OK;
 
-    while (steps > 0 && goes_on(run) && st == SLUICE_OK) {
-        const uint64_t most = chunk(run, steps);
-        uint64_t launched = 0;
-        sluice_status data = SLUICE_OK;
-        sluice_status waited;
-        program_end how;
+    for (uint64_t launched = 0; launched < most && goes_on(run, &st); launched++) {
+        sluice_status data = wait_for_data(run, launched);
 
-        while (launched < most && data == SLUICE_OK && st == SLUICE_OK) {
-            data = wait_for_data(run, launched);
-            if (data != SLUICE_STOPPED && data != SLUICE_E_STALLED) {
-                st = launch(run, 1); /* an end or an error is found by the device, in order */
-                launched++;
-            }
-            if (train_watch(run) != SLUICE_OK || !goes_on(run)) {
-                break;
-            }
+        if (data == SLUICE_STOPPED || launches_have_ended(run)) {
+            break;
         }
-        waited = wait_for_device(run);
-        st = st == SLUICE_OK ? waited : st;
-        steps -= launched;
-        if (st == SLUICE_OK) {
-            st = collect(run, &how);
+        if (data == SLUICE_E_STALLED) {
+            return data;
         }
-        if (st == SLUICE_OK && data == SLUICE_E_STALLED) {
-            st = data;
+        st = launch(run,
+                    1); /* also where an end or an error stands: the device finds it, in order */
+        if (data != SLUICE_OK) {
+            break;
         }
     }
     return st;
 }
 
-/* Steps with hooks for each: direct and data. */
-static sluice_status with_hooks(train_run *run, sluice_status (*one)(train_run *run),
-                                uint64_t steps)
+/* One wait for data before each launch, none for the device until the end. */
+static sluice_status run_graph(train_run *run, uint64_t steps)
 {
     const uint64_t end = run->step + steps;
     sluice_status st = SLUICE_OK;
+    program_end how;
 
-    while (run->step < end && goes_on(run) && st == SLUICE_OK) {
-        sluice_hook hook;
-
-        train_fill_hook(run, &hook);
-        hook.step_count = 1;
-        st = train_call_hooks(run, HOOK_STEP_BEGIN, &hook);
-        if (st == SLUICE_OK) {
-            st = one(run);
-        }
-        if (st == SLUICE_OK && run->history_count > 0) {
-            train_fill_hook(run, &hook);
-            hook.step = run->step - 1;
-            hook.step_count = 1;
-            hook.records = run->history;
-            hook.record_count = 1;
-            st = train_call_hooks(run, HOOK_STEP_END, &hook);
-        }
-        run->history_count = 0;
+    while (run->step < end && goes_on(run, &st)) {
+        st = launch_as_data_come(run, chunk(run, end - run->step));
+        st = settle(run, st, &how);
     }
     return st;
 }
 
-static sluice_status one_direct(train_run *run)
+static sluice_status run_data(train_run *run, uint64_t steps)
 {
-    program_end how = PROGRAM_DONE;
-    sluice_status st = launch(run, 1);
-
-    if (st == SLUICE_OK) {
-        st = wait_for_device(run);
-    }
-    if (st == SLUICE_OK) {
-        st = collect(run, &how);
-    }
-    while (st == SLUICE_OK && how == PROGRAM_YIELD && goes_on(run)) {
-        run->yields++;
-        st = wait_for_data(run, 0);
-        if (st == SLUICE_OK) {
-            st = launch(run, 1);
-        }
-        if (st == SLUICE_OK) {
-            st = wait_for_device(run);
-        }
-        if (st == SLUICE_OK) {
-            st = collect(run, &how);
-        }
-    }
-    return st == SLUICE_STOPPED ? SLUICE_OK : st;
-}
-
-static sluice_status one_data(train_run *run)
-{
+    const uint64_t end = run->step + steps;
+    sluice_status st = SLUICE_OK;
     program_end how;
-    sluice_status st = wait_for_data(run, 0);
 
-    if (st != SLUICE_OK) {
-        return st == SLUICE_STOPPED ? SLUICE_OK : st;
-    }
-    run->launches++;
-    run->program->ops->call(run->program);
-    st = train_watch(run);
-    if (st == SLUICE_OK) {
+    while (run->step < end && goes_on(run, &st)) {
+        st = wait_for_data(run, 0);
+        if (st != SLUICE_OK) {
+            return st == SLUICE_STOPPED ? SLUICE_OK : st;
+        }
+        run->launches++;
+        run->program->ops->call(run->program);
         st = collect(run, &how);
     }
     return st;
@@ -239,17 +229,18 @@ static sluice_status one_data(train_run *run)
 
 sluice_status train_run_steps(train_run *run, uint64_t steps)
 {
-    sluice_status st;
-
     switch (run->mode) {
-    case SLUICE_MODE_LOOP:
-        return run_loop(run, steps);
     case SLUICE_MODE_GRAPH:
         return run_graph(run, steps);
     case SLUICE_MODE_DATA:
-        st = with_hooks(run, one_data, steps);
-        return st == SLUICE_OK ? wait_for_device(run) : st;
+        return run_data(run, steps);
     default:
-        return with_hooks(run, one_direct, steps);
+        return run_loop(run, steps);
     }
+}
+
+sluice_status train_end_sink(train_run *run)
+{
+    /* What a step of data mode has enqueued on its device; the other modes have waited already. */
+    return run->mode == SLUICE_MODE_DATA ? wait_for_device(run) : SLUICE_OK;
 }

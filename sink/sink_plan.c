@@ -17,14 +17,14 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
          __builtin_mul_overflow(request->epochs, plan.steps_per_epoch, &plan.end_step))) {
         return sli_fail(SLUICE_E_INVALID, "more steps than 64 bits can count");
     }
-    if (request->max_steps > 0 && request->max_steps < plan.end_step - plan.first_step) {
-        plan.end_step = plan.first_step + request->max_steps;
-    }
     if (plan.first_step >= plan.end_step) {
         return sli_fail(SLUICE_E_INVALID,
                         "nothing left to do: %llu steps are done of %llu epochs of %llu steps",
                         (unsigned long long)plan.first_step, (unsigned long long)request->epochs,
                         (unsigned long long)plan.steps_per_epoch);
+    }
+    if (request->max_steps > 0 && request->max_steps < plan.end_step - plan.first_step) {
+        plan.end_step = plan.first_step + request->max_steps;
     }
     plan.passes = plan.end_step == UINT64_MAX ? UINT64_MAX
                                               : (plan.end_step - 1) / request->batches_per_pass -
@@ -40,7 +40,7 @@ uint64_t sink_plan_length(const sink_plan *plan, uint64_t step)
     return left < plan->end_step - step ? left : plan->end_step - step;
 }
 
-uint64_t sink_plan_epochs_done(const sink_plan *plan, uint64_t step)
+uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step)
 {
     return step / plan->steps_per_epoch;
 }

@@ -37,7 +37,7 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out);
 /* Steps of the sink that begins at `step`: up to the end of its epoch, or of the run. */
 uint64_t sink_plan_length(const sink_plan *plan, uint64_t step);
 
-/* The plan's numbers, the other way round: epochs completed when `step` steps are done. */
-uint64_t sink_plan_epochs_done(const sink_plan *plan, uint64_t step);
+/* The epoch that `step` is in; so many epochs are complete when `step` steps are done. */
+uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step);
 
 #endif

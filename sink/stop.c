@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stop tokens: one lock-free word, so that a signal handler may set it. */
-#include "train_run.h"
+/* Stop tokens: made, asked and taken back by the caller. */
+#include "stop_token.h"
 
 #include "alloc_int.h"
+#include "status_int.h"
 
 sluice_status sluice_stop_create(sluice_stop **stop_out)
 {

@@ -78,16 +78,22 @@ static uint32_t record_capacity(const train_run *run)
 
 static sluice_status make_program(train_run *run)
 {
+    const program_ops *ops = program_ops_of(run->device);
     const program_config config = {.channel = &run->channel,
                                    .model = &run->model,
                                    .plan = &run->plan,
+                                   .token = run->config.stop,
                                    .capacity = record_capacity(run),
                                    .host_waits = run->mode == SLUICE_MODE_GRAPH,
                                    .digest = run->config.digest,
                                    .record_samples = run->config.record_samples};
 
+    if (ops == NULL) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "no steps can be run on device %s",
+                        sluice_device_name(run->device));
+    }
     run->config.output_capacity = config.capacity;
-    return program_ops_of(run->device)->create(&config, &run->program);
+    return ops->create(&config, &run->program);
 }
 
 /* The run in one line: what will happen, and what it takes. */
@@ -102,9 +108,10 @@ static void write_plan_line(train_run *run)
     } else {
         uint64_t steps = run->plan.end_step - run->plan.first_step;
 
-        snprintf(length, sizeof(length), "%llu steps from step %llu = %.1f passes",
+        snprintf(length, sizeof(length), "%llu steps from step %llu = %.1f passes (%llu touched)",
                  (unsigned long long)steps, (unsigned long long)run->plan.first_step,
-                 (double)steps / (double)plan->batches_per_pass);
+                 (double)steps / (double)plan->batches_per_pass,
+                 (unsigned long long)run->plan.passes);
     }
     snprintf(
         run->plan_line, sizeof(run->plan_line),
@@ -121,40 +128,59 @@ static void write_plan_line(train_run *run)
     sli_log(SLUICE_LOG_INFO, "%s", run->plan_line);
 }
 
-/* One sink, or the steps of one pass in direct mode, with the hooks around it. */
-static sluice_status run_sink(train_run *run, uint64_t steps)
+/* ---- sinks, epochs, the run -------------------------------------------------------------------
+ */
+
+/* What an *_end hook is told: the steps from `first` on, which began at start_ns. */
+static void fill_end_hook(const train_run *run, uint64_t first, int64_t start_ns, double waited,
+                          sluice_hook *hook)
 {
-    const bool per_sink = run->mode == SLUICE_MODE_LOOP || run->mode == SLUICE_MODE_GRAPH;
+    train_fill_hook(run, hook);
+    hook->epoch = sink_plan_epoch(&run->plan, first);
+    hook->step_count = run->step - first;
+    hook->seconds = (double)(sli_now_ns() - start_ns) / 1e9;
+    hook->wait_seconds = train_wait_seconds(run) - waited;
+}
+
+/* Runs `steps` steps with the step hooks around them. */
+static sluice_status run_steps(train_run *run, uint64_t steps)
+{
     const int64_t start = sli_now_ns();
     const double waited = train_wait_seconds(run);
     const uint64_t first = run->step;
-    sluice_status st = SLUICE_OK;
+    sluice_status answer = SLUICE_OK;
+    sluice_status st;
     sluice_hook hook;
 
     run->history_count = 0;
-    if (per_sink) {
-        train_fill_hook(run, &hook);
-        hook.step_count = steps;
-        st = train_call_hooks(run, HOOK_STEP_BEGIN, &hook);
-    }
+    train_fill_hook(run, &hook);
+    hook.step_count = steps;
+    st = train_call_hooks(run, HOOK_STEP_BEGIN, &hook);
     if (st == SLUICE_OK && !run->stop) {
-        st = train_run_steps(run, steps);
+        answer = train_run_steps(run, steps);
     }
-    if (per_sink && st >= 0 && run->step > first) {
-        sluice_status answer = st;
+    if (st != SLUICE_OK || answer < 0 || run->step == first) {
+        return st != SLUICE_OK ? st : answer;
+    }
+    fill_end_hook(run, first, start, waited, &hook);
+    hook.step = run->step - 1;
+    hook.records = run->history;
+    hook.record_count = run->history_count;
+    st = train_call_hooks(run, HOOK_STEP_END, &hook);
+    return st != SLUICE_OK ? st : answer;
+}
 
-        train_fill_hook(run, &hook);
-        hook.epoch = first / run->plan.steps_per_epoch;
-        hook.step = run->step - 1;
-        hook.step_count = run->step - first;
-        hook.records = run->history;
-        hook.record_count = run->history_count;
-        hook.seconds = (double)(sli_now_ns() - start) / 1e9;
-        hook.wait_seconds = train_wait_seconds(run) - waited;
-        st = train_call_hooks(run, HOOK_STEP_END, &hook);
-        st = st == SLUICE_OK ? answer : st;
+/* One sink: step hooks around all of it in graph and loop mode, around each step in the others. */
+static sluice_status run_sink(train_run *run, uint64_t steps)
+{
+    const bool per_sink = run->mode == SLUICE_MODE_LOOP || run->mode == SLUICE_MODE_GRAPH;
+    const uint64_t end = run->step + steps;
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && run->step < end && !run->stop && !run->out_of_time) {
+        st = run_steps(run, per_sink ? end - run->step : 1);
     }
-    return st;
+    return st == SLUICE_OK ? train_end_sink(run) : st;
 }
 
 static sluice_status run_epoch(train_run *run)
@@ -162,31 +188,27 @@ static sluice_status run_epoch(train_run *run)
     const int64_t start = sli_now_ns();
     const double waited = train_wait_seconds(run);
     const uint64_t first = run->step;
-    sluice_status answer;
+    sluice_status answer = SLUICE_OK;
     sluice_status st;
     sluice_hook hook;
 
     train_fill_hook(run, &hook);
     st = train_call_hooks(run, HOOK_EPOCH_BEGIN, &hook);
-    if (st != SLUICE_OK || run->stop) {
-        return st;
+    if (st == SLUICE_OK && !run->stop) {
+        answer = run_sink(run, sink_plan_length(&run->plan, first));
     }
-    answer = run_sink(run, sink_plan_length(&run->plan, first));
-    if (answer < 0) {
-        return answer;
+    if (st != SLUICE_OK || answer < 0 || run->step == first) {
+        return st != SLUICE_OK ? st : answer;
     }
-    train_fill_hook(run, &hook);
-    hook.epoch = first / run->plan.steps_per_epoch;
-    hook.step_count = run->step - first;
-    hook.seconds = (double)(sli_now_ns() - start) / 1e9;
-    hook.wait_seconds = train_wait_seconds(run) - waited;
+    fill_end_hook(run, first, start, waited, &hook);
     st = train_call_hooks(run, HOOK_EPOCH_END, &hook);
-    return st == SLUICE_OK ? answer : st;
+    return st != SLUICE_OK ? st : answer;
 }
 
-/* From train_begin to train_end. */
+/* From train_begin to train_end, which is called in any case. */
 static sluice_status run_all(train_run *run)
 {
+    char error[SLI_ERROR_SIZE];
     sluice_status ended;
     sluice_status st;
     sluice_hook hook;
@@ -194,22 +216,28 @@ static sluice_status run_all(train_run *run)
     train_fill_hook(run, &hook);
     hook.plan = run->plan_line;
     st = train_call_hooks(run, HOOK_TRAIN_BEGIN, &hook);
-    while (st == SLUICE_OK && !run->stop && !run->out_of_time && run->step < run->plan.end_step) {
-        st = run_epoch(run);
-        if (st == SLUICE_OK) {
-            st = train_watch(run);
+    while (st == SLUICE_OK && run->step < run->plan.end_step) {
+        st = train_watch(run);
+        if (run->stop || run->out_of_time) {
+            break;
         }
+        st = st == SLUICE_OK ? run_epoch(run) : st;
     }
     if (st == SLUICE_OK && run->stop && run->step < run->plan.end_step) {
         st = SLUICE_STOPPED;
     }
-    train_fill_hook(run, &hook);
-    hook.step_count = run->steps_run;
-    hook.seconds = (double)(sli_now_ns() - run->start_ns) / 1e9;
-    hook.wait_seconds = train_wait_seconds(run);
+    snprintf(error, sizeof(error), "%s", sluice_last_error());
+    fill_end_hook(run, run->plan.first_step, run->start_ns, 0, &hook);
+    hook.epoch = sink_plan_epoch(&run->plan, run->step);
     ended = train_call_hooks(run, HOOK_TRAIN_END, &hook);
-    return st < 0 || ended == SLUICE_OK ? st : ended;
+    if (st < 0) {
+        return sli_fail_again(st, error); /* hooks may have failed at something since */
+    }
+    return ended < 0 ? ended : st;
 }
+
+/* ---- opening and closing ----------------------------------------------------------------------
+ */
 
 static sluice_status open_run(train_run *run)
 {
@@ -255,7 +283,7 @@ static void close_run(train_run *run)
     sli_free(run);
 }
 
-/* Runs it; an error's text outlives the closing of everything. */
+/* Opens, runs, reports, closes; an error's text outlives all that follows it. */
 static sluice_status train(train_run *run, sluice_report **report_out)
 {
     char error[SLI_ERROR_SIZE];
@@ -270,45 +298,39 @@ static sluice_status train(train_run *run, sluice_report **report_out)
         channel_stop(&run->channel);
     }
     if (report_out != NULL) {
-        sli_fail_again(st, error);
-        reported = run->channel.engine != NULL ? train_make_report(run, st, report_out)
-                                               : train_make_empty_report(st, report_out);
+        reported = run->channel.engine != NULL ? train_make_report(run, st, error, report_out)
+                                               : train_make_empty_report(st, error, report_out);
     }
-    if (st < 0) {
-        return sli_fail_again(st, error);
-    }
-    return reported == SLUICE_OK ? st : reported;
+    close_run(run);
+    return st < 0 ? sli_fail_again(st, error) : reported < 0 ? reported : st;
 }
 
 sluice_status sluice_train(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config,
                            sluice_report **report_out)
 {
-    train_run *run;
-    sluice_status st;
+    sluice_status st = train_check_arguments(model, dataset, config);
+    train_run *run = NULL;
 
     if (report_out != NULL) {
         *report_out = NULL;
     }
-    if (model == NULL || dataset == NULL || config == NULL) {
-        st = sli_fail(SLUICE_E_INVALID, "sluice_train: %s is NULL",
-                      model == NULL     ? "model"
-                      : dataset == NULL ? "dataset"
-                                        : "config");
-        if (report_out != NULL && train_make_empty_report(st, report_out) != SLUICE_OK) {
+    if (st == SLUICE_OK) {
+        run = sli_calloc(1, sizeof(*run));
+        st = run != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "a run");
+    }
+    if (st != SLUICE_OK) {
+        char error[SLI_ERROR_SIZE];
+
+        snprintf(error, sizeof(error), "%s", sluice_last_error());
+        if (report_out != NULL && train_make_empty_report(st, error, report_out) != SLUICE_OK) {
             *report_out = NULL;
         }
-        return st;
-    }
-    run = sli_calloc(1, sizeof(*run));
-    if (run == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "a run");
+        return sli_fail_again(st, error);
     }
     run->device = device;
     run->model = *model;
     run->config = *config;
     run->channel.config.dataset = dataset;
-    st = train(run, report_out);
-    close_run(run);
-    return st;
+    return train(run, report_out);
 }

@@ -7,18 +7,25 @@
 
 static const char *const one_output[] = {"loss"};
 
-/* struct_size says which version of a struct the caller knows. */
-static sluice_status check_sizes(const train_run *run)
+/* struct_size says which version of a struct the caller knows; nothing past it may be read. */
+sluice_status train_check_arguments(const sluice_model *model, const sluice_dataset *dataset,
+                                    const sluice_train_config *config)
 {
-    if (run->config.struct_size != sizeof(run->config)) {
+    if (model == NULL || dataset == NULL || config == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_train: %s is NULL",
+                        model == NULL     ? "model"
+                        : dataset == NULL ? "dataset"
+                                          : "config");
+    }
+    if (config->struct_size != sizeof(*config)) {
         return sli_fail(SLUICE_E_INVALID,
                         "config.struct_size is %zu; call sluice_train_config_init() first",
-                        run->config.struct_size);
+                        config->struct_size);
     }
-    if (run->model.struct_size != sizeof(run->model)) {
+    if (model->struct_size != sizeof(*model)) {
         return sli_fail(SLUICE_E_INVALID,
                         "model.struct_size is %zu; call sluice_model_init() first",
-                        run->model.struct_size);
+                        model->struct_size);
     }
     return SLUICE_OK;
 }
@@ -42,10 +49,15 @@ static sluice_status check_model(train_run *run)
     if (model->output_names == NULL) {
         model->output_names = one_output;
     }
+    for (uint32_t i = 0; i < model->output_count; i++) {
+        if (model->output_names[i] == NULL) {
+            return sli_fail(SLUICE_E_INVALID, "model.output_names[%u] is NULL", i);
+        }
+    }
     return SLUICE_OK;
 }
 
-static sluice_status check_counts(const train_run *run)
+static sluice_status check_config(const train_run *run)
 {
     const sluice_train_config *config = &run->config;
 
@@ -62,8 +74,17 @@ static sluice_status check_counts(const train_run *run)
                         (unsigned long long)config->initial_epoch,
                         (unsigned long long)config->epochs);
     }
-    if (config->world > 1 && config->rank >= config->world) {
-        return sli_fail(SLUICE_E_INVALID, "rank %u of world %u", config->rank, config->world);
+    if (config->rank > 0 && config->rank >= config->world) {
+        return sli_fail(SLUICE_E_INVALID, "rank is %u, want less than world, %u", config->rank,
+                        config->world > 0 ? config->world : 1);
+    }
+    if (config->output_capacity > HISTORY_MOST) {
+        return sli_fail(SLUICE_E_INVALID, "output_capacity is %u, want at most %d",
+                        config->output_capacity, HISTORY_MOST);
+    }
+    if (config->callbacks == NULL && config->callback_count > 0) {
+        return sli_fail(SLUICE_E_INVALID, "callbacks is NULL for %u of them",
+                        config->callback_count);
     }
     return SLUICE_OK;
 }
@@ -100,13 +121,10 @@ static sluice_status choose_mode(train_run *run)
 
 sluice_status train_check_settings(train_run *run)
 {
-    sluice_status st = check_sizes(run);
+    sluice_status st = check_model(run);
 
     if (st == SLUICE_OK) {
-        st = check_model(run);
-    }
-    if (st == SLUICE_OK) {
-        st = check_counts(run);
+        st = check_config(run);
     }
     if (st == SLUICE_OK) {
         st = choose_mode(run);
@@ -155,6 +173,12 @@ static sluice_status column_differs(const sluice_column *want, const sluice_colu
 
 static sluice_status check_input(const sli_plan *plan, const sluice_column *want)
 {
+    if (want->rank > SLUICE_MAX_RANK || memchr(want->name, '\0', sizeof(want->name)) == NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "an entry of model.inputs is no column: want a name of at most %d bytes "
+                        "and at most %d dimensions",
+                        SLUICE_NAME_SIZE - 1, SLUICE_MAX_RANK);
+    }
     for (uint32_t i = 0; i < plan->column_count; i++) {
         const sluice_column *got = &plan->seen[i];
 

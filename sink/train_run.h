@@ -5,10 +5,6 @@
 
 #include "program.h"
 
-struct sluice_stop {
-    _Atomic int requested;
-};
-
 typedef struct train_run {
     sluice_device *device;
     sluice_model model;         /* defaults filled in */
@@ -28,26 +24,29 @@ typedef struct train_run {
     uint64_t yields;
     uint64_t digest;          /* of all steps so far */
     uint64_t host_wait_ticks; /* the device had nothing to do while the host waited for data */
+    uint64_t awaited_seq;     /* the batch that the host waits for; 0: none */
     bool stop;                /* at the next border */
     bool out_of_time;         /* max_seconds are over: no stop, but the end */
 
     int64_t start_ns;
-    int64_t progress_ns; /* when a step was last seen to have ended */
+    int64_t progress_ns; /* when a step was last seen to have ended, or hooks had; 0: not yet */
     uint64_t progress_steps;
     bool stall_warned;
 
-    sluice_step_record *history; /* of the steps of the sink, the latest HISTORY_MOST */
-    float *history_outputs;
+    sluice_step_record *history; /* of the steps since step_begin, the latest HISTORY_MOST */
+    float *history_outputs;      /* (history_capacity, output_count) */
     size_t history_capacity;
     size_t outputs_capacity;
     uint64_t history_count;
 } train_run;
 
-/* Records that step_end sees at most. */
+/* Records that step_end sees at most, and steps of one launch at most. */
 enum { HISTORY_MOST = 1048576 };
 
-/* Checks in the order of the documentation, filling in defaults (train_checks.c). */
-sluice_status train_check_settings(train_run *run);
+/* Checks in the order of the documentation (train_checks.c). */
+sluice_status train_check_arguments(const sluice_model *model, const sluice_dataset *dataset,
+                                    const sluice_train_config *config);
+sluice_status train_check_settings(train_run *run); /* fills in defaults, too */
 sluice_status train_check_columns(const train_run *run);
 
 /*
@@ -59,8 +58,14 @@ sluice_status train_watch(train_run *run);
 /* How long the trainer sleeps between two looks. */
 extern const int64_t TRAIN_LOOK_NS;
 
-/* Runs the next `steps` steps in the mode of the run; a border may come earlier (sink_modes.c). */
+/*
+ * Runs the next `steps` steps in the mode of the run; fewer when it is to stop (sink_modes.c). OK,
+ * END_OF_DATA, or the first error; steps before it are taken in.
+ */
 sluice_status train_run_steps(train_run *run, uint64_t steps);
+
+/* Waits for what the steps of a sink have left under way on the device. */
+sluice_status train_end_sink(train_run *run);
 
 /* Hooks (hooks.c). Each answers the first error of a hook. */
 typedef enum hook_kind {
@@ -74,6 +79,9 @@ typedef enum hook_kind {
 } hook_kind;
 sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook);
 
+/* Does any callback have this hook? */
+bool train_has_hook(const train_run *run, hook_kind kind);
+
 /* What a hook is told in any case. */
 void train_fill_hook(const train_run *run, sluice_hook *hook);
 
@@ -83,11 +91,12 @@ sluice_status train_take_records(train_run *run, const program_result *result);
 /* How long steps have waited for data so far, in seconds. */
 double train_wait_seconds(const train_run *run);
 
-/* Makes the report of a run that ended with status (report.c). */
-sluice_status train_make_report(const train_run *run, sluice_status status,
+/* Makes the report of a run that ended with status; error is its text, or "" (report.c). */
+sluice_status train_make_report(const train_run *run, sluice_status status, const char *error,
                                 sluice_report **report_out);
 
 /* The report of a run that never began. */
-sluice_status train_make_empty_report(sluice_status status, sluice_report **report_out);
+sluice_status train_make_empty_report(sluice_status status, const char *error,
+                                      sluice_report **report_out);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct sluice_report sluice_report;
 typedef struct sluice_report_stats {
     size_t struct_size;     /**< bytes; set by the caller to sizeof */
     sluice_status status;   /**< what sluice_train() returned */
-    uint64_t steps;         /**< that ran */
+    uint64_t steps;         /**< that ran, one that failed included */
     uint64_t epochs;        /**< that were completed */
     uint64_t samples;       /**< rows of those steps that held samples */
     uint64_t launches;      /**< host calls that made the device run */

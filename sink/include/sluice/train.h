@@ -63,6 +63,7 @@ typedef struct sluice_model {
     bool reads_mask;                 /**< the step looks at the column `mask` */
 } sluice_model;
 
+/** Sets every field to its default. */
 static inline void sluice_model_init(sluice_model *model)
 {
     const sluice_model zero = {sizeof(sluice_model), NULL, NULL, NULL, 0, NULL, 0, false, false};
@@ -106,11 +107,11 @@ SLUICE_API void sluice_stop_clear(sluice_stop *stop);
 
 /** What is known of one step that ran. */
 typedef struct sluice_step_record {
-    uint64_t step;
-    uint64_t epoch;
-    uint64_t pass;
-    uint64_t first_sample; /**< index of row 0's sample; UINT64_MAX when there is none */
-    uint32_t valid_rows;
+    uint64_t step;           /**< of the whole training, from 0 */
+    uint64_t epoch;          /**< of the whole training, from 0 */
+    uint64_t pass;           /**< of the dataset, from 0 */
+    uint64_t first_sample;   /**< index of row 0's sample; UINT64_MAX when there is none */
+    uint32_t valid_rows;     /**< rows that held samples */
     uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
     const float *outputs;    /**< (output_count) */
     const uint64_t *samples; /**< in the hook `records`: (batch_size) indices, UINT64_MAX where no
@@ -119,42 +120,51 @@ typedef struct sluice_step_record {
 
 /** What a hook is told. */
 typedef struct sluice_hook {
-    size_t struct_size;
-    uint64_t epoch;      /**< that begins, runs or ended */
+    size_t struct_size;  /**< bytes, for what later versions add at the end */
+    uint64_t epoch;      /**< that begins, runs or ended; train_end: how many are complete */
     uint64_t epochs;     /**< of the whole training; 0 when steps or seconds end it */
-    uint64_t step;       /**< step_begin: the first of the steps; step_end: the last */
+    uint64_t step;       /**< step_end: the last of the steps; train_end and epoch_end: one past
+                              it; else the first */
     uint64_t last_step;  /**< one past the last of this run; UINT64_MAX when unknown */
-    uint64_t step_count; /**< steps that begin, or that ended: 1, or those of a sink */
+    uint64_t step_count; /**< step_begin: steps that begin, 1 or a sink; *_end and records: that
+                              ran since the *_begin, or in this launch */
     const sluice_step_record *records; /**< step_end and records: (record_count) */
-    uint64_t record_count;             /**< step_end: step_count, or the latest 1 048 576 of them */
-    uint32_t batch_size;
-    uint32_t output_count;
-    const char *const *output_names;
-    double seconds;      /**< step_end, epoch_end, train_end: how long it took */
-    double wait_seconds; /**< of those, how long steps waited for data */
-    const char *plan;    /**< train_begin: the run in one line, memory included */
-    bool stop;           /**< may be set by the hook: ends the run at this border */
+    uint64_t record_count;             /**< step_count; in step_end of a sink of more than
+                                            1 048 576 steps fewer, the latest */
+    uint32_t batch_size;               /**< rows of a batch */
+    uint32_t output_count;             /**< outputs of a step */
+    const char *const *output_names;   /**< (output_count) */
+    double seconds;                    /**< *_end: how long it took; records: the run, so far */
+    double wait_seconds;               /**< of those, how long steps waited for data */
+    const char *plan;                  /**< train_begin: the run in one line, memory included */
+    bool stop;                         /**< may be set by the hook: ends the run at this border */
 } sluice_hook;
 
-/** Called on the thread that called sluice_train(). A negative status ends the run with it. */
+/**
+ * Called on the thread that called sluice_train(). A negative status ends the run with it; STOPPED
+ * does what setting hook->stop does; other positive ones are OK.
+ */
 typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
 
 /**
  * A set of hooks. Order: train_begin, (epoch_begin, (step_begin, records*, step_end)*,
  * epoch_end)*, train_end. In direct and data mode step hooks are called for each step, in graph and
  * loop mode for each sink. `records` is called after each launch with the steps that it ran: over a
- * run it sees every step once, in order, in every mode. Hooks left NULL are not called. train_end
- * is called whenever train_begin was.
+ * run it sees every step once, in order, in every mode. Hooks left NULL are not called.
+ *
+ * step_end and epoch_end are called where at least one step ran and no error ended the run;
+ * train_end is called whenever train_begin was. With several callbacks each hook is called for all
+ * of them in order, also after one of them has failed; the first error counts.
  */
 typedef struct sluice_callback {
-    sluice_hook_fn train_begin;
-    sluice_hook_fn epoch_begin;
-    sluice_hook_fn step_begin;
-    sluice_hook_fn records;
-    sluice_hook_fn step_end;
-    sluice_hook_fn epoch_end;
-    sluice_hook_fn train_end;
-    void *user; /**< handed to each of them; borrowed */
+    sluice_hook_fn train_begin; /**< once, before anything runs */
+    sluice_hook_fn epoch_begin; /**< before the first step of an epoch */
+    sluice_hook_fn step_begin;  /**< before a step, or a sink */
+    sluice_hook_fn records;     /**< after each launch, with its steps */
+    sluice_hook_fn step_end;    /**< after a step, or a sink */
+    sluice_hook_fn epoch_end;   /**< after the last step of an epoch */
+    sluice_hook_fn train_end;   /**< once, whenever train_begin was called */
+    void *user;                 /**< handed to each of them; borrowed */
 } sluice_callback;
 
 /** Settings of a run. Made by sluice_train_config_init(); zero takes the default given beside it.
@@ -168,16 +178,19 @@ typedef struct sluice_train_config {
     uint64_t max_steps;       /**< of this run; shortens the last sink. 0: no limit */
     double max_seconds;       /**< of this run. 0: no limit */
     sluice_mode mode;         /**< auto */
-    uint32_t output_capacity; /**< steps of one launch at most; 0 is 4096 */
+    uint32_t output_capacity; /**< steps of one launch, at most 1 048 576; 0 is 4096. A longer sink
+                                   takes several launches */
     const sluice_callback *callbacks; /**< borrowed */
-    uint32_t callback_count;
-    sluice_stop *stop;        /**< NULL: nobody can ask */
+    uint32_t callback_count;          /**< entries of callbacks */
+    sluice_stop *stop;                /**< NULL: nobody can ask */
     int64_t stall_warning_ms; /**< no step for so long: a warning that says who waits for whom;
                                    0 is 30 000 */
-    int64_t stall_timeout_ms; /**< no step for so long: E_STALLED; 0 is 300 000 */
+    int64_t stall_timeout_ms; /**< no step for so long, for want of data: E_STALLED, once the
+                                 workers have come back from where they are; 0 is 300 000 */
 
     uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
-    uint32_t slots;           /**< batches in the device queue, 2 to 1024; 0 is 4, fewer when
+    uint32_t slots;           /**< batches in the device queue, 2 to 1024 (on host:N without copy,
+                                   which lends them to the step, from 3 on); 0 is 4, fewer when
                                    memory_bytes wants it */
     uint64_t memory_bytes;    /**< upper bound for staging and slots; 0 is a quarter of what the
                                    process may use */
@@ -191,6 +204,7 @@ typedef struct sluice_train_config {
     bool record_samples;      /**< keep each step's sample indices for hooks */
 } sluice_train_config;
 
+/** Sets every field to its default: zero, but sink_size. */
 static inline void sluice_train_config_init(sluice_train_config *config)
 {
     const sluice_train_config zero = {sizeof(sluice_train_config),
@@ -232,13 +246,14 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * @param dataset     borrowed for the run
  * @param config      copied; its arrays are borrowed for the run
  * @param report_out  NULL, or where the report goes: the caller's, freed by
- *                    sluice_report_destroy(). It is set also when the run fails, as far as there
- *                    is anything to report; else to NULL
+ *                    sluice_report_destroy(). It is set also when the run fails, unless there is
+ *                    no memory for it: then to NULL
  *
- * Returns: OK all is done; STOPPED the token, a hook or the step asked for it; END_OF_DATA fewer
- *          epochs than asked, the report says how many; E_INVALID settings, or columns that do not
- *          fit the model; E_NO_MEMORY; E_STALLED; the first error of the pipeline (which names the
- *          stage and the sample), of a hook, of the step, or of the device.
+ * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook or the step asked for
+ *          it; END_OF_DATA fewer epochs than asked, the report says how many; E_INVALID settings,
+ *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; the first error of the
+ *          pipeline (which names the stage and the sample), of a hook, of the step, or of the
+ *          device. Steps before an error are done and told to the hook `records`.
  * Threads: any; several runs at once do not touch each other.
  */
 SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,
@@ -248,11 +263,15 @@ SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluic
 
 /** @name Ready-made callbacks
  * Each fills in a callback to be put into config.callbacks; what it holds is freed by
- * sluice_callback_destroy(), after the run. Returns: E_NO_MEMORY.
+ * sluice_callback_destroy(), after the run. One serves one run at a time. Returns: E_INVALID file
+ * or callback_out is NULL; E_NO_MEMORY.
  * @{
  */
 
-/** Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps; a file of the caller's. */
+/**
+ * Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps (0 is 1), counted from 1 and
+ * from the very start of the training; other outputs follow. The file is the caller's.
+ */
 SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
                                                      sluice_callback *callback_out);
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stop token, as a run looks at it. */
+#ifndef SLUICE_STOP_TOKEN_H
+#define SLUICE_STOP_TOKEN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <sluice/train.h>
+
+/* One lock-free word, so that a signal handler may set it. */
+struct sluice_stop {
+    _Atomic int requested;
+};
+
+/* NULL: nobody can ask. */
+static inline bool stop_is_requested(const sluice_stop *stop)
+{
+    /* Pairs with the release store in sluice_stop_request(): seeing the request, a hook that the
+     * run then calls sees what was written before it. */
+    return stop != NULL && atomic_load_explicit(&stop->requested, memory_order_acquire) != 0;
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ready-made callbacks: losses, times, the bar on a terminal. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "testing.h"
+#include "train_kit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+static sluice_status halve(const sluice_step *step, void *user)
+{
+    (void)user;
+    step->outputs[0] = 1.0F / (float)(1 + *step->step);
+    step->outputs[1] = (float)*step->step;
+    return SLUICE_OK;
+}
+
+static sluice_status halve_alone(const sluice_step *step, void *user)
+{
+    (void)user;
+    step->outputs[0] = 1.0F / (float)(1 + *step->step);
+    return SLUICE_OK;
+}
+
+/* Four batches a pass, two passes. */
+static void init_run(kit *k, sluice_mode mode, const sluice_callback *callback)
+{
+    kit_init(k);
+    k->pipeline = "synthetic samples=8 shape=4,4,3 | batch 2";
+    k->model.step = halve;
+    k->config.mode = mode;
+    k->config.epochs = 2;
+    k->config.callbacks = callback;
+    k->config.callback_count = 1;
+}
+
+/* ---- losses ------------------------------------------------------------------------------------
+ */
+
+static void losses_are_printed_every_so_many_steps_in_every_mode(void)
+{
+    static const struct {
+        uint64_t every;
+        uint64_t start_step;
+        const char *text;
+    } cases[] = {
+        {3, 0,
+         "epoch: 1 step: 3, loss is 0.333333, label is 2\n"
+         "epoch: 2 step: 6, loss is 0.166667, label is 5\n"},
+        {3, 3, "epoch: 2 step: 6, loss is 0.166667, label is 5\n"},
+        {100, 0, ""},
+        {0, 6,
+         "epoch: 2 step: 7, loss is 0.142857, label is 6\n"
+         "epoch: 2 step: 8, loss is 0.125, label is 7\n"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases) * COUNT(modes); i++) {
+        sluice_callback callback;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *file = open_memstream(&text, &size);
+        kit k;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+        T_OK(sluice_loss_monitor(file, cases[i % COUNT(cases)].every, &callback));
+        init_run(&k, modes[i / COUNT(cases)], &callback);
+        k.config.start_step = cases[i % COUNT(cases)].start_step;
+        T_OK(kit_run(&k));
+        fclose(file);
+        T_TRUE(strcmp(text, cases[i % COUNT(cases)].text) == 0);
+        free(text);
+        sluice_callback_destroy(&callback);
+        kit_fini(&k);
+    }
+}
+
+static void a_model_without_names_has_one_output_called_loss(void)
+{
+    sluice_callback callback;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    kit k;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    T_OK(sluice_loss_monitor(file, 8, &callback));
+    init_run(&k, SLUICE_MODE_LOOP, &callback);
+    k.model.output_names = NULL;
+    k.model.output_count = 0;
+    k.model.step = halve_alone;
+    T_OK(kit_run(&k));
+    fclose(file);
+    T_STR(text, "epoch: 2 step: 8, loss is 0.125\n");
+    free(text);
+    sluice_callback_destroy(&callback);
+    kit_fini(&k);
+}
+
+/* ---- times -------------------------------------------------------------------------------------
+ */
+
+static void times_are_printed_after_each_epoch_in_every_mode(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        sluice_callback callback;
+        char *text = NULL;
+        char *line;
+        size_t size = 0;
+        FILE *file = open_memstream(&text, &size);
+        int lines = 0;
+        kit k;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+        T_OK(sluice_time_monitor(file, &callback));
+        init_run(&k, modes[m], &callback);
+        T_OK(kit_run(&k));
+        fclose(file);
+        for (line = text; *line != '\0'; line = strchr(line, '\n') + 1, lines++) {
+            double epoch = -1;
+            double step = -1;
+            double wait = -1;
+            int used = 0;
+
+            T_EQ(sscanf(line, "epoch time: %lf ms, per step time: %lf ms (data wait: %lf %%)%n",
+                        &epoch, &step, &wait, &used),
+                 3);
+            T_EQ(line[used], '\n');
+            T_NEAR(step, epoch / 4, 0.001); /* of four steps, both rounded */
+            T_TRUE(epoch > 0 && wait >= 0 && wait <= 100);
+        }
+        T_EQ(lines, 2);
+        free(text);
+        sluice_callback_destroy(&callback);
+        kit_fini(&k);
+    }
+}
+
+/* ---- the bar -----------------------------------------------------------------------------------
+ */
+
+static void the_bar_is_silent_where_there_is_no_terminal(void)
+{
+    sluice_callback callback;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    kit k;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    T_OK(sluice_progress_bar(file, &callback));
+    init_run(&k, SLUICE_MODE_LOOP, &callback);
+    T_OK(kit_run(&k));
+    fclose(file);
+    T_STR(text, "");
+    free(text);
+    sluice_callback_destroy(&callback);
+    kit_fini(&k);
+}
+
+/* A terminal: what is written to it is read from `master`. */
+static FILE *open_terminal(int *master)
+{
+    struct termios raw;
+    const char *name;
+    FILE *file;
+
+    *master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (*master < 0 || grantpt(*master) != 0 || unlockpt(*master) != 0) {
+        return NULL;
+    }
+    name = ptsname(*master);
+    file = name != NULL ? fopen(name, "w") : NULL;
+    if (file != NULL && tcgetattr(fileno(file), &raw) == 0) {
+        raw.c_oflag &= ~(tcflag_t)OPOST; /* no \r of its own */
+        tcsetattr(fileno(file), TCSANOW, &raw);
+    }
+    return file;
+}
+
+/* All that was drawn; the terminal is closed. */
+static void read_terminal(int master, FILE *file, char *text, size_t size)
+{
+    size_t used = 0;
+    ssize_t more = 0;
+
+    fflush(file);
+    fcntl(master, F_SETFL, O_NONBLOCK);
+    do {
+        used += (size_t)more;
+        more = read(master, text + used, size - 1 - used);
+    } while (more > 0);
+    text[used] = '\0';
+    fclose(file);
+    close(master);
+}
+
+static void the_bar_tells_on_a_terminal_how_far_the_run_is(void)
+{
+    char text[1400];
+    int master;
+    FILE *file = open_terminal(&master);
+    sluice_callback callback;
+    kit k;
+
+    if (file == NULL) {
+        T_SKIP("no pseudo terminal can be opened");
+    }
+    T_OK(sluice_progress_bar(file, &callback));
+    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    k.config.start_step = 1;
+    T_OK(kit_run(&k));
+    read_terminal(master, file, text, sizeof(text));
+    /* The first step is drawn, then every tenth of a second, and the last. */
+    T_EQ(strncmp(text, "\r[###.....................] 1/7 epoch 1, ", 40), 0);
+    T_CONTAINS(text, "\r[########################] 7/7 epoch 2, ");
+    T_CONTAINS(text, " steps/s, ");
+    T_CONTAINS(text, " samples/s, data wait ");
+    T_CONTAINS(text, " %, loss 0.1250, 0 s left\033[K\n");
+    T_STR(text + strlen(text) - 1, "\n");
+    sluice_callback_destroy(&callback);
+    kit_fini(&k);
+}
+
+static void the_bar_counts_steps_where_no_end_is_known(void)
+{
+    char text[1400];
+    int master;
+    FILE *file = open_terminal(&master);
+    sluice_callback callback;
+    kit k;
+
+    if (file == NULL) {
+        T_SKIP("no pseudo terminal can be opened");
+    }
+    T_OK(sluice_progress_bar(file, &callback));
+    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    k.config.epochs = 0;
+    k.config.max_seconds = 0.01;
+    T_OK(kit_run(&k));
+    read_terminal(master, file, text, sizeof(text));
+    if (k.report->stats.steps == 0) { /* so slow a machine: nothing was drawn, not even a line */
+        T_STR(text, "");
+    } else {
+        T_EQ(strncmp(text, "\r1 steps epoch 1, ", 18), 0);
+        CU_ASSERT_PTR_NULL(strstr(text, " left"));
+    }
+    sluice_callback_destroy(&callback);
+    kit_fini(&k);
+}
+
+static void a_bar_of_a_run_without_steps_draws_nothing(void)
+{
+    char text[400];
+    int master;
+    FILE *file = open_terminal(&master);
+    sluice_callback callbacks[2] = {{.user = NULL}, {.user = NULL}};
+    sluice_stop *stop = NULL;
+    kit k;
+
+    if (file == NULL) {
+        T_SKIP("no pseudo terminal can be opened");
+    }
+    T_OK(sluice_stop_create(&stop));
+    sluice_stop_request(stop);
+    T_OK(sluice_progress_bar(file, &callbacks[0]));
+    init_run(&k, SLUICE_MODE_LOOP, callbacks);
+    k.config.stop = stop;
+    T_STATUS(kit_run(&k), SLUICE_STOPPED);
+    read_terminal(master, file, text, sizeof(text));
+    T_STR(text, "");
+    sluice_callback_destroy(&callbacks[0]);
+    sluice_stop_destroy(stop);
+    kit_fini(&k);
+}
+
+/* ---- making them -------------------------------------------------------------------------------
+ */
+
+static void monitors_want_a_file_and_a_place(void)
+{
+    sluice_callback callback = {.user = &callback};
+
+    T_STATUS(sluice_loss_monitor(NULL, 1, &callback), SLUICE_E_INVALID);
+    T_STATUS(sluice_loss_monitor(stderr, 1, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_time_monitor(NULL, &callback), SLUICE_E_INVALID);
+    T_STATUS(sluice_progress_bar(stderr, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "sluice_progress_bar: file or callback_out is NULL");
+    sli_alloc_fail_after(0);
+    T_EQ(sluice_loss_monitor(stderr, 1, &callback), SLUICE_E_NO_MEMORY);
+    T_EQ(sluice_time_monitor(stderr, &callback), SLUICE_E_NO_MEMORY);
+    T_EQ(sluice_progress_bar(stderr, &callback), SLUICE_E_NO_MEMORY);
+    sli_alloc_fail_after(-1);
+    T_TRUE(callback.user == &callback); /* outputs are set only on OK */
+    sluice_callback_destroy(NULL);
+}
+
+const t_test monitors_tests[] = {
+    T_TEST(losses_are_printed_every_so_many_steps_in_every_mode),
+    T_TEST(a_model_without_names_has_one_output_called_loss),
+    T_TEST(times_are_printed_after_each_epoch_in_every_mode),
+    T_TEST(the_bar_is_silent_where_there_is_no_terminal),
+    T_TEST(the_bar_tells_on_a_terminal_how_far_the_run_is),
+    T_TEST(the_bar_counts_steps_where_no_end_is_known),
+    T_TEST(a_bar_of_a_run_without_steps_draws_nothing),
+    T_TEST(monitors_want_a_file_and_a_place),
+    T_END,
+};

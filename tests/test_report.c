@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report says: its table, its JSON, its figures, its verdict. */
+#include <locale.h>
+#include <stdlib.h>
+
+#include "testing.h"
+#include "train_kit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+/* ---- for people --------------------------------------------------------------------------------
+ */
+
+static void the_text_has_the_table_and_names_a_bottleneck(void)
+{
+    static const char *const parts[] = {
+        "100 steps, 200 samples in ",
+        "mode loop: 1 launches, 1 syncs, 0 yields\n",
+        "stage                             items     items/s       MB/s  busy % input %  room %",
+        "\nread                                200 ",
+        "\nconvert                             200 ",
+        "\nbatch                               100 ",
+        "\nget_next                            100 ",
+        "\nstep                                100 ",
+        "\nqueue slots: 4 places, ",
+        "\nmemory: 0.0 MB staging, ",
+        "\nbottleneck: ",
+    };
+    char *text = NULL;
+    kit k;
+
+    kit_init(&k);
+    T_OK(kit_run(&k));
+    T_OK(sluice_report_text(k.report, &text));
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        T_TRUE(strstr(text, parts[i]) != NULL);
+    }
+    CU_ASSERT_PTR_NULL(strstr(text, "ended with"));
+    sluice_string_free(text);
+
+    k.device = "host:0,copy=1";
+    T_OK(kit_run(&k));
+    T_OK(sluice_report_text(k.report, &text));
+    T_TRUE(strstr(text, "\ncopy                                100 ") != NULL);
+    T_TRUE(strstr(text, "\nqueue staging: 4 places, ") != NULL);
+    sluice_string_free(text);
+    kit_fini(&k);
+}
+
+static void the_text_says_how_a_run_ended_and_what_was_bad(void)
+{
+    kit_source source;
+    char *text = NULL;
+    kit k;
+
+    kit_source_init(&source, 20);
+    source.fail_at = 9;
+    kit_init(&k);
+    k.dataset = kit_source_dataset(&source, 2);
+    T_STATUS(kit_run(&k), SLUICE_E_CORRUPT);
+    T_OK(sluice_report_text(k.report, &text));
+    T_TRUE(strstr(text, "\nended with corrupt data: read: sample 9, kit/9: told to fail\n") !=
+           NULL);
+    sluice_string_free(text);
+    k.config.on_error = SLUICE_ON_ERROR_REPLACE;
+    T_OK(kit_run(&k));
+    T_OK(sluice_report_text(k.report, &text));
+    T_TRUE(strstr(text, "\nbad samples: 1 replaced, 0 zeroed; the first:\n"
+                        "  read: kit/9: told to fail\n") != NULL);
+    sluice_string_free(text);
+    k.step_at = 3;
+    k.step_answer = SLUICE_STOPPED;
+    T_STATUS(kit_run(&k), SLUICE_STOPPED);
+    T_OK(sluice_report_text(k.report, &text));
+    T_TRUE(strstr(text, "\nended with stopped on request\n") != NULL);
+    sluice_string_free(text);
+    k.config.sink_size = 0; /* a run that never began */
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_OK(sluice_report_text(k.report, &text));
+    T_STR(text, "ended with invalid argument: sink_size must be -1 or positive, got 0\n");
+    sluice_string_free(text);
+    sluice_dataset_destroy(k.dataset);
+    kit_fini(&k);
+}
+
+/* ---- for machines ------------------------------------------------------------------------------
+ */
+
+/* Every key of a run's JSON with its type, and how figures add up. */
+static const char json_check[] =
+    "import json, sys\n"
+    "run = json.load(open(sys.argv[1], encoding='utf-8'))\n"
+    "def check(thing, types, where):\n"
+    "    for key, kind in types.items():\n"
+    "        assert key in thing, where + '.' + key + ' is missing'\n"
+    "        good = isinstance(thing[key], kind) and (kind is bool or thing[key] is not True)\n"
+    "        assert good, where + '.' + key + ' is ' + repr(thing[key])\n"
+    "    assert set(thing) <= set(types), where + ' has ' + str(set(thing) - set(types))\n"
+    "number, text, none = (int, float), str, type(None)\n"
+    "check(run, dict(schema=int, status=text, error=(text, none), samples=int, batches=int,\n"
+    "    steps=int, epochs=int, seconds=number, samples_per_s=number,\n"
+    "    cpu_s_per_1000_samples=number, bytes_read=int, bytes_h2d=int, h2d_gb_per_s=number,\n"
+    "    mode=(text, none), mode_reason=text, launches=int, syncs=int, yields=int,\n"
+    "    data_wait_share=number, digest=(text, none), errors=dict, memory=dict, stages=list,\n"
+    "    queues=list, batches_produced=int, batches_consumed=int, bottleneck=dict,\n"
+    "    placement=list, environment=dict), 'run')\n"
+    "check(run['errors'], dict(failed=int, replaced=int, zeroed=int, first=list), 'errors')\n"
+    "for e in run['errors']['first']:\n"
+    "    check(e, dict(sample=int, name=text, stage=text, error=text), 'first')\n"
+    "check(run['memory'], dict(staging_bytes=int, slot_bytes=int, cache_bytes=int,\n"
+    "    names_bytes=int, peak_rss_bytes=int), 'memory')\n"
+    "for s in run['stages']:\n"
+    "    check(s, dict(name=text, samples=int, bytes=int, samples_per_s=number,\n"
+    "        busy_share=number, wait_input_share=number, wait_room_share=number, p50_us=number,\n"
+    "        p99_us=number, workers=int), 'stage')\n"
+    "    shares = s['busy_share'] + s['wait_input_share'] + s['wait_room_share']\n"
+    "    assert 0 <= shares <= 1.01, s\n"
+    "    assert s['p50_us'] <= s['p99_us'], s\n"
+    "    assert s['samples'] > 0 and s['workers'] > 0, s\n"
+    "for q in run['queues']:\n"
+    "    check(q, dict(name=text, capacity=int, mean_depth=number, empty_share=number,\n"
+    "        full_share=number), 'queue')\n"
+    "    assert q['mean_depth'] <= q['capacity'] and q['empty_share'] + q['full_share'] <= 1, q\n"
+    "check(run['bottleneck'], dict(stage=text, share=number, why=text, advice=text), "
+    "'bottleneck')\n"
+    "for p in run['placement']:\n"
+    "    kind = 'thread' if 'thread' in p else 'buffer'\n"
+    "    check(p, {kind: text, 'wanted': text, 'got': text}, 'placement')\n"
+    "env = run['environment']\n"
+    "check(env, dict(cpu=text, kernels=text, device=(text, none), cores_allowed=int,\n"
+    "    quota=(int, float, none), nodes=int, gpu=(text, none), driver=(text, none),\n"
+    "    versions=dict), 'environment')\n"
+    "assert run['schema'] == 1 and run['batches'] == run['steps'] == run['batches_consumed']\n"
+    "assert run['batches_produced'] >= run['steps']\n"
+    "assert 0 <= run['data_wait_share'] <= 1\n"
+    "assert (run['error'] is None) == (not run['status'].startswith('E_')), run['status']\n"
+    "began = run['mode'] is not None\n"
+    "assert began == (len(run['queues']) > 0 and len(run['placement']) > 0)\n"
+    "assert began == (run['seconds'] > 0), run['seconds']\n"
+    "stages = {s['name']: s for s in run['stages']}\n"
+    "if run['steps'] > 0:\n"
+    "    assert stages['step']['samples'] == stages['get_next']['samples'] == run['steps']\n"
+    "    assert stages['batch']['samples'] >= run['steps']\n"
+    "    rate = run['samples'] / run['seconds']\n"
+    "    assert abs(run['samples_per_s'] - rate) <= 1e-6 * rate\n"
+    "    assert run['memory']['slot_bytes'] > 0 and run['memory']['peak_rss_bytes'] > 0\n"
+    "    assert run['bottleneck']['stage'] in stages, run['bottleneck']\n"
+    "else:\n"
+    "    assert run['bottleneck']['stage'] == 'none'\n"
+    "assert (run['bytes_h2d'] > 0) == ('copy' in stages)\n"
+    "print(run['status'], run['mode'], run['steps'])\n";
+
+static bool has_python(void)
+{
+    return system("python3 -c pass >/dev/null 2>&1") == 0;
+}
+
+/* Hands a report's JSON to python3, which checks it. */
+static void check_json(const sluice_report *report)
+{
+    const char *folder = t_folder();
+    char command[1200];
+    char *json = NULL;
+
+    T_OK(sluice_report_json(report, &json));
+    t_write_file(t_path(folder, "check.py"), json_check, sizeof(json_check) - 1);
+    t_write_file(t_path(folder, "run.json"), json, strlen(json));
+    snprintf(command, sizeof(command), "python3 %.500s/check.py %.500s/run.json >%.100s/out 2>&1",
+             folder, folder, folder);
+    if (system(command) != 0) {
+        snprintf(command, sizeof(command), "tail -n 2 %.500s/out >&2", folder);
+        (void)!system(command);
+        T_FAIL_("the JSON is not as it should be: %.1200s", json);
+    }
+    sluice_string_free(json);
+}
+
+static void the_json_of_a_good_run_has_every_key_and_adds_up(void)
+{
+    if (!has_python()) {
+        T_SKIP("no python3 to read JSON with");
+    }
+    for (size_t i = 0; i < COUNT(modes) * 2; i++) {
+        kit k;
+
+        kit_init(&k);
+        k.config.mode = modes[i % COUNT(modes)];
+        k.config.sink_size = 30;
+        k.device = i < COUNT(modes) ? "host:0" : "host:0,copy=1";
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        check_json(k.report);
+        kit_fini(&k);
+    }
+}
+
+static void the_json_of_a_run_over_files_counts_what_was_read(void)
+{
+    const char *folder = t_folder();
+    char pipeline[400];
+    kit k;
+
+    if (!has_python()) {
+        T_SKIP("no python3 to read JSON with");
+    }
+    kit_write_folder(folder, 5, 8);
+    t_write_file(t_path(folder, "b/\xff\"\\\n.jpg"), "no picture", 10);
+    snprintf(pipeline, sizeof(pipeline), "image_folder %s | decode | batch 1", folder);
+    kit_init(&k);
+    k.pipeline = pipeline;
+    k.config.on_error = SLUICE_ON_ERROR_REPLACE;
+    T_OK(kit_run(&k));
+    kit_check(&k);
+    T_EQ(k.report->error_count, 1);
+    T_TRUE(k.report->bytes_read > 0);
+    check_json(k.report); /* a name that is no UTF-8 among it */
+    kit_fini(&k);
+}
+
+static void the_json_after_a_failure_has_the_same_keys(void)
+{
+    kit_source source;
+    kit k;
+
+    if (!has_python()) {
+        T_SKIP("no python3 to read JSON with");
+    }
+    kit_source_init(&source, 20);
+    source.fail_at = 9;
+    kit_init(&k);
+    k.dataset = kit_source_dataset(&source, 2);
+    T_STATUS(kit_run(&k), SLUICE_E_CORRUPT);
+    check_json(k.report);
+    source.fail_at = 0; /* before the first step */
+    T_STATUS(kit_run(&k), SLUICE_E_CORRUPT);
+    T_EQ(k.report->stats.steps, 0);
+    check_json(k.report);
+    source.fail_at = UINT64_MAX;
+    k.step_at = 3;
+    k.step_answer = SLUICE_STOPPED;
+    T_STATUS(kit_run(&k), SLUICE_STOPPED);
+    check_json(k.report);
+    k.config.sink_size = 0;
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    check_json(k.report);
+    sluice_dataset_destroy(k.dataset);
+    kit_fini(&k);
+}
+
+/* Numbers have a point wherever the program runs. */
+static void the_json_does_not_depend_on_the_locale(void)
+{
+    static const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+    const char *found = NULL;
+    kit k;
+
+    if (!has_python()) {
+        T_SKIP("no python3 to read JSON with");
+    }
+    for (size_t i = 0; i < COUNT(locales) && found == NULL; i++) {
+        found = setlocale(LC_ALL, locales[i]);
+    }
+    if (found == NULL) {
+        T_SKIP("no locale with a decimal comma is installed");
+    }
+    kit_init(&k);
+    T_OK(kit_run(&k));
+    check_json(k.report);
+    kit_fini(&k);
+    setlocale(LC_ALL, "C");
+}
+
+/* ---- figures -----------------------------------------------------------------------------------
+ */
+
+static void figures_of_a_padded_and_cut_run_are_exact(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        sluice_report_stats stats = {.struct_size = sizeof(stats)};
+        kit k;
+
+        kit_init(&k);
+        k.pipeline = "synthetic samples=7 shape=4,4,3 | batch 2"; /* 2 2 2 1 */
+        k.model.reads_valid_rows = true;
+        k.config.mode = modes[m];
+        k.config.sink_size = 3;
+        k.config.epochs = 4;
+        k.config.max_steps = 10;
+        k.config.digest = false;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        T_OK(sluice_report_stats_get(k.report, &stats));
+        T_EQ(stats.struct_size, sizeof(stats));
+        T_EQ(stats.status, SLUICE_OK);
+        T_EQ(stats.steps, 10);
+        T_EQ(stats.epochs, 3);
+        T_EQ(stats.samples, 7 + 7 + 2 + 2);
+        T_EQ(stats.digest, 0);
+        T_EQ(stats.replaced + stats.zeroed, 0);
+        T_EQ(stats.staging_bytes, 0);
+        T_TRUE(stats.slot_bytes > 0 && stats.seconds > 0);
+        T_TRUE(stats.data_wait_share >= 0 && stats.data_wait_share <= 1);
+        kit_fini(&k);
+    }
+}
+
+/* A caller of an older version has a smaller struct; what is past it is not its. */
+static void stats_are_cut_to_the_callers_size(void)
+{
+    struct {
+        sluice_report_stats stats;
+    } room;
+    kit k;
+
+    kit_init(&k);
+    T_OK(kit_run(&k));
+    memset(&room, 0xEE, sizeof(room));
+    room.stats.struct_size = offsetof(sluice_report_stats, epochs);
+    T_OK(sluice_report_stats_get(k.report, &room.stats));
+    T_EQ(room.stats.steps, 100);
+    T_EQ(room.stats.struct_size, offsetof(sluice_report_stats, epochs));
+    T_EQ(room.stats.epochs, 0xEEEEEEEEEEEEEEEE);
+    room.stats.struct_size = 0;
+    T_STATUS(sluice_report_stats_get(k.report, &room.stats), SLUICE_E_INVALID);
+    room.stats.struct_size = sizeof(room) + 1;
+    T_STATUS(sluice_report_stats_get(k.report, &room.stats), SLUICE_E_INVALID);
+    T_STATUS(sluice_report_stats_get(NULL, &room.stats), SLUICE_E_INVALID);
+    T_STATUS(sluice_report_stats_get(k.report, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_report_text(k.report, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_report_json(NULL, NULL), SLUICE_E_INVALID);
+    sluice_report_destroy(NULL);
+    kit_fini(&k);
+}
+
+/* ---- the verdict, from figures ------------------------------------------------------------------
+ */
+
+/* Ten seconds of two workers and a device, and how long the steps waited for data. */
+static void judge(sluice_report *report, double wait_s, double copy_s, double read_s,
+                  double decode_s, double pixels_s)
+{
+    memset(report, 0, sizeof(*report));
+    report->stats.steps = 100;
+    report->stats.samples = 1000;
+    report->stats.seconds = 10;
+    report->stats.data_wait_share = wait_s / 10;
+    report->wait_ns = wait_s * 1e9;
+    report->worker_count = 2;
+    report->cores_allowed = 4;
+    report->stages[0] = (sli_stage_summary){.name = "read", .busy_ns = read_s * 1e9};
+    report->stages[1] = (sli_stage_summary){.name = "decode", .busy_ns = decode_s * 1e9};
+    report->stages[2] = (sli_stage_summary){.name = "resize+convert", .busy_ns = pixels_s * 1e9};
+    report->stages[3] = (sli_stage_summary){.name = "copy", .busy_ns = copy_s * 1e9};
+    report->stages[4] = (sli_stage_summary){.name = "step", .busy_ns = (10 - wait_s) * 1e9};
+    report->stage_count = 5;
+    report_find_bottleneck(report);
+}
+
+static void the_verdict_follows_from_the_figures(void)
+{
+    sluice_report report;
+
+    judge(&report, 0.4, 9.5, 1, 18, 1); /* fed: whatever else is busy */
+    T_STR(report.bottleneck, "step");
+    T_NEAR(report.bottleneck_share, 0.96, 1e-9);
+    judge(&report, 5, 8.5, 1, 10, 1);
+    T_STR(report.bottleneck, "copy");
+    T_NEAR(report.bottleneck_share, 0.85, 1e-9);
+    judge(&report, 5, 7.5, 2, 15, 3);
+    T_STR(report.bottleneck, "decode");
+    T_NEAR(report.bottleneck_share, 0.75, 1e-9);
+    T_STR(report.bottleneck_why,
+          "steps wait for data 50.0 % of the time; decode takes 75 % of what 2 workers do");
+    T_CONTAINS(report.bottleneck_advice, "more workers if there are cores");
+    T_CONTAINS(report.bottleneck_advice, "the steps would run at 200 samples/s");
+    judge(&report, 5, 0, 12, 5, 3);
+    T_STR(report.bottleneck, "read");
+    T_CONTAINS(report.bottleneck_advice, "a faster disk");
+    judge(&report, 5, 0, 1, 5, 14);
+    T_STR(report.bottleneck, "resize+convert");
+    T_CONTAINS(report.bottleneck_advice, "offload=device");
+    judge(&report, 5, 0, 0, 0, 0);
+    T_STR(report.bottleneck, "none");
+    T_CONTAINS(report.bottleneck_why, "no stage of the workers was counted");
+    report.stats.steps = 0;
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck, "none");
+    T_STR(report.bottleneck_why, "no step ran");
+}
+
+/* ---- the verdict, of runs
+ * ------------------------------------------------------------------------ */
+
+/* On a machine that is busy otherwise a run may be held up by that: one of a few tries is not. */
+enum { TRIES = 20 };
+
+static void check_verdict(kit *k, const char *stage)
+{
+    for (int i = 0; i < TRIES; i++) {
+        T_OK(kit_run(k));
+        if (strcmp(k->report->bottleneck, stage) == 0) {
+            kit_fini(k);
+            return;
+        }
+    }
+    T_FAIL_("the verdict is %s (%s), want %s", k->report->bottleneck, k->report->bottleneck_why,
+            stage);
+}
+
+static void work(kit *k, const sluice_step *step)
+{
+    const int64_t end = sli_now_ns() + 2000000;
+
+    (void)k;
+    (void)step;
+    while (sli_now_ns() < end) {
+    }
+}
+
+static void a_slow_step_is_named(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        kit_init(&k);
+        k.config.mode = modes[m];
+        k.in_step = work;
+        check_verdict(&k, "step");
+    }
+}
+
+static void slow_copies_are_named(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        kit_init(&k);
+        k.config.mode = modes[m];
+        k.device = "host:0,copy=1,latency_us=1000";
+        check_verdict(&k, "copy");
+    }
+}
+
+static void slow_decoding_is_named(void)
+{
+    const char *folder = t_folder();
+    char pipeline[400];
+
+    kit_write_folder(folder, 4, 256);
+    snprintf(pipeline, sizeof(pipeline), "image_folder %s | decode | center_crop 250 | batch 2",
+             folder);
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        kit_init(&k);
+        k.config.mode = modes[m];
+        k.config.epochs = 5;
+        k.config.digest = false;
+        k.pipeline = pipeline;
+        check_verdict(&k, "decode");
+    }
+}
+
+const t_test report_tests[] = {
+    T_TEST(the_text_has_the_table_and_names_a_bottleneck),
+    T_TEST(the_text_says_how_a_run_ended_and_what_was_bad),
+    T_TEST(the_json_of_a_good_run_has_every_key_and_adds_up),
+    T_TEST(the_json_of_a_run_over_files_counts_what_was_read),
+    T_TEST(the_json_after_a_failure_has_the_same_keys),
+    T_TEST(the_json_does_not_depend_on_the_locale),
+    T_TEST(figures_of_a_padded_and_cut_run_are_exact),
+    T_TEST(stats_are_cut_to_the_callers_size),
+    T_TEST(the_verdict_follows_from_the_figures),
+    T_TEST(a_slow_step_is_named),
+    T_TEST(slow_copies_are_named),
+    T_TEST(slow_decoding_is_named),
+    T_END,
+};

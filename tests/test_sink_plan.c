@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many steps there are, where sinks end, which passes are touched: numbers alone. */
+#include "sink_plan.h"
+#include "testing.h"
+
+/* Counts sinks by walking from border to border. */
+static uint64_t count_sinks(const sink_plan *plan)
+{
+    uint64_t sinks = 0;
+
+    for (uint64_t step = plan->first_step; step < plan->end_step; sinks++) {
+        step += sink_plan_length(plan, step);
+    }
+    return sinks;
+}
+
+static void the_case_table_holds(void)
+{
+    static const struct {
+        bool sink_mode;
+        int64_t sink_size;
+        uint64_t epochs;
+        uint64_t initial_epoch;
+        uint64_t first_step;
+        uint64_t sinks;
+        uint64_t steps;
+        uint64_t passes;
+    } cases[] = {
+        {true, -1, 3, 0, 0, 3, 300, 3},   {true, 20, 3, 0, 0, 3, 60, 1},
+        {true, 30, 10, 0, 0, 10, 300, 3}, {true, 250, 2, 0, 0, 2, 500, 5},
+        {true, 70, 3, 0, 0, 3, 210, 3},   {true, 70, 3, 1, 70, 2, 140, 3},
+        {true, 1, 5, 0, 0, 5, 5, 1},      {false, -1, 3, 0, 0, 3, 300, 3},
+        {false, 20, 3, 0, 0, 3, 300, 3},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const sink_request request = {.batches_per_pass = 100,
+                                      .sink_mode = cases[i].sink_mode,
+                                      .sink_size = cases[i].sink_size,
+                                      .epochs = cases[i].epochs,
+                                      .initial_epoch = cases[i].initial_epoch};
+        sink_plan plan;
+
+        T_OK(sink_plan_make(&request, &plan));
+        T_EQ(plan.first_step, cases[i].first_step);
+        T_EQ(plan.end_step - plan.first_step, cases[i].steps);
+        T_EQ(count_sinks(&plan), cases[i].sinks);
+        T_EQ(plan.passes, cases[i].passes);
+    }
+}
+
+/* The formula of the documentation against counting, over many small requests. */
+static void passes_touched_are_those_that_steps_fall_into(void)
+{
+    for (uint64_t batches = 1; batches <= 7; batches++) {
+        for (int64_t size = 1; size <= 9; size++) {
+            for (uint64_t initial = 0; initial < 4; initial++) {
+                const sink_request request = {.batches_per_pass = batches,
+                                              .sink_mode = true,
+                                              .sink_size = size,
+                                              .epochs = 5,
+                                              .initial_epoch = initial};
+                uint64_t passes = 0;
+                uint64_t last = UINT64_MAX;
+                sink_plan plan;
+
+                T_OK(sink_plan_make(&request, &plan));
+                for (uint64_t step = plan.first_step; step < plan.end_step; step++) {
+                    passes += step / batches != last;
+                    last = step / batches;
+                }
+                T_EQ(plan.passes, passes);
+            }
+        }
+    }
+}
+
+static void a_run_that_begins_within_a_sink_ends_it_at_its_border(void)
+{
+    const sink_request request = {.batches_per_pass = 100,
+                                  .sink_mode = true,
+                                  .sink_size = 30,
+                                  .epochs = 4,
+                                  .initial_epoch = 1,
+                                  .start_step = 17};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.first_step, 47);
+    T_EQ(plan.end_step, 120);
+    T_EQ(sink_plan_length(&plan, 47), 13);
+    T_EQ(sink_plan_length(&plan, 60), 30);
+    T_EQ(sink_plan_epoch(&plan, 47), 1);
+    T_EQ(sink_plan_epoch(&plan, 59), 1);
+    T_EQ(sink_plan_epoch(&plan, 60), 2);
+    T_EQ(count_sinks(&plan), 3);
+    T_EQ(plan.passes, 2);
+}
+
+static void max_steps_shortens_the_last_sink(void)
+{
+    sink_request request = {
+        .batches_per_pass = 100, .sink_mode = true, .sink_size = 30, .epochs = 4, .max_steps = 40};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 40);
+    T_EQ(sink_plan_length(&plan, 30), 10);
+    request.max_steps = 1000; /* epochs end it before */
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 120);
+    request.epochs = 0;
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 1000);
+    request.start_step = 5; /* of this run: counted from where it begins */
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 1005);
+}
+
+static void without_epochs_and_max_steps_there_is_no_end(void)
+{
+    const sink_request request = {.batches_per_pass = 100, .sink_mode = true, .sink_size = -1};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, UINT64_MAX);
+    T_EQ(plan.passes, UINT64_MAX);
+    T_EQ(sink_plan_length(&plan, 250), 50);
+    T_EQ(sink_plan_length(&plan, UINT64_MAX - 3), 3);
+}
+
+/* A limit of this run must not lead past the end of the training. */
+static void a_training_that_is_over_has_nothing_left_to_do(void)
+{
+    sink_request request = {.batches_per_pass = 100,
+                            .sink_mode = true,
+                            .sink_size = 30,
+                            .epochs = 4,
+                            .start_step = 120};
+    sink_plan plan = {.steps_per_epoch = 77};
+
+    T_STATUS(sink_plan_make(&request, &plan), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "nothing left to do: 120 steps are done of 4 epochs of 30");
+    request.max_steps = 10;
+    T_STATUS(sink_plan_make(&request, &plan), SLUICE_E_INVALID);
+    request.start_step = 150;
+    T_STATUS(sink_plan_make(&request, &plan), SLUICE_E_INVALID);
+    T_EQ(plan.steps_per_epoch, 77); /* outputs are set only on OK */
+    request.start_step = 119;
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 120);
+}
+
+static void counts_reach_to_the_end_of_64_bits(void)
+{
+    sink_request request = {
+        .batches_per_pass = UINT64_MAX / 2, .sink_mode = true, .sink_size = INT64_MAX, .epochs = 2};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 2 * (uint64_t)INT64_MAX);
+    T_EQ(plan.passes, 2);
+    T_EQ(sink_plan_length(&plan, INT64_MAX), INT64_MAX);
+    T_EQ(sink_plan_length(&plan, plan.end_step - 1), 1);
+
+    request = (sink_request){.batches_per_pass = 1,
+                             .sink_mode = true,
+                             .sink_size = 1,
+                             .start_step = UINT64_MAX - 5,
+                             .max_steps = 3};
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, UINT64_MAX - 2);
+    T_EQ(plan.passes, 3);
+    request.max_steps = 100; /* the end of counting comes first */
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, UINT64_MAX);
+}
+
+static void what_64_bits_cannot_count_is_refused(void)
+{
+    static const sink_request requests[] = {
+        {.batches_per_pass = UINT64_MAX / 2, .sink_mode = true, .sink_size = -1, .epochs = 3},
+        {.batches_per_pass = 1, .sink_mode = true, .sink_size = INT64_MAX, .epochs = 3},
+        {.batches_per_pass = 1,
+         .sink_mode = true,
+         .sink_size = INT64_MAX,
+         .initial_epoch = 3,
+         .epochs = 0},
+        {.batches_per_pass = 100,
+         .sink_mode = true,
+         .sink_size = 30,
+         .initial_epoch = 1,
+         .start_step = UINT64_MAX},
+    };
+
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        sink_plan plan;
+
+        T_STATUS(sink_plan_make(&requests[i], &plan), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "more steps than 64 bits can count");
+    }
+}
+
+const t_test sink_plan_tests[] = {
+    T_TEST(the_case_table_holds),
+    T_TEST(passes_touched_are_those_that_steps_fall_into),
+    T_TEST(a_run_that_begins_within_a_sink_ends_it_at_its_border),
+    T_TEST(max_steps_shortens_the_last_sink),
+    T_TEST(without_epochs_and_max_steps_there_is_no_end),
+    T_TEST(a_training_that_is_over_has_nothing_left_to_do),
+    T_TEST(counts_reach_to_the_end_of_64_bits),
+    T_TEST(what_64_bits_cannot_count_is_refused),
+    T_END,
+};
