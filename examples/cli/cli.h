@@ -38,6 +38,12 @@ typedef struct cli_option {
 int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
               int most, int *word_count);
 
+/* Was the option of that name given? */
+bool cli_given(const cli_option *options, const char *name);
+
+/* Is --json among the words? To be known before they are read, as reading may fail. */
+bool cli_wants_json(int argc, char **argv);
+
 /* A command: its name, what it does, and its page of help. */
 typedef struct cli_command {
     const char *name;
@@ -62,10 +68,16 @@ int cmd_help(int argc, char **argv);
 /* Says an error on stderr, "sluice: ...". */
 void cli_error(const char *format, ...) SLUICE_PRINTF(1, 2);
 
+/* What cli_error() said last, "" nothing. */
+const char *cli_said(void);
+
 /* Prints {"schema":1,"status":...,"error":...} on stdout: the one JSON object after a failure. */
 void cli_json_failure(sluice_status status, const char *error);
 
-/* Stops runs with this token on SIGINT and SIGTERM; NULL takes that back. */
+/*
+ * From now on SIGINT and SIGTERM ask runs with this token to stop, and the tool ends with 128 + n
+ * once its command has returned; a second signal ends it at once. NULL: the token is no more.
+ */
 void cli_catch_signals(sluice_stop *stop);
 
 /* The signal that was caught, 0 none. */

@@ -16,7 +16,7 @@ const cli_command cli_commands[] = {
      "  --epochs N         of sink-size steps, or passes (1)\n"
      "  --steps N          of this run, instead of --epochs\n"
      "  --seconds S        of this run, instead of --epochs\n"
-     "  --workers N|auto   threads that read and decode (auto: cores and quota)\n"
+     "  --workers N|auto   threads that read and decode (auto: by cores and quota)\n"
      "  --slots N          batches in the queue (4, fewer when --memory wants it)\n"
      "  --memory BYTES     upper bound for staging and slots together, as 512M\n"
      "  --seed N           of order and random transforms (0)\n"
@@ -26,7 +26,8 @@ const cli_command cli_commands[] = {
      "  --step-us T        the step takes T microseconds of a processor (0)\n"
      "  --on-error POLICY  fail, replace or zero: what to do with a bad sample (fail)\n"
      "  --digest           compute the digest of every batch as the step sees it\n"
-     "  --digests FILE     a line a step: step, epoch, pass, first sample, digest\n"
+     "  --digests FILE     a line a step: step, epoch, pass, first sample, digest; implies "
+     "--digest\n"
      "  --ids FILE         a line a step: step, then the sample indices of its rows\n"
      "  --json             one JSON object on stdout instead of the table\n",
      cmd_bench},
@@ -49,7 +50,7 @@ const cli_command cli_commands[] = {
      "  --ranks N          processes that share the machine (1)\n"
      "  --json             one JSON object on stdout instead of tables\n",
      cmd_topo},
-    {"help", "help [COMMAND | stages [STAGE]]", "Tells about commands and stages.", NULL, NULL,
-     cmd_help},
+    {"help", "help [COMMAND | stages [STAGE] | --man]", "Tells about commands and stages.", NULL,
+     "  --man              everything, as the source of the manual page sluice(1)\n", cmd_help},
     {NULL, NULL, NULL, NULL, NULL, NULL},
 };

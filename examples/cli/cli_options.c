@@ -8,15 +8,39 @@
 
 #include "cli.h"
 
+static char said[1200];
+
 void cli_error(const char *format, ...)
 {
     va_list args;
 
-    fputs("sluice: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(said, sizeof(said), format, args);
     va_end(args);
-    fputc('\n', stderr);
+    fprintf(stderr, "sluice: %s\n", said);
+}
+
+const char *cli_said(void)
+{
+    return said;
+}
+
+bool cli_wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cli_given(const cli_option *options, const char *name)
+{
+    while (options->name != NULL && strcmp(options->name, name) != 0) {
+        options++;
+    }
+    return options->given;
 }
 
 static bool read_integer(const char *text, int64_t *value)

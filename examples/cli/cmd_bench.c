@@ -32,11 +32,13 @@ typedef struct bench {
     bool json;
     FILE *digests;
     FILE *ids;
+    bool output_failed; /* and that was said */
     sluice_train_config config;
+    sluice_status status; /* of what failed, for JSON */
+    bool reported;        /* the one JSON object, or the table, is printed */
 } bench;
 
-/* ---- the step and the hooks --------------------------------------------------------------------
- */
+/* ---- the step and the hooks ------------------------------------------------------------------ */
 
 static int64_t now_ns(void)
 {
@@ -53,7 +55,7 @@ static sluice_status step(const sluice_step *view, void *user)
     const int64_t end = now_ns() + (int64_t)b->step_us * 1000;
 
     (void)view;
-    while (b->step_us > 0 && now_ns() < end) {
+    while (b->step_us > 0 && now_ns() < end && cli_signal() == 0) {
     }
     return SLUICE_OK;
 }
@@ -65,10 +67,24 @@ static sluice_status say_plan(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
+/* A disk that is full ends the run; said once. */
+static sluice_status check_output(bench *b, const char *path, FILE *file)
+{
+    if (file == NULL || !ferror(file)) {
+        return SLUICE_OK;
+    }
+    if (!b->output_failed) {
+        cli_error("bench: cannot write %s: %s", path, strerror(errno));
+    }
+    b->output_failed = true;
+    return SLUICE_E_IO;
+}
+
 /* Lines of --digests and --ids. */
 static sluice_status write_records(sluice_hook *hook, void *user)
 {
-    const bench *b = user;
+    bench *b = user;
+    sluice_status st;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
         const sluice_step_record *r = &hook->records[i];
@@ -85,11 +101,29 @@ static sluice_status write_records(sluice_hook *hook, void *user)
             fprintf(b->ids, "\n");
         }
     }
-    return SLUICE_OK;
+    st = check_output(b, b->digests_path, b->digests);
+    return st == SLUICE_OK ? check_output(b, b->ids_path, b->ids) : st;
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* Before the report, so that it tells of lines that could not be written. */
+static sluice_status flush_records(sluice_hook *hook, void *user)
+{
+    bench *b = user;
+    sluice_status st = SLUICE_OK;
+
+    (void)hook;
+    if (b->digests != NULL) {
+        (void)fflush(b->digests); /* a failure is seen by ferror() */
+        st = check_output(b, b->digests_path, b->digests);
+    }
+    if (st == SLUICE_OK && b->ids != NULL) {
+        (void)fflush(b->ids);
+        st = check_output(b, b->ids_path, b->ids);
+    }
+    return st;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool in_range(uint64_t value, uint64_t low, uint64_t high, const char *option)
 {
@@ -103,16 +137,17 @@ static bool in_range(uint64_t value, uint64_t low, uint64_t high, const char *op
 
 static bool choose(const char *text, const char *const *choices, const char *option, int *chosen)
 {
+    char all[100] = "";
+
     for (*chosen = 0; choices[*chosen] != NULL; (*chosen)++) {
+        const size_t used = strlen(all);
+
         if (strcmp(text, choices[*chosen]) == 0) {
             return true;
         }
+        snprintf(all + used, sizeof(all) - used, " %s", choices[*chosen]);
     }
-    fprintf(stderr, "sluice: bench: --%s %s: want one of", option, text);
-    for (int i = 0; choices[i] != NULL; i++) {
-        fprintf(stderr, " %s", choices[i]);
-    }
-    fputc('\n', stderr);
+    cli_error("bench: --%s %s: want one of%s", option, text, all);
     return false;
 }
 
@@ -135,6 +170,40 @@ static bool choose_workers(const char *text, uint32_t *workers)
     return true;
 }
 
+/* Zero would mean the default to the library; to whoever writes it, it means nothing. */
+static bool refuse_zeros(const bench *b, const cli_option *options)
+{
+    const struct {
+        const char *option;
+        bool zero;
+    } counts[] = {
+        {"epochs", b->epochs == 0}, {"steps", b->steps == 0}, {"seconds", !(b->seconds > 0)},
+        {"memory", b->memory == 0}, {"slots", b->slots == 0},
+    };
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        if (counts[i].zero && cli_given(options, counts[i].option)) {
+            cli_error("bench: --%s 0: want more", counts[i].option);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How long the run is: one of three options, or one epoch. */
+static bool choose_length(bench *b, const cli_option *options)
+{
+    if (cli_given(options, "epochs") + cli_given(options, "steps") + cli_given(options, "seconds") >
+        1) {
+        cli_error("bench: --epochs, --steps and --seconds exclude each other");
+        return false;
+    }
+    if (b->steps == 0 && !(b->seconds > 0) && b->epochs == 0) {
+        b->epochs = 1;
+    }
+    return true;
+}
+
 /* Turns words into the run's settings; false after saying what is wrong. */
 static bool make_config(bench *b)
 {
@@ -149,6 +218,7 @@ static bool make_config(bench *b)
         !choose(b->on_error, policies, "on-error", &policy) ||
         !choose_workers(b->workers, &config->workers) ||
         (b->slots != 0 && !in_range(b->slots, 2, 1024, "slots")) ||
+        !in_range(b->step_us, 0, UINT64_C(3600000000), "step-us") ||
         !in_range(b->world, 1, 1000000, "world") || !in_range(b->rank, 0, b->world - 1, "rank")) {
         return false;
     }
@@ -157,7 +227,7 @@ static bool make_config(bench *b)
         return false;
     }
     config->mode = (sluice_mode)mode;
-    config->dataset_sink_mode = config->mode != SLUICE_MODE_DIRECT;
+    config->dataset_sink_mode = true; /* in mode direct, too: the same options, the same steps */
     config->sink_size = b->sink_size;
     config->epochs = b->epochs;
     config->max_steps = b->steps;
@@ -198,7 +268,6 @@ static int parse(bench *b, int argc, char **argv)
         {"json", OPTION_FLAG, &b->json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
-    int lengths = 0;
     int words;
     int code = cli_parse("bench", argc, argv, options, &b->pipeline, 1, &words);
 
@@ -210,25 +279,11 @@ static int parse(bench *b, int argc, char **argv)
                   "random_resized_crop 224 | batch 64\"");
         return EXIT_WORDS;
     }
-    for (int i = 3; i <= 5; i++) {
-        lengths += options[i].given;
-    }
-    if (lengths > 1) {
-        cli_error("bench: --epochs, --steps and --seconds exclude each other");
-        return EXIT_WORDS;
-    }
-    if ((options[3].given && b->epochs == 0) || (options[4].given && b->steps == 0)) {
-        cli_error("bench: --%s 0 would run nothing", options[3].given ? "epochs" : "steps");
-        return EXIT_WORDS;
-    }
-    if (lengths == 0) {
-        b->epochs = 1;
-    }
-    return make_config(b) ? EXIT_DONE : EXIT_WORDS;
+    return refuse_zeros(b, options) && choose_length(b, options) && make_config(b) ? EXIT_DONE
+                                                                                   : EXIT_WORDS;
 }
 
-/* ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static bool open_output(const char *path, FILE **file)
 {
@@ -252,7 +307,7 @@ static bool close_output(const char *path, FILE *file)
     return true;
 }
 
-static void print_report(const bench *b, const sluice_report *report)
+static void print_report(bench *b, const sluice_report *report)
 {
     char *text = NULL;
     sluice_status st =
@@ -261,22 +316,44 @@ static void print_report(const bench *b, const sluice_report *report)
     if (st == SLUICE_OK) {
         printf("%s%s", text, b->json ? "\n" : "");
         sluice_string_free(text);
+        b->reported = true;
     }
 }
 
-static sluice_status train(bench *b, sluice_device *device, sluice_dataset *dataset,
-                           sluice_stop *stop)
+/* Says what failed before a run could begin, and whether the words or the world were wrong. */
+static int refused(bench *b, sluice_status status)
+{
+    static const char no_data[] = "no valid data in the dataset"; /* the words were right */
+    const char *error = sluice_last_error();
+    const bool words = status == SLUICE_E_INVALID && strncmp(error, no_data, strlen(no_data)) != 0;
+
+    cli_error("%s", error);
+    b->status = status;
+    return words ? EXIT_WORDS : EXIT_WORLD;
+}
+
+static bool has_begun(const sluice_report *report)
+{
+    sluice_report_stats stats = {.struct_size = sizeof(stats)};
+
+    return report != NULL && sluice_report_stats_get(report, &stats) == SLUICE_OK &&
+           stats.seconds > 0;
+}
+
+static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluice_stop *stop)
 {
     sluice_callback callbacks[3] = {{.train_begin = say_plan}, {.records = NULL}, {.user = b}};
     sluice_report *report = NULL;
     sluice_model model;
-    sluice_status st;
+    sluice_status st = sluice_progress_bar(stderr, &callbacks[1]);
+    int code;
 
-    if (sluice_progress_bar(stderr, &callbacks[1]) != SLUICE_OK) {
-        return SLUICE_E_NO_MEMORY;
+    if (st != SLUICE_OK) {
+        return refused(b, st);
     }
     if (b->digests != NULL || b->ids != NULL) {
         callbacks[2].records = write_records;
+        callbacks[2].train_end = flush_records;
     }
     sluice_model_init(&model);
     model.step = step;
@@ -287,15 +364,47 @@ static sluice_status train(bench *b, sluice_device *device, sluice_dataset *data
     b->config.callbacks = callbacks;
     b->config.callback_count = 3;
     st = sluice_train(device, &model, dataset, &b->config, &report);
-    if (report != NULL) {
-        print_report(b, report);
-    }
-    if (st < 0) {
+    code = cli_exit_code(st);
+    if (st < 0 && !has_begun(report)) {
+        code = refused(b, st);
+    } else if (st < 0) {
         cli_error("%s", sluice_last_error());
+        b->status = st;
+    }
+    if (b->json ? report != NULL : has_begun(report)) {
+        print_report(b, report);
     }
     sluice_report_destroy(report);
     sluice_callback_destroy(&callbacks[1]);
-    return st;
+    return code;
+}
+
+static int run(bench *b, sluice_stop *stop)
+{
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_parse(b->pipeline, &dataset);
+    int code = EXIT_WORLD;
+
+    if (st == SLUICE_OK) {
+        st = sluice_device_open(b->device_name, &device);
+    }
+    if (st != SLUICE_OK) {
+        code = refused(b, st);
+    } else if (!open_output(b->digests_path, &b->digests) || !open_output(b->ids_path, &b->ids)) {
+        b->status = SLUICE_E_IO;
+    } else {
+        code = train(b, device, dataset, stop);
+    }
+    if (!close_output(b->digests_path, b->digests)) {
+        code = EXIT_WORLD;
+    }
+    if (!close_output(b->ids_path, b->ids)) {
+        code = EXIT_WORLD;
+    }
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    return code;
 }
 
 int cmd_bench(int argc, char **argv)
@@ -305,52 +414,24 @@ int cmd_bench(int argc, char **argv)
                .workers = "auto",
                .on_error = "fail",
                .sink_size = -1,
-               .world = 1};
-    sluice_device *device = NULL;
-    sluice_dataset *dataset = NULL;
+               .world = 1,
+               .json = cli_wants_json(argc, argv),
+               .status = SLUICE_E_INVALID};
     sluice_stop *stop = NULL;
-    sluice_status st;
+    sluice_status st = sluice_stop_create(&stop);
     int code;
 
-    for (int i = 1; i < argc; i++) {
-        b.json = b.json || strcmp(argv[i], "--json") == 0;
-    }
-    code = parse(&b, argc, argv);
-    if (code != EXIT_DONE) {
-        if (b.json) {
-            cli_json_failure(SLUICE_E_INVALID, "the words were wrong; see stderr");
-        }
-        return code;
-    }
-    st = sluice_dataset_parse(b.pipeline, &dataset);
-    if (st == SLUICE_OK) {
-        st = sluice_device_open(b.device_name, &device);
-    }
-    if (st == SLUICE_OK) {
-        st = sluice_stop_create(&stop);
-    }
     if (st != SLUICE_OK) {
-        cli_error("%s", sluice_last_error());
-        if (b.json) {
-            cli_json_failure(st, sluice_last_error());
-        }
-        code = st == SLUICE_E_INVALID ? EXIT_WORDS : EXIT_WORLD;
-    } else if (!open_output(b.digests_path, &b.digests) || !open_output(b.ids_path, &b.ids)) {
-        if (b.json) {
-            cli_json_failure(SLUICE_E_IO, "an output file cannot be written");
-        }
-        code = EXIT_WORLD;
+        code = refused(&b, st);
     } else {
         cli_catch_signals(stop);
-        st = train(&b, device, dataset, stop);
+        code = parse(&b, argc, argv);
+        code = code == EXIT_DONE ? run(&b, stop) : code;
         cli_catch_signals(NULL);
-        code = cli_exit_code(st);
     }
-    if (!close_output(b.digests_path, b.digests) || !close_output(b.ids_path, b.ids)) {
-        code = EXIT_WORLD;
+    if (b.json && !b.reported) {
+        cli_json_failure(b.status, cli_said());
     }
     sluice_stop_destroy(stop);
-    sluice_dataset_destroy(dataset);
-    sluice_device_close(device);
     return code;
 }

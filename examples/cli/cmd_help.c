@@ -30,10 +30,11 @@ static void print_overview(void)
 static int print_stages(const char *name)
 {
     char *text = NULL;
+    sluice_status st = sluice_stage_help(name, &text);
 
-    if (sluice_stage_help(name, &text) != SLUICE_OK) {
+    if (st != SLUICE_OK) {
         cli_error("%s", sluice_last_error());
-        return EXIT_WORDS;
+        return st == SLUICE_E_INVALID ? EXIT_WORDS : EXIT_WORLD;
     }
     printf("%s", text);
     sluice_string_free(text);
@@ -124,5 +125,5 @@ int cmd_help(int argc, char **argv)
         cli_print_page(command);
         return EXIT_DONE;
     }
-    return print_stages(argv[1]);
+    return print_stages(argv[1]); /* the name of one, or of nothing, which it says */
 }

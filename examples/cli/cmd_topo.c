@@ -5,6 +5,15 @@
 
 #include "cli.h"
 
+static bool is_number_of(const cli_option *options, const char *name, uint64_t value)
+{
+    if (cli_given(options, name) && (value < 1 || value > 1024)) {
+        cli_error("topo: --%s %" PRIu64 ": want 1 to 1024", name, value);
+        return false;
+    }
+    return true;
+}
+
 int cmd_topo(int argc, char **argv)
 {
     const char *device_name = NULL;
@@ -19,6 +28,7 @@ int cmd_topo(int argc, char **argv)
     int code;
 
     sluice_topology_config_init(&config);
+    config.json = cli_wants_json(argc, argv);
     cli_option options[] = {
         {"device", OPTION_TEXT, &device_name, "NAME", NULL, false},
         {"synthetic", OPTION_TEXT, &config.synthetic, "TEXT", NULL, false},
@@ -29,12 +39,15 @@ int cmd_topo(int argc, char **argv)
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
     code = cli_parse("topo", argc, argv, options, none, 0, &words);
-    if (code != EXIT_DONE) {
-        return code;
+    if (code == EXIT_DONE &&
+        (!is_number_of(options, "workers", workers) || !is_number_of(options, "ranks", ranks))) {
+        code = EXIT_WORDS;
     }
-    if (workers > 1024 || ranks > 1024 || (options[4].given && ranks == 0)) {
-        cli_error("topo: --workers and --ranks: want 1 to 1024");
-        return EXIT_WORDS;
+    if (code != EXIT_DONE) {
+        if (config.json) {
+            cli_json_failure(SLUICE_E_INVALID, cli_said());
+        }
+        return code;
     }
     config.workers = (uint32_t)workers;
     config.ranks = (uint32_t)ranks;
@@ -48,7 +61,7 @@ int cmd_topo(int argc, char **argv)
     if (st != SLUICE_OK) {
         cli_error("%s", sluice_last_error());
         if (config.json) {
-            cli_json_failure(st, sluice_last_error());
+            cli_json_failure(st, cli_said());
         }
         code = st == SLUICE_E_INVALID ? EXIT_WORDS : EXIT_WORLD;
     } else {

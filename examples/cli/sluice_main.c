@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tool `sluice`: finds the command and runs it. On the library's public headers only. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
-static sluice_stop *stop_on_signal;
+static sluice_stop *volatile stop_on_signal;
 static volatile sig_atomic_t caught;
 
 static void on_signal(int number)
 {
-    int error = errno;
+    sluice_stop *stop = stop_on_signal;
 
     caught = number;
-    if (stop_on_signal != NULL) {
-        sluice_stop_request(stop_on_signal);
+    if (stop != NULL) {
+        sluice_stop_request(stop);
     }
-    errno = error;
 }
 
 void cli_catch_signals(sluice_stop *stop)
 {
     struct sigaction action;
 
-    memset(&action, 0, sizeof(action));
     stop_on_signal = stop;
-    action.sa_handler = stop != NULL ? on_signal : SIG_DFL;
+    if (stop == NULL) {
+        return;
+    }
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = on_signal;
     action.sa_flags = (int)SA_RESETHAND; /* a second signal ends the program at once */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -48,17 +50,45 @@ int cli_exit_code(sluice_status status)
     return status < 0 ? EXIT_WORLD : EXIT_DONE;
 }
 
+/* Bytes of the UTF-8 character at s as far as its form tells; 0 when it is none. */
+static int utf8_length(const unsigned char *s)
+{
+    const int length = s[0] < 0x80                    ? 1
+                       : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
+                       : (s[0] & 0xF0) == 0xE0        ? 3
+                       : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                                      : 0;
+
+    for (int i = 1; i < length; i++) {
+        if ((s[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] >= 0x90)) {
+        return 0; /* overlong, a surrogate, or beyond Unicode */
+    }
+    return length;
+}
+
 void cli_json_failure(sluice_status status, const char *error)
 {
+    const unsigned char *c = (const unsigned char *)error;
+
     printf("{\"schema\":1,\"status\":\"%s\",\"error\":\"", sluice_status_name(status));
-    for (const unsigned char *c = (const unsigned char *)error; *c != '\0'; c++) {
+    while (*c != '\0') {
+        const int length = utf8_length(c);
+
         if (*c == '"' || *c == '\\') {
             printf("\\%c", *c);
         } else if (*c < 0x20) {
             printf("\\u%04x", *c);
+        } else if (length == 0) {
+            printf("\\ufffd");
         } else {
-            putchar(*c);
+            printf("%.*s", length, (const char *)c);
         }
+        c += length > 0 ? length : 1;
     }
     printf("\"}\n");
 }
@@ -83,15 +113,41 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-int main(int argc, char **argv)
+/* A file opened later must not become standard output by taking its number. */
+static void fill_standard_files(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            /* The wrong way round, so that using it is an error still. */
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+/* The exit code, once what was printed has arrived. */
+static int finish(int code)
+{
+    const bool failed = ferror(stdout) != 0;
+
+    errno = 0;
+    if (fclose(stdout) != 0 || failed) {
+        cli_error("cannot write to standard output%s%s", errno != 0 ? ": " : "",
+                  errno != 0 ? strerror(errno) : "");
+        code = code == EXIT_DONE ? EXIT_WORLD : code;
+    }
+    return caught != 0 ? 128 + caught : code;
+}
+
+static int run(int argc, char **argv)
 {
     const cli_command *command;
 
-    if (argc < 2 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
-        char *help[] = {argv[0], NULL};
-
-        cmd_help(1, help);
-        return argc < 2 ? EXIT_WORDS : EXIT_DONE;
+    if (argc < 2) {
+        cli_error("want a command; `sluice help` lists them");
+        return EXIT_WORDS;
+    }
+    if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+        return cmd_help(1, argv);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("sluice %s (%s)\n", sluice_version(), sluice_build_options());
@@ -100,6 +156,9 @@ int main(int argc, char **argv)
     command = cli_find(argv[1]);
     if (command == NULL) {
         cli_error("no command '%s'; `sluice help` lists them", argv[1]);
+        if (cli_wants_json(argc, argv)) {
+            cli_json_failure(SLUICE_E_INVALID, cli_said());
+        }
         return EXIT_WORDS;
     }
     if (asks_for_help(argc - 1, argv + 1)) {
@@ -107,4 +166,10 @@ int main(int argc, char **argv)
         return EXIT_DONE;
     }
     return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_files();
+    return finish(run(argc, argv));
 }

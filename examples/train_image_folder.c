@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Trains a small network on a folder of pictures, in sinks of many steps for one launch.
+ *
+ *     train_image_folder TRAIN_DIR [TEST_DIR] [OPTIONS]
+ *
+ * Both folders hold one folder of pictures for each class. Without TEST_DIR a fifth of the pictures
+ * in TRAIN_DIR is held out for the test. The network is convnet.h, on the CPU; everything that
+ * brings pictures to it is below: two datasets, two steps, a hook, two runs, a report.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/sluice.h>
+
+#include "convnet.h"
+
+/* Exit codes. */
+enum { EXIT_WORLD = 1, EXIT_WORDS = 2, EXIT_INTERRUPTED = 130 };
+
+typedef struct trainer {
+    /* from the command line */
+    const char *train_dir;
+    const char *test_dir; /* NULL: hold out a part of train_dir */
+    sluice_mode mode;
+    double size;
+    double min_crop;
+    double batch;
+    double epochs;
+    double sink_size;
+    double learning_rate;
+    double workers;
+    double seed;
+
+    /* made from it */
+    sluice_device *device;
+    sluice_dataset *train_set;
+    sluice_dataset *test_set;
+    sluice_stop *stop;
+    convnet *net;
+    uint32_t classes;
+    uint64_t batches; /* that the training pictures make */
+    uint64_t steps;   /* of the whole training */
+
+    /* what comes out */
+    double loss_sum; /* over the steps since the last line about them */
+    double accuracy_sum;
+    uint64_t summed;  /* steps */
+    uint64_t correct; /* test pictures */
+    uint64_t tested;
+} trainer;
+
+/* ---- what happens to a picture ------------------------------------------------------------ */
+
+/* Where the pictures come from: one folder for each class. */
+static int open_part(const trainer *t, bool training, sluice_dataset **set_out)
+{
+    const char *dir = training || t->test_dir == NULL ? t->train_dir : t->test_dir;
+    int failed = sluice_dataset_image_folder(dir, NULL, set_out);
+
+    if (!failed && t->test_dir == NULL) {
+        failed = training ? sluice_dataset_split(*set_out, "train", 0.8, 0, 0.0)
+                          : sluice_dataset_split(*set_out, "test", 0.2, 0, 0.0);
+    }
+    return failed;
+}
+
+/*
+ * For the training a random part of each picture, mirrored or not; for the test its middle. Each
+ * call adds a stage; once one has failed the others answer its error, so one look at the end is
+ * enough.
+ *
+ * The same as a text, for sluice_dataset_parse() or the tool: image_folder DIR | shuffle | decode |
+ * random_resized_crop 64 scale=0.8,1 | random_horizontal_flip 0.5 | normalize imagenet | to_chw |
+ * batch 32 drop_remainder=true
+ */
+static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_out)
+{
+    static const double mean[] = {0.485, 0.456, 0.406};
+    static const double deviation[] = {0.229, 0.224, 0.225};
+    const double scale[] = {t->min_crop, 1.0};
+    const uint32_t size = (uint32_t)t->size;
+    int failed = open_part(t, training, set_out);
+    sluice_dataset *set = *set_out;
+
+    if (failed) {
+        return false;
+    }
+    if (training) {
+        failed |= sluice_dataset_shuffle(set, SLUICE_SEED_OF_RUN);
+    }
+    failed |= sluice_dataset_decode(set, "rgb", 0);
+    if (training) {
+        failed |= sluice_dataset_random_resized_crop(set, size, size, scale, NULL);
+        failed |= sluice_dataset_random_horizontal_flip(set, 0.5);
+    } else {
+        failed |= sluice_dataset_resize(set, size, 0); /* its shorter side */
+        failed |= sluice_dataset_center_crop(set, size, size);
+    }
+    failed |= sluice_dataset_normalize(set, mean, deviation, 3, 1.0, SLUICE_F32);
+    failed |= sluice_dataset_to_chw(set);
+    /* The step trains on full batches only; the test must see every picture. */
+    failed |= sluice_dataset_batch(set, (uint32_t)t->batch, training);
+    return !failed;
+}
+
+/* ---- the steps ---------------------------------------------------------------------------- */
+
+/* Called for every batch of the training. It reads what changes through the addresses in s. */
+static sluice_status train_step(const sluice_step *s, void *user)
+{
+    const trainer *t = user;
+    const float *images = sluice_step_input(s, "image")->data;   /* (batch, 3, size, size) */
+    const int32_t *labels = sluice_step_input(s, "label")->data; /* (batch) */
+    const bool is_late = *s->step >= t->steps - t->steps / 4;
+
+    convnet_set_learning_rate(t->net, (float)(is_late ? t->learning_rate / 10 : t->learning_rate));
+    convnet_train_step(t->net, images, labels, *s->valid_rows, &s->outputs[0], &s->outputs[1]);
+    return SLUICE_OK;
+}
+
+/* Called for every batch of the test. The last one may be filled up with rows that hold nothing. */
+static sluice_status test_step(const sluice_step *s, void *user)
+{
+    trainer *t = user;
+    double loss = 0.0;
+
+    convnet_evaluate(t->net, sluice_step_input(s, "image")->data,
+                     sluice_step_input(s, "label")->data, *s->valid_rows, &loss, &t->correct);
+    t->tested += *s->valid_rows;
+    s->outputs[0] = (float)(loss / *s->valid_rows);
+    return SLUICE_OK;
+}
+
+/* ---- hooks -------------------------------------------------------------------------------- */
+
+static sluice_status say_plan(sluice_hook *hook, void *user)
+{
+    (void)user;
+    printf("%s\n", hook->plan);
+    fflush(stdout);
+    return SLUICE_OK;
+}
+
+/*
+ * Called after each launch with its steps, on the thread that called sluice_train(). Prints a line
+ * whenever the network has seen about as many pictures as there are.
+ */
+static sluice_status say_losses(sluice_hook *hook, void *user)
+{
+    trainer *t = user;
+
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        const sluice_step_record *record = &hook->records[i];
+        const uint64_t done = record->step + 1;
+
+        t->loss_sum += (double)record->outputs[0];
+        t->accuracy_sum += (double)record->outputs[1];
+        t->summed++;
+        if (done % t->batches == 0 || done == t->steps) {
+            printf("%sstep %llu of %llu: loss %.6f, accuracy %.1f %%\n",
+                   isatty(STDOUT_FILENO) ? "\r\033[K" : "", /* where the progress bar stood */
+                   (unsigned long long)done, (unsigned long long)t->steps,
+                   t->loss_sum / (double)t->summed, 100.0 * t->accuracy_sum / (double)t->summed);
+            fflush(stdout);
+            t->loss_sum = t->accuracy_sum = 0.0;
+            t->summed = 0;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- the two runs ------------------------------------------------------------------------- */
+
+static void configure(const trainer *t, sluice_train_config *config)
+{
+    sluice_train_config_init(config);
+    config->dataset_sink_mode = true;
+    config->workers = (uint32_t)t->workers;
+    config->seed = (uint64_t)t->seed;
+    config->on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
+    config->stop = t->stop;
+}
+
+/* Sinks: with dataset_sink_mode an epoch is sink_size steps, which the device runs by itself. */
+static sluice_status train(trainer *t)
+{
+    static const char *const outputs[] = {"loss", "accuracy"};
+    sluice_callback callbacks[2] = {{.train_begin = say_plan, .records = say_losses, .user = t},
+                                    {.user = NULL}};
+    sluice_train_config config;
+    sluice_model model;
+    sluice_report *report = NULL;
+    char *text = NULL;
+    sluice_status st = sluice_progress_bar(stderr, &callbacks[1]);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    sluice_model_init(&model);
+    model.step = train_step;
+    model.user = t;
+    model.output_names = outputs;
+    model.output_count = 2;
+    configure(t, &config);
+    config.mode = t->mode;
+    config.epochs = (uint64_t)t->epochs;
+    config.sink_size = (int64_t)t->sink_size;
+    config.callbacks = callbacks;
+    config.callback_count = 2;
+    st = sluice_train(t->device, &model, t->train_set, &config, &report);
+    if (report != NULL && sluice_report_text(report, &text) == SLUICE_OK) {
+        printf("\n%s\n", text);
+    }
+    sluice_string_free(text);
+    sluice_report_destroy(report);
+    sluice_callback_destroy(&callbacks[1]);
+    return st;
+}
+
+/* A run too, of one epoch that is a pass, with a step that only judges. */
+static sluice_status test(trainer *t)
+{
+    sluice_report_stats stats = {.struct_size = sizeof(stats)};
+    sluice_report *report = NULL;
+    sluice_train_config config;
+    sluice_model model;
+    sluice_status st;
+
+    sluice_model_init(&model);
+    model.step = test_step;
+    model.user = t;
+    model.reads_valid_rows = true;
+    configure(t, &config);
+    config.epochs = 1;
+    st = sluice_train(t->device, &model, t->test_set, &config, &report);
+    if (st == SLUICE_OK) {
+        st = sluice_report_stats_get(report, &stats);
+    }
+    if (st == SLUICE_OK) {
+        printf("test accuracy: %.1f %% (%llu of %llu)\n",
+               100.0 * (double)t->correct / (double)t->tested, (unsigned long long)t->correct,
+               (unsigned long long)t->tested);
+    }
+    if (stats.replaced > 0) {
+        printf("%llu test pictures could not be read; others stood in for them\n",
+               (unsigned long long)stats.replaced);
+    }
+    sluice_report_destroy(report);
+    return st;
+}
+
+/* ---- getting ready ------------------------------------------------------------------------ */
+
+/* Counts the class folders in dir; 0 after saying why when other has not each of them, too. */
+static uint32_t count_classes(const char *dir, const char *other)
+{
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    struct stat info;
+    uint32_t count = 0;
+    DIR *listing = opendir(dir);
+
+    if (listing == NULL) {
+        fprintf(stderr, "cannot open %s: %s\n", dir, strerror(errno));
+        return 0;
+    }
+    while ((entry = readdir(listing)) != NULL) {
+        snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+        if (entry->d_name[0] == '.' || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%s/%s", other, entry->d_name);
+        if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+            fprintf(stderr, "class %s is in %s, but not in %s\n", entry->d_name, dir, other);
+            count = 0;
+            break;
+        }
+        count++;
+    }
+    closedir(listing);
+    return count;
+}
+
+/* Labels are ranks of names: with other names they would mean other classes. */
+static bool find_classes(trainer *t)
+{
+    const char *test_dir = t->test_dir != NULL ? t->test_dir : t->train_dir;
+
+    t->classes = count_classes(t->train_dir, test_dir);
+    return t->classes > 0 && count_classes(test_dir, t->train_dir) == t->classes;
+}
+
+static convnet *make_network(const trainer *t)
+{
+    const convnet_config config = {.batch = (uint32_t)t->batch,
+                                   .height = (uint32_t)t->size,
+                                   .width = (uint32_t)t->size,
+                                   .classes = t->classes,
+                                   .learning_rate = (float)t->learning_rate,
+                                   .momentum = 0.9f,
+                                   .seed = (uint64_t)t->seed};
+
+    return convnet_create(&config);
+}
+
+/* Everything that the runs need; false after saying what is missing. */
+static bool prepare(trainer *t)
+{
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    sluice_dataset_info test_info = {.struct_size = sizeof(test_info)};
+
+    /* The network computes on the CPU, so the pictures go to the CPU as a device. */
+    if (sluice_device_open("host:0", &t->device) != SLUICE_OK ||
+        sluice_stop_create(&t->stop) != SLUICE_OK || !make_dataset(t, true, &t->train_set) ||
+        !make_dataset(t, false, &t->test_set) ||
+        sluice_dataset_inspect(t->train_set, &info) != SLUICE_OK ||
+        sluice_dataset_inspect(t->test_set, &test_info) != SLUICE_OK) {
+        fprintf(stderr, "%s\n", sluice_last_error());
+        return false;
+    }
+    if (!find_classes(t)) {
+        return false;
+    }
+    t->net = make_network(t);
+    if (t->net == NULL) {
+        fprintf(stderr, "no memory for the network; try a smaller --size\n");
+        return false;
+    }
+    printf("%u classes, %llu pictures to train on, %llu to test on\n", t->classes,
+           (unsigned long long)info.samples, (unsigned long long)test_info.samples);
+    t->batches = info.batches;
+    t->steps = (uint64_t)t->epochs * (t->sink_size > 0 ? (uint64_t)t->sink_size : t->batches);
+    return true;
+}
+
+/* ---- the command line --------------------------------------------------------------------- */
+
+static void usage(void)
+{
+    fprintf(stderr,
+            "usage: train_image_folder TRAIN_DIR [TEST_DIR] [OPTIONS]\n\n"
+            "Both hold a folder of pictures for each class. Without TEST_DIR a fifth of the\n"
+            "pictures in TRAIN_DIR is held out for the test.\n\n"
+            "  --epochs N         epochs, each of sink-size steps (40)\n"
+            "  --sink-size N      steps for one launch; -1: once over all pictures (25)\n"
+            "  --batch N          pictures in a step (32)\n"
+            "  --size N           pixels of a side, a multiple of 8 (64)\n"
+            "  --min-crop SHARE   smallest part of a picture to train on; 1: all of it (0.8)\n"
+            "  --lr RATE          learning rate, a tenth of it in the last quarter (0.02)\n"
+            "  --mode MODE        auto, direct, data, graph or loop (auto)\n"
+            "  --workers N        threads that read and decode; 0: as many as fit (0)\n"
+            "  --seed N           of everything random (1)\n");
+}
+
+static bool read_mode(const char *text, sluice_mode *mode)
+{
+    for (int i = SLUICE_MODE_AUTO; i <= SLUICE_MODE_LOOP; i++) {
+        if (strcmp(text, sluice_mode_name((sluice_mode)i)) == 0) {
+            *mode = (sluice_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads an option and its value; false when they make no sense. */
+static bool read_option(trainer *t, const char *name, const char *value)
+{
+    const struct {
+        const char *name;
+        double low, high;
+        double step; /* the value is a multiple of it, unless 0 */
+        double *to;
+    } options[] = {
+        {"--epochs", 1, 1e6, 1, &t->epochs},    {"--batch", 1, 65536, 1, &t->batch},
+        {"--size", 8, 1024, 8, &t->size},       {"--min-crop", 0.01, 1, 0, &t->min_crop},
+        {"--lr", 0, 100, 0, &t->learning_rate}, {"--sink-size", -1, 1e9, 1, &t->sink_size},
+        {"--workers", 0, 1024, 1, &t->workers}, {"--seed", 0, 1e15, 1, &t->seed},
+    };
+
+    if (strcmp(name, "--mode") == 0) {
+        return read_mode(value, &t->mode);
+    }
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (strcmp(name, options[i].name) == 0) {
+            char *end;
+            const double number = strtod(value, &end);
+
+            *options[i].to = number;
+            return end != value && *end == '\0' && number >= options[i].low &&
+                   number <= options[i].high &&
+                   (options[i].step == 0 || fmod(number, options[i].step) == 0);
+        }
+    }
+    return false;
+}
+
+static bool read_command_line(trainer *t, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
+            const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+            if (!read_option(t, argv[i], value)) {
+                fprintf(stderr, "what does %s %s mean?\n", argv[i], value);
+                return false;
+            }
+            i++;
+        } else if (t->train_dir == NULL) {
+            t->train_dir = argv[i];
+        } else if (t->test_dir == NULL) {
+            t->test_dir = argv[i];
+        } else {
+            fprintf(stderr, "one word too many: %s\n", argv[i]);
+            return false;
+        }
+    }
+    return t->train_dir != NULL;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static sluice_stop *stop_on_signal;
+
+static void on_signal(int number)
+{
+    (void)number;
+    sluice_stop_request(stop_on_signal);
+}
+
+/* Ctrl-C ends a run after the step at hand, with its report; a second one ends the program. */
+static void catch_signals(sluice_stop *stop)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+
+    stop_on_signal = stop;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+static int run(trainer *t)
+{
+    sluice_status st;
+
+    if (!prepare(t)) {
+        return EXIT_WORLD;
+    }
+    catch_signals(t->stop);
+    st = train(t);
+    if (st == SLUICE_OK) {
+        printf("network digest: %016llx\n", (unsigned long long)convnet_digest(t->net));
+        st = test(t);
+    }
+    if (st < 0) {
+        fprintf(stderr, "%s\n", sluice_last_error());
+    }
+    return st < 0 ? EXIT_WORLD : st == SLUICE_STOPPED ? EXIT_INTERRUPTED : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    trainer t = {.size = 64,
+                 .min_crop = 0.8,
+                 .batch = 32,
+                 .epochs = 40,
+                 .sink_size = 25,
+                 .learning_rate = 0.02,
+                 .seed = 1};
+    int code;
+
+    if (!read_command_line(&t, argc, argv)) {
+        usage();
+        return EXIT_WORDS;
+    }
+    code = run(&t);
+    convnet_destroy(t.net);
+    sluice_dataset_destroy(t.test_set);
+    sluice_dataset_destroy(t.train_set);
+    sluice_stop_destroy(t.stop);
+    sluice_device_close(t.device);
+    return code;
+}
