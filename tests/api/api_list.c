@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The suites of sluice_api, which links the shared library and sees the public headers alone. */
+#include "testing.h"
+
+extern const t_test public_api_tests[];
+extern const t_test abi_tests[];
+
+const t_suite t_suites[] = {{"public_api", public_api_tests}, {"abi", abi_tests}, {NULL, NULL}};

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers and layouts that programs were compiled with, on x86-64. A line that no longer holds
+ * breaks them: new fields go to the end of a struct, new numbers to the end of an enum, and
+ * what is here stays. A struct that grows changes its size here, and nothing else.
+ */
+#include <stddef.h>
+
+#include <sluice/sluice.h>
+
+#include "testing.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef struct pinned {
+    const char *name;
+    long long is;
+    long long was;
+} pinned;
+
+#define NUMBER(name, number)                                                                       \
+    {                                                                                              \
+#name, name, number                                                                        \
+    }
+#define STRUCT(type, size)                                                                         \
+    {                                                                                              \
+        "sizeof " #type, (long long)sizeof(type), size                                             \
+    }
+#define FIELD(type, field, offset)                                                                 \
+    {                                                                                              \
+#type "." #field, (long long)offsetof(type, field), offset                                 \
+    }
+
+static void check(const pinned *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].is != all[i].was) {
+            T_FAIL_("%s is %lld, was %lld", all[i].name, all[i].is, all[i].was);
+        }
+    }
+}
+
+static void numbers_of_enums_stay(void)
+{
+    static const pinned numbers[] = {
+        NUMBER(SLUICE_OK, 0),
+        NUMBER(SLUICE_END_OF_PASS, 1),
+        NUMBER(SLUICE_END_OF_DATA, 2),
+        NUMBER(SLUICE_TIMEOUT, 3),
+        NUMBER(SLUICE_CLOSED, 4),
+        NUMBER(SLUICE_STOPPED, 5),
+        NUMBER(SLUICE_E_INVALID, -1),
+        NUMBER(SLUICE_E_NO_MEMORY, -2),
+        NUMBER(SLUICE_E_DEVICE, -3),
+        NUMBER(SLUICE_E_NO_DEVICE, -4),
+        NUMBER(SLUICE_E_IO, -5),
+        NUMBER(SLUICE_E_CORRUPT, -6),
+        NUMBER(SLUICE_E_UNSUPPORTED, -7),
+        NUMBER(SLUICE_E_BUSY, -8),
+        NUMBER(SLUICE_E_NAN, -9),
+        NUMBER(SLUICE_E_STALLED, -10),
+        NUMBER(SLUICE_E_CALLBACK, -11),
+        NUMBER(SLUICE_ENCODED, 0),
+        NUMBER(SLUICE_U8, 1),
+        NUMBER(SLUICE_I32, 2),
+        NUMBER(SLUICE_F32, 3),
+        NUMBER(SLUICE_F16, 4),
+        NUMBER(SLUICE_BF16, 5),
+        NUMBER(SLUICE_I64, 6),
+        NUMBER(SLUICE_U16, 7),
+        NUMBER(SLUICE_U32, 8),
+        NUMBER(SLUICE_I8, 9),
+        NUMBER(SLUICE_LOG_OFF, 0),
+        NUMBER(SLUICE_LOG_ERROR, 1),
+        NUMBER(SLUICE_LOG_WARN, 2),
+        NUMBER(SLUICE_LOG_INFO, 3),
+        NUMBER(SLUICE_LOG_DEBUG, 4),
+        NUMBER(SLUICE_MODE_AUTO, 0),
+        NUMBER(SLUICE_MODE_DIRECT, 1),
+        NUMBER(SLUICE_MODE_DATA, 2),
+        NUMBER(SLUICE_MODE_GRAPH, 3),
+        NUMBER(SLUICE_MODE_LOOP, 4),
+        NUMBER(SLUICE_ON_ERROR_FAIL, 0),
+        NUMBER(SLUICE_ON_ERROR_REPLACE, 1),
+        NUMBER(SLUICE_ON_ERROR_ZERO, 2),
+        NUMBER(SLUICE_MAX_RANK, 6),
+        NUMBER(SLUICE_MAX_COLUMNS, 16),
+        NUMBER(SLUICE_NAME_SIZE, 32),
+        NUMBER(SLUICE_MAX_OUTPUTS, 16),
+    };
+
+    check(numbers, COUNT(numbers));
+    T_TRUE(SLUICE_SEED_OF_RUN == UINT64_MAX);
+    T_TRUE(SLUICE_OF_RUN == UINT32_MAX);
+}
+
+static void layouts_of_structs_stay(void)
+{
+#if defined(__x86_64__) && defined(__LP64__)
+    static const pinned layouts[] = {
+        STRUCT(sluice_column, 88),
+        FIELD(sluice_column, name, 0),
+        FIELD(sluice_column, dtype, 32),
+        FIELD(sluice_column, rank, 36),
+        FIELD(sluice_column, shape, 40),
+        STRUCT(sluice_tensor, 88),
+        FIELD(sluice_tensor, name, 0),
+        FIELD(sluice_tensor, data, 8),
+        FIELD(sluice_tensor, dtype, 16),
+        FIELD(sluice_tensor, rank, 20),
+        FIELD(sluice_tensor, shape, 24),
+        FIELD(sluice_tensor, bytes, 80),
+        STRUCT(sluice_topology_config, 48),
+        FIELD(sluice_topology_config, struct_size, 0),
+        FIELD(sluice_topology_config, synthetic, 8),
+        FIELD(sluice_topology_config, xml, 16),
+        FIELD(sluice_topology_config, device, 24),
+        FIELD(sluice_topology_config, workers, 32),
+        FIELD(sluice_topology_config, ranks, 36),
+        FIELD(sluice_topology_config, json, 40),
+        STRUCT(sluice_dataset_info, 1448),
+        FIELD(sluice_dataset_info, struct_size, 0),
+        FIELD(sluice_dataset_info, source_samples, 8),
+        FIELD(sluice_dataset_info, samples, 16),
+        FIELD(sluice_dataset_info, batches, 24),
+        FIELD(sluice_dataset_info, batch_size, 32),
+        FIELD(sluice_dataset_info, column_count, 36),
+        FIELD(sluice_dataset_info, columns, 40),
+        STRUCT(sluice_report_stats, 120),
+        FIELD(sluice_report_stats, struct_size, 0),
+        FIELD(sluice_report_stats, status, 8),
+        FIELD(sluice_report_stats, steps, 16),
+        FIELD(sluice_report_stats, epochs, 24),
+        FIELD(sluice_report_stats, samples, 32),
+        FIELD(sluice_report_stats, launches, 40),
+        FIELD(sluice_report_stats, syncs, 48),
+        FIELD(sluice_report_stats, yields, 56),
+        FIELD(sluice_report_stats, replaced, 64),
+        FIELD(sluice_report_stats, zeroed, 72),
+        FIELD(sluice_report_stats, staging_bytes, 80),
+        FIELD(sluice_report_stats, slot_bytes, 88),
+        FIELD(sluice_report_stats, digest, 96),
+        FIELD(sluice_report_stats, seconds, 104),
+        FIELD(sluice_report_stats, data_wait_share, 112),
+        STRUCT(sluice_step, 64),
+        FIELD(sluice_step, struct_size, 0),
+        FIELD(sluice_step, input_count, 8),
+        FIELD(sluice_step, inputs, 16),
+        FIELD(sluice_step, valid_rows, 24),
+        FIELD(sluice_step, step, 32),
+        FIELD(sluice_step, epoch, 40),
+        FIELD(sluice_step, outputs, 48),
+        FIELD(sluice_step, stream, 56),
+        STRUCT(sluice_model, 56),
+        FIELD(sluice_model, struct_size, 0),
+        FIELD(sluice_model, step, 8),
+        FIELD(sluice_model, user, 16),
+        FIELD(sluice_model, inputs, 24),
+        FIELD(sluice_model, input_count, 32),
+        FIELD(sluice_model, output_names, 40),
+        FIELD(sluice_model, output_count, 48),
+        FIELD(sluice_model, reads_valid_rows, 52),
+        FIELD(sluice_model, reads_mask, 53),
+        STRUCT(sluice_step_record, 64),
+        FIELD(sluice_step_record, step, 0),
+        FIELD(sluice_step_record, epoch, 8),
+        FIELD(sluice_step_record, pass, 16),
+        FIELD(sluice_step_record, first_sample, 24),
+        FIELD(sluice_step_record, valid_rows, 32),
+        FIELD(sluice_step_record, digest, 40),
+        FIELD(sluice_step_record, outputs, 48),
+        FIELD(sluice_step_record, samples, 56),
+        STRUCT(sluice_hook, 112),
+        FIELD(sluice_hook, struct_size, 0),
+        FIELD(sluice_hook, epoch, 8),
+        FIELD(sluice_hook, epochs, 16),
+        FIELD(sluice_hook, step, 24),
+        FIELD(sluice_hook, last_step, 32),
+        FIELD(sluice_hook, step_count, 40),
+        FIELD(sluice_hook, records, 48),
+        FIELD(sluice_hook, record_count, 56),
+        FIELD(sluice_hook, batch_size, 64),
+        FIELD(sluice_hook, output_count, 68),
+        FIELD(sluice_hook, output_names, 72),
+        FIELD(sluice_hook, seconds, 80),
+        FIELD(sluice_hook, wait_seconds, 88),
+        FIELD(sluice_hook, plan, 96),
+        FIELD(sluice_hook, stop, 104),
+        STRUCT(sluice_callback, 64),
+        FIELD(sluice_callback, train_begin, 0),
+        FIELD(sluice_callback, epoch_begin, 8),
+        FIELD(sluice_callback, step_begin, 16),
+        FIELD(sluice_callback, records, 24),
+        FIELD(sluice_callback, step_end, 32),
+        FIELD(sluice_callback, epoch_end, 40),
+        FIELD(sluice_callback, train_end, 48),
+        FIELD(sluice_callback, user, 56),
+        STRUCT(sluice_train_config, 152),
+        FIELD(sluice_train_config, struct_size, 0),
+        FIELD(sluice_train_config, epochs, 8),
+        FIELD(sluice_train_config, dataset_sink_mode, 16),
+        FIELD(sluice_train_config, sink_size, 24),
+        FIELD(sluice_train_config, initial_epoch, 32),
+        FIELD(sluice_train_config, max_steps, 40),
+        FIELD(sluice_train_config, max_seconds, 48),
+        FIELD(sluice_train_config, mode, 56),
+        FIELD(sluice_train_config, output_capacity, 60),
+        FIELD(sluice_train_config, callbacks, 64),
+        FIELD(sluice_train_config, callback_count, 72),
+        FIELD(sluice_train_config, stop, 80),
+        FIELD(sluice_train_config, stall_warning_ms, 88),
+        FIELD(sluice_train_config, stall_timeout_ms, 96),
+        FIELD(sluice_train_config, workers, 104),
+        FIELD(sluice_train_config, slots, 108),
+        FIELD(sluice_train_config, memory_bytes, 112),
+        FIELD(sluice_train_config, seed, 120),
+        FIELD(sluice_train_config, rank, 128),
+        FIELD(sluice_train_config, world, 132),
+        FIELD(sluice_train_config, start_step, 136),
+        FIELD(sluice_train_config, on_error, 144),
+        FIELD(sluice_train_config, digest, 148),
+        FIELD(sluice_train_config, record_samples, 149),
+    };
+
+    check(layouts, COUNT(layouts));
+#else
+    T_SKIP("layouts are written down for x86-64");
+#endif
+}
+
+/* The init functions are the caller's own code: they write their struct's size and nothing past it.
+ */
+static void init_functions_write_the_callers_struct_alone(void)
+{
+    struct {
+        sluice_train_config config;
+        unsigned char after[16];
+    } config;
+    struct {
+        sluice_model model;
+        unsigned char after[16];
+    } model;
+    struct {
+        sluice_topology_config topology;
+        unsigned char after[16];
+    } topology;
+
+    memset(&config, 0xEE, sizeof(config));
+    memset(&model, 0xEE, sizeof(model));
+    memset(&topology, 0xEE, sizeof(topology));
+    sluice_train_config_init(&config.config);
+    sluice_model_init(&model.model);
+    sluice_topology_config_init(&topology.topology);
+    T_EQ(config.config.struct_size, sizeof(config.config));
+    T_EQ(config.config.sink_size, -1);
+    T_EQ(model.model.struct_size, sizeof(model.model));
+    T_EQ(topology.topology.struct_size, sizeof(topology.topology));
+    for (size_t i = 0; i < sizeof(config.after); i++) {
+        T_EQ(config.after[i], 0xEE);
+        T_EQ(model.after[i], 0xEE);
+        T_EQ(topology.after[i], 0xEE);
+    }
+}
+
+const t_test abi_tests[] = {
+    T_TEST(numbers_of_enums_stay),
+    T_TEST(layouts_of_structs_stay),
+    T_TEST(init_functions_write_the_callers_struct_alone),
+    T_END,
+};

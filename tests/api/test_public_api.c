@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A user's walk through the library, with the public headers and the shared library alone. */
+#include <stdlib.h>
+
+#include <sluice/sluice.h>
+
+#include "testing.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- what is there -----------------------------------------------------------------------------
+ */
+
+static void header_and_library_are_of_one_version(void)
+{
+    char version[50];
+
+    snprintf(version, sizeof(version), "%d.%d.%d", SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR,
+             SLUICE_VERSION_PATCH);
+    T_STR(SLUICE_VERSION, version);
+    T_STR(sluice_version(), version);
+    T_CONTAINS(sluice_build_options(), "cuda ");
+}
+
+static void every_number_has_its_name(void)
+{
+    T_STR(sluice_status_name(SLUICE_OK), "OK");
+    T_STR(sluice_status_name(SLUICE_E_CALLBACK), "E_CALLBACK");
+    T_STR(sluice_status_name((sluice_status)99), "?");
+    T_STR(sluice_status_text(SLUICE_E_CORRUPT), "corrupt data");
+    T_STR(sluice_status_text((sluice_status)-99), "?");
+    T_STR(sluice_mode_name(SLUICE_MODE_AUTO), "auto");
+    T_STR(sluice_mode_name(SLUICE_MODE_LOOP), "loop");
+    T_STR(sluice_mode_name((sluice_mode)-1), "?");
+    T_STR(sluice_dtype_name(SLUICE_BF16), "bf16");
+    T_STR(sluice_dtype_name((sluice_dtype)99), "?");
+    T_EQ(sluice_dtype_size(SLUICE_F32), 4);
+    T_EQ(sluice_dtype_size(SLUICE_ENCODED), 0);
+}
+
+/* ---- devices -----------------------------------------------------------------------------------
+ */
+
+static void a_device_is_opened_by_name(void)
+{
+    sluice_device *device = NULL;
+
+    T_OK(sluice_device_open("host:3,copy=1", &device));
+    T_STR(sluice_device_name(device), "host:3");
+    sluice_device_close(device);
+    device = NULL;
+    T_STATUS(sluice_device_open("tpu:0", &device), SLUICE_E_INVALID);
+    CU_ASSERT_PTR_NULL(device);
+    T_CONTAINS(sluice_last_error(), "want auto, host:N or cuda:N");
+    T_OK(sluice_device_open(NULL, &device));
+    sluice_device_close(device);
+    sluice_device_close(NULL);
+}
+
+/* ---- datasets ----------------------------------------------------------------------------------
+ */
+
+/* Every call that adds a stage, in an order in which they can stand. */
+static sluice_dataset *build_by_calls(void)
+{
+    const double mean[] = {0.5, 0.4, 0.3};
+    const double std[] = {0.25, 0.2, 0.2};
+    const double scale[] = {0.5, 1};
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_synthetic(1000, 40, 30, 3, 7, &dataset));
+    T_OK(sluice_dataset_split(dataset, "val", 0.5, 3, 0.1));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN));
+    T_OK(sluice_dataset_skip(dataset, 5));
+    T_OK(sluice_dataset_take(dataset, 200));
+    T_OK(sluice_dataset_repeat(dataset, 2));
+    T_OK(sluice_dataset_shard(dataset, SLUICE_OF_RUN, SLUICE_OF_RUN));
+    T_OK(sluice_dataset_center_crop(dataset, 36, 28));
+    T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
+    T_OK(sluice_dataset_resize(dataset, 20, 0));
+    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, scale, NULL));
+    T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
+    T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
+    T_OK(sluice_dataset_to_chw(dataset));
+    T_OK(sluice_dataset_offload(dataset, "host"));
+    T_OK(sluice_dataset_batch(dataset, 8, true));
+    return dataset;
+}
+
+static void calls_and_text_build_the_same_thing(void)
+{
+    sluice_dataset *calls = build_by_calls();
+    sluice_dataset *text = NULL;
+    char *described = NULL;
+    char *again = NULL;
+
+    T_OK(sluice_dataset_describe(calls, &described));
+    T_OK(sluice_dataset_parse(described, &text));
+    T_OK(sluice_dataset_describe(text, &again));
+    T_TRUE(strcmp(described, again) == 0);
+    T_CONTAINS(described, "split part=val");
+    T_CONTAINS(described, "to_chw offload=host");
+    sluice_string_free(described);
+    sluice_string_free(again);
+    sluice_dataset_destroy(calls);
+    sluice_dataset_destroy(text);
+    sluice_dataset_destroy(NULL);
+}
+
+static void a_dataset_tells_what_it_holds_and_what_will_run(void)
+{
+    sluice_dataset *dataset = build_by_calls();
+    sluice_dataset_info info;
+    char *text = NULL;
+
+    memset(&info, 0, sizeof(info));
+    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_INVALID); /* struct_size is not set */
+    info.struct_size = sizeof(info);
+    T_OK(sluice_dataset_inspect(dataset, &info));
+    T_EQ(info.source_samples, 1000);
+    T_EQ(info.samples, 400);
+    T_EQ(info.batches, 50);
+    T_EQ(info.batch_size, 8);
+    T_EQ(info.column_count, 2);
+    T_STR(info.columns[0].name, "image");
+    T_EQ(info.columns[0].dtype, SLUICE_F32);
+    T_EQ(info.columns[0].shape[0], 3);
+    T_EQ(info.columns[0].shape[1], 16);
+    T_EQ(info.columns[0].shape[2], 12);
+    T_STR(info.columns[1].name, "label");
+    T_OK(sluice_dataset_explain(dataset, &text));
+    T_TRUE(strlen(text) > 0);
+    sluice_string_free(text);
+    sluice_string_free(NULL);
+    sluice_dataset_destroy(dataset);
+}
+
+/* The first error is kept: a program may look at the last status alone. */
+static void an_error_of_building_is_kept(void)
+{
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
+
+    T_OK(sluice_dataset_synthetic(10, 4, 4, 3, 2, &dataset));
+    T_STATUS(sluice_dataset_random_horizontal_flip(dataset, 2), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_to_dtype(dataset, SLUICE_F32, true), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_batch(dataset, 2, false), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_describe(dataset, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "random_horizontal_flip");
+    CU_ASSERT_PTR_NULL(text);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_text_that_cannot_be_read_is_shown_with_its_place(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_STATUS(sluice_dataset_parse("synthetic | shufle | batch 2", &dataset), SLUICE_E_INVALID);
+    CU_ASSERT_PTR_NULL(dataset);
+    T_CONTAINS(sluice_last_error(), "nearest is shuffle");
+    T_CONTAINS(sluice_last_error(), "synthetic | shufle | batch 2\n                ^");
+}
+
+/* Files are opened by the first use. */
+static void files_that_are_not_there_are_an_error_of_the_first_use(void)
+{
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, &dataset));
+    T_OK(sluice_dataset_decode(dataset, "rgb", 0));
+    T_OK(sluice_dataset_resize(dataset, 8, 8));
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/folder");
+    sluice_dataset_destroy(dataset);
+    T_OK(sluice_dataset_cifar10("/nonexistent/cifar", "test", &dataset));
+    T_OK(sluice_dataset_shard_none(dataset));
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/cifar");
+    sluice_dataset_destroy(dataset);
+}
+
+static void stages_have_help(void)
+{
+    char *all = NULL;
+    char *one = NULL;
+
+    T_OK(sluice_stage_help(NULL, &all));
+    T_OK(sluice_stage_help("random_resized_crop", &one));
+    T_TRUE(strstr(all, one) != NULL);
+    T_CONTAINS(one, "scale=0.08,1");
+    sluice_string_free(all);
+    sluice_string_free(one);
+    T_STATUS(sluice_stage_help("crop", &one), SLUICE_E_INVALID);
+}
+
+/* ---- training ----------------------------------------------------------------------------------
+ */
+
+typedef struct trained {
+    uint64_t steps;
+    uint64_t rows;
+    double sum;
+    uint64_t records;
+    uint64_t epochs;
+    sluice_stop *stop;
+} trained;
+
+static sluice_status train_step(const sluice_step *step, void *user)
+{
+    trained *t = user;
+    const sluice_tensor *image = sluice_step_input(step, "image");
+    const sluice_tensor *label = sluice_step_input(step, "label");
+
+    if (image != &step->inputs[0] || label->dtype != SLUICE_I32 ||
+        sluice_step_input(step, "depth") != NULL || *step->step != t->steps) {
+        return SLUICE_E_CALLBACK;
+    }
+    t->rows += *step->valid_rows;
+    t->sum += (double)((const float *)image->data)[0] + (double)((const int32_t *)label->data)[0];
+    step->outputs[0] = (float)t->steps;
+    t->steps++;
+    if (t->stop != NULL && t->steps == 150) {
+        sluice_stop_request(t->stop);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status count_records(sluice_hook *hook, void *user)
+{
+    ((trained *)user)->records += hook->record_count;
+    return SLUICE_OK;
+}
+
+static sluice_status count_epoch(sluice_hook *hook, void *user)
+{
+    (void)hook;
+    ((trained *)user)->epochs++;
+    return SLUICE_OK;
+}
+
+static void train(sluice_mode mode, uint64_t *digest)
+{
+    static const sluice_column wants[] = {{"image", SLUICE_F32, 3, {3, 6, 6}},
+                                          {"label", SLUICE_I32, 0, {0}}};
+    trained t = {.steps = 0};
+    sluice_callback callbacks[4] = {
+        {.records = count_records, .epoch_end = count_epoch, .user = &t}};
+    sluice_report_stats stats = {.struct_size = sizeof(stats)};
+    FILE *lines = tmpfile();
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_report *report = NULL;
+    sluice_model model;
+    sluice_train_config config;
+    char text[200] = "";
+    char *json = NULL;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(lines);
+    T_OK(sluice_loss_monitor(lines, 100, &callbacks[1]));
+    T_OK(sluice_time_monitor(lines, &callbacks[2]));
+    T_OK(sluice_progress_bar(lines, &callbacks[3]));
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse("synthetic samples=200 shape=8,8,3 | shuffle | random_crop 6 | "
+                              "random_horizontal_flip | normalize imagenet | to_chw | batch 4",
+                              &dataset));
+    sluice_model_init(&model);
+    model.step = train_step;
+    model.user = &t;
+    model.inputs = wants;
+    model.input_count = COUNT(wants);
+    sluice_train_config_init(&config);
+    config.mode = mode;
+    config.dataset_sink_mode = mode != SLUICE_MODE_AUTO;
+    config.epochs = 4;
+    config.digest = true;
+    config.seed = 11;
+    config.callbacks = callbacks;
+    config.callback_count = COUNT(callbacks);
+    T_OK(sluice_train(device, &model, dataset, &config, &report));
+    T_EQ(t.steps, 200);
+    T_EQ(t.rows, 800);
+    T_EQ(t.records, 200);
+    T_EQ(t.epochs, 4);
+    T_OK(sluice_report_stats_get(report, &stats));
+    T_EQ(stats.steps, 200);
+    T_EQ(stats.samples, 800);
+    *digest = stats.digest;
+    T_OK(sluice_report_text(report, &json));
+    T_TRUE(strstr(json, "bottleneck: ") != NULL);
+    sluice_string_free(json);
+    T_OK(sluice_report_json(report, &json));
+    T_EQ(json[0], '{');
+    sluice_string_free(json);
+    rewind(lines);
+    T_TRUE(fgets(text, sizeof(text), lines) != NULL);
+    T_CONTAINS(text, "epoch time: ");
+    fclose(lines);
+    for (size_t i = 1; i < COUNT(callbacks); i++) {
+        sluice_callback_destroy(&callbacks[i]);
+    }
+    sluice_report_destroy(report);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+}
+
+static void training_gives_the_same_digest_in_every_mode(void)
+{
+    static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                        SLUICE_MODE_LOOP};
+    uint64_t unsunk = 0;
+
+    train(SLUICE_MODE_AUTO, &unsunk);
+    T_TRUE(unsunk != 0);
+    for (size_t i = 0; i < COUNT(modes); i++) {
+        uint64_t digest = 0;
+
+        train(modes[i], &digest);
+        T_TRUE(digest == unsunk);
+    }
+}
+
+static void a_token_stops_training_and_can_be_used_again(void)
+{
+    trained t = {.steps = 0};
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_model model;
+    sluice_train_config config;
+
+    T_OK(sluice_stop_create(&t.stop));
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse("synthetic samples=50 shape=2,2,1 | to_dtype f32 | batch 5",
+                              &dataset));
+    sluice_model_init(&model);
+    model.step = train_step;
+    model.user = &t;
+    sluice_train_config_init(&config);
+    config.dataset_sink_mode = true;
+    config.sink_size = 1000;
+    config.epochs = 1;
+    config.stop = t.stop;
+    T_STATUS(sluice_train(device, &model, dataset, &config, NULL), SLUICE_STOPPED);
+    T_EQ(t.steps, 150);
+    sluice_stop_clear(t.stop);
+    config.start_step = t.steps; /* the rest of it */
+    T_OK(sluice_train(device, &model, dataset, &config, NULL));
+    T_EQ(t.steps, 1000);
+    sluice_stop_destroy(t.stop);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+}
+
+/* ---- log and machine ---------------------------------------------------------------------------
+ */
+
+static void keep_plan(sluice_log_level level, const char *message, void *user)
+{
+    if (level == SLUICE_LOG_INFO && strncmp(message, "plan: ", 6) == 0) {
+        snprintf(user, 500, "%s", message);
+    }
+}
+
+static sluice_status do_nothing(const sluice_step *step, void *user)
+{
+    (void)step;
+    (void)user;
+    return SLUICE_OK;
+}
+
+static void messages_go_where_the_caller_wants_them(void)
+{
+    char plan[500] = "";
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_model model;
+    sluice_train_config config;
+
+    sluice_log_set_callback(keep_plan, plan);
+    sluice_log_set_level(SLUICE_LOG_INFO);
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse("synthetic samples=4 shape=2,2,1 | batch 2", &dataset));
+    sluice_model_init(&model);
+    model.step = do_nothing;
+    sluice_train_config_init(&config);
+    config.epochs = 1;
+    T_OK(sluice_train(device, &model, dataset, &config, NULL));
+    T_CONTAINS(plan, "plan: 2 steps from step 0");
+    plan[0] = '\0';
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    T_OK(sluice_train(device, &model, dataset, &config, NULL));
+    T_STR(plan, "");
+    sluice_log_set_callback(NULL, NULL);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+}
+
+static void the_machine_can_be_looked_at(void)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    T_OK(sluice_topology_report(NULL, &text));
+    T_TRUE(strstr(text, "machine") != NULL);
+    sluice_string_free(text);
+    sluice_topology_config_init(&config);
+    config.synthetic = "numa:2 core:4 pu:1";
+    config.json = true;
+    T_OK(sluice_topology_report(&config, &text));
+    T_EQ(text[0], '{');
+    sluice_string_free(text);
+    config.synthetic = "numa:zwei";
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+}
+
+const t_test public_api_tests[] = {
+    T_TEST(header_and_library_are_of_one_version),
+    T_TEST(every_number_has_its_name),
+    T_TEST(a_device_is_opened_by_name),
+    T_TEST(calls_and_text_build_the_same_thing),
+    T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
+    T_TEST(an_error_of_building_is_kept),
+    T_TEST(a_text_that_cannot_be_read_is_shown_with_its_place),
+    T_TEST(files_that_are_not_there_are_an_error_of_the_first_use),
+    T_TEST(stages_have_help),
+    T_TEST(training_gives_the_same_digest_in_every_mode),
+    T_TEST(a_token_stops_training_and_can_be_used_again),
+    T_TEST(messages_go_where_the_caller_wants_them),
+    T_TEST(the_machine_can_be_looked_at),
+    T_END,
+};

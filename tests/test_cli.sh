@@ -1,0 +1,443 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The contract of the tool: exit codes, what goes to stdout and what to stderr, one JSON object
+# whatever happens, every option, signals. test_cli.sh BUILD_DIR; a line for each check, and last
+# `cli: N passed, N failed, N skipped`.
+set -u
+build=${1:?usage: test_cli.sh BUILD_DIR}
+here=$(cd "$(dirname "$0")" && pwd)
+sluice=$build/bin/sluice
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+passed=0
+failed=0
+skipped=0
+
+pass() {
+    passed=$((passed + 1))
+    echo "ok   $1"
+}
+
+# fail NAME [WHY]
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1${2:+: $2}"
+    echo "     exit $code; stdout: $(head -c 300 "$tmp/out"); stderr: $(head -c 500 "$tmp/err")"
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "SKIP cli: $1: $2"
+}
+
+# run ARGUMENTS...: the tool; then $code, $tmp/out and $tmp/err.
+code=0
+: >"$tmp/out"
+: >"$tmp/err"
+run() {
+    "$sluice" "$@" >"$tmp/out" 2>"$tmp/err"
+    code=$?
+}
+
+# check NAME CONDITION...: a command that says whether it holds.
+check() {
+    name=$1
+    shift
+    if "$@"; then pass "$name"; else fail "$name" "$*"; fi
+}
+
+# expect NAME CODE ARGUMENTS...: runs the tool, which ends with that code.
+expect() {
+    name=$1
+    want=$2
+    shift 2
+    run "$@"
+    if [ "$code" -eq "$want" ]; then pass "$name"; else fail "$name" "want exit $want"; fi
+}
+
+out_has() { grep -qe "$1" "$tmp/out"; }
+err_has() { grep -qe "$1" "$tmp/err"; }
+out_empty() { [ ! -s "$tmp/out" ]; }
+err_empty() { [ ! -s "$tmp/err" ]; }
+same_lines() { cmp -s "$1" "$2"; }
+
+# json EXPRESSION: stdout is exactly one JSON object `j` of which the expression holds.
+python=$(command -v python3) || python=""
+json() {
+    [ -n "$python" ] || return 0
+    "$python" -c 'import json, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+j = json.loads(text)
+assert isinstance(j, dict) and text.count("\n") == 1 and j["schema"] == 1
+assert isinstance(j["status"], str) and (j["error"] is None) != j["status"].startswith("E_")
+assert eval(sys.argv[2]), sys.argv[2]' "$tmp/out" "$1" 2>>"$tmp/err"
+}
+[ -n "$python" ] || skip "what JSON says" "no python3"
+
+# 20 batches of 5; endless ones.
+small='synthetic samples=100 shape=8,8,3 | shuffle | random_horizontal_flip | batch 5'
+endless='synthetic samples=1000000000000 shape=8,8,3 | batch 2'
+
+# ---- commands, help, version ----------------------------------------------------------------------
+
+expect "no command is an error of words" 2
+check "... that is said on stderr" err_has 'want a command'
+check "... alone" out_empty
+expect "an unknown command is an error of words" 2 frobnicate
+check "... that names it" err_has "no command 'frobnicate'"
+expect "an unknown command with --json" 2 frobnicate --json
+check "... says so in one object" json 'j["status"] == "E_INVALID" and "frobnicate" in j["error"]'
+for option in help --help -h; do
+    expect "sluice $option" 0 $option
+    check "... lists the commands" out_has '^  bench '
+    check "... on stdout alone" err_empty
+done
+expect "sluice --version" 0 --version
+check "... tells version and options" out_has '^sluice [0-9]*\.[0-9]*\.[0-9]* (cuda .*)$'
+cuda_is_off=$(grep -c 'cuda off' "$tmp/out")
+
+for command in $("$sluice" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+    run help "$command"
+    check "help $command" [ "$code" -eq 0 ]
+    check "... begins with its usage" out_has "^usage: sluice $command"
+    cp "$tmp/out" "$tmp/page"
+    for option in --help -h; do
+        run "$command" $option
+        check "$command $option is the same page" same_lines "$tmp/out" "$tmp/page"
+    done
+    # What a page lists is known to the command: it wants a value, or something else, but knows it.
+    [ "$command" = help ] && continue
+    for option in $(sed -n 's/^  \(--[a-z-]*\).*/\1/p' "$tmp/page"); do
+        run "$command" "$option"
+        if err_has 'unknown option'; then fail "$command knows $option"; else pass "$command knows $option"; fi
+    done
+done
+for option in device mode sink-size epochs steps seconds workers slots memory seed rank world \
+    start-step step-us on-error digest digests ids json; do
+    run help bench
+    check "help bench lists --$option" out_has "^  --$option "
+done
+
+run help stages
+check "help stages" [ "$code" -eq 0 ]
+cp "$tmp/out" "$tmp/stages"
+for stage in $(sed -n 's/^\([a-z][a-z0-9_]*\).*/\1/p' "$tmp/stages"); do
+    run help "$stage"
+    check "help $stage" [ "$code" -eq 0 ]
+    check "... is about it" out_has "^$stage"
+    run help stages "$stage"
+    check "help stages $stage" [ "$code" -eq 0 ]
+done
+expect "help for what is nothing is an error of words" 2 help shufle
+check "... with the nearest name" err_has 'shuffle'
+check "... on stderr alone" out_empty
+
+# ---- the manual -----------------------------------------------------------------------------------
+
+run help --man
+check "help --man" [ "$code" -eq 0 ]
+cp "$tmp/out" "$tmp/sluice.1"
+check "docs/man/sluice.1 is what help --man prints (bin/sluice help --man >docs/man/sluice.1)" \
+    same_lines "$tmp/sluice.1" "$here/../docs/man/sluice.1"
+linted=""
+if command -v groff >/dev/null; then
+    linted=yes
+    code=0
+    groff -ww -Tutf8 -man -z "$tmp/sluice.1" >"$tmp/out" 2>"$tmp/err" || code=$?
+    check "groff has no warning of it" err_empty
+fi
+if command -v mandoc >/dev/null; then
+    linted=yes
+    code=0
+    mandoc -Tlint -W warning "$tmp/sluice.1" >"$tmp/out" 2>"$tmp/err" || code=$?
+    check "mandoc has no warning of it" out_empty
+fi
+[ -n "$linted" ] || skip "the manual is good roff" "neither groff nor mandoc"
+
+# ---- topo -----------------------------------------------------------------------------------------
+
+expect "topo" 0 topo
+check "... tells of the machine" out_has '^machine '
+check "... on stdout alone" err_empty
+expect "topo --synthetic" 0 topo --synthetic 'numa:2 core:4 pu:1' --workers 3 --ranks 2
+check "... plans for that machine" out_has '2 nodes'
+expect "topo --json" 0 topo --json --synthetic 'numa:2 core:4 pu:1' --device host:0
+if [ -n "$python" ]; then
+    check "... is one object" "$python" -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+assert len(j["nodes"]) == 2 and len(j["plans"]) == 1 and "machine" in j and "notes" in j' "$tmp/out"
+fi
+expect "topo of a machine that makes no sense" 2 topo --synthetic 'numa:zwei' --json
+check "... says so in one object" json 'j["status"] == "E_INVALID"'
+expect "topo of a file that is not there" 1 topo --xml "$tmp/nothing.xml" --json
+check "... says so in one object" json 'j["status"] == "E_IO" and "nothing.xml" in j["error"]'
+expect "topo --ranks 0" 2 topo --ranks 0 --json
+check "... says so in one object" json '"--ranks 0" in j["error"]'
+expect "topo --workers 1025" 2 topo --workers 1025
+expect "topo with a word too many" 2 topo here
+expect "topo of an unknown device" 2 topo --device tpu:0 --json
+check "... says so in one object" json '"tpu:0" in j["error"]'
+
+# ---- bench: what goes where ----------------------------------------------------------------------
+
+expect "bench" 0 bench "$small"
+check "... reports on stdout" out_has '^20 steps, 100 samples in '
+check "... with the table" out_has '^stage  *items '
+check "... and a verdict" out_has '^bottleneck: '
+check "... tells its plan on stderr" err_has '^plan: 20 steps '
+check "... only there" sh -c '! grep -q "^plan:" "$1"' - "$tmp/out"
+check "... and draws no bar where there is no terminal" sh -c '! grep -q "steps/s, .*samples/s, data" "$1"' - "$tmp/err"
+expect "bench --json" 0 bench "$small" --json
+check "... prints one object" json 'j["steps"] == 20 and j["samples"] == 100 and j["status"] == "OK"'
+expect "bench with stderr closed" 0 bench "$small" --json 2>&-
+
+# ---- bench: options -------------------------------------------------------------------------------
+
+# good NAME EXPRESSION ARGUMENTS...: ends well, and its JSON is so.
+good() {
+    name=$1
+    expression=$2
+    shift 2
+    run bench "$@" --json
+    if [ "$code" -ne 0 ]; then fail "$name" "want exit 0"; return; fi
+    if json "$expression"; then pass "$name"; else fail "$name" "$expression"; fi
+}
+
+# bad NAME TEXT ARGUMENTS...: an error of words, said on stderr and in one object.
+bad() {
+    name=$1
+    text=$2
+    shift 2
+    run bench --json "$@"
+    if [ "$code" -ne 2 ]; then fail "$name" "want exit 2"; return; fi
+    if err_has "$text" && json 'j["status"] == "E_INVALID" and len(j["error"]) > 0'; then
+        pass "$name"
+    else
+        fail "$name" "want '$text' on stderr and in one object"
+    fi
+}
+
+good "--device host:0,copy=1" 'j["bytes_h2d"] > 0' "$small" --device host:0,copy=1
+good "--device=host:3" 'j["environment"]["device"] == "host:3"' "$small" --device=host:3
+for mode in auto direct data graph loop; do
+    good "--mode $mode" "j['mode'] == ('loop' if '$mode' == 'auto' else '$mode') and j['steps'] == 21" \
+        "$small" --mode $mode --sink-size 7 --epochs 3
+done
+good "--sink-size -1" 'j["steps"] == 40 and j["epochs"] == 2 and j["launches"] == 2' "$small" --sink-size -1 --epochs 2
+good "--sink-size 7" 'j["steps"] == 7 and j["epochs"] == 1' "$small" --sink-size 7
+good "--steps 33" 'j["steps"] == 33 and j["launches"] == 4' "$small" --sink-size 10 --steps 33
+good "--seconds 0.05" 'j["status"] == "OK" and j["seconds"] >= 0.05' "$endless" --seconds 0.05
+good "--workers 3" 'len([p for p in j["placement"] if "thread" in p]) == 3' "$small" --workers 3
+good "--workers auto" 'j["steps"] == 20' "$small" --workers auto
+good "--slots 9" 'j["queues"][-1]["capacity"] == 9' "$small" --slots 9
+good "--memory 6K makes fewer slots" 'j["queues"][-1]["capacity"] == 3 and j["memory"]["slot_bytes"] <= 6144' \
+    "$small" --memory 6K
+good "--step-us 500" 'j["seconds"] >= 0.01' "$small" --step-us 500
+good "--rank 1 --world 4" 'j["samples"] == 25 and j["steps"] == 5' "$small" --rank 1 --world 4
+good "--start-step 15" 'j["steps"] == 5' "$small" --start-step 15
+good "without --digest" 'j["digest"] is None' "$small"
+good "--digest" 'len(j["digest"]) == 16 and int(j["digest"], 16) >= 0' "$small" --digest
+for policy in fail replace zero; do
+    good "--on-error $policy" 'j["errors"]["failed"] == 0' "$small" --on-error $policy
+done
+
+bad "no pipeline" 'want a pipeline'
+bad "two words" 'one word too many' "$small" more
+bad "an unknown option" 'unknown option --frobnicate' "$small" --frobnicate 1
+bad "an option without its value" '--steps wants a value' "$small" --steps
+bad "a flag with a value" '--digest takes no value' "$small" --digest=1
+bad "--device tpu:0" 'tpu:0' "$small" --device tpu:0
+bad "--device host:0,colour=1" 'colour' "$small" --device host:0,colour=1
+bad "--mode fast" 'want one of auto direct data graph loop' "$small" --mode fast
+bad "--on-error ignore" 'want one of fail replace zero' "$small" --on-error ignore
+for size in 0 -2 x 1.5 99999999999999999999; do bad "--sink-size $size" 'sink-size' "$small" --sink-size=$size; done
+for count in 0 -1 x 1e3 ''; do
+    bad "--epochs '$count'" 'epochs' "$small" --epochs=$count
+    bad "--steps '$count'" 'steps' "$small" --steps=$count
+    bad "--slots '$count'" 'slots' "$small" --slots=$count
+    bad "--workers '$count'" 'workers' "$small" --workers=$count
+done
+for seconds in 0 -1 x nan inf; do bad "--seconds $seconds" 'seconds' "$small" --seconds $seconds; done
+for bytes in 0 -1 x 5T 99999999999999G; do bad "--memory $bytes" 'memory' "$small" --memory $bytes; done
+bad "--slots 1" '2 to 1024' "$small" --slots 1
+bad "--slots 1025" '2 to 1024' "$small" --slots 1025
+bad "--slots 2 where slots are lent" 'slots=2: want 3 to 1024' "$small" --slots 2
+bad "--workers 1025" '1 to 1024' "$small" --workers 1025
+bad "--memory 100" 'more than the bound' "$small" --memory 100
+bad "--seed x" 'seed' "$small" --seed x
+bad "--rank 2 --world 2" 'rank' "$small" --rank 2 --world 2
+bad "--world 0" 'world' "$small" --world 0
+bad "--start-step beyond the end" 'nothing left to do' "$small" --start-step 20
+bad "--step-us 99999999999" 'step-us' "$small" --step-us 99999999999
+bad "--epochs and --steps" 'exclude each other' "$small" --epochs 1 --steps 1
+bad "--epochs and --seconds" 'exclude each other' "$small" --epochs 1 --seconds 1
+bad "--steps and --seconds" 'exclude each other' "$small" --seconds 1 --steps 1
+bad "a pipeline that cannot be parsed" '\^' 'synthetic | shufle | batch 2'
+check "... names the nearest stage" err_has 'shuffle'
+bad "a pipeline without batch" 'no batch stage' 'synthetic'
+bad "words that are no text" '\^' "$(printf '\377\301\n"\\')"
+
+# ---- the world is wrong ---------------------------------------------------------------------------
+
+expect "a folder that is not there" 1 bench "image_folder $tmp/nothing | decode | batch 2" --json
+check "... says so in one object" json 'j["status"] == "E_IO" and "nothing" in j["error"]'
+mkdir -p "$tmp/empty/class"
+expect "a folder without images" 1 bench "image_folder $tmp/empty | decode | batch 2" --json
+check "... says so in one object" json 'j["status"] == "E_INVALID" and j["error"].startswith("no valid data")'
+mkdir -p "$tmp/broken/class"
+echo 'no picture' >"$tmp/broken/class/1.jpg"
+expect "a file that is no image" 1 bench "image_folder $tmp/broken | decode | resize 4,4 | batch 1" --json
+check "... is named in one object" json '"1.jpg" in j["error"] and j["errors"]["failed"] <= 1'
+expect "a copy that fails" 1 bench "$small" --device host:0,copy=1,fail_after=5 --json
+check "... ends with a whole report" json 'j["status"] == "E_DEVICE" and j["steps"] == 5'
+if [ "$cuda_is_off" -eq 1 ]; then
+    expect "a device that this build has not" 1 bench "$small" --device cuda:0 --json
+    check "... says so in one object" json 'j["status"] == "E_NO_DEVICE"'
+else
+    skip "a device that this build has not" "it has CUDA"
+fi
+
+# ---- files of --digests and --ids ---------------------------------------------------------------
+
+digests="$tmp/digests"
+for mode in direct data graph loop; do
+    run bench "$small" --mode $mode --sink-size 7 --epochs 6 --seed 3 --workers 2 \
+        --digests "$digests.$mode" --ids "$tmp/ids.$mode" --json
+    check "--digests and --ids in mode $mode" [ "$code" -eq 0 ]
+    check "... imply a digest of the run" json 'len(j["digest"]) == 16'
+    check "... are the same in every mode" same_lines "$digests.$mode" "$digests.direct"
+    check "... down to the samples" same_lines "$tmp/ids.$mode" "$tmp/ids.direct"
+done
+check "--digests has a line a step" [ "$(wc -l <"$digests.loop")" -eq 42 ]
+check "... of step, epoch, pass, first sample, digest" \
+    sh -c '! grep -qvE "^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9a-f]{16}$" "$1"' - "$digests.loop"
+check "... counted from 0 in epochs of a sink and passes of the data" \
+    awk '$1 != NR - 1 || $2 != int((NR - 1) / 7) || $3 != int((NR - 1) / 20) {exit 1}' "$digests.loop"
+check "--ids has the samples of each step" awk 'NF != 6 || $1 != NR - 1 {exit 1}' "$tmp/ids.loop"
+head -n 20 "$tmp/ids.loop" | cut -d' ' -f2- | tr ' ' '\n' | sort -n >"$tmp/one_pass"
+seq 0 99 >"$tmp/all_samples"
+check "... each of them once a pass" same_lines "$tmp/one_pass" "$tmp/all_samples"
+check "... the first being that of --digests" sh -c \
+    '[ "$(cut -d" " -f2 "$1")" = "$(cut -d" " -f4 "$2")" ]' - "$tmp/ids.loop" "$digests.loop"
+run bench "$small" --sink-size 7 --epochs 6 --seed 3 --start-step 17 --slots 7 --workers 1 \
+    --device host:0,copy=1 --digests "$digests.resumed"
+tail -n +18 "$digests.loop" >"$digests.rest"
+check "a resumed run has the digests of the unbroken one" same_lines "$digests.resumed" "$digests.rest"
+run bench "$small" --seed 4 --digests "$digests.other"
+head -n 20 "$digests.loop" >"$digests.first"
+check "another seed has other ones" sh -c '! cmp -s "$1" "$2"' - "$digests.other" "$digests.first"
+printf '%s\n' 'synthetic samples=7 shape=4,4,3 | batch 2' >"$tmp/padded"
+run bench "$(cat "$tmp/padded")" --ids "$tmp/ids.padded"
+printf '0 0 1\n1 2 3\n2 4 5\n3 6\n' >"$tmp/ids.wanted"
+check "rows that hold no sample have no number" same_lines "$tmp/ids.padded" "$tmp/ids.wanted"
+
+# ---- what cannot be written ----------------------------------------------------------------------
+
+expect "--digests where no file can be" 1 bench "$small" --digests "$tmp/no/such" --json
+check "... says so in one object" json 'j["status"] == "E_IO" and "no/such" in j["error"]'
+expect "--ids where no file can be" 1 bench "$small" --ids "$tmp/no/such" --json
+check "... says so in one object" json 'j["status"] == "E_IO" and "no/such" in j["error"]'
+if [ -e /dev/full ]; then
+    for option in ids digests; do
+        # A few lines wait in a buffer until the end; many do not.
+        for steps in 2 2000; do
+            expect "--$option on a full disk, $steps steps" 1 bench "$endless" --steps $steps --$option /dev/full --json
+            check "... says so" err_has 'cannot write /dev/full: No space left'
+            check "... in one object, too" json 'j["status"] == "E_IO"'
+        done
+    done
+    for arguments in help --version 'help --man' topo 'topo --json'; do
+        # shellcheck disable=SC2086
+        "$sluice" $arguments >/dev/full 2>"$tmp/err"
+        code=$?
+        check "$arguments to a full disk" [ "$code" -eq 1 ]
+        check "... says so" err_has 'cannot write to standard output: No space left'
+    done
+    for option in '' --json; do
+        "$sluice" bench "$small" $option >/dev/full 2>"$tmp/err"
+        code=$?
+        check "bench $option to a full disk" [ "$code" -eq 1 ]
+        check "... says so" err_has 'cannot write to standard output'
+    done
+else
+    skip "a full disk" "no /dev/full"
+fi
+for arguments in help --version topo; do
+    "$sluice" $arguments >&- 2>"$tmp/err"
+    code=$?
+    check "$arguments to a closed stdout" [ "$code" -eq 1 ]
+    check "... says so" err_has 'cannot write to standard output'
+done
+"$sluice" bench "$small" --json --ids "$tmp/ids.closed" >&- 2>"$tmp/err"
+code=$?
+check "bench to a closed stdout" [ "$code" -eq 1 ]
+check "... does not write the report elsewhere" sh -c '[ "$(wc -l <"$1")" -eq 20 ]' - "$tmp/ids.closed"
+
+# ---- signals --------------------------------------------------------------------------------------
+
+# interrupt NAME SIGNAL CODE DELAY ARGUMENTS...: begins the run, waits until the tool catches
+# signals and then so many seconds, and sends one. It has to end within two seconds.
+interrupt() {
+    name=$1
+    signal=$2
+    want=$3
+    delay=$4
+    shift 4
+    "$sluice" "$@" >"$tmp/out" 2>"$tmp/err" &
+    pid=$!
+    caught=0
+    while [ "$caught" -eq 0 ] && [ -e "/proc/$pid/status" ]; do
+        # Until it is the tool, it is a shell.
+        mask=$(awk '$1 == "Name:" {tool = $2 == "sluice"} $1 == "SigCgt:" && tool {print $2}' \
+            "/proc/$pid/status" 2>/dev/null)
+        caught=$((0x${mask:-0} & 0x4002 ? 1 : 0))
+    done
+    [ "$delay" = 0 ] || sleep "$delay"
+    kill -s "$signal" "$pid" 2>/dev/null
+    (sleep 2 && kill -s KILL "$pid") >/dev/null 2>&1 &
+    dog=$!
+    wait "$pid"
+    code=$?
+    kill "$dog" 2>/dev/null
+    wait "$dog" 2>/dev/null
+    if [ "$code" -ne "$want" ]; then fail "$name" "want exit $want"; return 1; fi
+    pass "$name"
+}
+
+if [ -e /proc/self/status ]; then
+    mkdir -p "$tmp/data"
+    files=""
+    "$sluice" synth "$tmp/data" --classes 2 --per-class 10 --size 32 >/dev/null 2>&1 &&
+        files="image_folder $tmp/data/train | shuffle | decode | random_resized_crop 24 | normalize imagenet | to_chw | batch 4"
+    [ -n "$files" ] || skip "signals to a run over files" "sluice synth makes none"
+    n=0
+    for delay in 0 0 0.002 0.007 0.02 0.05 0.13 0.4; do
+        for mode in direct data graph loop; do
+            n=$((n + 1))
+            signal=INT want=130
+            [ $((n % 2)) -eq 0 ] && signal=TERM want=143
+            pipeline=$endless
+            [ -n "$files" ] && [ $((n % 3)) -eq 0 ] && pipeline=$files
+            device=host:0
+            [ $((n % 5)) -eq 0 ] && device=host:0,copy=1
+            [ $((n % 5)) -eq 1 ] && device=host:0,spin_us=50
+            interrupt "SIG$signal after $delay s in mode $mode, $device" $signal $want $delay \
+                bench "$pipeline" --mode $mode --device $device --epochs 1000000 --json &&
+                check "... and one object" json \
+                    "j['status'] == 'STOPPED' and j['batches_consumed'] == j['steps'] and j['mode'] == '$mode'"
+        done
+    done
+    interrupt "SIGINT during a step of an hour" INT 130 0.05 \
+        bench "$endless" --step-us 3600000000 --json &&
+        check "... and one object" json 'j["status"] == "STOPPED"'
+    interrupt "SIGTERM without --json" TERM 143 0.1 bench "$endless" --ids "$tmp/ids.stopped" &&
+        check "... reports, too" out_has '^ended with stopped on request'
+    check "... and has written whole lines" awk 'NF != 3 || $1 != NR - 1 {exit 1}' "$tmp/ids.stopped"
+    check "... of every step" sh -c '[ "$(wc -l <"$1")" -eq "$(sed -n "s/ steps,.*//p" "$2")" ]' - \
+        "$tmp/ids.stopped" "$tmp/out"
+else
+    skip "signals" "no /proc to see when they are caught"
+fi
+
+echo "cli: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

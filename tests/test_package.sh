@@ -1,0 +1,262 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What is installed can be used: headers alone, programs in C11 and C++17 against the shared and
+# the static library, by pkg-config and by CMake, the README's program; what the library exports
+# and needs. test_package.sh BUILD_DIR; a line for each check, and last
+# `package: N passed, N failed, N skipped`.
+set -u
+build=$(cd "${1:?usage: test_package.sh BUILD_DIR}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+prefix=$tmp/prefix
+passed=0
+failed=0
+skipped=0
+
+finish() {
+    echo "package: $passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "SKIP package: $1: $2"
+}
+
+# check NAME COMMAND...
+check() {
+    name=$1
+    shift
+    if "$@" >"$tmp/log" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok   $name"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $*"
+        tail -n 20 "$tmp/log" | sed 's/^/     /'
+        return 1
+    fi
+}
+
+if grep -q '^SLUICE_SANITIZE:[A-Z]*=.' "$build/CMakeCache.txt"; then
+    skip "everything" "a sanitized library is not what users install"
+    finish
+fi
+cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+case $cc in
+*clang*) cxx=$(command -v clang++) || cxx="" ;;
+*) cxx=$(command -v g++) || cxx="" ;;
+esac
+strict="-Wall -Wextra -Wpedantic -Werror"
+
+check "it installs" cmake --install "$build" --prefix "$prefix" || finish
+lib=$(dirname "$(find "$prefix" -name libsluice.a)")
+so=$lib/libsluice.so
+export PKG_CONFIG_PATH="$lib/pkgconfig"
+export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+
+# ---- what is there --------------------------------------------------------------------------------
+
+for file in bin/sluice share/man/man1/sluice.1 include/sluice/sluice.h include/sluice/version.h; do
+    check "$file is there" [ -s "$prefix/$file" ]
+done
+check "no internal header is" sh -c '! find "$1" -name "*_int.h" | grep .' - "$prefix"
+version=$(sed -n 's/^#define SLUICE_VERSION  *"\([0-9.]*\)".*/\1/p' "$prefix/include/sluice/version.h")
+check "the installed tool runs by itself" sh -c 'unset LD_LIBRARY_PATH; "$1" --version | grep -q "^sluice $2 "' \
+    - "$prefix/bin/sluice" "$version"
+check "sluice.pc has the version" [ "$(pkg-config --modversion sluice)" = "$version" ]
+check "sluice.pc names no private library for shared linking" \
+    sh -c '! pkg-config --libs sluice | grep -e hwloc -e numa -e jpeg'
+for library in hwloc numa jpeg; do
+    check "sluice.pc names $library for static linking" \
+        sh -c 'pkg-config --static --libs sluice | grep -q "$1"' - "$library"
+done
+
+# ---- headers --------------------------------------------------------------------------------------
+
+for header in "$prefix"/include/sluice/*.h; do
+    own=$(basename "$header")
+    printf '#include <sluice/%s>\n#include <sluice/%s>\nextern int nothing;\n' "$own" "$own" >"$tmp/alone.c"
+    # shellcheck disable=SC2086
+    check "$own compiles alone as C11" "$cc" -std=c11 $strict -fsyntax-only -I"$prefix/include" "$tmp/alone.c"
+    [ -n "$cxx" ] || continue
+    # shellcheck disable=SC2086
+    check "$own compiles alone as C++17" "$cxx" -std=c++17 $strict -fsyntax-only -I"$prefix/include" -x c++ "$tmp/alone.c"
+    [ "$own" = sluice.h ] && continue
+    check "sluice.h includes $own, or a header that it includes does" \
+        grep -rqx "#include <sluice/$own>" "$prefix/include/sluice"
+done
+[ -n "$cxx" ] || skip "C++17" "no C++ compiler beside $cc"
+
+# ---- what it exports and needs --------------------------------------------------------------------
+
+nm -D --defined-only "$so" | awk '{print $NF}' | sed 's/@.*//' | LC_ALL=C sort >"$tmp/symbols"
+check "it exports what tests/api/symbols.txt lists (nm -D --defined-only)" diff "$here/api/symbols.txt" "$tmp/symbols"
+check "every exported name is ours" sh -c '! grep -v "^sluice_" "$1"' - "$tmp/symbols"
+nm "$so" 2>/dev/null | awk '$2 ~ /[BCDGRSTVW]/ {print $3}' | grep '^sli_' >"$tmp/leaked"
+check "internal names are not visible" [ ! -s "$tmp/leaked" ]
+for symbol in $(cat "$here/api/symbols.txt"); do
+    grep -qw "$symbol" "$here"/api/test_*.c || echo "$symbol"
+done >"$tmp/unused"
+check "tests/api calls every exported function" sh -c '! grep . "$1"' - "$tmp/unused"
+readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$tmp/needed"
+for library in $(cat "$tmp/needed"); do
+    case $library in
+    libc.so.* | libm.so.* | libpthread.so.* | ld-linux*.so.* | libhwloc.so.* | libnuma.so.* | libjpeg.so.* | libpng*.so.*)
+        check "it needs $library" true ;;
+    *) check "it needs $library, which is not on the list" false ;;
+    esac
+done
+check "its name is libsluice.so.${version%.*}" \
+    sh -c 'readelf -d "$1" | grep -q "SONAME.*\[libsluice.so.$2\]"' - "$so" "${version%.*}"
+
+# ---- programs -------------------------------------------------------------------------------------
+
+cat >"$tmp/consumer.c" <<'PROGRAM'
+#include <sluice/sluice.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static sluice_status step(const sluice_step *s, void *user)
+{
+    *(unsigned *)user += *s->valid_rows;
+    s->outputs[0] = 1;
+    return SLUICE_OK;
+}
+
+int main(void)
+{
+    unsigned samples = 0;
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_report *report = NULL;
+    sluice_model model;
+    sluice_train_config config;
+    sluice_report_stats stats;
+
+    sluice_model_init(&model);
+    model.step = step;
+    model.user = &samples;
+    sluice_train_config_init(&config);
+    config.epochs = 2;
+    config.dataset_sink_mode = true;
+    if (sluice_device_open(NULL, &device) < 0 ||
+        sluice_dataset_parse("synthetic samples=50 shape=8,8,3 | shuffle | batch 5", &dataset) < 0 ||
+        sluice_train(device, &model, dataset, &config, &report) < 0) {
+        fprintf(stderr, "%s\n", sluice_last_error());
+        return 1;
+    }
+    stats.struct_size = sizeof(stats);
+    if (sluice_report_stats_get(report, &stats) < 0 || strcmp(sluice_version(), SLUICE_VERSION) != 0) {
+        return 2;
+    }
+    printf("%s: %u samples, %d steps\n", sluice_version(), samples, (int)stats.steps);
+    sluice_report_destroy(report);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    return 0;
+}
+PROGRAM
+cp "$tmp/consumer.c" "$tmp/consumer.cc"
+wanted="$version: 100 samples, 20 steps"
+
+runs() { [ "$("$1")" = "$wanted" ]; }
+uses_shared() { readelf -d "$1" | grep -q 'NEEDED.*libsluice'; }
+
+# Only the static library is in this folder, so -lsluice finds it.
+mkdir "$tmp/static"
+cp "$lib/libsluice.a" "$tmp/static"
+
+# build_and_run NAME KIND COMPILER FLAGS SOURCE
+build_and_run() {
+    program=$tmp/$(echo "$1" | tr -c 'a-z0-9\n' _)
+    case $2 in
+    shared) libraries=$(pkg-config --cflags --libs sluice) ;;
+    static) libraries="-L$tmp/static $(pkg-config --static --cflags --libs sluice)" ;;
+    esac
+    # shellcheck disable=SC2086
+    check "$1: builds" "$3" $4 $strict -o "$program" "$5" $libraries || return
+    check "$1: runs" runs "$program"
+    if [ "$2" = shared ]; then
+        check "$1: uses the shared library" uses_shared "$program"
+    else
+        check "$1: needs no shared library of ours" sh -c '! readelf -d "$1" | grep -q "NEEDED.*libsluice"' - "$program"
+    fi
+}
+
+for kind in shared static; do
+    build_and_run "c11 by pkg-config, $kind" $kind "$cc" -std=c11 "$tmp/consumer.c"
+    [ -n "$cxx" ] && build_and_run "c++17 by pkg-config, $kind" $kind "$cxx" -std=c++17 "$tmp/consumer.cc"
+done
+
+languages="C"
+[ -n "$cxx" ] && languages="C CXX"
+mkdir "$tmp/project"
+cat >"$tmp/project/CMakeLists.txt" <<PROJECT
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES $languages)
+find_package(Sluice ${version%.*} REQUIRED COMPONENTS \${COMPONENTS})
+foreach(library \${LIBRARIES})
+    add_executable(\${library}_c11 $tmp/consumer.c)
+    set_target_properties(\${library}_c11 PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
+    target_link_libraries(\${library}_c11 PRIVATE sluice::\${library})
+    if(CMAKE_CXX_COMPILER)
+        add_executable(\${library}_cxx17 $tmp/consumer.cc)
+        set_target_properties(\${library}_cxx17 PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)
+        target_link_libraries(\${library}_cxx17 PRIVATE sluice::\${library})
+    endif()
+endforeach()
+PROJECT
+by_cmake() { # by_cmake BUILD_DIR ARGUMENTS...
+    folder=$1
+    shift
+    cmake -S "$tmp/project" -B "$folder" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        ${cxx:+-DCMAKE_CXX_COMPILER="$cxx"} "$@" && cmake --build "$folder"
+}
+check "find_package(Sluice) builds with both libraries" by_cmake "$tmp/both" -DCOMPONENTS= \
+    "-DLIBRARIES=sluice;sluice_static"
+for program in sluice_c11 sluice_static_c11 ${cxx:+sluice_cxx17 sluice_static_cxx17}; do
+    check "$program by CMake runs" runs "$tmp/both/$program"
+done
+check "find_package(Sluice COMPONENTS shared static)" by_cmake "$tmp/components" \
+    "-DCOMPONENTS=shared;static" "-DLIBRARIES=sluice;sluice_static"
+check "without pkg-config the shared library is found all the same" by_cmake "$tmp/shared" \
+    -DCOMPONENTS=shared -DLIBRARIES=sluice -DPKG_CONFIG_EXECUTABLE=/nonexistent -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+check "... and the static one is refused" sh -c '! "$@"' - cmake -S "$tmp/project" -B "$tmp/refused" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=static -DLIBRARIES=sluice_static \
+    -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+sed "s/Sluice ${version%.*}/Sluice 99.0/" "$tmp/project/CMakeLists.txt" >"$tmp/project/new"
+mv "$tmp/project/new" "$tmp/project/CMakeLists.txt"
+check "a version that is not there is refused" sh -c '! "$@"' - cmake -S "$tmp/project" -B "$tmp/newer" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS= -DLIBRARIES=sluice
+
+# ---- the README's program -------------------------------------------------------------------------
+
+# The first fenced block of C that has a main().
+awk '/^```c$/ {inside = 1; text = ""; next}
+    /^```/ {if (inside && text ~ /int main/) {printf "%s", text; exit}; inside = 0}
+    inside {text = text $0 "\n"}' "$here/../README.md" >"$tmp/program.c" 2>/dev/null
+if [ ! -s "$tmp/program.c" ]; then
+    skip "the README's program" "README.md has none"
+elif ! "$prefix/bin/sluice" synth "$tmp/data" --classes 2 --per-class 100 --size 48 >"$tmp/log" 2>&1; then
+    skip "the README's program" "sluice synth makes no pictures for it"
+else
+    cp "$tmp/program.c" "$tmp/program.cc"
+    # shellcheck disable=SC2046
+    check "the README's program builds as C11" "$cc" -std=c11 $strict -o "$tmp/program" "$tmp/program.c" \
+        $(pkg-config --cflags --libs sluice) &&
+        check "... and runs" sh -c 'cd "$1" && "$2"' - "$tmp/data" "$tmp/program"
+    mkdir "$tmp/nowhere"
+    check "... and says what is wrong where there are no pictures" \
+        sh -c 'cd "$1" && ! "$2" 2>said && grep -q train said' - "$tmp/nowhere" "$tmp/program"
+    if [ -n "$cxx" ]; then
+        # shellcheck disable=SC2046
+        check "the README's program builds as C++17" "$cxx" -std=c++17 $strict -o "$tmp/program++" \
+            "$tmp/program.cc" $(pkg-config --cflags --libs sluice) &&
+            check "... and runs" sh -c 'cd "$1" && "$2"' - "$tmp/data" "$tmp/program++"
+    fi
+fi
+finish
