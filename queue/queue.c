@@ -203,15 +203,17 @@ sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue
     if (st == SLUICE_OK) {
         st = make_tensors(queue, config);
     }
-    if (st == SLUICE_OK && has_staging(config)) {
-        st = queue_copier_start(queue, config->copier_cpus);
-    }
     if (st != SLUICE_OK) {
         sli_queue_destroy(queue);
         return st;
     }
     *queue_out = queue;
     return SLUICE_OK;
+}
+
+sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus)
+{
+    return queue->back == &queue->device_ring ? queue_copier_start(queue, copier_cpus) : SLUICE_OK;
 }
 
 void sli_queue_destroy(sli_queue *queue)

@@ -108,7 +108,6 @@ sluice_status channel_open(const channel_config *config, data_channel *c)
     }
     if (st == SLUICE_OK) {
         queue_config(c, c->slots, &queue);
-        queue.copier_cpus = &c->placement->copier_cpus;
         queue.copy_counters = channel_counters(c, CHANNEL_COPY);
         st = sli_queue_create(&queue, &c->queue);
     }
@@ -127,8 +126,11 @@ sluice_status channel_start(data_channel *c, uint64_t first_step, uint64_t batch
                                       .first_step = first_step,
                                       .batches = batches};
 
+    sluice_status st;
+
     sli_profile_start(&c->profile);
-    return sli_engine_start(&config, &c->engine);
+    st = sli_queue_start(c->queue, &c->placement->copier_cpus);
+    return st == SLUICE_OK ? sli_engine_start(&config, &c->engine) : st;
 }
 
 void channel_stop(data_channel *c)

@@ -219,7 +219,9 @@ static sluice_status make_queue(engine_run *run, const run_options *options)
                                      .slots = options->slots > 0 ? options->slots : 4,
                                      .node = -1};
 
-    return sli_queue_create(&config, &run->queue);
+    sluice_status st = sli_queue_create(&config, &run->queue);
+
+    return st == SLUICE_OK ? sli_queue_start(run->queue, NULL) : st;
 }
 
 static sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_options *options)

@@ -109,6 +109,7 @@ static void open_queue(fixture *f, const char *uri, bool converts)
 {
     describe(f, uri, converts);
     T_OK(sli_queue_create(&f->config, &f->queue));
+    T_OK(sli_queue_start(f->queue, NULL));
 }
 
 static void close_queue(fixture *f)
@@ -776,12 +777,16 @@ static void making_a_queue_survives_running_out_of_memory(void)
 
             sli_alloc_fail_after(passes);
             st = sli_queue_create(&f.config, &f.queue);
+            if (st == SLUICE_OK) {
+                st = sli_queue_start(f.queue, NULL);
+            }
             sli_alloc_fail_after(-1);
             if (st == SLUICE_OK) {
                 break;
             }
             T_EQ(st, SLUICE_E_NO_MEMORY);
-            CU_ASSERT_PTR_NULL(f.queue);
+            sli_queue_destroy(f.queue); /* made, and not started; or NULL */
+            f.queue = NULL;
             T_EQ(device_bytes, 0);
             T_EQ(registrations, 0);
         }
@@ -918,6 +923,7 @@ static void the_copier_counts_its_copies(void)
     describe(&f, "host:0,copy=1", true);
     f.config.copy_counters = &counters;
     T_OK(sli_queue_create(&f.config, &f.queue));
+    T_OK(sli_queue_start(f.queue, NULL));
     for (uint64_t seq = 1; seq <= 5; seq++) {
         produce(&f, seq);
         consume(&f, seq);

@@ -449,8 +449,8 @@ static void slow_decoding_is_named(void)
     const char *folder = t_folder();
     char pipeline[400];
 
-    kit_write_folder(folder, 4, 256);
-    snprintf(pipeline, sizeof(pipeline), "image_folder %s | decode | center_crop 250 | batch 2",
+    kit_write_folder(folder, 4, 1024);
+    snprintf(pipeline, sizeof(pipeline), "image_folder %s | decode | center_crop 64 | batch 2",
              folder);
     for (size_t m = 0; m < COUNT(modes); m++) {
         kit k;

@@ -40,7 +40,6 @@ typedef struct sli_queue_config {
     uint32_t conversion_column;
     uint32_t slots;              /* 2 to SLI_MAX_SLOTS; 3 or more where GetNext lends */
     int32_t node;                /* of the memory; -1: any */
-    const sli_cpus *copier_cpus; /* may be NULL */
     sli_counters *copy_counters; /* of the copier; may be NULL */
 } sli_queue_config;
 
@@ -54,6 +53,9 @@ void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memor
 
 /* E_INVALID: the conversion is not one of its column's rows; E_NO_MEMORY; the device's errors. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
+
+/* Starts the copier, where there is one, on copier_cpus (NULL: any); its counters count from here. */
+sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus);
 
 /* Stops the copier and frees everything. Nobody may use the queue any more. NULL is fine. */
 void sli_queue_destroy(sli_queue *queue);

@@ -397,7 +397,8 @@ static sluice_status open_round(stress *s)
     if (st == SLUICE_OK) {
         st = sli_layout_make(columns, 2, s->rows, &s->layout);
     }
-    return st == SLUICE_OK ? sli_queue_create(&config, &s->queue) : st;
+    st = st == SLUICE_OK ? sli_queue_create(&config, &s->queue) : st;
+    return st == SLUICE_OK ? sli_queue_start(s->queue, NULL) : st;
 }
 
 static void run_threads(stress *s)
