@@ -3,13 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 
-static sluice_stop *volatile stop_on_signal;
-static volatile sig_atomic_t caught;
+/* Lock-free, as a handler wants them, and for threads too: a signal comes to any of them. */
+static sluice_stop *_Atomic stop_on_signal;
+static _Atomic int caught;
 
 static void on_signal(int number)
 {
