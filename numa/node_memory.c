@@ -83,7 +83,6 @@ static void prefer_node(void *data, size_t bytes, int32_t node)
 sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_out)
 {
     const size_t page = page_size();
-    const bool huge = bytes >= HUGE_PAGE;
     size_t rounded;
     void *data;
 
@@ -91,20 +90,24 @@ sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_o
         return sli_fail(SLUICE_E_INVALID, "memory on a node: %zu bytes", bytes);
     }
     rounded -= rounded % page;
-    data = map_aligned(rounded, huge ? HUGE_PAGE : page);
+    data = map_aligned(rounded, bytes >= HUGE_PAGE ? HUGE_PAGE : page);
     if (data == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "memory on node %d, %zu bytes", node, bytes);
     }
     if (node >= 0) {
         prefer_node(data, rounded, node);
     }
-    if (huge) {
-        (void)madvise(data, rounded, MADV_HUGEPAGE); /* a kernel without them is no worse off */
-    }
     block_out->data = data;
     block_out->bytes = rounded;
     block_out->wanted = node;
     return SLUICE_OK;
+}
+
+void sli_node_ask_huge(const sli_node_block *block)
+{
+    if (block->bytes >= HUGE_PAGE) {
+        (void)madvise(block->data, block->bytes, MADV_HUGEPAGE);
+    }
 }
 
 void sli_node_free(sli_node_block *block)

@@ -92,6 +92,7 @@ static sluice_status take_memory(sli_queue *queue, const sli_queue_config *confi
     queue->back = &queue->front;
     if (st == SLUICE_OK && has_staging(config)) {
         queue->back = &queue->device_ring;
+        sli_node_ask_huge(&queue->front_memory);
         st = sli_device_register(queue->device, queue->front_memory.data, bytes);
         if (st == SLUICE_OK) {
             queue->registered_bytes = bytes;

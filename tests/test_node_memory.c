@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <numaif.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
@@ -42,6 +44,43 @@ static void large_blocks_start_at_huge_pages(void)
         T_EQ((uintptr_t)block.data % (2 << 20), 0);
         sli_node_free(&block);
     }
+}
+
+/* Does the kernel know that it shall back the block with huge pages? /proc/self/smaps: "hg". */
+static bool is_huge_wanted(const sli_node_block *block)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    bool inside = false;
+    bool wanted = false;
+    char line[512];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long from;
+        unsigned long to;
+
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2) {
+            inside = from <= (uintptr_t)block->data && (uintptr_t)block->data < to;
+        } else if (inside && strncmp(line, "VmFlags:", 8) == 0) {
+            wanted = strstr(line, " hg") != NULL;
+        }
+    }
+    fclose(maps);
+    return wanted;
+}
+
+static void huge_pages_are_for_who_asks(void)
+{
+    sli_node_block block = {NULL, 0, 0};
+
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0) {
+        T_SKIP("this kernel has no huge pages");
+    }
+    T_OK(sli_node_alloc(4 << 20, -1, &block));
+    T_TRUE(!is_huge_wanted(&block));
+    sli_node_ask_huge(&block);
+    T_TRUE(is_huge_wanted(&block));
+    sli_node_free(&block);
 }
 
 /* The first node whose memory may be taken, and the last; the same one on most machines. */
@@ -181,6 +220,7 @@ static void what_cannot_be_had_is_refused(void)
 const t_test node_memory_tests[] = {
     T_TEST(blocks_are_zero_and_whole_pages),
     T_TEST(large_blocks_start_at_huge_pages),
+    T_TEST(huge_pages_are_for_who_asks),
     T_TEST(a_block_lies_on_its_node),
     T_TEST(a_block_lies_on_another_node_too),
     T_TEST(the_node_of_a_sparse_block_is_found),

@@ -17,8 +17,16 @@ typedef struct sli_node_block {
     int32_t wanted; /* node asked for; -1: none */
 } sli_node_block;
 
-/* Maps `bytes`, prefers node (-1: no preference), and asks for huge pages where they help. */
+/* Maps `bytes`, prefers node (-1: no preference). From 2 MiB on it starts where a huge page may. */
 sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_out);
+
+/*
+ * Asks for huge pages; a kernel without them is no worse off. Call it before the block is touched.
+ * They help where a device maps the block. Where only workers write it they cost: the kernel must
+ * find and clear 2 MiB at a time, which took 0.15 s for 116 MB on a virtual machine.
+ */
+void sli_node_ask_huge(const sli_node_block *block);
+
 void sli_node_free(sli_node_block *block);
 
 /* Node on which most of the block's touched pages lie (move_pages); -1 when nobody can tell. */
