@@ -61,7 +61,8 @@ build_and_test() {
 if [ -z "$ci" ]; then
     build_and_test dev --preset dev
 else
-    CC=gcc CXX=g++ build_and_test gcc --preset release
+    CC=gcc CXX=g++ build_and_test gcc --preset release &&
+        step valgrind sh tests/valgrind.sh build/gcc
     CC=clang CXX=clang++ build_and_test clang --preset release
     CC=gcc CXX=g++ build_and_test asan --preset asan
     CC=gcc CXX=g++ build_and_test tsan --preset tsan

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs of the tool and suites of sluice_unit under valgrind: nothing uninitialised decides, nothing
+# is read or written beyond its end, nothing is lost.
+# valgrind.sh BUILD_DIR; a line for each, and last `valgrind: N passed, N failed, N skipped`.
+set -u
+bin=${1:?usage: valgrind.sh BUILD_DIR}/bin
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+passed=0
+failed=0
+if ! command -v valgrind >/dev/null; then
+    echo "SKIP valgrind: it is not installed"
+    echo "valgrind: 0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+
+# clean NAME EXIT PROGRAM...: does it end with EXIT, and valgrind find nothing?
+clean() {
+    name=$1
+    want=$2
+    shift 2
+    valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect \
+        --fair-sched=yes "$@" >"$tmp/out" 2>&1
+    if [ $? -eq "$want" ]; then
+        passed=$((passed + 1))
+        echo "ok   $name"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name"
+        grep -e '==' -e FAIL "$tmp/out" | head -n 30
+    fi
+}
+
+"$bin/sluice" synth "$tmp/set" --classes 2 --per-class 10 --size 48 >"$tmp/out" || exit 1
+echo "no picture" >"$tmp/set/train/000-disc-stripes/bad.jpg"
+images="image_folder $tmp/set/train | shuffle | decode | random_resized_crop 32"
+images="$images | random_horizontal_flip 0.5 | normalize imagenet | to_chw | batch 4"
+for mode in direct data graph loop; do
+    clean "pictures, $mode mode" 0 "$bin/sluice" bench "$images" --epochs 2 --workers 2 \
+        --mode $mode --on-error replace --digest --ids "$tmp/ids" --json
+done
+clean "pictures, copied" 0 "$bin/sluice" bench "$images" --workers 2 --on-error zero \
+    --device host:0,copy=1 --digest
+on_device=$(echo "$images" | sed 's/imagenet/& offload=device/')
+clean "pictures, converted by the device" 0 "$bin/sluice" bench "$on_device" --workers 2 \
+    --on-error zero --device host:0,copy=1
+clean "a picture that is none" 1 "$bin/sluice" bench "$images" --workers 2
+for suite in text queue sources pipeline_text png error_samples hooks; do
+    clean "suite $suite" 0 "$bin/sluice_unit" -s "$suite"
+done
+echo "valgrind: $passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
