@@ -28,13 +28,15 @@ static void some_span(uint32_t bits, uint32_t size, uint32_t *start, uint32_t *l
     *start = bits % 7 == 0 ? size - *length : *start;
 }
 
+/* What was read goes here, so that reading is not left out. */
+static volatile uint8_t sum;
+
 bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out,
                  image_view *region_out)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
     uint32_t width = 0;
     uint32_t height = 0;
-    volatile uint8_t sum = 0;
 
     if (decoder == NULL) {
         if (image_decoder_create(&decoder) != SLUICE_OK) {
