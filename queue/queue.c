@@ -222,8 +222,7 @@ void sli_queue_destroy(sli_queue *queue)
     if (queue == NULL) {
         return;
     }
-    sli_queue_close(queue);
-    queue_copier_stop(queue);
+    sli_queue_stop(queue);
     if (queue->registered_bytes > 0) {
         sli_device_unregister(queue->device, queue->front_memory.data, queue->registered_bytes);
     }
@@ -242,6 +241,12 @@ void sli_queue_destroy(sli_queue *queue)
     sli_free(queue->outputs);
     sli_free(queue->slot_tensors);
     sli_free(queue);
+}
+
+void sli_queue_stop(sli_queue *queue)
+{
+    sli_queue_close(queue);
+    queue_copier_stop(queue);
 }
 
 void sli_queue_close(sli_queue *queue)

@@ -138,6 +138,9 @@ void channel_stop(data_channel *c)
     if (c->engine != NULL) {
         sli_engine_stop(c->engine);
     }
+    if (c->queue != NULL) {
+        sli_queue_stop(c->queue);
+    }
     sli_profile_stop(&c->profile);
 }
 

@@ -57,7 +57,10 @@ sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue
 /* Starts the copier, where there is one, on copier_cpus (NULL: any); its counters count from here. */
 sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus);
 
-/* Stops the copier and frees everything. Nobody may use the queue any more. NULL is fine. */
+/* Closes the queue and waits for the copier to end: from here on the statistics do not change. */
+void sli_queue_stop(sli_queue *queue);
+
+/* Stops the queue and frees everything. Nobody may use the queue any more. NULL is fine. */
 void sli_queue_destroy(sli_queue *queue);
 
 /* Makes every acquire and wait answer CLOSED, now and later, batch or not. Any thread. */
