@@ -117,15 +117,23 @@ static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_o
 
 /* ---- the steps ---------------------------------------------------------------------------- */
 
+/* The learning rate of a step: a tenth in the last quarter. */
+static float learning_rate(uint64_t step, void *user)
+{
+    const trainer *t = user;
+    const bool is_late = step >= t->steps - t->steps / 4;
+
+    return (float)(is_late ? t->learning_rate / 10 : t->learning_rate);
+}
+
 /* Called for every batch of the training. It reads what changes through the addresses in s. */
 static sluice_status train_step(const sluice_step *s, void *user)
 {
     const trainer *t = user;
     const float *images = sluice_step_input(s, "image")->data;   /* (batch, 3, size, size) */
     const int32_t *labels = sluice_step_input(s, "label")->data; /* (batch) */
-    const bool is_late = *s->step >= t->steps - t->steps / 4;
 
-    convnet_set_learning_rate(t->net, (float)(is_late ? t->learning_rate / 10 : t->learning_rate));
+    convnet_set_learning_rate(t->net, *s->learning_rate);
     convnet_train_step(t->net, images, labels, *s->valid_rows, &s->outputs[0], &s->outputs[1]);
     return SLUICE_OK;
 }
@@ -215,6 +223,8 @@ static sluice_status train(trainer *t)
     model.output_count = 2;
     configure(t, &config);
     config.mode = t->mode;
+    config.learning_rate.function = learning_rate;
+    config.learning_rate.user = t;
     config.epochs = (uint64_t)t->epochs;
     config.sink_size = (int64_t)t->sink_size;
     config.callbacks = callbacks;

@@ -166,6 +166,8 @@ sluice_status train_take_records(train_run *run, const program_result *result)
             run->digest = sli_mix_in(run->digest, result->records[i].digest);
         }
     }
+    run->nan_steps = result->nan_steps;
+    run->first_nan_step = result->first_nan_step;
     train_fill_hook(run, &hook);
     run->step += result->steps;
     run->steps_run += result->steps;

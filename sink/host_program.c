@@ -7,6 +7,7 @@
  * which on a GPU is a graph. Waiting sleeps and never yields, unless the device was opened with
  * spin_us, which makes it poll and yield as a GPU does.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,9 @@ struct host_program {
     uint32_t batch_size;
     bool digest;
     bool host_waits; /* the host waits for data before it launches */
+    sluice_nan_guard nan_guard;
+    sluice_schedule learning_rate;
+    uint64_t seed;
     sli_counters *get_next_counters;
     sli_counters *step_counters;
     sli_stream stream;
@@ -54,8 +58,12 @@ struct host_program {
     sluice_step_record *records; /* (capacity) */
     float *outputs;              /* (capacity, output_count) */
     uint64_t *samples;           /* (capacity, batch_size), or NULL */
-    uint64_t step_number;        /* the next three are what the step's view points to */
+    uint64_t nan_steps;
+    uint64_t first_nan_step;
+    uint64_t step_number; /* what the step's view points to, as the three below */
     uint64_t epoch_number;
+    float rate;
+    uint64_t random_key;
     sluice_step view;
 };
 
@@ -127,6 +135,16 @@ static uint64_t digest_of(const sli_inputs *inputs)
     return sli_mix_in(digest, inputs->header->valid_rows);
 }
 
+static float rate_of(const sluice_schedule *schedule, uint64_t step)
+{
+    if (schedule->function != NULL) {
+        return schedule->function(step, schedule->user);
+    }
+    return schedule->count == 0 ? 0
+                                : schedule->table[step < schedule->count ? step
+                                                                         : schedule->count - 1];
+}
+
 /* Keeps what is known of the step that begins. */
 static void record(host_program *p, const sli_inputs *inputs)
 {
@@ -148,10 +166,36 @@ static void record(host_program *p, const sli_inputs *inputs)
     }
     p->step_number = r->step;
     p->epoch_number = r->epoch;
+    p->rate = rate_of(&p->learning_rate, r->step);
+    p->random_key = sli_mix_in(sli_mix64(p->seed), r->step);
     p->view.inputs = inputs->tensors;
     p->view.valid_rows = &inputs->header->valid_rows;
     p->view.outputs = p->outputs + p->run * p->model.output_count;
     memset(p->view.outputs, 0, p->model.output_count * sizeof(float));
+}
+
+/* Looks at the outputs of the step that has ended; fails the launch when the guard says so. */
+static void guard_outputs(host_program *p)
+{
+    uint32_t bad = 0;
+
+    while (bad < p->model.output_count && isfinite(p->view.outputs[bad])) {
+        bad++;
+    }
+    if (bad == p->model.output_count) {
+        return;
+    }
+    if (p->nan_steps++ == 0) {
+        p->first_nan_step = p->step_number;
+    }
+    if (p->nan_guard == SLUICE_NAN_STOP) {
+        sli_fail(SLUICE_E_NAN,
+                 "step %llu: output %s is %g; try a lower learning rate, look at the batch by its "
+                 "digest or ids, or go on with nan_guard count",
+                 (unsigned long long)p->step_number, p->model.output_names[bad],
+                 (double)p->view.outputs[bad]);
+        fail(p, SLUICE_E_NAN);
+    }
 }
 
 /* GetNext, step and guard for batch p->seq, which is there. */
@@ -184,8 +228,13 @@ static void run_step(host_program *p)
         sli_fail(st, "step %llu: the step function returned %s", (unsigned long long)p->step_number,
                  sluice_status_name(st));
         fail(p, st);
-    } else if (st == SLUICE_STOPPED || asked_to_stop(p)) {
+        return;
+    }
+    if (st == SLUICE_STOPPED || asked_to_stop(p)) {
         finish(p, PROGRAM_STOPPED);
+    }
+    if (p->nan_guard != SLUICE_NAN_IGNORE) {
+        guard_outputs(p);
     }
 }
 
@@ -237,6 +286,8 @@ static void host_collect(sink_program *program, program_result *result_out)
     result_out->records = p->records;
     result_out->status = p->status;
     result_out->error = p->error;
+    result_out->nan_steps = p->nan_steps;
+    result_out->first_nan_step = p->first_nan_step;
     p->run = 0;
     if (p->end == PROGRAM_YIELD) {
         finish(p, PROGRAM_DONE);
@@ -294,6 +345,10 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->batch_size = channel->plan->batch_size;
     p->digest = config->digest;
     p->host_waits = config->host_waits;
+    p->nan_guard = config->nan_guard;
+    p->learning_rate = config->learning_rate;
+    p->seed = config->seed;
+    p->first_nan_step = UINT64_MAX;
     p->get_next_counters = channel_counters(channel, CHANNEL_GET_NEXT);
     p->step_counters = channel_counters(channel, CHANNEL_STEP);
     p->seq = 1;
@@ -301,6 +356,8 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->view.input_count = channel->layout.column_count;
     p->view.step = &p->step_number;
     p->view.epoch = &p->epoch_number;
+    p->view.learning_rate = &p->rate;
+    p->view.random_key = &p->random_key;
     st = make_records(p, config);
     if (st == SLUICE_OK) {
         st = sli_stream_open(channel->config.device, "sluice/device",

@@ -31,6 +31,9 @@ typedef struct program_config {
     bool host_waits;          /* for data, before each launch: graph mode */
     bool digest;
     bool record_samples;
+    sluice_nan_guard nan_guard;
+    sluice_schedule learning_rate;
+    uint64_t seed; /* of random keys */
 } program_config;
 
 /* Since the program was last collected. */
@@ -40,6 +43,8 @@ typedef struct program_result {
     const sluice_step_record *records;
     sluice_status status; /* of PROGRAM_FAILED */
     const char *error;
+    uint64_t nan_steps;      /* ever: steps with an output that was not finite */
+    uint64_t first_nan_step; /* of all of them; UINT64_MAX: none */
 } program_result;
 
 typedef struct sink_program sink_program;

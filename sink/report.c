@@ -141,6 +141,8 @@ static void collect_stats(const train_run *run, sluice_report *report)
     stats->staging_bytes = run->channel.memory.staging_bytes;
     stats->slot_bytes = run->channel.memory.slot_bytes;
     stats->digest = run->digest;
+    stats->nan_steps = run->nan_steps;
+    stats->first_nan_step = run->nan_steps > 0 ? run->first_nan_step : UINT64_MAX;
     report->has_digest = run->config.digest;
     report->batches = run->steps_run;
     report->bytes_read = sli_engine_bytes_read(run->channel.engine);
@@ -157,6 +159,7 @@ sluice_status train_make_empty_report(sluice_status status, const char *error,
         return sli_fail(SLUICE_E_NO_MEMORY, "a report");
     }
     report->stats.struct_size = sizeof(report->stats);
+    report->stats.first_nan_step = UINT64_MAX;
     report->stats.status = status;
     snprintf(report->error, sizeof(report->error), "%s", error);
     collect_process(report);

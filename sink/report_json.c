@@ -53,6 +53,12 @@ static void add_totals(const sluice_report *report, sli_text *text)
     add_count(text, "launches", stats->launches);
     add_count(text, "syncs", stats->syncs);
     add_count(text, "yields", stats->yields);
+    add_count(text, "nan_steps", stats->nan_steps);
+    if (stats->nan_steps > 0) {
+        add_count(text, "first_nan_step", stats->first_nan_step);
+    } else {
+        sli_text_add(text, ",\"first_nan_step\":null");
+    }
     add_number(text, "data_wait_share", stats->data_wait_share);
     if (report->has_digest) {
         sli_text_add(text, ",\"digest\":\"%016" PRIx64 "\"", stats->digest);

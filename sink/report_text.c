@@ -71,6 +71,11 @@ static void add_run(const sluice_report *report, sli_text *text)
                  report->mode_reason[0] != '\0' ? " (" : "", report->mode_reason,
                  report->mode_reason[0] != '\0' ? ")" : "", (unsigned long long)stats->launches,
                  (unsigned long long)stats->syncs, (unsigned long long)stats->yields);
+    if (stats->nan_steps > 0) {
+        sli_text_add(text, "outputs were not finite in %llu steps, first in step %llu\n",
+                     (unsigned long long)stats->nan_steps,
+                     (unsigned long long)stats->first_nan_step);
+    }
     sli_text_add(text, "%-28s %10s %11s %10s %7s %7s %7s %9s %9s %8s\n", "stage", "items",
                  "items/s", "MB/s", "busy %", "input %", "room %", "p50 us", "p99 us", "threads");
     for (uint32_t i = 0; i < report->stage_count; i++) {

@@ -86,7 +86,10 @@ static sluice_status make_program(train_run *run)
                                    .capacity = record_capacity(run),
                                    .host_waits = run->mode == SLUICE_MODE_GRAPH,
                                    .digest = run->config.digest,
-                                   .record_samples = run->config.record_samples};
+                                   .record_samples = run->config.record_samples,
+                                   .nan_guard = run->config.nan_guard,
+                                   .learning_rate = run->config.learning_rate,
+                                   .seed = run->config.seed};
 
     if (ops == NULL) {
         return sli_fail(SLUICE_E_UNSUPPORTED, "no steps can be run on device %s",

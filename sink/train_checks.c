@@ -101,6 +101,18 @@ static sluice_status choose_mode(train_run *run)
         return sli_fail(SLUICE_E_INVALID, "on_error is %d, want one of sluice_on_error",
                         (int)config->on_error);
     }
+    if ((int)config->nan_guard < SLUICE_NAN_STOP || (int)config->nan_guard > SLUICE_NAN_IGNORE) {
+        return sli_fail(SLUICE_E_INVALID, "nan_guard is %d, want one of sluice_nan_guard",
+                        (int)config->nan_guard);
+    }
+    if (config->learning_rate.count > 0 && config->learning_rate.table == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "learning_rate.table is NULL for %llu entries",
+                        (unsigned long long)config->learning_rate.count);
+    }
+    if (config->learning_rate.count > 0 && config->learning_rate.function != NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "learning_rate has a table and a function: want one of them");
+    }
     run->mode_reason = "";
     if (!config->dataset_sink_mode) {
         if (config->mode > SLUICE_MODE_DIRECT) {

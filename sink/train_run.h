@@ -23,6 +23,8 @@ typedef struct train_run {
     uint64_t syncs;
     uint64_t yields;
     uint64_t digest;          /* of all steps so far */
+    uint64_t nan_steps;       /* with an output that was not finite */
+    uint64_t first_nan_step;  /* UINT64_MAX: none */
     uint64_t host_wait_ticks; /* the device had nothing to do while the host waited for data */
     uint64_t awaited_seq;     /* the batch that the host waits for; 0: none */
     bool stop;                /* at the next border */

@@ -27,13 +27,13 @@ static sluice_status step(const sluice_step *view, void *user)
     const sluice_tensor *label = sluice_step_input(view, "label");
     const uint64_t call = atomic_fetch_add(&k->calls, 1);
 
-    if (k->in_step != NULL) {
-        k->in_step(k, view);
-    }
     k->state =
         0.75F * k->state + (float)(sli_digest_bytes(image->data, image->bytes) >> 40) * 0x1p-24F;
     view->outputs[0] = k->state;
     view->outputs[1] = (float)((const int32_t *)label->data)[0];
+    if (k->in_step != NULL) {
+        k->in_step(k, view);
+    }
     return call == k->step_at ? k->step_answer : SLUICE_OK;
 }
 
@@ -108,7 +108,7 @@ static sluice_status on_step_end(sluice_hook *hook, void *user)
         const kit_step *seen = &k->steps[k->count - 1 - i];
 
         if (record->step != seen->step || record->digest != seen->digest ||
-            record->outputs[0] != seen->outputs[0] || record->outputs[1] != seen->outputs[1]) {
+            memcmp(record->outputs, seen->outputs, sizeof(seen->outputs)) != 0) {
             return SLUICE_E_CORRUPT;
         }
     }

@@ -34,6 +34,9 @@ typedef struct sluice_step {
     const uint64_t *epoch;       /**< of the whole training, from 0 */
     float *outputs;              /**< (output_count) to be written; [0] is the loss */
     void *stream;                /**< to enqueue work on; NULL on a host device */
+    const float *learning_rate;  /**< of this step, by config.learning_rate; 0 without one */
+    const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and the
+                                      like, the same after a resume */
 } sluice_step;
 
 /** Returns the input of that name, or NULL. */
@@ -89,6 +92,25 @@ typedef enum sluice_on_error {
     SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, takes its place */
     SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
 } sluice_on_error;
+
+/** What to do when an output of a step is infinite or not a number. */
+typedef enum sluice_nan_guard {
+    SLUICE_NAN_STOP = 0,  /**< end the run after that step, with E_NAN and its number */
+    SLUICE_NAN_COUNT = 1, /**< go on; the report says how many steps, and which was the first */
+    SLUICE_NAN_IGNORE = 2 /**< do not look */
+} sluice_nan_guard;
+
+/**
+ * The learning rate of each step of the whole training: a table, or a function, or neither. The
+ * step reads it through sluice_step.learning_rate.
+ */
+typedef struct sluice_schedule {
+    const float *table; /**< (count); after its end the last value stays. Borrowed */
+    uint64_t count;     /**< entries of table; 0: none */
+    float (*function)(uint64_t step, void *user); /**< instead of a table: of `step` alone; called
+                                                       on any thread, and ahead of the step */
+    void *user;                                   /**< handed to function; borrowed */
+} sluice_schedule;
 
 /** A request to stop that any thread, or a signal handler, can make. */
 typedef struct sluice_stop sluice_stop;
@@ -202,6 +224,8 @@ typedef struct sluice_train_config {
     sluice_on_error on_error; /**< fail */
     bool digest;              /**< compute each step's digest: reads every byte once more */
     bool record_samples;      /**< keep each step's sample indices for hooks */
+    sluice_nan_guard nan_guard;    /**< stop */
+    sluice_schedule learning_rate; /**< none: 0 */
 } sluice_train_config;
 
 /** Sets every field to its default: zero, but sink_size. */
@@ -230,7 +254,9 @@ static inline void sluice_train_config_init(sluice_train_config *config)
                                       0,
                                       SLUICE_ON_ERROR_FAIL,
                                       false,
-                                      false};
+                                      false,
+                                      SLUICE_NAN_STOP,
+                                      {NULL, 0, NULL, NULL}};
 
     *config = zero;
 }
@@ -251,7 +277,7 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *
  * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook or the step asked for
  *          it; END_OF_DATA fewer epochs than asked, the report says how many; E_INVALID settings,
- *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; the first error of the
+ *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; E_NAN; the first error of the
  *          pipeline (which names the stage and the sample), of a hook, of the step, or of the
  *          device. Steps before an error are done and told to the hook `records`.
  * Threads: any; several runs at once do not touch each other.
