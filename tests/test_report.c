@@ -124,7 +124,7 @@ static const char json_check[] =
     "for q in run['queues']:\n"
     "    check(q, dict(name=text, capacity=int, mean_depth=number, empty_share=number,\n"
     "        full_share=number), 'queue')\n"
-    "    assert q['mean_depth'] <= q['capacity'] and q['empty_share'] + q['full_share'] <= 1, q\n"
+    "    assert q['mean_depth'] <= q['capacity'] and q['empty_share'] + q['full_share'] < 1.000001, q\n"
     "check(run['bottleneck'], dict(stage=text, share=number, why=text, advice=text), "
     "'bottleneck')\n"
     "for p in run['placement']:\n"
