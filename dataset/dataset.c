@@ -211,6 +211,16 @@ sluice_status dataset_status(sluice_dataset *dataset, const char *function)
                                         : sli_fail_again(dataset->status, dataset->error);
 }
 
+void dataset_print(const sluice_dataset *dataset, uint32_t first, sli_text *text)
+{
+    for (uint32_t i = first; i < dataset->stage_count; i++) {
+        const dataset_stage *stage = &dataset->stages[i];
+
+        sli_text_add(text, "%s%s", i > first ? " | " : "", stage->def->name);
+        stage_args_print(stage->def, stage->args.bytes, text);
+    }
+}
+
 sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out)
 {
     sluice_status st = dataset_status(dataset, "sluice_dataset_describe");
@@ -222,12 +232,7 @@ sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out)
     if (st != SLUICE_OK) {
         return st;
     }
-    for (uint32_t i = 0; i < dataset->stage_count; i++) {
-        const dataset_stage *stage = &dataset->stages[i];
-
-        sli_text_add(&text, "%s%s", i > 0 ? " | " : "", stage->def->name);
-        stage_args_print(stage->def, stage->args.bytes, &text);
-    }
+    dataset_print(dataset, 0, &text);
     return sli_text_take(&text, text_out);
 }
 

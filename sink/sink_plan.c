@@ -11,7 +11,10 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
     plan.steps_per_epoch = request->sink_mode && request->sink_size > 0
                                ? (uint64_t)request->sink_size
                                : request->batches_per_pass;
-    if (__builtin_mul_overflow(request->initial_epoch, plan.steps_per_epoch, &done) ||
+    plan.border = request->border_steps;
+    if ((request->border_steps == 0 &&
+         __builtin_mul_overflow(request->border_epochs, plan.steps_per_epoch, &plan.border)) ||
+        __builtin_mul_overflow(request->initial_epoch, plan.steps_per_epoch, &done) ||
         __builtin_add_overflow(done, request->start_step, &plan.first_step) ||
         (request->epochs > 0 &&
          __builtin_mul_overflow(request->epochs, plan.steps_per_epoch, &plan.end_step))) {
@@ -37,7 +40,15 @@ uint64_t sink_plan_length(const sink_plan *plan, uint64_t step)
 {
     uint64_t left = plan->steps_per_epoch - step % plan->steps_per_epoch;
 
+    if (plan->border > 0 && plan->border - step % plan->border < left) {
+        left = plan->border - step % plan->border;
+    }
     return left < plan->end_step - step ? left : plan->end_step - step;
+}
+
+bool sink_plan_is_border(const sink_plan *plan, uint64_t step)
+{
+    return plan->border > 0 && step % plan->border == 0;
 }
 
 uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step)

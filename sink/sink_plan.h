@@ -22,6 +22,8 @@ typedef struct sink_request {
     uint64_t initial_epoch;
     uint64_t start_step; /* on top of initial_epoch */
     uint64_t max_steps;  /* of this run; 0: no limit */
+    uint64_t border_steps;  /* a border after every so many steps; 0: none */
+    uint64_t border_epochs; /* the same in epochs */
 } sink_request;
 
 typedef struct sink_plan {
@@ -29,13 +31,18 @@ typedef struct sink_plan {
     uint64_t first_step;
     uint64_t end_step; /* one past the last; UINT64_MAX: without end */
     uint64_t passes;   /* touched; UINT64_MAX: without end */
+    uint64_t border;   /* sinks end at its multiples, too; 0: none */
 } sink_plan;
 
 /* E_INVALID for counts that do not fit 64 bits, and when nothing is left to do. */
 sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out);
 
-/* Steps of the sink that begins at `step`: up to the end of its epoch, or of the run. */
+/* Steps of the sink that begins at `step`: up to the end of its epoch, or of the run, or to a
+ * border. */
 uint64_t sink_plan_length(const sink_plan *plan, uint64_t step);
+
+/* Is there a border, when `step` steps are done? */
+bool sink_plan_is_border(const sink_plan *plan, uint64_t step);
 
 /* The epoch that `step` is in; so many epochs are complete when `step` steps are done. */
 uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step);

@@ -60,7 +60,9 @@ static sluice_status make_plan(train_run *run)
                                   .epochs = run->config.epochs,
                                   .initial_epoch = run->config.initial_epoch,
                                   .start_step = run->config.start_step,
-                                  .max_steps = run->config.max_steps};
+                                  .max_steps = run->config.max_steps,
+                                  .border_steps = run->config.checkpoint.every_steps,
+                                  .border_epochs = run->config.checkpoint.every_epochs};
 
     return sink_plan_make(&request, &run->plan);
 }
@@ -186,8 +188,10 @@ static sluice_status run_sink(train_run *run, uint64_t steps)
     return st == SLUICE_OK ? train_end_sink(run) : st;
 }
 
+/* Sinks up to the end of an epoch; what is due between them is done between them. */
 static sluice_status run_epoch(train_run *run)
 {
+    const uint64_t epoch = sink_plan_epoch(&run->plan, run->step);
     const int64_t start = sli_now_ns();
     const double waited = train_wait_seconds(run);
     const uint64_t first = run->step;
@@ -197,8 +201,12 @@ static sluice_status run_epoch(train_run *run)
 
     train_fill_hook(run, &hook);
     st = train_call_hooks(run, HOOK_EPOCH_BEGIN, &hook);
-    if (st == SLUICE_OK && !run->stop) {
-        answer = run_sink(run, sink_plan_length(&run->plan, first));
+    while (st == SLUICE_OK && answer == SLUICE_OK && !run->stop && !run->out_of_time &&
+           run->step < run->plan.end_step && sink_plan_epoch(&run->plan, run->step) == epoch) {
+        st = run->step > first ? train_at_border(run) : SLUICE_OK;
+        if (st == SLUICE_OK) {
+            answer = run_sink(run, sink_plan_length(&run->plan, run->step));
+        }
     }
     if (st != SLUICE_OK || answer < 0 || run->step == first) {
         return st != SLUICE_OK ? st : answer;
@@ -225,9 +233,16 @@ static sluice_status run_all(train_run *run)
             break;
         }
         st = st == SLUICE_OK ? run_epoch(run) : st;
+        if (st == SLUICE_OK) {
+            st = train_at_border(run);
+        }
     }
     if (st == SLUICE_OK && run->stop && run->step < run->plan.end_step) {
         st = SLUICE_STOPPED;
+    }
+    if (st >= 0) {
+        ended = train_at_end(run);
+        st = ended < 0 ? ended : st;
     }
     snprintf(error, sizeof(error), "%s", sluice_last_error());
     fill_end_hook(run, run->plan.first_step, run->start_ns, 0, &hook);
@@ -256,6 +271,9 @@ static sluice_status open_run(train_run *run)
         st = train_check_columns(run);
     }
     if (st == SLUICE_OK) {
+        st = train_resume(run);
+    }
+    if (st == SLUICE_OK) {
         st = make_plan(run);
     }
     if (st == SLUICE_OK) {
@@ -281,6 +299,7 @@ static void close_run(train_run *run)
     if (run->channel.plan != NULL) {
         channel_close(&run->channel);
     }
+    train_state_free(&run->state);
     sli_free(run->history);
     sli_free(run->history_outputs);
     sli_free(run);

@@ -89,6 +89,35 @@ static sluice_status check_config(const train_run *run)
     return SLUICE_OK;
 }
 
+static sluice_status check_checkpoint(const train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const sluice_checkpointing *checkpoint = &config->checkpoint;
+
+    if (checkpoint->folder == NULL) {
+        return !checkpoint->resume && checkpoint->every_steps == 0 && checkpoint->every_epochs == 0
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_INVALID, "checkpoint.folder is NULL");
+    }
+    if (run->model.save == NULL || (checkpoint->resume && run->model.load == NULL)) {
+        return sli_fail(SLUICE_E_INVALID, "model.%s is NULL, which checkpoints need",
+                        run->model.save == NULL ? "save" : "load");
+    }
+    if (checkpoint->every_steps > 0 && checkpoint->every_epochs > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "checkpoint.every_steps and every_epochs are both set: want one of them");
+    }
+    if (checkpoint->resume && (config->start_step > 0 || config->initial_epoch > 0)) {
+        return sli_fail(SLUICE_E_INVALID, "checkpoint.resume finds out where to go on: want "
+                                          "start_step and initial_epoch 0");
+    }
+    if (config->world > 1) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "checkpoints of several ranks are not there yet; let "
+                                              "one rank save at its hooks");
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status choose_mode(train_run *run)
 {
     const sluice_train_config *config = &run->config;
@@ -139,7 +168,13 @@ sluice_status train_check_settings(train_run *run)
         st = check_config(run);
     }
     if (st == SLUICE_OK) {
+        st = check_checkpoint(run);
+    }
+    if (st == SLUICE_OK) {
         st = choose_mode(run);
+    }
+    if (run->config.checkpoint.keep == 0) {
+        run->config.checkpoint.keep = 3;
     }
     if (run->config.world == 0) {
         run->config.world = 1;

@@ -4,6 +4,7 @@
 #define SLUICE_TRAIN_RUN_H
 
 #include "program.h"
+#include "train_state.h"
 
 typedef struct train_run {
     sluice_device *device;
@@ -25,6 +26,9 @@ typedef struct train_run {
     uint64_t digest;          /* of all steps so far */
     uint64_t nan_steps;       /* with an output that was not finite */
     uint64_t first_nan_step;  /* UINT64_MAX: none */
+    train_state state;        /* for checkpoints; without them empty */
+    uint64_t checkpoints;     /* that were written */
+    uint64_t checkpoint_step; /* of the last of them, or of the one that was resumed from */
     uint64_t host_wait_ticks; /* the device had nothing to do while the host waited for data */
     uint64_t awaited_seq;     /* the batch that the host waits for; 0: none */
     bool stop;                /* at the next border */
@@ -68,6 +72,14 @@ sluice_status train_run_steps(train_run *run, uint64_t steps);
 
 /* Waits for what the steps of a sink have left under way on the device. */
 sluice_status train_end_sink(train_run *run);
+
+/*
+ * Borders (borders.c). Finds out where to go on, which is config.start_step from then on; does what
+ * is due where a sink has ended; does what is due at the end of a run without an error.
+ */
+sluice_status train_resume(train_run *run);
+sluice_status train_at_border(train_run *run);
+sluice_status train_at_end(train_run *run);
 
 /* Hooks (hooks.c). Each answers the first error of a hook. */
 typedef enum hook_kind {

@@ -104,7 +104,7 @@ static const char json_check[] =
     "    steps=int, epochs=int, seconds=number, samples_per_s=number,\n"
     "    cpu_s_per_1000_samples=number, bytes_read=int, bytes_h2d=int, h2d_gb_per_s=number,\n"
     "    mode=(text, none), mode_reason=text, launches=int, syncs=int, yields=int,\n"
-    "    nan_steps=int, first_nan_step=(int, none),\n"
+    "    nan_steps=int, first_nan_step=(int, none), first_step=int, checkpoints=int,\n"
     "    data_wait_share=number, digest=(text, none), errors=dict, memory=dict, stages=list,\n"
     "    queues=list, batches_produced=int, batches_consumed=int, bottleneck=dict,\n"
     "    placement=list, environment=dict), 'run')\n"

@@ -68,4 +68,14 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text);
 /* Bytes kept for the list of samples: the source's, and the members of splits. */
 uint64_t sli_plan_source_memory(const sli_plan *plan);
 
+/* What makes a dataset the same one for a run that is resumed, wherever its files lie now. */
+typedef struct sli_dataset_identity {
+    uint64_t samples; /* of the source */
+    uint64_t names;   /* a hash of samples' names: of all, or of 1024 spread over them */
+    char *stages;     /* the pipeline's text after its source; freed by sluice_string_free() */
+} sli_dataset_identity;
+
+/* E_NO_MEMORY. */
+sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out);
+
 #endif

@@ -53,6 +53,16 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
  */
 typedef sluice_status (*sluice_step_fn)(const sluice_step *step, void *user);
 
+/**
+ * Saves what is trained into files of its own choice in `folder`, which exists and is empty, or
+ * loads it from there. Everything that later steps depend on belongs into it; the library keeps
+ * what it needs itself. Called between steps, on the thread that called sluice_train().
+ *
+ * Returns: a negative status ends the run with it.
+ */
+typedef sluice_status (*sluice_state_fn)(void *user, const char *folder, uint32_t rank,
+                                         uint32_t world);
+
 /** What is trained. Made by sluice_model_init(). */
 typedef struct sluice_model {
     size_t struct_size;              /**< bytes; set by sluice_model_init() */
@@ -64,12 +74,15 @@ typedef struct sluice_model {
     uint32_t output_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
     bool reads_valid_rows;           /**< the step leaves rows past *valid_rows alone */
     bool reads_mask;                 /**< the step looks at the column `mask` */
+    sluice_state_fn save;            /**< NULL: no checkpoints */
+    sluice_state_fn load;            /**< NULL: no resume */
 } sluice_model;
 
 /** Sets every field to its default. */
 static inline void sluice_model_init(sluice_model *model)
 {
-    const sluice_model zero = {sizeof(sluice_model), NULL, NULL, NULL, 0, NULL, 0, false, false};
+    const sluice_model zero = {
+        sizeof(sluice_model), NULL, NULL, NULL, 0, NULL, 0, false, false, NULL, NULL};
 
     *model = zero;
 }
@@ -111,6 +124,20 @@ typedef struct sluice_schedule {
                                                        on any thread, and ahead of the step */
     void *user;                                   /**< handed to function; borrowed */
 } sluice_schedule;
+
+/**
+ * Checkpoints: folders FOLDER/step-000000001200 with the files of model.save, the library's
+ * `sluice_state` (a few lines of text), and `DONE`, which is written when all else is safe on disk:
+ * a kill at any moment leaves the last complete one usable. Sinks end where one is due. One more is
+ * written when a run ends, unless it ends with an error.
+ */
+typedef struct sluice_checkpointing {
+    const char *folder;    /**< NULL: none. Made when missing; its parent must exist. Borrowed */
+    uint64_t every_steps;  /**< of the whole training; 0: see every_epochs */
+    uint64_t every_epochs; /**< 0, with every_steps 0: only at the end */
+    uint32_t keep;         /**< the newest so many stay; 0 is 3 */
+    bool resume;           /**< go on from the newest in the folder, if there is one */
+} sluice_checkpointing;
 
 /** A request to stop that any thread, or a signal handler, can make. */
 typedef struct sluice_stop sluice_stop;
@@ -226,6 +253,7 @@ typedef struct sluice_train_config {
     bool record_samples;      /**< keep each step's sample indices for hooks */
     sluice_nan_guard nan_guard;    /**< stop */
     sluice_schedule learning_rate; /**< none: 0 */
+    sluice_checkpointing checkpoint; /**< none */
 } sluice_train_config;
 
 /** Sets every field to its default: zero, but sink_size. */
@@ -256,7 +284,8 @@ static inline void sluice_train_config_init(sluice_train_config *config)
                                       false,
                                       false,
                                       SLUICE_NAN_STOP,
-                                      {NULL, 0, NULL, NULL}};
+                                      {NULL, 0, NULL, NULL},
+                                      {NULL, 0, 0, 0, false}};
 
     *config = zero;
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a resumed run compares, to be sure that its data are those it began with. */
+#include "dataset_state.h"
+#include "plan_int.h"
+#include "rng_int.h"
+
+/* Names that are hashed at most: enough to notice other files, quick for millions of them. */
+enum { NAMES_MOST = 1024 };
+
+sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
+{
+    const sluice_dataset *dataset = plan->dataset;
+    const uint64_t count = dataset->source_count;
+    const uint64_t stride = count / NAMES_MOST + 1;
+    uint64_t names = count;
+    sli_text text = {0};
+
+    for (uint64_t sample = 0; sample < count; sample += stride) {
+        char name[1024];
+
+        dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+        names = sli_mix_in(names, sli_hash_text(name));
+    }
+    identity_out->samples = count;
+    identity_out->names = names;
+    dataset_print(dataset, 1, &text);
+    return sli_text_take(&text, &identity_out->stages);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is done between sinks, where the host has the model to itself: checkpoints. */
+#include "checkpoint.h"
+#include "log_int.h"
+#include "train_run.h"
+
+static bool writes_checkpoints(const train_run *run)
+{
+    return run->config.checkpoint.folder != NULL;
+}
+
+sluice_status train_resume(train_run *run)
+{
+    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    uint64_t step = 0;
+    sluice_status st;
+
+    if (!writes_checkpoints(run)) {
+        return SLUICE_OK;
+    }
+    st = train_state_make(run->channel.plan, 0, &run->state);
+    if (st != SLUICE_OK || !checkpoint->resume) {
+        return st;
+    }
+    st = checkpoint_load(checkpoint->folder, &run->model, &run->state, &step);
+    if (st == SLUICE_END_OF_DATA) {
+        sli_log(SLUICE_LOG_INFO, "no checkpoint in %s: begins at step 0", checkpoint->folder);
+        return SLUICE_OK;
+    }
+    if (st == SLUICE_OK) {
+        sli_log(SLUICE_LOG_INFO, "resumes at step %llu from %s", (unsigned long long)step,
+                checkpoint->folder);
+        run->config.start_step = step;
+        run->checkpoint_step = step;
+    }
+    return st;
+}
+
+static sluice_status write_checkpoint(train_run *run)
+{
+    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const int64_t start = sli_now_ns();
+    sluice_status st;
+
+    run->state.step = run->step;
+    st = checkpoint_write(checkpoint->folder, checkpoint->keep, &run->model, &run->state);
+    run->progress_ns = sli_now_ns(); /* what it takes is no stall */
+    if (st == SLUICE_OK) {
+        run->checkpoints++;
+        run->checkpoint_step = run->step;
+        sli_log(SLUICE_LOG_INFO, "checkpoint of step %llu in %s, %.3f s",
+                (unsigned long long)run->step, checkpoint->folder,
+                (double)(run->progress_ns - start) / 1e9);
+    }
+    return st;
+}
+
+sluice_status train_at_border(train_run *run)
+{
+    return writes_checkpoints(run) && sink_plan_is_border(&run->plan, run->step) &&
+                   run->checkpoint_step != run->step
+               ? write_checkpoint(run)
+               : SLUICE_OK;
+}
+
+sluice_status train_at_end(train_run *run)
+{
+    return writes_checkpoints(run) && run->checkpoint_step != run->step ? write_checkpoint(run)
+                                                                        : SLUICE_OK;
+}

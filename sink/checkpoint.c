@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "checkpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "log_int.h"
+#include "status_int.h"
+
+/* Deepest folder of the user's files that is synced and removed. */
+enum { DEEPEST = 16, PATH_SIZE = 4096, NAME_SIZE = 64 };
+
+static const char PREFIX[] = "step-";
+static const char PARTIAL[] = ".partial-step";
+static const char STATE[] = "sluice_state";
+static const char DONE[] = "DONE";
+
+static sluice_status fail_io(const char *what, const char *path, const char *name)
+{
+    return sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot %s %s%s%s", what, path,
+                          name[0] != '\0' ? "/" : "", name);
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* Opens the folder `name` in the folder at_fd; -1 and errno. */
+static int open_folder(int at_fd, const char *name)
+{
+    return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* What is done to each entry of a folder, after its own entries. 0, or -1 and errno. */
+typedef int (*entry_fn)(int at_fd, const char *name, bool is_folder);
+
+static int walk(int at_fd, const char *name, entry_fn visit, int depth)
+{
+    int fd = depth < DEEPEST ? open_folder(at_fd, name) : (errno = ELOOP, -1);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    int result = entries != NULL ? 0 : -1;
+    struct dirent *entry;
+
+    if (entries == NULL && fd >= 0) {
+        close(fd);
+    }
+    while (result == 0 && (errno = 0, entry = readdir(entries)) != NULL) {
+        struct stat info;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        result = fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW);
+        if (result == 0) {
+            result = S_ISDIR(info.st_mode) ? walk(fd, entry->d_name, visit, depth + 1)
+                                           : visit(fd, entry->d_name, false);
+        }
+    }
+    if (result == 0 && errno != 0) {
+        result = -1;
+    }
+    if (entries != NULL) {
+        const int error = errno;
+
+        closedir(entries);
+        errno = error;
+    }
+    return result == 0 ? visit(at_fd, name, true) : result;
+}
+
+static int remove_entry(int at_fd, const char *name, bool is_folder)
+{
+    return unlinkat(at_fd, name, is_folder ? AT_REMOVEDIR : 0);
+}
+
+/* Makes sure that a file's bytes, or a folder's names, outlive the power. Links have none. */
+static int sync_entry(int at_fd, const char *name, bool is_folder)
+{
+    int fd = openat(at_fd, name, (is_folder ? O_DIRECTORY : O_NOFOLLOW) | O_RDONLY | O_CLOEXEC);
+    int result = -1;
+
+    if (fd >= 0) {
+        result = fsync(fd);
+        close(fd);
+    } else if (errno == ELOOP) {
+        result = 0;
+    }
+    return result;
+}
+
+static int write_file(int at_fd, const char *name, const char *bytes, size_t size)
+{
+    int fd = openat(at_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int result = fd >= 0 ? 0 : -1;
+
+    while (result == 0 && size > 0) {
+        ssize_t written = write(fd, bytes, size);
+
+        if (written < 0 && errno != EINTR) {
+            result = -1;
+        } else if (written > 0) {
+            bytes += written;
+            size -= (size_t)written;
+        }
+    }
+    if (result == 0) {
+        result = fsync(fd);
+    }
+    if (fd >= 0) {
+        const int error = errno;
+
+        close(fd);
+        errno = error;
+    }
+    return result;
+}
+
+/* ---- which there are -------------------------------------------------------------------------- */
+
+/* The step that a folder's name says; false when it is no checkpoint's. */
+static bool step_of(const char *name, uint64_t *step_out)
+{
+    uint64_t step = 0;
+    const char *at = name + sizeof(PREFIX) - 1;
+
+    if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0 || *at == '\0') {
+        return false;
+    }
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(step, 10, &step) ||
+            __builtin_add_overflow(step, (uint64_t)(*at - '0'), &step)) {
+            return false;
+        }
+    }
+    *step_out = step;
+    return *at == '\0';
+}
+
+static bool is_done(int folder_fd, const char *name)
+{
+    char path[NAME_SIZE + sizeof(DONE)];
+
+    snprintf(path, sizeof(path), "%.*s/%s", NAME_SIZE - 1, name, DONE);
+    return faccessat(folder_fd, path, F_OK, 0) == 0;
+}
+
+/* The newest complete one older than `before`, its step in *step_out; false when there is none. */
+static bool find_newest(int folder_fd, uint64_t before, char name_out[NAME_SIZE],
+                        uint64_t *step_out)
+{
+    int fd = open_folder(folder_fd, ".");
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    bool found = false;
+
+    if (entries == NULL) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return false;
+    }
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        uint64_t step;
+
+        if (strlen(entry->d_name) < NAME_SIZE && step_of(entry->d_name, &step) && step < before &&
+            (!found || step > *step_out) && is_done(folder_fd, entry->d_name)) {
+            snprintf(name_out, NAME_SIZE, "%s", entry->d_name);
+            *step_out = step;
+            found = true;
+        }
+    }
+    closedir(entries);
+    return found;
+}
+
+/* Removes a checkpoint; DONE goes first, so that what a kill leaves of it does not count. */
+static int remove_checkpoint(int folder_fd, const char *name)
+{
+    char done[NAME_SIZE + sizeof(DONE)];
+
+    snprintf(done, sizeof(done), "%.*s/%s", NAME_SIZE - 1, name, DONE);
+    if (unlinkat(folder_fd, done, 0) != 0 && errno != ENOENT) {
+        return -1;
+    }
+    return walk(folder_fd, name, remove_entry, 0);
+}
+
+/* Removes all but the newest `keep`. What cannot be removed is said, and is no error. */
+static void remove_old(int folder_fd, const char *folder, uint32_t keep)
+{
+    uint64_t before = UINT64_MAX;
+    char name[NAME_SIZE];
+
+    for (uint32_t i = 0; find_newest(folder_fd, before, name, &before); i++) {
+        if (i >= keep && remove_checkpoint(folder_fd, name) != 0) {
+            (void)fail_io("remove", folder, name);
+            sli_log(SLUICE_LOG_WARN, "%s", sluice_last_error());
+            return;
+        }
+    }
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* The user's files and the state into the partial folder, and all of it to disk. */
+static sluice_status fill(int folder_fd, const char *folder, const sluice_model *model,
+                          const train_state *state)
+{
+    char path[PATH_SIZE];
+    sli_text text = {0};
+    char *lines = NULL;
+    sluice_status st;
+    int fd;
+
+    if (snprintf(path, sizeof(path), "%s/%s", folder, PARTIAL) >= (int)sizeof(path)) {
+        return sli_fail(SLUICE_E_INVALID, "checkpoint: the folder's name is too long: %.200s...",
+                        folder);
+    }
+    st = model->save(model->user, path, 0, 1);
+    if (st < 0) {
+        return sli_fail(st, "checkpoint: model.save returned %s for %s", sluice_status_name(st),
+                        path);
+    }
+    train_state_print(state, &text);
+    st = sli_text_take(&text, &lines);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    fd = open_folder(folder_fd, PARTIAL);
+    if (fd < 0 || write_file(fd, STATE, lines, strlen(lines)) != 0) {
+        st = fail_io("write", path, STATE);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    sluice_string_free(lines);
+    if (st == SLUICE_OK && walk(folder_fd, PARTIAL, sync_entry, 0) != 0) {
+        st = fail_io("sync", path, "");
+    }
+    return st;
+}
+
+/* Gives the partial folder its name, and then its DONE. */
+static sluice_status complete(int folder_fd, const char *folder, uint64_t step)
+{
+    char name[NAME_SIZE];
+    int fd;
+    sluice_status st = SLUICE_OK;
+
+    snprintf(name, sizeof(name), "%s%012" PRIu64, PREFIX, step);
+    if (faccessat(folder_fd, name, F_OK, 0) == 0 && remove_checkpoint(folder_fd, name) != 0) {
+        return fail_io("replace", folder, name);
+    }
+    if (renameat(folder_fd, PARTIAL, folder_fd, name) != 0 || fsync(folder_fd) != 0) {
+        return fail_io("complete", folder, name);
+    }
+    fd = open_folder(folder_fd, name);
+    if (fd < 0 || write_file(fd, DONE, "", 0) != 0 || fsync(fd) != 0) {
+        st = fail_io("complete", folder, name);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_model *model,
+                               const train_state *state)
+{
+    sluice_status st = SLUICE_OK;
+    int folder_fd;
+
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return fail_io("make", folder, "");
+    }
+    folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_fd < 0) {
+        return fail_io("open", folder, "");
+    }
+    if (faccessat(folder_fd, PARTIAL, F_OK, 0) == 0 &&
+        walk(folder_fd, PARTIAL, remove_entry, 0) != 0) {
+        st = fail_io("remove", folder, PARTIAL);
+    } else if (mkdirat(folder_fd, PARTIAL, 0777) != 0) {
+        st = fail_io("make", folder, PARTIAL);
+    }
+    if (st == SLUICE_OK) {
+        st = fill(folder_fd, folder, model, state);
+    }
+    if (st == SLUICE_OK) {
+        st = complete(folder_fd, folder, state->step);
+    }
+    if (st == SLUICE_OK) {
+        remove_old(folder_fd, folder, keep);
+    }
+    close(folder_fd);
+    return st;
+}
+
+/* ---- loading ------------------------------------------------------------------------------- */
+
+static sluice_status read_state(int folder_fd, const char *path, const char *name,
+                                train_state *state_out)
+{
+    char *text = sli_calloc(1, TRAIN_STATE_SIZE + 1);
+    char file[NAME_SIZE + sizeof(STATE)];
+    sluice_status st = SLUICE_OK;
+    size_t size = 0;
+    ssize_t got = 1;
+    int fd;
+
+    if (text == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "checkpoint: the state in %s", path);
+    }
+    snprintf(file, sizeof(file), "%s/%s", name, STATE);
+    fd = openat(folder_fd, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    while (fd >= 0 && got > 0 && size < TRAIN_STATE_SIZE) {
+        got = read(fd, text + size, TRAIN_STATE_SIZE - size);
+        size += got > 0 ? (size_t)got : 0;
+    }
+    if (fd < 0 || got < 0) {
+        st = fail_io("read", path, STATE);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    st = st == SLUICE_OK ? train_state_parse(text, state_out) : st;
+    sli_free(text);
+    return st;
+}
+
+/* An error about a checkpoint, with what to do about it. */
+static sluice_status does_not_fit(sluice_status status, const char *path)
+{
+    char why[SLI_ERROR_SIZE];
+
+    snprintf(why, sizeof(why), "%s", sluice_last_error());
+    return sli_fail(status,
+                    "cannot resume from %s: %.600s; restore what it was, or name another folder",
+                    path, why);
+}
+
+static sluice_status load(int folder_fd, const char *path, const char *name,
+                          const sluice_model *model, const train_state *mine)
+{
+    train_state kept;
+    sluice_status st = read_state(folder_fd, path, name, &kept);
+
+    if (st != SLUICE_OK) {
+        return does_not_fit(st, path);
+    }
+    st = train_state_compare(&kept, mine);
+    train_state_free(&kept);
+    if (st != SLUICE_OK) {
+        return does_not_fit(st, path);
+    }
+    st = model->load(model->user, path, 0, 1);
+    return st < 0 ? sli_fail(st, "cannot resume from %s: model.load returned %s", path,
+                             sluice_status_name(st))
+                  : SLUICE_OK;
+}
+
+sluice_status checkpoint_load(const char *folder, const sluice_model *model,
+                              const train_state *mine, uint64_t *step_out)
+{
+    int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char name[NAME_SIZE];
+    char path[PATH_SIZE];
+    sluice_status st = SLUICE_END_OF_DATA;
+
+    if (folder_fd < 0) {
+        return errno == ENOENT ? SLUICE_END_OF_DATA : fail_io("open", folder, "");
+    }
+    if (find_newest(folder_fd, UINT64_MAX, name, step_out)) {
+        snprintf(path, sizeof(path), "%s/%s", folder, name);
+        st = load(folder_fd, path, name, model, mine);
+    }
+    close(folder_fd);
+    return st;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train_state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+
+sluice_status train_state_make(const sli_plan *plan, uint64_t step, train_state *state_out)
+{
+    state_out->step = step;
+    state_out->seed = plan->settings.seed;
+    state_out->batch_size = plan->batch_size;
+    state_out->world = plan->settings.world;
+    return sli_plan_identity(plan, &state_out->data);
+}
+
+void train_state_free(train_state *state)
+{
+    sluice_string_free(state->data.stages);
+    memset(state, 0, sizeof(*state));
+}
+
+void train_state_print(const train_state *state, sli_text *text)
+{
+    sli_text_add(text,
+                 "sluice_state %d\nstep %" PRIu64 "\nseed %" PRIu64 "\nbatch %" PRIu64
+                 "\nworld %" PRIu64 "\nsamples %" PRIu64 "\nnames %" PRIu64 "\nstages %s\n",
+                 TRAIN_STATE_VERSION, state->step, state->seed, state->batch_size, state->world,
+                 state->data.samples, state->data.names, state->data.stages);
+}
+
+/* Takes "NAME NUMBER\n" off the text; false when it does not begin so. */
+static bool take_number(const char **text, const char *name, uint64_t *number_out)
+{
+    const size_t length = strlen(name);
+    const char *at = *text;
+    uint64_t number = 0;
+    int digits = 0;
+
+    if (strncmp(at, name, length) != 0 || at[length] != ' ') {
+        return false;
+    }
+    for (at += length + 1; *at >= '0' && *at <= '9'; at++, digits++) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number)) {
+            return false;
+        }
+    }
+    if (digits == 0 || *at != '\n') {
+        return false;
+    }
+    *text = at + 1;
+    *number_out = number;
+    return true;
+}
+
+/* Takes "stages TEXT\n", which must be the last line. */
+static sluice_status take_stages(const char *text, char **stages_out)
+{
+    const char *const name = "stages ";
+    const char *end = strchr(text, '\n');
+    sli_text stages = {0};
+
+    if (strncmp(text, name, strlen(name)) != 0 || end == NULL || end[1] != '\0') {
+        return sli_fail(SLUICE_E_CORRUPT, "the state has no line of stages at its end");
+    }
+    text += strlen(name);
+    sli_text_add(&stages, "%.*s", (int)(end - text), text);
+    return sli_text_take(&stages, stages_out);
+}
+
+sluice_status train_state_parse(const char *text, train_state *state_out)
+{
+    train_state state;
+    uint64_t version = 0;
+    sluice_status st;
+
+    memset(&state, 0, sizeof(state));
+    if (strnlen(text, TRAIN_STATE_SIZE) == TRAIN_STATE_SIZE ||
+        !take_number(&text, "sluice_state", &version)) {
+        return sli_fail(SLUICE_E_CORRUPT, "this is no state of a run");
+    }
+    if (version != TRAIN_STATE_VERSION) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the state is of version %" PRIu64 ", this library reads version %d",
+                        version, TRAIN_STATE_VERSION);
+    }
+    if (!take_number(&text, "step", &state.step) || !take_number(&text, "seed", &state.seed) ||
+        !take_number(&text, "batch", &state.batch_size) ||
+        !take_number(&text, "world", &state.world) ||
+        !take_number(&text, "samples", &state.data.samples) ||
+        !take_number(&text, "names", &state.data.names)) {
+        return sli_fail(SLUICE_E_CORRUPT, "the state is damaged, at \"%.20s\"", text);
+    }
+    st = take_stages(text, &state.data.stages);
+    if (st == SLUICE_OK) {
+        *state_out = state;
+    }
+    return st;
+}
+
+static sluice_status number_differs(const char *what, uint64_t was, uint64_t is)
+{
+    return sli_fail(SLUICE_E_INVALID, "%s was %" PRIu64 " and is %" PRIu64 " now", what, was, is);
+}
+
+sluice_status train_state_compare(const train_state *kept, const train_state *mine)
+{
+    if (strcmp(kept->data.stages, mine->data.stages) != 0) {
+        return sli_fail(SLUICE_E_INVALID, "the pipeline was \"%.300s\" and is \"%.300s\" now",
+                        kept->data.stages, mine->data.stages);
+    }
+    if (kept->batch_size != mine->batch_size) {
+        return number_differs("the batch size", kept->batch_size, mine->batch_size);
+    }
+    if (kept->seed != mine->seed) {
+        return number_differs("the seed", kept->seed, mine->seed);
+    }
+    if (kept->world != mine->world) {
+        return number_differs("the number of ranks", kept->world, mine->world);
+    }
+    if (kept->data.samples != mine->data.samples) {
+        return number_differs("the number of samples", kept->data.samples, mine->data.samples);
+    }
+    if (kept->data.names != mine->data.names) {
+        return sli_fail(SLUICE_E_INVALID, "the samples have other names than they had");
+    }
+    return SLUICE_OK;
+}
