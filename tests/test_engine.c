@@ -682,7 +682,7 @@ static void several_runs_use_one_dataset_at_once(void)
     run_options options = {.settings = {.seed = 6}, .batches = 12};
     tape want;
     engine_run runs[3];
-    tape tapes[3] = {{NULL}, {NULL}, {NULL}};
+    tape tapes[3] = {{.bytes = NULL}, {.bytes = NULL}, {.bytes = NULL}};
 
     for (int i = 0; i < 3; i++) {
         open_run(&runs[i], dataset, &options);
@@ -1196,7 +1196,7 @@ static void runs_survive_running_out_of_memory(void)
 
     T_EQ(want.end, SLUICE_END_OF_DATA);
     for (int64_t passes = 0; !complete; passes++) {
-        tape got = {NULL};
+        tape got = {.bytes = NULL};
         engine_run run;
 
         sli_alloc_fail_after(passes);

@@ -161,8 +161,8 @@ static void descriptions_read_back_to_themselves(void)
         "synthetic | random_crop 1,65535 padding=65535",
         "synthetic | random_resized_crop 7 1e-300,1 0.00010000000000000002,10000",
         "synthetic | random_resized_crop 7,9 scale=0.3,0.3 ratio=1,1",
-        "synthetic | random_horizontal_flip 0 | random_horizontal_flip 1 | "
-        "random_horizontal_flip 0.1 offload=host",
+        ("synthetic | random_horizontal_flip 0 | random_horizontal_flip 1 | "
+         "random_horizontal_flip 0.1 offload=host"),
         "synthetic | normalize 0,-1e-320,0.30000000000000004 1e-5,3,-2 dtype=f16",
         "synthetic | normalize 127.5 127.5 255",
         "synthetic | normalize imagenet offload=device",
