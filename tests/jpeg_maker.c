@@ -31,14 +31,6 @@ static struct jpeg_error_mgr *catch_errors(error_catcher *catcher)
     return &catcher->manager;
 }
 
-uint32_t test_random(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
-
 uint8_t picture_sample(uint32_t seed, uint32_t x, uint32_t y, uint32_t c)
 {
     uint32_t noise =

@@ -11,6 +11,8 @@
 /* jpeglib.h wants stdio.h before it. */
 #include <jpeglib.h>
 
+#include "random_kit.h"
+
 /* What a file is like. Zeros: 8x8 RGB noise, coded as YCbCr 4:4:4, baseline, quality 75. */
 typedef struct jpeg_recipe {
     uint32_t width;
@@ -48,14 +50,5 @@ jpeg_plain jpeg_plain_decode(const uint8_t *bytes, size_t size, J_COLOR_SPACE ou
 
 /* A sample of the test picture: edges, slopes and noise; channel c. */
 uint8_t picture_sample(uint32_t seed, uint32_t x, uint32_t y, uint32_t c);
-
-/* The next number of a small generator (xorshift); state is not 0. */
-uint32_t test_random(uint32_t *state);
-
-/* In [0, range). */
-static inline uint32_t test_below(uint32_t *state, uint32_t range)
-{
-    return (uint32_t)((uint64_t)test_random(state) * range >> 32);
-}
 
 #endif

@@ -368,17 +368,10 @@ static void check_history(const train_run *run, uint64_t end)
     T_EQ(good, run->history_count);
 }
 
-static sluice_status ignore(sluice_hook *hook, void *user)
-{
-    (void)hook;
-    (void)user;
-    return SLUICE_OK;
-}
-
 static void the_latest_records_of_a_very_long_sink_are_kept(void)
 {
     static const uint64_t launches[] = {1, 4096, 700000, HISTORY_MOST};
-    const sluice_callback callback = {.step_end = ignore};
+    const sluice_callback callback = {.step_end = kit_ignore};
     sli_plan plan = {.batch_size = 1};
 
     for (size_t i = 0; i < COUNT(launches); i++) {

@@ -4,21 +4,13 @@
 #include "alloc_int.h"
 #include "placement_int.h"
 #include "testing.h"
+#include "topology_kit.h"
 
 /* A machine and what is planned on it. */
 typedef struct plan {
     sli_topology *topology;
     sli_placement *placement;
 } plan;
-
-static sli_topology *open_text(const char *synthetic)
-{
-    const sli_topology_config config = {.synthetic = synthetic};
-    sli_topology *topology = NULL;
-
-    T_OK(sli_topology_open(&config, &topology));
-    return topology;
-}
 
 static plan plan_on(const char *synthetic, sli_placement_request request)
 {

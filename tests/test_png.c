@@ -5,11 +5,9 @@
 #include <stdlib.h>
 
 #include "alloc_int.h"
-#include "image_decoder.h"
-#include "jpeg_maker.h"
+#include "image_kit.h"
 #include "png_maker.h"
-
-enum { MAX_PIXELS = 100000000 };
+#include "random_kit.h"
 
 /* Every colour type with each of its depths. */
 static const struct {
@@ -88,19 +86,6 @@ static void expected_pixel(const png_recipe *recipe, uint32_t x, uint32_t y, uin
     for (uint32_t c = 0; c < 3; c++) {
         rgb[c] = (uint8_t)((rgb[c] * alpha + 127) / 255);
     }
-}
-
-static sluice_status decode_box(image_decoder *decoder, const uint8_t *bytes, size_t size,
-                                bool gray, const image_box *box, image_view *region)
-{
-    uint32_t width = 0;
-    uint32_t height = 0;
-    sluice_status st = image_decoder_open(decoder, bytes, size, MAX_PIXELS, gray, &width, &height);
-
-    if (st == SLUICE_OK && (box->x + box->width > width || box->y + box->height > height)) {
-        return SLUICE_END_OF_DATA; /* no answer of the decoder: damage made the image smaller */
-    }
-    return st == SLUICE_OK ? image_decoder_region(decoder, box, region) : st;
 }
 
 static image_box some_box(uint32_t i, uint32_t width, uint32_t height, uint32_t *state)
@@ -346,18 +331,6 @@ static void nothing_of_an_earlier_image_shows(void)
         free(files[1]);
     }
     image_decoder_destroy(decoder);
-}
-
-static uint64_t digest(sluice_status st, const image_view *region)
-{
-    uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ (uint64_t)st;
-
-    for (uint32_t y = 0; st == SLUICE_OK && y < region->height; y++) {
-        for (size_t i = 0; i < (size_t)region->width * region->channels; i++) {
-            hash = (hash ^ region->pixels[y * region->stride + i]) * UINT64_C(0x100000001B3);
-        }
-    }
-    return hash;
 }
 
 /* Damage behind right checksums: an answer, and one that depends on nothing before it. */

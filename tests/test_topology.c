@@ -5,19 +5,10 @@
 #include "device_int.h"
 #include "testing.h"
 #include "topology_int.h"
+#include "topology_kit.h"
 
 static const char two_nodes[] = SLUICE_TEST_DATA "/topology/two-nodes-gpus.xml";
 static const char container[] = SLUICE_TEST_DATA "/topology/container.xml";
-
-static sli_topology *open_text(const char *synthetic)
-{
-    const sli_topology_config config = {.synthetic = synthetic};
-    sli_topology *topology = NULL;
-
-    T_OK(sli_topology_open(&config, &topology));
-    T_TRUE(!topology->this_system); /* hwloc falls back to the real machine on a wrong text */
-    return topology;
-}
 
 static void the_machine_we_run_on_is_read(void)
 {

@@ -185,13 +185,6 @@ static void batches_before_a_failed_copy_are_trained_on(void)
 
 /* ---- stalls ---------------------------------------------------------------------------------- */
 
-static sluice_status ignore(sluice_hook *hook, void *user)
-{
-    (void)hook;
-    (void)user;
-    return SLUICE_OK;
-}
-
 static sli_event warned;
 static _Atomic bool has_warned;
 
@@ -357,7 +350,7 @@ static void data_that_come_late_are_trained_on(void)
 static void hooks_that_take_long_are_no_stall(void)
 {
     static const program_ops ops = {.kind = "none"};
-    const sluice_callback callbacks[] = {{.user = NULL}, {.epoch_begin = ignore}};
+    const sluice_callback callbacks[] = {{.user = NULL}, {.epoch_begin = kit_ignore}};
     sink_program program = {.ops = &ops};
     train_run run = {.program = &program};
     sluice_hook hook = {.stop = false};

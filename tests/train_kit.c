@@ -125,6 +125,13 @@ static sluice_status on_train_end(sluice_hook *hook, void *user)
     return note(user, KIT_TRAIN_END, hook);
 }
 
+sluice_status kit_ignore(sluice_hook *hook, void *user)
+{
+    (void)hook;
+    (void)user;
+    return SLUICE_OK;
+}
+
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 static const char *const outputs[] = {"loss", "label"};

@@ -77,6 +77,9 @@ void kit_init(kit *k);
 sluice_status kit_run(kit *k);
 void kit_fini(kit *k);
 
+/* A hook that does nothing. */
+sluice_status kit_ignore(sluice_hook *hook, void *user);
+
 /* Checks that hold of every run: counters agree, steps follow each other, hooks saw them all. */
 void kit_check(const kit *k);
 

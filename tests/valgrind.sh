@@ -46,7 +46,9 @@ on_device=$(echo "$images" | sed 's/imagenet/& offload=device/')
 clean "pictures, converted by the device" 0 "$bin/sluice" bench "$on_device" --workers 2 \
     --on-error zero --device host:0,copy=1
 clean "a picture that is none" 1 "$bin/sluice" bench "$images" --workers 2
-for suite in text queue sources pipeline_text png error_samples hooks; do
+for suite in text queue_batches queue_ends queue_memory queue_stats source_image_folder \
+    source_cifar10 source_synthetic pipeline_text pipeline_errors pipeline_calls png error_samples \
+    hooks; do
     clean "suite $suite" 0 "$bin/sluice_unit" -s "$suite"
 done
 echo "valgrind: $passed passed, $failed failed, 0 skipped"

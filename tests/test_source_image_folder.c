@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <sluice/log.h>
 
 #include "alloc_int.h"
-#include "dataset_state.h"
+#include "source_kit.h"
 #include "testing.h"
-
-/* ---- helpers ------------------------------------------------------------------------------- */
-
-/* A second folder for a test; call it first, the text of t_folder() is good until its next call. */
-static const char *other_folder(void)
-{
-    static char other[300];
-
-    snprintf(other, sizeof(other), "%s", t_folder());
-    return other;
-}
 
 static sluice_dataset *folder_dataset(const char *folder, const char *extensions)
 {
@@ -37,23 +23,6 @@ static sluice_dataset *open_folder(const char *folder)
 
     T_OK(dataset_open(dataset));
     return dataset;
-}
-
-static const char *name_of(const sluice_dataset *dataset, uint64_t index)
-{
-    static char name[1024];
-
-    dataset_source(dataset)->name(dataset->source, index, name, sizeof(name));
-    return name;
-}
-
-static sluice_status read_sample(const sluice_dataset *dataset, uint64_t index, sample_io *io,
-                                 int32_t *label, sample_data *data)
-{
-    void *const row[SLUICE_MAX_COLUMNS] = {NULL, label};
-
-    memset(data, 0, sizeof(*data));
-    return dataset_source(dataset)->read(dataset->source, index, io, row, data);
 }
 
 /* The names, in order; each file holds its own name, and the label is that of its folder. */
@@ -76,29 +45,6 @@ static void check_files(const sluice_dataset *dataset, const char *const *names,
         bytes += data.size;
     }
     T_EQ(io.bytes_read, bytes);
-    image_buffer_free(&io.bytes);
-}
-
-static int32_t label_of(const sluice_dataset *dataset, uint64_t index)
-{
-    sample_io io = {{NULL, 0}, 0};
-    sample_data data;
-    int32_t label = -1;
-
-    T_OK(read_sample(dataset, index, &io, &label, &data));
-    image_buffer_free(&io.bytes);
-    return label;
-}
-
-static void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_status want,
-                             const char *words)
-{
-    sample_io io = {{NULL, 0}, 0};
-    sample_data data;
-    int32_t label = -1;
-
-    T_STATUS(read_sample(dataset, index, &io, &label, &data), want);
-    T_CONTAINS(sluice_last_error(), words);
     image_buffer_free(&io.bytes);
 }
 
@@ -132,20 +78,7 @@ static void catch_warnings(bool on)
     sluice_log_set_callback(on ? catch_message : NULL, NULL);
 }
 
-/* Files as somebody who is not root sees them; false when this process cannot be anybody else. */
-static bool become_nobody(void)
-{
-    return geteuid() != 0 || seteuid(65534) == 0;
-}
-
-static void become_oneself(void)
-{
-    if (getuid() == 0 && seteuid(0) != 0) {
-        T_FAIL_("cannot become root again: %s", strerror(errno));
-    }
-}
-
-/* ---- image_folder: names ------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void classes_and_files_are_in_byte_order(void)
 {
@@ -223,7 +156,7 @@ static void the_longest_names_are_read(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- image_folder: what is no plain file ----------------------------------------------------- */
+/* ---- what is no plain file ------------------------------------------------------------------- */
 
 static void links_are_followed(void)
 {
@@ -346,7 +279,7 @@ static void a_giant_file_is_a_bad_sample(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- image_folder: what cannot be opened ----------------------------------------------------- */
+/* ---- what cannot be opened ------------------------------------------------------------------- */
 
 static void check_open_fails(const char *folder, sluice_status want, const char *words)
 {
@@ -445,17 +378,7 @@ static void opening_can_be_tried_again(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- image_folder: size ---------------------------------------------------------------------- */
-
-static int open_files(void)
-{
-    int count = 0;
-
-    for (int fd = 0; fd < 1024; fd++) {
-        count += fcntl(fd, F_GETFD) != -1;
-    }
-    return count;
-}
+/* ---- size ------------------------------------------------------------------------------------ */
 
 static void ten_thousand_files_cost_their_names_and_few_bytes(void)
 {
@@ -514,253 +437,7 @@ static void opening_survives_running_out_of_memory(void)
     T_TRUE(passes > 25);
 }
 
-/* ---- cifar10 --------------------------------------------------------------------------------- */
-
-enum { RECORD = 3073, PLANE = 1024 };
-
-/* A record whose planes tell where they are: plane p, place i holds seed + 37 p + i. */
-static void make_record(uint8_t *record, uint8_t label, uint32_t seed)
-{
-    record[0] = label;
-    for (uint32_t p = 0; p < 3; p++) {
-        for (uint32_t i = 0; i < PLANE; i++) {
-            record[1 + p * PLANE + i] = (uint8_t)(seed + 37 * p + i + i / 32 * 5);
-        }
-    }
-}
-
-static void write_records(const char *folder, const char *name, uint32_t count, uint32_t seed)
-{
-    uint8_t *bytes = malloc((size_t)count * RECORD);
-
-    T_TRUE(bytes != NULL);
-    for (uint32_t i = 0; i < count; i++) {
-        make_record(bytes + (size_t)i * RECORD, (uint8_t)((seed + i) % 10), seed + i);
-    }
-    t_write_file(t_path(folder, name), bytes, (size_t)count * RECORD);
-    free(bytes);
-}
-
-static void write_cifar(const char *folder)
-{
-    for (uint32_t i = 1; i <= 5; i++) {
-        char name[32];
-
-        snprintf(name, sizeof(name), "data_batch_%u.bin", i);
-        write_records(folder, name, i, i * 10);
-    }
-    write_records(folder, "test_batch.bin", 4, 100);
-}
-
-static sluice_dataset *open_cifar(const char *folder, const char *split)
-{
-    sluice_dataset *dataset = NULL;
-
-    T_OK(sluice_dataset_cifar10(folder, split, &dataset));
-    T_OK(dataset_open(dataset));
-    return dataset;
-}
-
-static void check_cifar_sample(const sluice_dataset *dataset, uint64_t index, uint32_t seed)
-{
-    sample_io io = {{NULL, 0}, 0};
-    uint8_t record[RECORD];
-    sample_data data;
-    int32_t label = -1;
-
-    make_record(record, (uint8_t)(seed % 10), seed);
-    T_OK(read_sample(dataset, index, &io, &label, &data));
-    T_EQ(label, seed % 10);
-    CU_ASSERT_PTR_NULL(data.bytes);
-    T_TRUE(data.image.width == 32 && data.image.height == 32 && data.image.channels == 3);
-    for (uint32_t y = 0; y < 32; y++) {
-        for (uint32_t x = 0; x < 32; x++) {
-            for (uint32_t c = 0; c < 3; c++) {
-                T_EQ(data.image.pixels[y * data.image.stride + x * 3 + c],
-                     record[1 + c * PLANE + y * 32 + x]);
-            }
-        }
-    }
-    T_EQ(io.bytes_read, RECORD);
-    image_buffer_free(&io.bytes);
-}
-
-static void cifar10_reads_planes_and_labels_from_both_places(void)
-{
-    const char *above = other_folder();
-    const char *here = t_folder();
-    sluice_dataset *dataset;
-
-    write_cifar(here);
-    write_cifar(t_path(above, "cifar-10-batches-bin"));
-    for (int place = 0; place < 2; place++) {
-        uint64_t index = 0;
-
-        dataset = open_cifar(place == 0 ? here : above, "train");
-        T_EQ(dataset->source_count, 15);
-        for (uint32_t file = 1; file <= 5; file++) {
-            for (uint32_t i = 0; i < file; i++) {
-                char name[64];
-
-                snprintf(name, sizeof(name), "data_batch_%u.bin:%u", file, i);
-                T_STR(name_of(dataset, index), name);
-                check_cifar_sample(dataset, index++, file * 10 + i);
-            }
-        }
-        sluice_dataset_destroy(dataset);
-        dataset = open_cifar(place == 0 ? here : above, "test");
-        T_EQ(dataset->source_count, 4);
-        T_STR(name_of(dataset, 3), "test_batch.bin:3");
-        check_cifar_sample(dataset, 3, 103);
-        T_TRUE(dataset_source(dataset)->memory(dataset->source) < 1000);
-        sluice_dataset_destroy(dataset);
-    }
-}
-
-static void check_cifar_fails(const char *folder, const char *split, sluice_status want,
-                              const char *words)
-{
-    const int before = open_files();
-    sluice_dataset *dataset = NULL;
-
-    T_OK(sluice_dataset_cifar10(folder, split, &dataset));
-    T_STATUS(dataset_open(dataset), want);
-    T_CONTAINS(sluice_last_error(), words);
-    T_CONTAINS(sluice_last_error(), folder);
-    sluice_dataset_destroy(dataset);
-    T_EQ(open_files(), before);
-}
-
-static void damaged_cifar10_files_are_refused(void)
-{
-    const char *folder = t_folder();
-
-    check_cifar_fails(t_path(folder, "missing"), "test", SLUICE_E_IO, "No such file");
-    check_cifar_fails(folder, "test", SLUICE_E_IO, "cannot open test_batch.bin");
-    write_cifar(folder);
-    T_EQ(unlink(t_path(folder, "data_batch_4.bin")), 0);
-    check_cifar_fails(folder, "train", SLUICE_E_IO, "cannot open data_batch_4.bin");
-    T_EQ(mkdir(t_path(folder, "data_batch_4.bin"), 0700), 0);
-    check_cifar_fails(folder, "train", SLUICE_E_CORRUPT, "data_batch_4.bin");
-    t_write_file(t_path(folder, "test_batch.bin"), "", 0);
-    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "no sequence of records of 3073 bytes");
-    write_records(folder, "test_batch.bin", 2, 0);
-    T_EQ(truncate(t_path(folder, "test_batch.bin"), 2 * RECORD - 1), 0);
-    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "binary version of CIFAR-10");
-    T_EQ(unlink(t_path(folder, "test_batch.bin")), 0);
-    T_EQ(mkfifo(t_path(folder, "test_batch.bin"), 0600), 0);
-    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "test_batch.bin");
-}
-
-/* What may not be opened is not looked for in the other place. */
-static void cifar10_says_why_a_file_cannot_be_opened(void)
-{
-    const char *folder = t_folder();
-    char up[1024];
-
-    write_cifar(folder);
-    snprintf(up, sizeof(up), "%s/..", folder);
-    T_EQ(chmod(up, 0755) | chmod(folder, 0755) | chmod(t_path(folder, "test_batch.bin"), 0), 0);
-    if (!become_nobody()) {
-        T_SKIP("root cannot become anybody else here");
-    }
-    check_cifar_fails(folder, "test", SLUICE_E_IO, "Permission denied");
-    become_oneself();
-}
-
-static void bad_records_of_cifar10_are_bad_samples(void)
-{
-    const char *folder = t_folder();
-    uint8_t bytes[3 * RECORD];
-    sluice_dataset *dataset;
-
-    make_record(bytes, 9, 0);
-    make_record(bytes + RECORD, 10, 0);
-    make_record(bytes + 2 * RECORD, 255, 0);
-    t_write_file(t_path(folder, "test_batch.bin"), bytes, sizeof(bytes));
-    dataset = open_cifar(folder, "test");
-    T_EQ(label_of(dataset, 0), 9);
-    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "label 10, want 0 to 9");
-    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "label 255, want 0 to 9");
-    /* Cut while it is open. */
-    T_EQ(truncate(t_path(folder, "test_batch.bin"), RECORD + 100), 0);
-    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "the file ends within the record");
-    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "the file ends within the record");
-    sluice_dataset_destroy(dataset);
-}
-
-/* ---- synthetic ------------------------------------------------------------------------------- */
-
-static sluice_dataset *open_synthetic(uint64_t samples, uint32_t height, uint32_t width,
-                                      uint32_t channels, uint32_t classes)
-{
-    sluice_dataset *dataset = NULL;
-
-    T_OK(sluice_dataset_synthetic(samples, height, width, channels, classes, &dataset));
-    T_OK(dataset_open(dataset));
-    return dataset;
-}
-
-static void synthetic_samples_are_functions_of_their_index(void)
-{
-    sluice_dataset *few = open_synthetic(10, 5, 7, 3, 4);
-    sluice_dataset *many = open_synthetic(1000000000000000, 5, 7, 3, 4);
-    sample_io ios[2] = {{{NULL, 0}, 0}, {{NULL, 0}, 0}};
-    sample_data a;
-    sample_data b;
-    int32_t label = -1;
-
-    T_EQ(few->source_count, 10);
-    for (uint64_t i = 10; i-- > 0;) {
-        T_OK(read_sample(few, i, &ios[0], &label, &a));
-        T_EQ(label, i % 4);
-        T_TRUE(a.image.height == 5 && a.image.width == 7 && a.image.channels == 3);
-        T_EQ(a.image.stride, 21);
-        CU_ASSERT_PTR_NULL(a.bytes);
-        T_OK(read_sample(many, i, &ios[1], NULL, &b));
-        T_EQ(memcmp(a.image.pixels, b.image.pixels, 105), 0);
-        T_OK(read_sample(many, i + 1, &ios[1], NULL, &b));
-        T_TRUE(memcmp(a.image.pixels, b.image.pixels, 8) != 0);
-    }
-    T_OK(read_sample(many, 999999999999999, &ios[1], &label, &b));
-    T_EQ(label, 999999999999999 % 4);
-    T_STR(name_of(many, 999999999999999), "synthetic/999999999999999");
-    T_EQ(ios[0].bytes_read, 0);
-    image_buffer_free(&ios[0].bytes);
-    image_buffer_free(&ios[1].bytes);
-    sluice_dataset_destroy(few);
-    sluice_dataset_destroy(many);
-}
-
-static void synthetic_pixels_take_all_values(void)
-{
-    sluice_dataset *dataset = open_synthetic(1, 64, 64, 1, 1);
-    sample_io io = {{NULL, 0}, 0};
-    uint32_t counts[256] = {0};
-    sample_data data;
-
-    T_OK(read_sample(dataset, 0, &io, NULL, &data));
-    for (int i = 0; i < 4096; i++) {
-        counts[data.image.pixels[i]]++;
-    }
-    for (int i = 0; i < 256; i++) {
-        T_TRUE(counts[i] > 0 && counts[i] < 64);
-    }
-    image_buffer_free(&io.bytes);
-    sluice_dataset_destroy(dataset);
-}
-
-static void no_synthetic_samples_are_no_data(void)
-{
-    sluice_dataset *dataset = NULL;
-
-    T_OK(sluice_dataset_synthetic(0, 1, 1, 1, 1, &dataset));
-    T_STATUS(dataset_open(dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "no valid data in the dataset");
-    sluice_dataset_destroy(dataset);
-}
-
-const t_test sources_tests[] = {
+const t_test source_image_folder_tests[] = {
     T_TEST(classes_and_files_are_in_byte_order),
     T_TEST(extensions_count_in_any_case),
     T_TEST(the_longest_names_are_read),
@@ -776,12 +453,5 @@ const t_test sources_tests[] = {
     T_TEST(opening_can_be_tried_again),
     T_TEST(ten_thousand_files_cost_their_names_and_few_bytes),
     T_TEST(opening_survives_running_out_of_memory),
-    T_TEST(cifar10_reads_planes_and_labels_from_both_places),
-    T_TEST(damaged_cifar10_files_are_refused),
-    T_TEST(cifar10_says_why_a_file_cannot_be_opened),
-    T_TEST(bad_records_of_cifar10_are_bad_samples),
-    T_TEST(synthetic_samples_are_functions_of_their_index),
-    T_TEST(synthetic_pixels_take_all_values),
-    T_TEST(no_synthetic_samples_are_no_data),
     T_END,
 };

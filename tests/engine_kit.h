@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run without a step: a dataset's batches, one by one, from an engine; a source that does what a
+ * test tells it; and all that a run gave, to compare.
+ */
+#ifndef SLUICE_ENGINE_KIT_H
+#define SLUICE_ENGINE_KIT_H
+
+#include <pthread.h>
+
+#include "engine_int.h"
+#include "plan.h"
+#include "stage.h"
+
+/* ---- a source that does what a test tells it ------------------------------------------------- */
+
+enum { MOST_SAMPLES = 4000, SIDE = 4 };
+
+/* What reading a sample does. */
+typedef enum behaviour { GOOD, BAD, NO_MEMORY, BLOCKS } behaviour;
+
+/* Samples are images u8 (SIDE, SIDE, 3) and their index as the label; names are "script/INDEX". */
+struct script {
+    uint64_t samples;
+    uint8_t behaviours[MOST_SAMPLES];
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    uint32_t blocked; /* readers that wait */
+    bool released;
+    uint64_t reads; /* of bad samples */
+};
+
+extern struct script script;
+extern const stage_def stage_script;
+
+void script_reset(uint64_t samples, behaviour all);
+sluice_dataset *script_dataset(uint32_t batch, bool drop_remainder);
+uint8_t script_pixel(uint64_t sample, size_t i);
+void script_wait_blocked(uint32_t readers);
+
+/* Until so many reads of bad samples have begun. */
+void script_wait_reads(uint64_t reads);
+
+/* Lets all samples through that block, now and later. */
+void script_release(void);
+
+/* ---- a run, without a step ------------------------------------------------------------------- */
+
+typedef struct run_options {
+    const char *device; /* NULL: host:0 */
+    uint32_t workers;   /* 0: 1 */
+    uint32_t slots;     /* 0: 4 */
+    sli_run_settings settings;
+    uint64_t first_step;
+    uint64_t batches; /* 0: a pass; UINT64_MAX: without end */
+} run_options;
+
+typedef struct engine_run {
+    sluice_device *device;
+    sli_plan *plan;
+    sli_layout layout;
+    sli_topology *topology;
+    sli_placement *placement;
+    sli_profile profile;
+    sli_queue *queue;
+    sli_engine *engine;
+    uint64_t seq;     /* of the batch that is had, or of the last */
+    sli_inputs input; /* that batch */
+    bool has_batch;
+} engine_run;
+
+/* What there is to vary. */
+extern const char *const devices[2];
+extern const uint32_t worker_counts[3];
+
+/* On an error nothing is left open. */
+sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_options *options);
+
+/* The same; a run that does not start fails the test. */
+void open_run(engine_run *run, sluice_dataset *dataset, const run_options *options);
+void close_run(engine_run *run);
+
+/* Goes on to the next batch: OK, END_OF_DATA, or the run's error. */
+sluice_status next_batch(engine_run *run);
+void done_with_batch(engine_run *run);
+
+const void *row_of(const engine_run *run, uint32_t column, uint32_t row);
+size_t row_bytes(const engine_run *run, uint32_t column);
+bool is_zero(const void *data, size_t bytes);
+
+/* ---- all that a run gave, to compare --------------------------------------------------------- */
+
+typedef struct tape {
+    uint8_t *bytes; /* free() it */
+    size_t size;
+    size_t capacity;
+    uint64_t batches;
+    sluice_status end;
+    char error[1024];
+    sli_engine_errors errors; /* without `first`, which is gone */
+} tape;
+
+/* A whole run. */
+tape record(sluice_dataset *dataset, const run_options *options);
+
+/* Adds the batch that the run has. */
+void tape_batch(tape *t, const engine_run *run);
+void check_equal_tapes(const tape *got, const tape *want, const char *what);
+
+/* Twenty images of different sizes in three classes, written to the folder. */
+sluice_dataset *jpeg_dataset(const char *folder, const char *stages);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "resample_kit.h"
+
+#include "testing.h"
+
+/* Lines that come one by one, put together. */
+typedef struct collector {
+    uint8_t *to;
+    size_t line;
+    uint32_t count;
+} collector;
+
+static void collect(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    collector *c = arg;
+
+    if (y == c->count) {
+        memcpy(c->to + y * c->line, pixels, c->line);
+        c->count++;
+    }
+}
+
+void run_job(image_resampler *resampler, const resample_job *job, const picture *in, bool direct,
+             uint8_t *out)
+{
+    const size_t stride = (size_t)in->width * in->channels;
+    collector lines = {out, (size_t)job->window_width * job->channels, 0};
+    const line_sink direct_sink = {NULL, NULL, out};
+    const line_sink line_by_line = {collect, &lines, NULL};
+    image_box needed;
+    image_view view;
+
+    T_OK(resample_prepare(resampler, job, &needed));
+    T_TRUE(needed.x + needed.width <= job->in_width);
+    T_TRUE(needed.y + needed.height <= job->in_height);
+    view = (image_view){in->pixels + needed.y * stride + (size_t)needed.x * in->channels, stride,
+                        needed.width, needed.height, in->channels};
+    T_OK(resample_run(resampler, &view, direct ? &direct_sink : &line_by_line));
+    T_EQ(lines.count, direct ? 0 : job->window_height);
+}
+
+resample_job whole_job(const picture *in, uint32_t width, uint32_t height)
+{
+    return (resample_job){in->channels, in->width, in->height, width, height, 0, 0, width, height};
+}
+
+picture resized(const picture *in, uint32_t width, uint32_t height)
+{
+    const resample_job job = whole_job(in, width, height);
+    image_resampler resampler = {0};
+    picture out = picture_empty(width, height, in->channels);
+
+    run_job(&resampler, &job, in, true, out.pixels);
+    resampler_free(&resampler);
+    return out;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resizes of whole pictures. ctest runs the suites that use this at each level of instructions. */
+#ifndef SLUICE_RESAMPLE_KIT_H
+#define SLUICE_RESAMPLE_KIT_H
+
+#include "picture_kit.h"
+#include "resample.h"
+
+/* Does a job on the picture, which is the crop; out is (window_height, window_width, channels). */
+void run_job(image_resampler *resampler, const resample_job *job, const picture *in, bool direct,
+             uint8_t *out);
+
+/* The picture to a new size, all of it. */
+resample_job whole_job(const picture *in, uint32_t width, uint32_t height);
+
+/* What that gives. */
+picture resized(const picture *in, uint32_t width, uint32_t height);
+
+#endif

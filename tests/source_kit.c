@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source_kit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "testing.h"
+
+const char *other_folder(void)
+{
+    static char other[300];
+
+    snprintf(other, sizeof(other), "%s", t_folder());
+    return other;
+}
+
+const char *name_of(const sluice_dataset *dataset, uint64_t index)
+{
+    static char name[1024];
+
+    dataset_source(dataset)->name(dataset->source, index, name, sizeof(name));
+    return name;
+}
+
+sluice_status read_sample(const sluice_dataset *dataset, uint64_t index, sample_io *io,
+                          int32_t *label, sample_data *data)
+{
+    void *const row[SLUICE_MAX_COLUMNS] = {NULL, label};
+
+    memset(data, 0, sizeof(*data));
+    return dataset_source(dataset)->read(dataset->source, index, io, row, data);
+}
+
+int32_t label_of(const sluice_dataset *dataset, uint64_t index)
+{
+    sample_io io = {{NULL, 0}, 0};
+    sample_data data;
+    int32_t label = -1;
+
+    T_OK(read_sample(dataset, index, &io, &label, &data));
+    image_buffer_free(&io.bytes);
+    return label;
+}
+
+void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_status want,
+                      const char *words)
+{
+    sample_io io = {{NULL, 0}, 0};
+    sample_data data;
+    int32_t label = -1;
+
+    T_STATUS(read_sample(dataset, index, &io, &label, &data), want);
+    T_CONTAINS(sluice_last_error(), words);
+    image_buffer_free(&io.bytes);
+}
+
+bool become_nobody(void)
+{
+    return geteuid() != 0 || seteuid(65534) == 0;
+}
+
+void become_oneself(void)
+{
+    if (getuid() == 0 && seteuid(0) != 0) {
+        T_FAIL_("cannot become root again: %s", strerror(errno));
+    }
+}
+
+int open_files(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) != -1;
+    }
+    return count;
+}

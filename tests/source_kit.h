@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources by themselves: their samples, read one by one. */
+#ifndef SLUICE_SOURCE_KIT_H
+#define SLUICE_SOURCE_KIT_H
+
+#include "dataset_state.h"
+
+/* A second folder for a test; call it first, the text of t_folder() is good until its next call. */
+const char *other_folder(void);
+
+/* Good until the next call. */
+const char *name_of(const sluice_dataset *dataset, uint64_t index);
+
+/* label may be NULL. */
+sluice_status read_sample(const sluice_dataset *dataset, uint64_t index, sample_io *io,
+                          int32_t *label, sample_data *data);
+int32_t label_of(const sluice_dataset *dataset, uint64_t index);
+void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_status want,
+                      const char *words);
+
+/* Files as somebody who is not root sees them; false when this process cannot be anybody else. */
+bool become_nobody(void);
+void become_oneself(void);
+
+/* How many files this process has open. */
+int open_files(void);
+
+#endif

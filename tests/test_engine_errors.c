@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bad samples: what becomes of them and of the run. */
+#include <stdlib.h>
+
+#include <sluice/transforms.h>
+
+#include "dataset_kit.h"
+#include "engine_kit.h"
+#include "testing.h"
+
+/* ---- policy fail ----------------------------------------------------------------------------- */
+
+static void a_bad_sample_ends_the_run_after_the_batches_before_it(void)
+{
+    sluice_dataset *dataset;
+
+    script_reset(100, GOOD);
+    script.behaviours[42] = BAD;
+    dataset = script_dataset(8, false);
+    for (int i = 0; i < 6; i++) {
+        tape t = record(dataset, &(run_options){.device = devices[i % 2],
+                                                .workers = worker_counts[i / 2],
+                                                .slots = 3 + (uint32_t)i});
+
+        T_EQ(t.batches, 5);
+        T_EQ(t.end, SLUICE_E_CORRUPT);
+        T_STR(t.error, "read: sample 42, script/42: it is bad");
+        T_EQ(t.errors.failed, 1);
+        T_EQ(t.errors.count, 1);
+        T_EQ(t.errors.replaced + t.errors.zeroed, 0);
+        free(t.bytes);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+/* Of several bad rows in a batch the first is named, whoever met it; later batches do not matter.
+ */
+static void the_lowest_bad_row_is_named(void)
+{
+    sluice_dataset *dataset;
+
+    script_reset(100, GOOD);
+    for (int i = 43; i < 100; i++) {
+        script.behaviours[i] = i % 5 != 0 ? BAD : GOOD;
+    }
+    dataset = script_dataset(16, false);
+    for (int i = 0; i < 60; i++) {
+        tape t = record(dataset, &(run_options){.device = devices[i % 2], .workers = 5});
+
+        T_EQ(t.batches, 2);
+        T_STR(t.error, "read: sample 43, script/43: it is bad");
+        free(t.bytes);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+static void an_error_names_its_stage_and_both_sizes(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    char text[500];
+    tape t;
+
+    make_jpeg(folder, "a/1.jpg", 40, 24, 1);
+    make_jpeg(folder, "a/2.jpg", 41, 24, 2);
+    t_write_file(t_path(folder, "a/3.jpg"), "no image", 8);
+    snprintf(text, sizeof(text), "image_folder %s | decode | batch 1", folder);
+    dataset = parsed(text);
+    t = record(dataset, &(run_options){.workers = 2});
+    T_EQ(t.batches, 1);
+    T_EQ(t.end, SLUICE_E_INVALID);
+    T_STR(t.error, "convert: sample 1, a/2.jpg: the image is 41x24x3 where the batch has 40x24x3; "
+                   "add resize or a crop, so that all have one size");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "image_folder %s | skip 2 | decode | resize 8,8 | batch 1",
+             folder);
+    dataset = parsed(text);
+    t = record(dataset, &(run_options){.workers = 2});
+    T_EQ(t.end, SLUICE_E_CORRUPT);
+    T_STR(t.error, "decode: sample 2, a/3.jpg: this is no image that can be decoded");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "image_folder %s | decode | random_crop 30 | batch 1", folder);
+    dataset = parsed(text);
+    t = record(dataset, &(run_options){.workers = 2});
+    T_EQ(t.end, SLUICE_E_INVALID);
+    T_CONTAINS(t.error, "random_crop: sample 0, a/1.jpg: random_crop: an image of 40x24");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- policy zero ----------------------------------------------------------------------------- */
+
+static void bad_samples_are_zero_rows_with_a_mask(void)
+{
+    for (int i = 0; i < 12; i++) {
+        const double mean[] = {0.5};
+        const double std[] = {0.25};
+        sluice_dataset *dataset = NULL;
+        engine_run run;
+
+        script_reset(30, GOOD);
+        for (int k = 0; k < 30; k += 4) {
+            script.behaviours[k] = BAD;
+        }
+        T_OK(dataset_begin(&stage_script, "", &dataset));
+        T_OK(sluice_dataset_random_horizontal_flip(dataset, 1));
+        T_OK(sluice_dataset_normalize(dataset, mean, std, 1, 1, SLUICE_F32));
+        T_OK(sluice_dataset_offload(dataset, i / 6 == 0 ? "host" : "device"));
+        T_OK(sluice_dataset_batch(dataset, 7, false));
+        open_run(&run, dataset,
+                 &(run_options){.device = devices[i % 2],
+                                .workers = worker_counts[i / 2 % 3],
+                                .settings = {.on_error = SLI_ON_ERROR_ZERO},
+                                .batches = 10});
+        for (uint64_t step = 0; step < 10; step++) {
+            T_OK(next_batch(&run));
+            for (uint32_t row = 0; row < run.input.header->valid_rows; row++) {
+                const uint64_t sample = step % 5 * 7 + row;
+                const bool bad = sample % 4 == 0;
+
+                T_EQ(run.input.samples[row], sample);
+                T_EQ(is_zero(row_of(&run, 0, row), row_bytes(&run, 0)), bad);
+                T_EQ(*(const int32_t *)row_of(&run, 1, row), bad ? 0 : (int)sample);
+                T_EQ(*(const uint8_t *)row_of(&run, 2, row), !bad);
+            }
+        }
+        T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void errors_are_counted_over_passes_and_named_once(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+    sli_engine_errors errors;
+    bool seen[300] = {false};
+
+    script_reset(300, BAD);
+    for (int i = 0; i < 300; i += 6) {
+        script.behaviours[i] = GOOD;
+    }
+    dataset = script_dataset(10, false);
+    open_run(&run, dataset,
+             &(run_options){
+                 .workers = 3, .settings = {.on_error = SLI_ON_ERROR_ZERO}, .batches = 3 * 30});
+    while (next_batch(&run) == SLUICE_OK) {
+        sli_engine_errors_get(run.engine, &errors);
+        for (uint32_t i = 0; i < errors.count; i++) {
+            T_EQ(strncmp(errors.first[i].name, "script/", 7), 0);
+        }
+    }
+    T_EQ(run.seq, 90);
+    sli_engine_stop(run.engine);
+    sli_engine_errors_get(run.engine, &errors);
+    T_EQ(errors.zeroed, 3 * 250);
+    T_EQ(errors.replaced, 0);
+    T_EQ(errors.failed, 0);
+    T_EQ(errors.count, 100);
+    for (uint32_t i = 0; i < 100; i++) {
+        const sli_error_sample *error = &errors.first[i];
+        char name[64];
+
+        T_TRUE(error->sample < 300 && error->sample % 6 != 0 && !seen[error->sample]);
+        seen[error->sample] = true;
+        snprintf(name, sizeof(name), "script/%llu", (unsigned long long)error->sample);
+        T_STR(error->name, name);
+        T_STR(error->stage, "read");
+        T_STR(error->text, "it is bad");
+    }
+    T_EQ(sli_engine_bytes_read(run.engine), 3 * 50 * 100);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- nothing readable ------------------------------------------------------------------------ */
+
+static void a_pass_of_bad_samples_is_no_data(void)
+{
+    static const struct {
+        uint64_t samples;
+        uint32_t batch;
+        bool drop;
+        uint64_t first_step;
+    } cases[] = {
+        {20, 4, false, 0}, {21, 4, false, 0}, {21, 4, true, 0}, {3, 4, false, 0},
+        {21, 4, false, 3}, {21, 4, true, 7},  {1, 1, false, 0},
+    };
+
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        for (int i = 0; i < 6; i++) {
+            sluice_dataset *dataset;
+            tape t;
+
+            script_reset(cases[c].samples, BAD);
+            dataset = script_dataset(cases[c].batch, cases[c].drop);
+            t = record(dataset,
+                       &(run_options){.workers = worker_counts[i / 2],
+                                      .settings = {.on_error = i % 2 == 0 ? SLI_ON_ERROR_ZERO
+                                                                          : SLI_ON_ERROR_REPLACE},
+                                      .first_step = cases[c].first_step,
+                                      .batches = 40});
+            T_EQ(t.end, SLUICE_E_INVALID);
+            T_CONTAINS(t.error, "no valid data in the dataset");
+            T_CONTAINS(t.error, "it is bad");
+            T_TRUE(t.batches < 12);
+            free(t.bytes);
+            sluice_dataset_destroy(dataset);
+        }
+    }
+}
+
+static void one_good_sample_is_data(void)
+{
+    for (int i = 0; i < 6; i++) {
+        sluice_dataset *dataset;
+        tape t;
+
+        script_reset(21, BAD);
+        script.behaviours[i * 4] = GOOD;
+        dataset = script_dataset(4, i % 2 == 0);
+        t = record(dataset, &(run_options){.workers = worker_counts[i / 2],
+                                           .settings = {.on_error = SLI_ON_ERROR_ZERO},
+                                           .batches = 60});
+        T_EQ(t.end, SLUICE_END_OF_DATA);
+        T_EQ(t.batches, 60);
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* A good sample that takes long must not be forgotten while bad ones of later passes go by. */
+static void a_slow_good_sample_is_data(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    script_reset(2, BAD);
+    script.behaviours[0] = BLOCKS;
+    dataset = script_dataset(1, false);
+    open_run(
+        &run, dataset,
+        &(run_options){
+            .workers = 5, .slots = 16, .settings = {.on_error = SLI_ON_ERROR_ZERO}, .batches = 20});
+    script_wait_blocked(5); /* five passes are under way, with four bad samples */
+    script_wait_reads(4);
+    script_release();
+    for (int i = 0; i < 20; i++) {
+        T_OK(next_batch(&run));
+    }
+    T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- no fault of a sample -------------------------------------------------------------------- */
+
+/* Running out of memory is nobody's bad sample: it ends the run under every policy. */
+static void running_out_of_memory_is_no_bad_sample(void)
+{
+    for (int policy = 0; policy < 3; policy++) {
+        sluice_dataset *dataset;
+        tape t;
+
+        script_reset(40, GOOD);
+        script.behaviours[22] = NO_MEMORY;
+        dataset = script_dataset(5, false);
+        t = record(dataset, &(run_options){.workers = 3,
+                                           .settings = {.on_error = (sli_error_policy)policy}});
+        T_EQ(t.end, SLUICE_E_NO_MEMORY);
+        T_EQ(t.batches, 4);
+        T_CONTAINS(t.error, "read: sample 22, script/22: no memory for this one");
+        T_EQ(t.errors.count, 0);
+        T_EQ(t.errors.failed + t.errors.replaced + t.errors.zeroed, 0);
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+const t_test engine_errors_tests[] = {
+    T_TEST(a_bad_sample_ends_the_run_after_the_batches_before_it),
+    T_TEST(the_lowest_bad_row_is_named),
+    T_TEST(an_error_names_its_stage_and_both_sizes),
+    T_TEST(bad_samples_are_zero_rows_with_a_mask),
+    T_TEST(errors_are_counted_over_passes_and_named_once),
+    T_TEST(a_pass_of_bad_samples_is_no_data),
+    T_TEST(one_good_sample_is_data),
+    T_TEST(a_slow_good_sample_is_data),
+    T_TEST(running_out_of_memory_is_no_bad_sample),
+    T_END,
+};

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines by calls: they build what texts do, and the first error of building stays. */
+#include <sluice/transforms.h>
+
+#include "alloc_int.h"
+#include "dataset_kit.h"
+#include "stage.h"
+#include "status_int.h"
+#include "testing.h"
+
+/* ---- texts and calls ------------------------------------------------------------------------- */
+
+static sluice_status call_shuffle(sluice_dataset *d)
+{
+    return sluice_dataset_shuffle(d, 5);
+}
+static sluice_status call_shuffle_run(sluice_dataset *d)
+{
+    return sluice_dataset_shuffle(d, SLUICE_SEED_OF_RUN);
+}
+static sluice_status call_shard(sluice_dataset *d)
+{
+    return sluice_dataset_shard(d, 2, 3);
+}
+static sluice_status call_shard_run(sluice_dataset *d)
+{
+    return sluice_dataset_shard(d, SLUICE_OF_RUN, SLUICE_OF_RUN);
+}
+static sluice_status call_split(sluice_dataset *d)
+{
+    return sluice_dataset_split(d, "val", 0.25, 9, 0.5);
+}
+static sluice_status call_take(sluice_dataset *d)
+{
+    return sluice_dataset_take(d, 7);
+}
+static sluice_status call_skip(sluice_dataset *d)
+{
+    return sluice_dataset_skip(d, 8);
+}
+static sluice_status call_repeat(sluice_dataset *d)
+{
+    return sluice_dataset_repeat(d, 9);
+}
+static sluice_status call_batch(sluice_dataset *d)
+{
+    return sluice_dataset_batch(d, 10, true);
+}
+static sluice_status call_resize(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 30, 40);
+}
+static sluice_status call_resize_short(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 30, 0);
+}
+static sluice_status call_center_crop(sluice_dataset *d)
+{
+    return sluice_dataset_center_crop(d, 3, 4);
+}
+static sluice_status call_random_crop(sluice_dataset *d)
+{
+    return sluice_dataset_random_crop(d, 3, 4, 2);
+}
+static sluice_status call_rrc(sluice_dataset *d)
+{
+    const double scale[] = {0.1, 0.2};
+    const double ratio[] = {0.5, 2};
+
+    return sluice_dataset_random_resized_crop(d, 3, 4, scale, ratio);
+}
+static sluice_status call_rrc_default(sluice_dataset *d)
+{
+    return sluice_dataset_random_resized_crop(d, 3, 4, NULL, NULL);
+}
+static sluice_status call_flip(sluice_dataset *d)
+{
+    return sluice_dataset_random_horizontal_flip(d, 0.75);
+}
+static sluice_status call_normalize(sluice_dataset *d)
+{
+    const double mean[] = {1, 2, 3};
+    const double std[] = {4, 5, 6};
+
+    return sluice_dataset_normalize(d, mean, std, 3, 255, SLUICE_F16);
+}
+static sluice_status call_to_dtype(sluice_dataset *d)
+{
+    return sluice_dataset_to_dtype(d, SLUICE_BF16, true);
+}
+static sluice_status call_to_chw(sluice_dataset *d)
+{
+    return sluice_dataset_to_chw(d);
+}
+static sluice_status call_offload(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_to_chw(d);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "host") : st;
+}
+
+static const struct {
+    const char *text;
+    sluice_status (*build)(sluice_dataset *dataset);
+} stage_calls[] = {
+    {"shuffle 5", call_shuffle},
+    {"shuffle", call_shuffle_run},
+    {"shard 2 3", call_shard},
+    {"shard", call_shard_run},
+    {"shard none", sluice_dataset_shard_none},
+    {"split val 0.25 seed=9 test=0.5", call_split},
+    {"take 7", call_take},
+    {"skip 8", call_skip},
+    {"repeat 9", call_repeat},
+    {"batch 10 drop_remainder=true", call_batch},
+    {"resize 30,40", call_resize},
+    {"resize 30", call_resize_short},
+    {"center_crop 3,4", call_center_crop},
+    {"random_crop 3,4 padding=2", call_random_crop},
+    {"random_resized_crop 3,4 scale=0.1,0.2 ratio=0.5,2", call_rrc},
+    {"random_resized_crop 3,4", call_rrc_default},
+    {"random_horizontal_flip 0.75", call_flip},
+    {"normalize 1,2,3 4,5,6 range=255 dtype=f16", call_normalize},
+    {"to_dtype bf16 scale=true", call_to_dtype},
+    {"to_chw", call_to_chw},
+    {"to_chw offload=host", call_offload},
+};
+enum { STAGE_CALLS = sizeof(stage_calls) / sizeof(stage_calls[0]) };
+
+static void check_same(const char *text, sluice_dataset *called)
+{
+    sluice_dataset *read = parsed(text);
+    const char *want = described(read);
+
+    T_STR(described(called), want);
+    sluice_dataset_destroy(called);
+    sluice_dataset_destroy(read);
+}
+
+static void texts_and_calls_build_the_same(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_image_folder("x", "png,jpg", &dataset));
+    check_same("image_folder x png,jpg", dataset);
+    T_OK(sluice_dataset_image_folder("x", NULL, &dataset));
+    check_same("image_folder x", dataset);
+    T_OK(sluice_dataset_cifar10("x", "test", &dataset));
+    check_same("cifar10 x test", dataset);
+    T_OK(sluice_dataset_image_folder("x", NULL, &dataset));
+    T_OK(sluice_dataset_decode(dataset, "gray", 0));
+    check_same("image_folder x | decode gray", dataset);
+    T_OK(sluice_dataset_image_folder("x", NULL, &dataset));
+    T_OK(sluice_dataset_decode(dataset, "rgb", 5));
+    check_same("image_folder x | decode max_pixels=5", dataset);
+    for (int i = 0; i < STAGE_CALLS; i++) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "synthetic 100 40,50,3 7 | %s", stage_calls[i].text);
+        T_OK(sluice_dataset_synthetic(100, 40, 50, 3, 7, &dataset));
+        T_OK(stage_calls[i].build(dataset));
+        check_same(text, dataset);
+    }
+}
+
+/* ---- errors of calls ------------------------------------------------------------------------- */
+
+static sluice_status bad_split(sluice_dataset *d)
+{
+    return sluice_dataset_split(d, "most", 0.5, 0, 0);
+}
+static sluice_status bad_split_null(sluice_dataset *d)
+{
+    return sluice_dataset_split(d, NULL, 0.5, 0, 0);
+}
+static sluice_status bad_split_nan(sluice_dataset *d)
+{
+    return sluice_dataset_split(d, "val", 0.5, 0, (double)NAN);
+}
+static sluice_status bad_shard(sluice_dataset *d)
+{
+    return sluice_dataset_shard(d, 4, 4);
+}
+static sluice_status bad_repeat(sluice_dataset *d)
+{
+    return sluice_dataset_repeat(d, 0);
+}
+static sluice_status bad_batch(sluice_dataset *d)
+{
+    return sluice_dataset_batch(d, 0, false);
+}
+static sluice_status bad_decode(sluice_dataset *d)
+{
+    return sluice_dataset_decode(d, "rgba", 0);
+}
+static sluice_status bad_decode_null(sluice_dataset *d)
+{
+    return sluice_dataset_decode(d, NULL, 0);
+}
+static sluice_status bad_decode_place(sluice_dataset *d)
+{
+    return sluice_dataset_decode(d, "rgb", 0);
+}
+static sluice_status bad_resize(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 0, 3);
+}
+static sluice_status bad_resize_huge(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 3, 70000);
+}
+static sluice_status bad_rrc(sluice_dataset *d)
+{
+    const double scale[] = {0.5, (double)NAN};
+
+    return sluice_dataset_random_resized_crop(d, 3, 3, scale, NULL);
+}
+static sluice_status bad_flip(sluice_dataset *d)
+{
+    return sluice_dataset_random_horizontal_flip(d, (double)NAN);
+}
+static sluice_status bad_normalize_null(sluice_dataset *d)
+{
+    return sluice_dataset_normalize(d, NULL, NULL, 3, 1, SLUICE_F32);
+}
+static sluice_status bad_normalize_many(sluice_dataset *d)
+{
+    const double five[] = {1, 1, 1, 1, 1};
+
+    return sluice_dataset_normalize(d, five, five, 5, 1, SLUICE_F32);
+}
+static sluice_status bad_normalize_none(sluice_dataset *d)
+{
+    const double one[] = {1};
+
+    return sluice_dataset_normalize(d, one, one, 0, 1, SLUICE_F32);
+}
+static sluice_status bad_normalize_inf(sluice_dataset *d)
+{
+    const double mean[] = {(double)INFINITY};
+    const double one[] = {1};
+
+    return sluice_dataset_normalize(d, one, mean, 1, 1, SLUICE_F32);
+}
+static sluice_status bad_normalize_range(sluice_dataset *d)
+{
+    const double one[] = {1};
+
+    return sluice_dataset_normalize(d, one, one, 1, (double)NAN, SLUICE_F32);
+}
+static sluice_status bad_normalize_dtype(sluice_dataset *d)
+{
+    const double one[] = {1};
+
+    return sluice_dataset_normalize(d, one, one, 1, 1, SLUICE_I32);
+}
+static sluice_status bad_to_dtype(sluice_dataset *d)
+{
+    return sluice_dataset_to_dtype(d, (sluice_dtype)77, false);
+}
+static sluice_status bad_offload_place(sluice_dataset *d)
+{
+    return sluice_dataset_offload(d, "host");
+}
+static sluice_status bad_offload(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_to_chw(d);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "moon") : st;
+}
+static sluice_status bad_offload_null(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_to_chw(d);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, NULL) : st;
+}
+
+static const struct {
+    sluice_status (*build)(sluice_dataset *dataset);
+    const char *words;
+} bad_calls[] = {
+    {bad_split, "split: part=most: want one of train val test"},
+    {bad_split_null, "split: part=NULL"},
+    {bad_split_nan, "split: test=nan"},
+    {bad_shard, "shard: rank 4 of world 4"},
+    {bad_repeat, "repeat: n=0"},
+    {bad_batch, "batch: n=0"},
+    {bad_decode, "decode: mode=rgba: want one of rgb gray"},
+    {bad_decode_null, "decode: mode=NULL"},
+    {bad_decode_place, "there is no encoded image"},
+    {bad_resize, "resize: size=0"},
+    {bad_resize_huge, "resize: size=70000"},
+    {bad_rrc, "random_resized_crop: scale: nan"},
+    {bad_flip, "random_horizontal_flip: p=nan"},
+    {bad_normalize_null, "want mean and std of 1 to 4 channels"},
+    {bad_normalize_many, "want mean and std of 1 to 4 channels"},
+    {bad_normalize_none, "as many numbers in std as in mean"},
+    {bad_normalize_inf, "std: inf"},
+    {bad_normalize_range, "range=nan"},
+    {bad_normalize_dtype, "dtype=i32"},
+    {bad_to_dtype, "to_dtype ?"},
+    {bad_offload_place, "not after synthetic"},
+    {bad_offload, "to_chw: offload=moon: want one of auto host device"},
+    {bad_offload_null, "offload=NULL"},
+};
+
+/* The first error stays, whatever is called after it, and nothing is added any more. */
+static void the_first_error_of_building_is_kept(void)
+{
+    for (size_t i = 0; i < sizeof(bad_calls) / sizeof(bad_calls[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        sluice_dataset_info info = {.struct_size = sizeof(info)};
+        char *text = NULL;
+
+        T_OK(sluice_dataset_synthetic(10, 4, 4, 3, 2, &dataset));
+        T_STATUS(bad_calls[i].build(dataset), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), bad_calls[i].words);
+        for (int k = 0; k < STAGE_CALLS; k++) {
+            sli_fail_again(SLUICE_E_IO, "another error in between");
+            T_STATUS(stage_calls[k].build(dataset), SLUICE_E_INVALID);
+            T_CONTAINS(sluice_last_error(), bad_calls[i].words);
+        }
+        for (size_t k = 0; k < sizeof(bad_calls) / sizeof(bad_calls[0]); k++) {
+            T_STATUS(bad_calls[k].build(dataset), SLUICE_E_INVALID);
+            T_CONTAINS(sluice_last_error(), bad_calls[i].words);
+        }
+        T_STATUS(sluice_dataset_describe(dataset, &text), SLUICE_E_INVALID);
+        T_STATUS(sluice_dataset_explain(dataset, &text), SLUICE_E_INVALID);
+        T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), bad_calls[i].words);
+        CU_ASSERT_PTR_NULL(text);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void null_arguments_are_refused(void)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    char *text = NULL;
+
+    T_STATUS(sluice_dataset_parse(NULL, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_parse("synthetic", NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_image_folder(NULL, NULL, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_image_folder("x", NULL, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_cifar10(NULL, "test", &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_cifar10("x", NULL, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_cifar10("x", "test", NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_synthetic(1, 1, 1, 1, 1, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_describe(NULL, &text), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_explain(NULL, &text), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_inspect(NULL, &info), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_offload(NULL, "auto"), SLUICE_E_INVALID);
+    T_STATUS(sluice_stage_help(NULL, NULL), SLUICE_E_INVALID);
+    for (int i = 0; i < STAGE_CALLS; i++) {
+        T_STATUS(stage_calls[i].build(NULL), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "dataset is NULL");
+    }
+    T_STATUS(bad_split(NULL), SLUICE_E_INVALID);
+    T_STATUS(bad_decode(NULL), SLUICE_E_INVALID);
+    T_STATUS(bad_normalize_null(NULL), SLUICE_E_INVALID);
+    CU_ASSERT_PTR_NULL(dataset);
+    CU_ASSERT_PTR_NULL(text);
+    sluice_dataset_destroy(NULL);
+    dataset = parsed("synthetic | batch 1");
+    T_STATUS(sluice_dataset_describe(dataset, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_explain(dataset, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_inspect(dataset, NULL), SLUICE_E_INVALID);
+    info.struct_size = 0;
+    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_INVALID);
+    info.struct_size = sizeof(info) + 1;
+    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_INVALID);
+    sluice_dataset_destroy(dataset);
+}
+
+/* A call that finds no memory is an error of building like any other. */
+static void calls_keep_running_out_of_memory(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    sli_alloc_fail_after(0);
+    T_STATUS(sluice_dataset_synthetic(1, 1, 1, 1, 1, &dataset), SLUICE_E_NO_MEMORY);
+    sli_alloc_fail_after(-1);
+    CU_ASSERT_PTR_NULL(dataset);
+    for (int64_t passes = 0; passes < 3; passes++) {
+        sli_alloc_fail_after(passes);
+        T_STATUS(sluice_dataset_image_folder("x", "png", &dataset), SLUICE_E_NO_MEMORY);
+        sli_alloc_fail_after(-1);
+        CU_ASSERT_PTR_NULL(dataset);
+    }
+}
+
+const t_test pipeline_calls_tests[] = {
+    T_TEST(texts_and_calls_build_the_same),
+    T_TEST(the_first_error_of_building_is_kept),
+    T_TEST(null_arguments_are_refused),
+    T_TEST(calls_keep_running_out_of_memory),
+    T_END,
+};

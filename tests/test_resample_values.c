@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What resizing gives: exact sums, Pillow's files, and simple truths. */
+#include <stdlib.h>
+
+#include "resample_kit.h"
+#include "testing.h"
+
+/* ---- the reference: plain sums in double ----------------------------------------------------- */
+
+/* One axis: lines of `count` samples, `step` apart, each `in` long and becoming `out` long. */
+static double filtered(const double *line, size_t step, uint32_t in, uint32_t out, uint32_t i)
+{
+    const double scale = (double)in / out;
+    const double support = scale > 1 ? scale : 1;
+    const double center = (i + 0.5) * scale;
+    double sum = 0;
+    double weights = 0;
+
+    for (int64_t k = (int64_t)(center - support) - 1; k <= (int64_t)(center + support) + 1; k++) {
+        double weight = 1 - fabs((double)k + 0.5 - center) / support;
+
+        if (k >= 0 && k < in && weight > 0) {
+            sum += weight * line[(size_t)k * step];
+            weights += weight;
+        }
+    }
+    return sum / weights;
+}
+
+/* What the resize would be without any rounding; from malloc(). */
+static double *reference(const picture *in, uint32_t width, uint32_t height)
+{
+    const size_t line = (size_t)in->width * in->channels;
+    const size_t out_line = (size_t)width * in->channels;
+    double *from = malloc(picture_size(in) * sizeof(*from));
+    double *middle = malloc(in->height * out_line * sizeof(*middle));
+    double *out = malloc(height * out_line * sizeof(*out));
+
+    for (size_t i = 0; i < picture_size(in); i++) {
+        from[i] = in->pixels[i];
+    }
+    for (uint32_t y = 0; y < in->height; y++) {
+        for (size_t i = 0; i < out_line; i++) {
+            middle[y * out_line + i] = filtered(from + y * line + i % in->channels, in->channels,
+                                                in->width, width, (uint32_t)(i / in->channels));
+        }
+    }
+    for (uint32_t y = 0; y < height; y++) {
+        for (size_t i = 0; i < out_line; i++) {
+            out[y * out_line + i] = filtered(middle + i, out_line, in->height, height, y);
+        }
+    }
+    free(from);
+    free(middle);
+    return out;
+}
+
+static void check_against_reference(uint32_t width, uint32_t height, uint32_t new_width,
+                                    uint32_t new_height, uint32_t channels)
+{
+    picture in = picture_make(width, height, channels, width + height);
+    picture out = resized(&in, new_width, new_height);
+    double *want = reference(&in, new_width, new_height);
+
+    for (size_t i = 0; i < picture_size(&out); i++) {
+        if (!(fabs(out.pixels[i] - floor(want[i] + 0.5)) <= 1)) {
+            T_FAIL_("%ux%ux%u to %ux%u: byte %zu is %d, want %.9g", width, height, channels,
+                    new_width, new_height, i, out.pixels[i], want[i]);
+        }
+    }
+    free(want);
+    free(in.pixels);
+    free(out.pixels);
+}
+
+static void resizing_is_within_1_of_exact_arithmetic(void)
+{
+    static const uint32_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100};
+    static const uint32_t channels[] = {3, 1, 3, 4, 2};
+    enum { N = sizeof(lengths) / sizeof(lengths[0]) };
+
+    for (uint32_t i = 0; i < N * N; i++) {
+        uint32_t j = i * 37 % (N * N);
+
+        check_against_reference(lengths[i / N], lengths[j / N], lengths[i % N], lengths[j % N],
+                                channels[i % 5]);
+    }
+}
+
+static void extreme_ratios_are_within_1_of_exact_arithmetic(void)
+{
+    static const uint32_t sizes[][4] = {
+        {5000, 2, 3, 7},  {2, 5000, 7, 3},  {3, 4, 5000, 2},  {4, 3, 2, 5000},  {1, 1, 1000, 3},
+        {65500, 1, 9, 1}, {1, 65500, 2, 1}, {300, 1, 299, 1}, {299, 2, 300, 2}, {513, 700, 1, 1},
+    };
+
+    for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const uint32_t *s = sizes[i / 2];
+
+        check_against_reference(s[0], s[1], s[2], s[3], i % 2 == 0 ? 1 : 3);
+    }
+}
+
+/* ---- Pillow ---------------------------------------------------------------------------------- */
+
+/* Reads a binary PGM or PPM file of the fixtures. */
+static picture read_fixture(const char *name)
+{
+    char path[512];
+    unsigned width = 0;
+    unsigned height = 0;
+    char kind = '\0';
+    picture p = {0};
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/pillow/%s", SLUICE_TEST_DATA, name);
+    file = fopen(path, "rb");
+    if (file != NULL && fscanf(file, "P%c %u %u 255", &kind, &width, &height) == 3 &&
+        fgetc(file) == '\n') {
+        p = picture_empty(width, height, kind == '6' ? 3 : 1);
+    }
+    if (p.pixels == NULL || fread(p.pixels, 1, picture_size(&p), file) != picture_size(&p)) {
+        fprintf(stderr, "cannot read %s\n", path);
+        exit(2);
+    }
+    fclose(file);
+    return p;
+}
+
+static void resizing_is_within_1_of_pillow(void)
+{
+    static const char *const cases[][2] = {
+        {"rgb-61x47.ppm", "rgb-61x47-to-20x30.ppm"},
+        {"rgb-61x47.ppm", "rgb-61x47-to-61x13.ppm"},
+        {"rgb-61x47.ppm", "rgb-61x47-to-7x61.ppm"},
+        {"rgb-61x47.ppm", "rgb-61x47-to-80x33.ppm"},
+        {"rgb-61x47.ppm", "rgb-61x47-to-1x1.ppm"},
+        {"rgb-61x47.ppm", "rgb-61x47-to-60x46.ppm"},
+        {"gray-45x38.pgm", "gray-45x38-to-97x20.pgm"},
+        {"gray-45x38.pgm", "gray-45x38-to-44x39.pgm"},
+        {"gray-45x38.pgm", "gray-45x38-to-3x3.pgm"},
+        {"gray-45x38.pgm", "gray-45x38-to-90x76.pgm"},
+        {"rgb-400x2.ppm", "rgb-400x2-to-13x5.ppm"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        picture in = read_fixture(cases[i][0]);
+        picture want = read_fixture(cases[i][1]);
+        picture out = resized(&in, want.width, want.height);
+
+        for (size_t k = 0; k < picture_size(&want); k++) {
+            T_NEAR(out.pixels[k], want.pixels[k], 1);
+        }
+        free(in.pixels);
+        free(want.pixels);
+        free(out.pixels);
+    }
+}
+
+/* ---- simple truths --------------------------------------------------------------------------- */
+
+static void the_same_size_is_a_copy(void)
+{
+    for (uint32_t i = 1; i < 40; i++) {
+        picture in = picture_make(i, 41 - i, i % 2 == 0 ? 3 : 1, i);
+        picture out = resized(&in, in.width, in.height);
+
+        T_TRUE(memcmp(in.pixels, out.pixels, picture_size(&in)) == 0);
+        free(in.pixels);
+        free(out.pixels);
+    }
+}
+
+static void one_colour_stays_that_colour(void)
+{
+    static const uint8_t values[] = {0, 1, 127, 128, 254, 255};
+    static const uint32_t others[] = {1, 2, 3, 50, 333, 3000};
+
+    for (uint32_t i = 0; i < 40 * 40 + 6 * 6; i++) {
+        uint32_t from = i < 1600 ? 1 + i / 40 : others[(i - 1600) / 6];
+        uint32_t to = i < 1600 ? 1 + i % 40 : others[(i - 1600) % 6];
+        uint8_t value = values[i % sizeof(values)];
+        picture in = picture_empty(from, 2, 3);
+        picture out;
+
+        memset(in.pixels, value, picture_size(&in));
+        out = resized(&in, to, 1 + i % 3);
+        for (size_t k = 0; k < picture_size(&out); k++) {
+            T_EQ(out.pixels[k], value);
+        }
+        free(in.pixels);
+        free(out.pixels);
+    }
+}
+
+const t_test resample_values_tests[] = {
+    T_TEST(resizing_is_within_1_of_exact_arithmetic),
+    T_TEST(extreme_ratios_are_within_1_of_exact_arithmetic),
+    T_TEST(resizing_is_within_1_of_pillow),
+    T_TEST(the_same_size_is_a_copy),
+    T_TEST(one_colour_stays_that_colour),
+    T_END,
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows of a resize, and resamplers that are used again or find no memory. */
+#include <stdlib.h>
+
+#include "alloc_int.h"
+#include "random_kit.h"
+#include "resample_kit.h"
+#include "testing.h"
+
+/* A start of a window of this length that sees, or just misses, something of `size`. */
+static int64_t some_start(uint32_t *state, uint32_t size, uint32_t length)
+{
+    return (int64_t)test_below(state, size + length + 5) - (int64_t)length - 2;
+}
+
+static void check_window(image_resampler *resampler, const picture *in, const picture *whole,
+                         uint32_t *state)
+{
+    resample_job job = whole_job(in, whole->width, whole->height);
+    uint8_t *out;
+
+    job.window_width = 1 + test_below(state, whole->width + 6);
+    job.window_height = 1 + test_below(state, whole->height + 6);
+    job.window_x = some_start(state, whole->width, job.window_width);
+    job.window_y = some_start(state, whole->height, job.window_height);
+    out = malloc((size_t)job.window_width * job.window_height * job.channels);
+    memset(out, 0x55, (size_t)job.window_width * job.window_height * job.channels);
+    run_job(resampler, &job, in, test_below(state, 2) == 0, out);
+    for (uint32_t y = 0; y < job.window_height; y++) {
+        for (uint32_t x = 0; x < job.window_width; x++) {
+            int64_t from_x = x + job.window_x;
+            int64_t from_y = y + job.window_y;
+            bool inside =
+                from_x >= 0 && from_x < whole->width && from_y >= 0 && from_y < whole->height;
+
+            for (uint32_t c = 0; c < job.channels; c++) {
+                size_t from = ((size_t)from_y * whole->width + (size_t)from_x) * job.channels + c;
+
+                T_EQ(out[((size_t)y * job.window_width + x) * job.channels + c],
+                     inside ? whole->pixels[from] : 0);
+            }
+        }
+    }
+    free(out);
+}
+
+static void a_window_is_a_part_of_the_whole(void)
+{
+    static const uint32_t sizes[][4] = {
+        {40, 30, 20, 15}, {20, 15, 33, 40}, {31, 17, 31, 17}, {31, 17, 31, 20},
+        {1, 1, 9, 9},     {90, 5, 3, 21},   {64, 64, 1, 1},   {7, 7, 1, 30},
+    };
+    uint32_t state = 10;
+
+    for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const uint32_t *s = sizes[i / 2];
+        picture in = picture_make(s[0], s[1], i % 2 == 0 ? 3 : 1, (uint32_t)i);
+        picture whole = resized(&in, s[2], s[3]);
+        image_resampler resampler = {0};
+
+        for (int k = 0; k < 60; k++) {
+            check_window(&resampler, &in, &whole, &state);
+        }
+        resampler_free(&resampler);
+        free(in.pixels);
+        free(whole.pixels);
+    }
+}
+
+/* A resampler that did other sizes before gives what a fresh one does. */
+static void a_used_resampler_is_as_good_as_a_new_one(void)
+{
+    image_resampler used = {0};
+    uint32_t state = 11;
+
+    for (uint32_t i = 0; i < 200; i++) {
+        picture in = picture_make(1 + test_below(&state, 60), 1 + test_below(&state, 60),
+                                  i % 4 == 0 ? 1 : 3, i);
+        uint32_t width = 1 + test_below(&state, 40);
+        uint32_t height = 1 + test_below(&state, 40);
+        const resample_job job = whole_job(&in, width, height);
+        picture want = resized(&in, width, height);
+        picture out = picture_empty(width, height, in.channels);
+
+        run_job(&used, &job, &in, i % 3 != 0, out.pixels);
+        T_TRUE(memcmp(out.pixels, want.pixels, picture_size(&want)) == 0);
+        free(in.pixels);
+        free(want.pixels);
+        free(out.pixels);
+    }
+    resampler_free(&used);
+}
+
+static void running_out_of_memory_is_said(void)
+{
+    picture in = picture_make(300, 300, 3, 1);
+    picture out = picture_empty(2, 2, 3);
+    const resample_job job = whole_job(&in, 2, 2);
+    const line_sink sink = {NULL, NULL, out.pixels};
+    const image_view view = {in.pixels, 900, 300, 300, 3};
+    int64_t passes = 0;
+
+    for (;; passes++) {
+        image_resampler resampler = {0};
+        image_box needed;
+        sluice_status st;
+
+        sli_alloc_fail_after(passes);
+        st = resample_prepare(&resampler, &job, &needed);
+        if (st == SLUICE_OK) {
+            st = resample_run(&resampler, &view, &sink);
+        }
+        sli_alloc_fail_after(-1);
+        resampler_free(&resampler);
+        if (st == SLUICE_OK) {
+            break;
+        }
+        T_EQ(st, SLUICE_E_NO_MEMORY);
+    }
+    T_TRUE(passes >= 5);
+    free(in.pixels);
+    free(out.pixels);
+}
+
+const t_test resample_windows_tests[] = {
+    T_TEST(a_window_is_a_part_of_the_whole),
+    T_TEST(a_used_resampler_is_as_good_as_a_new_one),
+    T_TEST(running_out_of_memory_is_said),
+    T_END,
+};
