@@ -151,20 +151,22 @@ static void an_early_shard_leaves_every_sample_to_one_rank(void)
     static const struct {
         const char *text;
         uint64_t samples;
+        uint32_t times; /* that each of them is seen */
     } cases[] = {
-        {"synthetic 50 1,1,1 | shard | batch 3", 50},
-        {"synthetic 50 1,1,1 | shard | shuffle | batch 3", 50},
-        {"synthetic 50 1,1,1 | shuffle | shard | take 5 | batch 3", 20},
-        {"synthetic 50 1,1,1 | shard | take 100 | batch 3", 50},
-        {"synthetic 50 1,1,1 | shard | skip 5 | batch 3", 30},
-        {"synthetic 50 1,1,1 | take 48 | shard | skip 2 | take 3 | shuffle | batch 3", 12},
-        {"synthetic 50 1,1,1 | take 48 | shard | shuffle | repeat 2 | batch 3", 96},
+        {"synthetic 50 1,1,1 | shard | batch 3", 50, 1},
+        {"synthetic 50 1,1,1 | shard | shuffle | batch 3", 50, 1},
+        {"synthetic 50 1,1,1 | shuffle | shard | take 5 | batch 3", 20, 1},
+        {"synthetic 50 1,1,1 | shard | take 100 | batch 3", 50, 1},
+        {"synthetic 50 1,1,1 | shard | skip 5 | batch 3", 30, 1},
+        {"synthetic 50 1,1,1 | take 48 | shard | skip 2 | take 3 | shuffle | batch 3", 12, 1},
+        {"synthetic 50 1,1,1 | take 48 | shard | shuffle | repeat 2 | batch 3", 96, 2},
     };
 
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         sluice_dataset *dataset = opened(cases[c].text);
         uint32_t seen[50] = {0};
         uint32_t all[50] = {0};
+        uint64_t sum = 0;
 
         for (uint32_t rank = 0; rank < 4; rank++) {
             sli_plan *plan = plan_of(dataset, rank, 4);
@@ -181,7 +183,10 @@ static void an_early_shard_leaves_every_sample_to_one_rank(void)
         }
         for (int i = 0; i < 50; i++) {
             T_EQ(all[i], seen[i]);
+            T_TRUE(seen[i] == 0 || seen[i] == cases[c].times);
+            sum += seen[i];
         }
+        T_EQ(sum, cases[c].samples);
         sluice_dataset_destroy(dataset);
     }
 }

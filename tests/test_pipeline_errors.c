@@ -231,7 +231,6 @@ static void too_much_is_refused(void)
 {
     static char text[20000];
     char line[200];
-    size_t length;
 
     /* A source and 63 stages are the most. */
     strcpy(text, "synthetic");
@@ -239,11 +238,9 @@ static void too_much_is_refused(void)
         strcat(text, " | take 3");
     }
     sluice_dataset_destroy(parsed(text));
-    length = strlen(text);
     strcat(text, " | skip 3");
     check_refused(text, "more than 64 stages");
     T_EQ(caret_of(sluice_last_error(), line, sizeof(line)), 50);
-    T_TRUE(length > 100);
 
     strcpy(text, "image_folder ");
     memset(text + 13, 'x', 4095);
