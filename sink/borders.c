@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done between sinks, where the host has the model to itself: checkpoints. */
+/* Between sinks, where the host has the model to itself: checkpoints, and where to go on. */
 #include "checkpoint.h"
 #include "log_int.h"
 #include "train_run.h"
@@ -22,7 +22,7 @@ sluice_status train_resume(train_run *run)
     if (st != SLUICE_OK || !checkpoint->resume) {
         return st;
     }
-    st = checkpoint_load(checkpoint->folder, &run->model, &run->state, &step);
+    st = checkpoint_load(checkpoint->folder, checkpoint->keep, &run->model, &run->state, &step);
     if (st == SLUICE_END_OF_DATA) {
         sli_log(SLUICE_LOG_INFO, "no checkpoint in %s: begins at step 0", checkpoint->folder);
         return SLUICE_OK;
@@ -55,16 +55,11 @@ static sluice_status write_checkpoint(train_run *run)
     return st;
 }
 
-sluice_status train_at_border(train_run *run)
+sluice_status train_checkpoint(train_run *run, bool always)
 {
-    return writes_checkpoints(run) && sink_plan_is_border(&run->plan, run->step) &&
-                   run->checkpoint_step != run->step
+    const bool due = always || sink_plan_is_border(&run->plan, BORDER_CHECKPOINT, run->step);
+
+    return writes_checkpoints(run) && due && run->checkpoint_step != run->step
                ? write_checkpoint(run)
                : SLUICE_OK;
-}
-
-sluice_status train_at_end(train_run *run)
-{
-    return writes_checkpoints(run) && run->checkpoint_step != run->step ? write_checkpoint(run)
-                                                                        : SLUICE_OK;
 }

@@ -120,7 +120,8 @@ static int write_file(int at_fd, const char *name, const char *bytes, size_t siz
     return result;
 }
 
-/* ---- which there are -------------------------------------------------------------------------- */
+/* ---- which there are --------------------------------------------------------------------------
+ */
 
 /* The step that a folder's name says; false when it is no checkpoint's. */
 static bool step_of(const char *name, uint64_t *step_out)
@@ -149,8 +150,8 @@ static bool is_done(int folder_fd, const char *name)
     return faccessat(folder_fd, path, F_OK, 0) == 0;
 }
 
-/* The newest complete one older than `before`, its step in *step_out; false when there is none. */
-static bool find_newest(int folder_fd, uint64_t before, char name_out[NAME_SIZE],
+/* The newest older than `before`, complete or, with `any`, not; false when there is none. */
+static bool find_newest(int folder_fd, uint64_t before, bool any, char name_out[NAME_SIZE],
                         uint64_t *step_out)
 {
     int fd = open_folder(folder_fd, ".");
@@ -167,7 +168,7 @@ static bool find_newest(int folder_fd, uint64_t before, char name_out[NAME_SIZE]
         uint64_t step;
 
         if (strlen(entry->d_name) < NAME_SIZE && step_of(entry->d_name, &step) && step < before &&
-            (!found || step > *step_out) && is_done(folder_fd, entry->d_name)) {
+            (!found || step > *step_out) && (any || is_done(folder_fd, entry->d_name))) {
             snprintf(name_out, NAME_SIZE, "%s", entry->d_name);
             *step_out = step;
             found = true;
@@ -189,18 +190,29 @@ static int remove_checkpoint(int folder_fd, const char *name)
     return walk(folder_fd, name, remove_entry, 0);
 }
 
-/* Removes all but the newest `keep`. What cannot be removed is said, and is no error. */
-static void remove_old(int folder_fd, const char *folder, uint32_t keep)
+/*
+ * Removes what kills have left, and all complete ones but the newest `keep`. What cannot be removed
+ * is said, and is no error.
+ */
+static void clean(int folder_fd, const char *folder, uint32_t keep)
 {
+    bool removed = faccessat(folder_fd, PARTIAL, F_OK, 0) != 0 ||
+                   walk(folder_fd, PARTIAL, remove_entry, 0) == 0;
     uint64_t before = UINT64_MAX;
+    uint32_t complete = 0;
     char name[NAME_SIZE];
 
-    for (uint32_t i = 0; find_newest(folder_fd, before, name, &before); i++) {
-        if (i >= keep && remove_checkpoint(folder_fd, name) != 0) {
-            (void)fail_io("remove", folder, name);
-            sli_log(SLUICE_LOG_WARN, "%s", sluice_last_error());
-            return;
+    while (removed && find_newest(folder_fd, before, true, name, &before)) {
+        const bool is_complete = is_done(folder_fd, name);
+
+        complete += is_complete;
+        if (!is_complete || complete > keep) {
+            removed = remove_checkpoint(folder_fd, name) == 0;
         }
+    }
+    if (!removed) {
+        (void)fail_io("clean up", folder, "");
+        sli_log(SLUICE_LOG_WARN, "%s", sluice_last_error());
     }
 }
 
@@ -281,10 +293,8 @@ sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_m
     if (folder_fd < 0) {
         return fail_io("open", folder, "");
     }
-    if (faccessat(folder_fd, PARTIAL, F_OK, 0) == 0 &&
-        walk(folder_fd, PARTIAL, remove_entry, 0) != 0) {
-        st = fail_io("remove", folder, PARTIAL);
-    } else if (mkdirat(folder_fd, PARTIAL, 0777) != 0) {
+    clean(folder_fd, folder, keep);
+    if (mkdirat(folder_fd, PARTIAL, 0777) != 0) {
         st = fail_io("make", folder, PARTIAL);
     }
     if (st == SLUICE_OK) {
@@ -294,7 +304,7 @@ sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_m
         st = complete(folder_fd, folder, state->step);
     }
     if (st == SLUICE_OK) {
-        remove_old(folder_fd, folder, keep);
+        clean(folder_fd, folder, keep);
     }
     close(folder_fd);
     return st;
@@ -363,7 +373,7 @@ static sluice_status load(int folder_fd, const char *path, const char *name,
                   : SLUICE_OK;
 }
 
-sluice_status checkpoint_load(const char *folder, const sluice_model *model,
+sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_model *model,
                               const train_state *mine, uint64_t *step_out)
 {
     int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -374,7 +384,8 @@ sluice_status checkpoint_load(const char *folder, const sluice_model *model,
     if (folder_fd < 0) {
         return errno == ENOENT ? SLUICE_END_OF_DATA : fail_io("open", folder, "");
     }
-    if (find_newest(folder_fd, UINT64_MAX, name, step_out)) {
+    clean(folder_fd, folder, keep);
+    if (find_newest(folder_fd, UINT64_MAX, false, name, step_out)) {
         snprintf(path, sizeof(path), "%s/%s", folder, name);
         st = load(folder_fd, path, name, model, mine);
     }

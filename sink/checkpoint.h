@@ -12,7 +12,7 @@
 #include "train_state.h"
 
 /*
- * Writes one, by model.save, then removes all but the newest `keep` and what kills have left.
+ * Writes one, by model.save, and removes all but the newest `keep` and what kills have left.
  * E_IO names the file; the error of save. One that fails leaves nothing that counts.
  */
 sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_model *model,
@@ -20,10 +20,10 @@ sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_m
 
 /*
  * Loads the newest, by model.load, when it fits `mine`; *step_out is where it goes on. END_OF_DATA:
- * there is none. E_INVALID: it belongs to other data; E_CORRUPT, E_UNSUPPORTED, E_IO; the error of
- * load.
+ * there is none. Cleans up first, as writing does. E_INVALID: it belongs to other data; E_CORRUPT,
+ * E_UNSUPPORTED, E_IO; the error of load.
  */
-sluice_status checkpoint_load(const char *folder, const sluice_model *model,
+sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_model *model,
                               const train_state *mine, uint64_t *step_out);
 
 #endif

@@ -19,6 +19,8 @@ static sluice_hook_fn function_of(const sluice_callback *callback, hook_kind kin
         return callback->records;
     case HOOK_STEP_END:
         return callback->step_end;
+    case HOOK_VALIDATION:
+        return callback->validation;
     case HOOK_EPOCH_END:
         return callback->epoch_end;
     case HOOK_TRAIN_END:
@@ -28,7 +30,7 @@ static sluice_hook_fn function_of(const sluice_callback *callback, hook_kind kin
 }
 
 static const char *const hook_names[] = {"train_begin", "epoch_begin", "step_begin", "records",
-                                         "step_end",    "epoch_end",   "train_end"};
+                                         "step_end",    "validation",  "epoch_end",  "train_end"};
 
 bool train_has_hook(const train_run *run, hook_kind kind)
 {

@@ -140,9 +140,9 @@ static float rate_of(const sluice_schedule *schedule, uint64_t step)
     if (schedule->function != NULL) {
         return schedule->function(step, schedule->user);
     }
-    return schedule->count == 0 ? 0
-                                : schedule->table[step < schedule->count ? step
-                                                                         : schedule->count - 1];
+    return schedule->count == 0
+               ? 0
+               : schedule->table[step < schedule->count ? step : schedule->count - 1];
 }
 
 /* Keeps what is known of the step that begins. */

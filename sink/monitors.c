@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ready-made callbacks: losses, times, a progress bar. They write to a file of the caller's. */
+/* Ready-made callbacks: losses, times, results, a progress bar. They write to a file of the
+ * caller's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +98,30 @@ sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out)
 
     if (st == SLUICE_OK) {
         callback_out->epoch_end = time_epoch_end;
+    }
+    return st;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static sluice_status show_results(sluice_hook *hook, void *user)
+{
+    const monitor *m = user;
+
+    fprintf(m->file, "validation: step %llu", (unsigned long long)hook->step);
+    for (uint32_t i = 0; i < hook->result_count; i++) {
+        fprintf(m->file, ", %s %.4f", hook->result_names[i], hook->results[i]);
+    }
+    fprintf(m->file, " (%llu samples)\n", (unsigned long long)hook->result_samples);
+    return SLUICE_OK;
+}
+
+sluice_status sluice_validation_monitor(FILE *file, sluice_callback *callback_out)
+{
+    sluice_status st = make(file, 1, callback_out, "sluice_validation_monitor");
+
+    if (st == SLUICE_OK) {
+        callback_out->validation = show_results;
     }
     return st;
 }

@@ -145,6 +145,7 @@ static void collect_stats(const train_run *run, sluice_report *report)
     stats->first_nan_step = run->nan_steps > 0 ? run->first_nan_step : UINT64_MAX;
     stats->first_step = run->plan.first_step;
     stats->checkpoints = run->checkpoints;
+    stats->validations = run->validations;
     report->has_digest = run->config.digest;
     report->batches = run->steps_run;
     report->bytes_read = sli_engine_bytes_read(run->channel.engine);

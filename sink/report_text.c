@@ -73,8 +73,7 @@ static void add_run(const sluice_report *report, sli_text *text)
                  (unsigned long long)stats->syncs, (unsigned long long)stats->yields);
     if (stats->first_step > 0 || stats->checkpoints > 0) {
         sli_text_add(text, "began at step %llu, wrote %llu checkpoints\n",
-                     (unsigned long long)stats->first_step,
-                     (unsigned long long)stats->checkpoints);
+                     (unsigned long long)stats->first_step, (unsigned long long)stats->checkpoints);
     }
     if (stats->nan_steps > 0) {
         sli_text_add(text, "outputs were not finite in %llu steps, first in step %llu\n",

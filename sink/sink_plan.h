@@ -13,6 +13,15 @@
 
 #include <sluice/status.h>
 
+/* What is done at borders within and between epochs. */
+typedef enum sink_border { BORDER_VALIDATION, BORDER_CHECKPOINT, SINK_BORDERS } sink_border;
+
+/* After every so many steps, or, with 0, epochs; 0 and 0: never. */
+typedef struct border_request {
+    uint64_t steps;
+    uint64_t epochs;
+} border_request;
+
 /* What the user asked for. */
 typedef struct sink_request {
     uint64_t batches_per_pass;
@@ -22,16 +31,16 @@ typedef struct sink_request {
     uint64_t initial_epoch;
     uint64_t start_step; /* on top of initial_epoch */
     uint64_t max_steps;  /* of this run; 0: no limit */
-    uint64_t border_steps;  /* a border after every so many steps; 0: none */
-    uint64_t border_epochs; /* the same in epochs */
+    bool resumed;        /* a run that is done already is one of no steps, and no mistake */
+    border_request borders[SINK_BORDERS];
 } sink_request;
 
 typedef struct sink_plan {
     uint64_t steps_per_epoch;
     uint64_t first_step;
-    uint64_t end_step; /* one past the last; UINT64_MAX: without end */
-    uint64_t passes;   /* touched; UINT64_MAX: without end */
-    uint64_t border;   /* sinks end at its multiples, too; 0: none */
+    uint64_t end_step;              /* one past the last; UINT64_MAX: without end */
+    uint64_t passes;                /* touched; UINT64_MAX: without end */
+    uint64_t borders[SINK_BORDERS]; /* in steps: sinks end at their multiples, too; 0: none */
 } sink_plan;
 
 /* E_INVALID for counts that do not fit 64 bits, and when nothing is left to do. */
@@ -41,8 +50,8 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out);
  * border. */
 uint64_t sink_plan_length(const sink_plan *plan, uint64_t step);
 
-/* Is there a border, when `step` steps are done? */
-bool sink_plan_is_border(const sink_plan *plan, uint64_t step);
+/* Is there that border, when `step` steps are done? */
+bool sink_plan_is_border(const sink_plan *plan, sink_border border, uint64_t step);
 
 /* The epoch that `step` is in; so many epochs are complete when `step` steps are done. */
 uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step);

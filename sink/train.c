@@ -54,15 +54,18 @@ static sluice_status open_channel(train_run *run)
 
 static sluice_status make_plan(train_run *run)
 {
-    const sink_request request = {.batches_per_pass = run->channel.plan->batches_per_pass,
-                                  .sink_mode = run->config.dataset_sink_mode,
-                                  .sink_size = run->config.sink_size,
-                                  .epochs = run->config.epochs,
-                                  .initial_epoch = run->config.initial_epoch,
-                                  .start_step = run->config.start_step,
-                                  .max_steps = run->config.max_steps,
-                                  .border_steps = run->config.checkpoint.every_steps,
-                                  .border_epochs = run->config.checkpoint.every_epochs};
+    const sluice_validating *validation = &run->config.validation;
+    const sink_request request = {
+        .batches_per_pass = run->channel.plan->batches_per_pass,
+        .sink_mode = run->config.dataset_sink_mode,
+        .sink_size = run->config.sink_size,
+        .epochs = run->config.epochs,
+        .initial_epoch = run->config.initial_epoch,
+        .start_step = run->config.start_step,
+        .max_steps = run->config.max_steps,
+        .resumed = run->checkpoint_step > 0,
+        .borders = {{validation->every_steps, validation->every_epochs},
+                    {run->config.checkpoint.every_steps, run->config.checkpoint.every_epochs}}};
 
     return sink_plan_make(&request, &run->plan);
 }
@@ -203,9 +206,12 @@ static sluice_status run_epoch(train_run *run)
     st = train_call_hooks(run, HOOK_EPOCH_BEGIN, &hook);
     while (st == SLUICE_OK && answer == SLUICE_OK && !run->stop && !run->out_of_time &&
            run->step < run->plan.end_step && sink_plan_epoch(&run->plan, run->step) == epoch) {
-        st = run->step > first ? train_at_border(run) : SLUICE_OK;
+        st = run->step > first ? train_checkpoint(run, false) : SLUICE_OK;
         if (st == SLUICE_OK) {
             answer = run_sink(run, sink_plan_length(&run->plan, run->step));
+        }
+        if (st == SLUICE_OK && answer == SLUICE_OK && run->step > first) {
+            st = train_validate(run, false);
         }
     }
     if (st != SLUICE_OK || answer < 0 || run->step == first) {
@@ -214,6 +220,17 @@ static sluice_status run_epoch(train_run *run)
     fill_end_hook(run, first, start, waited, &hook);
     st = train_call_hooks(run, HOOK_EPOCH_END, &hook);
     return st != SLUICE_OK ? st : answer;
+}
+
+/* What a run that ends without an error leaves: results, and a checkpoint. */
+static sluice_status at_end(train_run *run)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (run->config.validation.at_end && run->steps_run > 0 && !run->stop) {
+        st = train_validate(run, true);
+    }
+    return st == SLUICE_OK ? train_checkpoint(run, true) : st;
 }
 
 /* From train_begin to train_end, which is called in any case. */
@@ -227,6 +244,9 @@ static sluice_status run_all(train_run *run)
     train_fill_hook(run, &hook);
     hook.plan = run->plan_line;
     st = train_call_hooks(run, HOOK_TRAIN_BEGIN, &hook);
+    if (st == SLUICE_OK && run->config.validation.at_start && !run->stop) {
+        st = train_validate(run, true);
+    }
     while (st == SLUICE_OK && run->step < run->plan.end_step) {
         st = train_watch(run);
         if (run->stop || run->out_of_time) {
@@ -234,14 +254,14 @@ static sluice_status run_all(train_run *run)
         }
         st = st == SLUICE_OK ? run_epoch(run) : st;
         if (st == SLUICE_OK) {
-            st = train_at_border(run);
+            st = train_checkpoint(run, false);
         }
     }
     if (st == SLUICE_OK && run->stop && run->step < run->plan.end_step) {
         st = SLUICE_STOPPED;
     }
     if (st >= 0) {
-        ended = train_at_end(run);
+        ended = at_end(run);
         st = ended < 0 ? ended : st;
     }
     snprintf(error, sizeof(error), "%s", sluice_last_error());
@@ -353,6 +373,7 @@ sluice_status sluice_train(sluice_device *device, const sluice_model *model,
     run->device = device;
     run->model = *model;
     run->config = *config;
+    run->validation_step = UINT64_MAX;
     run->channel.config.dataset = dataset;
     return train(run, report_out);
 }

@@ -30,31 +30,34 @@ sluice_status train_check_arguments(const sluice_model *model, const sluice_data
     return SLUICE_OK;
 }
 
-static sluice_status check_model(train_run *run)
+/* Names of outputs or results: as many as there are, "loss" by default. */
+static sluice_status check_names(const char *what, const char *const **names, uint32_t *count)
 {
-    sluice_model *model = &run->model;
-
-    if (model->step == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "model.step is NULL");
+    if (*count > SLUICE_MAX_OUTPUTS) {
+        return sli_fail(SLUICE_E_INVALID, "model.%s_count is %u, want at most %d", what, *count,
+                        SLUICE_MAX_OUTPUTS);
     }
-    if (model->output_count > SLUICE_MAX_OUTPUTS) {
-        return sli_fail(SLUICE_E_INVALID, "model.output_count is %u, want at most %d",
-                        model->output_count, SLUICE_MAX_OUTPUTS);
+    if (*names == NULL && *count > 1) {
+        return sli_fail(SLUICE_E_INVALID, "model.%s_names is NULL for %u %ss", what, *count, what);
     }
-    if (model->output_names == NULL && model->output_count > 1) {
-        return sli_fail(SLUICE_E_INVALID, "model.output_names is NULL for %u outputs",
-                        model->output_count);
+    *count = *count > 0 ? *count : 1;
+    if (*names == NULL) {
+        *names = one_output;
     }
-    model->output_count = model->output_count > 0 ? model->output_count : 1;
-    if (model->output_names == NULL) {
-        model->output_names = one_output;
-    }
-    for (uint32_t i = 0; i < model->output_count; i++) {
-        if (model->output_names[i] == NULL) {
-            return sli_fail(SLUICE_E_INVALID, "model.output_names[%u] is NULL", i);
+    for (uint32_t i = 0; i < *count; i++) {
+        if ((*names)[i] == NULL) {
+            return sli_fail(SLUICE_E_INVALID, "model.%s_names[%u] is NULL", what, i);
         }
     }
     return SLUICE_OK;
+}
+
+static sluice_status check_model(train_run *run)
+{
+    if (run->model.step == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "model.step is NULL");
+    }
+    return check_names("output", &run->model.output_names, &run->model.output_count);
 }
 
 static sluice_status check_config(const train_run *run)
@@ -118,6 +121,32 @@ static sluice_status check_checkpoint(const train_run *run)
     return SLUICE_OK;
 }
 
+/* Fills in the names of results, too. */
+static sluice_status check_validation(train_run *run)
+{
+    sluice_validating *validation = &run->config.validation;
+    sluice_model *model = &run->model;
+
+    if (validation->dataset == NULL) {
+        return validation->every_steps == 0 && validation->every_epochs == 0 &&
+                       validation->max_batches == 0 && !validation->at_start && !validation->at_end
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_INVALID, "validation.dataset is NULL");
+    }
+    if (model->eval == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "model.eval is NULL, which validation needs");
+    }
+    if (validation->every_steps > 0 && validation->every_epochs > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "validation.every_steps and every_epochs are both set: want one of them");
+    }
+    if (validation->every_steps == 0 && validation->every_epochs == 0 && !validation->at_start &&
+        !validation->at_end) {
+        validation->every_epochs = 1;
+    }
+    return check_names("result", &model->result_names, &model->result_count);
+}
+
 static sluice_status choose_mode(train_run *run)
 {
     const sluice_train_config *config = &run->config;
@@ -169,6 +198,9 @@ sluice_status train_check_settings(train_run *run)
     }
     if (st == SLUICE_OK) {
         st = check_checkpoint(run);
+    }
+    if (st == SLUICE_OK) {
+        st = check_validation(run);
     }
     if (st == SLUICE_OK) {
         st = choose_mode(run);

@@ -29,6 +29,8 @@ typedef struct train_run {
     train_state state;        /* for checkpoints; without them empty */
     uint64_t checkpoints;     /* that were written */
     uint64_t checkpoint_step; /* of the last of them, or of the one that was resumed from */
+    uint64_t validations;     /* that were done */
+    uint64_t validation_step; /* of the last of them; UINT64_MAX: none yet */
     uint64_t host_wait_ticks; /* the device had nothing to do while the host waited for data */
     uint64_t awaited_seq;     /* the batch that the host waits for; 0: none */
     bool stop;                /* at the next border */
@@ -74,12 +76,17 @@ sluice_status train_run_steps(train_run *run, uint64_t steps);
 sluice_status train_end_sink(train_run *run);
 
 /*
- * Borders (borders.c). Finds out where to go on, which is config.start_step from then on; does what
- * is due where a sink has ended; does what is due at the end of a run without an error.
+ * Borders (borders.c). Finds out where to go on, which is config.start_step from then on; writes a
+ * checkpoint when one is due, or when `always` unless it has just been.
  */
 sluice_status train_resume(train_run *run);
-sluice_status train_at_border(train_run *run);
-sluice_status train_at_end(train_run *run);
+sluice_status train_checkpoint(train_run *run, bool always);
+
+/*
+ * Validates when it is due, or when `always` unless it has just been, and calls the hooks
+ * (validation.c). A stop that was asked for meanwhile leaves out the rest, and the hooks.
+ */
+sluice_status train_validate(train_run *run, bool always);
 
 /* Hooks (hooks.c). Each answers the first error of a hook. */
 typedef enum hook_kind {
@@ -88,6 +95,7 @@ typedef enum hook_kind {
     HOOK_STEP_BEGIN,
     HOOK_RECORDS,
     HOOK_STEP_END,
+    HOOK_VALIDATION,
     HOOK_EPOCH_END,
     HOOK_TRAIN_END
 } hook_kind;

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     sluice_train_config_init(&config);
     config.dataset_sink_mode = true;
     config.sink_size = 37;
-    config.epochs = 54; /* 1998 steps */
+    config.epochs = 54;          /* 1998 steps */
     config.output_capacity = 10; /* so that records come often */
     config.digest = true;
     config.callbacks = &callback;

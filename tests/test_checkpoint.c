@@ -12,7 +12,8 @@
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
-/* ---- a model that can be saved ---------------------------------------------------------------- */
+/* ---- a model that can be saved ----------------------------------------------------------------
+ */
 
 static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
@@ -79,7 +80,8 @@ static void begin(char folder[300])
     kit_fini(&k);
 }
 
-/* ---- going on ---------------------------------------------------------------------------------- */
+/* ---- going on ----------------------------------------------------------------------------------
+ */
 
 /* The steps of `b` and what they gave are those of `a` from its step `from` on. */
 static void check_goes_on(const kit *a, const kit *b, size_t from)
@@ -157,6 +159,25 @@ static void a_run_that_fails_does_not(void)
     kit_fini(&k);
 }
 
+static void a_run_that_is_done_is_done_when_it_is_started_again(void)
+{
+    char folder[300];
+    kit k;
+
+    snprintf(folder, sizeof(folder), "%s/c", t_folder());
+    for (int i = 0; i < 2; i++) {
+        init(&k, folder);
+        k.config.max_steps = 0;
+        k.config.epochs = 3; /* of 30 steps */
+        T_OK(kit_run(&k));
+        T_EQ(k.count, i == 0 ? 90 : 0);
+        T_EQ(k.report->stats.steps, i == 0 ? 90 : 0);
+        T_EQ(k.report->stats.first_step, i == 0 ? 0 : 90);
+        T_EQ(k.hook_calls[KIT_TRAIN_END], 1);
+        kit_fini(&k);
+    }
+}
+
 static void without_a_checkpoint_a_run_begins_at_the_beginning(void)
 {
     char folder[300];
@@ -171,7 +192,8 @@ static void without_a_checkpoint_a_run_begins_at_the_beginning(void)
     kit_fini(&k);
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------ */
+/* ---- what is kept ------------------------------------------------------------------------------
+ */
 
 static void the_newest_are_kept(void)
 {
@@ -229,7 +251,8 @@ static void checkpoints_can_follow_epochs(void)
     kit_fini(&k);
 }
 
-/* ---- what kills leave -------------------------------------------------------------------------- */
+/* ---- what kills leave --------------------------------------------------------------------------
+ */
 
 static void only_complete_checkpoints_count(void)
 {
@@ -264,7 +287,8 @@ static void a_checkpoint_is_written_anew_over_one_that_is_not_done(void)
     kit_fini(&k);
 }
 
-/* ---- what is refused --------------------------------------------------------------------------- */
+/* ---- what is refused ---------------------------------------------------------------------------
+ */
 
 static void check_refused(kit *k, sluice_status status, const char *why)
 {
@@ -320,7 +344,8 @@ static void states_that_are_damaged_are_refused(void)
     check_refused(&k, SLUICE_E_IO, "sluice_state: No such file");
 }
 
-/* A state with each byte changed to each other: refused, or a state that prints and parses again. */
+/* A state with each byte changed to each other: refused, or a state that prints and parses again.
+ */
 static void any_bytes_may_stand_in_a_state(void)
 {
     const char *good = "sluice_state 1\nstep 50\nseed 7\nbatch 2\nworld 1\nsamples 200\nnames 12\n"
@@ -418,6 +443,7 @@ const t_test checkpoint_tests[] = {
     T_TEST(a_resumed_run_goes_on_exactly),
     T_TEST(a_run_that_is_stopped_saves_its_last_step),
     T_TEST(a_run_that_fails_does_not),
+    T_TEST(a_run_that_is_done_is_done_when_it_is_started_again),
     T_TEST(without_a_checkpoint_a_run_begins_at_the_beginning),
     T_TEST(the_newest_are_kept),
     T_TEST(sinks_end_where_a_checkpoint_is_due),

@@ -290,8 +290,8 @@ static void hooks_are_told_all_that_the_header_says(void)
     for (size_t m = 0; m < COUNT(modes); m++) {
         told t = {0, NULL};
         const sluice_callback callback = {
-            check_begin,    check_begin,     check_begin,     check_records,
-            check_step_end, check_epoch_end, check_train_end, &t};
+            check_begin,     check_begin,     check_begin, check_records, check_step_end,
+            check_epoch_end, check_train_end, &t,          NULL};
         kit k;
 
         init_small(&k, modes[m]);

@@ -218,14 +218,9 @@ static void what_cannot_be_had_is_refused(void)
 }
 
 const t_test node_memory_tests[] = {
-    T_TEST(blocks_are_zero_and_whole_pages),
-    T_TEST(large_blocks_start_at_huge_pages),
-    T_TEST(huge_pages_are_for_who_asks),
-    T_TEST(a_block_lies_on_its_node),
-    T_TEST(a_block_lies_on_another_node_too),
-    T_TEST(the_node_of_a_sparse_block_is_found),
-    T_TEST(a_refused_node_is_no_error),
-    T_TEST(the_callers_memory_policy_stays),
-    T_TEST(what_cannot_be_had_is_refused),
-    T_END,
+    T_TEST(blocks_are_zero_and_whole_pages),  T_TEST(large_blocks_start_at_huge_pages),
+    T_TEST(huge_pages_are_for_who_asks),      T_TEST(a_block_lies_on_its_node),
+    T_TEST(a_block_lies_on_another_node_too), T_TEST(the_node_of_a_sparse_block_is_found),
+    T_TEST(a_refused_node_is_no_error),       T_TEST(the_callers_memory_policy_stays),
+    T_TEST(what_cannot_be_had_is_refused),    T_END,
 };

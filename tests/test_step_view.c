@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step is given besides its batch: learning rate, random key; and the guard of what it gives. */
+/* What a step is given besides its batch: learning rate, random key; and the guard of what it
+ * gives. */
 #include <math.h>
 
 #include "testing.h"
@@ -145,7 +146,8 @@ static void random_keys_are_functions_of_seed_and_step(void)
     kit_fini(&k);
 }
 
-/* ---- outputs that are no numbers -------------------------------------------------------------- */
+/* ---- outputs that are no numbers --------------------------------------------------------------
+ */
 
 /* Steps 41 and 52 go wrong, in the loss and in the other output. */
 static void spoil(kit *k, const sluice_step *step)

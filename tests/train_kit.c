@@ -172,8 +172,15 @@ static void forget(kit *k)
 
 sluice_status kit_run(kit *k)
 {
-    const sluice_callback callback = {on_train_begin, on_epoch_begin, on_step_begin, on_records,
-                                      on_step_end,    on_epoch_end,   on_train_end,  k};
+    const sluice_callback callback = {on_train_begin,
+                                      on_epoch_begin,
+                                      on_step_begin,
+                                      on_records,
+                                      on_step_end,
+                                      on_epoch_end,
+                                      on_train_end,
+                                      k,
+                                      NULL};
     sluice_device *device = NULL;
     sluice_dataset *own = NULL;
 

@@ -54,7 +54,8 @@ void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memor
 /* E_INVALID: the conversion is not one of its column's rows; E_NO_MEMORY; the device's errors. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
-/* Starts the copier, where there is one, on copier_cpus (NULL: any); its counters count from here. */
+/* Starts the copier, where there is one, on copier_cpus (NULL: any); its counters count from here.
+ */
 sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus);
 
 /* Closes the queue and waits for the copier to end: from here on the statistics do not change. */

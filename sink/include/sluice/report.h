@@ -32,10 +32,11 @@ typedef struct sluice_report_stats {
     uint64_t digest;        /**< of all steps, in order; 0 unless config.digest */
     double seconds;         /**< of the run, opening excluded */
     double data_wait_share; /**< of seconds: steps waited for data */
-    uint64_t nan_steps;     /**< steps with an output that was not finite; 0 with nan_guard ignore */
+    uint64_t nan_steps; /**< steps with an output that was not finite; 0 with nan_guard ignore */
     uint64_t first_nan_step; /**< the first of them; UINT64_MAX: none */
     uint64_t first_step;     /**< of this run: where it began, or was resumed */
     uint64_t checkpoints;    /**< that were written */
+    uint64_t validations;    /**< that were done */
 } sluice_report_stats;
 
 /** Copies the figures. Returns: E_INVALID struct_size is not set. */

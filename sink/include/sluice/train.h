@@ -76,13 +76,29 @@ typedef struct sluice_model {
     bool reads_mask;                 /**< the step looks at the column `mask` */
     sluice_state_fn save;            /**< NULL: no checkpoints */
     sluice_state_fn load;            /**< NULL: no resume */
+    sluice_step_fn eval;             /**< judges a batch: outputs are sums over its samples, which
+                                          validation adds up and divides by their number */
+    const char *const *result_names; /**< of eval's outputs; NULL: one, "loss" */
+    uint32_t result_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
 } sluice_model;
 
 /** Sets every field to its default. */
 static inline void sluice_model_init(sluice_model *model)
 {
-    const sluice_model zero = {
-        sizeof(sluice_model), NULL, NULL, NULL, 0, NULL, 0, false, false, NULL, NULL};
+    const sluice_model zero = {sizeof(sluice_model),
+                               NULL,
+                               NULL,
+                               NULL,
+                               0,
+                               NULL,
+                               0,
+                               false,
+                               false,
+                               NULL,
+                               NULL,
+                               NULL,
+                               NULL,
+                               0};
 
     *model = zero;
 }
@@ -187,6 +203,10 @@ typedef struct sluice_hook {
     double wait_seconds;               /**< of those, how long steps waited for data */
     const char *plan;                  /**< train_begin: the run in one line, memory included */
     bool stop;                         /**< may be set by the hook: ends the run at this border */
+    const double *results;             /**< validation: (result_count), means over result_samples */
+    const char *const *result_names;   /**< validation: (result_count) */
+    uint32_t result_count;             /**< validation: of model.eval's outputs */
+    uint64_t result_samples;           /**< validation: that were judged, each once */
 } sluice_hook;
 
 /**
@@ -196,10 +216,11 @@ typedef struct sluice_hook {
 typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
 
 /**
- * A set of hooks. Order: train_begin, (epoch_begin, (step_begin, records*, step_end)*,
- * epoch_end)*, train_end. In direct and data mode step hooks are called for each step, in graph and
- * loop mode for each sink. `records` is called after each launch with the steps that it ran: over a
- * run it sees every step once, in order, in every mode. Hooks left NULL are not called.
+ * A set of hooks. Order: train_begin, (epoch_begin, (step_begin, records*, step_end,
+ * [validation])*, epoch_end)*, train_end; validation at_start comes before the first epoch_begin,
+ * at_end after the last epoch_end. In direct and data mode step hooks are called for each step, in
+ * graph and loop mode for each sink. `records` is called after each launch with the steps that it
+ * ran: over a run it sees every step once, in order, in every mode. Hooks left NULL are not called.
  *
  * step_end and epoch_end are called where at least one step ran and no error ended the run;
  * train_end is called whenever train_begin was. With several callbacks each hook is called for all
@@ -214,7 +235,23 @@ typedef struct sluice_callback {
     sluice_hook_fn epoch_end;   /**< after the last step of an epoch */
     sluice_hook_fn train_end;   /**< once, whenever train_begin was called */
     void *user;                 /**< handed to each of them; borrowed */
+    sluice_hook_fn validation;  /**< after a validation, with its results */
 } sluice_callback;
+
+/**
+ * Validation: model.eval on one pass of another dataset, between sinks, which end where one is due.
+ * It has a channel of its own on the same device; every sample counts once, by *valid_rows. With
+ * several ranks the results are of this rank's share.
+ */
+typedef struct sluice_validating {
+    sluice_dataset *dataset; /**< NULL: none. Borrowed. Unshuffled and without drop_remainder, most
+                                  likely */
+    uint64_t every_steps;    /**< of the whole training; 0: see every_epochs */
+    uint64_t every_epochs;   /**< 1, when all but dataset and max_batches are 0 */
+    uint64_t max_batches;    /**< only so many; 0: all */
+    bool at_start;           /**< before the first step of the run, too */
+    bool at_end;             /**< at the end of a run without an error, if none has just been */
+} sluice_validating;
 
 /** Settings of a run. Made by sluice_train_config_init(); zero takes the default given beside it.
  */
@@ -251,9 +288,10 @@ typedef struct sluice_train_config {
     sluice_on_error on_error; /**< fail */
     bool digest;              /**< compute each step's digest: reads every byte once more */
     bool record_samples;      /**< keep each step's sample indices for hooks */
-    sluice_nan_guard nan_guard;    /**< stop */
-    sluice_schedule learning_rate; /**< none: 0 */
+    sluice_nan_guard nan_guard;      /**< stop */
+    sluice_schedule learning_rate;   /**< none: 0 */
     sluice_checkpointing checkpoint; /**< none */
+    sluice_validating validation;    /**< none */
 } sluice_train_config;
 
 /** Sets every field to its default: zero, but sink_size. */
@@ -285,7 +323,8 @@ static inline void sluice_train_config_init(sluice_train_config *config)
                                       false,
                                       SLUICE_NAN_STOP,
                                       {NULL, 0, NULL, NULL},
-                                      {NULL, 0, 0, 0, false}};
+                                      {NULL, 0, 0, 0, false},
+                                      {NULL, 0, 0, 0, false, false}};
 
     *config = zero;
 }
@@ -306,10 +345,10 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *
  * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook or the step asked for
  *          it; END_OF_DATA fewer epochs than asked, the report says how many; E_INVALID settings,
- *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; E_NAN; the first error of the
- *          pipeline (which names the stage and the sample), of a hook, of the step, or of the
- *          device. Steps before an error are done and told to the hook `records`.
- * Threads: any; several runs at once do not touch each other.
+ *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; E_NAN; the first error of
+ * the pipeline (which names the stage and the sample), of a hook, of the step, or of the device.
+ * Steps before an error are done and told to the hook `records`. Threads: any; several runs at once
+ * do not touch each other.
  */
 SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,
                                               sluice_dataset *dataset,
@@ -332,6 +371,23 @@ SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
 
 /** Prints `epoch time: 1234.567 ms, per step time: 12.346 ms (data wait: 0.1 %)` after epochs. */
 SLUICE_API_CHECKED sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out);
+
+/**
+ * Prints `validation: step 400, loss 0.5231, accuracy 0.8430 (1000 samples)` after validations.
+ */
+SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
+                                                           sluice_callback *callback_out);
+
+/**
+ * Ends a run, with STOPPED, when a result of validation has not become better by more than
+ * min_delta for `patience` validations in a row (0 is 1).
+ *
+ * Returns: E_INVALID result or callback_out is NULL; a run whose validation has no result of that
+ *          name ends with E_INVALID; E_NO_MEMORY.
+ */
+SLUICE_API_CHECKED sluice_status sluice_early_stopping(const char *result, bool larger_is_better,
+                                                       double min_delta, uint64_t patience,
+                                                       sluice_callback *callback_out);
 
 /** Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere. */
 SLUICE_API_CHECKED sluice_status sluice_progress_bar(FILE *file, sluice_callback *callback_out);

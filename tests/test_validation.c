@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Validation between sinks: when, of what, and what becomes of its results. */
+#include <math.h>
+
+#include "testing.h"
+#include "train_kit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+static const char *const result_names[] = {"label", "one"};
+
+/* What the hook `validation` was told. */
+typedef struct told {
+    uint64_t steps[32];
+    double results[32][2];
+    uint64_t samples[32];
+    uint32_t count;
+    uint32_t stop_at; /* validations */
+} told;
+
+/* Sums of the labels, and of ones, over the rows that hold samples. */
+static sluice_status eval(const sluice_step *step, void *user)
+{
+    const int32_t *labels = sluice_step_input(step, "label")->data;
+
+    (void)user;
+    for (uint32_t i = 0; i < *step->valid_rows; i++) {
+        step->outputs[0] += (float)labels[i];
+        step->outputs[1] += 1;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status note(sluice_hook *hook, void *user)
+{
+    told *t = user;
+
+    T_EQ(hook->result_count, 2);
+    T_STR(hook->result_names[1], "one");
+    t->steps[t->count] = hook->step;
+    t->results[t->count][0] = hook->results[0];
+    t->results[t->count][1] = hook->results[1];
+    t->samples[t->count] = hook->result_samples;
+    t->count++;
+    hook->stop = t->count == t->stop_at;
+    return SLUICE_OK;
+}
+
+typedef struct setting {
+    kit kit;
+    told told;
+    sluice_callback callbacks[2];
+    sluice_dataset *dataset;
+} setting;
+
+/* 10 sinks of 30 steps; validation on 37 samples in batches of 5: the last holds 2. */
+static void init(setting *s, const char *pipeline)
+{
+    memset((void *)s, 0, sizeof(*s));
+    kit_init(&s->kit);
+    T_OK(sluice_dataset_parse(pipeline, &s->dataset));
+    s->kit.config.sink_size = 30;
+    s->kit.config.epochs = 10;
+    s->kit.config.validation.dataset = s->dataset;
+    s->kit.model.eval = eval;
+    s->kit.model.result_names = result_names;
+    s->kit.model.result_count = 2;
+    s->kit.model.reads_valid_rows = true;
+    s->callbacks[0].validation = note;
+    s->callbacks[0].user = &s->told;
+    s->kit.config.callbacks = s->callbacks;
+    s->kit.config.callback_count = 1;
+}
+
+static void fini(setting *s)
+{
+    kit_fini(&s->kit);
+    sluice_dataset_destroy(s->dataset);
+}
+
+static const char pipeline[] = "synthetic samples=37 shape=4,4,3 classes=10 | batch 5";
+
+static void every_sample_counts_once(void)
+{
+    static const char *const pipelines[] = {
+        "synthetic samples=37 shape=4,4,3 classes=10 | batch 5",
+        "synthetic samples=37 shape=4,4,3 classes=10 | batch 64",
+        "synthetic samples=37 shape=4,4,3 classes=10 | shuffle | batch 1",
+    };
+
+    for (size_t i = 0; i < COUNT(pipelines) * COUNT(modes); i++) {
+        setting s;
+
+        init(&s, pipelines[i % COUNT(pipelines)]);
+        s.kit.config.mode = modes[i / COUNT(pipelines)];
+        T_OK(kit_run(&s.kit));
+        T_EQ(s.told.count, 10); /* after each epoch */
+        T_EQ(s.kit.report->stats.validations, 10);
+        for (uint32_t v = 0; v < 10; v++) {
+            T_EQ(s.told.steps[v], 30 * (v + 1));
+            T_EQ(s.told.samples[v], 37);
+            T_NEAR(s.told.results[v][0], (3 * 45 + 21) / 37.0, 1e-12); /* labels are i % 10 */
+            T_NEAR(s.told.results[v][1], 1, 1e-12);
+        }
+        fini(&s);
+    }
+}
+
+static void the_training_does_not_notice(void)
+{
+    kit plain;
+
+    kit_init(&plain);
+    plain.config.sink_size = 30;
+    plain.config.epochs = 10;
+    T_OK(kit_run(&plain));
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        setting s;
+
+        init(&s, pipeline);
+        s.kit.config.mode = modes[m];
+        s.kit.config.validation.every_steps = 7;
+        s.kit.config.callbacks = NULL; /* the kit's own hooks */
+        s.kit.config.callback_count = 0;
+        T_OK(kit_run(&s.kit));
+        T_EQ(s.kit.report->stats.validations, 42);
+        kit_check_same(&plain, &s.kit, 0, 300);
+        fini(&s);
+    }
+    kit_fini(&plain);
+}
+
+static void it_comes_when_it_is_asked_for(void)
+{
+    static const struct {
+        sluice_validating when;
+        uint32_t count;
+        uint64_t steps[8];
+    } cases[] = {
+        {{.every_steps = 100}, 3, {100, 200, 300}},
+        {{.every_steps = 130, .at_start = true, .at_end = true}, 4, {0, 130, 260, 300}},
+        {{.every_epochs = 4}, 2, {120, 240}},
+        {{.at_end = true}, 1, {300}},
+        {{.at_start = true}, 1, {0}},
+        {{.every_epochs = 5, .at_end = true}, 2, {150, 300}},
+    };
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        setting s;
+
+        init(&s, pipeline);
+        s.kit.config.validation = cases[c].when;
+        s.kit.config.validation.dataset = s.dataset;
+        T_OK(kit_run(&s.kit));
+        T_EQ(s.told.count, cases[c].count);
+        for (uint32_t v = 0; v < cases[c].count; v++) {
+            T_EQ(s.told.steps[v], cases[c].steps[v]);
+        }
+        fini(&s);
+    }
+}
+
+static void only_some_batches_can_be_judged(void)
+{
+    setting s;
+
+    init(&s, pipeline);
+    s.kit.config.validation.max_batches = 3;
+    s.kit.config.epochs = 1;
+    T_OK(kit_run(&s.kit));
+    T_EQ(s.told.samples[0], 15);
+    T_NEAR(s.told.results[0][0], (45 + 10) / 15.0, 1e-12);
+    fini(&s);
+}
+
+static void a_hook_can_stop_the_run_by_its_results(void)
+{
+    setting s;
+
+    init(&s, pipeline);
+    s.told.stop_at = 4;
+    T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
+    T_EQ(s.told.count, 4);
+    T_EQ(s.kit.report->stats.steps, 120);
+    fini(&s);
+}
+
+/* ---- early stopping ----------------------------------------------------------------------------
+ */
+
+/* A result that is best at the third validation: 5 4 3 4 5 6 ... */
+static sluice_status worsening(const sluice_step *step, void *user)
+{
+    kit *k = user;
+    const double epochs = (double)atomic_load(&k->calls) / 30;
+
+    step->outputs[1] = (float)((2 + fabs(epochs - 3)) * *step->valid_rows);
+    return SLUICE_OK;
+}
+
+static void early_stopping_ends_a_run_that_gets_no_better(void)
+{
+    static const struct {
+        double min_delta;
+        uint64_t patience;
+        uint64_t steps;
+    } cases[] = {{0, 0, 120}, {0, 1, 120}, {0, 3, 180}, {10, 2, 90}};
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        setting s;
+
+        init(&s, pipeline);
+        s.kit.model.eval = worsening;
+        T_OK(sluice_early_stopping("one", false, cases[c].min_delta, cases[c].patience,
+                                   &s.callbacks[1]));
+        s.kit.config.callback_count = 2;
+        T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
+        T_EQ(s.kit.report->stats.steps, cases[c].steps);
+        sluice_callback_destroy(&s.callbacks[1]);
+        fini(&s);
+    }
+}
+
+static void early_stopping_wants_a_result_that_is_there(void)
+{
+    sluice_callback callback;
+    setting s;
+
+    T_STATUS(sluice_early_stopping(NULL, true, 0, 1, &callback), SLUICE_E_INVALID);
+    T_STATUS(sluice_early_stopping("x", true, 0, 1, NULL), SLUICE_E_INVALID);
+    init(&s, pipeline);
+    T_OK(sluice_early_stopping("accuracy", true, 0, 1, &s.callbacks[1]));
+    s.kit.config.callback_count = 2;
+    T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
+    sluice_callback_destroy(&s.callbacks[1]);
+    fini(&s);
+}
+
+static void results_are_printed(void)
+{
+    char line[200] = "";
+    FILE *file = tmpfile();
+    setting s;
+
+    init(&s, pipeline);
+    T_OK(sluice_validation_monitor(file, &s.callbacks[1]));
+    s.kit.config.callback_count = 2;
+    s.kit.config.epochs = 1;
+    T_OK(kit_run(&s.kit));
+    rewind(file);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fgets(line, sizeof(line), file));
+    T_STR(line, "validation: step 30, label 4.2162, one 1.0000 (37 samples)\n");
+    sluice_callback_destroy(&s.callbacks[1]);
+    fclose(file);
+    fini(&s);
+}
+
+/* ---- what is refused, and what fails ------------------------------------------------------------
+ */
+
+static void settings_that_make_no_sense_are_refused(void)
+{
+    setting s;
+
+    init(&s, pipeline);
+    s.kit.model.eval = NULL;
+    T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
+    T_CONTAINS(s.kit.error, "model.eval is NULL");
+    s.kit.model.eval = eval;
+    s.kit.config.validation.every_steps = 1;
+    s.kit.config.validation.every_epochs = 1;
+    T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
+    T_CONTAINS(s.kit.error, "want one of them");
+    s.kit.config.validation.dataset = NULL;
+    T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
+    T_CONTAINS(s.kit.error, "validation.dataset is NULL");
+    fini(&s);
+    init(&s, pipeline);
+    s.kit.model.reads_valid_rows = false;
+    T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
+    T_CONTAINS(s.kit.error, "validation after 30 steps: the last batch of a pass is padded");
+    fini(&s);
+}
+
+static sluice_status failing(const sluice_step *step, void *user)
+{
+    (void)step;
+    (void)user;
+    return SLUICE_E_CALLBACK;
+}
+
+static void an_eval_that_fails_ends_the_run(void)
+{
+    setting s;
+
+    init(&s, pipeline);
+    s.kit.model.eval = failing;
+    T_STATUS(kit_run(&s.kit), SLUICE_E_CALLBACK);
+    T_CONTAINS(s.kit.error, "validation after 30 steps: step 0: the step function returned");
+    T_EQ(s.kit.report->stats.steps, 30);
+    fini(&s);
+}
+
+const t_test validation_tests[] = {
+    T_TEST(every_sample_counts_once),
+    T_TEST(the_training_does_not_notice),
+    T_TEST(it_comes_when_it_is_asked_for),
+    T_TEST(only_some_batches_can_be_judged),
+    T_TEST(a_hook_can_stop_the_run_by_its_results),
+    T_TEST(early_stopping_ends_a_run_that_gets_no_better),
+    T_TEST(early_stopping_wants_a_result_that_is_there),
+    T_TEST(results_are_printed),
+    T_TEST(settings_that_make_no_sense_are_refused),
+    T_TEST(an_eval_that_fails_ends_the_run),
+    T_END,
+};
