@@ -74,18 +74,6 @@ static void fail_row(sli_engine *engine, const row_task *task, sluice_status sta
     }
 }
 
-/* "decode: sample 7, cat/7.jpg: why", of the sample that the runner has just failed on. */
-static void describe_failure(const sli_engine *engine, const sample_runner *runner, uint64_t sample,
-                             char *text, size_t size)
-{
-    const sluice_dataset *dataset = engine->plan->dataset;
-    char name[256];
-
-    dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
-    snprintf(text, size, "%s: sample %llu, %s: %.600s", runner->stage, (unsigned long long)sample,
-             name, sluice_last_error());
-}
-
 static void note_failure(sli_engine *engine, const sample_runner *runner, uint64_t sample)
 {
     error_samples_note(&engine->errors, engine->plan->dataset, sample, runner->stage,
@@ -147,7 +135,7 @@ static void bad_sample(sli_engine *engine, sample_runner *runner, row_task *task
     const uint64_t own_sample = task->sample;
     char text[SLI_ERROR_SIZE];
 
-    describe_failure(engine, runner, task->sample, text, sizeof(text));
+    sample_describe_failure(runner, task->sample, text, sizeof(text));
     if (status != SLUICE_E_NO_MEMORY) {
         note_failure(engine, runner, task->sample);
     }
@@ -157,7 +145,7 @@ static void bad_sample(sli_engine *engine, sample_runner *runner, row_task *task
             atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
             return;
         }
-        describe_failure(engine, runner, task->sample, text, sizeof(text));
+        sample_describe_failure(runner, task->sample, text, sizeof(text));
         task->sample = own_sample;
     }
     if (status == SLUICE_E_NO_MEMORY) {

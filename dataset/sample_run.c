@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "layout_int.h"
@@ -240,4 +241,14 @@ sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
     /* runner->stage stays: it says where a failure was. */
     atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
     return st;
+}
+
+void sample_describe_failure(const sample_runner *runner, uint64_t sample, char *text, size_t size)
+{
+    const sluice_dataset *dataset = runner->plan->dataset;
+    char name[256];
+
+    dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+    snprintf(text, size, "%s: sample %llu, %s: %.600s", runner->stage, (unsigned long long)sample,
+             name, sluice_last_error());
 }

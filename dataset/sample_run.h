@@ -46,4 +46,7 @@ void sample_runner_fini(sample_runner *runner);
 sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
                          const sample_row *row);
 
+/* "decode: sample 7, cat/7.jpg: why", of the sample that the runner has just failed on. */
+void sample_describe_failure(const sample_runner *runner, uint64_t sample, char *text, size_t size);
+
 #endif

@@ -98,6 +98,25 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
                                                         sluice_dataset_info *info);
 
 /**
+ * Makes one sample as a row of a batch would hold it, on the calling thread and without a run: for
+ * inference, looking at data, tests. Opens the dataset when it is not; each call sets up what a
+ * worker has and takes it apart, so a run is what to use for many.
+ *
+ * @param seed        of the run
+ * @param pass        from 0
+ * @param index       position in the pass, from 0, in the order of a run of one rank
+ * @param columns     for each column of sluice_dataset_inspect() where its bytes go, or NULL for
+ *                    one that is not wanted; NULL: no column is
+ * @param sample_out  the sample's index in the source; may be NULL
+ *
+ * Returns: E_INVALID index beyond the pass, no stage `batch`; the error kept from building; errors
+ *          of the source and the decoder, which name the stage and the sample; E_NO_MEMORY.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed,
+                                                    uint64_t pass, uint64_t index,
+                                                    void *const *columns, uint64_t *sample_out);
+
+/**
  * Lists all stages with their arguments, defaults, types and shapes, for people.
  *
  * @param name      one stage only; NULL: all
