@@ -25,7 +25,7 @@ static sluice_status begin(sluice_hook *hook, void *user)
     early_stopping *e = user;
 
     (void)hook;
-    e->best = -INFINITY;
+    e->best = -HUGE_VAL;
     e->worse = 0;
     return SLUICE_OK;
 }

@@ -379,6 +379,17 @@ SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
                                                            sluice_callback *callback_out);
 
 /**
+ * Writes a line of JSON for each step, `{"step":12,"epoch":0,"pass":0,"samples":64,"outputs":
+ * {"loss":0.52}}`, and for each validation, `{"validated":400,"samples":1000,"results":{...}}`. A
+ * run that goes on from a step cuts what the file holds from there on, so each step has one line.
+ * Numbers that are not finite are null.
+ *
+ * Returns: E_INVALID path or callback_out is NULL; E_NO_MEMORY. A file that cannot be opened or
+ *          written ends the run with E_IO.
+ */
+SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callback *callback_out);
+
+/**
  * Ends a run, with STOPPED, when a result of validation has not become better by more than
  * min_delta for `patience` validations in a row (0 is 1).
  *

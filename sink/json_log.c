@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ready-made callback that writes a line of JSON for each step and each validation. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sluice/train.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+#include "text_int.h"
+
+enum { PATH_SIZE = 4096 };
+
+typedef struct json_log {
+    char path[PATH_SIZE];
+    FILE *file; /* during a run */
+} json_log;
+
+static sluice_status fail_io(const json_log *log, const char *what)
+{
+    return sli_fail_errno(SLUICE_E_IO, errno, "log: cannot %s %s", what, log->path);
+}
+
+/* Does a run that begins at `step` keep this line? Whatever is no line of ours is kept. */
+static bool is_kept(const char *line, uint64_t step)
+{
+    uint64_t number;
+
+    if (sscanf(line, "{\"step\":%" SCNu64 ",", &number) == 1) {
+        return number < step;
+    }
+    return sscanf(line, "{\"validated\":%" SCNu64 ",", &number) != 1 || number <= step;
+}
+
+/* Cuts the file before the first line that a run from `step` on will write again, and before a last
+ * line that a kill has left without its end. */
+static sluice_status cut(const json_log *log, uint64_t step)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    off_t end = 0;
+    ssize_t length;
+
+    while (step > 0 && (length = getline(&line, &capacity, log->file)) > 0 &&
+           line[length - 1] == '\n' && is_kept(line, step)) {
+        end += length;
+    }
+    free(line);
+    if (ferror(log->file) || ftruncate(fileno(log->file), end) != 0 ||
+        fseeko(log->file, end, SEEK_SET) != 0) {
+        return fail_io(log, "cut");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status log_begin(sluice_hook *hook, void *user)
+{
+    json_log *log = user;
+
+    log->file = fopen(log->path, "a+e"); /* made when missing */
+    if (log->file != NULL) {
+        fclose(log->file);
+        log->file = fopen(log->path, "r+e");
+    }
+    return log->file != NULL ? cut(log, hook->step) : fail_io(log, "open");
+}
+
+static void add_values(sli_text *text, const char *name, const char *const *names, uint32_t count,
+                       const float *floats, const double *doubles)
+{
+    sli_text_add(text, ",\"%s\":{", name);
+    for (uint32_t i = 0; i < count; i++) {
+        sli_text_add(text, i > 0 ? "," : "");
+        sli_text_add_json(text, names[i]);
+        sli_text_add(text, ":");
+        sli_text_add_number(text, floats != NULL ? (double)floats[i] : doubles[i]);
+    }
+    sli_text_add(text, "}}\n");
+}
+
+/* Writes the text, all of it, and frees it. */
+static sluice_status write_out(json_log *log, sli_text *text)
+{
+    char *lines;
+    sluice_status st = sli_text_take(text, &lines);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (fputs(lines, log->file) < 0 || fflush(log->file) != 0) {
+        st = fail_io(log, "write");
+    }
+    sluice_string_free(lines);
+    return st;
+}
+
+static sluice_status log_records(sluice_hook *hook, void *user)
+{
+    sli_text text = {0};
+
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        const sluice_step_record *r = &hook->records[i];
+
+        sli_text_add(&text,
+                     "{\"step\":%" PRIu64 ",\"epoch\":%" PRIu64 ",\"pass\":%" PRIu64
+                     ",\"samples\":%" PRIu32,
+                     r->step, r->epoch, r->pass, r->valid_rows);
+        add_values(&text, "outputs", hook->output_names, hook->output_count, r->outputs, NULL);
+    }
+    return write_out(user, &text);
+}
+
+static sluice_status log_validation(sluice_hook *hook, void *user)
+{
+    sli_text text = {0};
+
+    sli_text_add(&text, "{\"validated\":%" PRIu64 ",\"samples\":%" PRIu64, hook->step,
+                 hook->result_samples);
+    add_values(&text, "results", hook->result_names, hook->result_count, NULL, hook->results);
+    return write_out(user, &text);
+}
+
+static sluice_status log_end(sluice_hook *hook, void *user)
+{
+    json_log *log = user;
+    sluice_status st = SLUICE_OK;
+
+    (void)hook;
+    if (log->file != NULL && fclose(log->file) != 0) {
+        st = fail_io(log, "write");
+    }
+    log->file = NULL;
+    return st;
+}
+
+sluice_status sluice_json_log(const char *path, sluice_callback *callback_out)
+{
+    json_log *log;
+
+    if (path == NULL || callback_out == NULL || strlen(path) >= PATH_SIZE) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "sluice_json_log: path or callback_out is NULL, or the path is too long");
+    }
+    log = sli_calloc(1, sizeof(*log));
+    if (log == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "sluice_json_log");
+    }
+    snprintf(log->path, sizeof(log->path), "%s", path);
+    memset(callback_out, 0, sizeof(*callback_out));
+    callback_out->train_begin = log_begin;
+    callback_out->records = log_records;
+    callback_out->validation = log_validation;
+    callback_out->train_end = log_end;
+    callback_out->user = log;
+    return SLUICE_OK;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log of a line a step: what it says, and what a resumed run makes of it. */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "testing.h"
+#include "train_kit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+static sluice_status step(const sluice_step *s, void *user)
+{
+    (void)user;
+    s->outputs[0] = *s->step == 2 ? NAN : (float)*s->step / 4;
+    s->outputs[1] = 1;
+    return SLUICE_OK;
+}
+
+static sluice_status eval(const sluice_step *s, void *user)
+{
+    (void)user;
+    s->outputs[0] = (float)*s->valid_rows / 2;
+    return SLUICE_OK;
+}
+
+/* The file's bytes, good until the next call. */
+static const char *contents(const char *path)
+{
+    static char bytes[4096];
+    FILE *file = fopen(path, "rb");
+    size_t size;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size = fread(bytes, 1, sizeof(bytes) - 1, file);
+    fclose(file);
+    bytes[size] = '\0';
+    return bytes;
+}
+
+/* Steps [first, last) of 3 batches a pass, and a validation every 2 steps. */
+static void run(const char *path, sluice_mode mode, uint64_t first, uint64_t last)
+{
+    sluice_dataset *validation = NULL;
+    sluice_callback callback;
+    kit k;
+
+    kit_init(&k);
+    T_OK(sluice_json_log(path, &callback));
+    T_OK(sluice_dataset_parse("synthetic samples=4 shape=2,2,3 | batch 2", &validation));
+    k.pipeline = "synthetic samples=6 shape=2,2,3 | batch 2";
+    k.model.step = step;
+    k.model.eval = eval;
+    k.config.nan_guard = SLUICE_NAN_COUNT;
+    k.config.mode = mode;
+    k.config.epochs = 0;
+    k.config.start_step = first;
+    k.config.max_steps = last - first;
+    k.config.validation.dataset = validation;
+    k.config.validation.every_steps = 2;
+    k.config.callbacks = &callback;
+    k.config.callback_count = 1;
+    T_OK(kit_run(&k));
+    sluice_callback_destroy(&callback);
+    sluice_dataset_destroy(validation);
+    kit_fini(&k);
+}
+
+static const char lines[] =
+    "{\"step\":0,\"epoch\":0,\"pass\":0,\"samples\":2,\"outputs\":{\"loss\":0,\"label\":1}}\n"
+    "{\"step\":1,\"epoch\":0,\"pass\":0,\"samples\":2,\"outputs\":{\"loss\":0.25,\"label\":1}}\n"
+    "{\"validated\":2,\"samples\":4,\"results\":{\"loss\":0.5}}\n"
+    "{\"step\":2,\"epoch\":0,\"pass\":0,\"samples\":2,\"outputs\":{\"loss\":null,\"label\":1}}\n"
+    "{\"step\":3,\"epoch\":1,\"pass\":1,\"samples\":2,\"outputs\":{\"loss\":0.75,\"label\":1}}\n"
+    "{\"validated\":4,\"samples\":4,\"results\":{\"loss\":0.5}}\n";
+
+static void every_step_has_a_line_in_every_mode(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        char path[300];
+
+        snprintf(path, sizeof(path), "%s/log", t_folder());
+        run(path, modes[m], 0, 4);
+        T_STR(contents(path), lines);
+    }
+}
+
+static void a_run_that_goes_on_cuts_what_it_does_again(void)
+{
+    static const char *const tails[] = {"", "{\"step\":4,\"epoch\":1",
+                                        "{\"step\":9,\"epoch\":1}\n"};
+
+    for (uint64_t first = 0; first < 4; first++) {
+        char path[300];
+
+        snprintf(path, sizeof(path), "%s/log", t_folder());
+        t_write_file(path, lines, sizeof(lines) - 1);
+        run(path, SLUICE_MODE_LOOP, first, 4);
+        T_STR(contents(path), lines);
+    }
+    for (size_t i = 0; i < COUNT(tails); i++) { /* killed in a line, and lines beyond it */
+        char path[300];
+        char bytes[1000];
+
+        snprintf(path, sizeof(path), "%s/log", t_folder());
+        snprintf(bytes, sizeof(bytes), "%.*s%s", (int)(strstr(lines, "{\"step\":3") - lines), lines,
+                 tails[i]);
+        t_write_file(path, bytes, strlen(bytes));
+        run(path, SLUICE_MODE_LOOP, 3, 4);
+        T_STR(contents(path), lines);
+    }
+}
+
+static void a_file_that_cannot_be_is_an_error(void)
+{
+    sluice_callback callback;
+    kit k;
+
+    T_STATUS(sluice_json_log(NULL, &callback), SLUICE_E_INVALID);
+    T_STATUS(sluice_json_log("x", NULL), SLUICE_E_INVALID);
+    kit_init(&k);
+    T_OK(sluice_json_log("/nowhere/log", &callback));
+    k.config.callbacks = &callback;
+    k.config.callback_count = 1;
+    T_STATUS(kit_run(&k), SLUICE_E_IO);
+    kit_fini(&k);
+    if (access("/dev/full", W_OK) == 0) {
+        sluice_callback_destroy(&callback);
+        kit_init(&k);
+        T_OK(sluice_json_log("/dev/full", &callback));
+        k.config.callbacks = &callback;
+        k.config.callback_count = 1;
+        T_STATUS(kit_run(&k), SLUICE_E_IO);
+        kit_fini(&k);
+    }
+    sluice_callback_destroy(&callback);
+}
+
+const t_test json_log_tests[] = {
+    T_TEST(every_step_has_a_line_in_every_mode),
+    T_TEST(a_run_that_goes_on_cuts_what_it_does_again),
+    T_TEST(a_file_that_cannot_be_is_an_error),
+    T_END,
+};
