@@ -27,7 +27,7 @@
 #include "convnet.h"
 
 /* Exit codes. */
-enum { EXIT_WORLD = 1, EXIT_WORDS = 2, EXIT_INTERRUPTED = 130 };
+enum { EXIT_WORLD = 1, EXIT_WORDS = 2, EXIT_SIGNAL = 128 };
 
 typedef struct trainer {
     /* from the command line */
@@ -443,14 +443,16 @@ static bool read_command_line(trainer *t, int argc, char **argv)
 /* ---- all of it ---------------------------------------------------------------------------- */
 
 static sluice_stop *stop_on_signal;
+static _Atomic int caught;
 
 static void on_signal(int number)
 {
-    (void)number;
+    caught = number;
     sluice_stop_request(stop_on_signal);
 }
 
-/* Ctrl-C ends a run after the step at hand, with its report; a second one ends the program. */
+/* Ctrl-C or a SIGTERM ends a run after the step at hand, with its report; a second one ends the
+ * program. */
 static void catch_signals(sluice_stop *stop)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -458,6 +460,7 @@ static void catch_signals(sluice_stop *stop)
     stop_on_signal = stop;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
 }
 
 static int run(trainer *t)
@@ -476,7 +479,7 @@ static int run(trainer *t)
     if (st < 0) {
         fprintf(stderr, "%s\n", sluice_last_error());
     }
-    return st < 0 ? EXIT_WORLD : st == SLUICE_STOPPED ? EXIT_INTERRUPTED : EXIT_SUCCESS;
+    return st < 0 ? EXIT_WORLD : st == SLUICE_STOPPED ? EXIT_SIGNAL + caught : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)

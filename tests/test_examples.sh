@@ -91,7 +91,7 @@ interrupted() {
     "$@" >"$tmp/out" 2>"$tmp/err" &
     pid=$!
     until grep -qse "$pattern" "$file" || ! kill -0 $pid 2>/dev/null; do :; done
-    kill -INT $pid
+    kill "-${signal-INT}" $pid
     wait $pid
     code=$?
 }
@@ -142,6 +142,9 @@ interrupted '^step ' "$tmp/out" "$bin/train_image_folder" "$tmp/a/train" --size 
     --epochs 1000000
 check "SIGINT ends the training with 130" [ "$code" -eq 130 ]
 check "an interrupted training ends with a report" out_has '^decode '
+signal=TERM interrupted '^step ' "$tmp/out" "$bin/train_image_folder" "$tmp/a/train" --size 16 \
+    --batch 8 --epochs 1000000
+check "SIGTERM ends the training with 143" [ "$code" -eq 143 ]
 
 # ---- quickstart.sh: what it answers before it builds ---------------------------------------------
 
