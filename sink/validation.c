@@ -68,6 +68,7 @@ static sluice_status tell(train_run *run, const validation_sums *v, int64_t star
         results[k] = v->samples > 0 ? v->sums[k] / (double)v->samples : 0;
     }
     train_fill_hook(run, &hook);
+    hook.epoch = sink_plan_epoch(&run->plan, run->step > 0 ? run->step - 1 : 0);
     hook.seconds = (double)(sli_now_ns() - start_ns) / 1e9;
     hook.results = results;
     hook.result_names = run->model.result_names;

@@ -14,6 +14,7 @@ static const char *const result_names[] = {"label", "one"};
 /* What the hook `validation` was told. */
 typedef struct told {
     uint64_t steps[32];
+    uint64_t epochs[32];
     double results[32][2];
     uint64_t samples[32];
     uint32_t count;
@@ -40,6 +41,7 @@ static sluice_status note(sluice_hook *hook, void *user)
     T_EQ(hook->result_count, 2);
     T_STR(hook->result_names[1], "one");
     t->steps[t->count] = hook->step;
+    t->epochs[t->count] = hook->epoch;
     t->results[t->count][0] = hook->results[0];
     t->results[t->count][1] = hook->results[1];
     t->samples[t->count] = hook->result_samples;
@@ -100,6 +102,7 @@ static void every_sample_counts_once(void)
         T_EQ(s.kit.report->stats.validations, 10);
         for (uint32_t v = 0; v < 10; v++) {
             T_EQ(s.told.steps[v], 30 * (v + 1));
+            T_EQ(s.told.epochs[v], v); /* that has just been trained */
             T_EQ(s.told.samples[v], 37);
             T_NEAR(s.told.results[v][0], (3 * 45 + 21) / 37.0, 1e-12); /* labels are i % 10 */
             T_NEAR(s.told.results[v][1], 1, 1e-12);

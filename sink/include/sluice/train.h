@@ -188,8 +188,8 @@ typedef struct sluice_hook {
     size_t struct_size;  /**< bytes, for what later versions add at the end */
     uint64_t epoch;      /**< that begins, runs or ended; train_end: how many are complete */
     uint64_t epochs;     /**< of the whole training; 0 when steps or seconds end it */
-    uint64_t step;       /**< step_end: the last of the steps; train_end and epoch_end: one past
-                              it; else the first */
+    uint64_t step;       /**< step_end: the last of the steps; train_end, epoch_end and
+                              validation: one past it; else the first */
     uint64_t last_step;  /**< one past the last of this run; UINT64_MAX when unknown */
     uint64_t step_count; /**< step_begin: steps that begin, 1 or a sink; *_end and records: that
                               ran since the *_begin, or in this launch */
