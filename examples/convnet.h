@@ -70,7 +70,10 @@ void convnet_evaluate(convnet *net, const float *images, const int32_t *labels, 
 /** Digests all weights and biases, in order: equal digests mean equal networks. */
 uint64_t convnet_digest(const convnet *net);
 
-/** Lends the weights and biases, for checks. They may be changed between calls. */
+/**
+ * Lends the weights and biases, for checks and for saving. They may be changed between calls. The
+ * momentum, as many floats, lies behind them: together they are all that training goes on from.
+ */
 float *convnet_weights(convnet *net, size_t *count_out);
 
 #endif

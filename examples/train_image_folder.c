@@ -32,7 +32,8 @@ enum { EXIT_WORLD = 1, EXIT_WORDS = 2, EXIT_SIGNAL = 128 };
 typedef struct trainer {
     /* from the command line */
     const char *train_dir;
-    const char *test_dir; /* NULL: hold out a part of train_dir */
+    const char *test_dir;    /* NULL: hold out a part of train_dir */
+    const char *checkpoints; /* NULL: none */
     sluice_mode mode;
     double size;
     double min_crop;
@@ -202,6 +203,50 @@ static void configure(const trainer *t, sluice_train_config *config)
 }
 
 /* Sinks: with dataset_sink_mode an epoch is sink_size steps, which the device runs by itself. */
+/* ---- checkpoints -------------------------------------------------------------------------- */
+
+/* The network is one block of floats: weights, and as much momentum. */
+static sluice_status save_net(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    size_t count;
+    const float *weights = convnet_weights(((trainer *)user)->net, &count);
+    char path[PATH_MAX];
+    FILE *file;
+    bool written;
+
+    (void)rank;
+    (void)world;
+    snprintf(path, sizeof(path), "%s/net", folder);
+    file = fopen(path, "wb");
+    if (file == NULL) {
+        return SLUICE_E_IO;
+    }
+    written = fwrite(weights, sizeof(float), 2 * count, file) == 2 * count;
+    return fclose(file) == 0 && written ? SLUICE_OK : SLUICE_E_IO;
+}
+
+static sluice_status load_net(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    size_t count;
+    float *weights = convnet_weights(((trainer *)user)->net, &count);
+    char path[PATH_MAX];
+    FILE *file;
+    bool read;
+
+    (void)rank;
+    (void)world;
+    snprintf(path, sizeof(path), "%s/net", folder);
+    file = fopen(path, "rb");
+    if (file == NULL) {
+        return SLUICE_E_IO;
+    }
+    read = fread(weights, sizeof(float), 2 * count, file) == 2 * count && fgetc(file) == EOF;
+    fclose(file);
+    return read ? SLUICE_OK : SLUICE_E_CORRUPT;
+}
+
+/* ---- the runs ----------------------------------------------------------------------------- */
+
 static sluice_status train(trainer *t)
 {
     static const char *const outputs[] = {"loss", "accuracy"};
@@ -222,6 +267,11 @@ static sluice_status train(trainer *t)
     model.output_names = outputs;
     model.output_count = 2;
     configure(t, &config);
+    model.save = save_net;
+    model.load = load_net;
+    config.checkpoint.folder = t->checkpoints;
+    config.checkpoint.every_epochs = t->checkpoints != NULL ? 10 : 0;
+    config.checkpoint.resume = t->checkpoints != NULL;
     config.mode = t->mode;
     config.learning_rate.function = learning_rate;
     config.learning_rate.user = t;
@@ -371,7 +421,9 @@ static void usage(void)
             "  --lr RATE          learning rate, a tenth of it in the last quarter (0.02)\n"
             "  --mode MODE        auto, direct, data, graph or loop (auto)\n"
             "  --workers N        threads that read and decode; 0: as many as fit (0)\n"
-            "  --seed N           of everything random (1)\n");
+            "  --seed N           of everything random (1)\n"
+            "  --checkpoints DIR  save there, every 10 epochs and at the end, and go on from\n"
+            "                     what is there (no)\n");
 }
 
 static bool read_mode(const char *text, sluice_mode *mode)
@@ -402,6 +454,10 @@ static bool read_option(trainer *t, const char *name, const char *value)
 
     if (strcmp(name, "--mode") == 0) {
         return read_mode(value, &t->mode);
+    }
+    if (strcmp(name, "--checkpoints") == 0) {
+        t->checkpoints = value;
+        return value[0] != '\0';
     }
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         if (strcmp(name, options[i].name) == 0) {

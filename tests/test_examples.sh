@@ -127,6 +127,22 @@ check "another seed gives others" differ "$tmp/loop" "$tmp/other"
 
 ends "it trains on a part of one folder" 0 train "$tmp/a/train" --epochs 1 --sink-size 2
 check "it tests on what it held out" out_has '^test accuracy: .* % ([0-9]* of [1-9][0-9]*)$'
+for epochs in 6 12; do # the second goes on where the first ended
+    ends "it saves and goes on, $epochs epochs" 0 train "$tmp/a/train" "$tmp/a/test" \
+        --epochs "$epochs" --sink-size 2 --lr 0 --checkpoints "$tmp/saved"
+done
+check "it says where it went on" out_has '^began at step 12, wrote 2 checkpoints$'
+saving() {
+    run train "$tmp/a/train" "$tmp/a/test" --epochs 12 --sink-size 2 --checkpoints "$tmp/$1"
+    grep -e digest -e accuracy: "$tmp/out" >"$tmp/$1.result"
+}
+saving unbroken
+cp -r "$tmp/unbroken" "$tmp/broken"
+rm -r "$tmp/broken/step-000000000024" # as if killed after step 20
+saving broken
+check "a resumed training ends with the same network" cmp -s "$tmp/unbroken.result" \
+    "$tmp/broken.result"
+check "it did go on" out_has '^began at step 20, '
 echo "no picture" >"$tmp/c/train/$first"
 ends "a bad picture is replaced" 0 train "$tmp/c/train" "$tmp/c/test" --epochs 1 --sink-size -1
 check "a bad picture is named" out_has "$first"
