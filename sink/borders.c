@@ -18,6 +18,12 @@ sluice_status train_resume(train_run *run)
     if (!writes_checkpoints(run)) {
         return SLUICE_OK;
     }
+    if (!checkpoint->resume && checkpoint_is_there(checkpoint->folder)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s holds checkpoints already; set checkpoint.resume to go on from the "
+                        "newest, or name another folder",
+                        checkpoint->folder);
+    }
     st = train_state_make(run->channel.plan, 0, &run->state);
     if (st != SLUICE_OK || !checkpoint->resume) {
         return st;

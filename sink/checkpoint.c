@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@
 enum { DEEPEST = 16, PATH_SIZE = 4096, NAME_SIZE = 64 };
 
 static const char PREFIX[] = "step-";
-static const char PARTIAL[] = ".partial-step";
+static const char PARTIAL[] = ".partial-step"; /* being written */
+static const char REMOVED[] = ".removed-step"; /* being removed */
 static const char STATE[] = "sluice_state";
 static const char DONE[] = "DONE";
 
@@ -123,31 +125,32 @@ static int write_file(int at_fd, const char *name, const char *bytes, size_t siz
 /* ---- which there are --------------------------------------------------------------------------
  */
 
-/* The step that a folder's name says; false when it is no checkpoint's. */
-static bool step_of(const char *name, uint64_t *step_out)
+static void print_name(uint64_t step, char name_out[NAME_SIZE])
 {
-    uint64_t step = 0;
-    const char *at = name + sizeof(PREFIX) - 1;
-
-    if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0 || *at == '\0') {
-        return false;
-    }
-    for (; *at >= '0' && *at <= '9'; at++) {
-        if (__builtin_mul_overflow(step, 10, &step) ||
-            __builtin_add_overflow(step, (uint64_t)(*at - '0'), &step)) {
-            return false;
-        }
-    }
-    *step_out = step;
-    return *at == '\0';
+    snprintf(name_out, NAME_SIZE, "%s%012" PRIu64, PREFIX, step);
 }
 
-static bool is_done(int folder_fd, const char *name)
+/* Does the folder `name` hold this file? */
+static bool holds(int folder_fd, const char *name, const char *file)
 {
-    char path[NAME_SIZE + sizeof(DONE)];
+    char path[NAME_SIZE + sizeof(STATE)];
 
-    snprintf(path, sizeof(path), "%.*s/%s", NAME_SIZE - 1, name, DONE);
+    snprintf(path, sizeof(path), "%.*s/%s", NAME_SIZE - 1, name, file);
     return faccessat(folder_fd, path, F_OK, 0) == 0;
+}
+
+/* Is this a checkpoint of ours, done or not? Of which step? Other folders are left alone. */
+static bool is_checkpoint(int folder_fd, const char *name, uint64_t *step_out)
+{
+    char own[NAME_SIZE];
+
+    if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0 || strlen(name) >= NAME_SIZE) {
+        return false;
+    }
+    *step_out = strtoull(name + sizeof(PREFIX) - 1, NULL, 10);
+    print_name(*step_out, own);
+    return strcmp(name, own) == 0 &&
+           (holds(folder_fd, name, STATE) || holds(folder_fd, name, DONE));
 }
 
 /* The newest older than `before`, complete or, with `any`, not; false when there is none. */
@@ -167,8 +170,8 @@ static bool find_newest(int folder_fd, uint64_t before, bool any, char name_out[
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         uint64_t step;
 
-        if (strlen(entry->d_name) < NAME_SIZE && step_of(entry->d_name, &step) && step < before &&
-            (!found || step > *step_out) && (any || is_done(folder_fd, entry->d_name))) {
+        if (is_checkpoint(folder_fd, entry->d_name, &step) && step < before &&
+            (!found || step > *step_out) && (any || holds(folder_fd, entry->d_name, DONE))) {
             snprintf(name_out, NAME_SIZE, "%s", entry->d_name);
             *step_out = step;
             found = true;
@@ -178,16 +181,19 @@ static bool find_newest(int folder_fd, uint64_t before, bool any, char name_out[
     return found;
 }
 
-/* Removes a checkpoint; DONE goes first, so that what a kill leaves of it does not count. */
+static int remove_if_there(int folder_fd, const char *name)
+{
+    return faccessat(folder_fd, name, F_OK, 0) != 0 ? 0 : walk(folder_fd, name, remove_entry, 0);
+}
+
+/* Removes a checkpoint; its name goes first, so that what a kill leaves of it is known as such. */
 static int remove_checkpoint(int folder_fd, const char *name)
 {
-    char done[NAME_SIZE + sizeof(DONE)];
-
-    snprintf(done, sizeof(done), "%.*s/%s", NAME_SIZE - 1, name, DONE);
-    if (unlinkat(folder_fd, done, 0) != 0 && errno != ENOENT) {
+    if (remove_if_there(folder_fd, REMOVED) != 0 ||
+        renameat(folder_fd, name, folder_fd, REMOVED) != 0) {
         return -1;
     }
-    return walk(folder_fd, name, remove_entry, 0);
+    return walk(folder_fd, REMOVED, remove_entry, 0);
 }
 
 /*
@@ -196,14 +202,14 @@ static int remove_checkpoint(int folder_fd, const char *name)
  */
 static void clean(int folder_fd, const char *folder, uint32_t keep)
 {
-    bool removed = faccessat(folder_fd, PARTIAL, F_OK, 0) != 0 ||
-                   walk(folder_fd, PARTIAL, remove_entry, 0) == 0;
+    bool removed =
+        remove_if_there(folder_fd, PARTIAL) == 0 && remove_if_there(folder_fd, REMOVED) == 0;
     uint64_t before = UINT64_MAX;
     uint32_t complete = 0;
     char name[NAME_SIZE];
 
     while (removed && find_newest(folder_fd, before, true, name, &before)) {
-        const bool is_complete = is_done(folder_fd, name);
+        const bool is_complete = holds(folder_fd, name, DONE);
 
         complete += is_complete;
         if (!is_complete || complete > keep) {
@@ -263,8 +269,8 @@ static sluice_status complete(int folder_fd, const char *folder, uint64_t step)
     int fd;
     sluice_status st = SLUICE_OK;
 
-    snprintf(name, sizeof(name), "%s%012" PRIu64, PREFIX, step);
-    if (faccessat(folder_fd, name, F_OK, 0) == 0 && remove_checkpoint(folder_fd, name) != 0) {
+    print_name(step, name);
+    if (is_checkpoint(folder_fd, name, &step) && remove_checkpoint(folder_fd, name) != 0) {
         return fail_io("replace", folder, name);
     }
     if (renameat(folder_fd, PARTIAL, folder_fd, name) != 0 || fsync(folder_fd) != 0) {
@@ -391,4 +397,18 @@ sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_mo
     }
     close(folder_fd);
     return st;
+}
+
+bool checkpoint_is_there(const char *folder)
+{
+    int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char name[NAME_SIZE];
+    uint64_t step = 0;
+    bool found = false;
+
+    if (folder_fd >= 0) {
+        found = find_newest(folder_fd, UINT64_MAX, false, name, &step);
+        close(folder_fd);
+    }
+    return found;
 }

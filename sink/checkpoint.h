@@ -26,4 +26,7 @@ sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_m
 sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_model *model,
                               const train_state *mine, uint64_t *step_out);
 
+/* Does the folder hold a complete one? */
+bool checkpoint_is_there(const char *folder);
+
 #endif

@@ -256,20 +256,45 @@ static void checkpoints_can_follow_epochs(void)
 
 static void only_complete_checkpoints_count(void)
 {
+    /* What others have put there is nobody's to remove. */
+    static const char *const others[] = {"notes",
+                                         "step-9x/DONE",
+                                         "step-99999999999999999999999/DONE",
+                                         "step-7/sluice_state",
+                                         "step-000000000007/weights",
+                                         "step-000000000050x/sluice_state"};
     char folder[300];
     kit k;
 
     begin(folder);
     T_EQ(unlink(t_path(folder, "step-000000000050/DONE")), 0); /* killed before it was done */
     t_write_file(t_path(folder, ".partial-step/inner/half"), "x", 1);
-    t_write_file(t_path(folder, "step-9x/DONE"), "", 0);
-    t_write_file(t_path(folder, "step-99999999999999999999999/DONE"), "", 0);
-    t_write_file(t_path(folder, "notes"), "mine", 4);
+    t_write_file(t_path(folder, ".removed-step/inner/half"), "x", 1);
+    for (size_t i = 0; i < COUNT(others); i++) {
+        t_write_file(t_path(folder, others[i]), "mine", 4);
+    }
     init(&k, folder);
     T_OK(kit_run(&k));
     T_EQ(k.report->stats.first_step, 40);
     T_TRUE(!is_there(folder, ".partial-step"));
-    T_TRUE(is_there(folder, "notes"));
+    T_TRUE(!is_there(folder, ".removed-step"));
+    for (size_t i = 0; i < COUNT(others); i++) {
+        T_TRUE(is_there(folder, others[i]));
+    }
+    kit_fini(&k);
+}
+
+static void what_is_no_checkpoint_is_not_overwritten(void)
+{
+    char folder[300];
+    kit k;
+
+    snprintf(folder, sizeof(folder), "%s/c", t_folder());
+    t_write_file(t_path(folder, "step-000000000020/mine"), "x", 1);
+    init(&k, folder);
+    T_STATUS(kit_run(&k), SLUICE_E_IO);
+    T_CONTAINS(k.error, "cannot complete");
+    T_TRUE(is_there(folder, "step-000000000020/mine"));
     kit_fini(&k);
 }
 
@@ -295,6 +320,18 @@ static void check_refused(kit *k, sluice_status status, const char *why)
     T_STATUS(kit_run(k), status);
     T_CONTAINS(k->error, why);
     kit_fini(k);
+}
+
+static void a_new_run_wants_a_folder_of_its_own(void)
+{
+    char folder[300];
+    kit k;
+
+    begin(folder);
+    init(&k, folder);
+    k.config.checkpoint.resume = false;
+    check_refused(&k, SLUICE_E_INVALID, "holds checkpoints already");
+    T_TRUE(is_there(folder, "step-000000000050/DONE"));
 }
 
 static void checkpoints_of_other_data_are_refused(void)
@@ -449,7 +486,9 @@ const t_test checkpoint_tests[] = {
     T_TEST(sinks_end_where_a_checkpoint_is_due),
     T_TEST(checkpoints_can_follow_epochs),
     T_TEST(only_complete_checkpoints_count),
+    T_TEST(what_is_no_checkpoint_is_not_overwritten),
     T_TEST(a_checkpoint_is_written_anew_over_one_that_is_not_done),
+    T_TEST(a_new_run_wants_a_folder_of_its_own),
     T_TEST(checkpoints_of_other_data_are_refused),
     T_TEST(states_that_are_damaged_are_refused),
     T_TEST(any_bytes_may_stand_in_a_state),

@@ -152,7 +152,8 @@ typedef struct sluice_checkpointing {
     uint64_t every_steps;  /**< of the whole training; 0: see every_epochs */
     uint64_t every_epochs; /**< 0, with every_steps 0: only at the end */
     uint32_t keep;         /**< the newest so many stay; 0 is 3 */
-    bool resume;           /**< go on from the newest in the folder, if there is one */
+    bool resume;           /**< go on from the newest in the folder, if there is one; without it
+                                a folder that holds one is refused */
 } sluice_checkpointing;
 
 /** A request to stop that any thread, or a signal handler, can make. */
