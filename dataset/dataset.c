@@ -211,9 +211,9 @@ sluice_status dataset_status(sluice_dataset *dataset, const char *function)
                                         : sli_fail_again(dataset->status, dataset->error);
 }
 
-void dataset_print(const sluice_dataset *dataset, uint32_t first, sli_text *text)
+void dataset_print(const sluice_dataset *dataset, uint32_t first, uint32_t end, sli_text *text)
 {
-    for (uint32_t i = first; i < dataset->stage_count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const dataset_stage *stage = &dataset->stages[i];
 
         sli_text_add(text, "%s%s", i > first ? " | " : "", stage->def->name);
@@ -232,7 +232,7 @@ sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out)
     if (st != SLUICE_OK) {
         return st;
     }
-    dataset_print(dataset, 0, &text);
+    dataset_print(dataset, 0, dataset->stage_count, &text);
     return sli_text_take(&text, text_out);
 }
 

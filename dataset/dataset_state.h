@@ -43,8 +43,8 @@ static inline const source_ops *dataset_source(const sluice_dataset *dataset)
     return dataset->stages[0].def->source;
 }
 
-/* Adds the text of the stages from `first` on: parsing it gives them again. */
-void dataset_print(const sluice_dataset *dataset, uint32_t first, sli_text *text);
+/* Adds the text of stages [first, end): parsing it gives them again. */
+void dataset_print(const sluice_dataset *dataset, uint32_t first, uint32_t end, sli_text *text);
 
 /*
  * Which occurrence of its name stage i is, from 0: what its random numbers are keyed by, so that

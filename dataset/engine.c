@@ -19,7 +19,6 @@ struct sli_engine {
     sli_queue *queue;
     sli_profile *profile;
     sli_layout layout;
-    uint64_t first_step;
     uint64_t batches;
     uint64_t first_whole_pass; /* the first that this run goes through from its beginning */
     uint32_t worker_count;
@@ -163,21 +162,21 @@ static void fill_row(sli_engine *engine, sample_runner *runner, const sli_batch 
                      uint64_t seq, uint32_t row_number)
 {
     const sli_plan *plan = engine->plan;
-    const uint64_t step = engine->first_step + seq - 1;
-    const uint64_t position = step % plan->batches_per_pass * plan->batch_size + row_number;
-    row_task task = {.seq = seq,
-                     .number = row_number,
-                     .pass = step / plan->batches_per_pass,
-                     .global_position = position * plan->settings.world + plan->settings.rank,
-                     .sample = NO_SAMPLE};
+    row_task task = {.seq = seq, .number = row_number, .sample = NO_SAMPLE};
+    batch_place place;
+    uint64_t position;
     uint64_t sample_pass;
     sluice_status st;
 
+    plan_locate(plan, seq - 1, &place);
+    position = place.first + row_number;
+    task.pass = place.pass;
+    task.global_position = place.done + position * plan->settings.world + plan->settings.rank;
     row_of(engine, batch, row_number, &task.row);
-    if (position >= plan->details->order.length) {
+    if (position >= place.order->length) {
         zero_row(engine, &task.row);
     } else {
-        order_at(&plan->details->order, task.pass, position, &task.sample, &sample_pass);
+        order_at(place.order, task.pass, position, &task.sample, &sample_pass);
         st = sample_run(runner, task.sample, sample_pass, &task.row);
         if (st != SLUICE_OK) {
             bad_sample(engine, runner, &task, st);
@@ -192,16 +191,16 @@ static void fill_row(sli_engine *engine, sample_runner *runner, const sli_batch 
 static void publish(sli_engine *engine, sample_runner *runner, const sli_batch *batch, uint64_t seq)
 {
     const sli_plan *plan = engine->plan;
-    const uint64_t step = engine->first_step + seq - 1;
-    const uint64_t first = step % plan->batches_per_pass * plan->batch_size;
-    const uint64_t length = plan->details->order.length;
     const uint64_t start = sli_ticks();
-    uint64_t rows = length > first ? length - first : 0;
+    batch_place place;
+    uint64_t rows;
 
+    plan_locate(plan, seq - 1, &place);
+    rows = place.order->length > place.first ? place.order->length - place.first : 0;
     rows = rows < plan->batch_size ? rows : plan->batch_size;
     memset(batch->header, 0, sizeof(*batch->header));
-    batch->header->step = step;
-    batch->header->pass = step / plan->batches_per_pass;
+    batch->header->position = place.done + place.first * plan->settings.world;
+    batch->header->pass = place.pass;
     batch->header->first_sample = batch->samples[0];
     batch->header->valid_rows = (uint32_t)rows;
     sli_queue_publish(engine->queue, seq);
@@ -295,10 +294,8 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     engine->plan = config->plan;
     engine->queue = config->queue;
     engine->profile = config->profile;
-    engine->first_step = config->first_step;
     engine->batches = config->batches;
-    engine->first_whole_pass =
-        (config->first_step + config->plan->batches_per_pass - 1) / config->plan->batches_per_pass;
+    engine->first_whole_pass = config->plan->begin.pass + (config->plan->begin.done > 0);
     engine->worker_count = config->placement->worker_count;
     atomic_store_explicit(&engine->stop_at, UINT64_MAX, memory_order_relaxed);
     st = sli_layout_make(config->plan->wire, config->plan->column_count, config->plan->batch_size,
@@ -376,10 +373,13 @@ void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *
     uint64_t ticks = sli_ticks() - engine->profile->start_ticks;
     double ns_per_tick =
         (double)(sli_now_ns() - engine->profile->start_ns) / (double)(ticks > 0 ? ticks : 1);
+    batch_place place;
 
-    sli_text_add(text, "batch %llu has %u of %u rows",
-                 (unsigned long long)(engine->first_step + seq - 1),
-                 sli_queue_rows_done(engine->queue, seq), engine->plan->batch_size);
+    plan_locate(engine->plan, seq - 1, &place);
+    sli_text_add(text, "the batch at sample %llu of pass %llu has %u of %u rows",
+                 (unsigned long long)(place.done + place.first * engine->plan->settings.world),
+                 (unsigned long long)place.pass, sli_queue_rows_done(engine->queue, seq),
+                 engine->plan->batch_size);
     for (uint32_t i = 0; i < engine->worker_count; i++) {
         const worker_state *state = &engine->runners[i].state;
         const char *stage = atomic_load_explicit(&state->stage, memory_order_relaxed);

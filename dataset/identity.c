@@ -13,6 +13,7 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     const uint64_t count = dataset->source_count;
     const uint64_t stride = count / NAMES_MOST + 1;
     uint64_t names = count;
+    uint32_t end = dataset->stage_count;
     sli_text text = {0};
 
     for (uint64_t sample = 0; sample < count; sample += stride) {
@@ -23,6 +24,9 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     }
     identity_out->samples = count;
     identity_out->names = names;
-    dataset_print(dataset, 1, &text);
+    while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
+        end--; /* batches are regrouped */
+    }
+    dataset_print(dataset, 1, end, &text);
     return sli_text_take(&text, &identity_out->stages);
 }

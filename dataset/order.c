@@ -134,7 +134,7 @@ static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
     return SLUICE_OK;
 }
 
-static bool has_shard(const sluice_dataset *dataset)
+bool dataset_has_shard(const sluice_dataset *dataset)
 {
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         if (dataset->stages[i].def->index == INDEX_SHARD) {
@@ -142,6 +142,37 @@ static bool has_shard(const sluice_dataset *dataset)
         }
     }
     return false;
+}
+
+/* Leaves out the first `n` positions. */
+static void add_skip(sample_order *o, uint64_t n, lengths *l)
+{
+    o->steps[o->count++] = (order_step){.kind = INDEX_SKIP, .n = n, .before = l->own};
+    *l = (lengths){minus(l->own, n), minus(l->longest, n), minus(l->shortest, n)};
+}
+
+static void add_shard(sample_order *o, const order_settings *settings, lengths *l)
+{
+    order_step *step = &o->steps[o->count++];
+
+    *step = (order_step){
+        .kind = INDEX_SHARD, .rank = settings->rank, .world = settings->world, .before = l->own};
+    after_shard(step, l);
+}
+
+/* What is done of the pass is left out, and what is left is dealt to the ranks: all of it, so that
+ * other ranks than began the pass can end it. */
+static void add_ends(const sluice_dataset *dataset, const order_settings *settings, sample_order *o,
+                     lengths *l)
+{
+    const bool deals = settings->world > 1 && !settings->all_ranks && !dataset_has_shard(dataset);
+
+    if (settings->done > 0) {
+        add_skip(o, deals ? settings->done : settings->done / settings->world, l);
+    }
+    if (deals) {
+        add_shard(o, settings, l);
+    }
 }
 
 sluice_status order_make(const sluice_dataset *dataset, const order_settings *settings,
@@ -164,16 +195,7 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
         }
         o->count += step->kind != INDEX_NONE;
     }
-    if (settings->world > 1 && !settings->all_ranks && !has_shard(dataset)) {
-        order_step *step = &o->steps[o->count++];
-
-        memset(step, 0, sizeof(*step));
-        step->kind = INDEX_SHARD;
-        step->rank = settings->rank;
-        step->world = settings->world;
-        step->before = l.own;
-        after_shard(step, &l);
-    }
+    add_ends(dataset, settings, o, &l);
     o->length = l.own;
     o->longest = l.longest;
     o->shortest = l.shortest;

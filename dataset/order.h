@@ -23,7 +23,7 @@ typedef struct order_step {
 
 typedef struct sample_order {
     uint32_t count;
-    order_step steps[DATASET_MAX_STAGES + 1];
+    order_step steps[DATASET_MAX_STAGES + 2];
     uint64_t length;   /* positions of a pass, on this rank */
     uint64_t longest;  /* on the rank that has most, */
     uint64_t shortest; /* and on the one that has least */
@@ -35,7 +35,12 @@ typedef struct order_settings {
     uint32_t rank;
     uint32_t world; /* with more than 1 and no shard stage, one is added at the end */
     bool all_ranks; /* the samples of all ranks together instead of those of one */
+    uint64_t done;  /* so many of a pass are left out, over all ranks: a multiple of world where the
+                       dataset has a shard stage */
 } order_settings;
+
+/* Does a stage of its own deal samples to ranks? Else order_make() adds one. */
+bool dataset_has_shard(const sluice_dataset *dataset);
 
 /* The dataset is open. E_INVALID for a rank beyond the world. */
 sluice_status order_make(const sluice_dataset *dataset, const order_settings *settings,

@@ -25,11 +25,9 @@ uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed
 
 static sluice_status plan_order(sli_plan *plan)
 {
-    order_settings settings = {plan->settings.seed, plan->settings.rank, plan->settings.world,
-                               false};
+    order_settings settings = {
+        .seed = plan->settings.seed, .rank = plan->settings.rank, .world = plan->settings.world};
     sluice_status st = order_make(plan->dataset, &settings, &plan->details->order);
-    const sample_order *order = &plan->details->order;
-    uint64_t batch = plan->batch_size;
 
     settings.all_ranks = true;
     if (st == SLUICE_OK) {
@@ -38,10 +36,10 @@ static sluice_status plan_order(sli_plan *plan)
     if (st != SLUICE_OK) {
         return st;
     }
-    /* Every rank runs the same number of batches, or their collectives would wait for ever. */
     plan->samples_per_pass = plan->details->all_ranks.length;
-    plan->batches_per_pass =
-        plan->drop_remainder ? order->shortest / batch : (order->longest + batch - 1) / batch;
+    plan->batches_per_pass = plan_batches_of(plan, &plan->details->order);
+    plan->details->rest = plan->details->order;
+    plan->begin_batches = plan->batches_per_pass;
     plan->details->replace_key = sli_mix_in(sli_hash_text("replace"), plan->settings.seed);
     if (plan->batches_per_pass == 0) {
         return sli_fail(
@@ -419,4 +417,9 @@ uint64_t sli_plan_source_memory(const sli_plan *plan)
         bytes += plan->dataset->splits[i].count * sizeof(*plan->dataset->splits[i].members);
     }
     return bytes;
+}
+
+bool sli_plan_deals_itself(const sli_plan *plan)
+{
+    return dataset_has_shard(plan->dataset);
 }

@@ -32,6 +32,7 @@ enum { PLAN_READ, PLAN_DECODE, PLAN_PIXELS, PLAN_BATCH, PLAN_PROFILED };
 
 struct plan_details {
     sample_order order;          /* of this rank */
+    sample_order rest;           /* the same, of what is left of the run's first pass */
     sample_order all_ranks;      /* of all: where replacements are drawn from */
     const dataset_stage *decode; /* NULL: the source gives pixels */
     plan_stage geometry[DATASET_MAX_STAGES];
@@ -61,6 +62,20 @@ typedef struct plan_window {
     uint32_t window_width;
     uint32_t window_height;
 } plan_window;
+
+/* Where a batch of a run stands: row i of it is position first + i of the order, which is number
+ * done + (first + i) * world + rank of the pass. */
+typedef struct batch_place {
+    const sample_order *order;
+    uint64_t pass;
+    uint64_t first;
+    uint64_t done;
+} batch_place;
+
+void plan_locate(const sli_plan *plan, uint64_t batch, batch_place *place_out);
+
+/* Batches that an order makes, on every rank. */
+uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order);
 
 /* E_INVALID a stage of the group that does not fit; *stage_out then says which. */
 sluice_status plan_compose(const struct plan_details *details, const plan_group *group,

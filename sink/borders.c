@@ -9,10 +9,34 @@ static bool writes_checkpoints(const train_run *run)
     return run->config.checkpoint.folder != NULL;
 }
 
+/* The state is that of the checkpoint; what it was of this run's own is put back. */
+static void go_on(train_run *run)
+{
+    const sli_plan *plan = run->channel.plan;
+    train_state *state = &run->state;
+    const bool regroups =
+        state->batch_size != plan->batch_size || state->world != run->config.world;
+
+    sli_log(SLUICE_LOG_INFO, "resumes at step %llu, sample %llu of pass %llu, from %s",
+            (unsigned long long)state->step, (unsigned long long)state->place.done,
+            (unsigned long long)state->place.pass, run->config.checkpoint.folder);
+    if (regroups && state->place.done > 0) {
+        run->regrouped_batch_size = (uint32_t)state->batch_size;
+        run->regrouped_world = (uint32_t)state->world;
+        sli_log(SLUICE_LOG_INFO,
+                "regroups the rest of the pass: it was begun in batches of %u on %u ranks",
+                run->regrouped_batch_size, run->regrouped_world);
+    }
+    state->batch_size = plan->batch_size;
+    state->world = run->config.world;
+    run->resumed = true;
+    run->config.start_step = state->step;
+    run->checkpoint_step = state->step;
+}
+
 sluice_status train_resume(train_run *run)
 {
     const sluice_checkpointing *checkpoint = &run->config.checkpoint;
-    uint64_t step = 0;
     sluice_status st;
 
     if (!writes_checkpoints(run)) {
@@ -24,20 +48,17 @@ sluice_status train_resume(train_run *run)
                         "newest, or name another folder",
                         checkpoint->folder);
     }
-    st = train_state_make(run->channel.plan, 0, &run->state);
+    st = train_state_make(run->channel.plan, &run->state);
     if (st != SLUICE_OK || !checkpoint->resume) {
         return st;
     }
-    st = checkpoint_load(checkpoint->folder, checkpoint->keep, &run->model, &run->state, &step);
+    st = checkpoint_load(checkpoint->folder, checkpoint->keep, &run->model, &run->state);
     if (st == SLUICE_END_OF_DATA) {
         sli_log(SLUICE_LOG_INFO, "no checkpoint in %s: begins at step 0", checkpoint->folder);
         return SLUICE_OK;
     }
     if (st == SLUICE_OK) {
-        sli_log(SLUICE_LOG_INFO, "resumes at step %llu from %s", (unsigned long long)step,
-                checkpoint->folder);
-        run->config.start_step = step;
-        run->checkpoint_step = step;
+        go_on(run);
     }
     return st;
 }
@@ -49,6 +70,8 @@ static sluice_status write_checkpoint(train_run *run)
     sluice_status st;
 
     run->state.step = run->step;
+    run->state.place = sli_plan_place(run->channel.plan, (run->step - run->plan.first_step) *
+                                                             run->config.micro_batches);
     st = checkpoint_write(checkpoint->folder, checkpoint->keep, &run->model, &run->state);
     run->progress_ns = sli_now_ns(); /* what it takes is no stall */
     if (st == SLUICE_OK) {

@@ -117,13 +117,12 @@ sluice_status channel_open(const channel_config *config, data_channel *c)
     return st;
 }
 
-sluice_status channel_start(data_channel *c, uint64_t first_step, uint64_t batches)
+sluice_status channel_start(data_channel *c, uint64_t batches)
 {
     const sli_engine_config config = {.plan = c->plan,
                                       .queue = c->queue,
                                       .placement = c->placement,
                                       .profile = &c->profile,
-                                      .first_step = first_step,
                                       .batches = batches};
 
     sluice_status st;

@@ -40,8 +40,8 @@ typedef struct data_channel {
 /* Makes everything but threads that read. On failure nothing is left. */
 sluice_status channel_open(const channel_config *config, data_channel *channel_out);
 
-/* Starts the workers at a step of the training; `batches` are made, UINT64_MAX: without end. */
-sluice_status channel_start(data_channel *channel, uint64_t first_step, uint64_t batches);
+/* Starts the workers where the plan begins; `batches` are made, UINT64_MAX: without end. */
+sluice_status channel_start(data_channel *channel, uint64_t batches);
 
 /* Stops the workers; the queue is closed. */
 void channel_stop(data_channel *channel);

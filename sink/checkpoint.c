@@ -360,7 +360,7 @@ static sluice_status does_not_fit(sluice_status status, const char *path)
 }
 
 static sluice_status load(int folder_fd, const char *path, const char *name,
-                          const sluice_model *model, const train_state *mine)
+                          const sluice_model *model, train_state *mine)
 {
     train_state kept;
     sluice_status st = read_state(folder_fd, path, name, &kept);
@@ -369,6 +369,12 @@ static sluice_status load(int folder_fd, const char *path, const char *name,
         return does_not_fit(st, path);
     }
     st = train_state_compare(&kept, mine);
+    if (st == SLUICE_OK) {
+        mine->step = kept.step;
+        mine->place = kept.place;
+        mine->batch_size = kept.batch_size;
+        mine->world = kept.world;
+    }
     train_state_free(&kept);
     if (st != SLUICE_OK) {
         return does_not_fit(st, path);
@@ -380,18 +386,19 @@ static sluice_status load(int folder_fd, const char *path, const char *name,
 }
 
 sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_model *model,
-                              const train_state *mine, uint64_t *step_out)
+                              train_state *mine)
 {
     int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[NAME_SIZE];
     char path[PATH_SIZE];
     sluice_status st = SLUICE_END_OF_DATA;
+    uint64_t step = 0;
 
     if (folder_fd < 0) {
         return errno == ENOENT ? SLUICE_END_OF_DATA : fail_io("open", folder, "");
     }
     clean(folder_fd, folder, keep);
-    if (find_newest(folder_fd, UINT64_MAX, false, name, step_out)) {
+    if (find_newest(folder_fd, UINT64_MAX, false, name, &step)) {
         snprintf(path, sizeof(path), "%s/%s", folder, name);
         st = load(folder_fd, path, name, model, mine);
     }

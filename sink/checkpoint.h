@@ -19,12 +19,12 @@ sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_m
                                const train_state *state);
 
 /*
- * Loads the newest, by model.load, when it fits `mine`; *step_out is where it goes on. END_OF_DATA:
- * there is none. Cleans up first, as writing does. E_INVALID: it belongs to other data; E_CORRUPT,
- * E_UNSUPPORTED, E_IO; the error of load.
+ * Loads the newest, by model.load, when it fits `mine`, which then is where it goes on
+ * and in what batches that was begun. END_OF_DATA: there is none. Cleans up first, as writing does. E_INVALID: it belongs to other
+ * data; E_CORRUPT, E_UNSUPPORTED, E_IO; the error of load.
  */
 sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_model *model,
-                              const train_state *mine, uint64_t *step_out);
+                              train_state *mine);
 
 /* Does the folder hold a complete one? */
 bool checkpoint_is_there(const char *folder);

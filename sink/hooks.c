@@ -79,6 +79,7 @@ void train_fill_hook(const train_run *run, sluice_hook *hook)
     hook->epochs = run->config.epochs;
     hook->last_step = run->plan.end_step;
     hook->batch_size = run->channel.plan->batch_size;
+    hook->micro_batches = run->config.micro_batches;
     hook->output_count = run->model.output_count;
     hook->output_names = run->model.output_names;
 }

@@ -2,7 +2,7 @@
 /*
  * Programs on the host device: its thread runs the loop
  *
- *     while steps are left:  wait -> GetNext -> step -> guard
+ *     while steps are left:  (wait -> GetNext -> step) for each micro-batch -> guard
  *
  * which on a GPU is a graph. Waiting sleeps and never yields, unless the device was opened with
  * spin_us, which makes it poll and yield as a GPU does.
@@ -35,6 +35,7 @@ struct host_program {
     const sluice_stop *token;
     sluice_model model;
     const sink_plan *plan;
+    uint32_t micro_batches;
     uint32_t capacity;
     uint32_t batch_size;
     bool digest;
@@ -50,17 +51,22 @@ struct host_program {
     _Atomic bool stop;
 
     /* What follows belongs to whoever runs steps, and to the trainer between launches. */
-    uint64_t seq; /* of the next batch */
+    uint64_t seq;   /* of the next batch */
+    uint32_t micro; /* which of its step's batches that is */
     program_end end;
     sluice_status status;
     char error[SLI_ERROR_SIZE];
     uint64_t run;                /* steps since the last collect */
     sluice_step_record *records; /* (capacity) */
     float *outputs;              /* (capacity, output_count) */
-    uint64_t *samples;           /* (capacity, batch_size), or NULL */
+    uint64_t *samples;           /* (capacity, micro_batches, batch_size), or NULL */
+    sluice_step_record current;  /* of the step that runs, whichever launch that began in */
+    float current_outputs[SLUICE_MAX_OUTPUTS];
+    uint64_t *current_samples; /* (micro_batches, batch_size), or NULL */
     uint64_t nan_steps;
     uint64_t first_nan_step;
-    uint64_t step_number; /* what the step's view points to, as the three below */
+    bool step_stops;      /* this step asked for the end of the run */
+    uint64_t step_number; /* what the step's view points to, as the three below and micro */
     uint64_t epoch_number;
     float rate;
     uint64_t random_key;
@@ -145,33 +151,41 @@ static float rate_of(const sluice_schedule *schedule, uint64_t step)
                : schedule->table[step < schedule->count ? step : schedule->count - 1];
 }
 
-/* Keeps what is known of the step that begins. */
-static void record(host_program *p, const sli_inputs *inputs)
+/* Keeps what is known of the step that begins with this batch. */
+static void begin_step(host_program *p, const sli_inputs *inputs)
 {
-    sluice_step_record *r = &p->records[p->run];
+    sluice_step_record *r = &p->current;
 
-    r->step = inputs->header->step;
+    r->step = p->plan->first_step + (p->seq - 1) / p->micro_batches;
     r->epoch = sink_plan_epoch(p->plan, r->step);
     r->pass = inputs->header->pass;
     r->first_sample = inputs->header->first_sample;
-    r->valid_rows = inputs->header->valid_rows;
-    r->digest = p->digest ? digest_of(inputs) : 0;
-    r->outputs = p->outputs + p->run * p->model.output_count;
-    r->samples = NULL;
-    if (p->samples != NULL) {
-        uint64_t *samples = p->samples + p->run * p->batch_size;
-
-        memcpy(samples, inputs->samples, p->batch_size * sizeof(*samples));
-        r->samples = samples;
-    }
+    r->valid_rows = 0;
+    r->digest = 0;
+    p->step_stops = false;
     p->step_number = r->step;
     p->epoch_number = r->epoch;
     p->rate = rate_of(&p->learning_rate, r->step);
-    p->random_key = sli_mix_in(sli_mix64(p->seed), r->step);
+    memset(p->current_outputs, 0, sizeof(p->current_outputs));
+}
+
+/* Adds what is known of a batch, and points the step's view at it. */
+static void add_batch(host_program *p, const sli_inputs *inputs)
+{
+    sluice_step_record *r = &p->current;
+    const uint64_t key = sli_mix_in(sli_mix64(p->seed), r->step);
+
+    r->valid_rows += inputs->header->valid_rows;
+    if (p->digest) {
+        r->digest = p->micro == 0 ? digest_of(inputs) : sli_mix_in(r->digest, digest_of(inputs));
+    }
+    if (p->samples != NULL) {
+        memcpy(p->current_samples + (size_t)p->micro * p->batch_size, inputs->samples,
+               p->batch_size * sizeof(*p->samples));
+    }
+    p->random_key = p->micro == 0 ? key : sli_mix_in(key, p->micro);
     p->view.inputs = inputs->tensors;
     p->view.valid_rows = &inputs->header->valid_rows;
-    p->view.outputs = p->outputs + p->run * p->model.output_count;
-    memset(p->view.outputs, 0, p->model.output_count * sizeof(float));
 }
 
 /* Looks at the outputs of the step that has ended; fails the launch when the guard says so. */
@@ -198,8 +212,57 @@ static void guard_outputs(host_program *p)
     }
 }
 
-/* GetNext, step and guard for batch p->seq, which is there. */
-static void run_step(host_program *p)
+/* Takes the step in among those that ran. */
+static void keep_step(host_program *p)
+{
+    const uint32_t outputs = p->model.output_count;
+    const size_t rows = (size_t)p->micro_batches * p->batch_size;
+    sluice_step_record *r = &p->records[p->run];
+    float *kept = p->outputs + p->run * outputs;
+
+    *r = p->current;
+    memcpy(kept, p->current_outputs, outputs * sizeof(*kept));
+    r->outputs = kept;
+    if (p->samples != NULL) {
+        memcpy(p->samples + p->run * rows, p->current_samples, rows * sizeof(*p->samples));
+        r->samples = p->samples + p->run * rows;
+    }
+    p->run++;
+    p->micro = 0;
+}
+
+/* After the last of its batches: the step counts, and is looked at. */
+static void end_step(host_program *p)
+{
+    keep_step(p);
+    if (p->step_stops || asked_to_stop(p)) {
+        finish(p, PROGRAM_STOPPED);
+    }
+    if (p->nan_guard != SLUICE_NAN_IGNORE) {
+        guard_outputs(p);
+    }
+}
+
+/* What the call of the step came to; one that failed has run, and counts. */
+static void take_answer(host_program *p, sluice_status answer)
+{
+    p->seq++;
+    p->micro++;
+    if (answer < 0) {
+        keep_step(p);
+        sli_fail(answer, "step %llu: the step function returned %s",
+                 (unsigned long long)p->step_number, sluice_status_name(answer));
+        fail(p, answer);
+        return;
+    }
+    p->step_stops = p->step_stops || answer == SLUICE_STOPPED;
+    if (p->micro == p->micro_batches) {
+        end_step(p);
+    }
+}
+
+/* GetNext and step for batch p->seq, which is there. */
+static void run_batch(host_program *p)
 {
     uint64_t start = sli_ticks();
     uint64_t now;
@@ -210,7 +273,10 @@ static void run_step(host_program *p)
         fail(p, st);
         return;
     }
-    record(p, &inputs);
+    if (p->micro == 0) {
+        begin_step(p, &inputs);
+    }
+    add_batch(p, &inputs);
     now = sli_ticks();
     sli_counters_item(p->get_next_counters, now - start, p->channel->layout.slot_bytes);
     start = now;
@@ -218,24 +284,11 @@ static void run_step(host_program *p)
     now = sli_ticks();
     sli_counters_item(p->step_counters, now - start, 0);
     sli_queue_step_done(p->channel->queue, p->seq);
-    p->run++;
     atomic_store_explicit(&p->base.idle_since_ticks, now, memory_order_relaxed);
     /* Pairs with the acquire load in count_idle(): seeing the count, it sees when the step ended.
      */
-    atomic_store_explicit(&p->base.steps_done, p->seq, memory_order_release);
-    p->seq++;
-    if (st < 0) {
-        sli_fail(st, "step %llu: the step function returned %s", (unsigned long long)p->step_number,
-                 sluice_status_name(st));
-        fail(p, st);
-        return;
-    }
-    if (st == SLUICE_STOPPED || asked_to_stop(p)) {
-        finish(p, PROGRAM_STOPPED);
-    }
-    if (p->nan_guard != SLUICE_NAN_IGNORE) {
-        guard_outputs(p);
-    }
+    atomic_store_explicit(&p->base.batches_done, p->seq, memory_order_release);
+    take_answer(p, st);
 }
 
 /* One launch, on the device's thread. */
@@ -244,11 +297,11 @@ static void run_launch(void *arg)
     host_launch *launch = arg;
     host_program *p = launch->program;
 
-    for (uint64_t i = 0; i < launch->steps && !has_ended(p); i++) {
+    for (uint64_t left = launch->steps; left > 0 && !has_ended(p); left -= p->micro == 0) {
         if (asked_to_stop(p)) {
             finish(p, PROGRAM_STOPPED);
         } else if (wait_for_batch(p)) {
-            run_step(p);
+            run_batch(p);
         }
     }
 }
@@ -273,7 +326,7 @@ static void host_call(sink_program *program)
     host_program *p = (host_program *)program;
 
     if (!has_ended(p)) {
-        run_step(p);
+        run_batch(p);
     }
 }
 
@@ -310,18 +363,22 @@ static void host_destroy(sink_program *program)
     sli_free(p->records);
     sli_free(p->outputs);
     sli_free(p->samples);
+    sli_free(p->current_samples);
     sli_free(p);
 }
 
 static sluice_status make_records(host_program *p, const program_config *config)
 {
+    const size_t rows = (size_t)p->micro_batches * p->batch_size;
+
     p->records = sli_calloc(p->capacity, sizeof(*p->records));
     p->outputs = sli_calloc((size_t)p->capacity * p->model.output_count, sizeof(*p->outputs));
     if (config->record_samples) {
-        p->samples = sli_calloc((size_t)p->capacity * p->batch_size, sizeof(*p->samples));
+        p->samples = sli_calloc(p->capacity * rows, sizeof(*p->samples));
+        p->current_samples = sli_calloc(rows, sizeof(*p->samples));
     }
     if (p->records == NULL || p->outputs == NULL ||
-        (config->record_samples && p->samples == NULL)) {
+        (config->record_samples && (p->samples == NULL || p->current_samples == NULL))) {
         return sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
     }
     return SLUICE_OK;
@@ -341,6 +398,7 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->token = config->token;
     p->model = *config->model;
     p->plan = config->plan;
+    p->micro_batches = config->micro_batches;
     p->capacity = config->capacity;
     p->batch_size = channel->plan->batch_size;
     p->digest = config->digest;
@@ -358,6 +416,9 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->view.epoch = &p->epoch_number;
     p->view.learning_rate = &p->rate;
     p->view.random_key = &p->random_key;
+    p->view.outputs = p->current_outputs;
+    p->view.micro = &p->micro;
+    p->view.micro_batches = p->micro_batches;
     st = make_records(p, config);
     if (st == SLUICE_OK) {
         st = sli_stream_open(channel->config.device, "sluice/device",

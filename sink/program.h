@@ -27,6 +27,7 @@ typedef struct program_config {
     const sluice_model *model; /* output_count is set */
     const sink_plan *plan;
     const sluice_stop *token; /* looked at after each step; may be NULL */
+    uint32_t micro_batches;   /* batches of a step */
     uint32_t capacity;        /* steps between two collects at most */
     bool host_waits;          /* for data, before each launch: graph mode */
     bool digest;
@@ -60,7 +61,7 @@ typedef struct program_ops {
     /* Waits for everything that was launched: OK or TIMEOUT. */
     sluice_status (*wait)(sink_program *program, int64_t timeout_ns);
 
-    /* Runs one step on the calling thread (mode data); the batch is there. */
+    /* Runs the step of one batch on the calling thread (mode data); the batch is there. */
     void (*call)(sink_program *program);
 
     /* After a wait that said OK, or a call: what came of it. The next launch begins anew. */
@@ -73,7 +74,7 @@ typedef struct program_ops {
 /* What every kind of program begins with. */
 struct sink_program {
     const program_ops *ops;
-    _Atomic uint64_t steps_done;       /* ever; stored with release order, after the next */
+    _Atomic uint64_t batches_done;     /* ever; stored with release order, after the next */
     _Atomic uint64_t idle_since_ticks; /* when the last of them ended */
     _Atomic bool waits_for_data;       /* a launch does, so the next step cannot begin */
     _Atomic bool ended;                /* a launch has ended early: those behind it do nothing */

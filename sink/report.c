@@ -146,8 +146,10 @@ static void collect_stats(const train_run *run, sluice_report *report)
     stats->first_step = run->plan.first_step;
     stats->checkpoints = run->checkpoints;
     stats->validations = run->validations;
+    stats->regrouped_batch_size = run->regrouped_batch_size;
+    stats->regrouped_world = run->regrouped_world;
     report->has_digest = run->config.digest;
-    report->batches = run->steps_run;
+    report->batches = run->steps_run * run->config.micro_batches;
     report->bytes_read = sli_engine_bytes_read(run->channel.engine);
     report->mode = sluice_mode_name(run->mode);
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);

@@ -59,6 +59,8 @@ static void add_totals(const sluice_report *report, sli_text *text)
     } else {
         sli_text_add(text, ",\"first_nan_step\":null");
     }
+    add_count(text, "regrouped_batch_size", stats->regrouped_batch_size);
+    add_count(text, "regrouped_world", stats->regrouped_world);
     add_count(text, "first_step", stats->first_step);
     add_count(text, "checkpoints", stats->checkpoints);
     add_count(text, "validations", stats->validations);

@@ -75,6 +75,10 @@ static void add_run(const sluice_report *report, sli_text *text)
         sli_text_add(text, "began at step %llu, wrote %llu checkpoints\n",
                      (unsigned long long)stats->first_step, (unsigned long long)stats->checkpoints);
     }
+    if (stats->regrouped_world > 0) {
+        sli_text_add(text, "regrouped: the checkpoint was of batches of %u on %u ranks\n",
+                     stats->regrouped_batch_size, stats->regrouped_world);
+    }
     if (stats->nan_steps > 0) {
         sli_text_add(text, "outputs were not finite in %llu steps, first in step %llu\n",
                      (unsigned long long)stats->nan_steps,

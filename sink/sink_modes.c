@@ -48,8 +48,8 @@ static void count_idle(train_run *run, uint64_t seq, uint64_t start)
 {
     const sink_program *program = run->program;
     const uint64_t now = sli_ticks();
-    /* Pairs with the release store in run_step(): seeing the last step, we see when it ended. */
-    const uint64_t done = atomic_load_explicit(&program->steps_done, memory_order_acquire);
+    /* Pairs with the release store in run_batch(): seeing the last step, we see when it ended. */
+    const uint64_t done = atomic_load_explicit(&program->batches_done, memory_order_acquire);
     const uint64_t ended = atomic_load_explicit(&program->idle_since_ticks, memory_order_relaxed);
     const uint64_t since = ended > start ? ended : start;
 
@@ -65,12 +65,17 @@ static bool launches_have_ended(const train_run *run)
 }
 
 /*
- * Waits on the host for the batch of the step that is `ahead` steps after run->step. STOPPED when
+ * Waits on the host for the first batch of the step that is `ahead` steps after run->step, or the
+ * next batch when nothing is under way, as it is with `ahead` 0. STOPPED when
  * the run is to end instead; else what stands in the queue at that place.
  */
 static sluice_status wait_for_data(train_run *run, uint64_t ahead)
 {
-    const uint64_t seq = run->step + ahead - run->plan.first_step + 1;
+    const uint64_t next =
+        atomic_load_explicit(&run->program->batches_done, memory_order_relaxed) + 1;
+    const uint64_t first =
+        (run->step + ahead - run->plan.first_step) * run->config.micro_batches + 1;
+    const uint64_t seq = ahead == 0 ? next : first;
     const uint64_t start = sli_ticks();
     sluice_status st;
 

@@ -3,41 +3,61 @@
 
 #include "status_int.h"
 
-static bool find_borders(const sink_request *request, sink_plan *plan)
+/* An epoch is a pass, or so many steps of data that have no end. */
+static bool epochs_are_passes(const sink_request *request)
 {
-    for (int i = 0; i < SINK_BORDERS; i++) {
-        const border_request *border = &request->borders[i];
+    return !request->sink_mode || request->sink_size <= 0;
+}
 
-        plan->borders[i] = border->steps;
-        if (border->steps == 0 &&
-            __builtin_mul_overflow(border->epochs, plan->steps_per_epoch, &plan->borders[i])) {
-            return false;
-        }
+/* Where the first epoch that begins at or after the first step does. */
+static bool find_epochs(const sink_request *request, sink_plan *plan)
+{
+    plan->steps_per_epoch = epochs_are_passes(request)
+                                ? request->batches_per_pass / request->micro_batches
+                                : (uint64_t)request->sink_size;
+    if (request->resumed && epochs_are_passes(request)) {
+        plan->epoch = request->pass + 1;
+        return !__builtin_add_overflow(
+            request->start_step, request->batches / request->micro_batches, &plan->epoch_step);
     }
     return true;
+}
+
+/* The first step and the one past the last; false when 64 bits cannot count them. */
+static bool find_ends(const sink_request *request, sink_plan *plan)
+{
+    const uint64_t per_epoch = plan->steps_per_epoch;
+    uint64_t batches;
+    uint64_t done;
+
+    if (__builtin_mul_overflow(request->initial_epoch, per_epoch, &done) ||
+        __builtin_add_overflow(done, request->start_step, &plan->first_step)) {
+        return false;
+    }
+    if (request->epochs > 0 && request->epochs < plan->epoch) {
+        plan->end_step = plan->first_step;
+    } else if (request->epochs > 0 &&
+               (__builtin_mul_overflow(request->epochs - plan->epoch, per_epoch, &done) ||
+                __builtin_add_overflow(done, plan->epoch_step, &plan->end_step))) {
+        return false;
+    }
+    return plan->end_step == UINT64_MAX ||
+           !__builtin_mul_overflow(plan->end_step, request->micro_batches, &batches);
 }
 
 sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
 {
     sink_plan plan = {.end_step = UINT64_MAX};
-    uint64_t done;
 
-    plan.steps_per_epoch = request->sink_mode && request->sink_size > 0
-                               ? (uint64_t)request->sink_size
-                               : request->batches_per_pass;
-    if (!find_borders(request, &plan) ||
-        __builtin_mul_overflow(request->initial_epoch, plan.steps_per_epoch, &done) ||
-        __builtin_add_overflow(done, request->start_step, &plan.first_step) ||
-        (request->epochs > 0 &&
-         __builtin_mul_overflow(request->epochs, plan.steps_per_epoch, &plan.end_step))) {
+    if (!find_epochs(request, &plan) || !find_ends(request, &plan)) {
         return sli_fail(SLUICE_E_INVALID, "more steps than 64 bits can count");
+    }
+    for (int i = 0; i < SINK_BORDERS; i++) {
+        plan.borders[i] = request->borders[i];
     }
     if (plan.first_step >= plan.end_step && request->resumed) {
         plan.end_step = plan.first_step;
-        *plan_out = plan;
-        return SLUICE_OK;
-    }
-    if (plan.first_step >= plan.end_step) {
+    } else if (plan.first_step >= plan.end_step) {
         return sli_fail(SLUICE_E_INVALID,
                         "nothing left to do: %llu steps are done of %llu epochs of %llu steps",
                         (unsigned long long)plan.first_step, (unsigned long long)request->epochs,
@@ -46,19 +66,24 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
     if (request->max_steps > 0 && request->max_steps < plan.end_step - plan.first_step) {
         plan.end_step = plan.first_step + request->max_steps;
     }
-    plan.passes = plan.end_step == UINT64_MAX ? UINT64_MAX
-                                              : (plan.end_step - 1) / request->batches_per_pass -
-                                                    plan.first_step / request->batches_per_pass + 1;
     *plan_out = plan;
     return SLUICE_OK;
 }
 
+/* Steps from `step` to the end of its epoch. */
+static uint64_t left_of_epoch(const sink_plan *plan, uint64_t step)
+{
+    return step < plan->epoch_step
+               ? plan->epoch_step - step
+               : plan->steps_per_epoch - (step - plan->epoch_step) % plan->steps_per_epoch;
+}
+
 uint64_t sink_plan_length(const sink_plan *plan, uint64_t step)
 {
-    uint64_t left = plan->steps_per_epoch - step % plan->steps_per_epoch;
+    uint64_t left = left_of_epoch(plan, step);
 
     for (int i = 0; i < SINK_BORDERS; i++) {
-        const uint64_t border = plan->borders[i];
+        const uint64_t border = plan->borders[i].steps;
 
         if (border > 0 && border - step % border < left) {
             left = border - step % border;
@@ -69,10 +94,18 @@ uint64_t sink_plan_length(const sink_plan *plan, uint64_t step)
 
 bool sink_plan_is_border(const sink_plan *plan, sink_border border, uint64_t step)
 {
-    return plan->borders[border] > 0 && step % plan->borders[border] == 0;
+    const border_request *every = &plan->borders[border];
+
+    if (every->steps > 0) {
+        return step % every->steps == 0;
+    }
+    return every->epochs > 0 && left_of_epoch(plan, step) == plan->steps_per_epoch &&
+           step >= plan->epoch_step && sink_plan_epoch(plan, step) % every->epochs == 0;
 }
 
 uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step)
 {
-    return step / plan->steps_per_epoch;
+    return step < plan->epoch_step
+               ? plan->epoch - 1
+               : plan->epoch + (step - plan->epoch_step) / plan->steps_per_epoch;
 }

@@ -2,8 +2,10 @@
 /*
  * How many steps there are and where sinks end: pure arithmetic over 64-bit counts.
  *
- * An epoch is `steps_per_epoch` steps, counted from the very start of the training; a sink is what
- * is left of an epoch, so a run that begins within one ends its first sink at that epoch's end.
+ * An epoch is `steps_per_epoch` steps, counted from the very start of the training, or, in a run
+ * that was resumed and whose epochs are passes, from the end of the pass that it begins in; a sink
+ * is what is left of an epoch, so a run that begins within one ends its first sink at that epoch's
+ * end.
  */
 #ifndef SLUICE_SINK_PLAN_H
 #define SLUICE_SINK_PLAN_H
@@ -16,7 +18,7 @@
 /* What is done at borders within and between epochs. */
 typedef enum sink_border { BORDER_VALIDATION, BORDER_CHECKPOINT, SINK_BORDERS } sink_border;
 
-/* After every so many steps, or, with 0, epochs; 0 and 0: never. */
+/* After every so many steps, or else epochs; 0 and 0: never. */
 typedef struct border_request {
     uint64_t steps;
     uint64_t epochs;
@@ -25,22 +27,26 @@ typedef struct border_request {
 /* What the user asked for. */
 typedef struct sink_request {
     uint64_t batches_per_pass;
+    uint32_t micro_batches; /* batches of a step */
     bool sink_mode;
     int64_t sink_size;
     uint64_t epochs; /* 0: no limit by epochs */
     uint64_t initial_epoch;
     uint64_t start_step; /* on top of initial_epoch */
     uint64_t max_steps;  /* of this run; 0: no limit */
-    bool resumed;        /* a run that is done already is one of no steps, and no mistake */
+    bool resumed;        /* a run that is done already is one of no steps, and no mistake; it */
+    uint64_t pass;       /* begins in this pass, */
+    uint64_t batches;    /* of which so many batches are left */
     border_request borders[SINK_BORDERS];
 } sink_request;
 
 typedef struct sink_plan {
     uint64_t steps_per_epoch;
     uint64_t first_step;
-    uint64_t end_step;              /* one past the last; UINT64_MAX: without end */
-    uint64_t passes;                /* touched; UINT64_MAX: without end */
-    uint64_t borders[SINK_BORDERS]; /* in steps: sinks end at their multiples, too; 0: none */
+    uint64_t end_step;   /* one past the last; UINT64_MAX: without end */
+    uint64_t epoch_step; /* here begins epoch */
+    uint64_t epoch;
+    border_request borders[SINK_BORDERS]; /* sinks end at them, too */
 } sink_plan;
 
 /* E_INVALID for counts that do not fit 64 bits, and when nothing is left to do. */

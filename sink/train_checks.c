@@ -211,6 +211,9 @@ sluice_status train_check_settings(train_run *run)
     if (run->config.world == 0) {
         run->config.world = 1;
     }
+    if (run->config.micro_batches == 0) {
+        run->config.micro_batches = 1;
+    }
     if (run->config.output_capacity == 0) {
         run->config.output_capacity = 4096;
     }
@@ -275,7 +278,6 @@ static sluice_status check_input(const sli_plan *plan, const sluice_column *want
 sluice_status train_check_columns(const train_run *run)
 {
     const sli_plan *plan = run->channel.plan;
-    const uint64_t rows = plan->batches_per_pass * plan->batch_size * run->config.world;
 
     for (uint32_t i = 0; run->model.inputs != NULL && i < run->model.input_count; i++) {
         sluice_status st = check_input(plan, &run->model.inputs[i]);
@@ -284,14 +286,6 @@ sluice_status train_check_columns(const train_run *run)
             return st;
         }
     }
-    if (!plan->drop_remainder && rows != plan->samples_per_pass && !run->model.reads_valid_rows) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "the last batch of a pass is padded (%llu samples in batches of %u) and the "
-            "model does not say reads_valid_rows; use batch %u drop_remainder=true, or "
-            "let the step look at *valid_rows and set model.reads_valid_rows",
-            (unsigned long long)plan->samples_per_pass, plan->batch_size, plan->batch_size);
-    }
     if (plan->settings.on_error == SLI_ON_ERROR_ZERO && !run->model.reads_mask) {
         return sli_fail(SLUICE_E_INVALID,
                         "policy zero leaves rows without a sample and the model does not say "
@@ -299,4 +293,21 @@ sluice_status train_check_columns(const train_run *run)
                         "use policy replace");
     }
     return SLUICE_OK;
+}
+
+sluice_status train_check_padding(const train_run *run)
+{
+    const sli_plan *plan = run->channel.plan;
+    bool rest;
+
+    if (run->model.reads_valid_rows || !sli_plan_pads(plan, &rest)) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "the last batch of %s is padded (%llu samples in batches of %u) and the "
+                    "model does not say reads_valid_rows; use batch %u drop_remainder=true, or "
+                    "let the step look at *valid_rows and set model.reads_valid_rows",
+                    rest ? "what is left of the pass" : "a pass",
+                    (unsigned long long)(rest ? sli_plan_left(plan) : plan->samples_per_pass),
+                    plan->batch_size, plan->batch_size);
 }

@@ -26,7 +26,10 @@ typedef struct train_run {
     uint64_t digest;          /* of all steps so far */
     uint64_t nan_steps;       /* with an output that was not finite */
     uint64_t first_nan_step;  /* UINT64_MAX: none */
-    train_state state;        /* for checkpoints; without them empty */
+    train_state state;        /* for checkpoints; without them empty, its place the beginning */
+    bool resumed;             /* from a checkpoint, */
+    uint32_t regrouped_batch_size; /* in the midst of a pass that was begun in such batches */
+    uint32_t regrouped_world;      /* on so many ranks; 0: in those of this run */
     uint64_t checkpoints;     /* that were written */
     uint64_t checkpoint_step; /* of the last of them, or of the one that was resumed from */
     uint64_t validations;     /* that were done */
@@ -38,7 +41,7 @@ typedef struct train_run {
 
     int64_t start_ns;
     int64_t progress_ns; /* when a step was last seen to have ended, or hooks had; 0: not yet */
-    uint64_t progress_steps;
+    uint64_t progress_batches;
     bool stall_warned;
 
     sluice_step_record *history; /* of the steps since step_begin, the latest HISTORY_MOST */
@@ -56,6 +59,14 @@ sluice_status train_check_arguments(const sluice_model *model, const sluice_data
                                     const sluice_train_config *config);
 sluice_status train_check_settings(train_run *run); /* fills in defaults, too */
 sluice_status train_check_columns(const train_run *run);
+sluice_status train_check_padding(const train_run *run); /* the plan knows where it begins */
+
+/*
+ * Makes a run ready, up to workers that read (opening.c). What was made is given back by
+ * train_close(), also after a failure.
+ */
+sluice_status train_open(train_run *run);
+void train_close(train_run *run);
 
 /*
  * Looks after a run while the trainer waits: the stop token, the time limit, stalls. OK, or

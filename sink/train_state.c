@@ -7,9 +7,11 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-sluice_status train_state_make(const sli_plan *plan, uint64_t step, train_state *state_out)
+sluice_status train_state_make(const sli_plan *plan, train_state *state_out)
 {
-    state_out->step = step;
+    state_out->step = 0;
+    state_out->place = (sli_place){0, 0};
+    state_out->deals = sli_plan_deals_itself(plan);
     state_out->seed = plan->settings.seed;
     state_out->batch_size = plan->batch_size;
     state_out->world = plan->settings.world;
@@ -25,10 +27,12 @@ void train_state_free(train_state *state)
 void train_state_print(const train_state *state, sli_text *text)
 {
     sli_text_add(text,
-                 "sluice_state %d\nstep %" PRIu64 "\nseed %" PRIu64 "\nbatch %" PRIu64
-                 "\nworld %" PRIu64 "\nsamples %" PRIu64 "\nnames %" PRIu64 "\nstages %s\n",
-                 TRAIN_STATE_VERSION, state->step, state->seed, state->batch_size, state->world,
-                 state->data.samples, state->data.names, state->data.stages);
+                 "sluice_state %d\nstep %" PRIu64 "\npass %" PRIu64 "\ndone %" PRIu64
+                 "\nseed %" PRIu64 "\nbatch %" PRIu64 "\nworld %" PRIu64 "\nsamples %" PRIu64
+                 "\nnames %" PRIu64 "\nstages %s\n",
+                 TRAIN_STATE_VERSION, state->step, state->place.pass, state->place.done,
+                 state->seed, state->batch_size, state->world, state->data.samples,
+                 state->data.names, state->data.stages);
 }
 
 /* Takes "NAME NUMBER\n" off the text; false when it does not begin so. */
@@ -87,7 +91,10 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
                         "the state is of version %" PRIu64 ", this library reads version %d",
                         version, TRAIN_STATE_VERSION);
     }
-    if (!take_number(&text, "step", &state.step) || !take_number(&text, "seed", &state.seed) ||
+    if (!take_number(&text, "step", &state.step) ||
+        !take_number(&text, "pass", &state.place.pass) ||
+        !take_number(&text, "done", &state.place.done) ||
+        !take_number(&text, "seed", &state.seed) ||
         !take_number(&text, "batch", &state.batch_size) ||
         !take_number(&text, "world", &state.world) ||
         !take_number(&text, "samples", &state.data.samples) ||
@@ -112,14 +119,15 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
         return sli_fail(SLUICE_E_INVALID, "the pipeline was \"%.300s\" and is \"%.300s\" now",
                         kept->data.stages, mine->data.stages);
     }
-    if (kept->batch_size != mine->batch_size) {
-        return number_differs("the batch size", kept->batch_size, mine->batch_size);
-    }
     if (kept->seed != mine->seed) {
         return number_differs("the seed", kept->seed, mine->seed);
     }
-    if (kept->world != mine->world) {
-        return number_differs("the number of ranks", kept->world, mine->world);
+    if (kept->world != mine->world && mine->deals && kept->place.done > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "a pass was begun on %" PRIu64 " ranks and cannot be ended on %" PRIu64
+                        ": the pipeline deals samples to ranks itself; without its stage shard the "
+                        "rest would be dealt anew",
+                        kept->world, mine->world);
     }
     if (kept->data.samples != mine->data.samples) {
         return number_differs("the number of samples", kept->data.samples, mine->data.samples);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a run is, as a few lines of text: what a checkpoint keeps besides the user's files. Order,
- * augmentation and rates are functions of the step, so the step is all that moves; the rest is
- * there to refuse a state that belongs to other data.
+ * augmentation and rates are functions of the place in the data and of the step, so these are all
+ * that moves; the rest is there to refuse a state that belongs to other data.
  */
 #ifndef SLUICE_TRAIN_STATE_H
 #define SLUICE_TRAIN_STATE_H
@@ -12,18 +12,20 @@
 #include "plan_int.h"
 #include "text_int.h"
 
-enum { TRAIN_STATE_VERSION = 1, TRAIN_STATE_SIZE = 65536 };
+enum { TRAIN_STATE_VERSION = 2, TRAIN_STATE_SIZE = 65536 };
 
 typedef struct train_state {
-    uint64_t step; /* the next one */
+    uint64_t step;   /* the next one */
+    sli_place place; /* of its first batch */
     uint64_t seed;
     uint64_t batch_size;
     uint64_t world;
+    bool deals; /* samples to ranks by a stage of its pipeline; not kept */
     sli_dataset_identity data;
 } train_state;
 
-/* The state of a run of this plan before `step`. E_NO_MEMORY; freed by train_state_free(). */
-sluice_status train_state_make(const sli_plan *plan, uint64_t step, train_state *state_out);
+/* The state of a run of this plan at its beginning. E_NO_MEMORY; freed by train_state_free(). */
+sluice_status train_state_make(const sli_plan *plan, train_state *state_out);
 void train_state_free(train_state *state);
 
 void train_state_print(const train_state *state, sli_text *text);
@@ -31,7 +33,8 @@ void train_state_print(const train_state *state, sli_text *text);
 /* E_CORRUPT: the text is no state; E_UNSUPPORTED: of another version; E_NO_MEMORY. */
 sluice_status train_state_parse(const char *text, train_state *state_out);
 
-/* May a run of `mine` go on from `kept`? E_INVALID says what differs. */
+/* May a run of `mine` go on from `kept`? With batches of another size, or other ranks, it may.
+ * E_INVALID says what differs. */
 sluice_status train_state_compare(const train_state *kept, const train_state *mine);
 
 #endif

@@ -10,7 +10,7 @@ const int64_t TRAIN_LOOK_NS = 10000000;
 static bool is_starved(const train_run *run)
 {
     const sink_program *program = run->program;
-    const uint64_t done = atomic_load_explicit(&program->steps_done, memory_order_relaxed);
+    const uint64_t done = atomic_load_explicit(&program->batches_done, memory_order_relaxed);
 
     return atomic_load_explicit(&program->waits_for_data, memory_order_relaxed) ||
            done + 1 == run->awaited_seq;
@@ -19,8 +19,8 @@ static bool is_starved(const train_run *run)
 /* Who waits for whom, in one line. */
 static void describe(const train_run *run, sli_text *text)
 {
-    const uint64_t done = atomic_load_explicit(&run->program->steps_done, memory_order_relaxed);
-    const unsigned long long step = run->plan.first_step + done;
+    const uint64_t done = atomic_load_explicit(&run->program->batches_done, memory_order_relaxed);
+    const unsigned long long step = run->plan.first_step + done / run->config.micro_batches;
 
     sli_text_add(text,
                  "no step ended for %.1f s: ", (double)(sli_now_ns() - run->progress_ns) / 1e9);
@@ -55,12 +55,12 @@ static sluice_status stalled(train_run *run, bool too_long)
 static sluice_status watch_for_stalls(train_run *run, int64_t now)
 {
     const sluice_train_config *config = &run->config;
-    const uint64_t done = atomic_load_explicit(&run->program->steps_done, memory_order_relaxed);
+    const uint64_t done = atomic_load_explicit(&run->program->batches_done, memory_order_relaxed);
     int64_t still_ms;
     bool too_long;
 
-    if (done != run->progress_steps || run->progress_ns == 0) {
-        run->progress_steps = done;
+    if (done != run->progress_batches || run->progress_ns == 0) {
+        run->progress_batches = done;
         run->progress_ns = now;
         run->stall_warned = false;
         return SLUICE_OK;

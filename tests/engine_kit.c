@@ -185,6 +185,14 @@ static sluice_status make_queue(engine_run *run, const run_options *options)
     return st == SLUICE_OK ? sli_queue_start(run->queue, NULL) : st;
 }
 
+/* Goes on as a run does that has made `batches` batches. */
+static sluice_status begin(sli_plan *plan, uint64_t batches)
+{
+    const sli_place place = sli_plan_place(plan, batches);
+
+    return sli_plan_begin(plan, &place, 1);
+}
+
 sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_options *options)
 {
     const uint32_t workers = options->workers > 0 ? options->workers : 1;
@@ -196,6 +204,7 @@ sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_opti
     settings.world = settings.world > 0 ? settings.world : 1;
     st = sluice_device_open(options->device != NULL ? options->device : "host:0", &run->device);
     st = st == SLUICE_OK ? sli_plan_open(dataset, &settings, &run->plan) : st;
+    st = st == SLUICE_OK ? begin(run->plan, options->first_step) : st;
     st = st == SLUICE_OK ? sli_layout_make(run->plan->wire, run->plan->column_count,
                                            run->plan->batch_size, &run->layout)
                          : st;
@@ -211,7 +220,6 @@ sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_opti
             .queue = run->queue,
             .placement = run->placement,
             .profile = &run->profile,
-            .first_step = options->first_step,
             .batches = options->batches > 0 ? options->batches : run->plan->batches_per_pass};
 
         sli_profile_start(&run->profile);
@@ -295,7 +303,7 @@ void tape_batch(tape *t, const engine_run *run)
 {
     const sli_batch_header *header = run->input.header;
 
-    tape_add(t, &header->step, sizeof(header->step));
+    tape_add(t, &header->position, sizeof(header->position));
     tape_add(t, &header->pass, sizeof(header->pass));
     tape_add(t, &header->first_sample, sizeof(header->first_sample));
     tape_add(t, &header->valid_rows, sizeof(header->valid_rows));

@@ -135,7 +135,7 @@ void complete(const fixture *f, uint64_t seq, const sli_batch *batch)
         T_EQ(sli_queue_row_done(f->queue, seq), row == BATCH - 1);
     }
     memset(batch->header, 0, sizeof(*batch->header));
-    batch->header->step = seq - 1;
+    batch->header->position = seq - 1;
     batch->header->pass = 7;
     batch->header->first_sample = batch->samples[0];
     batch->header->valid_rows = BATCH - 1;
@@ -172,7 +172,7 @@ void check_inputs(const fixture *f, uint64_t seq, const sli_inputs *inputs)
 
     T_EQ(inputs->count, 2);
     T_EQ(inputs->header->seq, seq);
-    T_EQ(inputs->header->step, seq - 1);
+    T_EQ(inputs->header->position, seq - 1);
     T_EQ(inputs->header->pass, 7);
     T_EQ(inputs->header->first_sample, seq * 1000);
     T_EQ(inputs->header->valid_rows, BATCH - 1);

@@ -341,7 +341,7 @@ static void checkpoints_of_other_data_are_refused(void)
 
     begin(folder);
     init(&k, folder);
-    k.pipeline = "synthetic samples=200 shape=4,4,3 | shuffle | random_horizontal_flip | batch 4";
+    k.pipeline = "synthetic samples=200 shape=4,4,3 | shuffle | batch 2";
     check_refused(&k, SLUICE_E_INVALID, "the pipeline was \"shuffle");
     init(&k, folder);
     k.pipeline = "synthetic samples=202 shape=4,4,3 | shuffle | random_horizontal_flip | batch 2";
@@ -356,12 +356,14 @@ static void states_that_are_damaged_are_refused(void)
     static const char *const states[] = {
         "",
         "sluice_state\n",
-        "sluice_state 1",
-        "sluice_state 1\nstep 5\n",
-        "sluice_state 1\nstep 99999999999999999999\n",
-        "sluice_state 1\nstep -5\nseed 0\n",
-        "sluice_state 1\nstep 5\nseed 0\nbatch 2\nworld 1\nsamples 200\nnames 1\nstages x",
-        "sluice_state 1\nstep 5\nseed 0\nbatch 2\nworld 1\nsamples 200\nnames 1\nstages x\ny\n",
+        "sluice_state 2",
+        "sluice_state 2\nstep 5\n",
+        "sluice_state 2\nstep 99999999999999999999\n",
+        "sluice_state 2\nstep -5\npass 0\n",
+        "sluice_state 2\nstep 5\npass 0\ndone 0\nseed 0\nbatch 2\nworld 1\nsamples 200\nnames "
+        "1\nstages x",
+        "sluice_state 2\nstep 5\npass 0\ndone 0\nseed 0\nbatch 2\nworld 1\nsamples 200\nnames "
+        "1\nstages x\ny\n",
     };
     char folder[300];
     kit k;
@@ -373,9 +375,9 @@ static void states_that_are_damaged_are_refused(void)
         init(&k, folder);
         check_refused(&k, SLUICE_E_CORRUPT, "cannot resume from");
     }
-    t_write_file(t_path(folder, "step-000000000050/sluice_state"), "sluice_state 2\n", 15);
+    t_write_file(t_path(folder, "step-000000000050/sluice_state"), "sluice_state 9\n", 15);
     init(&k, folder);
-    check_refused(&k, SLUICE_E_UNSUPPORTED, "the state is of version 2");
+    check_refused(&k, SLUICE_E_UNSUPPORTED, "the state is of version 9");
     T_EQ(unlink(t_path(folder, "step-000000000050/sluice_state")), 0);
     init(&k, folder);
     check_refused(&k, SLUICE_E_IO, "sluice_state: No such file");
@@ -385,7 +387,8 @@ static void states_that_are_damaged_are_refused(void)
  */
 static void any_bytes_may_stand_in_a_state(void)
 {
-    const char *good = "sluice_state 1\nstep 50\nseed 7\nbatch 2\nworld 1\nsamples 200\nnames 12\n"
+    const char *good = "sluice_state 2\nstep 50\npass 0\ndone 100\nseed 7\nbatch 2\nworld "
+                       "1\nsamples 200\nnames 12\n"
                        "stages shuffle | batch 2\n";
     const size_t size = strlen(good);
 

@@ -24,17 +24,19 @@ static void the_case_table_holds(void)
         uint64_t first_step;
         uint64_t sinks;
         uint64_t steps;
-        uint64_t passes;
+        uint32_t micro;
     } cases[] = {
-        {true, -1, 3, 0, 0, 3, 300, 3},   {true, 20, 3, 0, 0, 3, 60, 1},
-        {true, 30, 10, 0, 0, 10, 300, 3}, {true, 250, 2, 0, 0, 2, 500, 5},
-        {true, 70, 3, 0, 0, 3, 210, 3},   {true, 70, 3, 1, 70, 2, 140, 3},
-        {true, 1, 5, 0, 0, 5, 5, 1},      {false, -1, 3, 0, 0, 3, 300, 3},
-        {false, 20, 3, 0, 0, 3, 300, 3},
+        {true, -1, 3, 0, 0, 3, 300, 1},   {true, 20, 3, 0, 0, 3, 60, 1},
+        {true, 30, 10, 0, 0, 10, 300, 1}, {true, 250, 2, 0, 0, 2, 500, 1},
+        {true, 70, 3, 0, 0, 3, 210, 1},   {true, 70, 3, 1, 70, 2, 140, 1},
+        {true, 1, 5, 0, 0, 5, 5, 1},      {true, 10, 3, 0, 0, 3, 30, 4},
+        {true, -1, 3, 0, 0, 3, 75, 4},    {true, -1, 3, 0, 0, 3, 99, 3},
+        {false, -1, 3, 0, 0, 3, 300, 1},  {false, 20, 3, 0, 0, 3, 300, 1},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const sink_request request = {.batches_per_pass = 100,
+        const sink_request request = {.micro_batches = cases[i].micro,
+                                      .batches_per_pass = 100,
                                       .sink_mode = cases[i].sink_mode,
                                       .sink_size = cases[i].sink_size,
                                       .epochs = cases[i].epochs,
@@ -45,39 +47,13 @@ static void the_case_table_holds(void)
         T_EQ(plan.first_step, cases[i].first_step);
         T_EQ(plan.end_step - plan.first_step, cases[i].steps);
         T_EQ(count_sinks(&plan), cases[i].sinks);
-        T_EQ(plan.passes, cases[i].passes);
-    }
-}
-
-/* The formula of the documentation against counting, over many small requests. */
-static void passes_touched_are_those_that_steps_fall_into(void)
-{
-    for (uint64_t batches = 1; batches <= 7; batches++) {
-        for (int64_t size = 1; size <= 9; size++) {
-            for (uint64_t initial = 0; initial < 4; initial++) {
-                const sink_request request = {.batches_per_pass = batches,
-                                              .sink_mode = true,
-                                              .sink_size = size,
-                                              .epochs = 5,
-                                              .initial_epoch = initial};
-                uint64_t passes = 0;
-                uint64_t last = UINT64_MAX;
-                sink_plan plan;
-
-                T_OK(sink_plan_make(&request, &plan));
-                for (uint64_t step = plan.first_step; step < plan.end_step; step++) {
-                    passes += step / batches != last;
-                    last = step / batches;
-                }
-                T_EQ(plan.passes, passes);
-            }
-        }
     }
 }
 
 static void a_run_that_begins_within_a_sink_ends_it_at_its_border(void)
 {
-    const sink_request request = {.batches_per_pass = 100,
+    const sink_request request = {.micro_batches = 1,
+                                  .batches_per_pass = 100,
                                   .sink_mode = true,
                                   .sink_size = 30,
                                   .epochs = 4,
@@ -94,13 +70,80 @@ static void a_run_that_begins_within_a_sink_ends_it_at_its_border(void)
     T_EQ(sink_plan_epoch(&plan, 59), 1);
     T_EQ(sink_plan_epoch(&plan, 60), 2);
     T_EQ(count_sinks(&plan), 3);
-    T_EQ(plan.passes, 2);
+}
+
+/* A pass that was begun in other batches has other steps: its epoch ends where the pass does. */
+static void a_resumed_run_counts_epochs_from_the_end_of_its_pass(void)
+{
+    sink_request request = {.micro_batches = 1,
+                            .batches_per_pass = 50,
+                            .sink_mode = true,
+                            .sink_size = -1,
+                            .epochs = 5,
+                            .start_step = 230,
+                            .resumed = true,
+                            .pass = 2,
+                            .batches = 35};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 230 + 35 + 2 * 50);
+    T_EQ(sink_plan_epoch(&plan, 230), 2);
+    T_EQ(sink_plan_epoch(&plan, 264), 2);
+    T_EQ(sink_plan_epoch(&plan, 265), 3);
+    T_EQ(sink_plan_length(&plan, 230), 35);
+    T_EQ(sink_plan_length(&plan, 265), 50);
+    request.micro_batches = 4;
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 230 + 8 + 2 * 12);
+    request.micro_batches = 1;
+    request.epochs = 3; /* this pass is the last */
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 265);
+    request.epochs = 2; /* done, and no mistake */
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 230);
+    request.epochs = 5;
+    request.start_step = UINT64_MAX - 3;
+    T_STATUS(sink_plan_make(&request, &plan), SLUICE_E_INVALID);
+}
+
+static void borders_of_epochs_are_where_epochs_begin(void)
+{
+    sink_request request = {.micro_batches = 1,
+                            .batches_per_pass = 50,
+                            .sink_mode = true,
+                            .sink_size = -1,
+                            .epochs = 7,
+                            .start_step = 230,
+                            .resumed = true,
+                            .pass = 2,
+                            .batches = 35,
+                            .borders = {{0, 2}, {40, 0}}};
+    uint64_t found[2] = {0, 0};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(sink_plan_length(&plan, 230), 10);
+    for (uint64_t step = 231; step <= plan.end_step; step++) {
+        found[0] += sink_plan_is_border(&plan, BORDER_VALIDATION, step);
+        found[1] += sink_plan_is_border(&plan, BORDER_CHECKPOINT, step);
+    }
+    T_EQ(plan.end_step, 465);
+    T_EQ(found[0], 2); /* before epochs 4 and 6 */
+    T_TRUE(sink_plan_is_border(&plan, BORDER_VALIDATION, 315));
+    T_TRUE(sink_plan_is_border(&plan, BORDER_VALIDATION, 415));
+    T_EQ(found[1], 6);
 }
 
 static void max_steps_shortens_the_last_sink(void)
 {
-    sink_request request = {
-        .batches_per_pass = 100, .sink_mode = true, .sink_size = 30, .epochs = 4, .max_steps = 40};
+    sink_request request = {.micro_batches = 1,
+                            .batches_per_pass = 100,
+                            .sink_mode = true,
+                            .sink_size = 30,
+                            .epochs = 4,
+                            .max_steps = 40};
     sink_plan plan;
 
     T_OK(sink_plan_make(&request, &plan));
@@ -119,12 +162,12 @@ static void max_steps_shortens_the_last_sink(void)
 
 static void without_epochs_and_max_steps_there_is_no_end(void)
 {
-    const sink_request request = {.batches_per_pass = 100, .sink_mode = true, .sink_size = -1};
+    const sink_request request = {
+        .micro_batches = 1, .batches_per_pass = 100, .sink_mode = true, .sink_size = -1};
     sink_plan plan;
 
     T_OK(sink_plan_make(&request, &plan));
     T_EQ(plan.end_step, UINT64_MAX);
-    T_EQ(plan.passes, UINT64_MAX);
     T_EQ(sink_plan_length(&plan, 250), 50);
     T_EQ(sink_plan_length(&plan, UINT64_MAX - 3), 3);
 }
@@ -132,7 +175,8 @@ static void without_epochs_and_max_steps_there_is_no_end(void)
 /* A limit of this run must not lead past the end of the training. */
 static void a_training_that_is_over_has_nothing_left_to_do(void)
 {
-    sink_request request = {.batches_per_pass = 100,
+    sink_request request = {.micro_batches = 1,
+                            .batches_per_pass = 100,
                             .sink_mode = true,
                             .sink_size = 30,
                             .epochs = 4,
@@ -153,24 +197,26 @@ static void a_training_that_is_over_has_nothing_left_to_do(void)
 
 static void counts_reach_to_the_end_of_64_bits(void)
 {
-    sink_request request = {
-        .batches_per_pass = UINT64_MAX / 2, .sink_mode = true, .sink_size = INT64_MAX, .epochs = 2};
+    sink_request request = {.micro_batches = 1,
+                            .batches_per_pass = UINT64_MAX / 2,
+                            .sink_mode = true,
+                            .sink_size = INT64_MAX,
+                            .epochs = 2};
     sink_plan plan;
 
     T_OK(sink_plan_make(&request, &plan));
     T_EQ(plan.end_step, 2 * (uint64_t)INT64_MAX);
-    T_EQ(plan.passes, 2);
     T_EQ(sink_plan_length(&plan, INT64_MAX), INT64_MAX);
     T_EQ(sink_plan_length(&plan, plan.end_step - 1), 1);
 
-    request = (sink_request){.batches_per_pass = 1,
+    request = (sink_request){.micro_batches = 1,
+                             .batches_per_pass = 1,
                              .sink_mode = true,
                              .sink_size = 1,
                              .start_step = UINT64_MAX - 5,
                              .max_steps = 3};
     T_OK(sink_plan_make(&request, &plan));
     T_EQ(plan.end_step, UINT64_MAX - 2);
-    T_EQ(plan.passes, 3);
     request.max_steps = 100; /* the end of counting comes first */
     T_OK(sink_plan_make(&request, &plan));
     T_EQ(plan.end_step, UINT64_MAX);
@@ -179,14 +225,24 @@ static void counts_reach_to_the_end_of_64_bits(void)
 static void what_64_bits_cannot_count_is_refused(void)
 {
     static const sink_request requests[] = {
-        {.batches_per_pass = UINT64_MAX / 2, .sink_mode = true, .sink_size = -1, .epochs = 3},
-        {.batches_per_pass = 1, .sink_mode = true, .sink_size = INT64_MAX, .epochs = 3},
-        {.batches_per_pass = 1,
+        {.micro_batches = 1,
+         .batches_per_pass = UINT64_MAX / 2,
+         .sink_mode = true,
+         .sink_size = -1,
+         .epochs = 3},
+        {.micro_batches = 1,
+         .batches_per_pass = 1,
+         .sink_mode = true,
+         .sink_size = INT64_MAX,
+         .epochs = 3},
+        {.micro_batches = 1,
+         .batches_per_pass = 1,
          .sink_mode = true,
          .sink_size = INT64_MAX,
          .initial_epoch = 3,
          .epochs = 0},
-        {.batches_per_pass = 100,
+        {.micro_batches = 1,
+         .batches_per_pass = 100,
          .sink_mode = true,
          .sink_size = 30,
          .initial_epoch = 1,
@@ -203,7 +259,8 @@ static void what_64_bits_cannot_count_is_refused(void)
 
 const t_test sink_plan_tests[] = {
     T_TEST(the_case_table_holds),
-    T_TEST(passes_touched_are_those_that_steps_fall_into),
+    T_TEST(a_resumed_run_counts_epochs_from_the_end_of_its_pass),
+    T_TEST(borders_of_epochs_are_where_epochs_begin),
     T_TEST(a_run_that_begins_within_a_sink_ends_it_at_its_border),
     T_TEST(max_steps_shortens_the_last_sink),
     T_TEST(without_epochs_and_max_steps_there_is_no_end),

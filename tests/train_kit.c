@@ -75,6 +75,7 @@ static sluice_status on_step_begin(sluice_hook *hook, void *user)
 
 static sluice_status on_records(sluice_hook *hook, void *user)
 {
+    const uint32_t rows = hook->batch_size * hook->micro_batches;
     kit *k = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
@@ -85,7 +86,7 @@ static sluice_status on_records(sluice_hook *hook, void *user)
                          record->valid_rows, {record->outputs[0], record->outputs[1]}};
         kit_step *grown;
 
-        for (uint32_t row = 0; record->samples != NULL && row < hook->batch_size; row++) {
+        for (uint32_t row = 0; record->samples != NULL && row < rows; row++) {
             kept.samples = sli_mix_in(kept.samples, record->samples[row]);
         }
         grown = sli_grow(k->steps, &k->capacity, k->count + 1, sizeof(*k->steps));
@@ -215,14 +216,15 @@ void kit_fini(kit *k)
 void kit_check(const kit *k)
 {
     const sluice_report *report = k->report;
+    const uint64_t micro = k->config.micro_batches > 0 ? k->config.micro_batches : 1;
     uint64_t samples = 0;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(report);
     T_EQ(report->stats.status, k->status);
     T_TRUE(strcmp(report->error, k->error) == 0);
     T_EQ(report->stats.steps, k->count);
-    T_EQ(report->stats.steps, atomic_load(&k->calls));
-    T_EQ(report->consumed, k->count);
+    T_EQ(report->stats.steps * micro, atomic_load(&k->calls));
+    T_EQ(report->consumed, k->count * micro);
     T_TRUE(report->produced >= report->consumed);
     if (report->ran) {
         T_TRUE(report->produced - report->consumed <= 2 * report->queues[0].capacity);

@@ -30,7 +30,6 @@ typedef struct sli_engine_config {
     sli_queue *queue;
     const sli_placement *placement;
     sli_profile *profile; /* stages [0, plan->stage_count), threads [0, worker_count) */
-    uint64_t first_step;  /* batches done before this run began */
     uint64_t batches;     /* to be made, then END; UINT64_MAX: without end */
 } sli_engine_config;
 

@@ -34,6 +34,13 @@ typedef struct sli_run_settings {
     bool prefer_device; /* offload=auto means the device: where bytes cross a bus */
 } sli_run_settings;
 
+/* A place between two batches: in a pass, after so many of its samples, over all ranks; padding
+ * counts as samples. */
+typedef struct sli_place {
+    uint64_t pass;
+    uint64_t done;
+} sli_place;
+
 struct plan_details; /* of the dataset module */
 
 typedef struct sli_plan {
@@ -43,6 +50,8 @@ typedef struct sli_plan {
     bool drop_remainder;
     uint64_t samples_per_pass; /* over all ranks */
     uint64_t batches_per_pass; /* of every rank */
+    sli_place begin;           /* of the run */
+    uint64_t begin_batches;    /* what is left of its first pass comes to, at least 1 */
     uint32_t column_count;
     sluice_column wire[SLUICE_MAX_COLUMNS]; /* as workers write them */
     sluice_column seen[SLUICE_MAX_COLUMNS]; /* as a step sees them */
@@ -62,6 +71,28 @@ sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *set
                             sli_plan **plan_out);
 void sli_plan_close(sli_plan *plan);
 
+/*
+ * Says where the run begins, and that a step takes `group` batches and none of two passes (1: a
+ * pass is as long as it is). A plan that is not told begins at the beginning. E_INVALID a pass has
+ * fewer batches than that.
+ */
+sluice_status sli_plan_begin(sli_plan *plan, const sli_place *place, uint32_t group);
+
+/* Where the run is after so many batches. */
+sli_place sli_plan_place(const sli_plan *plan, uint64_t batches);
+
+/* How many passes so many batches touch. */
+uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
+
+/* Samples that are left of the pass that the run begins in, over all ranks. */
+uint64_t sli_plan_left(const sli_plan *plan);
+
+/* Is a batch of the run padded, on any rank? *rest_out: one of what is left of its first pass. */
+bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
+
+/* May other ranks go on in a pass than began it? Not where a stage of the pipeline deals. */
+bool sli_plan_deals_itself(const sli_plan *plan);
+
 /* Says what the passes did and why, a line each. */
 void sli_plan_explain(const sli_plan *plan, sli_text *text);
 
@@ -72,7 +103,8 @@ uint64_t sli_plan_source_memory(const sli_plan *plan);
 typedef struct sli_dataset_identity {
     uint64_t samples; /* of the source */
     uint64_t names;   /* a hash of samples' names: of all, or of 1024 spread over them */
-    char *stages;     /* the pipeline's text after its source; freed by sluice_string_free() */
+    char *stages;     /* the pipeline's text between source and batch; freed by
+                         sluice_string_free() */
 } sli_dataset_identity;
 
 /* E_NO_MEMORY. */

@@ -27,7 +27,7 @@ enum {
 /* What a slot begins with. Written by the producer, copied with the batch. */
 typedef struct sli_batch_header {
     uint64_t seq;          /* place in the ring; catches a word that ran ahead of its data */
-    uint64_t step;         /* of the whole training, from 0 */
+    uint64_t position;     /* of its pass: samples before it, over all ranks */
     uint64_t pass;         /* of the dataset, from 0 */
     uint64_t first_sample; /* index of row 0's sample; UINT64_MAX when the batch has no row */
     uint32_t valid_rows;   /* rows [0, valid_rows) hold samples, the rest is padding */

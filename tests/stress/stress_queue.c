@@ -168,7 +168,7 @@ static void write_row(stress *s, const sli_batch *batch, uint64_t seq, uint32_t 
 static void publish(stress *s, const sli_batch *batch, uint64_t seq)
 {
     memset(batch->header, 0, sizeof(*batch->header));
-    batch->header->step = seq + 7;
+    batch->header->position = seq + 7;
     batch->header->first_sample = batch->samples[0];
     batch->header->valid_rows = s->rows;
     sli_queue_publish(s->queue, seq);
@@ -253,7 +253,7 @@ static void check_row(stress *s, uint64_t seq, uint32_t row, const sli_inputs *i
 
 static void step(stress *s, uint64_t seq, const sli_inputs *inputs, uint64_t *random)
 {
-    if (inputs->header->seq != seq || inputs->header->step != seq + 7 ||
+    if (inputs->header->seq != seq || inputs->header->position != seq + 7 ||
         inputs->header->valid_rows != s->rows || inputs->header->first_sample != seq * 1000) {
         wrong(s, seq, "the header is not what was written");
     }

@@ -37,6 +37,8 @@ typedef struct sluice_report_stats {
     uint64_t first_step;     /**< of this run: where it began, or was resumed */
     uint64_t checkpoints;    /**< that were written */
     uint64_t validations;    /**< that were done */
+    uint32_t regrouped_batch_size; /**< a pass goes on that was begun in batches of this size, */
+    uint32_t regrouped_world;      /**< on so many ranks; both 0: in these batches */
 } sluice_report_stats;
 
 /** Copies the figures. Returns: E_INVALID struct_size is not set. */

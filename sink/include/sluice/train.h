@@ -37,6 +37,8 @@ typedef struct sluice_step {
     const float *learning_rate;  /**< of this step, by config.learning_rate; 0 without one */
     const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and the
                                       like, the same after a resume */
+    const uint32_t *micro;       /**< which of the micro-batches of the step this is, from 0 */
+    uint32_t micro_batches;      /**< calls that make one step; the same for the whole run */
 } sluice_step;
 
 /** Returns the input of that name, or NULL. */
@@ -44,6 +46,10 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
 
 /**
  * The user's step: trains on one batch.
+ *
+ * With config.micro_batches it is called so many times for a step: gradients are gathered from
+ * micro 0 on, and used at the last. Outputs are zero at micro 0 and keep what the calls make of
+ * them. A run that ends between micro-batches has not done the step, and begins it anew later.
  *
  * On a host device it is called for every batch, on the device's own thread (in mode `data` on the
  * thread that called sluice_train()). Inputs and their bytes are lent until it returns; their
@@ -177,11 +183,11 @@ typedef struct sluice_step_record {
     uint64_t epoch;          /**< of the whole training, from 0 */
     uint64_t pass;           /**< of the dataset, from 0 */
     uint64_t first_sample;   /**< index of row 0's sample; UINT64_MAX when there is none */
-    uint32_t valid_rows;     /**< rows that held samples */
+    uint32_t valid_rows;     /**< rows that held samples, of all micro-batches */
     uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
     const float *outputs;    /**< (output_count) */
-    const uint64_t *samples; /**< in the hook `records`: (batch_size) indices, UINT64_MAX where no
-                                  sample stands; NULL unless config.record_samples */
+    const uint64_t *samples; /**< in the hook `records`: (micro_batches, batch_size) indices,
+                                  UINT64_MAX where no sample stands; NULL unless config.record_samples */
 } sluice_step_record;
 
 /** What a hook is told. */
@@ -208,6 +214,7 @@ typedef struct sluice_hook {
     const char *const *result_names;   /**< validation: (result_count) */
     uint32_t result_count;             /**< validation: of model.eval's outputs */
     uint64_t result_samples;           /**< validation: that were judged, each once */
+    uint32_t micro_batches;            /**< batches of a step */
 } sluice_hook;
 
 /**
@@ -293,6 +300,9 @@ typedef struct sluice_train_config {
     sluice_schedule learning_rate;   /**< none: 0 */
     sluice_checkpointing checkpoint; /**< none */
     sluice_validating validation;    /**< none */
+    uint32_t micro_batches;          /**< batches of a step, for gradients of more samples than fit
+                                          at once; 0 is 1. A pass that is an epoch loses what is
+                                          left of it after whole steps */
 } sluice_train_config;
 
 /** Sets every field to its default: zero, but sink_size. */
@@ -325,7 +335,8 @@ static inline void sluice_train_config_init(sluice_train_config *config)
                                       SLUICE_NAN_STOP,
                                       {NULL, 0, NULL, NULL},
                                       {NULL, 0, 0, 0, false},
-                                      {NULL, 0, 0, 0, false, false}};
+                                      {NULL, 0, 0, 0, false, false},
+                                      0};
 
     *config = zero;
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk of a run through its passes: which batch of which pass each of its batches is. A run may
+ * begin within a pass that others have begun, in batches of another size or on other ranks; what
+ * they left of it is then regrouped, and the passes after it are whole.
+ */
+#include "plan.h"
+
+/* Batches of an order: of every rank the same number, or their collectives would wait for ever. */
+uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order)
+{
+    const uint64_t batch = plan->batch_size;
+
+    return plan->drop_remainder ? order->shortest / batch
+                                : order->longest / batch + (order->longest % batch != 0);
+}
+
+/* What is left of the pass that the run begins in, and its batches. */
+static sluice_status make_rest(sli_plan *plan, const sli_place *place, uint32_t group)
+{
+    const order_settings settings = {.seed = plan->settings.seed,
+                                     .rank = plan->settings.rank,
+                                     .world = plan->settings.world,
+                                     .done = place->done};
+    sluice_status st = order_make(plan->dataset, &settings, &plan->details->rest);
+
+    plan->begin = *place;
+    plan->begin_batches = plan_batches_of(plan, &plan->details->rest) / group * group;
+    return st;
+}
+
+sluice_status sli_plan_begin(sli_plan *plan, const sli_place *place, uint32_t group)
+{
+    const uint64_t batches = plan->batches_per_pass / group * group;
+    sluice_status st;
+
+    if (batches == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: a pass has %llu batches, a step takes %u",
+                        (unsigned long long)plan->batches_per_pass, group);
+    }
+    plan->batches_per_pass = batches;
+    st = make_rest(plan, place, group);
+    if (st == SLUICE_OK && plan->begin_batches == 0) {
+        st = make_rest(plan, &(sli_place){place->pass + 1, 0}, group);
+    }
+    return st;
+}
+
+void plan_locate(const sli_plan *plan, uint64_t batch, batch_place *place_out)
+{
+    const uint64_t later = batch - plan->begin_batches;
+
+    if (batch < plan->begin_batches) {
+        *place_out = (batch_place){&plan->details->rest, plan->begin.pass, batch * plan->batch_size,
+                                   plan->begin.done};
+        return;
+    }
+    place_out->order = &plan->details->order;
+    place_out->pass = plan->begin.pass + 1 + later / plan->batches_per_pass;
+    place_out->first = later % plan->batches_per_pass * plan->batch_size;
+    place_out->done = 0;
+}
+
+sli_place sli_plan_place(const sli_plan *plan, uint64_t batches)
+{
+    batch_place place;
+
+    plan_locate(plan, batches, &place);
+    return (sli_place){place.pass, place.done + place.first * plan->settings.world};
+}
+
+uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches)
+{
+    batch_place last;
+
+    if (batches == 0) {
+        return 0;
+    }
+    plan_locate(plan, batches - 1, &last);
+    return last.pass - plan->begin.pass + 1;
+}
+
+uint64_t sli_plan_left(const sli_plan *plan)
+{
+    const uint64_t all = plan->samples_per_pass;
+
+    return plan->begin.done < all ? all - plan->begin.done : 0;
+}
+
+bool sli_plan_pads(const sli_plan *plan, bool *rest_out)
+{
+    const uint64_t batch = plan->batch_size;
+    const bool whole = plan->batches_per_pass * batch > plan->details->order.shortest;
+
+    *rest_out = !whole && plan->begin_batches * batch > plan->details->rest.shortest;
+    return whole || *rest_out;
+}

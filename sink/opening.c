@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a run: the channel, where it begins, what it will do, the program; and closing it. */
+#include <stdio.h>
+
+#include "alloc_int.h"
+#include "log_int.h"
+#include "train_run.h"
+
+static sluice_status open_channel(train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const channel_config channel = {
+        .device = run->device,
+        .dataset = run->channel.config.dataset,
+        .settings = {config->seed, config->rank, config->world, (sli_error_policy)config->on_error,
+                     false},
+        .workers = config->workers,
+        .slots = config->slots,
+        .memory_bytes = config->memory_bytes,
+    };
+
+    return channel_open(&channel, &run->channel);
+}
+
+static sluice_status plan_sinks(train_run *run)
+{
+    const sli_plan *plan = run->channel.plan;
+    const sluice_validating *validation = &run->config.validation;
+    const sink_request request = {
+        .batches_per_pass = plan->batches_per_pass,
+        .micro_batches = run->config.micro_batches,
+        .sink_mode = run->config.dataset_sink_mode,
+        .sink_size = run->config.sink_size,
+        .epochs = run->config.epochs,
+        .initial_epoch = run->config.initial_epoch,
+        .start_step = run->config.start_step,
+        .max_steps = run->config.max_steps,
+        .resumed = run->resumed,
+        .pass = plan->begin.pass,
+        .batches = plan->begin_batches,
+        .borders = {{validation->every_steps, validation->every_epochs},
+                    {run->config.checkpoint.every_steps, run->config.checkpoint.every_epochs}}};
+
+    return sink_plan_make(&request, &run->plan);
+}
+
+/* Where the run begins, in the data and in steps: a checkpoint says both, else steps say where. */
+static sluice_status make_plan(train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const bool epochs_are_passes = !config->dataset_sink_mode || config->sink_size < 0;
+    const uint32_t group = epochs_are_passes ? config->micro_batches : 1;
+    sli_plan *plan = run->channel.plan;
+    sluice_status st = sli_plan_begin(plan, &run->state.place, group);
+
+    if (st == SLUICE_OK) {
+        st = plan_sinks(run);
+    }
+    if (st == SLUICE_OK && !run->resumed) {
+        const sli_place place = sli_plan_place(plan, run->plan.first_step * config->micro_batches);
+
+        st = sli_plan_begin(plan, &place, group);
+    }
+    return st;
+}
+
+/* The longest launch: what must be recorded between two collects. */
+static uint32_t record_capacity(const train_run *run)
+{
+    uint64_t most = run->plan.steps_per_epoch;
+
+    if (run->mode == SLUICE_MODE_DIRECT || run->mode == SLUICE_MODE_DATA) {
+        most = 1;
+    }
+    return most < run->config.output_capacity ? (uint32_t)most : run->config.output_capacity;
+}
+
+static sluice_status make_program(train_run *run)
+{
+    const program_ops *ops = program_ops_of(run->device);
+    const program_config config = {.channel = &run->channel,
+                                   .model = &run->model,
+                                   .plan = &run->plan,
+                                   .token = run->config.stop,
+                                   .micro_batches = run->config.micro_batches,
+                                   .capacity = record_capacity(run),
+                                   .host_waits = run->mode == SLUICE_MODE_GRAPH,
+                                   .digest = run->config.digest,
+                                   .record_samples = run->config.record_samples,
+                                   .nan_guard = run->config.nan_guard,
+                                   .learning_rate = run->config.learning_rate,
+                                   .seed = run->config.seed};
+
+    if (ops == NULL) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "no steps can be run on device %s",
+                        sluice_device_name(run->device));
+    }
+    run->config.output_capacity = config.capacity;
+    return ops->create(&config, &run->program);
+}
+
+/* The run in one line: what will happen, and what it takes. */
+static void write_plan_line(train_run *run)
+{
+    const sli_plan *plan = run->channel.plan;
+    const double mb = 1e6;
+    const uint64_t used = plan->batches_per_pass * plan->batch_size * plan->settings.world;
+    char length[160];
+    char micro[60] = "";
+    char dropped[60] = "";
+
+    if (run->config.micro_batches > 1) {
+        snprintf(micro, sizeof(micro), " of %u micro-batches", run->config.micro_batches);
+    }
+    if (used < plan->samples_per_pass) {
+        snprintf(dropped, sizeof(dropped), ", %llu of them dropped",
+                 (unsigned long long)(plan->samples_per_pass - used));
+    }
+    if (run->plan.end_step == UINT64_MAX) {
+        snprintf(length, sizeof(length), "steps without end");
+    } else {
+        const uint64_t steps = run->plan.end_step - run->plan.first_step;
+        const uint64_t batches = steps * run->config.micro_batches;
+
+        snprintf(length, sizeof(length), "%llu steps%s from step %llu = %.1f passes (%llu touched)",
+                 (unsigned long long)steps, micro, (unsigned long long)run->plan.first_step,
+                 (double)batches / (double)plan->batches_per_pass,
+                 (unsigned long long)sli_plan_passes(plan, batches));
+    }
+    snprintf(
+        run->plan_line, sizeof(run->plan_line),
+        "plan: %s of %llu batches of %u (%llu samples a pass%s), mode %s%s%s%s, %u steps a sink "
+        "at most, %u workers, %u slots, memory %.1f MB staging + %.1f MB slots on %s",
+        length, (unsigned long long)plan->batches_per_pass, plan->batch_size,
+        (unsigned long long)plan->samples_per_pass, dropped, sluice_mode_name(run->mode),
+        run->mode_reason[0] != '\0' ? " (" : "", run->mode_reason,
+        run->mode_reason[0] != '\0' ? ")" : "",
+        (unsigned)(run->plan.steps_per_epoch < UINT32_MAX ? run->plan.steps_per_epoch : UINT32_MAX),
+        run->channel.placement->worker_count, run->channel.slots,
+        (double)run->channel.memory.staging_bytes / mb, (double)run->channel.memory.slot_bytes / mb,
+        sluice_device_name(run->device));
+    sli_log(SLUICE_LOG_INFO, "%s", run->plan_line);
+}
+
+sluice_status train_open(train_run *run)
+{
+    sluice_status st = sli_device_check(run->device, "sluice_train");
+
+    if (st == SLUICE_OK) {
+        st = train_check_settings(run);
+    }
+    if (st == SLUICE_OK) {
+        st = open_channel(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_columns(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_resume(run);
+    }
+    if (st == SLUICE_OK) {
+        st = make_plan(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_padding(run);
+    }
+    if (st == SLUICE_OK) {
+        st = make_program(run);
+    }
+    if (st == SLUICE_OK) {
+        write_plan_line(run);
+        run->step = run->plan.first_step;
+        run->start_ns = sli_now_ns();
+        st = channel_start(&run->channel, run->plan.end_step == UINT64_MAX
+                                              ? UINT64_MAX
+                                              : (run->plan.end_step - run->plan.first_step) *
+                                                    run->config.micro_batches);
+    }
+    return st;
+}
+
+void train_close(train_run *run)
+{
+    if (run->program != NULL) {
+        run->program->ops->destroy(run->program);
+    }
+    if (run->channel.plan != NULL) {
+        channel_close(&run->channel);
+    }
+    train_state_free(&run->state);
+    sli_free(run->history);
+    sli_free(run->history_outputs);
+    sli_free(run);
+}
