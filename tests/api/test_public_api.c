@@ -38,6 +38,16 @@ static void every_number_has_its_name(void)
     T_EQ(sluice_dtype_size(SLUICE_ENCODED), 0);
 }
 
+/* Whatever started the test: a rank of some world. */
+static void a_process_knows_its_rank(void)
+{
+    sluice_ranks ranks = {.struct_size = sizeof(ranks)};
+
+    T_OK(sluice_ranks_find(&ranks));
+    T_TRUE(ranks.rank < ranks.world);
+    T_TRUE(strlen(ranks.source) > 0);
+}
+
 /* ---- devices -----------------------------------------------------------------------------------
  */
 
@@ -494,6 +504,7 @@ static void a_run_can_be_left_alone_and_resumed(void)
 const t_test public_api_tests[] = {
     T_TEST(header_and_library_are_of_one_version),
     T_TEST(every_number_has_its_name),
+    T_TEST(a_process_knows_its_rank),
     T_TEST(a_device_is_opened_by_name),
     T_TEST(calls_and_text_build_the_same_thing),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),

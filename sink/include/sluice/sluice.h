@@ -8,6 +8,7 @@
 #include <sluice/dataset.h>
 #include <sluice/device.h>
 #include <sluice/log.h>
+#include <sluice/ranks.h>
 #include <sluice/report.h>
 #include <sluice/status.h>
 #include <sluice/tensor.h>

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Who this process is among those that a launcher has started.
+ */
+#ifndef SLUICE_RANKS_H
+#define SLUICE_RANKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+SLUICE_BEGIN_DECLS
+
+/** What the launcher says of this process. */
+typedef struct sluice_ranks {
+    size_t struct_size;   /**< bytes; set by the caller to sizeof */
+    uint32_t rank;        /**< of this process, below world */
+    uint32_t world;       /**< processes; 1 when it is alone */
+    uint32_t local_rank;  /**< among those on this machine; 0 when the launcher does not say */
+    uint32_t local_world; /**< processes on this machine; 0 when the launcher does not say how many
+                               they are, or which of them this one is. Of 1 process it is 1 */
+    const char *source;   /**< "torchrun", "Open MPI", "MVAPICH", "PMI", "Slurm", "alone"; static */
+} sluice_ranks;
+
+/**
+ * Reads from the environment, each time anew, who this process is. The first of these that is
+ * there counts:
+ *
+ *   torchrun   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
+ *              (docs.pytorch.org/docs/stable/elastic/run.html, "Environment Variables"); set by
+ *              hand they override the others
+ *   Open MPI   OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
+ *              (docs.open-mpi.org, "Environment variables set for MPI applications")
+ *   MVAPICH    MV2_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
+ *              (MVAPICH2 user guide; its mpirun_rsh sets them)
+ *   PMI        PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS: MPICH and Intel MPI
+ *              (the Hydra process manager of both)
+ *   Slurm      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, and entry SLURM_NODEID of
+ *              SLURM_STEP_TASKS_PER_NODE, "4(x2),3" (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
+ *              Without SLURM_STEP_NUM_TASKS, as in the script of sbatch, it is no rank
+ *
+ * None of them: rank 0 of 1, local_rank 0 of 1. A variable that is empty is not set.
+ *
+ * Returns: E_INVALID a rank without a size or the reverse, a value that is no number, a rank that
+ *          is not below its size, more processes on this machine than in all, or struct_size is
+ *          not set; the text has the variables and their values. ranks_out is set only on OK.
+ * Threads: any, while none changes the environment.
+ */
+SLUICE_API_CHECKED sluice_status sluice_ranks_find(sluice_ranks *ranks_out);
+
+SLUICE_END_DECLS
+
+#endif
