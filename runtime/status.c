@@ -10,6 +10,7 @@
 #include "log_int.h"
 
 static _Thread_local char last_error[SLI_ERROR_SIZE];
+static _Thread_local uint64_t failures;
 
 const char *sluice_status_name(sluice_status status)
 {
@@ -48,6 +49,7 @@ void sluice_string_free(char *text)
 static sluice_status keep(sluice_status status, const char *text)
 {
     snprintf(last_error, sizeof(last_error), "%s", text);
+    failures++;
     sli_log(SLUICE_LOG_DEBUG, "%s: %s", sluice_status_name(status), text);
     return status;
 }
@@ -60,6 +62,38 @@ sluice_status sli_fail(sluice_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    return keep(status, text);
+}
+
+sluice_status sluice_fail(sluice_status status, const char *format, ...)
+{
+    char text[SLI_ERROR_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return keep(status, text);
+}
+
+uint64_t sli_fail_count(void)
+{
+    return failures;
+}
+
+sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *format, ...)
+{
+    char text[SLI_ERROR_SIZE];
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (failures != before && last_error[0] != '\0' && length >= 0 &&
+        (size_t)length < sizeof(text)) {
+        snprintf(text + length, sizeof(text) - (size_t)length, ": %s", last_error);
+    }
     return keep(status, text);
 }
 
@@ -87,5 +121,6 @@ sluice_status sli_fail_again(sluice_status status, const char *text)
     if (text != NULL && text != last_error) {
         snprintf(last_error, sizeof(last_error), "%s", text);
     }
+    failures++;
     return status;
 }

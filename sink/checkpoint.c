@@ -228,6 +228,7 @@ static void clean(int folder_fd, const char *folder, uint32_t keep)
 static sluice_status fill(int folder_fd, const char *folder, const sluice_model *model,
                           const train_state *state)
 {
+    const uint64_t failures = sli_fail_count();
     char path[PATH_SIZE];
     sli_text text = {0};
     char *lines = NULL;
@@ -240,8 +241,8 @@ static sluice_status fill(int folder_fd, const char *folder, const sluice_model 
     }
     st = model->save(model->user, path, 0, 1);
     if (st < 0) {
-        return sli_fail(st, "checkpoint: model.save returned %s for %s", sluice_status_name(st),
-                        path);
+        return sli_fail_from(st, failures, "checkpoint: model.save returned %s for %s",
+                             sluice_status_name(st), path);
     }
     train_state_print(state, &text);
     st = sli_text_take(&text, &lines);
@@ -363,6 +364,7 @@ static sluice_status load(int folder_fd, const char *path, const char *name,
                           const sluice_model *model, train_state *mine)
 {
     train_state kept;
+    uint64_t failures;
     sluice_status st = read_state(folder_fd, path, name, &kept);
 
     if (st != SLUICE_OK) {
@@ -379,9 +381,10 @@ static sluice_status load(int folder_fd, const char *path, const char *name,
     if (st != SLUICE_OK) {
         return does_not_fit(st, path);
     }
+    failures = sli_fail_count();
     st = model->load(model->user, path, 0, 1);
-    return st < 0 ? sli_fail(st, "cannot resume from %s: model.load returned %s", path,
-                             sluice_status_name(st))
+    return st < 0 ? sli_fail_from(st, failures, "cannot resume from %s: model.load returned %s",
+                                  path, sluice_status_name(st))
                   : SLUICE_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calling hooks, and what they are told. */
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -45,11 +46,12 @@ bool train_has_hook(const train_run *run, hook_kind kind)
 sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook)
 {
     sluice_status first = SLUICE_OK;
-    uint32_t failed = 0;
+    char error[SLI_ERROR_SIZE];
 
     for (uint32_t i = 0; i < run->config.callback_count; i++) {
         const sluice_callback *callback = &run->config.callbacks[i];
         sluice_hook_fn function = function_of(callback, kind);
+        const uint64_t failures = sli_fail_count();
         sluice_status st;
 
         if (function == NULL) {
@@ -59,15 +61,13 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
         run->progress_ns = sli_now_ns(); /* what hooks take is no stall */
         run->stop = run->stop || hook->stop || st == SLUICE_STOPPED;
         if (st < 0 && first == SLUICE_OK) {
-            first = st;
-            failed = i;
+            first = sli_fail_from(st, failures, "hook %s of callback %u returned %s",
+                                  hook_names[kind], i, sluice_status_name(st));
+            snprintf(error, sizeof(error), "%s", sluice_last_error());
         }
     }
-    if (first == SLUICE_OK) {
-        return SLUICE_OK;
-    }
-    return sli_fail(first, "hook %s of callback %u returned %s", hook_names[kind], failed,
-                    sluice_status_name(first));
+    /* Those behind it may have failed at something since. */
+    return first == SLUICE_OK ? SLUICE_OK : sli_fail_again(first, error);
 }
 
 void train_fill_hook(const train_run *run, sluice_hook *hook)

@@ -243,15 +243,16 @@ static void end_step(host_program *p)
     }
 }
 
-/* What the call of the step came to; one that failed has run, and counts. */
-static void take_answer(host_program *p, sluice_status answer)
+/* What the call of the step came to; one that failed has run, and counts. `failures` were there
+ * before the call. */
+static void take_answer(host_program *p, sluice_status answer, uint64_t failures)
 {
     p->seq++;
     p->micro++;
     if (answer < 0) {
         keep_step(p);
-        sli_fail(answer, "step %llu: the step function returned %s",
-                 (unsigned long long)p->step_number, sluice_status_name(answer));
+        sli_fail_from(answer, failures, "step %llu: the step function returned %s",
+                      (unsigned long long)p->step_number, sluice_status_name(answer));
         fail(p, answer);
         return;
     }
@@ -264,6 +265,7 @@ static void take_answer(host_program *p, sluice_status answer)
 /* GetNext and step for batch p->seq, which is there. */
 static void run_batch(host_program *p)
 {
+    const uint64_t failures = sli_fail_count();
     uint64_t start = sli_ticks();
     uint64_t now;
     sli_inputs inputs;
@@ -288,7 +290,7 @@ static void run_batch(host_program *p)
     /* Pairs with the acquire load in count_idle(): seeing the count, it sees when the step ended.
      */
     atomic_store_explicit(&p->base.batches_done, p->seq, memory_order_release);
-    take_answer(p, st);
+    take_answer(p, st, failures);
 }
 
 /* One launch, on the device's thread. */

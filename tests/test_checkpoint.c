@@ -444,6 +444,34 @@ static void a_load_that_fails_ends_the_run(void)
     kit_fini(&k);
 }
 
+static sluice_status fail_aloud(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)user;
+    (void)rank;
+    (void)world;
+    return sluice_fail(SLUICE_E_IO, "no weight in %s", folder);
+}
+
+static void a_save_or_load_that_fails_says_why(void)
+{
+    char folder[300];
+    kit k;
+
+    begin(folder);
+    init(&k, folder);
+    k.model.load = fail_aloud;
+    T_STATUS(kit_run(&k), SLUICE_E_IO);
+    T_CONTAINS(k.error, "model.load returned E_IO: no weight in ");
+    kit_fini(&k);
+    snprintf(folder, sizeof(folder), "%s/c", t_folder());
+    init(&k, folder);
+    k.model.save = fail_aloud;
+    T_STATUS(kit_run(&k), SLUICE_E_IO);
+    T_CONTAINS(k.error, "checkpoint: model.save returned E_IO for ");
+    T_CONTAINS(k.error, ": no weight in ");
+    kit_fini(&k);
+}
+
 static void folders_that_cannot_be_are_refused(void)
 {
     const char *folder = t_folder();
@@ -497,6 +525,7 @@ const t_test checkpoint_tests[] = {
     T_TEST(any_bytes_may_stand_in_a_state),
     T_TEST(a_save_that_fails_ends_the_run),
     T_TEST(a_load_that_fails_ends_the_run),
+    T_TEST(a_save_or_load_that_fails_says_why),
     T_TEST(folders_that_cannot_be_are_refused),
     T_TEST(settings_that_make_no_sense_are_refused),
     T_END,

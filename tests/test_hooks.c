@@ -201,6 +201,41 @@ static void every_callback_is_called_and_the_first_error_counts(void)
     kit_fini(&k);
 }
 
+static sluice_status complains(sluice_hook *hook, void *user)
+{
+    (void)hook;
+    sluice_fail(SLUICE_E_IO, "%s", (const char *)user);
+    return SLUICE_OK;
+}
+
+static sluice_status fails(sluice_hook *hook, void *user)
+{
+    (void)hook;
+    return user != NULL ? sluice_fail(SLUICE_E_IO, "%s", (const char *)user) : SLUICE_E_IO;
+}
+
+/* The text of the one that failed, not of those before or behind it. */
+static void the_first_error_has_its_own_text(void)
+{
+    static char before[] = "before";
+    static char own[] = "no space left";
+    static char behind[] = "behind";
+    sluice_callback callbacks[] = {{.step_end = complains, .user = before},
+                                   {.step_end = fails, .user = own},
+                                   {.step_end = fails, .train_end = fails, .user = behind}};
+    kit k;
+
+    init_small(&k, SLUICE_MODE_LOOP);
+    k.config.callbacks = callbacks;
+    k.config.callback_count = COUNT(callbacks);
+    T_STATUS(kit_run(&k), SLUICE_E_IO);
+    T_STR(k.error, "hook step_end of callback 1 returned E_IO: no space left");
+    callbacks[1].user = NULL;
+    T_STATUS(kit_run(&k), SLUICE_E_IO);
+    T_STR(k.error, "hook step_end of callback 1 returned E_IO");
+    kit_fini(&k);
+}
+
 /* ---- what hooks are told ------------------------------------------------------------------------
  */
 
@@ -402,6 +437,7 @@ const t_test hooks_tests[] = {
     T_TEST(an_error_ends_hooks_where_it_stands),
     T_TEST(a_stopped_sink_ends_with_the_steps_that_ran),
     T_TEST(every_callback_is_called_and_the_first_error_counts),
+    T_TEST(the_first_error_has_its_own_text),
     T_TEST(hooks_are_told_all_that_the_header_says),
     T_TEST(samples_and_digests_are_told_only_when_asked_for),
     T_TEST(the_latest_records_of_a_very_long_sink_are_kept),

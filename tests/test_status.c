@@ -36,6 +36,42 @@ static void a_long_error_is_cut_not_overrun(void)
     T_EQ(strlen(sluice_last_error()), SLI_ERROR_SIZE - 1);
     sli_fail_errno(SLUICE_E_IO, ENOENT, "%s", big);
     T_EQ(strlen(sluice_last_error()), SLI_ERROR_SIZE - 1);
+    sluice_fail(SLUICE_E_IO, "%s", big);
+    T_EQ(strlen(sluice_last_error()), SLI_ERROR_SIZE - 1);
+    sli_fail_from(SLUICE_E_IO, 0, "front");
+    T_EQ(strlen(sluice_last_error()), SLI_ERROR_SIZE - 1);
+    T_CONTAINS(sluice_last_error(), "front: xxx");
+    sli_fail_from(SLUICE_E_IO, 0, "%s", big);
+    T_EQ(strlen(sluice_last_error()), SLI_ERROR_SIZE - 1);
+}
+
+static void a_caller_says_why_its_function_fails(void)
+{
+    T_STATUS(sluice_fail(SLUICE_E_IO, "cannot open %s", "x"), SLUICE_E_IO);
+    T_STR(sluice_last_error(), "cannot open x");
+}
+
+/* What the user's function left follows; what was there before does not. */
+static void a_failed_function_is_told_of_with_its_own_text(void)
+{
+    uint64_t before;
+
+    sli_fail(SLUICE_E_IO, "stale");
+    before = sli_fail_count();
+    T_STATUS(sli_fail_from(SLUICE_E_NAN, before, "step %d failed", 3), SLUICE_E_NAN);
+    T_STR(sluice_last_error(), "step 3 failed");
+    before = sli_fail_count();
+    sluice_fail(SLUICE_E_IO, "cannot open x");
+    sli_fail_from(SLUICE_E_IO, before, "step %d failed", 4);
+    T_STR(sluice_last_error(), "step 4 failed: cannot open x");
+    before = sli_fail_count();
+    sli_fail_again(SLUICE_E_IO, "of a worker");
+    sli_fail_from(SLUICE_E_IO, before, "step 5 failed");
+    T_STR(sluice_last_error(), "step 5 failed: of a worker");
+    before = sli_fail_count();
+    sluice_fail(SLUICE_E_IO, "%s", "");
+    sli_fail_from(SLUICE_E_IO, before, "step 6 failed");
+    T_STR(sluice_last_error(), "step 6 failed");
 }
 
 static void *fail_elsewhere(void *arg)
@@ -79,7 +115,12 @@ static void messages_below_the_level_are_dropped(void)
 }
 
 const t_test status_tests[] = {
-    T_TEST(every_status_has_a_name_and_a_text),   T_TEST(the_last_error_keeps_the_text),
-    T_TEST(a_long_error_is_cut_not_overrun),      T_TEST(each_thread_has_its_own_last_error),
-    T_TEST(messages_below_the_level_are_dropped), T_END,
+    T_TEST(every_status_has_a_name_and_a_text),
+    T_TEST(the_last_error_keeps_the_text),
+    T_TEST(a_long_error_is_cut_not_overrun),
+    T_TEST(a_caller_says_why_its_function_fails),
+    T_TEST(a_failed_function_is_told_of_with_its_own_text),
+    T_TEST(each_thread_has_its_own_last_error),
+    T_TEST(messages_below_the_level_are_dropped),
+    T_END,
 };

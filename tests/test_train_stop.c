@@ -63,6 +63,33 @@ static void a_step_that_fails_ends_the_run_with_its_status(void)
     }
 }
 
+static void say_why_in_steps_6_and_55(kit *k, const sluice_step *view)
+{
+    (void)k;
+    if (*view->step == 6 || *view->step == 55) {
+        sluice_fail(SLUICE_E_IO, "cannot read %s %d", "weight", (int)*view->step);
+    }
+}
+
+/* Its own text, not the one of a step that went on. */
+static void a_step_that_fails_says_why(void)
+{
+    for (size_t i = 0; i < EACH; i++) {
+        kit k;
+
+        init_endless(&k, i);
+        k.in_step = say_why_in_steps_6_and_55;
+        k.step_at = 55;
+        k.step_answer = SLUICE_E_IO;
+        T_STATUS(kit_run(&k), SLUICE_E_IO);
+        T_STR(k.error, "step 55: the step function returned E_IO: cannot read weight 55");
+        k.step_at = 54;
+        T_STATUS(kit_run(&k), SLUICE_E_IO);
+        T_STR(k.error, "step 54: the step function returned E_IO");
+        kit_fini(&k);
+    }
+}
+
 /* An answer that is neither: the run goes on. */
 static void other_positive_answers_of_a_step_are_fine(void)
 {
@@ -171,6 +198,22 @@ static void fail_at_something_else(kit *k)
 
     (void)k;
     T_STATUS(sluice_device_open("tpu:0", &device), SLUICE_E_INVALID);
+}
+
+static void a_hook_that_passes_an_error_on_says_why(void)
+{
+    for (size_t i = 0; i < EACH; i++) {
+        kit k;
+
+        init_endless(&k, i);
+        k.act_in = KIT_EPOCH_END;
+        k.act = fail_at_something_else;
+        k.act_answer = SLUICE_E_INVALID;
+        T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+        T_CONTAINS(k.error, "hook epoch_end of callback 0 returned E_INVALID: ");
+        T_CONTAINS(k.error, "tpu:0");
+        kit_fini(&k);
+    }
 }
 
 static void the_first_error_stays_the_error_of_the_run(void)
@@ -327,10 +370,12 @@ static void a_signal_handler_can_stop_a_run_at_any_moment(void)
 const t_test train_stop_tests[] = {
     T_TEST(a_step_that_says_stopped_is_the_last),
     T_TEST(a_step_that_fails_ends_the_run_with_its_status),
+    T_TEST(a_step_that_fails_says_why),
     T_TEST(other_positive_answers_of_a_step_are_fine),
     T_TEST(a_hook_can_ask_to_stop_at_each_place),
     T_TEST(a_hook_that_stops_before_the_first_step_ends_the_run_there),
     T_TEST(a_hook_that_fails_ends_the_run_with_its_status),
+    T_TEST(a_hook_that_passes_an_error_on_says_why),
     T_TEST(the_first_error_stays_the_error_of_the_run),
     T_TEST(a_token_ends_a_run_within_one_step),
     T_TEST(a_token_that_is_set_already_runs_nothing_until_it_is_cleared),

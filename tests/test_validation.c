@@ -306,6 +306,24 @@ static void an_eval_that_fails_ends_the_run(void)
     fini(&s);
 }
 
+static sluice_status failing_aloud(const sluice_step *step, void *user)
+{
+    (void)step;
+    (void)user;
+    return sluice_fail(SLUICE_E_CALLBACK, "no weights yet");
+}
+
+static void an_eval_that_fails_says_why(void)
+{
+    setting s;
+
+    init(&s, pipeline);
+    s.kit.model.eval = failing_aloud;
+    T_STATUS(kit_run(&s.kit), SLUICE_E_CALLBACK);
+    T_CONTAINS(s.kit.error, "the step function returned E_CALLBACK: no weights yet");
+    fini(&s);
+}
+
 const t_test validation_tests[] = {
     T_TEST(every_sample_counts_once),
     T_TEST(the_training_does_not_notice),
@@ -317,5 +335,6 @@ const t_test validation_tests[] = {
     T_TEST(results_are_printed),
     T_TEST(settings_that_make_no_sense_are_refused),
     T_TEST(an_eval_that_fails_ends_the_run),
+    T_TEST(an_eval_that_fails_says_why),
     T_END,
 };

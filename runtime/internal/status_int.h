@@ -4,6 +4,7 @@
 #define SLUICE_STATUS_INT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <sluice/status.h>
 
@@ -15,6 +16,16 @@ sluice_status sli_fail(sluice_status status, const char *format, ...) SLUICE_PRI
 
 /* The same with the text of an errno value behind it: "cannot open x: No such file". */
 sluice_status sli_fail_errno(sluice_status status, int error, const char *format, ...)
+    SLUICE_PRINTF(3, 4);
+
+/* How often this thread's last error was set: taken before a function of the user's is called. */
+uint64_t sli_fail_count(void);
+
+/*
+ * A function of the user's has failed: sli_fail(), with the last error behind it if that was set
+ * since the count was `before`: "step 3: the step function returned E_IO: cannot open x".
+ */
+sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
 /* Hands an error that another thread met to this one. NULL text keeps what is there. */

@@ -435,6 +435,12 @@ static sluice_status judge(const sluice_step *s, void *user)
     return SLUICE_OK;
 }
 
+static sluice_status fail_with_a_word(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)user;
+    return sluice_fail(SLUICE_E_IO, "cannot read %s as %u of %u", folder, rank, world);
+}
+
 static sluice_status keep_nothing(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
     (void)user;
@@ -477,6 +483,9 @@ static void train_with_care(sluice_device *device, sluice_dataset *dataset, cons
     T_EQ(stats.validations, 3);
     T_EQ(stats.checkpoints, 1);
     sluice_report_destroy(report);
+    model.load = fail_with_a_word;
+    T_STATUS(sluice_train(device, &model, dataset, &config, NULL), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "model.load returned E_IO: cannot read");
     for (size_t i = 0; i < COUNT(callbacks); i++) {
         sluice_callback_destroy(&callbacks[i]);
     }

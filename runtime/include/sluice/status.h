@@ -56,6 +56,16 @@ SLUICE_API const char *sluice_status_text(sluice_status status);
  */
 SLUICE_API const char *sluice_last_error(void);
 
+/**
+ * Says why a function of the caller's own fails: keeps the text, cut to 1023 bytes, as this
+ * thread's last error and returns status. The error of a run that ends with a failed step, hook,
+ * eval, save or load ends with the text that the function left, by this or by a call that failed:
+ *
+ *     return sluice_fail(SLUICE_E_IO, "cannot open %s", path);
+ */
+SLUICE_API sluice_status sluice_fail(sluice_status status, const char *format, ...)
+    SLUICE_PRINTF(2, 3);
+
 /** Frees a text that the library gave to the caller. NULL is fine. */
 SLUICE_API void sluice_string_free(char *text);
 

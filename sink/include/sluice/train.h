@@ -55,7 +55,8 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
  * thread that called sluice_train()). Inputs and their bytes are lent until it returns; their
  * addresses may differ from step to step.
  *
- * Returns: OK; STOPPED ends the run after this step; a negative status ends it with that error.
+ * Returns: OK; STOPPED ends the run after this step; a negative status ends it with that error,
+ *          and with the text of sluice_fail().
  */
 typedef sluice_status (*sluice_step_fn)(const sluice_step *step, void *user);
 
@@ -64,7 +65,7 @@ typedef sluice_status (*sluice_step_fn)(const sluice_step *step, void *user);
  * loads it from there. Everything that later steps depend on belongs into it; the library keeps
  * what it needs itself. Called between steps, on the thread that called sluice_train().
  *
- * Returns: a negative status ends the run with it.
+ * Returns: a negative status ends the run with it, and with the text of sluice_fail().
  */
 typedef sluice_status (*sluice_state_fn)(void *user, const char *folder, uint32_t rank,
                                          uint32_t world);
@@ -218,8 +219,8 @@ typedef struct sluice_hook {
 } sluice_hook;
 
 /**
- * Called on the thread that called sluice_train(). A negative status ends the run with it; STOPPED
- * does what setting hook->stop does; other positive ones are OK.
+ * Called on the thread that called sluice_train(). A negative status ends the run with it, and with
+ * the text of sluice_fail(); STOPPED does what setting hook->stop does; other positive ones are OK.
  */
 typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
 
