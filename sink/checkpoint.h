@@ -20,8 +20,8 @@ sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_m
 
 /*
  * Loads the newest, by model.load, when it fits `mine`, which then is where it goes on
- * and in what batches that was begun. END_OF_DATA: there is none. Cleans up first, as writing does. E_INVALID: it belongs to other
- * data; E_CORRUPT, E_UNSUPPORTED, E_IO; the error of load.
+ * and in what batches that was begun. END_OF_DATA: there is none. Cleans up first, as writing does.
+ * E_INVALID: it belongs to other data; E_CORRUPT, E_UNSUPPORTED, E_IO; the error of load.
  */
 sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_model *model,
                               train_state *mine);

@@ -59,7 +59,9 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
         }
         st = function(hook, callback->user);
         run->progress_ns = sli_now_ns(); /* what hooks take is no stall */
-        run->stop = run->stop || hook->stop || st == SLUICE_STOPPED;
+        if (hook->stop || st == SLUICE_STOPPED) {
+            st = train_wants_to_stop(run, st);
+        }
         if (st < 0 && first == SLUICE_OK) {
             first = sli_fail_from(st, failures, "hook %s of callback %u returned %s",
                                   hook_names[kind], i, sluice_status_name(st));
@@ -79,6 +81,8 @@ void train_fill_hook(const train_run *run, sluice_hook *hook)
     hook->epochs = run->config.epochs;
     hook->last_step = run->plan.end_step;
     hook->batch_size = run->channel.plan->batch_size;
+    hook->rank = run->config.rank;
+    hook->world = run->config.world;
     hook->micro_batches = run->config.micro_batches;
     hook->output_count = run->model.output_count;
     hook->output_names = run->model.output_names;

@@ -40,6 +40,7 @@ struct host_program {
     uint32_t batch_size;
     bool digest;
     bool host_waits; /* the host waits for data before it launches */
+    bool runs_on;    /* also after a step that asks to stop */
     sluice_nan_guard nan_guard;
     sluice_schedule learning_rate;
     uint64_t seed;
@@ -66,6 +67,7 @@ struct host_program {
     uint64_t nan_steps;
     uint64_t first_nan_step;
     bool step_stops;      /* this step asked for the end of the run */
+    bool stop_wanted;     /* one did since the last collect */
     uint64_t step_number; /* what the step's view points to, as the three below and micro */
     uint64_t epoch_number;
     float rate;
@@ -235,7 +237,8 @@ static void keep_step(host_program *p)
 static void end_step(host_program *p)
 {
     keep_step(p);
-    if (p->step_stops || asked_to_stop(p)) {
+    p->stop_wanted = p->stop_wanted || p->step_stops;
+    if ((p->step_stops && !p->runs_on) || asked_to_stop(p)) {
         finish(p, PROGRAM_STOPPED);
     }
     if (p->nan_guard != SLUICE_NAN_IGNORE) {
@@ -343,6 +346,8 @@ static void host_collect(sink_program *program, program_result *result_out)
     result_out->error = p->error;
     result_out->nan_steps = p->nan_steps;
     result_out->first_nan_step = p->first_nan_step;
+    result_out->step_stops = p->stop_wanted;
+    p->stop_wanted = false;
     p->run = 0;
     if (p->end == PROGRAM_YIELD) {
         finish(p, PROGRAM_DONE);
@@ -398,6 +403,7 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->base.ops = &host_program_ops;
     p->channel = channel;
     p->token = config->token;
+    p->runs_on = config->runs_on;
     p->model = *config->model;
     p->plan = config->plan;
     p->micro_batches = config->micro_batches;

@@ -2,6 +2,7 @@
 /* Opening a run: the channel, where it begins, what it will do, the program; and closing it. */
 #include <stdio.h>
 
+#include "agree.h"
 #include "alloc_int.h"
 #include "log_int.h"
 #include "train_run.h"
@@ -78,16 +79,20 @@ static uint32_t record_capacity(const train_run *run)
 static sluice_status make_program(train_run *run)
 {
     const program_ops *ops = program_ops_of(run->device);
+    const bool several = run->config.world > 1; /* they stop where they agree */
     const program_config config = {.channel = &run->channel,
                                    .model = &run->model,
                                    .plan = &run->plan,
-                                   .token = run->config.stop,
+                                   .token = several ? NULL : run->config.stop,
+                                   .runs_on = several,
                                    .micro_batches = run->config.micro_batches,
                                    .capacity = record_capacity(run),
                                    .host_waits = run->mode == SLUICE_MODE_GRAPH,
                                    .digest = run->config.digest,
                                    .record_samples = run->config.record_samples,
-                                   .nan_guard = run->config.nan_guard,
+                                   .nan_guard = several && run->config.nan_guard == SLUICE_NAN_STOP
+                                                    ? SLUICE_NAN_COUNT
+                                                    : run->config.nan_guard,
                                    .learning_rate = run->config.learning_rate,
                                    .seed = run->config.seed};
 
@@ -163,6 +168,12 @@ sluice_status train_open(train_run *run)
     }
     if (st == SLUICE_OK) {
         st = train_check_padding(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_ranks(run);
+    }
+    if (st == SLUICE_OK) {
+        st = agree_on_run(run);
     }
     if (st == SLUICE_OK) {
         st = make_program(run);

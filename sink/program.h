@@ -27,9 +27,10 @@ typedef struct program_config {
     const sluice_model *model; /* output_count is set */
     const sink_plan *plan;
     const sluice_stop *token; /* looked at after each step; may be NULL */
-    uint32_t micro_batches;   /* batches of a step */
-    uint32_t capacity;        /* steps between two collects at most */
-    bool host_waits;          /* for data, before each launch: graph mode */
+    bool runs_on;           /* a step that asks to stop does not end the launch: with other ranks */
+    uint32_t micro_batches; /* batches of a step */
+    uint32_t capacity;      /* steps between two collects at most */
+    bool host_waits;        /* for data, before each launch: graph mode */
     bool digest;
     bool record_samples;
     sluice_nan_guard nan_guard;
@@ -46,6 +47,7 @@ typedef struct program_result {
     const char *error;
     uint64_t nan_steps;      /* ever: steps with an output that was not finite */
     uint64_t first_nan_step; /* of all of them; UINT64_MAX: none */
+    bool step_stops;         /* a step has asked to stop */
 } program_result;
 
 typedef struct sink_program sink_program;

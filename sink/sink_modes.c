@@ -104,6 +104,9 @@ static sluice_status collect(train_run *run, program_end *end_out)
     run->program->ops->collect(run->program, &result);
     st = train_take_records(run, &result);
     *end_out = result.end;
+    if (st == SLUICE_OK && result.step_stops) {
+        st = train_wants_to_stop(run, SLUICE_OK);
+    }
     if (st != SLUICE_OK) {
         return st;
     }

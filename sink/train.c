@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agree.h"
 #include "alloc_int.h"
 #include "train_run.h"
 
@@ -74,6 +75,9 @@ static sluice_status run_steps(train_run *run, uint64_t steps)
     hook.records = run->history;
     hook.record_count = run->history_count;
     st = train_call_hooks(run, HOOK_STEP_END, &hook);
+    if (st == SLUICE_OK) {
+        st = agree_at_border(run);
+    }
     return st != SLUICE_OK ? st : answer;
 }
 
@@ -132,6 +136,14 @@ static sluice_status at_end(train_run *run)
     return st == SLUICE_OK ? train_checkpoint(run, true) : st;
 }
 
+/* The first border: what was asked for before anything ran. */
+static sluice_status begin_together(train_run *run)
+{
+    sluice_status st = train_watch(run);
+
+    return st == SLUICE_OK ? agree_at_border(run) : st;
+}
+
 /* From train_begin to train_end, which is called in any case. */
 static sluice_status run_all(train_run *run)
 {
@@ -145,6 +157,9 @@ static sluice_status run_all(train_run *run)
     st = train_call_hooks(run, HOOK_TRAIN_BEGIN, &hook);
     if (st == SLUICE_OK && run->config.validation.at_start && !run->stop) {
         st = train_validate(run, true);
+    }
+    if (st == SLUICE_OK) {
+        st = begin_together(run);
     }
     while (st == SLUICE_OK && run->step < run->plan.end_step) {
         st = train_watch(run);
@@ -163,7 +178,12 @@ static sluice_status run_all(train_run *run)
         ended = at_end(run);
         st = ended < 0 ? ended : st;
     }
+    if (st >= 0) {
+        ended = agree_barrier(run);
+        st = ended < 0 ? ended : st;
+    }
     snprintf(error, sizeof(error), "%s", sluice_last_error());
+    agree_part(run, st);
     fill_end_hook(run, run->plan.first_step, run->start_ns, 0, &hook);
     hook.epoch = sink_plan_epoch(&run->plan, run->step);
     ended = train_call_hooks(run, HOOK_TRAIN_END, &hook);
@@ -186,6 +206,7 @@ static sluice_status train(train_run *run, sluice_report **report_out)
         st = run_all(run);
     }
     snprintf(error, sizeof(error), "%s", st < 0 ? sluice_last_error() : "");
+    agree_part(run, st);
     if (run->channel.plan != NULL) {
         channel_stop(&run->channel);
     }
@@ -197,33 +218,61 @@ static sluice_status train(train_run *run, sluice_report **report_out)
     return st < 0 ? sli_fail_again(st, error) : reported < 0 ? reported : st;
 }
 
-sluice_status sluice_train(sluice_device *device, const sluice_model *model,
-                           sluice_dataset *dataset, const sluice_train_config *config,
-                           sluice_report **report_out)
+/* A run with nothing in it yet. */
+static sluice_status make_run(sluice_device *device, const sluice_model *model,
+                              sluice_dataset *dataset, const sluice_train_config *config,
+                              train_run **run_out)
 {
     sluice_status st = train_check_arguments(model, dataset, config);
-    train_run *run = NULL;
+    train_run *run;
 
-    if (report_out != NULL) {
-        *report_out = NULL;
-    }
-    if (st == SLUICE_OK) {
-        run = sli_calloc(1, sizeof(*run));
-        st = run != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "a run");
-    }
     if (st != SLUICE_OK) {
-        char error[SLI_ERROR_SIZE];
-
-        snprintf(error, sizeof(error), "%s", sluice_last_error());
-        if (report_out != NULL && train_make_empty_report(st, error, report_out) != SLUICE_OK) {
-            *report_out = NULL;
-        }
-        return sli_fail_again(st, error);
+        return st;
+    }
+    run = sli_calloc(1, sizeof(*run));
+    if (run == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a run");
     }
     run->device = device;
     run->model = *model;
     run->config = *config;
     run->validation_step = UINT64_MAX;
     run->channel.config.dataset = dataset;
-    return train(run, report_out);
+    *run_out = run;
+    return SLUICE_OK;
+}
+
+sluice_status train_nested(sluice_device *device, const sluice_model *model,
+                           sluice_dataset *dataset, const sluice_train_config *config)
+{
+    train_run *run;
+    sluice_status st = make_run(device, model, dataset, config, &run);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    run->nested = true;
+    return train(run, NULL);
+}
+
+sluice_status sluice_train(sluice_device *device, const sluice_model *model,
+                           sluice_dataset *dataset, const sluice_train_config *config,
+                           sluice_report **report_out)
+{
+    char error[SLI_ERROR_SIZE];
+    train_run *run;
+    sluice_status st;
+
+    if (report_out != NULL) {
+        *report_out = NULL;
+    }
+    st = make_run(device, model, dataset, config, &run);
+    if (st == SLUICE_OK) {
+        return train(run, report_out);
+    }
+    snprintf(error, sizeof(error), "%s", sluice_last_error());
+    if (report_out != NULL && train_make_empty_report(st, error, report_out) != SLUICE_OK) {
+        *report_out = NULL;
+    }
+    return sli_fail_again(st, error);
 }

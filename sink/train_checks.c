@@ -114,9 +114,11 @@ static sluice_status check_checkpoint(const train_run *run)
         return sli_fail(SLUICE_E_INVALID, "checkpoint.resume finds out where to go on: want "
                                           "start_step and initial_epoch 0");
     }
-    if (config->world > 1) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "checkpoints of several ranks are not there yet; let "
-                                              "one rank save at its hooks");
+    if (config->world > 1 && config->agree == NULL) {
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "checkpoints of %u ranks need config.agree, by which they wait for each other",
+            config->world);
     }
     return SLUICE_OK;
 }
@@ -145,6 +147,21 @@ static sluice_status check_validation(train_run *run)
         validation->every_epochs = 1;
     }
     return check_names("result", &model->result_names, &model->result_count);
+}
+
+/* Who this is: as the config says, or the launcher. */
+static sluice_status find_ranks(train_run *run)
+{
+    sluice_train_config *config = &run->config;
+    sluice_status st = SLUICE_OK;
+
+    run->ranks = (sluice_ranks){sizeof(run->ranks), config->rank, config->world, 0, 0, "config"};
+    if (config->world == 0 && config->rank == 0) {
+        st = sluice_ranks_find(&run->ranks);
+        config->rank = run->ranks.rank;
+        config->world = run->ranks.world;
+    }
+    return st;
 }
 
 static sluice_status choose_mode(train_run *run)
@@ -193,6 +210,9 @@ sluice_status train_check_settings(train_run *run)
 {
     sluice_status st = check_model(run);
 
+    if (st == SLUICE_OK) {
+        st = find_ranks(run);
+    }
     if (st == SLUICE_OK) {
         st = check_config(run);
     }
@@ -310,4 +330,25 @@ sluice_status train_check_padding(const train_run *run)
                     rest ? "what is left of the pass" : "a pass",
                     (unsigned long long)(rest ? sli_plan_left(plan) : plan->samples_per_pass),
                     plan->batch_size, plan->batch_size);
+}
+
+/* Ranks that stop one step apart wait for ever in their next collective. */
+sluice_status train_check_ranks(const train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const char *what = config->stop != NULL                   ? "config.stop"
+                       : config->max_seconds > 0              ? "max_seconds"
+                       : config->nan_guard == SLUICE_NAN_STOP ? "nan_guard stop"
+                                                              : NULL;
+
+    if (config->world <= 1 || config->agree != NULL || what == NULL) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "%s would end one of %u ranks (%s) before the others, which would wait for it: "
+                    "set config.agree%s",
+                    what, config->world, run->ranks.source,
+                    config->stop == NULL && config->max_seconds <= 0
+                        ? ", or nan_guard to count or ignore"
+                        : "");
 }

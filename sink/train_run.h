@@ -3,6 +3,8 @@
 #ifndef SLUICE_TRAIN_RUN_H
 #define SLUICE_TRAIN_RUN_H
 
+#include <sluice/ranks.h>
+
 #include "program.h"
 #include "train_state.h"
 
@@ -23,21 +25,25 @@ typedef struct train_run {
     uint64_t launches;
     uint64_t syncs;
     uint64_t yields;
-    uint64_t digest;          /* of all steps so far */
-    uint64_t nan_steps;       /* with an output that was not finite */
-    uint64_t first_nan_step;  /* UINT64_MAX: none */
-    train_state state;        /* for checkpoints; without them empty, its place the beginning */
-    bool resumed;             /* from a checkpoint, */
+    uint64_t digest;         /* of all steps so far */
+    uint64_t nan_steps;      /* with an output that was not finite */
+    uint64_t first_nan_step; /* UINT64_MAX: none */
+    train_state state;       /* for checkpoints; without them empty, its place the beginning */
+    bool resumed;            /* from a checkpoint, */
     uint32_t regrouped_batch_size; /* in the midst of a pass that was begun in such batches */
     uint32_t regrouped_world;      /* on so many ranks; 0: in those of this run */
-    uint64_t checkpoints;     /* that were written */
-    uint64_t checkpoint_step; /* of the last of them, or of the one that was resumed from */
-    uint64_t validations;     /* that were done */
-    uint64_t validation_step; /* of the last of them; UINT64_MAX: none yet */
-    uint64_t host_wait_ticks; /* the device had nothing to do while the host waited for data */
-    uint64_t awaited_seq;     /* the batch that the host waits for; 0: none */
-    bool stop;                /* at the next border */
-    bool out_of_time;         /* max_seconds are over: no stop, but the end */
+    uint64_t checkpoints;          /* that were written */
+    uint64_t checkpoint_step;      /* of the last of them, or of the one that was resumed from */
+    uint64_t validations;          /* that were done */
+    uint64_t validation_step;      /* of the last of them; UINT64_MAX: none yet */
+    uint64_t host_wait_ticks;      /* the device had nothing to do while the host waited for data */
+    uint64_t awaited_seq;          /* the batch that the host waits for; 0: none */
+    int wish;           /* of this rank among several: an agree_wish, for the next border */
+    bool parted;        /* from other ranks: agree is not called any more */
+    bool nested;        /* in another run: validation */
+    sluice_ranks ranks; /* what the launcher says, or the config */
+    bool stop;          /* at the next border */
+    bool out_of_time;   /* max_seconds are over: no stop, but the end */
 
     int64_t start_ns;
     int64_t progress_ns; /* when a step was last seen to have ended, or hooks had; 0: not yet */
@@ -60,6 +66,7 @@ sluice_status train_check_arguments(const sluice_model *model, const sluice_data
 sluice_status train_check_settings(train_run *run); /* fills in defaults, too */
 sluice_status train_check_columns(const train_run *run);
 sluice_status train_check_padding(const train_run *run); /* the plan knows where it begins */
+sluice_status train_check_ranks(const train_run *run);
 
 /*
  * Makes a run ready, up to workers that read (opening.c). What was made is given back by
@@ -73,6 +80,12 @@ void train_close(train_run *run);
  * E_STALLED once nothing has moved for too long (watch.c).
  */
 sluice_status train_watch(train_run *run);
+
+/*
+ * A hook or the step has asked to stop: at once when this rank is alone, else where the ranks agree
+ * (watch.c). st, or E_INVALID where they cannot.
+ */
+sluice_status train_wants_to_stop(train_run *run, sluice_status st);
 
 /* How long the trainer sleeps between two looks. */
 extern const int64_t TRAIN_LOOK_NS;
@@ -98,6 +111,10 @@ sluice_status train_checkpoint(train_run *run, bool always);
  * (validation.c). A stop that was asked for meanwhile leaves out the rest, and the hooks.
  */
 sluice_status train_validate(train_run *run, bool always);
+
+/* A run within another one, of its world but without its borders. */
+sluice_status train_nested(sluice_device *device, const sluice_model *model,
+                           sluice_dataset *dataset, const sluice_train_config *config);
 
 /* Hooks (hooks.c). Each answers the first error of a hook. */
 typedef enum hook_kind {

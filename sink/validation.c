@@ -4,7 +4,9 @@
  * training. Its outputs are sums over samples; results are the sums of all batches divided by all
  * samples.
  */
-#include "train_run.h"
+#include <string.h>
+
+#include "agree.h"
 
 typedef struct validation_sums {
     double sums[SLUICE_MAX_OUTPUTS];
@@ -45,7 +47,7 @@ static sluice_status evaluate(train_run *run, validation_sums *v)
     own.output_capacity = config->output_capacity;
     own.callbacks = &callback;
     own.callback_count = 1;
-    own.stop = config->stop;
+    own.stop = config->world > 1 ? NULL : config->stop;
     own.stall_warning_ms = config->stall_warning_ms;
     own.stall_timeout_ms = config->stall_timeout_ms;
     own.workers = config->workers;
@@ -56,7 +58,21 @@ static sluice_status evaluate(train_run *run, validation_sums *v)
     own.world = config->world;
     own.on_error = config->on_error;
     own.nan_guard = SLUICE_NAN_IGNORE; /* a result that is no number is one to be told of */
-    return sluice_train(run->device, &model, config->validation.dataset, &own, NULL);
+    return train_nested(run->device, &model, config->validation.dataset, &own);
+}
+
+/* Sums and samples of all ranks. */
+static sluice_status add_ranks(train_run *run, validation_sums *v)
+{
+    double sums[SLUICE_MAX_OUTPUTS + 1];
+    sluice_status st;
+
+    memcpy(sums, v->sums, sizeof(v->sums));
+    sums[v->count] = (double)v->samples; /* whole numbers up to 2^53 */
+    st = agree_on_sums(run, sums, v->count + 1);
+    memcpy(v->sums, sums, v->count * sizeof(sums[0]));
+    v->samples = (uint64_t)sums[v->count];
+    return st;
 }
 
 static sluice_status tell(train_run *run, const validation_sums *v, int64_t start_ns)
@@ -98,6 +114,10 @@ sluice_status train_validate(train_run *run, bool always)
     if (st == SLUICE_STOPPED) {
         run->stop = true;
         return SLUICE_OK;
+    }
+    st = add_ranks(run, &v);
+    if (st != SLUICE_OK) {
+        return st;
     }
     run->validations++;
     run->validation_step = run->step;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the trainer looks after while it waits: the stop token, the time limit, stalls. */
+#include "agree.h"
 #include "clock_int.h"
 #include "log_int.h"
 #include "train_run.h"
@@ -73,17 +74,46 @@ static sluice_status watch_for_stalls(train_run *run, int64_t now)
     return SLUICE_OK;
 }
 
-sluice_status train_watch(train_run *run)
+sluice_status train_wants_to_stop(train_run *run, sluice_status st)
+{
+    if (agree_asks(run)) {
+        run->wish = run->wish > AGREE_STOP ? run->wish : AGREE_STOP;
+    } else if (run->config.world > 1 && st >= 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "a hook or the step asked to stop one of %u ranks, and the others would "
+                        "wait for it; set config.agree",
+                        run->config.world);
+    } else {
+        run->stop = true;
+    }
+    return st;
+}
+
+/* Looks whether the run shall end: at once, or, with several ranks, where they agree. */
+static void watch_for_ends(train_run *run, int64_t now)
 {
     const sluice_train_config *config = &run->config;
-    const int64_t now = sli_now_ns();
+    const bool stop = stop_is_requested(config->stop);
+    const bool late =
+        config->max_seconds > 0 && (double)(now - run->start_ns) / 1e9 >= config->max_seconds;
 
-    run->stop = run->stop || stop_is_requested(config->stop);
-    run->out_of_time =
-        run->out_of_time ||
-        (config->max_seconds > 0 && (double)(now - run->start_ns) / 1e9 >= config->max_seconds);
+    if (config->world > 1) {
+        const int wish = stop ? AGREE_STOP : late ? AGREE_TIME_IS_OVER : AGREE_GO_ON;
+
+        run->wish = run->wish > wish ? run->wish : wish;
+        return;
+    }
+    run->stop = run->stop || stop;
+    run->out_of_time = run->out_of_time || late;
     if (run->stop || run->out_of_time) {
         run->program->ops->stop(run->program);
     }
+}
+
+sluice_status train_watch(train_run *run)
+{
+    const int64_t now = sli_now_ns();
+
+    watch_for_ends(run, now);
     return watch_for_stalls(run, now);
 }

@@ -504,7 +504,7 @@ static void settings_that_make_no_sense_are_refused(void)
     check_refused(&k, SLUICE_E_INVALID, "resume finds out");
     init(&k, "x");
     k.config.world = 2;
-    check_refused(&k, SLUICE_E_UNSUPPORTED, "several ranks");
+    check_refused(&k, SLUICE_E_INVALID, "checkpoints of 2 ranks need config.agree");
 }
 
 const t_test checkpoint_tests[] = {

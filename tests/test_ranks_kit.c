@@ -202,6 +202,7 @@ static int train(ranks_member *me)
     kit_init(&k);
     k.config.rank = me->rank;
     k.config.world = me->world;
+    k.config.nan_guard = SLUICE_NAN_COUNT;
     if (kit_run(&k) != SLUICE_OK) {
         fprintf(stderr, "rank %u: %s\n", me->rank, k.error);
         return 1;

@@ -159,6 +159,7 @@ static void padding_is_found_over_all_ranks(void)
     kit_init(&k);
     k.pipeline = "synthetic samples=6 shape=4,4,3 | batch 2";
     k.config.world = 2;
+    k.config.nan_guard = SLUICE_NAN_COUNT;
     k.config.rank = 1;
     check_refused(&k, "the last batch of a pass is padded");
     k.pipeline = "synthetic samples=8 shape=4,4,3 | batch 2";

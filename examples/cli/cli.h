@@ -80,6 +80,9 @@ void cli_json_failure(sluice_status status, const char *error);
  */
 void cli_catch_signals(sluice_stop *stop);
 
+/* SIGINT and SIGTERM end the process again. */
+void cli_leave_signals(void);
+
 /* The signal that was caught, 0 none. */
 int cli_signal(void);
 

@@ -237,6 +237,7 @@ static bool make_config(bench *b)
     config->seed = b->seed;
     config->rank = (uint32_t)b->rank;
     config->world = (uint32_t)b->world;
+    config->nan_guard = SLUICE_NAN_IGNORE; /* the step only takes batches */
     config->start_step = b->start_step;
     config->on_error = (sluice_on_error)policy;
     config->digest = b->digest || b->digests_path != NULL;
@@ -361,6 +362,10 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
     model.reads_valid_rows = true;
     model.reads_mask = true;
     b->config.stop = stop;
+    if (b->world > 1) { /* nothing keeps these ranks together: a signal ends this one at once */
+        cli_leave_signals();
+        b->config.stop = NULL;
+    }
     b->config.callbacks = callbacks;
     b->config.callback_count = 3;
     st = sluice_train(device, &model, dataset, &b->config, &report);

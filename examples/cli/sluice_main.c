@@ -39,6 +39,13 @@ void cli_catch_signals(sluice_stop *stop)
     sigaction(SIGTERM, &action, NULL);
 }
 
+void cli_leave_signals(void)
+{
+    stop_on_signal = NULL;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
 int cli_signal(void)
 {
     return caught;

@@ -13,6 +13,7 @@
 
 #include <sluice/dataset.h>
 #include <sluice/device.h>
+#include <sluice/ranks.h>
 #include <sluice/report.h>
 
 SLUICE_BEGIN_DECLS
@@ -216,6 +217,8 @@ typedef struct sluice_hook {
     uint32_t result_count;             /**< validation: of model.eval's outputs */
     uint64_t result_samples;           /**< validation: that were judged, each once */
     uint32_t micro_batches;            /**< batches of a step */
+    uint32_t rank;                     /**< of this process, */
+    uint32_t world;                    /**< among so many; rank 0 prints for all */
 } sluice_hook;
 
 /**
@@ -250,7 +253,7 @@ typedef struct sluice_callback {
 /**
  * Validation: model.eval on one pass of another dataset, between sinks, which end where one is due.
  * It has a channel of its own on the same device; every sample counts once, by *valid_rows. With
- * several ranks the results are of this rank's share.
+ * several ranks the results are of all of them, by config.agree; without it, of this rank's share.
  */
 typedef struct sluice_validating {
     sluice_dataset *dataset; /**< NULL: none. Borrowed. Unshuffled and without drop_remainder, most
@@ -261,6 +264,16 @@ typedef struct sluice_validating {
     bool at_start;           /**< before the first step of the run, too */
     bool at_end;             /**< at the end of a run without an error, if none has just been */
 } sluice_validating;
+
+/**
+ * Finds the largest of one integer over all ranks, which all call it as often, at the same places:
+ * with MPI, MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, communicator). It must not
+ * block for ever when a rank is gone; sluice_fail() can say which. Called on the thread that called
+ * sluice_train(), between sinks (in direct and data mode, steps), at validations and checkpoints.
+ *
+ * Returns: a negative status ends the run with it.
+ */
+typedef sluice_status (*sluice_agree_fn)(int64_t value, int64_t *most_out, void *user);
 
 /** Settings of a run. Made by sluice_train_config_init(); zero takes the default given beside it.
  */
@@ -290,8 +303,9 @@ typedef struct sluice_train_config {
     uint64_t memory_bytes;    /**< upper bound for staging and slots; 0 is a quarter of what the
                                    process may use */
     uint64_t seed;            /**< of order and random transforms */
-    uint32_t rank;            /**< of this process among world */
-    uint32_t world;           /**< processes that share each pass; 0 is 1 */
+    uint32_t rank;            /**< of this process among world, when that is set */
+    uint32_t world;           /**< processes that share each pass; 0: what the launcher says, see
+                                   sluice_ranks_find() */
     uint64_t start_step;      /**< steps done already, on top of initial_epoch: begins as a resumed
                                    run would */
     sluice_on_error on_error; /**< fail */
@@ -304,6 +318,9 @@ typedef struct sluice_train_config {
     uint32_t micro_batches;          /**< batches of a step, for gradients of more samples than fit
                                           at once; 0 is 1. A pass that is an epoch loses what is
                                           left of it after whole steps */
+    sluice_agree_fn agree;           /**< of several ranks: without it nothing may stop one of them
+                                          before the others, and there are no checkpoints */
+    void *agree_user;                /**< handed to agree; borrowed */
 } sluice_train_config;
 
 /** Sets every field to its default: zero, but sink_size. */
@@ -337,7 +354,9 @@ static inline void sluice_train_config_init(sluice_train_config *config)
                                       {NULL, 0, NULL, NULL},
                                       {NULL, 0, 0, 0, false},
                                       {NULL, 0, 0, 0, false, false},
-                                      0};
+                                      0,
+                                      NULL,
+                                      NULL};
 
     *config = zero;
 }
@@ -358,7 +377,7 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *
  * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook or the step asked for
  *          it; END_OF_DATA fewer epochs than asked, the report says how many; E_INVALID settings,
- *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; E_NAN; the first error of
+ *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; E_NAN; E_RANK another rank failed; the first error of
  * the pipeline (which names the stage and the sample), of a hook, of the step, or of the device.
  * Steps before an error are done and told to the hook `records`. Threads: any; several runs at once
  * do not touch each other.
