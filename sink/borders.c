@@ -37,6 +37,7 @@ static void go_on(train_run *run)
 sluice_status train_resume(train_run *run)
 {
     const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const sluice_model model = train_watched_model(run);
     sluice_status st;
 
     if (!writes_checkpoints(run)) {
@@ -52,7 +53,7 @@ sluice_status train_resume(train_run *run)
     if (st != SLUICE_OK || !checkpoint->resume) {
         return st;
     }
-    st = checkpoint_load(checkpoint->folder, checkpoint->keep, &run->model, &run->state);
+    st = checkpoint_load(checkpoint->folder, checkpoint->keep, &model, &run->state);
     if (st == SLUICE_END_OF_DATA) {
         sli_log(SLUICE_LOG_INFO, "no checkpoint in %s: begins at step 0", checkpoint->folder);
         return SLUICE_OK;
@@ -66,13 +67,14 @@ sluice_status train_resume(train_run *run)
 static sluice_status write_checkpoint(train_run *run)
 {
     const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const sluice_model model = train_watched_model(run);
     const int64_t start = sli_now_ns();
     sluice_status st;
 
     run->state.step = run->step;
     run->state.place = sli_plan_place(run->channel.plan, (run->step - run->plan.first_step) *
                                                              run->config.micro_batches);
-    st = checkpoint_write(checkpoint->folder, checkpoint->keep, &run->model, &run->state);
+    st = checkpoint_write(checkpoint->folder, checkpoint->keep, &model, &run->state);
     run->progress_ns = sli_now_ns(); /* what it takes is no stall */
     if (st == SLUICE_OK) {
         run->checkpoints++;

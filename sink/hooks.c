@@ -33,6 +33,11 @@ static sluice_hook_fn function_of(const sluice_callback *callback, hook_kind kin
 static const char *const hook_names[] = {"train_begin", "epoch_begin", "step_begin", "records",
                                          "step_end",    "validation",  "epoch_end",  "train_end"};
 
+const char *train_hook_name(hook_kind kind)
+{
+    return (size_t)kind < sizeof(hook_names) / sizeof(hook_names[0]) ? hook_names[kind] : "?";
+}
+
 bool train_has_hook(const train_run *run, hook_kind kind)
 {
     for (uint32_t i = 0; i < run->config.callback_count; i++) {
@@ -57,7 +62,9 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
         if (function == NULL) {
             continue;
         }
+        watchdog_enter(&run->watchdog, WATCHED_HOOK + kind, i, run->step);
         st = function(hook, callback->user);
+        watchdog_leave(&run->watchdog);
         run->progress_ns = sli_now_ns(); /* what hooks take is no stall */
         if (hook->stop || st == SLUICE_STOPPED) {
             st = train_wants_to_stop(run, st);

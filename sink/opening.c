@@ -161,6 +161,9 @@ sluice_status train_open(train_run *run)
         st = train_check_columns(run);
     }
     if (st == SLUICE_OK) {
+        st = train_start_watchdog(run);
+    }
+    if (st == SLUICE_OK) {
         st = train_resume(run);
     }
     if (st == SLUICE_OK) {
@@ -192,6 +195,7 @@ sluice_status train_open(train_run *run)
 
 void train_close(train_run *run)
 {
+    watchdog_stop(&run->watchdog);
     if (run->program != NULL) {
         run->program->ops->destroy(run->program);
     }

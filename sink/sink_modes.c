@@ -229,7 +229,9 @@ static sluice_status run_data(train_run *run, uint64_t steps)
             return st == SLUICE_STOPPED ? SLUICE_OK : st;
         }
         run->launches++;
+        watchdog_enter(&run->watchdog, WATCHED_STEP, 0, run->step);
         run->program->ops->call(run->program);
+        watchdog_leave(&run->watchdog);
         st = collect(run, &how);
     }
     return st;

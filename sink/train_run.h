@@ -7,6 +7,7 @@
 
 #include "program.h"
 #include "train_state.h"
+#include "watchdog.h"
 
 typedef struct train_run {
     sluice_device *device;
@@ -49,6 +50,7 @@ typedef struct train_run {
     int64_t progress_ns; /* when a step was last seen to have ended, or hooks had; 0: not yet */
     uint64_t progress_batches;
     bool stall_warned;
+    watchdog watchdog; /* of the user's functions that the trainer calls */
 
     sluice_step_record *history; /* of the steps since step_begin, the latest HISTORY_MOST */
     float *history_outputs;      /* (history_capacity, output_count) */
@@ -86,6 +88,13 @@ sluice_status train_watch(train_run *run);
  * (watch.c). st, or E_INVALID where they cannot.
  */
 sluice_status train_wants_to_stop(train_run *run, sluice_status st);
+
+/*
+ * Starts the watchdog, if the run calls anything that it can watch; and the model with a save and
+ * load that it watches (watchdog.c).
+ */
+sluice_status train_start_watchdog(train_run *run);
+sluice_model train_watched_model(train_run *run);
 
 /* How long the trainer sleeps between two looks. */
 extern const int64_t TRAIN_LOOK_NS;
@@ -127,6 +136,7 @@ typedef enum hook_kind {
     HOOK_EPOCH_END,
     HOOK_TRAIN_END
 } hook_kind;
+const char *train_hook_name(hook_kind kind);
 sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook);
 
 /* Does any callback have this hook? */

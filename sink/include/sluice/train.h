@@ -291,8 +291,9 @@ typedef struct sluice_train_config {
     const sluice_callback *callbacks; /**< borrowed */
     uint32_t callback_count;          /**< entries of callbacks */
     sluice_stop *stop;                /**< NULL: nobody can ask */
-    int64_t stall_warning_ms; /**< no step for so long: a warning that says who waits for whom;
-                                   0 is 30 000 */
+    int64_t stall_warning_ms; /**< no step for so long: a warning that says who waits for whom; a
+                                   hook, save, load, or step in mode data that does not return for
+                                   so long: one that names it. 0 is 30 000 */
     int64_t stall_timeout_ms; /**< no step for so long, for want of data: E_STALLED, once the
                                  workers have come back from where they are; 0 is 300 000 */
 

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function of the user's that does not return to the trainer is told of. */
+#include "event_int.h"
+#include "testing.h"
+#include "train_kit.h"
+#include "train_run.h"
+
+/* Longest wait for a warning: none comes when it is reached. */
+static const int64_t PATIENCE_NS = INT64_C(30000000000);
+
+/* A function of the user's waits here until a message with these words has been logged. */
+static struct {
+    const char *words;
+    _Atomic bool come;
+    sli_event event;
+} warning;
+
+static bool has_come(void *arg)
+{
+    (void)arg;
+    return atomic_load(&warning.come);
+}
+
+static void look_for_words(const char *message, void *user)
+{
+    (void)user;
+    if (strstr(message, warning.words) != NULL) {
+        atomic_store(&warning.come, true);
+        sli_event_notify(&warning.event);
+    }
+}
+
+static void expect(const char *words)
+{
+    warning.words = words;
+    atomic_store(&warning.come, false);
+    kit_log_start(look_for_words, NULL);
+}
+
+static bool await_warning(void)
+{
+    return sli_event_await(&warning.event, has_come, NULL, PATIENCE_NS);
+}
+
+static int count(const char *text, const char *words)
+{
+    int found = 0;
+
+    for (const char *at = strstr(text, words); at != NULL; at = strstr(at + 1, words)) {
+        found++;
+    }
+    return found;
+}
+
+/* ---- a look ---------------------------------------------------------------------------------- */
+
+static void each_call_is_told_of_once_when_it_takes_too_long(void)
+{
+    watchdog w = {.warning_ns = 100};
+    const char *log;
+
+    expect("");
+    watchdog_look(&w, 1000);
+    watchdog_look(&w, 5000); /* the trainer is in no such function */
+    watchdog_enter(&w, WATCHED_SAVE, 0, 7);
+    watchdog_look(&w, 6000);
+    watchdog_look(&w, 6099);
+    watchdog_leave(&w);
+    watchdog_enter(&w, WATCHED_SAVE, 0, 8); /* another call, not seen before */
+    watchdog_look(&w, 6200);
+    watchdog_look(&w, 6299);
+    T_TRUE(!has_come(NULL));
+    watchdog_look(&w, 6300);
+    T_TRUE(has_come(NULL));
+    watchdog_look(&w, 99000);
+    watchdog_leave(&w);
+    watchdog_look(&w, 99001);
+    watchdog_enter(&w, WATCHED_SAVE, 0, 9);
+    watchdog_look(&w, 99002);
+    watchdog_look(&w, 99999);
+    log = kit_log_stop();
+    T_STR(log, "model.save has not returned for 0.0 s (after 8 steps)\n"
+               "model.save has not returned for 0.0 s (after 9 steps)\n");
+}
+
+static void a_warning_says_which_function_it_is(void)
+{
+    static const struct {
+        unsigned what;
+        uint32_t callback;
+        uint64_t step;
+        const char *words;
+    } calls[] = {
+        {WATCHED_STEP, 0, 1200, "the step function has not returned for 30.0 s (step 1200)\n"},
+        {WATCHED_LOAD, 0, 0, "model.load has not returned for 30.0 s\n"},
+        {WATCHED_HOOK + HOOK_STEP_END, 65535, UINT64_C(1) << 39,
+         "hook step_end of callback 65535 has not returned for 30.0 s (after 549755813888 "
+         "steps)\n"},
+        {WATCHED_HOOK + HOOK_TRAIN_BEGIN, 0, 0,
+         "hook train_begin of callback 0 has not returned for 30.0 s (after 0 steps)\n"},
+        {WATCHED_HOOK + HOOK_TRAIN_END, 2, 9,
+         "hook train_end of callback 2 has not returned for 30.0 s (after 9 steps)\n"},
+    };
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        watchdog w = {.warning_ns = INT64_C(30000000000)};
+
+        expect("");
+        watchdog_enter(&w, calls[i].what, calls[i].callback, calls[i].step);
+        watchdog_look(&w, 0);
+        watchdog_look(&w, w.warning_ns);
+        T_STR(kit_log_stop(), calls[i].words);
+    }
+}
+
+/* With a look each second: a thousand that waited for the next would take longer than a test may.
+ */
+static void it_ends_without_waiting_for_its_next_look(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        watchdog w = {.warning_ns = 0};
+
+        T_OK(watchdog_start(&w, 30000));
+        watchdog_stop(&w);
+    }
+}
+
+static void one_that_was_never_started_can_be_stopped(void)
+{
+    watchdog w = {.warning_ns = 0};
+
+    watchdog_stop(&w);
+}
+
+/* ---- in a run -------------------------------------------------------------------------------- */
+
+static bool warned; /* the function that waited was told of */
+
+static void wait_in_hook(kit *k)
+{
+    (void)k;
+    warned = await_warning();
+}
+
+static void wait_in_step_3(kit *k, const sluice_step *view)
+{
+    (void)k;
+    if (*view->step == 3) {
+        warned = await_warning();
+    }
+}
+
+static sluice_status wait_in_state(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)user;
+    (void)folder;
+    (void)rank;
+    (void)world;
+    warned = await_warning();
+    return SLUICE_OK;
+}
+
+static sluice_status save_nothing(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)user;
+    (void)folder;
+    (void)rank;
+    (void)world;
+    return SLUICE_OK;
+}
+
+/* 20 steps in sinks of 5. */
+static void init(kit *k)
+{
+    kit_init(k);
+    k->config.sink_size = 5;
+    k->config.epochs = 4;
+    k->config.stall_warning_ms = 20;
+    warned = false;
+}
+
+/* The run goes on once the warning, which comes once, has let the function go. */
+static void run_and_expect(kit *k, const char *words)
+{
+    const char *log;
+
+    expect(words);
+    (void)kit_run(k);
+    log = kit_log_stop();
+    T_STATUS(k->status, SLUICE_OK);
+    T_TRUE(warned);
+    T_EQ(count(log, words), 1);
+    kit_check(k);
+    T_EQ(k->report->stats.first_step + k->report->stats.steps, 20);
+}
+
+static void a_hook_that_does_not_return_is_told_of(void)
+{
+    static const struct {
+        kit_hook hook;
+        const char *words;
+    } hooks[] = {
+        {KIT_TRAIN_BEGIN, "hook train_begin of callback 0 has not returned for "},
+        {KIT_RECORDS, "hook records of callback 0 has not returned for "},
+        {KIT_STEP_END, "hook step_end of callback 0 has not returned for "},
+        {KIT_TRAIN_END, "hook train_end of callback 0 has not returned for "},
+    };
+
+    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+        kit k;
+
+        init(&k);
+        k.act_in = hooks[i].hook;
+        k.act = wait_in_hook;
+        run_and_expect(&k, hooks[i].words);
+        kit_fini(&k);
+    }
+}
+
+static void a_step_of_mode_data_that_does_not_return_is_told_of(void)
+{
+    kit k;
+
+    init(&k);
+    k.config.mode = SLUICE_MODE_DATA;
+    k.in_step = wait_in_step_3;
+    run_and_expect(&k, "the step function has not returned for ");
+    kit_fini(&k);
+}
+
+static void a_save_or_load_that_does_not_return_is_told_of(void)
+{
+    char folder[300];
+    kit k;
+
+    snprintf(folder, sizeof(folder), "%s/c", t_folder());
+    init(&k);
+    k.config.checkpoint.folder = folder;
+    k.model.save = wait_in_state;
+    k.model.load = wait_in_state;
+    k.config.checkpoint.resume = true;
+    k.config.max_steps = 10;
+    expect("model.save has not returned for ");
+    T_OK(kit_run(&k));
+    T_CONTAINS(kit_log_stop(), "model.save has not returned for ");
+    T_TRUE(warned);
+    warned = false;
+    k.model.save = save_nothing;
+    run_and_expect(&k, "model.load has not returned for ");
+    T_EQ(k.report->stats.first_step, 10);
+    kit_fini(&k);
+}
+
+static sluice_status wait_in_eval(const sluice_step *view, void *user)
+{
+    (void)user;
+    if (*view->step == 3) {
+        warned = await_warning();
+    }
+    return SLUICE_OK;
+}
+
+/* Judging is a run of its own, with a watchdog of its own. */
+static void an_eval_of_mode_data_that_does_not_return_is_told_of(void)
+{
+    sluice_dataset *dataset = NULL;
+    kit k;
+
+    T_OK(sluice_dataset_parse("synthetic samples=20 shape=4,4,3 | batch 2", &dataset));
+    init(&k);
+    k.config.mode = SLUICE_MODE_DATA;
+    k.config.validation.dataset = dataset;
+    k.config.validation.every_epochs = 4;
+    k.model.eval = wait_in_eval;
+    run_and_expect(&k, "the step function has not returned for ");
+    kit_fini(&k);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test watchdog_tests[] = {
+    T_TEST(each_call_is_told_of_once_when_it_takes_too_long),
+    T_TEST(a_warning_says_which_function_it_is),
+    T_TEST(it_ends_without_waiting_for_its_next_look),
+    T_TEST(one_that_was_never_started_can_be_stopped),
+    T_TEST(a_hook_that_does_not_return_is_told_of),
+    T_TEST(a_step_of_mode_data_that_does_not_return_is_told_of),
+    T_TEST(a_save_or_load_that_does_not_return_is_told_of),
+    T_TEST(an_eval_of_mode_data_that_does_not_return_is_told_of),
+    T_END,
+};
