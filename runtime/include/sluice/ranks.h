@@ -33,7 +33,7 @@ typedef struct sluice_ranks {
  *   Open MPI   OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
  *              (docs.open-mpi.org, "Environment variables set for MPI applications")
  *   MVAPICH    MV2_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
- *              (MVAPICH2 user guide; its mpirun_rsh sets them)
+ *              (set by its launcher, mpirun_rsh)
  *   PMI        PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS: MPICH and Intel MPI
  *              (the Hydra process manager of both)
  *   Slurm      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, and entry SLURM_NODEID of
