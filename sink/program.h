@@ -8,7 +8,7 @@
 
 #include <sluice/train.h>
 
-#include "channel.h"
+#include "data_channel.h"
 #include "sink_plan.h"
 #include "status_int.h"
 #include "stop_token.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "channel.h"
+#include "data_channel.h"
 
 #include <string.h>
 

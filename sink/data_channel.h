@@ -3,8 +3,8 @@
  * The channel: a dataset's way to a device. It joins the plan, the placement, the queue and the
  * engine, and knows what they take before anything starts.
  */
-#ifndef SLUICE_CHANNEL_H
-#define SLUICE_CHANNEL_H
+#ifndef SLUICE_DATA_CHANNEL_H
+#define SLUICE_DATA_CHANNEL_H
 
 #include "engine_int.h"
 #include "placement_int.h"
