@@ -6,6 +6,7 @@
 
 #include "alloc_int.h"
 #include "error_samples.h"
+#include "event_int.h"
 #include "sample_run.h"
 
 /* Draws of a replacement before a row is left zero. */
@@ -24,6 +25,8 @@ struct sli_engine {
     uint32_t worker_count;
     sample_runner *runners;
     sli_worker_pool *pool;
+    _Atomic bool paused; /* no row is begun; read for each row, so beside what does not change */
+    sli_event resumed;   /* paused or stop_at has changed */
     error_samples errors;
     _Alignas(64) _Atomic uint64_t next_row; /* rows given out, over all batches */
     _Atomic uint64_t stop_at;               /* no row of a later batch is begun */
@@ -222,6 +225,21 @@ static sluice_status acquire(sli_engine *engine, sample_runner *runner, uint64_t
     return st;
 }
 
+static bool may_go_on(void *arg)
+{
+    sli_engine *engine = arg;
+
+    return !atomic_load_explicit(&engine->paused, memory_order_relaxed) ||
+           atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
+}
+
+/* Sleeps while the engine is paused; false when it was stopped meanwhile. */
+static bool wait_while_paused(sli_engine *engine)
+{
+    sli_event_await(&engine->resumed, may_go_on, engine, -1);
+    return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) > 0;
+}
+
 /* One claim of a worker; false when it has nothing more to do. */
 static bool work_once(sli_engine *engine, sample_runner *runner)
 {
@@ -242,6 +260,10 @@ static bool work_once(sli_engine *engine, sample_runner *runner)
         return false;
     }
     if (acquire(engine, runner, seq, &batch) != SLUICE_OK) {
+        return false;
+    }
+    /* Behind the wait for room: who slept there through the pause has not read its row yet. */
+    if (atomic_load_explicit(&engine->paused, memory_order_relaxed) && !wait_while_paused(engine)) {
         return false;
     }
     fill_row(engine, runner, &batch, seq, row);
@@ -315,11 +337,23 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     return SLUICE_OK;
 }
 
-void sli_engine_stop(sli_engine *engine)
+void sli_engine_close(sli_engine *engine)
 {
     atomic_store_explicit(&engine->stop_at, 0, memory_order_relaxed);
     sli_queue_close(engine->queue);
+    sli_event_notify(&engine->resumed);
+}
+
+void sli_engine_stop(sli_engine *engine)
+{
+    sli_engine_close(engine);
     sli_worker_pool_wait(engine->pool);
+}
+
+void sli_engine_pause(sli_engine *engine, bool paused)
+{
+    atomic_store_explicit(&engine->paused, paused, memory_order_relaxed);
+    sli_event_notify(&engine->resumed);
 }
 
 void sli_engine_destroy(sli_engine *engine)

@@ -36,8 +36,18 @@ typedef struct sli_engine_config {
 /* Starts the workers. Everything in the config is borrowed until sli_engine_stop(). */
 sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **engine_out);
 
-/* Stops the workers, wherever they are; the queue is closed by it. */
+/* Asks the workers to end after the rows they are at, and closes the queue. Any thread. */
+void sli_engine_close(sli_engine *engine);
+
+/* The same, and waits until they have ended. */
 void sli_engine_stop(sli_engine *engine);
+
+/*
+ * Pauses the workers: each finishes the row it is at and begins no other until it is resumed
+ * (paused false) or stopped. Changes nothing about which rows are made, or in what order. Any
+ * thread.
+ */
+void sli_engine_pause(sli_engine *engine, bool paused);
 
 /* Frees a stopped engine. NULL is fine. */
 void sli_engine_destroy(sli_engine *engine);
