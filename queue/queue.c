@@ -297,6 +297,23 @@ void queue_ring_look(queue_ring *ring)
     sli_counter_add(&ring->full, filled >= ring->words.slots);
 }
 
+uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq)
+{
+    const sli_ring *ring = &queue->back->words;
+    uint32_t count = 0;
+
+    while (count < queue->slots && !queue_closed(queue)) {
+        const uint64_t word = sli_ring_load_acquire(&ring->ready[sli_ring_slot(ring, seq + count)]);
+
+        /* Larger: filled anew after the consumer has gone on. Flags are larger than any seq. */
+        if (word < seq + count || word != sli_ring_seq(word)) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
 void queue_keep_error(sli_queue *queue, uint64_t seq, sluice_status status, const char *text)
 {
     pthread_mutex_lock(&queue->error_lock);

@@ -137,6 +137,10 @@ typedef struct sli_queue_stats {
 /* Any thread; exact once nobody produces or consumes. */
 void sli_queue_stats_get(const sli_queue *queue, sli_queue_stats *stats_out);
 
+/* Batches from seq on that a consumer would get at once. Any thread; exact while nobody consumes.
+ */
+uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq);
+
 /* How many rows of seq are done, for a report of who waits for whom. */
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
 

@@ -92,6 +92,7 @@ static void numbers_of_enums_stay(void)
     check(numbers, COUNT(numbers));
     T_TRUE(SLUICE_SEED_OF_RUN == UINT64_MAX);
     T_TRUE(SLUICE_OF_RUN == UINT32_MAX);
+    T_TRUE(SLUICE_FOREVER == -1);
 }
 
 static void layouts_of_structs_stay(void)
@@ -276,6 +277,46 @@ static void layouts_of_structs_stay(void)
         FIELD(sluice_schedule, count, 8),
         FIELD(sluice_schedule, function, 16),
         FIELD(sluice_schedule, user, 24),
+        STRUCT(sluice_channel_config, 64),
+        FIELD(sluice_channel_config, struct_size, 0),
+        FIELD(sluice_channel_config, first_batch, 8),
+        FIELD(sluice_channel_config, batches, 16),
+        FIELD(sluice_channel_config, seed, 24),
+        FIELD(sluice_channel_config, rank, 32),
+        FIELD(sluice_channel_config, world, 36),
+        FIELD(sluice_channel_config, workers, 40),
+        FIELD(sluice_channel_config, slots, 44),
+        FIELD(sluice_channel_config, memory_bytes, 48),
+        FIELD(sluice_channel_config, on_error, 56),
+        STRUCT(sluice_channel_info, 1464),
+        FIELD(sluice_channel_info, struct_size, 0),
+        FIELD(sluice_channel_info, samples, 8),
+        FIELD(sluice_channel_info, batches, 16),
+        FIELD(sluice_channel_info, batch_size, 24),
+        FIELD(sluice_channel_info, workers, 28),
+        FIELD(sluice_channel_info, slots, 32),
+        FIELD(sluice_channel_info, column_count, 36),
+        FIELD(sluice_channel_info, staging_bytes, 40),
+        FIELD(sluice_channel_info, slot_bytes, 48),
+        FIELD(sluice_channel_info, columns, 56),
+        STRUCT(sluice_batch, 56),
+        FIELD(sluice_batch, struct_size, 0),
+        FIELD(sluice_batch, number, 8),
+        FIELD(sluice_batch, pass, 16),
+        FIELD(sluice_batch, inputs, 24),
+        FIELD(sluice_batch, input_count, 32),
+        FIELD(sluice_batch, rows, 36),
+        FIELD(sluice_batch, valid_rows, 40),
+        FIELD(sluice_batch, samples, 48),
+        STRUCT(sluice_channel_stats, 64),
+        FIELD(sluice_channel_stats, struct_size, 0),
+        FIELD(sluice_channel_stats, batches, 8),
+        FIELD(sluice_channel_stats, samples, 16),
+        FIELD(sluice_channel_stats, bytes_read, 24),
+        FIELD(sluice_channel_stats, ready, 32),
+        FIELD(sluice_channel_stats, replaced, 40),
+        FIELD(sluice_channel_stats, zeroed, 48),
+        FIELD(sluice_channel_stats, wait_seconds, 56),
     };
 
     check(layouts, COUNT(layouts));
@@ -300,21 +341,29 @@ static void init_functions_write_the_callers_struct_alone(void)
         sluice_topology_config topology;
         unsigned char after[16];
     } topology;
+    struct {
+        sluice_channel_config channel;
+        unsigned char after[16];
+    } channel;
 
     memset(&config, 0xEE, sizeof(config));
     memset(&model, 0xEE, sizeof(model));
     memset(&topology, 0xEE, sizeof(topology));
+    memset(&channel, 0xEE, sizeof(channel));
     sluice_train_config_init(&config.config);
     sluice_model_init(&model.model);
     sluice_topology_config_init(&topology.topology);
+    sluice_channel_config_init(&channel.channel);
     T_EQ(config.config.struct_size, sizeof(config.config));
     T_EQ(config.config.sink_size, -1);
     T_EQ(model.model.struct_size, sizeof(model.model));
     T_EQ(topology.topology.struct_size, sizeof(topology.topology));
+    T_EQ(channel.channel.struct_size, sizeof(channel.channel));
     for (size_t i = 0; i < sizeof(config.after); i++) {
         T_EQ(config.after[i], 0xEE);
         T_EQ(model.after[i], 0xEE);
         T_EQ(topology.after[i], 0xEE);
+        T_EQ(channel.after[i], 0xEE);
     }
 }
 

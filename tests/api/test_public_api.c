@@ -363,6 +363,58 @@ static void a_token_stops_training_and_can_be_used_again(void)
     sluice_device_close(device);
 }
 
+/* ---- a loop of one's own ------------------------------------------------------------------------
+ */
+
+/* Fetches all batches; returns the sum of labels. */
+static long long fetch_all(sluice_channel *channel)
+{
+    const sluice_batch *batch = NULL;
+    long long sum = 0;
+    sluice_status st;
+
+    while ((st = sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, &batch)) == SLUICE_OK) {
+        const sluice_tensor *label = sluice_batch_input(batch, "label");
+        const int32_t *labels = label->data;
+
+        for (uint32_t row = 0; row < batch->valid_rows; row++) {
+            sum += labels[row];
+        }
+    }
+    T_STATUS(st, SLUICE_END_OF_DATA);
+    return sum;
+}
+
+static void a_channel_serves_a_loop_of_ones_own(void)
+{
+    sluice_channel_info info = {.struct_size = sizeof(info)};
+    sluice_channel_stats stats = {.struct_size = sizeof(stats)};
+    sluice_channel_config config;
+    sluice_channel *channel = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_device *device = NULL;
+
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse("synthetic samples=18 classes=18 shape=4,4,3 | shuffle | batch 4",
+                              &dataset));
+    sluice_channel_config_init(&config);
+    config.batches = 5;
+    T_OK(sluice_channel_open(device, dataset, &config, &channel));
+    T_OK(sluice_channel_inspect(channel, &info));
+    T_EQ(info.batches, 5);
+    T_STR(info.columns[1].name, "label");
+    T_OK(sluice_channel_start(channel));
+    T_OK(sluice_channel_pause(channel));
+    T_OK(sluice_channel_resume(channel));
+    T_EQ(fetch_all(channel), 17 * 18 / 2);
+    T_OK(sluice_channel_stats_get(channel, &stats));
+    T_EQ(stats.samples, 18);
+    sluice_channel_stop(channel);
+    sluice_channel_close(channel);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+}
+
 /* ---- log and machine ---------------------------------------------------------------------------
  */
 
@@ -524,6 +576,7 @@ const t_test public_api_tests[] = {
     T_TEST(training_gives_the_same_digest_in_every_mode),
     T_TEST(a_token_stops_training_and_can_be_used_again),
     T_TEST(a_run_can_be_left_alone_and_resumed),
+    T_TEST(a_channel_serves_a_loop_of_ones_own),
     T_TEST(messages_go_where_the_caller_wants_them),
     T_TEST(the_machine_can_be_looked_at),
     T_END,

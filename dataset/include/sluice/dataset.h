@@ -38,6 +38,13 @@ typedef struct sluice_dataset sluice_dataset;
 /** For `rank` and `world` of sluice_dataset_shard(): take those of the run. */
 #define SLUICE_OF_RUN UINT32_MAX
 
+/** What to do with a sample that cannot be read or decoded. */
+typedef enum sluice_on_error {
+    SLUICE_ON_ERROR_FAIL = 0,    /**< batches before it are good, then the run ends with it */
+    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, takes its place */
+    SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
+} sluice_on_error;
+
 /**
  * Builds a dataset from a text.
  *

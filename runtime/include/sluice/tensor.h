@@ -47,7 +47,7 @@ typedef struct sluice_column {
     uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; 0 where it differs from sample to sample */
 } sluice_column;
 
-/** A row-major array in device memory, lent for the length of a step. */
+/** A row-major array in device memory, lent for a step, or until sluice_channel_get_next(). */
 typedef struct sluice_tensor {
     const char *name;                    /**< the column's name */
     void *data;                          /**< readable by the device */

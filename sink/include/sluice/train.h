@@ -123,13 +123,6 @@ typedef enum sluice_mode {
 /** Returns "auto", "direct", ...; "?" for a number that is none. */
 SLUICE_API const char *sluice_mode_name(sluice_mode mode);
 
-/** What to do with a sample that cannot be read or decoded. */
-typedef enum sluice_on_error {
-    SLUICE_ON_ERROR_FAIL = 0,    /**< batches before it are trained on, then the run ends with it */
-    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, takes its place */
-    SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
-} sluice_on_error;
-
 /** What to do when an output of a step is infinite or not a number. */
 typedef enum sluice_nan_guard {
     SLUICE_NAN_STOP = 0,  /**< end the run after that step, with E_NAN and its number */
