@@ -366,8 +366,8 @@ static void a_token_stops_training_and_can_be_used_again(void)
 /* ---- a loop of one's own ------------------------------------------------------------------------
  */
 
-/* Fetches all batches; returns the sum of labels. */
-static long long fetch_all(sluice_channel *channel)
+/* Fetches all batches, through DLPack too; returns the sum of labels. */
+static long long fetch_all(sluice_device *device, sluice_channel *channel)
 {
     const sluice_batch *batch = NULL;
     long long sum = 0;
@@ -375,11 +375,17 @@ static long long fetch_all(sluice_channel *channel)
 
     while ((st = sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, &batch)) == SLUICE_OK) {
         const sluice_tensor *label = sluice_batch_input(batch, "label");
-        const int32_t *labels = label->data;
+        struct DLManagedTensor *managed = NULL;
+        void (*deleter)(struct DLManagedTensor * self);
+        const int32_t *labels;
 
+        T_OK(sluice_tensor_to_dlpack(label, device, &managed));
+        memcpy(&labels, managed, sizeof(labels)); /* DLTensor.data comes first */
+        memcpy(&deleter, (const char *)managed + 56, sizeof(deleter));
         for (uint32_t row = 0; row < batch->valid_rows; row++) {
             sum += labels[row];
         }
+        deleter(managed);
     }
     T_STATUS(st, SLUICE_END_OF_DATA);
     return sum;
@@ -406,7 +412,7 @@ static void a_channel_serves_a_loop_of_ones_own(void)
     T_OK(sluice_channel_start(channel));
     T_OK(sluice_channel_pause(channel));
     T_OK(sluice_channel_resume(channel));
-    T_EQ(fetch_all(channel), 17 * 18 / 2);
+    T_EQ(fetch_all(device, channel), 17 * 18 / 2);
     T_OK(sluice_channel_stats_get(channel, &stats));
     T_EQ(stats.samples, 18);
     sluice_channel_stop(channel);

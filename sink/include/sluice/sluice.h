@@ -8,6 +8,7 @@
 #include <sluice/channel.h>
 #include <sluice/dataset.h>
 #include <sluice/device.h>
+#include <sluice/dlpack.h>
 #include <sluice/log.h>
 #include <sluice/ranks.h>
 #include <sluice/report.h>
