@@ -265,14 +265,19 @@ static void a_stop_ends_a_wait(void)
 
 static void a_stop_ends_a_channel_that_is_paused_or_has_batches(void)
 {
+    sluice_channel_stats stats = {.struct_size = sizeof(stats)};
     fixture f;
 
     open_blocking(&f, "host:0", 6, 1);
-    wait_until_blocked(&f); /* batch 0 is ready */
+    wait_until_blocked(&f);
+    T_OK(sluice_channel_stats_get(f.channel, &stats));
+    T_EQ(stats.ready, 1);
     T_OK(sluice_channel_pause(f.channel));
     sluice_channel_stop(f.channel);
     sluice_channel_stop(f.channel);
     T_STATUS(next(&f, SLUICE_FOREVER), SLUICE_CLOSED);
+    T_OK(sluice_channel_stats_get(f.channel, &stats));
+    T_EQ(stats.ready, 0);
     close_fixture(&f);
 }
 

@@ -125,9 +125,31 @@ static void a_paused_engine_can_be_stopped(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void a_stop_makes_paused_workers_read_nothing_more(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    script_reset(40, GOOD);
+    script.behaviours[9] = BLOCKS;
+    dataset = script_dataset(4, false);
+    open_run(&run, dataset, &(run_options){.batches = UINT64_MAX});
+    script_wait_blocked(1);
+    sli_engine_pause(run.engine, true);
+    script_release();
+    T_OK(next_batch(&run));
+    T_OK(next_batch(&run));
+    T_STATUS(sli_queue_wait(run.queue, 3, 20000000, false), SLUICE_TIMEOUT);
+    sli_engine_stop(run.engine);
+    T_EQ(reads(&run), 10);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test engine_pauses_tests[] = {
     T_TEST(a_worker_that_waited_for_room_reads_nothing_until_it_is_resumed),
     T_TEST(pauses_change_nothing_of_what_is_made),
     T_TEST(a_paused_engine_can_be_stopped),
+    T_TEST(a_stop_makes_paused_workers_read_nothing_more),
     T_END,
 };
