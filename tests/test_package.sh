@@ -233,30 +233,41 @@ mv "$tmp/project/new" "$tmp/project/CMakeLists.txt"
 check "a version that is not there is refused" sh -c '! "$@"' - cmake -S "$tmp/project" -B "$tmp/newer" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS= -DLIBRARIES=sluice
 
-# ---- the README's program -------------------------------------------------------------------------
+# ---- the programs of the pages -------------------------------------------------------------------
 
-# The first fenced block of C that has a main().
-awk '/^```c$/ {inside = 1; text = ""; next}
-    /^```/ {if (inside && text ~ /int main/) {printf "%s", text; exit}; inside = 0}
-    inside {text = text $0 "\n"}' "$here/../README.md" >"$tmp/program.c" 2>/dev/null
-if [ ! -s "$tmp/program.c" ]; then
-    skip "the README's program" "README.md has none"
-elif ! "$prefix/bin/sluice" synth "$tmp/data" --classes 2 --per-class 100 --size 48 >"$tmp/log" 2>&1; then
-    skip "the README's program" "sluice synth makes no pictures for it"
-else
-    cp "$tmp/program.c" "$tmp/program.cc"
-    # shellcheck disable=SC2046
-    check "the README's program builds as C11" "$cc" -std=c11 $strict -o "$tmp/program" "$tmp/program.c" \
-        $(pkg-config --cflags --libs sluice) &&
-        check "... and runs" sh -c 'cd "$1" && "$2"' - "$tmp/data" "$tmp/program"
-    mkdir "$tmp/nowhere"
-    check "... and says what is wrong where there are no pictures" \
-        sh -c 'cd "$1" && ! "$2" 2>said && grep -q train said' - "$tmp/nowhere" "$tmp/program"
-    if [ -n "$cxx" ]; then
-        # shellcheck disable=SC2046
-        check "the README's program builds as C++17" "$cxx" -std=c++17 $strict -o "$tmp/program++" \
-            "$tmp/program.cc" $(pkg-config --cflags --libs sluice) &&
-            check "... and runs" sh -c 'cd "$1" && "$2"' - "$tmp/data" "$tmp/program++"
+# program_of PAGE FILE: the first fenced block of C that has a main().
+program_of() {
+    awk '/^```c$/ {inside = 1; text = ""; next}
+        /^```/ {if (inside && text ~ /int main/) {printf "%s", text; exit}; inside = 0}
+        inside {text = text $0 "\n"}' "$here/../$1" >"$2" 2>/dev/null
+}
+
+# build_page PAGE NAME: builds the page's program and runs it in the folder of pictures.
+build_page() {
+    program_of "$1" "$tmp/$2.c"
+    if [ ! -s "$tmp/$2.c" ]; then
+        skip "the program of $1" "there is none"
+        return
     fi
+    cp "$tmp/$2.c" "$tmp/$2.cc"
+    # shellcheck disable=SC2046
+    check "the program of $1 builds as C11" "$cc" -std=c11 $strict -o "$tmp/$2" "$tmp/$2.c" \
+        $(pkg-config --cflags --libs sluice) &&
+        check "... and runs" sh -c 'cd "$1" && "$2"' - "$tmp/data" "$tmp/$2"
+    check "... and says what is wrong where there are no pictures" \
+        sh -c 'cd "$1" && ! "$2" 2>said && grep -q train said' - "$tmp/nowhere" "$tmp/$2"
+    [ -n "$cxx" ] || return
+    # shellcheck disable=SC2046
+    check "the program of $1 builds as C++17" "$cxx" -std=c++17 $strict -o "$tmp/$2++" "$tmp/$2.cc" \
+        $(pkg-config --cflags --libs sluice) &&
+        check "... and runs" sh -c 'cd "$1" && "$2"' - "$tmp/data" "$tmp/$2++"
+}
+
+mkdir "$tmp/nowhere"
+if ! "$prefix/bin/sluice" synth "$tmp/data" --classes 2 --per-class 100 --size 48 >"$tmp/log" 2>&1; then
+    skip "the programs of the pages" "sluice synth makes no pictures for them"
+else
+    build_page README.md readme
+    build_page docs/guide/your-loop.md your_loop
 fi
 finish
