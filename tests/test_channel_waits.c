@@ -227,6 +227,53 @@ static void a_paused_channel_can_be_closed(void)
     }
 }
 
+typedef struct meddler {
+    fixture *f;
+    _Atomic bool done;
+    uint64_t looks;
+} meddler;
+
+static void *meddle(void *user)
+{
+    sluice_channel_stats stats = {.struct_size = sizeof(stats)};
+    sluice_channel_info info = {.struct_size = sizeof(info)};
+    meddler *m = user;
+    uint64_t batches = 0;
+
+    do {
+        T_OK(sluice_channel_pause(m->f->channel));
+        T_OK(sluice_channel_stats_get(m->f->channel, &stats));
+        T_OK(sluice_channel_inspect(m->f->channel, &info));
+        T_TRUE(stats.batches >= batches && stats.batches <= 15);
+        T_TRUE(stats.ready <= info.slots);
+        batches = stats.batches;
+        T_OK(sluice_channel_resume(m->f->channel));
+        m->looks++;
+    } while (!atomic_load(&m->done));
+    return NULL;
+}
+
+static void another_thread_may_look_and_pause_at_any_moment(void)
+{
+    for (size_t d = 0; d < COUNT(devices); d++) {
+        meddler m = {.looks = 0};
+        pthread_t thread;
+        fixture f;
+
+        open_blocking(&f, devices[d], UINT64_MAX, 2);
+        m.f = &f;
+        T_EQ(pthread_create(&thread, NULL, meddle, &m), 0);
+        for (uint64_t number = 0; number < 15; number++) {
+            check_next(&f, number);
+        }
+        T_STATUS(next(&f, SLUICE_FOREVER), SLUICE_END_OF_DATA);
+        atomic_store(&m.done, true);
+        pthread_join(thread, NULL);
+        T_TRUE(m.looks > 0);
+        close_fixture(&f);
+    }
+}
+
 /* ---- stopping and closing -------------------------------------------------------------------- */
 
 static void *stop(void *user)
@@ -332,6 +379,7 @@ const t_test channel_waits_tests[] = {
     T_TEST(bytes_read_from_files_are_counted),
     T_TEST(a_paused_channel_reads_nothing_and_goes_on_as_if_nothing_had_been),
     T_TEST(another_thread_can_resume_a_channel_that_is_waited_for),
+    T_TEST(another_thread_may_look_and_pause_at_any_moment),
     T_TEST(a_paused_channel_can_be_closed),
     T_TEST(a_stop_ends_a_wait),
     T_TEST(a_stop_ends_a_channel_that_is_paused_or_has_batches),
