@@ -11,14 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agree.h"
 #include "alloc_int.h"
+#include "checkpoint_files.h"
+#include "file_tree.h"
 #include "log_int.h"
-#include "status_int.h"
 
-/* Deepest folder of the user's files that is synced and removed. */
-enum { DEEPEST = 16, PATH_SIZE = 4096, NAME_SIZE = 64 };
+enum { PATH_SIZE = 4096, NAME_SIZE = 64 };
 
-static const char PREFIX[] = "step-";
+static const char *const prefixes[CHECKPOINT_KINDS] = {"step-", "best-"};
 static const char PARTIAL[] = ".partial-step"; /* being written */
 static const char REMOVED[] = ".removed-step"; /* being removed */
 static const char STATE[] = "sluice_state";
@@ -30,104 +31,12 @@ static sluice_status fail_io(const char *what, const char *path, const char *nam
                           name[0] != '\0' ? "/" : "", name);
 }
 
-/* ---- files -------------------------------------------------------------------------------- */
-
-/* Opens the folder `name` in the folder at_fd; -1 and errno. */
-static int open_folder(int at_fd, const char *name)
-{
-    return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-}
-
-/* What is done to each entry of a folder, after its own entries. 0, or -1 and errno. */
-typedef int (*entry_fn)(int at_fd, const char *name, bool is_folder);
-
-static int walk(int at_fd, const char *name, entry_fn visit, int depth)
-{
-    int fd = depth < DEEPEST ? open_folder(at_fd, name) : (errno = ELOOP, -1);
-    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
-    int result = entries != NULL ? 0 : -1;
-    struct dirent *entry;
-
-    if (entries == NULL && fd >= 0) {
-        close(fd);
-    }
-    while (result == 0 && (errno = 0, entry = readdir(entries)) != NULL) {
-        struct stat info;
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
-            continue;
-        }
-        result = fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW);
-        if (result == 0) {
-            result = S_ISDIR(info.st_mode) ? walk(fd, entry->d_name, visit, depth + 1)
-                                           : visit(fd, entry->d_name, false);
-        }
-    }
-    if (result == 0 && errno != 0) {
-        result = -1;
-    }
-    if (entries != NULL) {
-        const int error = errno;
-
-        closedir(entries);
-        errno = error;
-    }
-    return result == 0 ? visit(at_fd, name, true) : result;
-}
-
-static int remove_entry(int at_fd, const char *name, bool is_folder)
-{
-    return unlinkat(at_fd, name, is_folder ? AT_REMOVEDIR : 0);
-}
-
-/* Makes sure that a file's bytes, or a folder's names, outlive the power. Links have none. */
-static int sync_entry(int at_fd, const char *name, bool is_folder)
-{
-    int fd = openat(at_fd, name, (is_folder ? O_DIRECTORY : O_NOFOLLOW) | O_RDONLY | O_CLOEXEC);
-    int result = -1;
-
-    if (fd >= 0) {
-        result = fsync(fd);
-        close(fd);
-    } else if (errno == ELOOP) {
-        result = 0;
-    }
-    return result;
-}
-
-static int write_file(int at_fd, const char *name, const char *bytes, size_t size)
-{
-    int fd = openat(at_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int result = fd >= 0 ? 0 : -1;
-
-    while (result == 0 && size > 0) {
-        ssize_t written = write(fd, bytes, size);
-
-        if (written < 0 && errno != EINTR) {
-            result = -1;
-        } else if (written > 0) {
-            bytes += written;
-            size -= (size_t)written;
-        }
-    }
-    if (result == 0) {
-        result = fsync(fd);
-    }
-    if (fd >= 0) {
-        const int error = errno;
-
-        close(fd);
-        errno = error;
-    }
-    return result;
-}
-
 /* ---- which there are --------------------------------------------------------------------------
  */
 
-static void print_name(uint64_t step, char name_out[NAME_SIZE])
+static void print_name(checkpoint_kind kind, uint64_t step, char name_out[NAME_SIZE])
 {
-    snprintf(name_out, NAME_SIZE, "%s%012" PRIu64, PREFIX, step);
+    snprintf(name_out, NAME_SIZE, "%s%012" PRIu64, prefixes[kind], step);
 }
 
 /* Does the folder `name` hold this file? */
@@ -140,24 +49,25 @@ static bool holds(int folder_fd, const char *name, const char *file)
 }
 
 /* Is this a checkpoint of ours, done or not? Of which step? Other folders are left alone. */
-static bool is_checkpoint(int folder_fd, const char *name, uint64_t *step_out)
+static bool is_checkpoint(int folder_fd, checkpoint_kind kind, const char *name, uint64_t *step_out)
 {
+    const size_t length = strlen(prefixes[kind]);
     char own[NAME_SIZE];
 
-    if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0 || strlen(name) >= NAME_SIZE) {
+    if (strncmp(name, prefixes[kind], length) != 0 || strlen(name) >= NAME_SIZE) {
         return false;
     }
-    *step_out = strtoull(name + sizeof(PREFIX) - 1, NULL, 10);
-    print_name(*step_out, own);
+    *step_out = strtoull(name + length, NULL, 10);
+    print_name(kind, *step_out, own);
     return strcmp(name, own) == 0 &&
            (holds(folder_fd, name, STATE) || holds(folder_fd, name, DONE));
 }
 
 /* The newest older than `before`, complete or, with `any`, not; false when there is none. */
-static bool find_newest(int folder_fd, uint64_t before, bool any, char name_out[NAME_SIZE],
-                        uint64_t *step_out)
+static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bool any,
+                        char name_out[NAME_SIZE], uint64_t *step_out)
 {
-    int fd = open_folder(folder_fd, ".");
+    int fd = tree_open(folder_fd, ".");
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
     bool found = false;
 
@@ -170,7 +80,7 @@ static bool find_newest(int folder_fd, uint64_t before, bool any, char name_out[
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         uint64_t step;
 
-        if (is_checkpoint(folder_fd, entry->d_name, &step) && step < before &&
+        if (is_checkpoint(folder_fd, kind, entry->d_name, &step) && step < before &&
             (!found || step > *step_out) && (any || holds(folder_fd, entry->d_name, DONE))) {
             snprintf(name_out, NAME_SIZE, "%s", entry->d_name);
             *step_out = step;
@@ -181,34 +91,25 @@ static bool find_newest(int folder_fd, uint64_t before, bool any, char name_out[
     return found;
 }
 
-static int remove_if_there(int folder_fd, const char *name)
-{
-    return faccessat(folder_fd, name, F_OK, 0) != 0 ? 0 : walk(folder_fd, name, remove_entry, 0);
-}
-
 /* Removes a checkpoint; its name goes first, so that what a kill leaves of it is known as such. */
 static int remove_checkpoint(int folder_fd, const char *name)
 {
-    if (remove_if_there(folder_fd, REMOVED) != 0 ||
+    if (tree_remove(folder_fd, REMOVED) != 0 ||
         renameat(folder_fd, name, folder_fd, REMOVED) != 0) {
         return -1;
     }
-    return walk(folder_fd, REMOVED, remove_entry, 0);
+    return tree_remove(folder_fd, REMOVED);
 }
 
-/*
- * Removes what kills have left, and all complete ones but the newest `keep`. What cannot be removed
- * is said, and is no error.
- */
-static void clean(int folder_fd, const char *folder, uint32_t keep)
+/* Removes all of a kind but the newest `keep` complete ones. */
+static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
 {
-    bool removed =
-        remove_if_there(folder_fd, PARTIAL) == 0 && remove_if_there(folder_fd, REMOVED) == 0;
     uint64_t before = UINT64_MAX;
     uint32_t complete = 0;
+    bool removed = true;
     char name[NAME_SIZE];
 
-    while (removed && find_newest(folder_fd, before, true, name, &before)) {
+    while (removed && find_newest(folder_fd, kind, before, true, name, &before)) {
         const bool is_complete = holds(folder_fd, name, DONE);
 
         complete += is_complete;
@@ -216,69 +117,110 @@ static void clean(int folder_fd, const char *folder, uint32_t keep)
             removed = remove_checkpoint(folder_fd, name) == 0;
         }
     }
-    if (!removed) {
-        (void)fail_io("clean up", folder, "");
+    return removed;
+}
+
+/* Removes what kills have left, too. What cannot be removed is said, and is no error. */
+static void clean(int folder_fd, const sluice_checkpointing *checkpoint)
+{
+    if (tree_remove(folder_fd, PARTIAL) != 0 || tree_remove(folder_fd, REMOVED) != 0 ||
+        !clean_kind(folder_fd, CHECKPOINT_STEP, checkpoint->keep) ||
+        !clean_kind(folder_fd, CHECKPOINT_BEST, 1)) {
+        (void)fail_io("clean up", checkpoint->folder, "");
         sli_log(SLUICE_LOG_WARN, "%s", sluice_last_error());
     }
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* The user's files and the state into the partial folder, and all of it to disk. */
-static sluice_status fill(int folder_fd, const char *folder, const sluice_model *model,
-                          const train_state *state)
+/* Opens the folder of all checkpoints, which rank 0 makes when it is missing. */
+static sluice_status open_store(const train_run *run, int *fd_out)
+{
+    const char *folder = run->config.checkpoint.folder;
+
+    if (run->config.rank == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return fail_io("make", folder, "");
+    }
+    *fd_out = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *fd_out >= 0 ? SLUICE_OK : fail_io("open", folder, "");
+}
+
+/* Rank 0 makes an empty partial folder, which the others then see. */
+static sluice_status begin_partial(const train_run *run, int store_fd)
+{
+    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+
+    clean(store_fd, checkpoint);
+    return mkdirat(store_fd, PARTIAL, 0777) == 0 ? SLUICE_OK
+                                                 : fail_io("make", checkpoint->folder, PARTIAL);
+}
+
+/* The user's files of this rank, and all of them to disk. */
+static sluice_status save(const train_run *run, int store_fd, const sluice_model *model,
+                          const char *path)
 {
     const uint64_t failures = sli_fail_count();
-    char path[PATH_SIZE];
-    sli_text text = {0};
-    char *lines = NULL;
     sluice_status st;
-    int fd;
 
-    if (snprintf(path, sizeof(path), "%s/%s", folder, PARTIAL) >= (int)sizeof(path)) {
-        return sli_fail(SLUICE_E_INVALID, "checkpoint: the folder's name is too long: %.200s...",
-                        folder);
+    if (faccessat(store_fd, PARTIAL, F_OK, 0) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno,
+                              "checkpoint: rank %u does not see %s, which rank 0 has made; the "
+                              "folder must be one that all ranks share",
+                              run->config.rank, path);
     }
-    st = model->save(model->user, path, 0, 1);
+    st = model->save(model->user, path, run->config.rank, run->config.world);
     if (st < 0) {
         return sli_fail_from(st, failures, "checkpoint: model.save returned %s for %s",
                              sluice_status_name(st), path);
     }
-    train_state_print(state, &text);
+    return tree_sync(store_fd, PARTIAL) == 0 ? SLUICE_OK : fail_io("sync", path, "");
+}
+
+/* The list of files, and the state, into the partial folder. */
+static sluice_status describe(const train_run *run, int store_fd, const char *path)
+{
+    sluice_status st = checkpoint_files_write(store_fd, PARTIAL, path);
+    sli_text text = {0};
+    char *lines = NULL;
+    int fd;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    train_state_print(&run->state, &text);
     st = sli_text_take(&text, &lines);
     if (st != SLUICE_OK) {
         return st;
     }
-    fd = open_folder(folder_fd, PARTIAL);
-    if (fd < 0 || write_file(fd, STATE, lines, strlen(lines)) != 0) {
+    fd = tree_open(store_fd, PARTIAL);
+    if (fd < 0 || tree_write_file(fd, STATE, lines, strlen(lines)) != 0 || fsync(fd) != 0) {
         st = fail_io("write", path, STATE);
     }
     if (fd >= 0) {
         close(fd);
     }
     sluice_string_free(lines);
-    if (st == SLUICE_OK && walk(folder_fd, PARTIAL, sync_entry, 0) != 0) {
-        st = fail_io("sync", path, "");
-    }
     return st;
 }
 
 /* Gives the partial folder its name, and then its DONE. */
-static sluice_status complete(int folder_fd, const char *folder, uint64_t step)
+static sluice_status complete(const train_run *run, int store_fd, checkpoint_kind kind)
 {
+    const char *folder = run->config.checkpoint.folder;
     char name[NAME_SIZE];
+    uint64_t step;
     int fd;
     sluice_status st = SLUICE_OK;
 
-    print_name(step, name);
-    if (is_checkpoint(folder_fd, name, &step) && remove_checkpoint(folder_fd, name) != 0) {
+    print_name(kind, run->state.step, name);
+    if (is_checkpoint(store_fd, kind, name, &step) && remove_checkpoint(store_fd, name) != 0) {
         return fail_io("replace", folder, name);
     }
-    if (renameat(folder_fd, PARTIAL, folder_fd, name) != 0 || fsync(folder_fd) != 0) {
+    if (renameat(store_fd, PARTIAL, store_fd, name) != 0 || fsync(store_fd) != 0) {
         return fail_io("complete", folder, name);
     }
-    fd = open_folder(folder_fd, name);
-    if (fd < 0 || write_file(fd, DONE, "", 0) != 0 || fsync(fd) != 0) {
+    fd = tree_open(store_fd, name);
+    if (fd < 0 || tree_write_file(fd, DONE, "", 0) != 0 || fsync(fd) != 0) {
         st = fail_io("complete", folder, name);
     }
     if (fd >= 0) {
@@ -287,64 +229,88 @@ static sluice_status complete(int folder_fd, const char *folder, uint64_t step)
     return st;
 }
 
-sluice_status checkpoint_write(const char *folder, uint32_t keep, const sluice_model *model,
-                               const train_state *state)
+/* What rank 0 does when all have saved. */
+static sluice_status seal(const train_run *run, int store_fd, checkpoint_kind kind,
+                          const char *path)
 {
-    sluice_status st = SLUICE_OK;
-    int folder_fd;
+    sluice_status st = describe(run, store_fd, path);
 
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return fail_io("make", folder, "");
-    }
-    folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder_fd < 0) {
-        return fail_io("open", folder, "");
-    }
-    clean(folder_fd, folder, keep);
-    if (mkdirat(folder_fd, PARTIAL, 0777) != 0) {
-        st = fail_io("make", folder, PARTIAL);
+    if (st == SLUICE_OK) {
+        st = complete(run, store_fd, kind);
     }
     if (st == SLUICE_OK) {
-        st = fill(folder_fd, folder, model, state);
+        clean(store_fd, &run->config.checkpoint);
+    }
+    return st;
+}
+
+static sluice_status write_into(train_run *run, int store_fd, checkpoint_kind kind,
+                                const sluice_model *model)
+{
+    const char *folder = run->config.checkpoint.folder;
+    const bool leads = run->config.rank == 0;
+    char path[PATH_SIZE];
+    sluice_status st = SLUICE_OK;
+
+    if (snprintf(path, sizeof(path), "%s/%s", folder, PARTIAL) >= (int)sizeof(path)) {
+        return sli_fail(SLUICE_E_INVALID, "checkpoint: the folder's name is too long: %.200s...",
+                        folder);
+    }
+    if (leads) {
+        st = begin_partial(run, store_fd);
     }
     if (st == SLUICE_OK) {
-        st = complete(folder_fd, folder, state->step);
+        st = agree_barrier(run);
     }
     if (st == SLUICE_OK) {
-        clean(folder_fd, folder, keep);
+        st = save(run, store_fd, model, path);
     }
-    close(folder_fd);
+    if (st == SLUICE_OK) {
+        st = agree_barrier(run);
+    }
+    if (st == SLUICE_OK && leads) {
+        st = seal(run, store_fd, kind, path);
+    }
+    return st == SLUICE_OK ? agree_barrier(run) : st;
+}
+
+sluice_status checkpoint_write(train_run *run, checkpoint_kind kind, const sluice_model *model)
+{
+    int store_fd = -1;
+    sluice_status st = SLUICE_OK;
+
+    if (run->config.rank == 0) {
+        st = open_store(run, &store_fd);
+    }
+    if (st == SLUICE_OK) {
+        st = agree_barrier(run); /* rank 0 has made it */
+    }
+    if (st == SLUICE_OK && run->config.rank > 0) {
+        st = open_store(run, &store_fd);
+    }
+    if (st == SLUICE_OK) {
+        st = write_into(run, store_fd, kind, model);
+    }
+    if (store_fd >= 0) {
+        close(store_fd);
+    }
     return st;
 }
 
 /* ---- loading ------------------------------------------------------------------------------- */
 
-static sluice_status read_state(int folder_fd, const char *path, const char *name,
+static sluice_status read_state(int store_fd, const char *path, const char *name,
                                 train_state *state_out)
 {
-    char *text = sli_calloc(1, TRAIN_STATE_SIZE + 1);
     char file[NAME_SIZE + sizeof(STATE)];
-    sluice_status st = SLUICE_OK;
-    size_t size = 0;
-    ssize_t got = 1;
-    int fd;
+    char *text = NULL;
+    sluice_status st;
 
-    if (text == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "checkpoint: the state in %s", path);
-    }
     snprintf(file, sizeof(file), "%s/%s", name, STATE);
-    fd = openat(folder_fd, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    while (fd >= 0 && got > 0 && size < TRAIN_STATE_SIZE) {
-        got = read(fd, text + size, TRAIN_STATE_SIZE - size);
-        size += got > 0 ? (size_t)got : 0;
+    if (tree_read_file(store_fd, file, TRAIN_STATE_SIZE, &text) != 0) {
+        return fail_io("read", path, STATE);
     }
-    if (fd < 0 || got < 0) {
-        st = fail_io("read", path, STATE);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    st = st == SLUICE_OK ? train_state_parse(text, state_out) : st;
+    st = train_state_parse(text, state_out);
     sli_free(text);
     return st;
 }
@@ -360,65 +326,83 @@ static sluice_status does_not_fit(sluice_status status, const char *path)
                     path, why);
 }
 
-static sluice_status load(int folder_fd, const char *path, const char *name,
-                          const sluice_model *model, train_state *mine)
+/* Compares what is kept with this run; it is where the run goes on then. */
+static sluice_status take_state(train_run *run, int store_fd, const char *path, const char *name)
 {
     train_state kept;
-    uint64_t failures;
-    sluice_status st = read_state(folder_fd, path, name, &kept);
+    sluice_status st = read_state(store_fd, path, name, &kept);
 
-    if (st != SLUICE_OK) {
-        return does_not_fit(st, path);
-    }
-    st = train_state_compare(&kept, mine);
     if (st == SLUICE_OK) {
-        mine->step = kept.step;
-        mine->place = kept.place;
-        mine->batch_size = kept.batch_size;
-        mine->world = kept.world;
+        st = train_state_compare(&kept, &run->state);
+        if (st == SLUICE_OK) {
+            train_state_take(&run->state, &kept);
+        }
+        train_state_free(&kept);
     }
-    train_state_free(&kept);
+    if (st == SLUICE_OK) {
+        st = checkpoint_files_check(store_fd, name, path);
+    }
+    return st == SLUICE_OK ? st : does_not_fit(st, path);
+}
+
+static sluice_status load(train_run *run, int store_fd, const char *name, const sluice_model *model)
+{
+    const uint64_t failures = sli_fail_count();
+    char path[PATH_SIZE];
+    sluice_status st;
+
+    snprintf(path, sizeof(path), "%s/%s", run->config.checkpoint.folder, name);
+    st = take_state(run, store_fd, path, name);
     if (st != SLUICE_OK) {
-        return does_not_fit(st, path);
+        return st;
     }
-    failures = sli_fail_count();
-    st = model->load(model->user, path, 0, 1);
+    st = model->load(model->user, path, run->config.rank, run->config.world);
     return st < 0 ? sli_fail_from(st, failures, "cannot resume from %s: model.load returned %s",
                                   path, sluice_status_name(st))
                   : SLUICE_OK;
 }
 
-sluice_status checkpoint_load(const char *folder, uint32_t keep, const sluice_model *model,
-                              train_state *mine)
+sluice_status checkpoint_load(train_run *run, const sluice_model *model)
 {
-    int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    int store_fd = open(checkpoint->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[NAME_SIZE];
-    char path[PATH_SIZE];
-    sluice_status st = SLUICE_END_OF_DATA;
     uint64_t step = 0;
+    bool found = false;
+    sluice_status st;
 
-    if (folder_fd < 0) {
-        return errno == ENOENT ? SLUICE_END_OF_DATA : fail_io("open", folder, "");
+    if (store_fd < 0 && errno != ENOENT) {
+        return fail_io("open", checkpoint->folder, "");
     }
-    clean(folder_fd, folder, keep);
-    if (find_newest(folder_fd, UINT64_MAX, false, name, &step)) {
-        snprintf(path, sizeof(path), "%s/%s", folder, name);
-        st = load(folder_fd, path, name, model, mine);
+    if (store_fd >= 0 && run->config.rank == 0) {
+        clean(store_fd, checkpoint);
     }
-    close(folder_fd);
+    st = agree_barrier(run); /* nothing goes away any more */
+    if (st == SLUICE_OK && store_fd >= 0) {
+        found = find_newest(store_fd, CHECKPOINT_STEP, UINT64_MAX, false, name, &step);
+    }
+    if (st == SLUICE_OK) {
+        st = agree_on_step(run, found ? step : UINT64_MAX);
+    }
+    if (st == SLUICE_OK) {
+        st = found ? load(run, store_fd, name, model) : SLUICE_END_OF_DATA;
+    }
+    if (store_fd >= 0) {
+        close(store_fd);
+    }
     return st;
 }
 
 bool checkpoint_is_there(const char *folder)
 {
-    int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int store_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[NAME_SIZE];
     uint64_t step = 0;
     bool found = false;
 
-    if (folder_fd >= 0) {
-        found = find_newest(folder_fd, UINT64_MAX, false, name, &step);
-        close(folder_fd);
+    if (store_fd >= 0) {
+        found = find_newest(store_fd, CHECKPOINT_STEP, UINT64_MAX, false, name, &step);
+        close(store_fd);
     }
     return found;
 }

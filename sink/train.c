@@ -50,6 +50,14 @@ static void fill_end_hook(const train_run *run, uint64_t first, int64_t start_ns
     hook->wait_seconds = train_wait_seconds(run) - waited;
 }
 
+/* With several ranks: what any of them has been asked for by now, all do. */
+static sluice_status meet_others(train_run *run)
+{
+    sluice_status st = agree_asks(run) ? train_watch(run) : SLUICE_OK;
+
+    return st == SLUICE_OK ? agree_at_border(run) : st;
+}
+
 /* Runs `steps` steps with the step hooks around them. */
 static sluice_status run_steps(train_run *run, uint64_t steps)
 {
@@ -76,7 +84,7 @@ static sluice_status run_steps(train_run *run, uint64_t steps)
     hook.record_count = run->history_count;
     st = train_call_hooks(run, HOOK_STEP_END, &hook);
     if (st == SLUICE_OK) {
-        st = agree_at_border(run);
+        st = meet_others(run);
     }
     return st != SLUICE_OK ? st : answer;
 }
@@ -136,14 +144,6 @@ static sluice_status at_end(train_run *run)
     return st == SLUICE_OK ? train_checkpoint(run, true) : st;
 }
 
-/* The first border: what was asked for before anything ran. */
-static sluice_status begin_together(train_run *run)
-{
-    sluice_status st = train_watch(run);
-
-    return st == SLUICE_OK ? agree_at_border(run) : st;
-}
-
 /* From train_begin to train_end, which is called in any case. */
 static sluice_status run_all(train_run *run)
 {
@@ -159,7 +159,7 @@ static sluice_status run_all(train_run *run)
         st = train_validate(run, true);
     }
     if (st == SLUICE_OK) {
-        st = begin_together(run);
+        st = meet_others(run);
     }
     while (st == SLUICE_OK && run->step < run->plan.end_step) {
         st = train_watch(run);

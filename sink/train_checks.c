@@ -149,6 +149,28 @@ static sluice_status check_validation(train_run *run)
     return check_names("result", &model->result_names, &model->result_count);
 }
 
+/* The best is one of validation's results. */
+static sluice_status check_best(const train_run *run)
+{
+    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+
+    if (checkpoint->best == NULL) {
+        return SLUICE_OK;
+    }
+    if (checkpoint->folder == NULL || run->config.validation.dataset == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s is NULL, which checkpoint.best needs",
+                        checkpoint->folder == NULL ? "checkpoint.folder" : "validation.dataset");
+    }
+    for (uint32_t i = 0; i < run->model.result_count; i++) {
+        if (strcmp(run->model.result_names[i], checkpoint->best) == 0) {
+            return SLUICE_OK;
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "checkpoint.best is %.100s, and validation has no such result",
+                    checkpoint->best);
+}
+
 /* Who this is: as the config says, or the launcher. */
 static sluice_status find_ranks(train_run *run)
 {
@@ -221,6 +243,9 @@ sluice_status train_check_settings(train_run *run)
     }
     if (st == SLUICE_OK) {
         st = check_validation(run);
+    }
+    if (st == SLUICE_OK) {
+        st = check_best(run);
     }
     if (st == SLUICE_OK) {
         st = choose_mode(run);

@@ -115,6 +115,9 @@ sluice_status train_end_sink(train_run *run);
 sluice_status train_resume(train_run *run);
 sluice_status train_checkpoint(train_run *run, bool always);
 
+/* Keeps the model when its results are the best so far (borders.c). */
+sluice_status train_keep_best(train_run *run, const double *results);
+
 /*
  * Validates when it is due, or when `always` unless it has just been, and calls the hooks
  * (validation.c). A stop that was asked for meanwhile leaves out the rest, and the hooks.

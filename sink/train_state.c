@@ -28,11 +28,12 @@ void train_state_print(const train_state *state, sli_text *text)
 {
     sli_text_add(text,
                  "sluice_state %d\nstep %" PRIu64 "\npass %" PRIu64 "\ndone %" PRIu64
-                 "\nseed %" PRIu64 "\nbatch %" PRIu64 "\nworld %" PRIu64 "\nsamples %" PRIu64
+                 "\nseed %" PRIu64 "\nbatch %" PRIu64 "\nworld %" PRIu64 "\nbest_name %" PRIu64
+                 "\nbest_step %" PRIu64 "\nbest_value %" PRIu64 "\nsamples %" PRIu64
                  "\nnames %" PRIu64 "\nstages %s\n",
                  TRAIN_STATE_VERSION, state->step, state->place.pass, state->place.done,
-                 state->seed, state->batch_size, state->world, state->data.samples,
-                 state->data.names, state->data.stages);
+                 state->seed, state->batch_size, state->world, state->best_name, state->best_step,
+                 state->best_value, state->data.samples, state->data.names, state->data.stages);
 }
 
 /* Takes "NAME NUMBER\n" off the text; false when it does not begin so. */
@@ -97,6 +98,9 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
         !take_number(&text, "seed", &state.seed) ||
         !take_number(&text, "batch", &state.batch_size) ||
         !take_number(&text, "world", &state.world) ||
+        !take_number(&text, "best_name", &state.best_name) ||
+        !take_number(&text, "best_step", &state.best_step) ||
+        !take_number(&text, "best_value", &state.best_value) ||
         !take_number(&text, "samples", &state.data.samples) ||
         !take_number(&text, "names", &state.data.names)) {
         return sli_fail(SLUICE_E_CORRUPT, "the state is damaged, at \"%.20s\"", text);
@@ -106,6 +110,17 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
         *state_out = state;
     }
     return st;
+}
+
+void train_state_take(train_state *mine, const train_state *kept)
+{
+    mine->step = kept->step;
+    mine->place = kept->place;
+    mine->batch_size = kept->batch_size;
+    mine->world = kept->world;
+    mine->best_name = kept->best_name;
+    mine->best_step = kept->best_step;
+    mine->best_value = kept->best_value;
 }
 
 static sluice_status number_differs(const char *what, uint64_t was, uint64_t is)

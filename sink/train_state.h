@@ -20,7 +20,10 @@ typedef struct train_state {
     uint64_t seed;
     uint64_t batch_size;
     uint64_t world;
-    bool deals; /* samples to ranks by a stage of its pipeline; not kept */
+    uint64_t best_name; /* a hash of the name of the result that chose the best; 0: none yet */
+    uint64_t best_step;
+    uint64_t best_value; /* the bits of a double */
+    bool deals;          /* samples to ranks by a stage of its pipeline; not kept */
     sli_dataset_identity data;
 } train_state;
 
@@ -32,6 +35,9 @@ void train_state_print(const train_state *state, sli_text *text);
 
 /* E_CORRUPT: the text is no state; E_UNSUPPORTED: of another version; E_NO_MEMORY. */
 sluice_status train_state_parse(const char *text, train_state *state_out);
+
+/* What of `kept` a run goes on with: all that moves, and in what batches that was begun. */
+void train_state_take(train_state *mine, const train_state *kept);
 
 /* May a run of `mine` go on from `kept`? With batches of another size, or other ranks, it may.
  * E_INVALID says what differs. */

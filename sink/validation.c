@@ -79,9 +79,14 @@ static sluice_status tell(train_run *run, const validation_sums *v, int64_t star
 {
     double results[SLUICE_MAX_OUTPUTS];
     sluice_hook hook;
+    sluice_status st;
 
     for (uint32_t k = 0; k < v->count; k++) {
         results[k] = v->samples > 0 ? v->sums[k] / (double)v->samples : 0;
+    }
+    st = train_keep_best(run, results);
+    if (st != SLUICE_OK) {
+        return st;
     }
     train_fill_hook(run, &hook);
     hook.epoch = sink_plan_epoch(&run->plan, run->step > 0 ? run->step - 1 : 0);

@@ -360,9 +360,11 @@ static void states_that_are_damaged_are_refused(void)
         "sluice_state 2\nstep 5\n",
         "sluice_state 2\nstep 99999999999999999999\n",
         "sluice_state 2\nstep -5\npass 0\n",
-        "sluice_state 2\nstep 5\npass 0\ndone 0\nseed 0\nbatch 2\nworld 1\nsamples 200\nnames "
+        "sluice_state 2\nstep 5\npass 0\ndone 0\nseed 0\nbatch 2\nworld 1\nbest_name 0\nbest_step "
+        "0\nbest_value 0\nsamples 200\nnames "
         "1\nstages x",
-        "sluice_state 2\nstep 5\npass 0\ndone 0\nseed 0\nbatch 2\nworld 1\nsamples 200\nnames "
+        "sluice_state 2\nstep 5\npass 0\ndone 0\nseed 0\nbatch 2\nworld 1\nbest_name 0\nbest_step "
+        "0\nbest_value 0\nsamples 200\nnames "
         "1\nstages x\ny\n",
     };
     char folder[300];
@@ -388,13 +390,13 @@ static void states_that_are_damaged_are_refused(void)
 static void any_bytes_may_stand_in_a_state(void)
 {
     const char *good = "sluice_state 2\nstep 50\npass 0\ndone 100\nseed 7\nbatch 2\nworld "
-                       "1\nsamples 200\nnames 12\n"
+                       "1\nbest_name 0\nbest_step 0\nbest_value 0\nsamples 200\nnames 12\n"
                        "stages shuffle | batch 2\n";
     const size_t size = strlen(good);
 
     for (size_t i = 0; i <= size; i++) {
         for (int change = 0; change < 256; change++) {
-            char bytes[200] = "";
+            char bytes[300] = "";
             train_state state;
             train_state again;
 

@@ -62,8 +62,9 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
 typedef sluice_status (*sluice_step_fn)(const sluice_step *step, void *user);
 
 /**
- * Saves what is trained into files of its own choice in `folder`, which exists and is empty, or
- * loads it from there. Everything that later steps depend on belongs into it; the library keeps
+ * Saves what is trained into files of its own choice in `folder`, which exists and is empty (of
+ * several ranks: but for what the others save), or loads it from there, where `world` may have been
+ * another one. Everything that later steps depend on belongs into it; the library keeps
  * what it needs itself. Called between steps, on the thread that called sluice_train().
  *
  * Returns: a negative status ends the run with it, and with the text of sluice_fail().
@@ -144,9 +145,9 @@ typedef struct sluice_schedule {
 
 /**
  * Checkpoints: folders FOLDER/step-000000001200 with the files of model.save, the library's
- * `sluice_state` (a few lines of text), and `DONE`, which is written when all else is safe on disk:
- * a kill at any moment leaves the last complete one usable. Sinks end where one is due. One more is
- * written when a run ends, unless it ends with an error.
+ * `sluice_state` and `sluice_files` (text), and `DONE`, which is written when all else is safe on
+ * disk: a kill at any moment leaves the last complete one usable. Sinks end where one is due. One
+ * more is written when a run ends, unless it ends with an error. Several ranks share the folder.
  */
 typedef struct sluice_checkpointing {
     const char *folder;    /**< NULL: none. Made when missing; its parent must exist. Borrowed */
@@ -155,6 +156,9 @@ typedef struct sluice_checkpointing {
     uint32_t keep;         /**< the newest so many stay; 0 is 3 */
     bool resume;           /**< go on from the newest in the folder, if there is one; without it
                                 a folder that holds one is refused */
+    const char *best;      /**< a result of validation: the model whose is smallest is kept besides,
+                                in FOLDER/best-000000001200; NULL: none. Borrowed */
+    bool best_is_larger;   /**< it is the largest that is best */
 } sluice_checkpointing;
 
 /** A request to stop that any thread, or a signal handler, can make. */
@@ -346,7 +350,7 @@ static inline void sluice_train_config_init(sluice_train_config *config)
                                       false,
                                       SLUICE_NAN_STOP,
                                       {NULL, 0, NULL, NULL},
-                                      {NULL, 0, 0, 0, false},
+                                      {NULL, 0, 0, 0, false, NULL, false},
                                       {NULL, 0, 0, 0, false, false},
                                       0,
                                       NULL,

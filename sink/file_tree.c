@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+
+typedef struct tree_walker {
+    tree_fn visit;
+    void *user;
+    char path[TREE_PATH_SIZE];
+} tree_walker;
+
+static void close_quietly(int fd)
+{
+    const int error = errno;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+}
+
+int tree_open(int at_fd, const char *name)
+{
+    return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static int walk_folder(tree_walker *w, int at_fd, const char *name, int depth);
+
+/* An entry of the folder fd; its path is the folder's and its name. */
+static int walk_entry(tree_walker *w, int fd, const char *name, int depth)
+{
+    const size_t length = strlen(w->path);
+    struct stat info;
+    int result;
+
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+        return 0;
+    }
+    if (length + strlen(name) + 2 > sizeof(w->path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    snprintf(w->path + length, sizeof(w->path) - length, "%s%s", length > 0 ? "/" : "", name);
+    if (S_ISDIR(info.st_mode)) {
+        result = walk_folder(w, fd, name, depth + 1);
+    } else {
+        const tree_entry entry = {fd, name, w->path, false, S_ISREG(info.st_mode), info.st_size};
+
+        result = w->visit(w->user, &entry);
+    }
+    w->path[length] = '\0';
+    return result;
+}
+
+static int walk_folder(tree_walker *w, int at_fd, const char *name, int depth)
+{
+    const tree_entry entry = {at_fd, name, w->path, true, false, 0};
+    int fd = depth < TREE_DEEPEST ? tree_open(at_fd, name) : (errno = ELOOP, -1);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    int result = entries != NULL ? 0 : -1;
+    const struct dirent *next;
+
+    if (entries == NULL) {
+        close_quietly(fd);
+        return -1;
+    }
+    while (result == 0 && (errno = 0, next = readdir(entries)) != NULL) {
+        result = walk_entry(w, fd, next->d_name, depth);
+    }
+    if (result == 0 && errno != 0) {
+        result = -1;
+    }
+    if (closedir(entries) != 0 && result == 0) {
+        result = -1;
+    }
+    return result == 0 ? w->visit(w->user, &entry) : result;
+}
+
+int tree_walk(int at_fd, const char *name, tree_fn visit, void *user)
+{
+    tree_walker w = {visit, user, ""};
+
+    return walk_folder(&w, at_fd, name, 0);
+}
+
+static int remove_entry(void *user, const tree_entry *entry)
+{
+    (void)user;
+    return unlinkat(entry->at_fd, entry->name, entry->is_folder ? AT_REMOVEDIR : 0);
+}
+
+int tree_remove(int at_fd, const char *name)
+{
+    return faccessat(at_fd, name, F_OK, 0) != 0 ? 0 : tree_walk(at_fd, name, remove_entry, NULL);
+}
+
+/* Links have nothing of their own to sync. */
+static int sync_entry(void *user, const tree_entry *entry)
+{
+    int result;
+    int fd;
+
+    (void)user;
+    if (!entry->is_folder && !entry->is_file) {
+        return 0;
+    }
+    fd = openat(entry->at_fd, entry->name,
+                (entry->is_folder ? O_DIRECTORY : O_NONBLOCK) | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    result = fsync(fd);
+    close_quietly(fd);
+    return result;
+}
+
+int tree_sync(int at_fd, const char *name)
+{
+    return tree_walk(at_fd, name, sync_entry, NULL);
+}
+
+int tree_write_file(int at_fd, const char *name, const char *bytes, size_t size)
+{
+    int fd = openat(at_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int result = fd >= 0 ? 0 : -1;
+
+    while (result == 0 && size > 0) {
+        ssize_t written = write(fd, bytes, size);
+
+        if (written < 0 && errno != EINTR) {
+            result = -1;
+        } else if (written > 0) {
+            bytes += written;
+            size -= (size_t)written;
+        }
+    }
+    if (result == 0) {
+        result = fsync(fd);
+    }
+    close_quietly(fd);
+    return result;
+}
+
+/* Reads up to `most` bytes; -1 and errno. */
+static ssize_t read_all(int fd, char *bytes, size_t most)
+{
+    size_t size = 0;
+
+    while (size < most) {
+        ssize_t got = read(fd, bytes + size, most - size);
+
+        if (got == 0) {
+            break;
+        }
+        if (got < 0 && errno != EINTR) {
+            return -1;
+        }
+        size += got > 0 ? (size_t)got : 0;
+    }
+    return (ssize_t)size;
+}
+
+int tree_read_file(int at_fd, const char *name, size_t most, char **text_out)
+{
+    int fd = openat(at_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    char *text = NULL;
+    ssize_t size = -1;
+
+    if (fd >= 0 && fstat(fd, &info) == 0) {
+        if (info.st_size > (off_t)most) {
+            errno = EFBIG;
+        } else if ((text = sli_calloc(1, (size_t)info.st_size + 1)) == NULL) {
+            errno = ENOMEM;
+        } else {
+            size = read_all(fd, text, (size_t)info.st_size);
+        }
+    }
+    close_quietly(fd);
+    if (size < 0) {
+        sli_free(text);
+        return -1;
+    }
+    *text_out = text;
+    return 0;
+}
