@@ -20,8 +20,11 @@ bool agree_asks(const train_run *run)
 static sluice_status ask(train_run *run, int64_t value, int64_t *most_out)
 {
     const uint64_t failures = sli_fail_count();
-    sluice_status st = run->config.agree(value, most_out, run->config.agree_user);
+    sluice_status st;
 
+    watchdog_enter(&run->watchdog, WATCHED_AGREE, ++run->agree_calls, run->step);
+    st = run->config.agree(value, most_out, run->config.agree_user);
+    watchdog_leave(&run->watchdog);
     run->progress_ns = sli_now_ns();
     if (st < 0) {
         run->parted = true;

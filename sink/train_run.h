@@ -39,7 +39,8 @@ typedef struct train_run {
     uint64_t validation_step;      /* of the last of them; UINT64_MAX: none yet */
     uint64_t host_wait_ticks;      /* the device had nothing to do while the host waited for data */
     uint64_t awaited_seq;          /* the batch that the host waits for; 0: none */
-    int wish;           /* of this rank among several: an agree_wish, for the next border */
+    int wish; /* of this rank among several: an agree_wish, for the next border */
+    uint32_t agree_calls;
     bool parted;        /* from other ranks: agree is not called any more */
     bool nested;        /* in another run: validation */
     sluice_ranks ranks; /* what the launcher says, or the config */

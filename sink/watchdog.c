@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "agree.h"
 #include "clock_int.h"
 #include "log_int.h"
 #include "train_run.h"
@@ -29,6 +30,12 @@ static void warn(uint64_t call, int64_t ns)
         return;
     case WATCHED_LOAD:
         sli_log(SLUICE_LOG_WARN, "model.load has not returned for %.1f s", seconds);
+        return;
+    case WATCHED_AGREE:
+        sli_log(
+            SLUICE_LOG_WARN,
+            "agree has not returned for %.1f s (after %llu steps): another rank is late, or gone",
+            seconds, step);
         return;
     default:
         sli_log(SLUICE_LOG_WARN,
@@ -88,7 +95,7 @@ sluice_status train_start_watchdog(train_run *run)
 {
     const sluice_train_config *config = &run->config;
     const bool calls_any = config->callback_count > 0 || config->checkpoint.folder != NULL ||
-                           run->mode == SLUICE_MODE_DATA;
+                           run->mode == SLUICE_MODE_DATA || agree_asks(run);
 
     return calls_any ? watchdog_start(&run->watchdog, config->stall_warning_ms) : SLUICE_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells of a function of the user's that does not return to the trainer: a hook, save, load, the
- * step in mode data. The trainer cannot, for it is in there; a thread of the run looks from outside
- * at what the trainer wrote down before the call. (Steps on the device's thread are the trainer's
- * to watch: watch.c.)
+ * Tells of a function of the user's that does not return to the trainer: a hook, save, load, agree,
+ * the step in mode data. The trainer cannot, for it is in there; a thread of the run looks from
+ * outside at what the trainer wrote down before the call. (Steps on the device's thread are the
+ * trainer's to watch: watch.c.)
  */
 #ifndef SLUICE_WATCHDOG_H
 #define SLUICE_WATCHDOG_H
@@ -14,7 +14,7 @@
 #include "thread_int.h"
 
 /* In which function the trainer is; hooks follow, WATCHED_HOOK + hook_kind. */
-enum { WATCHED_STEP = 1, WATCHED_SAVE = 2, WATCHED_LOAD = 3, WATCHED_HOOK = 4 };
+enum { WATCHED_STEP = 1, WATCHED_SAVE = 2, WATCHED_LOAD = 3, WATCHED_AGREE = 4, WATCHED_HOOK = 5 };
 
 typedef struct watchdog {
     int64_t warning_ns; /* longer than this is told; set before the start */
@@ -40,7 +40,8 @@ void watchdog_look(watchdog *w, int64_t now_ns);
 
 /*
  * The trainer calls the function, after `step` steps: what in bits 0-7, its callback in 8-23, the
- * step in 24-63. No function is called twice at a step, so each call has a number of its own, and
+ * step in 24-63. No function is called twice at a step (agree is, and gives a count of its calls in
+ * place of a callback), so each call has a number of its own, and
  * one store says all; nothing else is read by it, so relaxed is enough.
  */
 static inline void watchdog_enter(watchdog *w, unsigned what, uint32_t callback, uint64_t step)

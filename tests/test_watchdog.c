@@ -93,6 +93,8 @@ static void a_warning_says_which_function_it_is(void)
     } calls[] = {
         {WATCHED_STEP, 0, 1200, "the step function has not returned for 30.0 s (step 1200)\n"},
         {WATCHED_LOAD, 0, 0, "model.load has not returned for 30.0 s\n"},
+        {WATCHED_AGREE, 7, 40,
+         "agree has not returned for 30.0 s (after 40 steps): another rank is late, or gone\n"},
         {WATCHED_HOOK + HOOK_STEP_END, 65535, UINT64_C(1) << 39,
          "hook step_end of callback 65535 has not returned for 30.0 s (after 549755813888 "
          "steps)\n"},
@@ -228,6 +230,34 @@ static void a_step_of_mode_data_that_does_not_return_is_told_of(void)
     kit_fini(&k);
 }
 
+/* Agrees for a second rank that wants what the first does, until after 10 steps. */
+static sluice_status agree_late(int64_t value, int64_t *most_out, void *user)
+{
+    kit *k = user;
+    uint32_t *asked = k->user;
+
+    if (value == 0 && atomic_load(&k->calls) == 10) {
+        warned = await_warning();
+    }
+    *most_out = (*asked)++ < 2 ? 1 : value; /* at first: who is there */
+    return SLUICE_OK;
+}
+
+static void an_agree_that_does_not_return_is_told_of(void)
+{
+    uint32_t asked = 0;
+    kit k;
+
+    init(&k);
+    k.user = &asked;
+    k.config.world = 2;
+    k.pipeline = "synthetic samples=200 shape=4,4,3 | shuffle | batch 2";
+    k.config.agree = agree_late;
+    k.config.agree_user = &k;
+    run_and_expect(&k, "agree has not returned for ");
+    kit_fini(&k);
+}
+
 static void a_save_or_load_that_does_not_return_is_told_of(void)
 {
     char folder[300];
@@ -284,6 +314,7 @@ const t_test watchdog_tests[] = {
     T_TEST(one_that_was_never_started_can_be_stopped),
     T_TEST(a_hook_that_does_not_return_is_told_of),
     T_TEST(a_step_of_mode_data_that_does_not_return_is_told_of),
+    T_TEST(an_agree_that_does_not_return_is_told_of),
     T_TEST(a_save_or_load_that_does_not_return_is_told_of),
     T_TEST(an_eval_of_mode_data_that_does_not_return_is_told_of),
     T_END,
