@@ -22,6 +22,7 @@ const cli_command cli_commands[] = {
      "  --seed N           of order and random transforms (0)\n"
      "  --rank R           which of --world processes this is (0)\n"
      "  --world W          processes that share each pass (1)\n"
+     "  --micro-batches K  batches of a step (1)\n"
      "  --start-step N     N steps are done already: begin as a resumed run would (0)\n"
      "  --step-us T        the step takes T microseconds of a processor (0)\n"
      "  --on-error POLICY  fail, replace or zero: what to do with a bad sample (fail)\n"

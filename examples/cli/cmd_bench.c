@@ -26,6 +26,7 @@ typedef struct bench {
     uint64_t seed;
     uint64_t rank;
     uint64_t world;
+    uint64_t micro_batches;
     uint64_t start_step;
     uint64_t step_us;
     bool digest;
@@ -95,8 +96,10 @@ static sluice_status write_records(sluice_hook *hook, void *user)
         }
         if (b->ids != NULL) {
             fprintf(b->ids, "%" PRIu64, r->step);
-            for (uint32_t row = 0; row < r->valid_rows; row++) {
-                fprintf(b->ids, " %" PRIu64, r->samples[row]);
+            for (uint32_t row = 0; row < hook->batch_size * hook->micro_batches; row++) {
+                if (r->samples[row] != UINT64_MAX) { /* no padding */
+                    fprintf(b->ids, " %" PRIu64, r->samples[row]);
+                }
             }
             fprintf(b->ids, "\n");
         }
@@ -198,6 +201,12 @@ static bool choose_length(bench *b, const cli_option *options)
         cli_error("bench: --epochs, --steps and --seconds exclude each other");
         return false;
     }
+    if (b->world > 1 && cli_given(options, "seconds")) {
+        cli_error("bench: --seconds would not end all of --world %" PRIu64
+                  " at one step; use --steps",
+                  b->world);
+        return false;
+    }
     if (b->steps == 0 && !(b->seconds > 0) && b->epochs == 0) {
         b->epochs = 1;
     }
@@ -219,6 +228,7 @@ static bool make_config(bench *b)
         !choose_workers(b->workers, &config->workers) ||
         (b->slots != 0 && !in_range(b->slots, 2, 1024, "slots")) ||
         !in_range(b->step_us, 0, UINT64_C(3600000000), "step-us") ||
+        !in_range(b->micro_batches, 1, 65536, "micro-batches") ||
         !in_range(b->world, 1, 1000000, "world") || !in_range(b->rank, 0, b->world - 1, "rank")) {
         return false;
     }
@@ -237,6 +247,7 @@ static bool make_config(bench *b)
     config->seed = b->seed;
     config->rank = (uint32_t)b->rank;
     config->world = (uint32_t)b->world;
+    config->micro_batches = (uint32_t)b->micro_batches;
     config->nan_guard = SLUICE_NAN_IGNORE; /* the step only takes batches */
     config->start_step = b->start_step;
     config->on_error = (sluice_on_error)policy;
@@ -260,6 +271,7 @@ static int parse(bench *b, int argc, char **argv)
         {"seed", OPTION_COUNT, &b->seed, "N", NULL, false},
         {"rank", OPTION_COUNT, &b->rank, "R", NULL, false},
         {"world", OPTION_COUNT, &b->world, "W", NULL, false},
+        {"micro-batches", OPTION_COUNT, &b->micro_batches, "K", NULL, false},
         {"start-step", OPTION_COUNT, &b->start_step, "N", NULL, false},
         {"step-us", OPTION_COUNT, &b->step_us, "T", NULL, false},
         {"on-error", OPTION_TEXT, &b->on_error, "POLICY", NULL, false},
@@ -420,6 +432,7 @@ int cmd_bench(int argc, char **argv)
                .on_error = "fail",
                .sink_size = -1,
                .world = 1,
+               .micro_batches = 1,
                .json = cli_wants_json(argc, argv),
                .status = SLUICE_E_INVALID};
     sluice_stop *stop = NULL;
