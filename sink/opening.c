@@ -179,6 +179,9 @@ sluice_status train_open(train_run *run)
         st = agree_on_run(run);
     }
     if (st == SLUICE_OK) {
+        st = train_compare_modes(run);
+    }
+    if (st == SLUICE_OK) {
         st = make_program(run);
     }
     if (st == SLUICE_OK) {

@@ -42,7 +42,7 @@ typedef struct train_run {
     int wish; /* of this rank among several: an agree_wish, for the next border */
     uint32_t agree_calls;
     bool parted;        /* from other ranks: agree is not called any more */
-    bool nested;        /* in another run: validation */
+    bool nested;        /* in another run: validation, check */
     sluice_ranks ranks; /* what the launcher says, or the config */
     bool stop;          /* at the next border */
     bool out_of_time;   /* max_seconds are over: no stop, but the end */
@@ -128,6 +128,12 @@ sluice_status train_validate(train_run *run, bool always);
 /* A run within another one, of its world but without its borders. */
 sluice_status train_nested(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config);
+
+/*
+ * Check mode: E_INVALID when the first steps differ in direct mode and in the mode of the run, from
+ * the same saved model, which is loaded again (check.c). A stop is one of the run.
+ */
+sluice_status train_compare_modes(train_run *run);
 
 /* Hooks (hooks.c). Each answers the first error of a hook. */
 typedef enum hook_kind {

@@ -81,8 +81,10 @@ sluice_status train_wants_to_stop(train_run *run, sluice_status st)
     } else if (run->config.world > 1 && st >= 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "a hook or the step asked to stop one of %u ranks, and the others would "
-                        "wait for it; set config.agree",
-                        run->config.world);
+                        "wait for it; %s",
+                        run->config.world,
+                        run->nested ? "in a check or a validation none may stop"
+                                    : "set config.agree");
     } else {
         run->stop = true;
     }

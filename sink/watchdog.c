@@ -95,7 +95,7 @@ sluice_status train_start_watchdog(train_run *run)
 {
     const sluice_train_config *config = &run->config;
     const bool calls_any = config->callback_count > 0 || config->checkpoint.folder != NULL ||
-                           run->mode == SLUICE_MODE_DATA || agree_asks(run);
+                           config->check || run->mode == SLUICE_MODE_DATA || agree_asks(run);
 
     return calls_any ? watchdog_start(&run->watchdog, config->stall_warning_ms) : SLUICE_OK;
 }

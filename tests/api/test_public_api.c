@@ -535,6 +535,7 @@ static void train_with_care(sluice_device *device, sluice_dataset *dataset, cons
     config.validation.dataset = dataset;
     config.checkpoint.folder = folder;
     config.checkpoint.resume = true;
+    config.check = true;
     T_STATUS(sluice_train(device, &model, dataset, &config, &report), SLUICE_STOPPED);
     T_OK(sluice_report_stats_get(report, &stats));
     T_EQ(stats.first_step + stats.steps, steps);

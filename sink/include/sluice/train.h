@@ -319,6 +319,8 @@ typedef struct sluice_train_config {
     sluice_agree_fn agree;           /**< of several ranks: without it nothing may stop one of them
                                           before the others, and there are no checkpoints */
     void *agree_user;                /**< handed to agree; borrowed */
+    bool check; /**< before the run, compares its first steps in direct mode and in its own; see
+                     sluice_train() */
 } sluice_train_config;
 
 /** Sets every field to its default: zero, but sink_size. */
@@ -354,7 +356,8 @@ static inline void sluice_train_config_init(sluice_train_config *config)
                                       {NULL, 0, 0, 0, false, false},
                                       0,
                                       NULL,
-                                      NULL};
+                                      NULL,
+                                      false};
 
     *config = zero;
 }
@@ -364,6 +367,14 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *
  * With dataset_sink_mode an epoch is sink_size steps; the data are traversed without end, each
  * epoch going on where the last one stopped. With sink_size -1, or without sink mode, it is a pass.
+ *
+ * With config.check the model is saved into a folder under TMPDIR, removed afterwards, by model.save
+ * as rank 0 of 1. The steps of the first sink, at most 16, run twice in direct mode and, in one
+ * launch, in the mode of the run, each time after the model was loaded from there; inputs and outputs
+ * must be the same bit for bit. Then the model is loaded once more, and the run begins. The user's
+ * hooks are called in these runs too, train_begin to train_end, and are told no different; one that
+ * asks to stop ends all, and of several ranks none may. There are no checkpoints and no validation
+ * in them.
  *
  * @param device      borrowed for the run
  * @param model       copied
@@ -375,7 +386,8 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *
  * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook or the step asked for
  *          it; END_OF_DATA fewer epochs than asked, the report says how many; E_INVALID settings,
- *          or columns that do not fit the model; E_NO_MEMORY; E_STALLED; E_NAN; E_RANK another rank failed; the first error of
+ *          columns that do not fit the model, or what a check found: the step, the output and both
+ *          values; E_NO_MEMORY; E_STALLED; E_NAN; E_RANK another rank failed; the first error of
  * the pipeline (which names the stage and the sample), of a hook, of the step, or of the device.
  * Steps before an error are done and told to the hook `records`. Threads: any; several runs at once
  * do not touch each other.
