@@ -159,6 +159,7 @@ static sluice_status agree_on_identity(train_run *run, const sli_dataset_identit
         {"mode", (uint64_t)run->mode, false},
         {"checkpoints", c->checkpoint.folder != NULL, false},
         {"validation", c->validation.dataset != NULL, false},
+        {"check mode", c->check, false},
     };
     sluice_status st = SLUICE_OK;
 

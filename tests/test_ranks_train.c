@@ -350,6 +350,11 @@ static void other_epochs(kit *k)
     k->config.epochs = 3;
 }
 
+static void other_check(kit *k)
+{
+    k->config.check = true;
+}
+
 static void ranks_that_differ_are_told_in_what(void)
 {
     static const struct {
@@ -364,6 +369,7 @@ static void ranks_that_differ_are_told_in_what(void)
          "differ in their batch size: 5 on rank 1, from 4 to 5"},
         {NULL, other_seed, "the same seed"},
         {NULL, other_epochs, "differ in their last step"},
+        {NULL, other_check, "differ in their check mode"},
     };
 
     mode = SLUICE_MODE_LOOP;
