@@ -7,6 +7,20 @@
 #include "log_int.h"
 #include "train_run.h"
 
+/* What the process's surroundings say of the run. A run within another has it from there. */
+static sluice_status look_around(train_run *run)
+{
+    sluice_status st = run->nested ? SLUICE_OK : overrides_find_report(run->report_path);
+
+    if (st == SLUICE_OK) {
+        st = train_find_ranks(run);
+    }
+    if (st == SLUICE_OK && !run->nested) {
+        st = overrides_of_run(&run->config, run->overridden);
+    }
+    return st;
+}
+
 static sluice_status open_channel(train_run *run)
 {
     const sluice_train_config *config = &run->config;
@@ -20,7 +34,7 @@ static sluice_status open_channel(train_run *run)
         .memory_bytes = config->memory_bytes,
     };
 
-    return channel_open(&channel, &run->channel);
+    return overrides_explain(channel_open(&channel, &run->channel), run->overridden);
 }
 
 static sluice_status plan_sinks(train_run *run)
@@ -149,8 +163,11 @@ static void write_plan_line(train_run *run)
 
 sluice_status train_open(train_run *run)
 {
-    sluice_status st = sli_device_check(run->device, "sluice_train");
+    sluice_status st = look_around(run);
 
+    if (st == SLUICE_OK) {
+        st = sli_device_check(run->device, "sluice_train");
+    }
     if (st == SLUICE_OK) {
         st = train_check_settings(run);
     }

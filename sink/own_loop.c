@@ -8,6 +8,7 @@
 
 #include "alloc_int.h"
 #include "data_channel.h"
+#include "overrides.h"
 #include "status_int.h"
 
 /* Longer waits are for ever: nanoseconds that, added to a clock, fit 64 bits. */
@@ -84,6 +85,24 @@ static sluice_status begin_at(sli_plan *plan, uint64_t batches)
     return sli_plan_begin(plan, &place, 1);
 }
 
+static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
+                               const sluice_channel_config *config, data_channel *data_out)
+{
+    channel_config own = {.device = device,
+                          .dataset = dataset,
+                          .settings = {config->seed, config->rank,
+                                       config->world > 0 ? config->world : 1,
+                                       (sli_error_policy)config->on_error, false},
+                          .workers = config->workers,
+                          .slots = config->slots,
+                          .memory_bytes = config->memory_bytes};
+    char overridden[OVERRIDES_USED_SIZE];
+    sluice_status st =
+        overrides_of_channel(&own.workers, &own.slots, &own.memory_bytes, overridden);
+
+    return st == SLUICE_OK ? overrides_explain(channel_open(&own, data_out), overridden) : st;
+}
+
 sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
                                   const sluice_channel_config *config, sluice_channel **channel_out)
 {
@@ -97,15 +116,7 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
     if (channel == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a channel");
     }
-    st = channel_open(&(channel_config){.device = device,
-                                        .dataset = dataset,
-                                        .settings = {config->seed, config->rank,
-                                                     config->world > 0 ? config->world : 1,
-                                                     (sli_error_policy)config->on_error, false},
-                                        .workers = config->workers,
-                                        .slots = config->slots,
-                                        .memory_bytes = config->memory_bytes},
-                      &channel->data);
+    st = open_data(device, dataset, config, &channel->data);
     if (st != SLUICE_OK) {
         sli_free(channel);
         return st;

@@ -195,12 +195,42 @@ static sluice_status run_all(train_run *run)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
+/* Gives a report to those who want it, the environment and the caller; NULL: none could be made. */
+static void hand_out(sluice_report *report, const char *path, uint32_t rank,
+                     sluice_report **report_out)
+{
+    if (path[0] != '\0') {
+        overrides_write_report(path, rank, report);
+    }
+    if (report_out != NULL) {
+        *report_out = report;
+    } else {
+        sluice_report_destroy(report);
+    }
+}
+
+/* Makes the report, if anybody wants it. An error counts where it is the caller. */
+static sluice_status report_run(const train_run *run, sluice_status st, const char *error,
+                                sluice_report **report_out)
+{
+    sluice_report *report = NULL;
+    sluice_status made;
+
+    if (report_out == NULL && run->report_path[0] == '\0') {
+        return SLUICE_OK;
+    }
+    made = run->channel.engine != NULL ? train_make_report(run, st, error, &report)
+                                       : train_make_empty_report(st, error, &report);
+    hand_out(report, run->report_path, run->config.rank, report_out);
+    return report_out != NULL ? made : SLUICE_OK;
+}
+
 /* Opens, runs, reports, closes; an error's text outlives all that follows it. */
 static sluice_status train(train_run *run, sluice_report **report_out)
 {
     char error[SLI_ERROR_SIZE];
     sluice_status st = train_open(run);
-    sluice_status reported = SLUICE_OK;
+    sluice_status reported;
 
     if (st == SLUICE_OK) {
         st = run_all(run);
@@ -210,10 +240,7 @@ static sluice_status train(train_run *run, sluice_report **report_out)
     if (run->channel.plan != NULL) {
         channel_stop(&run->channel);
     }
-    if (report_out != NULL) {
-        reported = run->channel.engine != NULL ? train_make_report(run, st, error, report_out)
-                                               : train_make_empty_report(st, error, report_out);
-    }
+    reported = report_run(run, st, error, report_out);
     train_close(run);
     return st < 0 ? sli_fail_again(st, error) : reported < 0 ? reported : st;
 }
@@ -255,11 +282,27 @@ sluice_status train_nested(sluice_device *device, const sluice_model *model,
     return train(run, NULL);
 }
 
+/* A run that could not even be made has a report that says why. */
+static sluice_status refuse(sluice_status st, sluice_report **report_out)
+{
+    sluice_ranks ranks = {.struct_size = sizeof(ranks)};
+    uint32_t rank;
+    char path[OVERRIDES_PATH_SIZE];
+    char error[SLI_ERROR_SIZE];
+    sluice_report *report = NULL;
+
+    snprintf(error, sizeof(error), "%s", sluice_last_error());
+    (void)overrides_find_report(path);
+    rank = sluice_ranks_find(&ranks) == SLUICE_OK ? ranks.rank : 0;
+    (void)train_make_empty_report(st, error, &report);
+    hand_out(report, path, rank, report_out);
+    return sli_fail_again(st, error);
+}
+
 sluice_status sluice_train(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config,
                            sluice_report **report_out)
 {
-    char error[SLI_ERROR_SIZE];
     train_run *run;
     sluice_status st;
 
@@ -267,12 +310,5 @@ sluice_status sluice_train(sluice_device *device, const sluice_model *model,
         *report_out = NULL;
     }
     st = make_run(device, model, dataset, config, &run);
-    if (st == SLUICE_OK) {
-        return train(run, report_out);
-    }
-    snprintf(error, sizeof(error), "%s", sluice_last_error());
-    if (report_out != NULL && train_make_empty_report(st, error, report_out) != SLUICE_OK) {
-        *report_out = NULL;
-    }
-    return sli_fail_again(st, error);
+    return st == SLUICE_OK ? train(run, report_out) : refuse(st, report_out);
 }

@@ -171,8 +171,7 @@ static sluice_status check_best(const train_run *run)
                     checkpoint->best);
 }
 
-/* Who this is: as the config says, or the launcher. */
-static sluice_status find_ranks(train_run *run)
+sluice_status train_find_ranks(train_run *run)
 {
     sluice_train_config *config = &run->config;
     sluice_status st = SLUICE_OK;
@@ -232,9 +231,6 @@ sluice_status train_check_settings(train_run *run)
 {
     sluice_status st = check_model(run);
 
-    if (st == SLUICE_OK) {
-        st = find_ranks(run);
-    }
     if (st == SLUICE_OK) {
         st = check_config(run);
     }

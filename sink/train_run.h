@@ -5,6 +5,7 @@
 
 #include <sluice/ranks.h>
 
+#include "overrides.h"
 #include "program.h"
 #include "train_state.h"
 #include "watchdog.h"
@@ -19,6 +20,8 @@ typedef struct train_run {
     data_channel channel;
     sink_program *program;
     char plan_line[400];
+    char overridden[OVERRIDES_USED_SIZE];  /* by the environment, "" nothing (overrides.h) */
+    char report_path[OVERRIDES_PATH_SIZE]; /* where the environment wants the report, "" nowhere */
 
     uint64_t step; /* the next one */
     uint64_t steps_run;
@@ -66,6 +69,7 @@ enum { HISTORY_MOST = 1048576 };
 /* Checks in the order of the documentation (train_checks.c). */
 sluice_status train_check_arguments(const sluice_model *model, const sluice_dataset *dataset,
                                     const sluice_train_config *config);
+sluice_status train_find_ranks(train_run *run);     /* as the config says, or the launcher */
 sluice_status train_check_settings(train_run *run); /* fills in defaults, too */
 sluice_status train_check_columns(const train_run *run);
 sluice_status train_check_padding(const train_run *run); /* the plan knows where it begins */

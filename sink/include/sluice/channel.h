@@ -58,7 +58,8 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
 
 /**
  * Makes all that the channel needs, and no thread: files are listed, memory is taken, shapes are
- * known. No sample is decoded yet.
+ * known. No sample is decoded yet. The environment's SLUICE_WORKERS, SLUICE_SLOTS and SLUICE_MEMORY
+ * come before config, as in sluice_train().
  *
  * @param device       borrowed until close
  * @param dataset      borrowed until close; several channels may share it

@@ -376,6 +376,11 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * asks to stop ends all, and of several ranks none may. There are no checkpoints and no validation
  * in them.
  *
+ * The environment comes before config, with a warning that says so: SLUICE_WORKERS, SLUICE_SLOTS,
+ * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_REPORT is a path that
+ * the report is written to when the run ends, also with an error: as JSON if it ends in .json, else
+ * as text; "-" is stderr, %r in it the rank. Empty is not set. The guide has more.
+ *
  * @param device      borrowed for the run
  * @param model       copied
  * @param dataset     borrowed for the run

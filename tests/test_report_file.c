@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report that the environment wants: where it goes, and when. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "overrides_kit.h"
+#include "testing.h"
+#include "train_run.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- the file ----------------------------------------------------------------------------------
+ */
+
+/* One object, and a line's end. */
+static void expect_json(const char *text, const char *status)
+{
+    const size_t length = strlen(text);
+    char begins[60];
+
+    snprintf(begins, sizeof(begins), "{\"schema\":1,\"status\":\"%s\",", status);
+    T_EQ(strncmp(text, begins, strlen(begins)), 0);
+    T_TRUE(length > 2 && strcmp(text + length - 2, "}\n") == 0);
+    T_EQ(overrides_count_of(text, "\"schema\":"), 1);
+}
+
+static void the_report_goes_where_the_environment_says(void)
+{
+    const char *folder = t_folder();
+    char path[300];
+    char said[400];
+    kit k;
+
+    overrides_begin();
+    snprintf(path, sizeof(path), "%s/report", folder);
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    snprintf(said, sizeof(said), "environment: SLUICE_REPORT=%s is where the report goes\n", path);
+    T_STR(overrides_log_of(&k), said);
+    T_OK(k.status);
+    T_EQ(strncmp(overrides_contents(path), "4 steps, 8 samples in ", 22), 0);
+    T_CONTAINS(overrides_contents(path), "\nbottleneck: ");
+    CU_ASSERT_PTR_NOT_NULL(k.report); /* the caller has one all the same */
+    kit_fini(&k);
+
+    snprintf(path, sizeof(path), "%s/report.json", folder);
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    (void)overrides_log_of(&k);
+    T_OK(k.status);
+    expect_json(overrides_contents(path), "OK");
+    kit_fini(&k);
+    overrides_end();
+}
+
+/* Also of a caller who wants none. */
+static void a_report_needs_no_caller_who_wants_it(void)
+{
+    const char *path = t_path(t_folder(), "r.json");
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    kit k;
+
+    overrides_begin();
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse(k.pipeline, &dataset));
+    kit_log_start(NULL, NULL);
+    T_OK(sluice_train(device, &k.model, dataset, &k.config, NULL));
+    (void)kit_log_stop();
+    expect_json(overrides_contents(path), "OK");
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    kit_fini(&k);
+    overrides_end();
+}
+
+static void a_run_that_fails_has_its_report_too(void)
+{
+    const char *folder = t_folder();
+    char path[300];
+    sluice_report *report = NULL;
+    kit k;
+
+    overrides_begin();
+    snprintf(path, sizeof(path), "%s/step.json", folder);
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    k.step_at = 2;
+    k.step_answer = SLUICE_E_IO;
+    (void)overrides_log_of(&k);
+    T_STATUS(k.status, SLUICE_E_IO);
+    expect_json(overrides_contents(path), "E_IO");
+    T_CONTAINS(overrides_contents(path), "\"error\":\"step 2: the step function returned E_IO\"");
+    kit_fini(&k);
+
+    snprintf(path, sizeof(path), "%s/refused.json", folder); /* refused before it began */
+    setenv("SLUICE_REPORT", path, 1);
+    setenv("SLUICE_WORKERS", "many", 1);
+    overrides_init_run(&k);
+    (void)overrides_log_of(&k);
+    T_STATUS(k.status, SLUICE_E_INVALID);
+    expect_json(overrides_contents(path), "E_INVALID");
+    T_CONTAINS(overrides_contents(path), "SLUICE_WORKERS is \\\"many\\\"");
+    kit_fini(&k);
+
+    snprintf(path, sizeof(path), "%s/nothing.json", folder); /* no run could be made */
+    setenv("SLUICE_REPORT", path, 1);
+    kit_log_start(NULL, NULL);
+    T_STATUS(sluice_train(NULL, NULL, NULL, NULL, &report), SLUICE_E_INVALID);
+    (void)kit_log_stop();
+    T_STR(sluice_last_error(), "sluice_train: model is NULL");
+    expect_json(overrides_contents(path), "E_INVALID");
+    CU_ASSERT_PTR_NOT_NULL(report);
+    sluice_report_destroy(report);
+    overrides_end();
+}
+
+static void r_in_the_path_is_the_rank(void)
+{
+    const char *folder = t_folder();
+    char path[300];
+    kit k;
+
+    overrides_begin();
+    snprintf(path, sizeof(path), "%s/%%r-of-all-%%r%%d%%.json", folder);
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    k.config.rank = 1;
+    k.config.world = 2;
+    k.config.nan_guard = SLUICE_NAN_COUNT;
+    (void)overrides_log_of(&k);
+    T_OK(k.status);
+    snprintf(path, sizeof(path), "%s/1-of-all-1%%d%%.json", folder);
+    expect_json(overrides_contents(path), "OK");
+    kit_fini(&k);
+    overrides_end();
+}
+
+static void a_report_that_cannot_be_written_is_a_warning(void)
+{
+    static const struct {
+        const char *path;
+        const char *why;
+    } cases[] = {{"/nowhere/report.json", "cannot write /nowhere/report.json: No such file"},
+                 {"/dev/full", "cannot write /dev/full: No space left"},
+                 {"/", "cannot write /: Is a directory"}};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        kit k;
+
+        overrides_begin();
+        setenv("SLUICE_REPORT", cases[i].path, 1);
+        overrides_init_run(&k);
+        if (i != 1 || access(cases[i].path, W_OK) == 0) {
+            T_CONTAINS(overrides_log_of(&k), cases[i].why);
+            T_OK(k.status);
+            kit_check(&k);
+        }
+        kit_fini(&k);
+        overrides_end();
+    }
+}
+
+static void a_report_without_memory_is_a_warning(void)
+{
+    const char *path = t_path(t_folder(), "report");
+
+    kit_log_start(NULL, NULL);
+    overrides_write_report(path, 0, NULL);
+    T_CONTAINS(kit_log_stop(), "report: Cannot allocate memory");
+    T_TRUE(access(path, F_OK) != 0);
+}
+
+static void a_path_that_is_too_long_is_refused(void)
+{
+    char path[OVERRIDES_PATH_SIZE + 1];
+    kit k;
+
+    overrides_begin();
+    memset(path, 'x', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    T_STR(overrides_log_of(&k), "");
+    T_STATUS(k.status, SLUICE_E_INVALID);
+    T_CONTAINS(k.error, "environment: SLUICE_REPORT is \"xxx");
+    T_CONTAINS(k.error, "want a path of less than 4096 bytes");
+    kit_fini(&k);
+    overrides_end();
+}
+
+static void a_dash_is_stderr(void)
+{
+    const int before = dup(STDERR_FILENO);
+    char path[300];
+    int file;
+    kit k;
+
+    overrides_begin();
+    snprintf(path, sizeof(path), "%s/stderr", t_folder());
+    file = open(path, O_CREAT | O_WRONLY, 0600);
+    T_TRUE(before >= 0 && file >= 0);
+    setenv("SLUICE_REPORT", "-", 1);
+    overrides_init_run(&k);
+    dup2(file, STDERR_FILENO);
+    (void)overrides_log_of(&k); /* nothing but the report goes there */
+    dup2(before, STDERR_FILENO);
+    close(file);
+    close(before);
+    T_OK(k.status);
+    T_EQ(strncmp(overrides_contents(path), "4 steps, 8 samples in ", 22), 0);
+    kit_fini(&k);
+    overrides_end();
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, RUNS = 3 };
+
+static void *train_often(void *arg)
+{
+    sluice_status *status = arg;
+
+    for (int i = 0; i < RUNS && *status == SLUICE_OK; i++) {
+        kit k;
+
+        overrides_init_run(&k);
+        *status = kit_run(&k);
+        if (*status == SLUICE_OK &&
+            (k.report->queues[0].capacity != 6 || strcmp(k.report->mode, "direct") != 0)) {
+            *status = SLUICE_E_CORRUPT;
+        }
+        kit_fini(&k);
+    }
+    return NULL;
+}
+
+/* Runs at once read the environment side by side and write whole reports. */
+static void runs_in_several_threads_do_not_touch_each_other(void)
+{
+    const char *path = t_path(t_folder(), "report.json");
+    sluice_status statuses[THREADS] = {SLUICE_OK};
+    pthread_t threads[THREADS];
+
+    overrides_begin();
+    setenv("SLUICE_SLOTS", "6", 1);
+    setenv("SLUICE_MODE", "direct", 1);
+    setenv("SLUICE_REPORT", path, 1);
+    kit_log_start(NULL, NULL);
+    for (size_t i = 0; i < THREADS; i++) {
+        T_EQ(pthread_create(&threads[i], NULL, train_often, &statuses[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        T_STATUS(statuses[i], SLUICE_OK);
+    }
+    T_EQ(overrides_count_of(kit_log_stop(), "environment: SLUICE_SLOTS=6 "), THREADS * RUNS);
+    expect_json(overrides_contents(path), "OK");
+    overrides_end();
+}
+
+const t_test report_file_tests[] = {
+    T_TEST(the_report_goes_where_the_environment_says),
+    T_TEST(a_report_needs_no_caller_who_wants_it),
+    T_TEST(a_run_that_fails_has_its_report_too),
+    T_TEST(r_in_the_path_is_the_rank),
+    T_TEST(a_report_that_cannot_be_written_is_a_warning),
+    T_TEST(a_report_without_memory_is_a_warning),
+    T_TEST(a_path_that_is_too_long_is_refused),
+    T_TEST(a_dash_is_stderr),
+    T_TEST(runs_in_several_threads_do_not_touch_each_other),
+    T_END,
+};
