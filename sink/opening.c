@@ -158,7 +158,9 @@ static void write_plan_line(train_run *run)
         run->channel.placement->worker_count, run->channel.slots,
         (double)run->channel.memory.staging_bytes / mb, (double)run->channel.memory.slot_bytes / mb,
         sluice_device_name(run->device));
-    sli_log(SLUICE_LOG_INFO, "%s", run->plan_line);
+    if (!run->nested && run->config.rank == 0) { /* the others' are the same */
+        sli_log(SLUICE_LOG_INFO, "%s", run->plan_line);
+    }
 }
 
 sluice_status train_open(train_run *run)
@@ -173,6 +175,9 @@ sluice_status train_open(train_run *run)
     }
     if (st == SLUICE_OK) {
         st = open_channel(run);
+    }
+    if (st == SLUICE_OK && !run->nested) {
+        train_tell_identity(run);
     }
     if (st == SLUICE_OK) {
         st = train_check_columns(run);
