@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ready-made callbacks: losses, times, results, a progress bar. They write to a file of the
- * caller's. */
+ * caller's, on rank 0 for all ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static sluice_status loss_records(sluice_hook *hook, void *user)
 {
     const monitor *m = user;
 
-    for (uint64_t i = 0; i < hook->record_count; i++) {
+    for (uint64_t i = 0; hook->rank == 0 && i < hook->record_count; i++) {
         const sluice_step_record *record = &hook->records[i];
 
         if ((record->step + 1) % m->every == 0) {
@@ -86,6 +86,9 @@ static sluice_status time_epoch_end(sluice_hook *hook, void *user)
     const monitor *m = user;
     const double steps = hook->step_count > 0 ? (double)hook->step_count : 1;
 
+    if (hook->rank > 0) {
+        return SLUICE_OK;
+    }
     fprintf(m->file, "epoch time: %.3f ms, per step time: %.3f ms (data wait: %.1f %%)\n",
             hook->seconds * 1e3, hook->seconds * 1e3 / steps,
             hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0);
@@ -108,6 +111,9 @@ static sluice_status show_results(sluice_hook *hook, void *user)
 {
     const monitor *m = user;
 
+    if (hook->rank > 0) {
+        return SLUICE_OK;
+    }
     fprintf(m->file, "validation: step %llu", (unsigned long long)hook->step);
     for (uint32_t i = 0; i < hook->result_count; i++) {
         fprintf(m->file, ", %s %.4f", hook->result_names[i], hook->results[i]);
@@ -180,7 +186,7 @@ static sluice_status bar_records(sluice_hook *hook, void *user)
     const uint64_t all =
         hook->last_step == UINT64_MAX ? UINT64_MAX : hook->last_step - m->first_step;
 
-    if (m->is_terminal && (now - m->shown_ns >= REDRAW_NS || done == all)) {
+    if (m->is_terminal && hook->rank == 0 && (now - m->shown_ns >= REDRAW_NS || done == all)) {
         m->shown_ns = now;
         draw(m, hook, done, all);
     }

@@ -41,8 +41,9 @@ static const char *contents(const char *path)
     return bytes;
 }
 
-/* Steps [first, last) of 3 batches a pass, and a validation every 2 steps. */
-static void run(const char *path, sluice_mode mode, uint64_t first, uint64_t last)
+/* As `rank` of `world`: steps [first, last) of 3 batches a pass, and a validation every 2 steps. */
+static void run_as(uint32_t rank, uint32_t world, const char *path, sluice_mode mode,
+                   uint64_t first, uint64_t last)
 {
     sluice_dataset *validation = NULL;
     sluice_callback callback;
@@ -51,9 +52,12 @@ static void run(const char *path, sluice_mode mode, uint64_t first, uint64_t las
     kit_init(&k);
     T_OK(sluice_json_log(path, &callback));
     T_OK(sluice_dataset_parse("synthetic samples=4 shape=2,2,3 | batch 2", &validation));
-    k.pipeline = "synthetic samples=6 shape=2,2,3 | batch 2";
+    k.pipeline = world == 1 ? "synthetic samples=6 shape=2,2,3 | batch 2"
+                            : "synthetic samples=12 shape=2,2,3 | batch 2";
     k.model.step = step;
     k.model.eval = eval;
+    k.config.rank = rank;
+    k.config.world = world;
     k.config.nan_guard = SLUICE_NAN_COUNT;
     k.config.mode = mode;
     k.config.epochs = 0;
@@ -67,6 +71,11 @@ static void run(const char *path, sluice_mode mode, uint64_t first, uint64_t las
     sluice_callback_destroy(&callback);
     sluice_dataset_destroy(validation);
     kit_fini(&k);
+}
+
+static void run(const char *path, sluice_mode mode, uint64_t first, uint64_t last)
+{
+    run_as(0, 1, path, mode, first, last);
 }
 
 static const char lines[] =
@@ -114,6 +123,22 @@ static void a_run_that_goes_on_cuts_what_it_does_again(void)
     }
 }
 
+/* Others would cut and write the same file where all see one folder. */
+static void of_several_ranks_the_first_alone_writes(void)
+{
+    char path[300];
+
+    snprintf(path, sizeof(path), "%s/log", t_folder());
+    run_as(1, 2, path, SLUICE_MODE_LOOP, 0, 4);
+    T_TRUE(access(path, F_OK) != 0);
+    run_as(0, 2, path, SLUICE_MODE_LOOP, 0, 4);
+    T_CONTAINS(contents(path), "{\"step\":3,\"epoch\":");
+    T_CONTAINS(contents(path), "{\"validated\":4,");
+    t_write_file(path, lines, sizeof(lines) - 1);
+    run_as(1, 2, path, SLUICE_MODE_LOOP, 0, 4);
+    T_STR(contents(path), lines);
+}
+
 static void a_file_that_cannot_be_is_an_error(void)
 {
     sluice_callback callback;
@@ -142,6 +167,7 @@ static void a_file_that_cannot_be_is_an_error(void)
 const t_test json_log_tests[] = {
     T_TEST(every_step_has_a_line_in_every_mode),
     T_TEST(a_run_that_goes_on_cuts_what_it_does_again),
+    T_TEST(of_several_ranks_the_first_alone_writes),
     T_TEST(a_file_that_cannot_be_is_an_error),
     T_END,
 };

@@ -280,6 +280,97 @@ static void a_bar_of_a_run_without_steps_draws_nothing(void)
     kit_fini(&k);
 }
 
+/* ---- several ranks -----------------------------------------------------------------------------
+ */
+
+static sluice_status count_rows(const sluice_step *step, void *user)
+{
+    (void)user;
+    step->outputs[0] = (float)*step->valid_rows;
+    return SLUICE_OK;
+}
+
+/* Two passes of two batches, with two validations, as this rank of two. */
+static void run_as_rank(uint32_t rank, const sluice_callback *callback)
+{
+    sluice_dataset *dataset = NULL;
+    kit k;
+
+    T_OK(sluice_dataset_parse("synthetic samples=8 shape=4,4,3 | batch 2", &dataset));
+    init_run(&k, SLUICE_MODE_LOOP, callback);
+    k.config.rank = rank;
+    k.config.world = 2;
+    k.config.nan_guard = SLUICE_NAN_COUNT;
+    k.config.validation.dataset = dataset;
+    k.model.eval = count_rows;
+    T_OK(kit_run(&k));
+    T_EQ(k.report->stats.steps, 4);
+    T_EQ(k.report->stats.validations, 2);
+    sluice_dataset_destroy(dataset);
+    kit_fini(&k);
+}
+
+static sluice_status make_loss_monitor(FILE *file, sluice_callback *callback_out)
+{
+    return sluice_loss_monitor(file, 1, callback_out);
+}
+
+static void of_several_ranks_the_first_alone_prints(void)
+{
+    static const struct {
+        sluice_status (*make)(FILE *file, sluice_callback *callback_out);
+        const char *begins;
+        int lines; /* of rank 0 */
+    } monitors[] = {
+        {make_loss_monitor, "epoch: 1 step: 1, loss is 1, label is 0\n", 4},
+        {sluice_time_monitor, "epoch time: ", 2},
+        {sluice_validation_monitor, "validation: step 2, loss 1.0000 (4 samples)\n", 2}};
+
+    for (size_t i = 0; i < COUNT(monitors) * 2; i++) {
+        const char *begins = monitors[i / 2].begins;
+        sluice_callback callback;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *file = open_memstream(&text, &size);
+        int lines = 0;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+        T_OK(monitors[i / 2].make(file, &callback));
+        run_as_rank(i % 2, &callback);
+        fclose(file);
+        for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++) {
+            lines++;
+        }
+        T_EQ(lines, i % 2 == 0 ? monitors[i / 2].lines : 0);
+        T_TRUE(i % 2 == 1 || strncmp(text, begins, strlen(begins)) == 0);
+        free(text);
+        sluice_callback_destroy(&callback);
+    }
+}
+
+static void of_several_ranks_the_first_alone_draws(void)
+{
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        char text[1400];
+        int master;
+        FILE *file = open_terminal(&master);
+        sluice_callback callback;
+
+        if (file == NULL) {
+            T_SKIP("no pseudo terminal can be opened");
+        }
+        T_OK(sluice_progress_bar(file, &callback));
+        run_as_rank(rank, &callback);
+        read_terminal(master, file, text, sizeof(text));
+        if (rank == 0) {
+            T_CONTAINS(text, "] 4/4 epoch 2, ");
+        } else {
+            T_STR(text, "");
+        }
+        sluice_callback_destroy(&callback);
+    }
+}
+
 /* ---- making them -------------------------------------------------------------------------------
  */
 
@@ -309,6 +400,8 @@ const t_test monitors_tests[] = {
     T_TEST(the_bar_tells_on_a_terminal_how_far_the_run_is),
     T_TEST(the_bar_counts_steps_where_no_end_is_known),
     T_TEST(a_bar_of_a_run_without_steps_draws_nothing),
+    T_TEST(of_several_ranks_the_first_alone_prints),
+    T_TEST(of_several_ranks_the_first_alone_draws),
     T_TEST(monitors_want_a_file_and_a_place),
     T_END,
 };

@@ -404,8 +404,9 @@ SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluic
 
 /** @name Ready-made callbacks
  * Each fills in a callback to be put into config.callbacks; what it holds is freed by
- * sluice_callback_destroy(), after the run. One serves one run at a time. Returns: E_INVALID file
- * or callback_out is NULL; E_NO_MEMORY.
+ * sluice_callback_destroy(), after the run. One serves one run at a time. Of several ranks, rank 0
+ * alone prints and writes; steps and losses are its own, results of validation are of all ranks
+ * where config.agree is set. Returns: E_INVALID file or callback_out is NULL; E_NO_MEMORY.
  * @{
  */
 
