@@ -31,7 +31,7 @@ SLUICE_BEGIN_DECLS
     X(E_BUSY, -8, "busy")                                                                          \
     X(E_NAN, -9, "not a number")                                                                   \
     X(E_STALLED, -10, "stalled")                                                                   \
-    X(E_CALLBACK, -11, "the caller's function failed")                                            \
+    X(E_CALLBACK, -11, "the caller's function failed")                                             \
     X(E_RANK, -12, "another rank failed")
 
 /** The answer of a call. */

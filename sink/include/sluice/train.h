@@ -396,6 +396,17 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * the pipeline (which names the stage and the sample), of a hook, of the step, or of the device.
  * Steps before an error are done and told to the hook `records`. Threads: any; several runs at once
  * do not touch each other.
+ *
+ * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook (early stopping, for
+ *          one) or the step asked for it; END_OF_DATA fewer epochs than asked, the report says how
+ *          many (no source of this version ends); E_NAN an output was not finite; E_STALLED data
+ *          did not come; E_RANK another rank failed; E_INVALID settings, the environment's among
+ *          them, columns that do not fit the model, ranks that differ, or one of several that asks
+ *          to stop without config.agree; E_NO_MEMORY; else the first error of the pipeline (which
+ *          names the stage and the sample) or the device, or what a hook, the step, eval, save, load
+ *          or agree returned. Steps before an error are done and told to the hook `records`. No
+ *          thread of the run is left.
+ * Threads: any, while none changes the environment; several runs at once do not touch each other.
  */
 SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,
                                               sluice_dataset *dataset,
