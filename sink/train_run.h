@@ -82,7 +82,7 @@ sluice_status train_check_ranks(const train_run *run);
 sluice_status train_open(train_run *run);
 void train_close(train_run *run);
 
-/* Who this is, in one line, and that line into the log (identity.c). The channel is open. */
+/* Who this is, in one line, and that line into the log (who_am_i.c). The channel is open. */
 void train_describe_identity(const train_run *run, sli_text *text);
 void train_tell_identity(const train_run *run);
 

@@ -389,23 +389,15 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *                    sluice_report_destroy(). It is set also when the run fails, unless there is
  *                    no memory for it: then to NULL
  *
- * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook or the step asked for
- *          it; END_OF_DATA fewer epochs than asked, the report says how many; E_INVALID settings,
- *          columns that do not fit the model, or what a check found: the step, the output and both
- *          values; E_NO_MEMORY; E_STALLED; E_NAN; E_RANK another rank failed; the first error of
- * the pipeline (which names the stage and the sample), of a hook, of the step, or of the device.
- * Steps before an error are done and told to the hook `records`. Threads: any; several runs at once
- * do not touch each other.
- *
  * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook (early stopping, for
  *          one) or the step asked for it; END_OF_DATA fewer epochs than asked, the report says how
  *          many (no source of this version ends); E_NAN an output was not finite; E_STALLED data
  *          did not come; E_RANK another rank failed; E_INVALID settings, the environment's among
- *          them, columns that do not fit the model, ranks that differ, or one of several that asks
- *          to stop without config.agree; E_NO_MEMORY; else the first error of the pipeline (which
- *          names the stage and the sample) or the device, or what a hook, the step, eval, save, load
- *          or agree returned. Steps before an error are done and told to the hook `records`. No
- *          thread of the run is left.
+ *          them, columns that do not fit the model, ranks that differ, one of several that asks to
+ *          stop without config.agree, or what a check found; E_NO_MEMORY; else the first error of
+ *          the pipeline (which names the stage and the sample) or the device, or what a hook, the
+ *          step, eval, save, load or agree returned. Steps before an error are done and told to the
+ *          hook `records`. No thread of the run is left.
  * Threads: any, while none changes the environment; several runs at once do not touch each other.
  */
 SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,

@@ -160,7 +160,7 @@ static void a_run_that_is_alone_says_both(void)
     T_EQ(count_of(log, "plan: "), 1);
 }
 
-const t_test identity_tests[] = {
+const t_test who_am_i_tests[] = {
     T_TEST(the_line_has_what_is_known_and_nothing_else),
     T_TEST(every_rank_says_who_it_is_and_rank_0_what_will_happen),
     T_TEST(nothing_is_said_at_the_default_level),
