@@ -17,17 +17,18 @@ static void go_on(train_run *run)
 {
     const sli_plan *plan = run->channel.plan;
     train_state *state = &run->state;
+    const sluice_log_level level = /* rank 0 tells for all */
+        run->config.rank == 0 ? SLUICE_LOG_INFO : SLUICE_LOG_DEBUG;
     const bool regroups =
         state->batch_size != plan->batch_size || state->world != run->config.world;
 
-    sli_log(SLUICE_LOG_INFO, "resumes at step %llu, sample %llu of pass %llu, from %s",
+    sli_log(level, "resumes at step %llu, sample %llu of pass %llu, from %s",
             (unsigned long long)state->step, (unsigned long long)state->place.done,
             (unsigned long long)state->place.pass, run->config.checkpoint.folder);
     if (regroups && state->place.done > 0) {
         run->regrouped_batch_size = (uint32_t)state->batch_size;
         run->regrouped_world = (uint32_t)state->world;
-        sli_log(SLUICE_LOG_INFO,
-                "regroups the rest of the pass: it was begun in batches of %u on %u ranks",
+        sli_log(level, "regroups the rest of the pass: it was begun in batches of %u on %u ranks",
                 run->regrouped_batch_size, run->regrouped_world);
     }
     state->batch_size = plan->batch_size;

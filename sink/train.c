@@ -251,7 +251,7 @@ static sluice_status make_run(sluice_device *device, const sluice_model *model,
                               train_run **run_out)
 {
     sluice_status st = train_check_arguments(model, dataset, config);
-    train_run *run;
+    train_run *run = NULL;
 
     if (st != SLUICE_OK) {
         return st;
@@ -272,7 +272,7 @@ static sluice_status make_run(sluice_device *device, const sluice_model *model,
 sluice_status train_nested(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config)
 {
-    train_run *run;
+    train_run *run = NULL;
     sluice_status st = make_run(device, model, dataset, config, &run);
 
     if (st != SLUICE_OK) {
@@ -303,7 +303,7 @@ sluice_status sluice_train(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config,
                            sluice_report **report_out)
 {
-    train_run *run;
+    train_run *run = NULL;
     sluice_status st;
 
     if (report_out != NULL) {
