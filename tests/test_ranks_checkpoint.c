@@ -245,18 +245,6 @@ static void a_pass_that_the_pipeline_deals_is_ended_by_as_many_ranks(void)
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-static sluice_status eval(const sluice_step *step, void *user)
-{
-    const int32_t *labels = sluice_step_input(step, "label")->data;
-
-    (void)user;
-    for (uint32_t i = 0; i < *step->valid_rows; i++) {
-        step->outputs[0] += (float)labels[i];
-        step->outputs[1] += 1;
-    }
-    return SLUICE_OK;
-}
-
 static void validate(kit *k, ranks_member *me)
 {
     static const char *const names[] = {"label", "one"};
@@ -265,7 +253,7 @@ static void validate(kit *k, ranks_member *me)
     k->pipeline = "synthetic samples=40 shape=4,4,3 | batch 4";
     k->config.epochs = 2;
     k->config.validation.dataset = judged;
-    k->model.eval = eval;
+    k->model.eval = kit_eval;
     k->model.result_names = names;
     k->model.result_count = 2;
 }

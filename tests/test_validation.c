@@ -21,19 +21,6 @@ typedef struct told {
     uint32_t stop_at; /* validations */
 } told;
 
-/* Sums of the labels, and of ones, over the rows that hold samples. */
-static sluice_status eval(const sluice_step *step, void *user)
-{
-    const int32_t *labels = sluice_step_input(step, "label")->data;
-
-    (void)user;
-    for (uint32_t i = 0; i < *step->valid_rows; i++) {
-        step->outputs[0] += (float)labels[i];
-        step->outputs[1] += 1;
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status note(sluice_hook *hook, void *user)
 {
     told *t = user;
@@ -66,7 +53,7 @@ static void init(setting *s, const char *pipeline)
     s->kit.config.sink_size = 30;
     s->kit.config.epochs = 10;
     s->kit.config.validation.dataset = s->dataset;
-    s->kit.model.eval = eval;
+    s->kit.model.eval = kit_eval;
     s->kit.model.result_names = result_names;
     s->kit.model.result_count = 2;
     s->kit.model.reads_valid_rows = true;
@@ -271,7 +258,7 @@ static void settings_that_make_no_sense_are_refused(void)
     s.kit.model.eval = NULL;
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
     T_CONTAINS(s.kit.error, "model.eval is NULL");
-    s.kit.model.eval = eval;
+    s.kit.model.eval = kit_eval;
     s.kit.config.validation.every_steps = 1;
     s.kit.config.validation.every_epochs = 1;
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);

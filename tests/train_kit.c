@@ -126,6 +126,18 @@ static sluice_status on_train_end(sluice_hook *hook, void *user)
     return note(user, KIT_TRAIN_END, hook);
 }
 
+sluice_status kit_eval(const sluice_step *step, void *user)
+{
+    const int32_t *labels = sluice_step_input(step, "label")->data;
+
+    (void)user;
+    for (uint32_t i = 0; i < *step->valid_rows; i++) {
+        step->outputs[0] += (float)labels[i];
+        step->outputs[1] += 1;
+    }
+    return SLUICE_OK;
+}
+
 sluice_status kit_ignore(sluice_hook *hook, void *user)
 {
     (void)hook;

@@ -77,6 +77,9 @@ void kit_init(kit *k);
 sluice_status kit_run(kit *k);
 void kit_fini(kit *k);
 
+/* Sums of the labels, and of ones, over the rows that hold samples. */
+sluice_status kit_eval(const sluice_step *step, void *user);
+
 /* A hook that does nothing. */
 sluice_status kit_ignore(sluice_hook *hook, void *user);
 
