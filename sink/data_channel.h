@@ -6,6 +6,8 @@
 #ifndef SLUICE_DATA_CHANNEL_H
 #define SLUICE_DATA_CHANNEL_H
 
+#include <sluice/ranks.h>
+
 #include "engine_int.h"
 #include "placement_int.h"
 #include "plan_int.h"
@@ -36,6 +38,9 @@ typedef struct data_channel {
     const char *stage_names[16];
     sli_engine *engine;
 } data_channel;
+
+/* Who this is: as the config says, or, where that says nothing (0 of 0), the launcher. */
+sluice_status channel_find_ranks(uint32_t rank, uint32_t world, sluice_ranks *ranks_out);
 
 /* Makes everything but threads that read. On failure nothing is left. */
 sluice_status channel_open(const channel_config *config, data_channel *channel_out);

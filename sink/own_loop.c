@@ -90,16 +90,19 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
 {
     channel_config own = {.device = device,
                           .dataset = dataset,
-                          .settings = {config->seed, config->rank,
-                                       config->world > 0 ? config->world : 1,
-                                       (sli_error_policy)config->on_error, false},
                           .workers = config->workers,
                           .slots = config->slots,
                           .memory_bytes = config->memory_bytes};
     char overridden[OVERRIDES_USED_SIZE];
-    sluice_status st =
-        overrides_of_channel(&own.workers, &own.slots, &own.memory_bytes, overridden);
+    sluice_ranks ranks;
+    sluice_status st = channel_find_ranks(config->rank, config->world, &ranks);
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    own.settings = (sli_run_settings){config->seed, ranks.rank, ranks.world,
+                                      (sli_error_policy)config->on_error, false};
+    st = overrides_of_channel(&own.workers, &own.slots, &own.memory_bytes, overridden);
     return st == SLUICE_OK ? overrides_explain(channel_open(&own, data_out), overridden) : st;
 }
 

@@ -174,14 +174,10 @@ static sluice_status check_best(const train_run *run)
 sluice_status train_find_ranks(train_run *run)
 {
     sluice_train_config *config = &run->config;
-    sluice_status st = SLUICE_OK;
+    sluice_status st = channel_find_ranks(config->rank, config->world, &run->ranks);
 
-    run->ranks = (sluice_ranks){sizeof(run->ranks), config->rank, config->world, 0, 0, "config"};
-    if (config->world == 0 && config->rank == 0) {
-        st = sluice_ranks_find(&run->ranks);
-        config->rank = run->ranks.rank;
-        config->world = run->ranks.world;
-    }
+    config->rank = run->ranks.rank;
+    config->world = run->ranks.world;
     return st;
 }
 

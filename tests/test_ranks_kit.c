@@ -227,6 +227,42 @@ static void each_rank_can_train(void)
     ranks_end(&ranks);
 }
 
+/* Opens a channel to this rank's share, which nobody but the launcher says. */
+static int open_channel(ranks_member *me)
+{
+    sluice_channel_config config;
+    sluice_channel_info info = {.struct_size = sizeof(info)};
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_channel *channel = NULL;
+    bool fine;
+
+    sluice_channel_config_init(&config);
+    fine =
+        sluice_device_open("host:0", &device) == SLUICE_OK &&
+        sluice_dataset_parse("synthetic samples=70 shape=4,4,3 | batch 8", &dataset) == SLUICE_OK &&
+        sluice_channel_open(device, dataset, &config, &channel) == SLUICE_OK &&
+        sluice_channel_inspect(channel, &info) == SLUICE_OK;
+    mine(me)->samples = info.batches;
+    sluice_channel_close(channel);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    return fine ? 0 : 1;
+}
+
+static void a_channel_is_of_the_rank_that_the_launcher_says(void)
+{
+    ranks_kit ranks;
+
+    ranks_start(&ranks, 2, 2 * sizeof(seen), open_channel);
+    T_TRUE(ranks_join(&ranks));
+    expect_exits(&ranks, 0);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        T_EQ(of(&ranks, rank)->samples, 5); /* 35 samples in batches of 8 */
+    }
+    ranks_end(&ranks);
+}
+
 const t_test ranks_kit_tests[] = {
     T_TEST(ranks_agree_on_the_largest),
     T_TEST(each_rank_knows_who_it_is_and_its_exit_is_kept),
@@ -234,5 +270,6 @@ const t_test ranks_kit_tests[] = {
     T_TEST(the_others_are_told_which_rank_has_left),
     T_TEST(a_rank_that_says_nothing_counts_as_gone),
     T_TEST(each_rank_can_train),
+    T_TEST(a_channel_is_of_the_rank_that_the_launcher_says),
     T_END,
 };

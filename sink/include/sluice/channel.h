@@ -36,8 +36,8 @@ typedef struct sluice_channel_config {
                                    run would */
     uint64_t batches;         /**< to be made, then END_OF_DATA; 0: without end */
     uint64_t seed;            /**< of order and random transforms */
-    uint32_t rank;            /**< of this process among world */
-    uint32_t world;           /**< processes that share each pass; 0 is 1 */
+    uint32_t rank;            /**< of this process among world, when that is set */
+    uint32_t world;           /**< processes that share each pass; 0: what the launcher says */
     uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
     uint32_t slots;           /**< batches made ahead, the lent one included, 2 to 1024 (from 3 on
                                    where the batch is lent from its slot); 0 is 4, fewer when

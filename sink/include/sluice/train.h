@@ -442,7 +442,8 @@ SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callba
 
 /**
  * Ends a run, with STOPPED, when a result of validation has not become better by more than
- * min_delta for `patience` validations in a row (0 is 1).
+ * min_delta for `patience` validations in a row (0 is 1). It counts from the beginning of a run,
+ * also of one that was resumed.
  *
  * Returns: E_INVALID result or callback_out is NULL; a run whose validation has no result of that
  *          name ends with E_INVALID; E_NO_MEMORY.
