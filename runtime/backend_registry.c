@@ -3,4 +3,8 @@
  */
 #include "backend_int.h"
 
-const sli_backend *const sli_backends[] = {&sli_host_backend, NULL};
+const sli_backend *const sli_backends[] = {
+#if defined(SLI_HAVE_CUDA)
+    &sli_cuda_backend,
+#endif
+    &sli_host_backend, NULL};

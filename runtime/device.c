@@ -31,12 +31,16 @@ static sluice_status open_with(const sli_backend *backend, const sli_uri *uri,
     return SLUICE_OK;
 }
 
-/* The first kind that opens; what stood in the way of the others is worth an info line. */
+/* The first kind that opens, of those that steps run on; what stood in the way of the others is
+ * worth an info line. */
 static sluice_status open_auto(const sli_uri *uri, sluice_device **device_out)
 {
     sluice_status st = SLUICE_E_NO_DEVICE;
 
     for (size_t i = 0; sli_backends[i] != NULL; i++) {
+        if (sli_backends[i]->by_name_only) {
+            continue;
+        }
         st = open_with(sli_backends[i], uri, device_out);
         if (st == SLUICE_OK) {
             return SLUICE_OK;

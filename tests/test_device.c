@@ -52,6 +52,23 @@ static void wrong_names_are_refused(void)
     }
 }
 
+/* Whatever the build and the machine have, who asks for a CUDA device learns what is missing. */
+static void a_cuda_device_opens_or_says_what_is_missing(void)
+{
+    sluice_device *device = NULL;
+    const sluice_status st = sluice_device_open("cuda:0", &device);
+
+    if (st == SLUICE_OK) {
+        T_STR(sluice_device_name(device), "cuda:0");
+        sluice_device_close(device);
+        return;
+    }
+    T_EQ(st, SLUICE_E_NO_DEVICE);
+    CU_ASSERT_PTR_NULL(device);
+    T_CONTAINS(sluice_last_error(), "device cuda:0: ");
+    T_CONTAINS(sluice_last_error(), "use host:0");
+}
+
 static void what_devices_can_do_follows_the_options(void)
 {
     sluice_device *device = NULL;
@@ -198,6 +215,7 @@ static void opening_survives_running_out_of_memory(void)
 const t_test device_tests[] = {
     T_TEST(devices_open_by_name),
     T_TEST(wrong_names_are_refused),
+    T_TEST(a_cuda_device_opens_or_says_what_is_missing),
     T_TEST(what_devices_can_do_follows_the_options),
     T_TEST(device_memory_starts_poisoned),
     T_TEST(streams_do_things_in_order),

@@ -104,7 +104,7 @@ check "tests/api calls every exported function" sh -c '! grep . "$1"' - "$tmp/un
 readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$tmp/needed"
 for library in $(cat "$tmp/needed"); do
     case $library in
-    libc.so.* | libm.so.* | libpthread.so.* | ld-linux*.so.* | libhwloc.so.* | libnuma.so.* | libjpeg.so.* | libpng*.so.*)
+    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*.so.* | libhwloc.so.* | libnuma.so.* | libjpeg.so.* | libpng*.so.*)
         check "it needs $library" true ;;
     *) check "it needs $library, which is not on the list" false ;;
     esac
@@ -228,6 +228,15 @@ check "without pkg-config the shared library is found all the same" by_cmake "$t
 check "... and the static one is refused" sh -c '! "$@"' - cmake -S "$tmp/project" -B "$tmp/refused" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=static -DLIBRARIES=sluice_static \
     -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
+if "$prefix/bin/sluice" --version | grep -q 'cuda on'; then
+    check "sluice.pc names cudart_static for static linking" \
+        sh -c 'pkg-config --static --libs sluice | grep -q -e -lcudart_static'
+    check "without a CUDA toolkit the shared library is found all the same" by_cmake "$tmp/no_toolkit" \
+        -DCOMPONENTS=shared -DLIBRARIES=sluice -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
+    check "... and the static one is refused" sh -c '! "$@" && "$@" 2>&1 | grep -q CUDAToolkit_ROOT' - \
+        cmake -S "$tmp/project" -B "$tmp/no_cudart" -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=static \
+        -DLIBRARIES=sluice_static -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
+fi
 sed "s/Sluice ${version%.*}/Sluice 99.0/" "$tmp/project/CMakeLists.txt" >"$tmp/project/new"
 mv "$tmp/project/new" "$tmp/project/CMakeLists.txt"
 check "a version that is not there is refused" sh -c '! "$@"' - cmake -S "$tmp/project" -B "$tmp/newer" \

@@ -25,7 +25,8 @@ typedef struct sli_device_caps {
 } sli_device_caps;
 
 typedef struct sli_backend {
-    const char *kind; /* "host": what stands before the colon */
+    const char *kind;  /* "host": what stands before the colon */
+    bool by_name_only; /* `auto` passes it over: no steps run on it yet */
 
     /* Opens device uri->ordinal; refuses options it does not know. */
     sluice_status (*open)(const sli_uri *uri, sli_device_caps *caps_out, void **state_out);
@@ -39,7 +40,11 @@ typedef struct sli_backend {
     sluice_status (*mem_register)(void *state, void *block, size_t bytes);
     void (*mem_unregister)(void *state, void *block, size_t bytes);
 
-    /* A stream does what it is given one after another, beside the caller; cpus may be NULL. */
+    /*
+     * A stream does what it is given one after another, beside the caller; cpus, where its thread
+     * runs, may be NULL. Copies may go on while earlier words are still to be stored. What is given
+     * after an error is left out.
+     */
     sluice_status (*stream_open)(void *state, const char *name, const sli_cpus *cpus,
                                  void **stream_out);
     void (*stream_close)(void *stream);
@@ -54,7 +59,8 @@ typedef struct sli_backend {
      */
     sluice_status (*stream_write)(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
 
-    /* Calls call(arg) on the stream's own thread. */
+    /* Calls call(arg) on the stream's own thread; it gives this stream nothing and never waits for
+     * it. */
     sluice_status (*stream_call)(void *stream, void (*call)(void *arg), void *arg);
 
     /* Waits until all is done: OK, TIMEOUT, or the first error that something in it met. */
@@ -67,6 +73,7 @@ typedef struct sli_backend {
 /* The kinds built in, the one that `auto` prefers first, host last; ends with NULL. */
 extern const sli_backend *const sli_backends[];
 
+extern const sli_backend sli_cuda_backend; /* where the build has CUDA */
 extern const sli_backend sli_host_backend;
 
 #endif

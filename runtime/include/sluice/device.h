@@ -16,9 +16,10 @@ typedef struct sluice_device sluice_device;
  * Opens a device by name.
  *
  * `host:N` is the CPU as a device and is always there; N, 0 to 63, only tells several apart. Its
- * device memory is ordinary memory: batches are written where the step reads them. `auto` is the
- * first CUDA device where the library was built with CUDA and one is there, `host:0` otherwise.
- * Options follow after commas, `host:0,copy=1`:
+ * device memory is ordinary memory: batches are written where the step reads them. `cuda:N` is the
+ * N-th CUDA device, as CUDA_VISIBLE_DEVICES numbers them, where the library was built with CUDA and
+ * there is a driver; so far nothing can be trained on it (sluice_train() answers E_UNSUPPORTED), so
+ * `auto` is `host:0`. Options follow after commas, `host:0,copy=1`:
  *
  *   copy=1         device memory is a separate heap, filled by a copying thread and overwritten
  *                  with a pattern whenever a batch is given back: finds steps that keep pointers
@@ -29,11 +30,14 @@ typedef struct sluice_device sluice_device;
  *   gbps=G         no copy is faster than G * 10^9 bytes a second (with copy=1)
  *   fail_after=K   the copy after K good ones fails (with copy=1): for tests of error paths
  *
+ * `cuda:N` takes node and spin_us: 500 without it, and never more than 100000 where a watchdog ends
+ * long kernels.
+ *
  * @param uri         one of the above; NULL is `auto`
  * @param device_out  owned by the caller: goes back by sluice_device_close()
  *
- * Returns: E_INVALID the text makes no sense; E_NO_DEVICE there is no such device here, or this
- *          build cannot drive it; E_NO_MEMORY.
+ * Returns: E_INVALID the text makes no sense; E_NO_DEVICE there is no such device here, no driver
+ *          for it, or this build cannot drive it; E_DEVICE it does not work; E_NO_MEMORY.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA device. No code of ours runs on it here, so a C compiler and cudart are all that this
+ * folder needs; cudart looks for the driver when a device is opened.
+ *
+ * Which device a CUDA call means is a property of the thread. Threads of the library and of its
+ * user come by in any order, so each entry point pushes the device's context and pops it again:
+ * the caller's own is current afterwards, or none. Setting the device and setting it back would
+ * not do: cudaSetDevice() makes a context where there is none, and so every process that opens
+ * cuda:3 would take memory on device 0 by going back to it.
+ *
+ * Streams are non-blocking ones: nothing waits for the legacy default stream, or it for us.
+ */
+#ifndef SLUICE_CUDA_DEVICE_H
+#define SLUICE_CUDA_DEVICE_H
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include "backend_int.h"
+
+/* Calls of the driver, found at open: the library is not linked with it. */
+typedef struct cuda_driver {
+    PFN_cuDeviceGet_v2000 device_get;
+    PFN_cuDevicePrimaryCtxRetain_v7000 context_retain;
+    PFN_cuDevicePrimaryCtxRelease_v11000 context_release;
+    PFN_cuCtxPushCurrent_v4000 context_push;
+    PFN_cuCtxPopCurrent_v4000 context_pop;
+} cuda_driver;
+
+typedef struct cuda_device {
+    uint32_t ordinal;
+    CUdevice handle;
+    CUcontext context; /* the primary one, which cudart uses too; retained until close */
+    cuda_driver driver;
+} cuda_device;
+
+/* Makes the device's context the calling thread's. After OK, one leave. */
+sluice_status sli_cuda_enter(const cuda_device *device);
+void sli_cuda_leave(const cuda_device *device);
+
+sluice_status sli_cuda_stream_open(void *state, const char *name, const sli_cpus *cpus,
+                                   void **stream_out);
+void sli_cuda_stream_close(void *stream);
+sluice_status sli_cuda_stream_copy(void *stream, void *to, const void *from, size_t bytes);
+sluice_status sli_cuda_stream_write(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
+sluice_status sli_cuda_stream_call(void *stream, void (*call)(void *arg), void *arg);
+sluice_status sli_cuda_stream_wait(void *stream, int64_t timeout_ns);
+sluice_status sli_cuda_stream_status(void *stream);
+
+#endif
