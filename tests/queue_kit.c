@@ -3,7 +3,11 @@
 
 #include "testing.h"
 
-const char *const backends[BACKENDS] = {"host:0", "host:0,copy=1", "host:0,copy=1,latency_us=300"};
+const char *const backends[BACKENDS] = {"host:0", "host:0,copy=1", "host:0,copy=1,latency_us=300",
+#if defined(SLI_FAKE_CUDA)
+                                        "cuda:0"
+#endif
+};
 
 /* ---- a device whose memory is counted -------------------------------------------------------- */
 
@@ -11,10 +15,11 @@ int64_t device_bytes;
 int64_t registered_bytes;
 int registrations;
 bool refuse_registration;
+static const sli_backend *real; /* what the counted device is made of */
 
 static sluice_status counted_alloc(void *state, size_t bytes, void **block_out)
 {
-    sluice_status st = sli_host_backend.mem_alloc(state, bytes, block_out);
+    sluice_status st = real->mem_alloc(state, bytes, block_out);
 
     device_bytes += st == SLUICE_OK ? (int64_t)bytes : 0;
     return st;
@@ -23,15 +28,16 @@ static sluice_status counted_alloc(void *state, size_t bytes, void **block_out)
 static void counted_free(void *state, void *block, size_t bytes)
 {
     device_bytes -= (int64_t)bytes;
-    sli_host_backend.mem_free(state, block, bytes);
+    real->mem_free(state, block, bytes);
 }
 
 static sluice_status counted_register(void *state, void *block, size_t bytes)
 {
-    (void)state;
-    (void)block;
     if (refuse_registration) {
         return sli_fail(SLUICE_E_DEVICE, "no registration today");
+    }
+    if (real->mem_register != NULL) {
+        T_OK(real->mem_register(state, block, bytes));
     }
     registrations++;
     registered_bytes += (int64_t)bytes;
@@ -40,8 +46,9 @@ static sluice_status counted_register(void *state, void *block, size_t bytes)
 
 static void counted_unregister(void *state, void *block, size_t bytes)
 {
-    (void)state;
-    (void)block;
+    if (real->mem_unregister != NULL) {
+        real->mem_unregister(state, block, bytes);
+    }
     registrations--;
     registered_bytes -= (int64_t)bytes;
 }
@@ -57,7 +64,8 @@ void describe(fixture *f, const char *uri, bool converts)
 
     memset(f, 0, sizeof(*f));
     T_OK(sluice_device_open(uri, &f->device));
-    counted = sli_host_backend;
+    real = f->device->backend;
+    counted = *real;
     counted.mem_alloc = counted_alloc;
     counted.mem_free = counted_free;
     counted.mem_register = counted_register;

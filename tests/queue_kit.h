@@ -11,8 +11,12 @@
 /* A batch is 4 rows of an image of (2, 5, 3) bytes and a label. */
 enum { BATCH = 4, HEIGHT = 2, WIDTH = 5, CHANNELS = 3, ROW_BYTES = 30, SLOTS = 3, POISON = 0xA5 };
 
-/* Devices to try each. */
+/* Devices to try each; the last is the CUDA device where the fake of CUDA drives it. */
+#if defined(SLI_FAKE_CUDA)
+enum { BACKENDS = 4 };
+#else
 enum { BACKENDS = 3 };
+#endif
 extern const char *const backends[BACKENDS];
 
 typedef struct fixture {

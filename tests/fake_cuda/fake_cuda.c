@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fake's machine, errors, contexts and driver calls. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_cuda_state.h"
+
+enum { STACK = 8 };
+
+pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
+fake_cuda_live fake_live;
+
+static fake_cuda_machine machine = {.devices = 2, .driver = CUDART_VERSION, .host_reads = true};
+static struct CUctx_st contexts[FAKE_DEVICES] = {{.device = 0}, {.device = 1}};
+static int64_t calls;
+static int64_t calls_good = -1; /* -1: all */
+static cudaError_t call_error;
+static int64_t records_to_fail;
+static cudaError_t record_error;
+static int64_t copies;
+static int64_t copies_good = -1;
+static cudaError_t copy_error;
+static int64_t copies_let = -1; /* before the rest is held; -1: all */
+static int64_t copy_us;
+static int64_t pageable;
+
+static _Thread_local CUcontext stack[STACK];
+static _Thread_local int depth;
+static _Thread_local CUcontext own; /* what the thread had current before the library was called */
+static _Thread_local cudaError_t last;
+
+void fake_forbidden(const char *what)
+{
+    fprintf(stderr, "fake CUDA: %s\n", what);
+    abort();
+}
+
+/* ---- the tests' side ------------------------------------------------------------------------- */
+
+void fake_cuda_start(const fake_cuda_machine *wanted)
+{
+    static const fake_cuda_live nothing;
+
+    pthread_mutex_lock(&fake_lock);
+    if (memcmp(&fake_live, &nothing, sizeof(nothing)) != 0) {
+        fake_forbidden("something of the test before is still live");
+    }
+    machine = *wanted;
+    calls = 0;
+    calls_good = -1;
+    records_to_fail = 0;
+    copies = 0;
+    copies_good = -1;
+    copies_let = -1;
+    copy_us = 0;
+    pageable = 0;
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        contexts[i] = (struct CUctx_st){.device = i};
+    }
+    own = NULL;
+    last = cudaSuccess;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_cuda_fail_after(int64_t good, cudaError_t error)
+{
+    pthread_mutex_lock(&fake_lock);
+    calls_good = good < 0 ? -1 : calls + good;
+    call_error = error;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+int64_t fake_cuda_calls(void)
+{
+    int64_t count;
+
+    pthread_mutex_lock(&fake_lock);
+    count = calls;
+    pthread_mutex_unlock(&fake_lock);
+    return count;
+}
+
+void fake_cuda_fail_records(int64_t count, cudaError_t error)
+{
+    pthread_mutex_lock(&fake_lock);
+    records_to_fail = count;
+    record_error = error;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_cuda_fail_copy_after(int64_t good, cudaError_t error)
+{
+    pthread_mutex_lock(&fake_lock);
+    copies_good = copies + good;
+    copy_error = error;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_cuda_hold_copies_after(int64_t good)
+{
+    pthread_mutex_lock(&fake_lock);
+    copies_let = good < 0 ? -1 : copies + good;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_cuda_slow_copies(int64_t duration_us)
+{
+    pthread_mutex_lock(&fake_lock);
+    copy_us = duration_us;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+fake_cuda_live fake_cuda_count(void)
+{
+    fake_cuda_live live;
+
+    pthread_mutex_lock(&fake_lock);
+    live = fake_live;
+    pthread_mutex_unlock(&fake_lock);
+    return live;
+}
+
+int64_t fake_cuda_pageable_copies(void)
+{
+    int64_t count;
+
+    pthread_mutex_lock(&fake_lock);
+    count = pageable;
+    pthread_mutex_unlock(&fake_lock);
+    return count;
+}
+
+void *fake_cuda_current(void)
+{
+    return depth > 0 ? stack[depth - 1] : own;
+}
+
+void fake_cuda_use(int device)
+{
+    own = &contexts[device];
+}
+
+/* ---- the streams' side ----------------------------------------------------------------------- */
+
+cudaError_t fake_copy_fails(void)
+{
+    const int64_t place = copies++;
+
+    return copies_good >= 0 && place >= copies_good ? copy_error : cudaSuccess;
+}
+
+cudaError_t fake_record_fails(void)
+{
+    return records_to_fail > 0 && records_to_fail-- > 0 ? record_error : cudaSuccess;
+}
+
+bool fake_copies_held(void)
+{
+    return copies_let >= 0 && copies >= copies_let;
+}
+
+int64_t fake_copy_us(void)
+{
+    return copy_us;
+}
+
+void fake_count_pageable(void)
+{
+    pageable++;
+}
+
+bool fake_host_reads(void)
+{
+    return machine.host_reads;
+}
+
+bool fake_no_locking(void)
+{
+    return machine.no_locking;
+}
+
+CUcontext fake_context(const char *call)
+{
+    CUcontext context = fake_cuda_current();
+
+    if (context == NULL) {
+        fprintf(stderr, "fake CUDA: %s would make a context on device 0\n", call);
+        abort();
+    }
+    return context;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+cudaError_t fake_answer(cudaError_t error)
+{
+    if (error != cudaSuccess) {
+        last = error;
+    }
+    return error;
+}
+
+cudaError_t fake_call(void)
+{
+    bool fails;
+
+    pthread_mutex_lock(&fake_lock);
+    fails = calls_good >= 0 && calls == calls_good;
+    calls++;
+    pthread_mutex_unlock(&fake_lock);
+    return fails ? call_error : cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    const cudaError_t error = last;
+
+    last = cudaSuccess;
+    return error;
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+#define NAME(name)                                                                                 \
+    case name:                                                                                     \
+        return #name;
+    switch (error) {
+        NAME(cudaSuccess)
+        NAME(cudaErrorInvalidValue)
+        NAME(cudaErrorMemoryAllocation)
+        NAME(cudaErrorInsufficientDriver)
+        NAME(cudaErrorNoDevice)
+        NAME(cudaErrorInvalidDevice)
+        NAME(cudaErrorDeviceUninitialized)
+        NAME(cudaErrorSymbolNotFound)
+        NAME(cudaErrorIllegalAddress)
+        NAME(cudaErrorHostMemoryAlreadyRegistered)
+        NAME(cudaErrorHostMemoryNotRegistered)
+        NAME(cudaErrorNotSupported)
+    default:
+        return "cudaErrorUnknown";
+    }
+#undef NAME
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaSuccess ? "no error" : "an error of the fake";
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static cudaError_t driver_answer(void)
+{
+    return machine.driver < CUDART_VERSION / 1000 * 1000 ? cudaErrorInsufficientDriver
+           : machine.devices == 0                        ? cudaErrorNoDevice
+                                                         : cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    cudaError_t error = fake_call();
+
+    error = error != cudaSuccess ? error : driver_answer();
+    if (error == cudaSuccess) {
+        *count = machine.devices;
+    }
+    return fake_answer(error);
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        *version = machine.driver;
+    }
+    return fake_answer(error);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    cudaError_t error = fake_call();
+
+    if (attribute != cudaDevAttrKernelExecTimeout) {
+        fake_forbidden("cudaDeviceGetAttribute: an attribute that the fake has not");
+    }
+    if (error == cudaSuccess && device >= machine.devices) {
+        error = cudaErrorInvalidDevice;
+    }
+    if (error == cudaSuccess) {
+        *value = machine.watchdog;
+    }
+    return fake_answer(error);
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int device)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        snprintf(text, (size_t)size, "0000:%02X:00.0", 0x17 + device);
+    }
+    return fake_answer(error);
+}
+
+/* ---- the driver ------------------------------------------------------------------------------ */
+
+static CUresult get_device(CUdevice *device, int ordinal)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        *device = ordinal;
+    }
+    return (CUresult)error;
+}
+
+static CUresult retain(CUcontext *context, CUdevice device)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        pthread_mutex_lock(&fake_lock);
+        contexts[device].retained++;
+        fake_live.contexts++;
+        pthread_mutex_unlock(&fake_lock);
+        *context = &contexts[device];
+    }
+    return (CUresult)error;
+}
+
+static CUresult release(CUdevice device)
+{
+    const cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    if (contexts[device].retained-- == 0) {
+        fake_forbidden("a context is released that nobody has");
+    }
+    fake_live.contexts--;
+    pthread_mutex_unlock(&fake_lock);
+    return (CUresult)error;
+}
+
+static CUresult push(CUcontext context)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        pthread_mutex_lock(&fake_lock);
+        if (context->retained == 0 || depth == STACK) {
+            fake_forbidden("a context is pushed that is not there, or too many are");
+        }
+        stack[depth++] = context;
+        fake_live.pushed++;
+        pthread_mutex_unlock(&fake_lock);
+    }
+    return (CUresult)error;
+}
+
+static CUresult pop(CUcontext *context)
+{
+    const cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    if (depth == 0) {
+        fake_forbidden("a context is popped that was not pushed");
+    }
+    *context = stack[--depth];
+    fake_live.pushed--;
+    pthread_mutex_unlock(&fake_lock);
+    return (CUresult)error;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **address,
+                                             unsigned int version, unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *found)
+{
+    static const struct {
+        const char *name;
+        void (*call)(void);
+    } known[] = {{"cuDeviceGet", (void (*)(void))get_device},
+                 {"cuDevicePrimaryCtxRetain", (void (*)(void))retain},
+                 {"cuDevicePrimaryCtxRelease", (void (*)(void))release},
+                 {"cuCtxPushCurrent", (void (*)(void))push},
+                 {"cuCtxPopCurrent", (void (*)(void))pop}};
+    cudaError_t error = fake_call();
+
+    (void)version;
+    (void)flags;
+    *found = cudaDriverEntryPointSymbolNotFound;
+    error = error != cudaSuccess ? error : driver_answer();
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && error == cudaSuccess; i++) {
+        if (strcmp(known[i].name, symbol) == 0 &&
+            (machine.missing == NULL || strcmp(machine.missing, symbol) != 0)) {
+            memcpy(address, &known[i].call, sizeof(*address));
+            *found = cudaDriverEntryPointSuccess;
+        }
+    }
+    return fake_answer(error);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two halves of the fake share: devices and memory, streams and events. */
+#ifndef SLUICE_FAKE_CUDA_STATE_H
+#define SLUICE_FAKE_CUDA_STATE_H
+
+#include <cuda.h>
+#include <pthread.h>
+
+#include "fake_cuda.h"
+
+enum { FAKE_DEVICES = 8 };
+
+/* A context: the primary one of its device. */
+struct CUctx_st {
+    int device;
+    int64_t retained;
+    cudaError_t broken; /* what every call answers since a copy failed */
+};
+
+extern pthread_mutex_t fake_lock; /* guards the fake's whole state */
+extern pthread_cond_t fake_changed;
+extern fake_cuda_live fake_live;
+
+/* Ends the process: CUDA forbids what was done. */
+void fake_forbidden(const char *what);
+
+/* Counts a call, and says whether it is the one that fails. The lock is not held. */
+cudaError_t fake_call(void);
+
+/* The calling thread's context; forbidden when there is none. */
+CUcontext fake_context(const char *call);
+
+/* A block of device memory. */
+typedef struct fake_block {
+    unsigned char *address; /* what the library is given; NULL: no block */
+    unsigned char *storage; /* where the bytes are */
+    size_t bytes;
+    CUcontext context;
+    int copies; /* into it, under way */
+} fake_block;
+
+/* Page-locked host memory. */
+typedef struct fake_range {
+    void *start; /* NULL: no range */
+    size_t bytes;
+    int copies; /* from it, under way */
+} fake_range;
+
+/* The one that holds all of the bytes; NULL: none does. The lock is held, as for all that follow.
+ */
+fake_block *fake_block_of(const void *address, size_t bytes);
+fake_range *fake_range_of(const void *from, size_t bytes);
+
+bool fake_host_reads(void);
+bool fake_no_locking(void);
+
+/* Does this copy fail, and how? Counts it. */
+cudaError_t fake_copy_fails(void);
+cudaError_t fake_record_fails(void);
+bool fake_copies_held(void);
+int64_t fake_copy_us(void);
+void fake_count_pageable(void);
+
+/* The error, kept for cudaGetLastError(), and returned. */
+cudaError_t fake_answer(cudaError_t error);
+
+#endif
