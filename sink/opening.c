@@ -110,10 +110,6 @@ static sluice_status make_program(train_run *run)
                                    .learning_rate = run->config.learning_rate,
                                    .seed = run->config.seed};
 
-    if (ops == NULL) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "no steps can be run on device %s",
-                        sluice_device_name(run->device));
-    }
     run->config.output_capacity = config.capacity;
     return ops->create(&config, &run->program);
 }
@@ -163,12 +159,24 @@ static void write_plan_line(train_run *run)
     }
 }
 
+static sluice_status check_device(const sluice_device *device)
+{
+    sluice_status st = sli_device_check(device, "sluice_train");
+
+    if (st == SLUICE_OK && program_ops_of(device) == NULL) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "sluice_train: device %s: no sink program yet; use host:0",
+                      sluice_device_name(device));
+    }
+    return st;
+}
+
 sluice_status train_open(train_run *run)
 {
     sluice_status st = look_around(run);
 
     if (st == SLUICE_OK) {
-        st = sli_device_check(run->device, "sluice_train");
+        st = check_device(run->device);
     }
     if (st == SLUICE_OK) {
         st = train_check_settings(run);

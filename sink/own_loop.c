@@ -71,7 +71,8 @@ static sluice_status check_arguments(const sluice_device *device, const sluice_d
     }
     st = sli_device_check(device, "sluice_channel_open");
     if (st == SLUICE_OK && strcmp(device->backend->kind, "host") != 0) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED, "sluice_channel_open: no channel to device %s yet",
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "sluice_channel_open: device %s: no GetNext on it yet; use host:0",
                       sluice_device_name(device));
     }
     return st == SLUICE_OK ? check_config(config) : st;

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <sluice/log.h>
+#include <sluice/sluice.h>
 
 #include "alloc_int.h"
 #include "device_int.h"
@@ -362,6 +362,46 @@ static void threads_use_two_devices_at_once(void)
     nothing_is_live();
 }
 
+/* ---- what is not there yet ------------------------------------------------------------------- */
+
+static sluice_status no_step(const sluice_step *s, void *user)
+{
+    (void)s;
+    (void)user;
+    return SLUICE_E_CALLBACK;
+}
+
+static void nothing_can_be_trained_on_it_yet(void)
+{
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_report *report = NULL;
+    sluice_channel *channel = NULL;
+    sluice_channel_config channel_config;
+    sluice_train_config config;
+    sluice_model model;
+    int64_t calls;
+
+    fake_cuda_start(&two_devices);
+    T_OK(sluice_device_open("cuda:0", &device));
+    T_OK(sluice_dataset_parse("synthetic samples=50 shape=8,8,3 | batch 5", &dataset));
+    sluice_model_init(&model);
+    model.step = no_step;
+    sluice_train_config_init(&config);
+    sluice_channel_config_init(&channel_config);
+    calls = fake_cuda_calls();
+    T_STATUS(sluice_train(device, &model, dataset, &config, &report), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "device cuda:0: no sink program yet; use host:0");
+    T_STATUS(sluice_channel_open(device, dataset, &channel_config, &channel), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "device cuda:0: no GetNext on it yet; use host:0");
+    CU_ASSERT_PTR_NULL(channel);
+    T_EQ(fake_cuda_calls(), calls); /* it is said before any memory is taken */
+    sluice_report_destroy(report);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    nothing_is_live();
+}
+
 const t_test cuda_device_tests[] = {
     T_TEST(a_device_opens_and_says_what_it_is),
     T_TEST(options_are_read_before_anything_is_asked_of_cuda),
@@ -375,5 +415,6 @@ const t_test cuda_device_tests[] = {
     T_TEST(the_callers_context_is_current_afterwards),
     T_TEST(whichever_call_fails_nothing_stays_behind),
     T_TEST(threads_use_two_devices_at_once),
+    T_TEST(nothing_can_be_trained_on_it_yet),
     T_END,
 };
