@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t sli_f32_bits(float value)
+#include "device_fn_int.h"
+
+SLI_DEVICE_FN uint32_t sli_f32_bits(float value)
 {
     uint32_t bits;
 
@@ -17,7 +19,7 @@ static inline uint32_t sli_f32_bits(float value)
     return bits;
 }
 
-static inline float sli_f32_of_bits(uint32_t bits)
+SLI_DEVICE_FN float sli_f32_of_bits(uint32_t bits)
 {
     float value;
 
@@ -25,7 +27,7 @@ static inline float sli_f32_of_bits(uint32_t bits)
     return value;
 }
 
-static inline uint16_t sli_bf16_of_f32(float value)
+SLI_DEVICE_FN uint16_t sli_bf16_of_f32(float value)
 {
     uint32_t bits = sli_f32_bits(value);
 
@@ -35,12 +37,12 @@ static inline uint16_t sli_bf16_of_f32(float value)
     return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-static inline float sli_f32_of_bf16(uint16_t value)
+SLI_DEVICE_FN float sli_f32_of_bf16(uint16_t value)
 {
     return sli_f32_of_bits((uint32_t)value << 16);
 }
 
-static inline uint16_t sli_f16_of_f32(float value)
+SLI_DEVICE_FN uint16_t sli_f16_of_f32(float value)
 {
     uint32_t bits = sli_f32_bits(value);
     uint32_t sign = bits >> 16 & 0x8000;
@@ -73,7 +75,7 @@ static inline uint16_t sli_f16_of_f32(float value)
     return (uint16_t)(sign | rounded);
 }
 
-static inline float sli_f32_of_f16(uint16_t value)
+SLI_DEVICE_FN float sli_f32_of_f16(uint16_t value)
 {
     uint32_t sign = (uint32_t)(value & 0x8000) << 16;
     uint32_t exponent = value >> 10 & 0x1F;

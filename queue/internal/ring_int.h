@@ -26,11 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__CUDACC__)
-#define SLI_RING_FN __host__ __device__ static __forceinline__
-#else
-#define SLI_RING_FN static inline
-#endif
+#include "device_fn_int.h"
 
 /* What stands at a place of the ring. */
 typedef enum sli_ring_kind {
@@ -51,7 +47,7 @@ typedef struct sli_ring {
 
 /* The four places where order is spelled out. */
 
-SLI_RING_FN uint64_t sli_ring_load_acquire(const uint64_t *word)
+SLI_DEVICE_FN uint64_t sli_ring_load_acquire(const uint64_t *word)
 {
 #if defined(__CUDA_ARCH__)
     uint64_t value;
@@ -62,7 +58,7 @@ SLI_RING_FN uint64_t sli_ring_load_acquire(const uint64_t *word)
 #endif
 }
 
-SLI_RING_FN void sli_ring_store_release(uint64_t *word, uint64_t value)
+SLI_DEVICE_FN void sli_ring_store_release(uint64_t *word, uint64_t value)
 {
 #if defined(__CUDA_ARCH__)
     asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
@@ -71,20 +67,20 @@ SLI_RING_FN void sli_ring_store_release(uint64_t *word, uint64_t value)
 #endif
 }
 
-SLI_RING_FN uint64_t sli_ring_slot(const sli_ring *ring, uint64_t seq)
+SLI_DEVICE_FN uint64_t sli_ring_slot(const sli_ring *ring, uint64_t seq)
 {
     return (seq - 1) % ring->slots;
 }
 
 /* Producer: may the slot of seq be written? Once true it stays so until seq is published. */
-SLI_RING_FN bool sli_ring_may_fill(const sli_ring *ring, uint64_t seq)
+SLI_DEVICE_FN bool sli_ring_may_fill(const sli_ring *ring, uint64_t seq)
 {
     /* Pairs with the release store in sli_ring_release(): the consumer has read the old batch. */
     return seq <= sli_ring_load_acquire(ring->consumed) + ring->slots;
 }
 
 /* The word that says what stands at seq. */
-SLI_RING_FN uint64_t sli_ring_word(uint64_t seq, sli_ring_kind kind)
+SLI_DEVICE_FN uint64_t sli_ring_word(uint64_t seq, sli_ring_kind kind)
 {
     return kind == SLI_RING_END     ? seq | SLI_RING_END_BIT
            : kind == SLI_RING_ERROR ? seq | SLI_RING_ERROR_BIT
@@ -92,20 +88,20 @@ SLI_RING_FN uint64_t sli_ring_word(uint64_t seq, sli_ring_kind kind)
 }
 
 /* The seq that a word speaks of. */
-SLI_RING_FN uint64_t sli_ring_seq(uint64_t word)
+SLI_DEVICE_FN uint64_t sli_ring_seq(uint64_t word)
 {
     return word & ~(SLI_RING_END_BIT | SLI_RING_ERROR_BIT);
 }
 
 /* Producer: hands over seq, whose slot is complete. */
-SLI_RING_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring_kind kind)
+SLI_DEVICE_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring_kind kind)
 {
     /* Pairs with the acquire load in sli_ring_peek(): seeing the word, it sees the slot. */
     sli_ring_store_release(&ring->ready[sli_ring_slot(ring, seq)], sli_ring_word(seq, kind));
 }
 
 /* Consumer: what stands at seq, which is not yet released. */
-SLI_RING_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
+SLI_DEVICE_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
 {
     /* Pairs with the release store in sli_ring_publish(). */
     uint64_t word = sli_ring_load_acquire(&ring->ready[sli_ring_slot(ring, seq)]);
@@ -119,7 +115,7 @@ SLI_RING_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
 }
 
 /* Consumer: has read what it wants of seq; its slot may be written again. */
-SLI_RING_FN void sli_ring_release(const sli_ring *ring, uint64_t seq)
+SLI_DEVICE_FN void sli_ring_release(const sli_ring *ring, uint64_t seq)
 {
     /* Pairs with the acquire load in sli_ring_may_fill(). */
     sli_ring_store_release(ring->consumed, seq);
