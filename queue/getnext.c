@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host plans of GetNext's kernels: which bytes go where, on which path, by how many. */
+#include "getnext_int.h"
+
+#include <string.h>
+
+#include "status_int.h"
+
+/* Blocks of 256 threads that a multiprocessor is given at most. */
+enum { BLOCKS_EACH = 8 };
+
+/* Bytes that a thread moves at a time, and the pixels that one converts. */
+enum { COPY_BYTES = 16, PLANE_PIXELS = 8 };
+
+void sli_getnext_state_init(sli_getnext_state *state)
+{
+    memset(state, 0, sizeof(*state));
+    state->seq = 1;
+    state->end = SLI_GETNEXT_DONE;
+}
+
+static bool aligned(const void *block, size_t bytes)
+{
+    return (uintptr_t)block % bytes == 0;
+}
+
+/* Eight pixels are 24 bytes in and 16 or 32 a plane out; slots and their columns are aligned. */
+static sli_gather_path path_of(const sli_conversion *conversion, const void *to)
+{
+    const bool planes = conversion->from == SLUICE_U8 && !conversion->from_chw &&
+                        conversion->to_chw && conversion->channels == 3 &&
+                        conversion->width % PLANE_PIXELS == 0 && aligned(to, COPY_BYTES);
+
+    if (!planes) {
+        return SLI_GATHER_ANY;
+    }
+    switch (conversion->to) {
+    case SLUICE_F32:
+        return SLI_GATHER_PLANES_F32;
+    case SLUICE_F16:
+        return SLI_GATHER_PLANES_F16;
+    case SLUICE_BF16:
+        return SLI_GATHER_PLANES_BF16;
+    default:
+        return SLI_GATHER_ANY;
+    }
+}
+
+static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
+                                uint64_t from_bytes, void *to, sli_gather *gather)
+{
+    sli_gather_image *image = &gather->image;
+    const uint64_t pixels = (uint64_t)conversion->height * conversion->width;
+
+    if (pixels > UINT32_MAX / conversion->channels) {
+        return sli_fail(SLUICE_E_INVALID, "GetNext converts no image of %ux%ux%u on this device",
+                        conversion->height, conversion->width, conversion->channels);
+    }
+    image->from = from;
+    image->from_bytes = from_bytes;
+    image->to = to;
+    image->to_bytes = sli_conversion_out_bytes(conversion);
+    image->pixels = (uint32_t)pixels;
+    image->width = conversion->width;
+    image->channels = conversion->channels;
+    image->from_dtype = conversion->from;
+    image->to_dtype = conversion->to;
+    if (sli_conversion_is_identity(conversion) && sluice_dtype_size(conversion->to) == 2) {
+        /* Bits that are no number stay as they are, too: as integers, which an f32 holds. */
+        image->from_dtype = SLUICE_U16;
+        image->to_dtype = SLUICE_U16;
+    }
+    image->from_chw = conversion->from_chw;
+    image->to_chw = conversion->to_chw;
+    image->flip = conversion->flip;
+    image->affine = conversion->affine;
+    memcpy(image->scale, conversion->scale, sizeof(image->scale));
+    memcpy(image->bias, conversion->bias, sizeof(image->bias));
+    gather->path = path_of(conversion, to);
+    return SLUICE_OK;
+}
+
+static void add_copy(sli_gather *gather, uint64_t from, uint64_t bytes, void *to)
+{
+    gather->copies[gather->copy_count++] = (sli_gather_copy){from, bytes, to};
+}
+
+sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
+                              uint32_t column, const sluice_tensor *outputs,
+                              sli_batch_header *header, sli_gather *gather_out)
+{
+    sli_gather gather;
+    sluice_status st = SLUICE_OK;
+
+    memset(&gather, 0, sizeof(gather));
+    gather.batch_size = layout->batch_size;
+    gather.row_flags = layout->row_flags_offset;
+    gather.path = SLI_GATHER_COPY;
+    for (uint32_t i = 0; i < layout->column_count && st == SLUICE_OK; i++) {
+        if (conversion != NULL && i == column) {
+            st = plan_image(conversion, layout->offsets[i], layout->row_bytes[i], outputs[i].data,
+                            &gather);
+        } else {
+            add_copy(&gather, layout->offsets[i], layout->row_bytes[i] * layout->batch_size,
+                     outputs[i].data);
+        }
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    add_copy(&gather, 0, sizeof(*header), header);
+    *gather_out = gather;
+    return SLUICE_OK;
+}
+
+uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors)
+{
+    const uint64_t most = (uint64_t)multiprocessors * BLOCKS_EACH;
+    uint64_t work = 1;
+    uint64_t blocks;
+
+    if (gather->path != SLI_GATHER_COPY) {
+        work = (uint64_t)gather->image.pixels /
+               (gather->path == SLI_GATHER_ANY ? 1 : PLANE_PIXELS) * gather->batch_size;
+    }
+    for (uint32_t i = 0; i < gather->copy_count; i++) {
+        const uint64_t units = gather->copies[i].bytes / COPY_BYTES;
+
+        work = units > work ? units : work;
+    }
+    blocks = (work + SLI_GATHER_THREADS - 1) / SLI_GATHER_THREADS;
+    return (uint32_t)(blocks > most && most > 0 ? most : blocks);
+}
