@@ -408,6 +408,38 @@ static void images_of_2_to_the_32_values_are_refused(void)
     close_batch(&b);
 }
 
+static void each_part_has_a_kernel_of_its_own(void)
+{
+#if defined(SLI_HAVE_KERNELS)
+    sli_kernel_launch launches[2 + SLI_GATHER_PLANES_BF16 + 1];
+    const size_t count = sizeof(launches) / sizeof(launches[0]);
+    sli_getnext getnext;
+    sli_gather gathers[SLI_GATHER_PLANES_BF16 + 1];
+
+    memset(gathers, 0, sizeof(gathers));
+    sli_getnext_begin_launch(&getnext, &launches[0]);
+    sli_getnext_next_launch(&getnext, &launches[1]);
+    for (uint32_t path = 0; path <= SLI_GATHER_PLANES_BF16; path++) {
+        gathers[path].path = path;
+        gathers[path].batch_size = 1;
+        gathers[path].image.pixels = 8192;
+        sli_getnext_gather_launch(&getnext, &gathers[path], 132, &launches[2 + path]);
+        T_TRUE(launches[2 + path].args[1] == &gathers[path]);
+        T_EQ(launches[2 + path].threads, SLI_GATHER_THREADS);
+        T_EQ(launches[2 + path].blocks, sli_gather_blocks(&gathers[path], 132));
+    }
+    for (size_t i = 0; i < count; i++) {
+        T_TRUE(launches[i].function != NULL && launches[i].args[0] == &getnext);
+        T_TRUE(i >= 2 || (launches[i].blocks == 1 && launches[i].threads == 1));
+        for (size_t j = 0; j < i; j++) {
+            T_TRUE(launches[i].function != launches[j].function);
+        }
+    }
+#else
+    T_SKIP("this build has no kernels");
+#endif
+}
+
 const t_test getnext_gather_tests[] = {
     T_TEST(bytes_have_the_bits_of_the_host_at_every_width),
     T_TEST(floats_have_the_bits_of_the_host),
@@ -419,5 +451,6 @@ const t_test getnext_gather_tests[] = {
     T_TEST(threads_walk_over_all_units),
     T_TEST(a_grid_has_blocks_for_its_work_and_no_more_than_the_device),
     T_TEST(images_of_2_to_the_32_values_are_refused),
+    T_TEST(each_part_has_a_kernel_of_its_own),
     T_END,
 };

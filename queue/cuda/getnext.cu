@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GetNext's kernels. What they do is in getnext_control.h and getnext_gather.h; here are the grids
+ * around it, and their descriptions for C. Structs come by value as grid constants, so that taking
+ * their address copies nothing.
+ *
+ * cudaGraphSetConditional() has one caller at a time: two kernels of one thread.
+ */
+#include <cuda_runtime.h>
+
+#include "getnext_control.h"
+#include "getnext_gather.h"
+
+static __device__ __forceinline__ void set_condition(const sli_getnext *g, bool goes_on)
+{
+    if (g->has_conditional != 0) {
+        cudaGraphSetConditional((cudaGraphConditionalHandle)g->conditional, goes_on ? 1 : 0);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1) sli_kernel_begin(const __grid_constant__
+                                                                 sli_getnext g)
+{
+    set_condition(&g, getnext_begin(&g));
+}
+
+extern "C" __global__ void __launch_bounds__(1) sli_kernel_next(const __grid_constant__
+                                                                sli_getnext g)
+{
+    set_condition(&g, getnext_next(&g));
+}
+
+template <sli_gather_path path>
+static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
+                                                   const sli_gather *gather)
+{
+    const uint8_t *slot = gather_slot(getnext);
+
+    if (slot == NULL) {
+        return; /* the whole grid alike */
+    }
+    gather_thread(gather, slot, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x,
+                  path);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        gather_block_done(getnext, gridDim.x);
+    }
+}
+
+#define GATHER_KERNEL(name, path)                                                                  \
+    extern "C" __global__ void __launch_bounds__(SLI_GATHER_THREADS, 4)                             \
+        name(const __grid_constant__ sli_getnext getnext, const __grid_constant__ sli_gather g)    \
+    {                                                                                              \
+        gather_grid<path>(&getnext, &g);                                                           \
+    }
+
+GATHER_KERNEL(sli_kernel_gather_copy, SLI_GATHER_COPY)
+GATHER_KERNEL(sli_kernel_gather_any, SLI_GATHER_ANY)
+GATHER_KERNEL(sli_kernel_gather_planes_f32, SLI_GATHER_PLANES_F32)
+GATHER_KERNEL(sli_kernel_gather_planes_f16, SLI_GATHER_PLANES_F16)
+GATHER_KERNEL(sli_kernel_gather_planes_bf16, SLI_GATHER_PLANES_BF16)
+
+static void describe(const void *function, uint32_t blocks, uint32_t threads, void *first,
+                     void *second, sli_kernel_launch *launch)
+{
+    launch->function = function;
+    launch->blocks = blocks;
+    launch->threads = threads;
+    launch->args[0] = first;
+    launch->args[1] = second;
+}
+
+void sli_getnext_begin_launch(sli_getnext *getnext, sli_kernel_launch *launch_out)
+{
+    describe((const void *)sli_kernel_begin, 1, 1, getnext, NULL, launch_out);
+}
+
+void sli_getnext_next_launch(sli_getnext *getnext, sli_kernel_launch *launch_out)
+{
+    describe((const void *)sli_kernel_next, 1, 1, getnext, NULL, launch_out);
+}
+
+static const void *gather_kernel(uint32_t path)
+{
+    switch (path) {
+    case SLI_GATHER_COPY:
+        return (const void *)sli_kernel_gather_copy;
+    case SLI_GATHER_PLANES_F32:
+        return (const void *)sli_kernel_gather_planes_f32;
+    case SLI_GATHER_PLANES_F16:
+        return (const void *)sli_kernel_gather_planes_f16;
+    case SLI_GATHER_PLANES_BF16:
+        return (const void *)sli_kernel_gather_planes_bf16;
+    default:
+        return (const void *)sli_kernel_gather_any;
+    }
+}
+
+void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather, uint32_t multiprocessors,
+                               sli_kernel_launch *launch_out)
+{
+    describe(gather_kernel(gather->path), sli_gather_blocks(gather, multiprocessors),
+             SLI_GATHER_THREADS, getnext, gather, launch_out);
+}
