@@ -316,6 +316,7 @@ static void a_stop_asked_for_before_a_launch_runs_nothing(void)
     T_EQ(launch(&s, 1), SLI_GETNEXT_STOPPED);
     T_EQ(s.steps, 0);
     s.command.collects++;
+    s.stop = 0; /* stopped is for ever */
     T_EQ(launch(&s, 1), SLI_GETNEXT_STOPPED);
 }
 
@@ -346,15 +347,17 @@ static void a_stop_is_looked_for_now_and_then(void)
     script s;
 
     begin_script(&s, 1);
-    publish_batches(&s, 3);
-    s.command.steps = 3;
+    publish_batches(&s, SLOTS);
+    s.command.steps = SLOTS;
     T_TRUE(getnext_begin(&s.g));
+    clock_ns += GETNEXT_STOP_LOOK_NS;
+    T_TRUE(getnext_next(&s.g)); /* has looked */
     s.stop = 1;
     clock_ns += GETNEXT_STOP_LOOK_NS / 2;
     T_TRUE(getnext_next(&s.g));
     clock_ns += GETNEXT_STOP_LOOK_NS / 2;
     T_TRUE(!getnext_next(&s.g));
-    check_report(&s, SLI_GETNEXT_STOPPED, 2, 3, 0);
+    check_report(&s, SLI_GETNEXT_STOPPED, 3, 4, 0);
 }
 
 static void a_stop_behind_the_last_step_is_a_stop(void)
