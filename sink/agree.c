@@ -139,11 +139,20 @@ static sluice_status agree_on(train_run *run, const agree_subject *subject)
                     (unsigned long long)least, (unsigned long long)most);
 }
 
+static sluice_status agree_on_all(train_run *run, const agree_subject *subjects, size_t count)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (size_t i = 0; st == SLUICE_OK && i < count; i++) {
+        st = agree_on(run, &subjects[i]);
+    }
+    return st;
+}
+
 static sluice_status agree_on_identity(train_run *run, const sli_dataset_identity *data)
 {
     const sluice_train_config *c = &run->config;
     const agree_subject subjects[] = {
-        {"number of ranks", c->world, false},
         {"number of samples", data->samples, false},
         {"pipeline", sli_hash_text(data->stages), true},
         {"names of samples", data->names, true},
@@ -157,16 +166,37 @@ static sluice_status agree_on_identity(train_run *run, const sli_dataset_identit
         {"steps between validations", run->plan.borders[BORDER_VALIDATION].steps, false},
         {"steps between checkpoints", run->plan.borders[BORDER_CHECKPOINT].steps, false},
         {"mode", (uint64_t)run->mode, false},
-        {"checkpoints", c->checkpoint.folder != NULL, false},
+        {"epochs between validations", run->plan.borders[BORDER_VALIDATION].epochs, false},
+        {"epochs between checkpoints", run->plan.borders[BORDER_CHECKPOINT].epochs, false},
         {"validation", c->validation.dataset != NULL, false},
+        {"validation at the start", c->validation.at_start, false},
+        {"validation at the end", c->validation.at_end, false},
+        {"number of results", run->model.result_count, false},
+        {"best checkpoint", c->checkpoint.best != NULL ? sli_hash_text(c->checkpoint.best) : 0,
+         true},
+        {"best_is_larger", c->checkpoint.best_is_larger, false},
         {"check mode", c->check, false},
     };
-    sluice_status st = SLUICE_OK;
 
-    for (size_t i = 0; st == SLUICE_OK && i < sizeof(subjects) / sizeof(subjects[0]); i++) {
-        st = agree_on(run, &subjects[i]);
+    return agree_on_all(run, subjects, sizeof(subjects) / sizeof(subjects[0]));
+}
+
+sluice_status agree_on_ranks(train_run *run)
+{
+    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const agree_subject subjects[] = {
+        {"number of ranks", run->config.world, false},
+        {"checkpoints", checkpoint->folder != NULL, false},
+        {"resume", checkpoint->resume, false},
+    };
+    sluice_status st;
+
+    if (!agree_asks(run)) {
+        return SLUICE_OK;
     }
-    return st;
+    st = everybody_is_there(run);
+    return st == SLUICE_OK ? agree_on_all(run, subjects, sizeof(subjects) / sizeof(subjects[0]))
+                           : st;
 }
 
 sluice_status agree_on_run(train_run *run)
@@ -177,10 +207,7 @@ sluice_status agree_on_run(train_run *run)
     if (!agree_asks(run)) {
         return SLUICE_OK;
     }
-    st = everybody_is_there(run);
-    if (st == SLUICE_OK) {
-        st = sli_plan_identity(run->channel.plan, &data);
-    }
+    st = sli_plan_identity(run->channel.plan, &data);
     if (st == SLUICE_OK) {
         st = agree_on_identity(run, &data);
     }

@@ -22,7 +22,11 @@ sluice_status agree_most(train_run *run, int64_t value, int64_t *most_out);
 /* All have come here. */
 sluice_status agree_barrier(train_run *run);
 
-/* E_INVALID: ranks are missing, or differ in their data or their settings; it says in what. */
+/* Before anything is loaded. E_INVALID: ranks are missing, or not all of them have checkpoints. */
+sluice_status agree_on_ranks(train_run *run);
+
+/* E_INVALID: ranks differ in their data, or in a setting that says when they meet; it says in what.
+ */
 sluice_status agree_on_run(train_run *run);
 
 /* The step that all go on from is the same: E_INVALID. UINT64_MAX: none. */

@@ -194,6 +194,9 @@ sluice_status train_open(train_run *run)
         st = train_start_watchdog(run);
     }
     if (st == SLUICE_OK) {
+        st = agree_on_ranks(run);
+    }
+    if (st == SLUICE_OK) {
         st = train_resume(run);
     }
     if (st == SLUICE_OK) {

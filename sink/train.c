@@ -123,6 +123,9 @@ static sluice_status run_epoch(train_run *run)
         }
         if (st == SLUICE_OK && answer == SLUICE_OK && run->step > first) {
             st = train_validate(run, false);
+            if (st == SLUICE_OK && run->validation_step == run->step) {
+                st = meet_others(run); /* results may have made one of them stop */
+            }
         }
     }
     if (st != SLUICE_OK || answer < 0 || run->step == first) {
@@ -130,6 +133,9 @@ static sluice_status run_epoch(train_run *run)
     }
     fill_end_hook(run, first, start, waited, &hook);
     st = train_call_hooks(run, HOOK_EPOCH_END, &hook);
+    if (st == SLUICE_OK) {
+        st = meet_others(run);
+    }
     return st != SLUICE_OK ? st : answer;
 }
 

@@ -201,6 +201,30 @@ static void ranks_that_see_other_checkpoints_are_told(void)
                     "-1 on another");
 }
 
+static void one_resumes(kit *k, ranks_member *me)
+{
+    init(k, me);
+    k->config.checkpoint.resume = me->rank != 1;
+}
+
+static void one_has_no_folder(kit *k, ranks_member *me)
+{
+    init(k, me);
+    if (me->rank == 1) {
+        k->config.checkpoint = (sluice_checkpointing){.folder = NULL};
+    }
+}
+
+/* Before any of them waits for the others at a checkpoint. */
+static void ranks_that_differ_in_their_checkpoints_are_told(void)
+{
+    begin("8", 7);
+    expect_all_fail(2, one_resumes, 0, SLUICE_E_INVALID, "differ in their resume");
+    expect_all_fail(2, one_resumes, 1, SLUICE_E_INVALID, "differ in their resume");
+    expect_all_fail(2, one_has_no_folder, 0, SLUICE_E_INVALID, "differ in their checkpoints");
+    expect_all_fail(2, one_has_no_folder, 1, SLUICE_E_INVALID, "differ in their checkpoints");
+}
+
 static sluice_status fail_on_rank_1(void *user, const char *path, uint32_t rank, uint32_t world)
 {
     return rank == 1 ? sluice_fail(SLUICE_E_IO, "the disk of rank 1 is full")
@@ -296,6 +320,7 @@ const t_test ranks_checkpoint_tests[] = {
     T_TEST(a_missing_file_of_a_rank_is_named),
     T_TEST(a_folder_that_ranks_do_not_share_is_refused),
     T_TEST(ranks_that_see_other_checkpoints_are_told),
+    T_TEST(ranks_that_differ_in_their_checkpoints_are_told),
     T_TEST(a_save_that_fails_on_one_rank_ends_all_and_leaves_nothing_that_counts),
     T_TEST(a_pass_that_the_pipeline_deals_is_ended_by_as_many_ranks),
     T_TEST(validation_counts_every_sample_once_over_all_ranks),

@@ -192,6 +192,72 @@ static void the_end_of_one_ranks_time_is_that_of_all(void)
     ranks_end(&ranks);
 }
 
+static sluice_dataset *judged;
+
+/* 2 of 4 epochs are enough: validation gives the same each time. */
+static void stopping_early(kit *k, ranks_member *me)
+{
+    static const char *const names[] = {"label", "one"};
+    static sluice_callback callbacks[2];
+
+    sinks_of_ten(k);
+    k->config.validation.dataset = judged;
+    k->model.eval = kit_eval;
+    k->model.result_names = names;
+    k->model.result_count = 2;
+    callbacks[0] = k->config.callbacks[0];
+    k->config.callbacks = callbacks;
+    if (me->rank == 1 && sluice_early_stopping("one", false, 0, 1, &callbacks[1]) == SLUICE_OK) {
+        k->config.callback_count = 2;
+    }
+}
+
+static void early_stopping_of_one_rank_stops_all_where_it_judged(void)
+{
+    T_OK(sluice_dataset_parse("synthetic samples=7 shape=4,4,3 | batch 2", &judged));
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        ranks_kit ranks;
+
+        mode = modes[m];
+        rank_runs(&ranks, 2, stopping_early);
+        rank_runs_expect(&ranks, SLUICE_STOPPED);
+        T_EQ(outcome_of(&ranks, 0)->steps, 20);
+        ranks_end(&ranks);
+    }
+    sluice_dataset_destroy(judged);
+}
+
+static sluice_status stop_now(sluice_hook *hook, void *user)
+{
+    (void)user;
+    hook->stop = true;
+    return SLUICE_OK;
+}
+
+static void stopping_epoch(kit *k, ranks_member *me)
+{
+    static sluice_callback callbacks[2];
+
+    sinks_of_ten(k);
+    callbacks[0] = k->config.callbacks[0];
+    callbacks[1] = (sluice_callback){.epoch_end = stop_now};
+    k->config.callbacks = callbacks;
+    k->config.callback_count = me->rank == 1 ? 2 : 1;
+}
+
+static void a_stop_at_the_end_of_an_epoch_is_that_of_all(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        ranks_kit ranks;
+
+        mode = modes[m];
+        rank_runs(&ranks, 3, stopping_epoch);
+        rank_runs_expect(&ranks, SLUICE_STOPPED);
+        T_EQ(outcome_of(&ranks, 0)->steps, 10);
+        ranks_end(&ranks);
+    }
+}
+
 /* ---- failing --------------------------------------------------------------------------------- */
 
 static void nan_at_13(kit *k, const sluice_step *step)
@@ -463,6 +529,8 @@ const t_test ranks_train_tests[] = {
     T_TEST(a_hook_of_one_rank_stops_all_at_a_border),
     T_TEST(a_token_that_is_set_already_runs_no_step_of_any_rank),
     T_TEST(the_end_of_one_ranks_time_is_that_of_all),
+    T_TEST(early_stopping_of_one_rank_stops_all_where_it_judged),
+    T_TEST(a_stop_at_the_end_of_an_epoch_is_that_of_all),
     T_TEST(a_nan_of_one_rank_ends_all_at_a_border),
     T_TEST(a_step_that_fails_on_one_rank_ends_all),
     T_TEST(a_dataset_that_one_rank_cannot_open_ends_all),

@@ -186,7 +186,8 @@ typedef struct sluice_step_record {
     uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
     const float *outputs;    /**< (output_count) */
     const uint64_t *samples; /**< in the hook `records`: (micro_batches, batch_size) indices,
-                                  UINT64_MAX where no sample stands; NULL unless config.record_samples */
+                                  UINT64_MAX where no sample stands; NULL unless
+                                  config.record_samples */
 } sluice_step_record;
 
 /** What a hook is told. */
@@ -265,8 +266,9 @@ typedef struct sluice_validating {
 /**
  * Finds the largest of one integer over all ranks, which all call it as often, at the same places:
  * with MPI, MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, communicator). It must not
- * block for ever when a rank is gone; sluice_fail() can say which. Called on the thread that called
- * sluice_train(), between sinks (in direct and data mode, steps), at validations and checkpoints.
+ * block for ever when a rank is gone; sluice_fail() can say which. Called on the thread of
+ * sluice_train(): at the beginning, after sinks (in direct and data mode, steps), epochs and
+ * validations, around checkpoints, and at the end.
  *
  * Returns: a negative status ends the run with it.
  */
@@ -368,10 +370,10 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * With dataset_sink_mode an epoch is sink_size steps; the data are traversed without end, each
  * epoch going on where the last one stopped. With sink_size -1, or without sink mode, it is a pass.
  *
- * With config.check the model is saved into a folder under TMPDIR, removed afterwards, by model.save
- * as rank 0 of 1. The steps of the first sink, at most 16, run twice in direct mode and, in one
- * launch, in the mode of the run, each time after the model was loaded from there; inputs and outputs
- * must be the same bit for bit. Then the model is loaded once more, and the run begins. The user's
+ * With config.check the model is saved by model.save, as rank 0 of 1, into a folder under TMPDIR
+ * that is removed afterwards. The steps of the first sink, at most 16, run twice in direct mode and,
+ * in one launch, in the mode of the run, each time after the model was loaded from there; inputs and
+ * outputs must be the same bit for bit. Then the model is loaded once more, and the run begins. The user's
  * hooks are called in these runs too, train_begin to train_end, and are told no different; one that
  * asks to stop ends all, and of several ranks none may. There are no checkpoints and no validation
  * in them.
