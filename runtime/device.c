@@ -135,6 +135,28 @@ void sli_device_unregister(sluice_device *device, void *block, size_t bytes)
     }
 }
 
+sluice_status sli_device_address(sluice_device *device, void *host_block, void **address_out)
+{
+    return device->backend->mem_device_address(device->state, host_block, address_out);
+}
+
+sluice_status sli_device_clear(sluice_device *device, void *block, size_t bytes)
+{
+    return device->backend->mem_clear(device->state, block, bytes);
+}
+
+sluice_status sli_device_enter(sluice_device *device)
+{
+    return device->backend->enter != NULL ? device->backend->enter(device->state) : SLUICE_OK;
+}
+
+void sli_device_leave(sluice_device *device)
+{
+    if (device->backend->leave != NULL) {
+        device->backend->leave(device->state);
+    }
+}
+
 sluice_status sli_stream_open(sluice_device *device, const char *name, const sli_cpus *cpus,
                               sli_stream *stream_out)
 {
@@ -159,6 +181,12 @@ void sli_stream_close(sli_stream *stream)
 sluice_status sli_stream_copy(sli_stream *stream, void *to, const void *from, size_t bytes)
 {
     return stream->backend->stream_copy(stream->handle, to, from, bytes);
+}
+
+sluice_status sli_stream_publish(sli_stream *stream, uint64_t *words, const uint64_t *values,
+                                 uint32_t count)
+{
+    return stream->backend->stream_publish(stream->handle, words, values, count);
 }
 
 sluice_status sli_stream_write(sli_stream *stream, uint64_t *word, uint64_t value, sli_event *wake)

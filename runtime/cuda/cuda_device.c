@@ -2,6 +2,7 @@
 /* Opening a CUDA device, its memory, and page-locked host memory. */
 #include "cuda_device.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -27,25 +28,54 @@ static cudaError_t error_of(CUresult result)
     return (cudaError_t)result;
 }
 
+/* The context that the calling thread is in, and how often it has entered it. Nobody who is inside
+ * one device goes into another. */
+static _Thread_local CUcontext inside;
+static _Thread_local uint32_t times_inside;
+
 sluice_status sli_cuda_enter(const cuda_device *device)
 {
-    const cudaError_t error = error_of(device->driver.context_push(device->context));
+    cudaError_t error = cudaSuccess;
 
-    return error == cudaSuccess
-               ? SLUICE_OK
-               : sli_cuda_fail(error, "device cuda:%u: cuCtxPushCurrent", device->ordinal);
+    assert(times_inside == 0 || inside == device->context);
+    if (times_inside == 0) {
+        error = error_of(device->driver.context_push(device->context));
+    }
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "device cuda:%u: cuCtxPushCurrent", device->ordinal);
+    }
+    inside = device->context;
+    times_inside++;
+    return SLUICE_OK;
 }
 
 void sli_cuda_leave(const cuda_device *device)
 {
     CUcontext popped;
 
+    assert(times_inside > 0 && inside == device->context);
+    times_inside--;
+    if (times_inside > 0) {
+        return;
+    }
     sli_cuda_warn(error_of(device->driver.context_pop(&popped)), "cuCtxPopCurrent");
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static sluice_status read_options(const sli_uri *uri, sli_device_caps *caps)
+/* How batches come to the device. UNSAID: by push, if it can. */
+typedef enum transport { UNSAID, PUSH, PULL } transport;
+
+static sluice_status read_transport(const char *value, transport *transport_out)
+{
+    if (strcmp(value, "push") != 0 && strcmp(value, "pull") != 0) {
+        return sli_fail(SLUICE_E_INVALID, "device option transport=%s; want push or pull", value);
+    }
+    *transport_out = strcmp(value, "push") == 0 ? PUSH : PULL;
+    return SLUICE_OK;
+}
+
+static sluice_status read_options(const sli_uri *uri, sli_device_caps *caps, transport *way)
 {
     for (uint32_t i = 0; i < uri->option_count; i++) {
         const char *key = uri->options[i].key;
@@ -53,9 +83,17 @@ static sluice_status read_options(const sli_uri *uri, sli_device_caps *caps)
         int64_t number = 0;
         sluice_status st;
 
+        if (strcmp(key, "transport") == 0) {
+            st = read_transport(uri->options[i].value, way);
+            if (st != SLUICE_OK) {
+                return st;
+            }
+            continue;
+        }
         if (!spin && strcmp(key, "node") != 0) {
             return sli_fail(SLUICE_E_INVALID,
-                            "device option %s is unknown; cuda takes spin_us and node", key);
+                            "device option %s is unknown; cuda takes spin_us, node and transport",
+                            key);
         }
         st = sli_uri_number(key, uri->options[i].value, 0, spin ? 1000000 : 1023, &number);
         if (st != SLUICE_OK) {
@@ -146,7 +184,9 @@ static sluice_status find_driver(cuda_device *device)
                  {"cuDevicePrimaryCtxRetain", &driver->context_retain},
                  {"cuDevicePrimaryCtxRelease", &driver->context_release},
                  {"cuCtxPushCurrent", &driver->context_push},
-                 {"cuCtxPopCurrent", &driver->context_pop}};
+                 {"cuCtxPopCurrent", &driver->context_pop},
+                 {"cuDeviceGetAttribute", &driver->device_attribute},
+                 {"cuStreamBatchMemOp", &driver->stream_mem_ops}};
     sluice_status st = SLUICE_OK;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && st == SLUICE_OK; i++) {
@@ -176,14 +216,52 @@ static sluice_status read_caps(const cuda_device *device, sli_device_caps *caps)
     return SLUICE_OK;
 }
 
+static sluice_status find_handle(cuda_device *device)
+{
+    const cudaError_t error =
+        error_of(device->driver.device_get(&device->handle, (int)device->ordinal));
+
+    return error == cudaSuccess
+               ? SLUICE_OK
+               : sli_cuda_fail(error, "device cuda:%u: cuDeviceGet", device->ordinal);
+}
+
+/* Push publishes by words that the stream writes, which not every machine has. */
+static sluice_status choose_transport(const cuda_device *device, transport way,
+                                      sli_device_caps *caps)
+{
+    int can = 0;
+    cudaError_t error;
+
+    caps->kernels = true;
+    caps->pull = way == PULL;
+    if (way == PULL) {
+        return SLUICE_OK;
+    }
+    error = error_of(device->driver.device_attribute(
+        &can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device->handle));
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "device cuda:%u: cuDeviceGetAttribute", device->ordinal);
+    }
+    if (can == 0 && way == PUSH) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "device cuda:%u: transport=push needs 64-bit stream memory operations "
+                        "(cuStreamBatchMemOp), which this machine has not; use transport=pull",
+                        device->ordinal);
+    }
+    if (can == 0) {
+        sli_log(SLUICE_LOG_INFO,
+                "device cuda:%u: no 64-bit stream memory operations here; transport is pull",
+                device->ordinal);
+        caps->pull = true;
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status retain_context(cuda_device *device)
 {
-    cudaError_t error = error_of(device->driver.device_get(&device->handle, (int)device->ordinal));
-
-    if (error != cudaSuccess) {
-        return sli_cuda_fail(error, "device cuda:%u: cuDeviceGet", device->ordinal);
-    }
-    error = error_of(device->driver.context_retain(&device->context, device->handle));
+    const cudaError_t error =
+        error_of(device->driver.context_retain(&device->context, device->handle));
     return error == cudaSuccess
                ? SLUICE_OK
                : sli_cuda_fail(error, "device cuda:%u: cuDevicePrimaryCtxRetain", device->ordinal);
@@ -192,11 +270,12 @@ static sluice_status retain_context(cuda_device *device)
 static sluice_status cuda_open(const sli_uri *uri, sli_device_caps *caps_out, void **state_out)
 {
     sli_device_caps caps = *caps_out;
+    transport way = UNSAID;
     cuda_device *device;
     sluice_status st;
 
     caps.spin_ns = SPIN_NS;
-    st = read_options(uri, &caps);
+    st = read_options(uri, &caps, &way);
     if (st == SLUICE_OK) {
         st = check_ordinal(uri->ordinal);
     }
@@ -211,6 +290,12 @@ static sluice_status cuda_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     st = find_driver(device);
     if (st == SLUICE_OK) {
         st = read_caps(device, &caps);
+    }
+    if (st == SLUICE_OK) {
+        st = find_handle(device);
+    }
+    if (st == SLUICE_OK) {
+        st = choose_transport(device, way, &caps);
     }
     if (st == SLUICE_OK) {
         st = retain_context(device); /* last: nothing after it can fail */
@@ -322,6 +407,70 @@ static void cuda_mem_unregister(void *state, void *block, size_t bytes)
     give_back(state, cudaHostUnregister, block, "cudaHostUnregister");
 }
 
+static sluice_status cuda_mem_device_address(void *state, void *host_block, void **address_out)
+{
+    const cuda_device *device = state;
+    void *address = NULL;
+    sluice_status st = sli_cuda_enter(device);
+    cudaError_t error;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    error = cudaHostGetDevicePointer(&address, host_block, 0);
+    if (error != cudaSuccess) {
+        st = sli_cuda_fail(error, "device cuda:%u: cudaHostGetDevicePointer", device->ordinal);
+    } else {
+        *address_out = address;
+    }
+    sli_cuda_leave(device);
+    return st;
+}
+
+/* On a stream of its own: cudaMemset() is the legacy default stream's, which waits for others. */
+static cudaError_t clear(void *block, size_t bytes)
+{
+    cudaStream_t stream;
+    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaError_t waited;
+
+    if (error != cudaSuccess) {
+        return error;
+    }
+    error = cudaMemsetAsync(block, 0, bytes, stream);
+    waited = cudaStreamSynchronize(stream); /* whatever was given must not outlive the block */
+    sli_cuda_warn(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    return error != cudaSuccess ? error : waited;
+}
+
+static sluice_status cuda_mem_clear(void *state, void *block, size_t bytes)
+{
+    const cuda_device *device = state;
+    sluice_status st = sli_cuda_enter(device);
+    cudaError_t error;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    error = clear(block, bytes);
+    if (error != cudaSuccess) {
+        st = sli_cuda_fail(error, "device cuda:%u: clearing %zu bytes of device memory",
+                           device->ordinal, bytes);
+    }
+    sli_cuda_leave(device);
+    return st;
+}
+
+static sluice_status cuda_enter(void *state)
+{
+    return sli_cuda_enter(state);
+}
+
+static void cuda_leave(void *state)
+{
+    sli_cuda_leave(state);
+}
+
 const sli_backend sli_cuda_backend = {
     .kind = "cuda",
     .by_name_only = true,
@@ -331,6 +480,11 @@ const sli_backend sli_cuda_backend = {
     .mem_free = cuda_mem_free,
     .mem_register = cuda_mem_register,
     .mem_unregister = cuda_mem_unregister,
+    .mem_device_address = cuda_mem_device_address,
+    .mem_clear = cuda_mem_clear,
+    .stream_publish = sli_cuda_stream_publish,
+    .enter = cuda_enter,
+    .leave = cuda_leave,
     .stream_open = sli_cuda_stream_open,
     .stream_close = sli_cuda_stream_close,
     .stream_copy = sli_cuda_stream_copy,

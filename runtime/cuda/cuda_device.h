@@ -7,7 +7,8 @@
  * user come by in any order, so each entry point pushes the device's context and pops it again:
  * the caller's own is current afterwards, or none. Setting the device and setting it back would
  * not do: cudaSetDevice() makes a context where there is none, and so every process that opens
- * cuda:3 would take memory on device 0 by going back to it.
+ * cuda:3 would take memory on device 0 by going back to it. A thread of the library that stays
+ * inside for long pushes once: what it enters again meanwhile is only counted.
  *
  * Streams are non-blocking ones: nothing waits for the legacy default stream, or it for us.
  */
@@ -26,6 +27,8 @@ typedef struct cuda_driver {
     PFN_cuDevicePrimaryCtxRelease_v11000 context_release;
     PFN_cuCtxPushCurrent_v4000 context_push;
     PFN_cuCtxPopCurrent_v4000 context_pop;
+    PFN_cuDeviceGetAttribute_v2000 device_attribute;
+    PFN_cuStreamBatchMemOp_v11070 stream_mem_ops;
 } cuda_driver;
 
 typedef struct cuda_device {
@@ -43,6 +46,8 @@ sluice_status sli_cuda_stream_open(void *state, const char *name, const sli_cpus
                                    void **stream_out);
 void sli_cuda_stream_close(void *stream);
 sluice_status sli_cuda_stream_copy(void *stream, void *to, const void *from, size_t bytes);
+sluice_status sli_cuda_stream_publish(void *stream, uint64_t *words, const uint64_t *values,
+                                      uint32_t count);
 sluice_status sli_cuda_stream_write(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
 sluice_status sli_cuda_stream_call(void *stream, void (*call)(void *arg), void *arg);
 sluice_status sli_cuda_stream_wait(void *stream, int64_t timeout_ns);

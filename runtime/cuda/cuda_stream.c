@@ -27,6 +27,9 @@
 /* Whoever gives a stream more than this waits until it has caught up. */
 enum { JOB_CAPACITY = 64 };
 
+/* Words that are published by one call; the driver takes no more than 255. */
+enum { MEM_OPS = 64 };
+
 typedef struct stream_job {
     enum { JOB_MARK, JOB_WRITE, JOB_CALL, JOB_END } kind;
     bool has_event; /* copies were given before it: the event of its place is behind them */
@@ -329,14 +332,62 @@ void sli_cuda_stream_close(void *handle)
     free_stream(stream);
 }
 
-/* ---- the backend's calls --------------------------------------------------------------------- */
+/* ---- copies and words on the device ---------------------------------------------------------- */
 
-/* What is given after an error is left out. */
-sluice_status sli_cuda_stream_copy(void *handle, void *to, const void *from, size_t bytes)
+/* Something for the CUDA stream itself. */
+typedef struct device_job {
+    void *to; /* of a copy, as the next two */
+    const void *from;
+    size_t bytes;
+    uint64_t *words; /* to publish; NULL: it is a copy */
+    const uint64_t *values;
+    uint32_t count;
+} device_job;
+
+/* Each operation has a fence before it, for that is its default. */
+static cudaError_t write_words(const cuda_stream *stream, const device_job *job)
 {
-    cuda_stream *stream = handle;
-    sluice_status st = begin_giving(stream, true, INT64_MAX);
+    CUstreamBatchMemOpParams ops[MEM_OPS];
+    CUresult result = CUDA_SUCCESS;
+
+    for (uint32_t done = 0; done < job->count && result == CUDA_SUCCESS; done += MEM_OPS) {
+        const uint32_t left = job->count - done;
+        const uint32_t count = left < MEM_OPS ? left : MEM_OPS;
+
+        memset(ops, 0, count * sizeof(ops[0]));
+        for (uint32_t i = 0; i < count; i++) {
+            ops[i].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+            ops[i].writeValue.address = (CUdeviceptr)(uintptr_t)&job->words[done + i];
+            ops[i].writeValue.value64 = job->values[done + i];
+            ops[i].writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+        }
+        result = stream->device->driver.stream_mem_ops(stream->handle, count, ops, 0);
+    }
+    return (cudaError_t)result;
+}
+
+/* The context is current. */
+static sluice_status give_device(const cuda_stream *stream, const device_job *job)
+{
     cudaError_t error;
+
+    if (job->words != NULL) {
+        error = write_words(stream, job);
+        return error == cudaSuccess ? SLUICE_OK
+                                    : sli_cuda_fail(error, "device cuda:%u: cuStreamBatchMemOp",
+                                                    stream->device->ordinal);
+    }
+    error = cudaMemcpyAsync(job->to, job->from, job->bytes, cudaMemcpyHostToDevice, stream->handle);
+    return error == cudaSuccess
+               ? SLUICE_OK
+               : sli_cuda_fail(error, "device cuda:%u: copy of %zu bytes to the device",
+                               stream->device->ordinal, job->bytes);
+}
+
+/* Gives the CUDA stream something. What is given after an error is left out. */
+static sluice_status give_to_device(cuda_stream *stream, const device_job *job)
+{
+    sluice_status st = begin_giving(stream, true, INT64_MAX);
 
     if (has_failed(stream, stream->given)) {
         end_giving(stream);
@@ -344,11 +395,7 @@ sluice_status sli_cuda_stream_copy(void *handle, void *to, const void *from, siz
     }
     st = sli_cuda_enter(stream->device);
     if (st == SLUICE_OK) {
-        error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream->handle);
-        if (error != cudaSuccess) {
-            st = sli_cuda_fail(error, "device cuda:%u: copy of %zu bytes to the device",
-                               stream->device->ordinal, bytes);
-        }
+        st = give_device(stream, job);
         sli_cuda_leave(stream->device);
     }
     if (st == SLUICE_OK) {
@@ -359,6 +406,20 @@ sluice_status sli_cuda_stream_copy(void *handle, void *to, const void *from, siz
     end_giving(stream);
     return st;
 }
+
+sluice_status sli_cuda_stream_copy(void *handle, void *to, const void *from, size_t bytes)
+{
+    return give_to_device(handle, &(device_job){.to = to, .from = from, .bytes = bytes});
+}
+
+sluice_status sli_cuda_stream_publish(void *handle, uint64_t *words, const uint64_t *values,
+                                      uint32_t count)
+{
+    return give_to_device(handle, &(device_job){.words = words, .values = values, .count = count});
+}
+
+/* ---- the rest of the backend's calls ----------------------------------------------------------
+ */
 
 sluice_status sli_cuda_stream_write(void *handle, uint64_t *word, uint64_t value, sli_event *wake)
 {

@@ -17,8 +17,11 @@
 
 /* What a device can do and where it is; callers branch on this, never on its name. */
 typedef struct sli_device_caps {
-    bool host_memory;    /* device memory is host memory: a batch can be written in its slot */
-    bool poison;         /* memory given back shall be overwritten */
+    bool host_memory; /* device memory is host memory: a batch can be written in its slot */
+    bool poison;      /* memory given back shall be overwritten */
+    bool kernels; /* GetNext is a kernel: the step's tensors lie at fixed places in device memory,
+                   * and no host thread reads them */
+    bool pull;    /* with kernels: they read the workers' ring itself, in page-locked memory */
     int64_t spin_ns;     /* how long GetNext polls before it yields; negative: it sleeps instead */
     int32_t node;        /* NUMA node asked for; -1: none */
     char pci_bus_id[16]; /* "" when it hangs off no bus */
@@ -39,6 +42,29 @@ typedef struct sli_backend {
     /* Optional (both or none): makes host memory fast to copy from (page-locks it). */
     sluice_status (*mem_register)(void *state, void *block, size_t bytes);
     void (*mem_unregister)(void *state, void *block, size_t bytes);
+
+    /* The three that follow where caps.kernels, else NULL. */
+
+    /* Where the device sees a block of registered host memory. */
+    sluice_status (*mem_device_address)(void *state, void *host_block, void **address_out);
+
+    /* Zeroes device memory, before anything that uses it runs. */
+    sluice_status (*mem_clear)(void *state, void *block, size_t bytes);
+
+    /*
+     * Stores values[i] into words[i], which lie in device memory, behind everything given before:
+     * the device sees what was copied when it sees the word. values are read before the call
+     * returns.
+     */
+    sluice_status (*stream_publish)(void *stream, uint64_t *words, const uint64_t *values,
+                                    uint32_t count);
+
+    /*
+     * Optional (both or none): a thread of the library that uses the device much says so, and its
+     * calls become cheaper. No code of a user's runs between the two.
+     */
+    sluice_status (*enter)(void *state);
+    void (*leave)(void *state);
 
     /*
      * A stream does what it is given one after another, beside the caller; cpus, where its thread

@@ -30,10 +30,20 @@ void sli_device_free(sluice_device *device, void *block, size_t bytes);
 sluice_status sli_device_register(sluice_device *device, void *block, size_t bytes);
 void sli_device_unregister(sluice_device *device, void *block, size_t bytes);
 
+/* Where caps.kernels only, as sli_stream_publish(). */
+sluice_status sli_device_address(sluice_device *device, void *host_block, void **address_out);
+sluice_status sli_device_clear(sluice_device *device, void *block, size_t bytes);
+
+/* Around many calls of a thread of the library's own; after OK, one leave. */
+sluice_status sli_device_enter(sluice_device *device);
+void sli_device_leave(sluice_device *device);
+
 sluice_status sli_stream_open(sluice_device *device, const char *name, const sli_cpus *cpus,
                               sli_stream *stream_out);
 void sli_stream_close(sli_stream *stream);
 sluice_status sli_stream_copy(sli_stream *stream, void *to, const void *from, size_t bytes);
+sluice_status sli_stream_publish(sli_stream *stream, uint64_t *words, const uint64_t *values,
+                                 uint32_t count);
 sluice_status sli_stream_write(sli_stream *stream, uint64_t *word, uint64_t value, sli_event *wake);
 sluice_status sli_stream_call(sli_stream *stream, void (*call)(void *arg), void *arg);
 sluice_status sli_stream_wait(sli_stream *stream, int64_t timeout_ns);

@@ -346,6 +346,20 @@ static CUresult release(CUdevice device)
     return (CUresult)error;
 }
 
+static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    const cudaError_t error = fake_call();
+
+    if (attribute != CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ||
+        device >= machine.devices) {
+        fake_forbidden("cuDeviceGetAttribute: an attribute or a device that the fake has not");
+    }
+    if (error == cudaSuccess) {
+        *value = !machine.no_mem_ops;
+    }
+    return (CUresult)error;
+}
+
 static CUresult push(CUcontext context)
 {
     const cudaError_t error = fake_call();
@@ -387,7 +401,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **address,
                  {"cuDevicePrimaryCtxRetain", (void (*)(void))retain},
                  {"cuDevicePrimaryCtxRelease", (void (*)(void))release},
                  {"cuCtxPushCurrent", (void (*)(void))push},
-                 {"cuCtxPopCurrent", (void (*)(void))pop}};
+                 {"cuCtxPopCurrent", (void (*)(void))pop},
+                 {"cuDeviceGetAttribute", (void (*)(void))get_attribute},
+                 {"cuStreamBatchMemOp", (void (*)(void))fake_stream_mem_ops}};
     cudaError_t error = fake_call();
 
     (void)version;

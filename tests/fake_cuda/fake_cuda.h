@@ -22,6 +22,7 @@ typedef struct fake_cuda_machine {
     bool watchdog;       /* kernels have a time limit */
     bool host_reads;     /* the host can read and write device memory (no GPU's is so) */
     bool no_locking;     /* page-locking is refused, as beyond ulimit -l */
+    bool no_mem_ops;     /* no 64-bit stream memory operations */
     const char *missing; /* a call of the driver that it does not have; may be NULL */
 } fake_cuda_machine;
 

@@ -190,6 +190,23 @@ cudaError_t cudaHostRegister(void *start, size_t bytes, unsigned int flags)
     return fake_answer(error);
 }
 
+/* Host addresses are the device's, as with unified addressing. */
+cudaError_t cudaHostGetDevicePointer(void **address, void *start, unsigned int flags)
+{
+    cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    error = error != cudaSuccess ? error : fake_context("cudaHostGetDevicePointer")->broken;
+    if (flags != 0 || fake_range_of(start, 1) == NULL) {
+        fake_forbidden("cudaHostGetDevicePointer: no page-locked memory is there");
+    }
+    if (error == cudaSuccess) {
+        *address = start;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return fake_answer(error);
+}
+
 cudaError_t cudaHostUnregister(void *start)
 {
     const cudaError_t error = fake_call();

@@ -36,7 +36,7 @@ typedef struct fake_block {
     unsigned char *storage; /* where the bytes are */
     size_t bytes;
     CUcontext context;
-    int copies; /* into it, under way */
+    int copies; /* into it, under way, and words */
 } fake_block;
 
 /* Page-locked host memory. */
@@ -53,6 +53,10 @@ fake_range *fake_range_of(const void *from, size_t bytes);
 
 bool fake_host_reads(void);
 bool fake_no_locking(void);
+
+/* The driver's cuStreamBatchMemOp(), of fake_cuda_stream.c. */
+CUresult fake_stream_mem_ops(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops,
+                             unsigned int flags);
 
 /* Does this copy fail, and how? Counts it. */
 cudaError_t fake_copy_fails(void);

@@ -15,7 +15,9 @@ typedef struct stream_op {
     const void *from;
     size_t bytes;
     fake_block *block;
-    fake_range *range; /* NULL: `from` is not page-locked */
+    fake_range *range;              /* NULL: `from` is not page-locked */
+    enum { COPY, WORD, FILL } kind; /* where there is no event */
+    uint64_t value;                 /* WORD: to be stored; FILL: of each byte */
 } stream_op;
 
 struct CUevent_st {
@@ -66,6 +68,17 @@ static void do_copy(CUcontext context, stream_op *op)
     }
 }
 
+/* Stores a word, or fills a block; the lock is held. */
+static void do_store(CUcontext context, stream_op *op)
+{
+    if (context->broken == cudaSuccess && op->kind == FILL) {
+        memset(op->to, (int)op->value, op->bytes);
+    } else if (context->broken == cudaSuccess) {
+        __atomic_store_n((uint64_t *)(void *)op->to, op->value, __ATOMIC_RELEASE);
+    }
+    op->block->copies--;
+}
+
 static void *stream_main(void *arg)
 {
     struct CUstream_st *stream = arg;
@@ -77,11 +90,13 @@ static void *stream_main(void *arg)
         if (op == NULL && stream->stop) {
             break;
         }
-        if (op == NULL || (op->event == NULL && fake_copies_held())) {
+        if (op == NULL || (op->event == NULL && op->kind == COPY && fake_copies_held())) {
             pthread_cond_wait(&fake_changed, &fake_lock);
             continue;
         }
-        if (op->event == NULL) {
+        if (op->event == NULL && op->kind != COPY) {
+            do_store(stream->context, op);
+        } else if (op->event == NULL) {
             do_copy(stream->context, op);
         } else {
             op->event->done = op->record;
@@ -203,6 +218,62 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     }
     pthread_mutex_unlock(&fake_lock);
     return fake_answer(error);
+}
+
+/* Gives the stream a word or a fill; the lock is held. */
+static cudaError_t store_later(cudaStream_t stream, void *to, size_t bytes, stream_op op)
+{
+    op.block = fake_block_of(to, bytes);
+    if (op.block == NULL || op.block->context != stream->context) {
+        return cudaErrorInvalidValue;
+    }
+    op.to = op.block->storage + ((uintptr_t)to - (uintptr_t)op.block->address);
+    op.bytes = bytes;
+    op.block->copies++;
+    submit(stream, &op);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+{
+    cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    if (fake_context("cudaMemsetAsync") != stream->context) {
+        fake_forbidden("cudaMemsetAsync: the stream is another device's");
+    }
+    error = error != cudaSuccess ? error : stream->context->broken;
+    if (error == cudaSuccess) {
+        error = store_later(stream, to, bytes, (stream_op){.kind = FILL, .value = (uint64_t)value});
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return fake_answer(error);
+}
+
+CUresult fake_stream_mem_ops(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops,
+                             unsigned int flags)
+{
+    cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    if (fake_context("cuStreamBatchMemOp") != stream->context || count == 0 || count > 255 ||
+        flags != 0) {
+        fake_forbidden("cuStreamBatchMemOp: another device's stream, or not 1 to 255 operations");
+    }
+    error = error != cudaSuccess ? error : stream->context->broken;
+    for (unsigned int i = 0; i < count && error == cudaSuccess; i++) {
+        const struct CUstreamMemOpWriteValueParams_st *write = &ops[i].writeValue;
+
+        if (write->operation != CU_STREAM_MEM_OP_WRITE_VALUE_64 ||
+            write->flags != CU_STREAM_WRITE_VALUE_DEFAULT || write->address % 8 != 0 ||
+            store_later(stream, (void *)(uintptr_t)write->address, 8,
+                        (stream_op){.kind = WORD, .value = write->value64}) != cudaSuccess) {
+            fake_forbidden("cuStreamBatchMemOp: not the fenced write of 8 bytes that the library "
+                           "means, or not into memory of the stream's device");
+        }
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return (CUresult)error;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

@@ -31,13 +31,20 @@ typedef struct sluice_device sluice_device;
  *   fail_after=K   the copy after K good ones fails (with copy=1): for tests of error paths
  *
  * `cuda:N` takes node and spin_us: 500 without it, and never more than 100000 where a watchdog ends
- * long kernels.
+ * long kernels; and
+ *
+ *   transport=push batches are copied into device memory ahead of the steps; the default, unless the
+ *                  machine has no 64-bit stream memory operations (then E_UNSUPPORTED, and the
+ *                  default is pull)
+ *   transport=pull GetNext reads batches from page-locked host memory: no copies ahead, no device
+ *                  memory for them, no calls of the driver for each
  *
  * @param uri         one of the above; NULL is `auto`
  * @param device_out  owned by the caller: goes back by sluice_device_close()
  *
  * Returns: E_INVALID the text makes no sense; E_NO_DEVICE there is no such device here, no driver
- *          for it, or this build cannot drive it; E_DEVICE it does not work; E_NO_MEMORY.
+ *          for it, or this build cannot drive it; E_UNSUPPORTED it lacks what an option asks for; E_DEVICE
+ *          it does not work; E_NO_MEMORY.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);
