@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The consumer's side of the queue: waiting, and GetNext on the host device. */
+#include <assert.h>
 #include <string.h>
 
 #include "clock_int.h"
@@ -13,12 +14,18 @@ typedef struct batch_wait {
     uint64_t seq;
 } batch_wait;
 
+static bool has_failed(const sli_queue *queue)
+{
+    /* Pairs with the release store in the copier: what has arrived is published before. */
+    return atomic_load_explicit(&queue->failed, memory_order_acquire);
+}
+
 static bool there_or_closed(void *arg)
 {
     batch_wait *wait = arg;
 
     return sli_ring_peek(&wait->queue->back->words, wait->seq) != SLI_RING_EMPTY ||
-           queue_closed(wait->queue);
+           has_failed(wait->queue) || queue_closed(wait->queue);
 }
 
 static void poll_for(batch_wait *wait, int64_t timeout_ns)
@@ -33,6 +40,7 @@ static void poll_for(batch_wait *wait, int64_t timeout_ns)
 sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin)
 {
     batch_wait wait = {queue, seq};
+    bool failed;
 
     if (spin) {
         poll_for(&wait, timeout_ns);
@@ -42,6 +50,7 @@ sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
     if (queue_closed(queue)) {
         return SLUICE_CLOSED;
     }
+    failed = has_failed(queue); /* before it is looked what has arrived */
     switch (sli_ring_peek(&queue->back->words, seq)) {
     case SLI_RING_BATCH:
         return SLUICE_OK;
@@ -52,7 +61,7 @@ sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
     case SLI_RING_EMPTY:
         break;
     }
-    return SLUICE_TIMEOUT;
+    return failed ? queue_error(queue) : SLUICE_TIMEOUT;
 }
 
 void sli_queue_look(sli_queue *queue)
@@ -67,6 +76,9 @@ static void give_back(sli_queue *queue, uint64_t seq)
     }
     sli_counter_add(&queue->consumed_count, 1);
     queue_ring_release(queue->back, seq);
+    if (queue->back != &queue->front) {
+        sli_event_notify(&queue->front.ready); /* where the copier sleeps */
+    }
 }
 
 /* GetNext: one pass from the slot into the step's tensors. */
@@ -95,6 +107,7 @@ sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inp
 {
     const uint8_t *slot = queue_slot(queue, queue->back, seq);
 
+    assert(!queue->kernels);
     memcpy(&queue->current, slot, sizeof(queue->current));
     if (queue->current.seq != seq) {
         return sli_fail(SLUICE_E_CORRUPT, "the slot of batch %llu says %llu",
@@ -115,6 +128,7 @@ sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inp
 
 void sli_queue_step_done(sli_queue *queue, uint64_t seq)
 {
+    assert(!queue->kernels);
     if (!queue->converts) {
         give_back(queue, seq);
     }

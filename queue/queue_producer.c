@@ -3,11 +3,13 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "clock_int.h"
 #include "queue_state.h"
 
 typedef struct room_wait {
     sli_queue *queue;
     uint64_t seq;
+    uint64_t consumed; /* when it was last looked at */
 } room_wait;
 
 static bool room_or_closed(void *arg)
@@ -17,14 +19,62 @@ static bool room_or_closed(void *arg)
     return sli_ring_may_fill(&wait->queue->front.words, wait->seq) || queue_closed(wait->queue);
 }
 
+static bool moved_or_closed(void *arg)
+{
+    const room_wait *wait = arg;
+
+    return sli_ring_load_acquire(wait->queue->front.words.consumed) != wait->consumed ||
+           queue_closed(wait->queue);
+}
+
+static bool room_or_nobody_polls(void *arg)
+{
+    const room_wait *wait = arg;
+
+    return room_or_closed(arg) ||
+           !atomic_load_explicit(&wait->queue->polling, memory_order_acquire);
+}
+
+/* Waits for room that kernels make, which notify nobody: one of the workers looks for all. */
+static bool await_kernels(room_wait *wait, int64_t timeout_ns)
+{
+    sli_queue *queue = wait->queue;
+    const int64_t start = sli_now_ns();
+    int64_t left_ns = timeout_ns;
+
+    while (!room_or_closed(wait)) {
+        left_ns = timeout_ns < 0 ? -1 : timeout_ns - (sli_now_ns() - start);
+        if (timeout_ns >= 0 && left_ns <= 0) {
+            return false;
+        }
+        if (atomic_exchange_explicit(&queue->polling, true, memory_order_acq_rel)) {
+            sli_event_await(&queue->front.room, room_or_nobody_polls, wait, left_ns);
+            continue;
+        }
+        wait->consumed = sli_ring_load_acquire(queue->front.words.consumed);
+        if (!room_or_closed(wait)) {
+            queue_poll(&queue->front.room, moved_or_closed, wait, left_ns);
+        }
+        atomic_store_explicit(&queue->polling, false, memory_order_release);
+        sli_event_notify(&queue->front.room);
+    }
+    return true;
+}
+
+static bool await_room(room_wait *wait, int64_t timeout_ns)
+{
+    return wait->queue->pull
+               ? await_kernels(wait, timeout_ns)
+               : sli_event_await(&wait->queue->front.room, room_or_closed, wait, timeout_ns);
+}
+
 sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
                                 sli_batch *batch_out)
 {
-    room_wait wait = {queue, seq};
+    room_wait wait = {queue, seq, 0};
     uint8_t *slot;
 
-    if (!sli_ring_may_fill(&queue->front.words, seq) &&
-        !sli_event_await(&queue->front.room, room_or_closed, &wait, timeout_ns)) {
+    if (!sli_ring_may_fill(&queue->front.words, seq) && !await_room(&wait, timeout_ns)) {
         return SLUICE_TIMEOUT;
     }
     if (queue_closed(queue)) {
@@ -80,6 +130,7 @@ void sli_queue_publish(sli_queue *queue, uint64_t seq)
     sli_ring_kind kind = SLI_RING_BATCH;
 
     header->seq = seq;
+    *queue_header(queue, seq) = *header;
     pthread_mutex_lock(&place->lock);
     if (place->error != SLUICE_OK) {
         queue_keep_error(queue, seq, place->error, place->error_text);

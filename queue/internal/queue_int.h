@@ -20,12 +20,20 @@
  *     sli_queue_get_next(queue, seq, &inputs)       converts, or lends the slot
  *     the step
  *     sli_queue_step_done(queue, seq)               gives back what was lent
+ *
+ * Where GetNext is a kernel (caps.kernels) get_next and step_done are not used: its kernels poll
+ * words that sli_queue_getnext() tells them of, and `consumed` is theirs. Wait, look and ready know
+ * on the host what has arrived. Batches come to such a device by
+ *
+ *     push   the copier copies them into slots in device memory, and the stream stores the words
+ *     pull   there is no copier: the kernels read the workers' ring in page-locked memory
  */
 #ifndef SLUICE_QUEUE_INT_H
 #define SLUICE_QUEUE_INT_H
 
 #include "conversion_int.h"
 #include "device_int.h"
+#include "getnext_int.h"
 #include "layout_int.h"
 #include "profiler_int.h"
 
@@ -41,12 +49,14 @@ typedef struct sli_queue_config {
     uint32_t slots;              /* 2 to SLI_MAX_SLOTS; 3 or more where GetNext lends */
     int32_t node;                /* of the memory; -1: any */
     sli_counters *copy_counters; /* of the copier; may be NULL */
+    uint64_t history; /* batches before the one in the step whose samples and header are kept */
 } sli_queue_config;
 
 /* What a queue takes, known before it is made. */
 typedef struct sli_queue_memory {
     uint64_t staging_bytes; /* page-locked host memory; 0 where workers write into the slots */
-    uint64_t slot_bytes;    /* device memory: slots, and GetNext's outputs when it converts */
+    uint64_t slot_bytes;    /* device memory: slots, and GetNext's outputs when it converts or is a
+                             * kernel */
 } sli_queue_memory;
 
 void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
@@ -113,8 +123,28 @@ typedef struct sli_inputs {
 sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out);
 void sli_queue_step_done(sli_queue *queue, uint64_t seq);
 
-/* Tensors as the step will see them, without data: for checks before anything runs. */
+/* Tensors as the step will see them, for checks before anything runs; without data where GetNext
+ * lends. */
 const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t *count_out);
+
+/*
+ * The (batch_size) samples of a batch that has arrived, and its header, in host memory: good until
+ * `history` + 1 batches after it have been consumed.
+ */
+const uint64_t *sli_queue_samples(const sli_queue *queue, uint64_t seq);
+const sli_batch_header *sli_queue_header(const sli_queue *queue, uint64_t seq);
+
+/* The three that follow where caps.kernels only. */
+
+/* Fills in ring, slots and slot_bytes, as the device sees them; leaves the rest as it is. */
+void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext);
+
+/* From the slots to the tensors of sli_queue_outputs() and to the header below. E_INVALID as
+ * sli_gather_plan() says. */
+sluice_status sli_queue_gather(const sli_queue *queue, sli_gather *gather_out);
+
+/* In device memory: of the batch that was gathered last. */
+const sli_batch_header *sli_queue_device_header(const sli_queue *queue);
 
 /* How full a ring was whenever its consumer came for a batch. */
 typedef struct sli_ring_stats {
@@ -129,6 +159,9 @@ typedef struct sli_queue_stats {
     uint64_t produced; /* batches published by the workers */
     uint64_t consumed; /* batches given back by the consumer */
     uint64_t bytes_copied;
+    uint64_t copies;       /* given to the copy stream; of one batch or of several */
+    uint64_t publishes;    /* of words in device memory */
+    const char *transport; /* "none": workers write into the slots; "push"; "pull" */
     bool has_staging;
     sli_ring_stats staging;
     sli_ring_stats slots;
