@@ -283,7 +283,7 @@ uint64_t sli_digest_bytes(const void *data, size_t bytes)
 
     if (bytes % 8 != 0) {
         memcpy(&last, tail, bytes % 8);
-        sum += sli_mix64(last + (uint64_t)(bytes / 8) * UINT64_C(0x9E3779B97F4A7C15));
+        sum += sli_digest_word(last, bytes / 8);
     }
     return sum;
 }

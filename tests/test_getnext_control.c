@@ -3,7 +3,7 @@
  * What GetNext's one-thread kernels decide, the bodies that nvcc compiles, run on the CPU against
  * a ring that a script fills and a clock that moves only while the device waits.
  */
-#include "cuda/getnext_control.h"
+#include "getnext_control_int.h"
 #include "cuda/getnext_gather.h"
 #include "testing.h"
 

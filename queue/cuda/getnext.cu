@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GetNext's kernels. What they do is in getnext_control.h and getnext_gather.h; here are the grids
+ * GetNext's kernels. What they do is in getnext_control_int.h and getnext_gather.h; here are the grids
  * around it, and their descriptions for C. Structs come by value as grid constants, so that taking
  * their address copies nothing.
  *
@@ -8,7 +8,7 @@
  */
 #include <cuda_runtime.h>
 
-#include "getnext_control.h"
+#include "getnext_control_int.h"
 #include "getnext_gather.h"
 
 static __device__ __forceinline__ void set_condition(const sli_getnext *g, bool goes_on)
@@ -43,7 +43,9 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
                   path);
     __syncthreads();
     if (threadIdx.x == 0) {
-        gather_block_done(getnext, gridDim.x);
+        if (gather_block_done(getnext, gridDim.x)) {
+            getnext->state->gathered_ns = getnext_now_ns();
+        }
     }
 }
 

@@ -406,9 +406,9 @@ SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint3
 
 /*
  * One thread of each block, once the block has read all it reads: the last of `blocks` releases the
- * slot, before the step runs. The counter goes back to 0 for the next batch.
+ * slot, before the step runs, and is told so. The counter goes back to 0 for the next batch.
  */
-SLI_KERNEL_FN void gather_block_done(const sli_getnext *getnext, uint32_t blocks)
+SLI_KERNEL_FN bool gather_block_done(const sli_getnext *getnext, uint32_t blocks)
 {
     sli_getnext_state *s = getnext->state;
     bool last;
@@ -429,6 +429,7 @@ SLI_KERNEL_FN void gather_block_done(const sli_getnext *getnext, uint32_t blocks
     if (last) {
         sli_ring_release(&getnext->ring, s->seq);
     }
+    return last;
 }
 
 #endif

@@ -6,7 +6,7 @@
  *     begin -> while it says so: gather -> step -> next
  *
  * The queue's ring is their way to the batches (ring_int.h). What they do is written once, in
- * queue/cuda/getnext_control.h and getnext_gather.h, for nvcc and for a C compiler; the kernels
+ * getnext_control_int.h and queue/cuda/getnext_gather.h, for nvcc and for a C compiler; the kernels
  * around it are queue/cuda/getnext.cu. The types here are passed to kernels by value.
  */
 #ifndef SLUICE_GETNEXT_INT_H
@@ -29,7 +29,8 @@ typedef enum sli_getnext_end {
     SLI_GETNEXT_STOPPED,     /* the stop word asked for it */
     SLI_GETNEXT_END_OF_DATA, /* no batch follows */
     SLI_GETNEXT_FAILED,      /* the ring holds an error, whose text the queue has */
-    SLI_GETNEXT_CORRUPT      /* the slot of `seq` says that it holds another batch */
+    SLI_GETNEXT_CORRUPT,     /* the slot of `seq` says that it holds another batch */
+    SLI_GETNEXT_HALTED       /* whoever runs the steps has ended it */
 } sli_getnext_end;
 
 /* What the host wants. Mapped host memory; changed only while no launch is under way. */
@@ -59,12 +60,14 @@ typedef struct sli_getnext_state {
     uint64_t waits;
     uint64_t wait_ns;
     uint64_t polls;
-    uint64_t collects;  /* the host's, when last seen */
-    uint64_t spin_ns;   /* the launch's, read once: host memory is a microsecond away */
-    uint64_t looked_ns; /* when the stop word was last looked at */
-    uint32_t end;       /* an sli_getnext_end */
-    uint32_t micro;     /* batches of the current step that have ended */
-    uint64_t padding[6];
+    uint64_t collects;    /* the host's, when last seen */
+    uint64_t spin_ns;     /* the launch's, read once: host memory is a microsecond away */
+    uint64_t looked_ns;   /* when the stop word was last looked at */
+    uint32_t end;         /* an sli_getnext_end */
+    uint32_t micro;       /* batches of the current step that have ended */
+    uint64_t found_ns;    /* when the batch was there, by the device's clock */
+    uint64_t gathered_ns; /* when the last block of its gather was done */
+    uint64_t padding[4];
     uint32_t votes; /* blocks of a gather that have read all they read; a line of its own */
     uint32_t padding_of_votes[31];
 } sli_getnext_state;

@@ -54,7 +54,7 @@ typedef struct sli_backend {
     /*
      * Stores values[i] into words[i], which lie in device memory, behind everything given before:
      * the device sees what was copied when it sees the word. values are read before the call
-     * returns.
+     * returns. Left out after an error, it answers that error.
      */
     sluice_status (*stream_publish)(void *stream, uint64_t *words, const uint64_t *values,
                                     uint32_t count);

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "device_fn_int.h"
+
 /* Four independent uniform 32-bit numbers from a 64-bit key and a 128-bit counter. */
 static inline void sli_philox(uint64_t key, uint64_t counter_low, uint64_t counter_high,
                               uint32_t out[4])
@@ -39,7 +41,7 @@ static inline void sli_philox(uint64_t key, uint64_t counter_low, uint64_t count
 }
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood 2014): a bijection that mixes every bit. */
-static inline uint64_t sli_mix64(uint64_t x)
+SLI_DEVICE_FN uint64_t sli_mix64(uint64_t x)
 {
     x ^= x >> 30;
     x *= UINT64_C(0xBF58476D1CE4E5B9);
@@ -50,7 +52,7 @@ static inline uint64_t sli_mix64(uint64_t x)
 }
 
 /* Folds a value into a hash. */
-static inline uint64_t sli_mix_in(uint64_t hash, uint64_t value)
+SLI_DEVICE_FN uint64_t sli_mix_in(uint64_t hash, uint64_t value)
 {
     return sli_mix64(hash + UINT64_C(0x9E3779B97F4A7C15) + sli_mix64(value));
 }

@@ -41,7 +41,7 @@ enum {
 #undef __ATOMIC_ACQUIRE
 #define __ATOMIC_ACQUIRE __ATOMIC_RELAXED
 #endif
-#include "cuda/getnext_control.h"
+#include "getnext_control_int.h"
 #include "cuda/getnext_gather.h"
 
 enum {

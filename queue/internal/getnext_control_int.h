@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the one-thread kernels of GetNext do: wait for batches, count steps, say how a launch ends.
- * The same ends in the same order as sink/host_program.c. Included by getnext.cu, and by whatever
- * runs it on the CPU, which supplies the clock and the pause declared below.
+ * The same ends in the same order as sink/host_program.c. Included by getnext.cu, by kernels that
+ * do more at the same places (sink/cuda), and by whatever runs it on the CPU, which supplies the
+ * clock and the pause declared below.
  *
  * Nothing here waits without a bound: a device that waits for what another stream brings has no
  * promise that it is brought meanwhile, so a wait that lasts becomes a yield, and the host waits.
  */
-#ifndef SLUICE_GETNEXT_CONTROL_H
-#define SLUICE_GETNEXT_CONTROL_H
+#ifndef SLUICE_GETNEXT_CONTROL_INT_H
+#define SLUICE_GETNEXT_CONTROL_INT_H
 
 #include "getnext_int.h"
 
@@ -120,6 +121,7 @@ SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
         return getnext_finish(g, SLI_GETNEXT_CORRUPT);
     }
     s->end = SLI_GETNEXT_GOES_ON;
+    s->found_ns = getnext_now_ns();
     return true;
 }
 
@@ -152,14 +154,11 @@ SLI_KERNEL_FN bool getnext_begin(const sli_getnext *g)
     return getnext_find(g);
 }
 
-/* After a batch was gathered, beside its step or behind it. */
-SLI_KERNEL_FN bool getnext_next(const sli_getnext *g)
+/* Counts the batch that was gathered, and whose step has ended. */
+SLI_KERNEL_FN void getnext_count(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
 
-    if (s->end != SLI_GETNEXT_GOES_ON) {
-        return false; /* in a graph without a loop */
-    }
     s->seq++;
     s->micro++;
     if (s->micro == g->micro_batches) {
@@ -167,10 +166,25 @@ SLI_KERNEL_FN bool getnext_next(const sli_getnext *g)
         s->steps++;
         s->left--;
     }
+}
+
+/* Behind that: the next batch, or the end of the launch. */
+SLI_KERNEL_FN bool getnext_go_on(const sli_getnext *g)
+{
     if (getnext_stop_seen(g, getnext_now_ns())) {
         return getnext_finish(g, SLI_GETNEXT_STOPPED);
     }
-    return s->left == 0 ? getnext_finish(g, SLI_GETNEXT_DONE) : getnext_find(g);
+    return g->state->left == 0 ? getnext_finish(g, SLI_GETNEXT_DONE) : getnext_find(g);
+}
+
+/* After a batch was gathered, beside its step or behind it. */
+SLI_KERNEL_FN bool getnext_next(const sli_getnext *g)
+{
+    if (g->state->end != SLI_GETNEXT_GOES_ON) {
+        return false; /* in a graph without a loop */
+    }
+    getnext_count(g);
+    return getnext_go_on(g);
 }
 
 #endif
