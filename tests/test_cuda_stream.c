@@ -110,6 +110,86 @@ static void a_word_does_not_wait_for_later_copies(void)
     close_stream(&s);
 }
 
+/* What kernels live on: the device's word is stored behind the copy, and waited for like it. */
+static void a_published_word_is_stored_behind_the_copies_before_it(void)
+{
+    enum { WORDS = 300 };
+    uint64_t values[WORDS];
+    uint64_t there[WORDS];
+    uint64_t word = 0;
+    one_stream s;
+
+    fake_cuda_start(&two_devices);
+    open_stream(&s, "cuda:0");
+    T_OK(sli_device_clear(s.device, s.block, BYTES));
+    fake_cuda_read(there, s.block, sizeof(there));
+    for (uint64_t i = 0; i < WORDS; i++) {
+        T_EQ(there[i], 0);
+        values[i] = i + 1;
+    }
+    fake_cuda_hold_copies_after(0);
+    T_OK(sli_stream_copy(&s.stream, s.block, "abc", 4));
+    T_OK(sli_stream_publish(&s.stream, s.block, values, WORDS));
+    T_OK(sli_stream_write(&s.stream, &word, 1, NULL));
+    memset(values, 0, sizeof(values)); /* they were read */
+    T_STATUS(sli_stream_wait(&s.stream, 1000000), SLUICE_TIMEOUT);
+    fake_cuda_read(there, s.block, sizeof(there));
+    T_EQ(there[0] + there[WORDS - 1], 0);
+    T_EQ(load(&word), 0);
+    fake_cuda_hold_copies_after(-1);
+    T_OK(sli_stream_wait(&s.stream, -1));
+    T_EQ(load(&word), 1);
+    fake_cuda_read(there, s.block, sizeof(there));
+    for (uint64_t i = 0; i < WORDS; i++) {
+        T_EQ(there[i], i + 1);
+    }
+    close_stream(&s);
+    nothing_is_live();
+}
+
+/* Left out without a word, they would be taken for published. */
+static void words_behind_an_error_answer_with_it(void)
+{
+    static char no_device_memory[8];
+    uint64_t value = 1;
+    one_stream s;
+
+    fake_cuda_start(&two_devices);
+    open_stream(&s, "cuda:0");
+    T_STATUS(sli_stream_copy(&s.stream, no_device_memory, "abc", 4), SLUICE_E_DEVICE);
+    T_OK(sli_stream_copy(&s.stream, s.block, "abc", 4));
+    T_STATUS(sli_stream_publish(&s.stream, s.block, &value, 1), SLUICE_E_DEVICE);
+    T_CONTAINS(sluice_last_error(), "cudaErrorInvalidValue");
+    close_stream(&s);
+    nothing_is_live();
+}
+
+/* A thread inside the device pushes its context once. */
+static void entering_a_device_saves_calls(void)
+{
+    uint64_t word = 0;
+    int64_t before;
+    one_stream s;
+
+    fake_cuda_start(&two_devices);
+    open_stream(&s, "cuda:0");
+    T_OK(sli_stream_write(&s.stream, &word, 1, NULL));
+    T_OK(sli_stream_wait(&s.stream, -1)); /* the stream's thread has made its first calls */
+    before = fake_cuda_calls();
+    T_OK(sli_device_enter(s.device));
+    T_OK(sli_device_enter(s.device));
+    for (int i = 0; i < 10; i++) {
+        T_OK(sli_stream_copy(&s.stream, s.block, "abc", 4));
+    }
+    sli_device_leave(s.device);
+    T_EQ(fake_cuda_count().pushed, 2); /* this one and the stream's thread */
+    T_EQ(fake_cuda_calls() - before, 1 + 10);
+    sli_device_leave(s.device);
+    CU_ASSERT_PTR_NULL(fake_cuda_current());
+    close_stream(&s);
+    nothing_is_live();
+}
+
 static void waiting_is_for_copies_without_a_word_too(void)
 {
     one_stream s;
@@ -485,6 +565,9 @@ static void a_copy_that_fails_ends_a_queue_in_its_place(void)
 const t_test cuda_stream_tests[] = {
     T_TEST(a_word_is_stored_behind_the_copies_before_it),
     T_TEST(a_word_does_not_wait_for_later_copies),
+    T_TEST(a_published_word_is_stored_behind_the_copies_before_it),
+    T_TEST(words_behind_an_error_answer_with_it),
+    T_TEST(entering_a_device_saves_calls),
     T_TEST(waiting_is_for_copies_without_a_word_too),
     T_TEST(calls_come_in_order_behind_copies),
     T_TEST(a_copy_waits_for_the_call_before_it),

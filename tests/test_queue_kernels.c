@@ -1,123 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The queue where GetNext is a kernel, on the fake of CUDA: a thread of the test polls the words in
- * device memory and reads the slots, as the kernels do.
- */
-#include <pthread.h>
+/* Batches on their way to a device where GetNext is a kernel; memory, and what is counted. */
 #include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
-
-#include <sluice/log.h>
 
 #include "alloc_int.h"
-#include "fake_cuda.h"
-#include "queue_kit.h"
+#include "kernel_kit.h"
 #include "testing.h"
-
-/* The test's thread reads device memory in place. */
-static const fake_cuda_machine readable = {
-    .devices = 1, .driver = CUDART_VERSION, .host_reads = true};
-
-static const char *const transports[] = {"cuda:0,transport=push", "cuda:0,transport=pull"};
-
-static void nothing_is_live(void)
-{
-    const fake_cuda_live live = fake_cuda_count();
-
-    T_EQ(live.contexts + live.blocks + live.locked + live.streams + live.events + live.pushed, 0);
-}
-
-/* As describe() and open_queue() of the kit, with kernels. */
-static void describe_kernels(fixture *f, const char *uri, uint32_t slots)
-{
-    describe(f, uri, true);
-    f->device->caps.kernels = true;
-    f->config.slots = slots;
-}
-
-static void open_kernels(fixture *f, const char *uri, uint32_t slots)
-{
-    describe_kernels(f, uri, slots);
-    T_OK(sli_queue_create(&f->config, &f->queue));
-    T_OK(sli_queue_start(f->queue, NULL));
-}
-
-/* ---- a consumer like GetNext's kernels ------------------------------------------------------- */
-
-/* Is the slot batch seq, whole? */
-static bool is_batch(const fixture *f, const sli_getnext *g, uint64_t seq)
-{
-    const uint8_t *slot = g->slots + sli_ring_slot(&g->ring, seq) * g->slot_bytes;
-    const sli_batch_header *header = (const sli_batch_header *)(const void *)slot;
-    bool whole = header->seq == seq && header->position == seq - 1 && header->pass == 7;
-
-    for (uint32_t row = 0; row < BATCH; row++) {
-        int32_t label;
-
-        memcpy(&label, slot + f->layout.offsets[1] + row * sizeof(label), sizeof(label));
-        whole = whole && label == (int32_t)(seq * 100 + row);
-        for (size_t i = 0; i < ROW_BYTES; i++) {
-            whole =
-                whole && slot[f->layout.offsets[0] + row * ROW_BYTES + i] == byte_of(seq, row, i);
-        }
-    }
-    return whole;
-}
-
-typedef struct kernel {
-    pthread_t thread;
-    fixture *f;
-    uint64_t batches;   /* that came, in order and whole */
-    uint64_t wrong;     /* that did not */
-    sli_ring_kind kind; /* by what it ended; EMPTY: it was told to */
-    int64_t step_us;
-    _Atomic bool stop;
-} kernel;
-
-static void *run_kernel(void *arg)
-{
-    kernel *k = arg;
-    sli_getnext g;
-
-    memset(&g, 0, sizeof(g));
-    sli_queue_getnext(k->f->queue, &g);
-    for (uint64_t seq = 1; !atomic_load(&k->stop);) {
-        k->kind = sli_ring_peek(&g.ring, seq);
-        if (k->kind == SLI_RING_EMPTY) {
-            sched_yield();
-            continue;
-        }
-        if (k->kind != SLI_RING_BATCH) {
-            break;
-        }
-        if (is_batch(k->f, &g, seq)) {
-            k->batches++;
-        } else {
-            k->wrong++;
-        }
-        sli_ring_release(&g.ring, seq);
-        seq++;
-        if (k->step_us > 0) {
-            usleep((unsigned)k->step_us);
-        }
-    }
-    return NULL;
-}
-
-static void start_kernel(kernel *k, fixture *f, int64_t step_us)
-{
-    memset((void *)k, 0, sizeof(*k));
-    k->f = f;
-    k->step_us = step_us;
-    T_EQ(pthread_create(&k->thread, NULL, run_kernel, k), 0);
-}
-
-static void stop_kernel(kernel *k)
-{
-    atomic_store(&k->stop, true);
-    pthread_join(k->thread, NULL);
-}
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
@@ -185,34 +73,324 @@ static void a_batch_is_not_there_before_its_copy_is_done(void)
     nothing_is_live();
 }
 
-/* Small batches that are staged while a copy is under way go together in the next one. */
+/* ---- several in one copy --------------------------------------------------------------------- */
+
+/* Rows of (bytes) and nothing else: for how much goes in a copy. */
+static void open_rows(fixture *f, uint64_t bytes, uint32_t slots)
+{
+    const sluice_column column = {.name = "x", .dtype = SLUICE_U8, .rank = 1, .shape = {bytes}};
+
+    describe_kernels(f, transports[0], slots);
+    f->config.conversion = NULL;
+    T_OK(sli_layout_make(&column, 1, 1, &f->layout));
+    T_OK(sli_queue_create(&f->config, &f->queue));
+}
+
+static void stage(const fixture *f, uint64_t seq)
+{
+    sli_batch batch;
+
+    acquire(f, seq, &batch);
+    memset(batch.header, 0, sizeof(*batch.header));
+    T_TRUE(sli_queue_row_done(f->queue, seq));
+    sli_queue_publish(f->queue, seq);
+}
+
+/* Copies that it takes when all batches are staged before the copier comes. */
+static uint64_t copies_for(uint64_t row_bytes, uint32_t slots, uint64_t batches)
+{
+    sli_queue_stats stats;
+    fixture f;
+
+    fake_cuda_start(&readable);
+    open_rows(&f, row_bytes, slots);
+    for (uint64_t seq = 1; seq <= batches; seq++) {
+        stage(&f, seq);
+    }
+    T_OK(sli_queue_start(f.queue, NULL));
+    T_OK(sli_queue_wait(f.queue, batches, -1, false));
+    T_EQ(sli_queue_ready(f.queue, 1), batches);
+    sli_queue_stop(f.queue);
+    sli_queue_stats_get(f.queue, &stats);
+    T_EQ(stats.bytes_copied, batches * f.layout.slot_bytes);
+    T_EQ(stats.publishes, stats.copies);
+    close_queue(&f);
+    nothing_is_live();
+    return stats.copies;
+}
+
 static void batches_that_wait_share_a_copy(void)
 {
-    enum { LAST = 16 };
+    T_EQ(copies_for(100, 16, 16), 1);
+    T_EQ(copies_for(100, 128, 128), 2);         /* 64 and 64 */
+    T_EQ(copies_for((1 << 18) - 512, 9, 9), 3); /* four are 1 MiB */
+    T_EQ(copies_for((1 << 18) - 511, 9, 9), 3); /* three are less than that */
+    T_EQ(copies_for((1 << 19) - 511, 4, 4), 4);
+    T_EQ(copies_for(1 << 21, 3, 3), 3);
+}
+
+/* Neighbours are so in memory: the first slot does not follow the last. */
+static void a_copy_does_not_go_round_the_end_of_the_ring(void)
+{
     sli_queue_stats stats;
+    sli_getnext g;
+    fixture f;
+
+    fake_cuda_start(&readable);
+    open_kernels(&f, transports[0], 4);
+    memset(&g, 0, sizeof(g));
+    sli_queue_getnext(f.queue, &g);
+    for (uint64_t seq = 1; seq <= 4; seq++) {
+        produce(&f, seq);
+        T_OK(sli_queue_wait(f.queue, seq, -1, false));
+    }
+    for (uint64_t seq = 5; seq <= 8; seq++) {
+        produce(&f, seq);
+    }
+    sli_ring_release(&g.ring, 3); /* room for 5, 6 and 7, in slots 0 to 2 */
+    T_OK(sli_queue_wait(f.queue, 7, -1, false));
+    produce(&f, 9);
+    produce(&f, 10);
+    T_EQ(sli_ring_peek(&g.ring, 8), SLI_RING_EMPTY);
+    sli_ring_release(&g.ring, 6); /* for 8, 9 and 10, in slots 3, 0 and 1 */
+    T_OK(sli_queue_wait(f.queue, 10, -1, false));
+    for (uint64_t seq = 7; seq <= 10; seq++) {
+        T_EQ(sli_ring_peek(&g.ring, seq), SLI_RING_BATCH);
+        T_TRUE(is_batch(&f, &g, seq));
+    }
+    sli_queue_stats_get(f.queue, &stats);
+    T_EQ(stats.copies, 4 + 1 + 2);
+    T_EQ(stats.consumed, 6);
+    close_queue(&f);
+    nothing_is_live();
+}
+
+/* ---- accounting ------------------------------------------------------------------------------ */
+
+/* The copier tells of what has arrived without being given more, and of the rest when it stops. */
+static void copies_are_accounted_for_when_they_arrive(void)
+{
+    sli_counters counters;
+    sli_queue_stats stats;
+    uint64_t before;
+    fixture f;
+
+    memset((void *)&counters, 0, sizeof(counters));
+    fake_cuda_start(&readable);
+    describe_kernels(&f, transports[0], 4);
+    f.config.copy_counters = &counters;
+    T_OK(sli_queue_create(&f.config, &f.queue));
+    T_OK(sli_queue_start(f.queue, NULL));
+    fake_cuda_slow_copies(2000);
+    for (uint64_t seq = 1; seq <= 3; seq++) {
+        produce(&f, seq);
+    }
+    do {
+        sched_yield();
+        sli_queue_stats_get(f.queue, &stats);
+    } while (stats.bytes_copied != 3 * f.layout.slot_bytes);
+    before = stats.copies;
+    produce(&f, 4);
+    do {
+        sched_yield();
+        sli_queue_stats_get(f.queue, &stats);
+    } while (stats.copies == before);
+    sli_queue_stop(f.queue);
+    sli_queue_stats_get(f.queue, &stats);
+    T_EQ(stats.bytes_copied, 4 * f.layout.slot_bytes);
+    T_EQ(atomic_load(&counters.samples) * f.layout.slot_bytes, stats.bytes_copied);
+    T_EQ(atomic_load(&counters.bytes), stats.bytes_copied);
+    T_TRUE(atomic_load(&counters.busy_ticks) > 0);
+    close_queue(&f);
+    nothing_is_live();
+}
+
+/* A copy, its words, an event behind them, a wait for it: nothing else is asked of the driver. */
+static void a_batch_costs_four_calls_of_cuda(void)
+{
+    int64_t before;
     fixture f;
     kernel k;
 
-    fake_cuda_start(&readable);
-    open_kernels(&f, transports[0], LAST);
-    start_kernel(&k, &f, 0);
-    for (uint64_t seq = LAST; seq >= 1; seq--) { /* the copier can begin when all are there */
-        produce(&f, seq);
+    for (int i = 0; i < 2; i++) {
+        fake_cuda_start(&readable);
+        open_kernels(&f, transports[i], 3);
+        start_kernel(&k, &f, 0);
+        produce(&f, 1); /* the library's threads have made their first calls */
+        T_OK(sli_queue_wait(f.queue, 1, -1, false));
+        before = fake_cuda_calls();
+        for (uint64_t seq = 2; seq <= 101; seq++) {
+            produce(&f, seq);
+        }
+        produce_end(&f, 102);
+        pthread_join(k.thread, NULL);
+        T_EQ(k.batches, 101);
+        T_STATUS(sli_queue_wait(f.queue, 102, -1, false), SLUICE_END_OF_DATA);
+        T_TRUE(fake_cuda_calls() - before <= (i == 0 ? 4 * 100 + 3 : 0));
+        close_queue(&f);
+        nothing_is_live();
     }
-    T_OK(sli_queue_wait(f.queue, LAST, -1, false));
-    stop_kernel(&k);
-    sli_queue_stop(f.queue);
-    sli_queue_stats_get(f.queue, &stats);
-    T_EQ(stats.copies, 1);
-    T_EQ(stats.publishes, 1);
-    T_EQ(stats.bytes_copied, LAST * f.layout.slot_bytes);
-    close_queue(&f);
-    nothing_is_live();
+}
+
+/* ---- memory, and what kernels are given ------------------------------------------------------ */
+
+static void memory_is_what_was_computed_before(void)
+{
+    for (int i = 0; i < 4; i++) {
+        sli_queue_memory memory;
+        fixture f;
+
+        fake_cuda_start(&readable);
+        describe_kernels(&f, transports[i % 2], SLOTS);
+        f.config.conversion = i / 2 == 0 ? &f.conversion : NULL;
+        sli_queue_memory_of(&f.config, &memory);
+        T_OK(sli_queue_create(&f.config, &f.queue));
+        T_EQ(memory.slot_bytes, device_bytes);
+        T_EQ(memory.staging_bytes, registered_bytes);
+        T_EQ(registrations, 1);
+        T_TRUE(i % 2 == 0 || memory.slot_bytes < SLOTS * f.layout.slot_bytes + 4096);
+        close_queue(&f);
+        nothing_is_live();
+    }
+}
+
+/* Words that an earlier queue left there would be taken for batches. */
+static void no_word_is_there_before_the_first_batch(void)
+{
+    for (int i = 0; i < TRANSPORTS; i++) {
+        sli_getnext g;
+        fixture f;
+
+        fake_cuda_start(&readable);
+        open_kernels(&f, transports[i], 7);
+        memset(&g, 0, sizeof(g));
+        sli_queue_getnext(f.queue, &g);
+        T_EQ(g.ring.slots, 7);
+        T_EQ(g.slot_bytes, f.layout.slot_bytes);
+        T_EQ(sli_ring_load_acquire(g.ring.consumed), 0);
+        for (uint64_t slot = 0; slot < 7; slot++) {
+            T_EQ(sli_ring_load_acquire(&g.ring.ready[slot]), 0);
+        }
+        T_EQ(fake_cuda_device_of(g.slots), i == 0 ? 0 : -1);
+        T_EQ(fake_cuda_device_of(g.ring.ready), i == 0 ? 0 : -1);
+        T_EQ(fake_cuda_device_of(g.ring.consumed), -1);
+        close_queue(&f);
+    }
+}
+
+static void making_a_queue_survives_running_out_of_memory(void)
+{
+    for (int i = 0; i < 2; i++) {
+        int64_t passes = 0;
+        fixture f;
+
+        fake_cuda_start(&readable);
+        describe_kernels(&f, transports[i], SLOTS);
+        for (;; passes++) {
+            sluice_status st;
+
+            sli_alloc_fail_after(passes);
+            st = sli_queue_create(&f.config, &f.queue);
+            if (st == SLUICE_OK) {
+                st = sli_queue_start(f.queue, NULL);
+            }
+            sli_alloc_fail_after(-1);
+            if (st == SLUICE_OK) {
+                break;
+            }
+            T_EQ(st, SLUICE_E_NO_MEMORY);
+            sli_queue_destroy(f.queue);
+            f.queue = NULL;
+            T_EQ(device_bytes, 0);
+            T_EQ(registrations, 0);
+        }
+        T_TRUE(passes >= 6);
+        close_queue(&f);
+        nothing_is_live();
+    }
+}
+
+/* Tensors at fixed places, with or without a conversion, and the header behind them. */
+static void a_gather_goes_from_slots_to_outputs(void)
+{
+    for (int i = 0; i < 4; i++) {
+        const sluice_tensor *tensors;
+        const uint8_t *header;
+        sli_gather gather;
+        uint32_t count;
+        fixture f;
+
+        fake_cuda_start(&readable);
+        describe_kernels(&f, transports[i % 2], SLOTS);
+        f.config.conversion = i / 2 == 0 ? &f.conversion : NULL;
+        T_OK(sli_queue_create(&f.config, &f.queue));
+        tensors = sli_queue_outputs(f.queue, &count);
+        header = (const uint8_t *)sli_queue_device_header(f.queue);
+        T_OK(sli_queue_gather(f.queue, &gather));
+        T_EQ(count, 2);
+        T_TRUE((const uint8_t *)tensors[1].data - (uint8_t *)tensors[0].data >=
+               (ptrdiff_t)tensors[0].bytes);
+        T_TRUE(header - (uint8_t *)tensors[1].data >= (ptrdiff_t)tensors[1].bytes);
+        T_TRUE(header - (uint8_t *)f.queue->outputs_memory + (ptrdiff_t)sizeof(sli_batch_header) <=
+               (ptrdiff_t)f.queue->outputs_bytes);
+        T_EQ((uintptr_t)header % 256, 0);
+        T_EQ(fake_cuda_device_of(header), 0);
+        T_EQ(gather.copy_count, i / 2 == 0 ? 2 : 3);
+        T_TRUE(gather.copies[gather.copy_count - 1].to == header);
+        T_TRUE(i / 2 != 0 || gather.image.to == tensors[0].data);
+        T_TRUE(i / 2 == 0 || gather.copies[0].to == tensors[0].data);
+        close_queue(&f);
+        nothing_is_live();
+    }
+}
+
+/* Workers are as far ahead as they can be, and a step that collects late looks back. */
+static void samples_and_headers_live_on_for_a_while(void)
+{
+    enum { HISTORY = 5 };
+
+    for (int i = 0; i < 2; i++) {
+        const uint64_t ahead = i == 0 ? 6 : 3;
+        uint64_t made = 0;
+        sli_getnext g;
+        fixture f;
+
+        fake_cuda_start(&readable);
+        describe_kernels(&f, transports[i], 3);
+        f.config.history = HISTORY;
+        T_OK(sli_queue_create(&f.config, &f.queue));
+        T_OK(sli_queue_start(f.queue, NULL));
+        memset(&g, 0, sizeof(g));
+        sli_queue_getnext(f.queue, &g);
+        for (uint64_t seq = 1; seq <= 40; seq++) { /* seq is in the step; its slot is released */
+            while (made < seq - 1 + ahead) {
+                produce(&f, ++made);
+            }
+            T_OK(sli_queue_wait(f.queue, seq, -1, false));
+            sli_ring_release(&g.ring, seq);
+            produce(&f, ++made);
+            for (uint64_t old = seq > HISTORY ? seq - HISTORY : 1; old <= seq; old++) {
+                T_EQ(sli_queue_header(f.queue, old)->seq, old);
+                T_EQ(sli_queue_header(f.queue, old)->position, old - 1);
+                T_EQ(sli_queue_samples(f.queue, old)[BATCH - 1], old * 1000 + BATCH - 1);
+            }
+        }
+        close_queue(&f);
+        nothing_is_live();
+    }
 }
 
 const t_test queue_kernels_tests[] = {
     T_TEST(every_batch_arrives_once_in_order_and_whole),
     T_TEST(a_batch_is_not_there_before_its_copy_is_done),
     T_TEST(batches_that_wait_share_a_copy),
+    T_TEST(a_copy_does_not_go_round_the_end_of_the_ring),
+    T_TEST(copies_are_accounted_for_when_they_arrive),
+    T_TEST(a_batch_costs_four_calls_of_cuda),
+    T_TEST(memory_is_what_was_computed_before),
+    T_TEST(no_word_is_there_before_the_first_batch),
+    T_TEST(making_a_queue_survives_running_out_of_memory),
+    T_TEST(a_gather_goes_from_slots_to_outputs),
+    T_TEST(samples_and_headers_live_on_for_a_while),
     T_END,
 };

@@ -341,19 +341,15 @@ static sluice_status cuda_mem_alloc(void *state, size_t bytes, void **block_out)
     return st;
 }
 
-/*
- * Gives something back by one call of CUDA; there is nobody to tell of an error. The call is made
- * without the context, too: from the address CUDA knows whose the block is.
- */
-static void give_back(const cuda_device *device, cudaError_t (*call)(void *), void *block,
-                      const char *name)
+void sli_cuda_give_back(const cuda_device *device, cudaError_t (*call)(void *), void *object,
+                        const char *name)
 {
     const bool entered = sli_cuda_enter(device) == SLUICE_OK;
 
     if (!entered) {
         sli_log(SLUICE_LOG_WARN, "%s: %s", name, sluice_last_error());
     }
-    sli_cuda_warn(call(block), name);
+    sli_cuda_warn(call(object), name);
     if (entered) {
         sli_cuda_leave(device);
     }
@@ -362,7 +358,7 @@ static void give_back(const cuda_device *device, cudaError_t (*call)(void *), vo
 static void cuda_mem_free(void *state, void *block, size_t bytes)
 {
     (void)bytes;
-    give_back(state, cudaFree, block, "cudaFree");
+    sli_cuda_give_back(state, cudaFree, block, "cudaFree");
 }
 
 /* Says what may be locked. */
@@ -404,7 +400,7 @@ static sluice_status cuda_mem_register(void *state, void *block, size_t bytes)
 static void cuda_mem_unregister(void *state, void *block, size_t bytes)
 {
     (void)bytes;
-    give_back(state, cudaHostUnregister, block, "cudaHostUnregister");
+    sli_cuda_give_back(state, cudaHostUnregister, block, "cudaHostUnregister");
 }
 
 static sluice_status cuda_mem_device_address(void *state, void *host_block, void **address_out)

@@ -16,6 +16,7 @@
 #define SLUICE_CUDA_DEVICE_H
 
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <cudaTypedefs.h>
 
 #include "backend_int.h"
@@ -42,6 +43,13 @@ typedef struct cuda_device {
 sluice_status sli_cuda_enter(const cuda_device *device);
 void sli_cuda_leave(const cuda_device *device);
 
+/*
+ * Gives something back by one call of CUDA; there is nobody to tell of an error. The call is made
+ * without the context, too, where that cannot be entered: CUDA knows whose the object is.
+ */
+void sli_cuda_give_back(const cuda_device *device, cudaError_t (*call)(void *), void *object,
+                        const char *name);
+
 sluice_status sli_cuda_stream_open(void *state, const char *name, const sli_cpus *cpus,
                                    void **stream_out);
 void sli_cuda_stream_close(void *stream);
@@ -52,5 +60,13 @@ sluice_status sli_cuda_stream_write(void *stream, uint64_t *word, uint64_t value
 sluice_status sli_cuda_stream_call(void *stream, void (*call)(void *arg), void *arg);
 sluice_status sli_cuda_stream_wait(void *stream, int64_t timeout_ns);
 sluice_status sli_cuda_stream_status(void *stream);
+
+/*
+ * For what only CUDA can put into a stream. enqueue(arg) is called with the device's context
+ * current, and gives the handle what it likes; the stream's wait waits for that, too. After an
+ * error in the stream it is left out, as copies are; one that it returns is the stream's.
+ */
+sluice_status sli_cuda_stream_enqueue(void *stream, sluice_status (*enqueue)(void *arg), void *arg);
+cudaStream_t sli_cuda_stream_handle(void *stream);
 
 #endif

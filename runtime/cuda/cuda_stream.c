@@ -339,9 +339,11 @@ typedef struct device_job {
     void *to; /* of a copy, as the next two */
     const void *from;
     size_t bytes;
-    uint64_t *words; /* to publish; NULL: it is a copy */
+    uint64_t *words; /* to publish, as the next two */
     const uint64_t *values;
     uint32_t count;
+    sluice_status (*enqueue)(void *arg); /* which does it */
+    void *arg;
 } device_job;
 
 /* Each operation has a fence before it, for that is its default. */
@@ -371,6 +373,9 @@ static sluice_status give_device(const cuda_stream *stream, const device_job *jo
 {
     cudaError_t error;
 
+    if (job->enqueue != NULL) {
+        return job->enqueue(job->arg);
+    }
     if (job->words != NULL) {
         error = write_words(stream, job);
         return error == cudaSuccess ? SLUICE_OK
@@ -384,14 +389,15 @@ static sluice_status give_device(const cuda_stream *stream, const device_job *jo
                                stream->device->ordinal, job->bytes);
 }
 
-/* Gives the CUDA stream something. What is given after an error is left out. */
+/* Gives the CUDA stream something. What is given after an error is left out; but for a copy that
+ * error is the answer, for nobody else could tell whether the device will ever see it. */
 static sluice_status give_to_device(cuda_stream *stream, const device_job *job)
 {
     sluice_status st = begin_giving(stream, true, INT64_MAX);
 
     if (has_failed(stream, stream->given)) {
         end_giving(stream);
-        return SLUICE_OK;
+        return job->to != NULL ? SLUICE_OK : sli_cuda_stream_status(stream);
     }
     st = sli_cuda_enter(stream->device);
     if (st == SLUICE_OK) {
@@ -416,6 +422,16 @@ sluice_status sli_cuda_stream_publish(void *handle, uint64_t *words, const uint6
                                       uint32_t count)
 {
     return give_to_device(handle, &(device_job){.words = words, .values = values, .count = count});
+}
+
+sluice_status sli_cuda_stream_enqueue(void *handle, sluice_status (*enqueue)(void *arg), void *arg)
+{
+    return give_to_device(handle, &(device_job){.enqueue = enqueue, .arg = arg});
+}
+
+cudaStream_t sli_cuda_stream_handle(void *handle)
+{
+    return ((cuda_stream *)handle)->handle;
 }
 
 /* ---- the rest of the backend's calls ----------------------------------------------------------

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda_state.h"
+#include "fake_cuda_work.h"
 
 enum { STACK = 8 };
 
@@ -56,6 +56,10 @@ void fake_cuda_start(const fake_cuda_machine *wanted)
     copies_let = -1;
     copy_us = 0;
     pageable = 0;
+    fake_calls_start();
+    fake_kernels_start();
+    fake_streams_start();
+    fake_execs_start();
     for (int i = 0; i < FAKE_DEVICES; i++) {
         contexts[i] = (struct CUctx_st){.device = i};
     }
@@ -182,6 +186,11 @@ bool fake_no_locking(void)
     return machine.no_locking;
 }
 
+bool fake_conditionals(void)
+{
+    return machine.driver >= 12030 && !machine.no_conditionals;
+}
+
 CUcontext fake_context(const char *call)
 {
     CUcontext context = fake_cuda_current();
@@ -203,23 +212,34 @@ cudaError_t fake_answer(cudaError_t error)
     return error;
 }
 
-cudaError_t fake_call(void)
+cudaError_t fake_call_of(const char *name)
 {
+    cudaError_t error;
     bool fails;
 
+    fake_note(name);
     pthread_mutex_lock(&fake_lock);
+    fake_guard(name);
     fails = calls_good >= 0 && calls == calls_good;
     calls++;
+    error = fails ? call_error : fake_capture_refuses(name);
     pthread_mutex_unlock(&fake_lock);
-    return fails ? call_error : cudaSuccess;
+    return error;
 }
 
 cudaError_t cudaGetLastError(void)
 {
     const cudaError_t error = last;
 
+    fake_note(__func__);
     last = cudaSuccess;
     return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    fake_note(__func__);
+    return last;
 }
 
 const char *cudaGetErrorName(cudaError_t error)
@@ -240,6 +260,25 @@ const char *cudaGetErrorName(cudaError_t error)
         NAME(cudaErrorHostMemoryAlreadyRegistered)
         NAME(cudaErrorHostMemoryNotRegistered)
         NAME(cudaErrorNotSupported)
+        NAME(cudaErrorInvalidConfiguration)
+        NAME(cudaErrorInvalidDeviceFunction)
+        NAME(cudaErrorInvalidResourceHandle)
+        NAME(cudaErrorInvalidMemcpyDirection)
+        NAME(cudaErrorIllegalState)
+        NAME(cudaErrorNotReady)
+        NAME(cudaErrorLaunchFailure)
+        NAME(cudaErrorLaunchOutOfResources)
+        NAME(cudaErrorLaunchTimeout)
+        NAME(cudaErrorStreamCaptureUnsupported)
+        NAME(cudaErrorStreamCaptureInvalidated)
+        NAME(cudaErrorStreamCaptureMerge)
+        NAME(cudaErrorStreamCaptureUnmatched)
+        NAME(cudaErrorStreamCaptureUnjoined)
+        NAME(cudaErrorStreamCaptureIsolation)
+        NAME(cudaErrorStreamCaptureImplicit)
+        NAME(cudaErrorCapturedEvent)
+        NAME(cudaErrorStreamCaptureWrongThread)
+        NAME(cudaErrorUnknown)
     default:
         return "cudaErrorUnknown";
     }
@@ -255,9 +294,11 @@ const char *cudaGetErrorString(cudaError_t error)
 
 static cudaError_t driver_answer(void)
 {
-    return machine.driver < CUDART_VERSION / 1000 * 1000 ? cudaErrorInsufficientDriver
-           : machine.devices == 0                        ? cudaErrorNoDevice
-                                                         : cudaSuccess;
+    const int least = machine.oldest > 0 ? machine.oldest : CUDART_VERSION / 1000 * 1000;
+
+    return machine.driver < least ? cudaErrorInsufficientDriver
+           : machine.devices == 0 ? cudaErrorNoDevice
+                                  : cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -281,18 +322,42 @@ cudaError_t cudaDriverGetVersion(int *version)
     return fake_answer(error);
 }
 
+cudaError_t cudaGetDevice(int *device)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        *device = fake_context(__func__)->device;
+    }
+    return fake_answer(error);
+}
+
+static int attribute_of(enum cudaDeviceAttr attribute)
+{
+    switch (attribute) {
+    case cudaDevAttrKernelExecTimeout:
+        return machine.watchdog;
+    case cudaDevAttrMultiProcessorCount:
+        return FAKE_MULTIPROCESSORS;
+    case cudaDevAttrComputeCapabilityMajor:
+        return 9;
+    case cudaDevAttrComputeCapabilityMinor:
+        return 0;
+    default:
+        fake_forbidden("cudaDeviceGetAttribute: an attribute that the fake has not");
+        return 0;
+    }
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
     cudaError_t error = fake_call();
 
-    if (attribute != cudaDevAttrKernelExecTimeout) {
-        fake_forbidden("cudaDeviceGetAttribute: an attribute that the fake has not");
-    }
     if (error == cudaSuccess && device >= machine.devices) {
         error = cudaErrorInvalidDevice;
     }
     if (error == cudaSuccess) {
-        *value = machine.watchdog;
+        *value = attribute_of(attribute);
     }
     return fake_answer(error);
 }
@@ -311,7 +376,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int device)
 
 static CUresult get_device(CUdevice *device, int ordinal)
 {
-    const cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of("cuDeviceGet");
 
     if (error == cudaSuccess) {
         *device = ordinal;
@@ -321,7 +386,7 @@ static CUresult get_device(CUdevice *device, int ordinal)
 
 static CUresult retain(CUcontext *context, CUdevice device)
 {
-    const cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of("cuDevicePrimaryCtxRetain");
 
     if (error == cudaSuccess) {
         pthread_mutex_lock(&fake_lock);
@@ -335,7 +400,7 @@ static CUresult retain(CUcontext *context, CUdevice device)
 
 static CUresult release(CUdevice device)
 {
-    const cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of("cuDevicePrimaryCtxRelease");
 
     pthread_mutex_lock(&fake_lock);
     if (contexts[device].retained-- == 0) {
@@ -348,7 +413,7 @@ static CUresult release(CUdevice device)
 
 static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
-    const cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of("cuDeviceGetAttribute");
 
     if (attribute != CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ||
         device >= machine.devices) {
@@ -362,7 +427,7 @@ static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice
 
 static CUresult push(CUcontext context)
 {
-    const cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of("cuCtxPushCurrent");
 
     if (error == cudaSuccess) {
         pthread_mutex_lock(&fake_lock);
@@ -378,7 +443,7 @@ static CUresult push(CUcontext context)
 
 static CUresult pop(CUcontext *context)
 {
-    const cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of("cuCtxPopCurrent");
 
     pthread_mutex_lock(&fake_lock);
     if (depth == 0) {

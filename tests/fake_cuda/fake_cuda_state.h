@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two halves of the fake share: devices and memory, streams and events. */
+/* What the parts of the fake share: devices and memory, streams and events. */
 #ifndef SLUICE_FAKE_CUDA_STATE_H
 #define SLUICE_FAKE_CUDA_STATE_H
 
@@ -14,7 +14,8 @@ enum { FAKE_DEVICES = 8 };
 struct CUctx_st {
     int device;
     int64_t retained;
-    cudaError_t broken; /* what every call answers since a copy failed */
+    cudaError_t broken; /* what every call answers since a copy or a kernel failed */
+    int64_t sinks;      /* kernels and graphs that run or wait to */
 };
 
 extern pthread_mutex_t fake_lock; /* guards the fake's whole state */
@@ -24,8 +25,17 @@ extern fake_cuda_live fake_live;
 /* Ends the process: CUDA forbids what was done. */
 void fake_forbidden(const char *what);
 
-/* Counts a call, and says whether it is the one that fails. The lock is not held. */
-cudaError_t fake_call(void);
+/*
+ * Counts a call, and says whether it is the one that fails, or one that a capture of the thread's
+ * forbids. The lock is not held. A call that cannot fail is only counted.
+ */
+cudaError_t fake_call_of(const char *name);
+#define fake_call() fake_call_of(__func__)
+void fake_note(const char *name);
+
+/* Ends the process where sinks are guarded and one is under way. */
+void fake_guard(const char *name);
+bool fake_guards(void);
 
 /* The calling thread's context; forbidden when there is none. */
 CUcontext fake_context(const char *call);

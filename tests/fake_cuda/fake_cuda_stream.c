@@ -1,108 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake's streams and events: a thread for each stream, which does what is in its list. */
-#include <errno.h>
+/* The fake's streams: a thread for each, or one a device, which does what is in its list. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "fake_cuda_state.h"
+#include "fake_cuda_work.h"
 
 typedef struct stream_op {
     struct stream_op *next;
-    cudaEvent_t event; /* to be recorded; NULL: a copy */
-    uint64_t record;   /* how often it was, with this */
-    unsigned char *to;
-    const void *from;
-    size_t bytes;
-    fake_block *block;
-    fake_range *range;              /* NULL: `from` is not page-locked */
-    enum { COPY, WORD, FILL } kind; /* where there is no event */
-    uint64_t value;                 /* WORD: to be stored; FILL: of each byte */
+    cudaStream_t stream;
+    fake_work work;
 } stream_op;
 
-struct CUevent_st {
-    CUcontext context;
-    uint64_t recorded;
-    uint64_t done;
-};
-
-struct CUstream_st {
-    CUcontext context;
+struct fake_worker {
     pthread_t thread;
     stream_op *first;
     stream_op *end;
-    uint64_t pending;
+    uint64_t streams;
     bool stop;
 };
 
+cudaStream_t fake_streams;
+
+static fake_worker *shared[FAKE_DEVICES]; /* where streams share a thread */
+static bool least_concurrency;
+
+void fake_streams_start(void)
+{
+    least_concurrency = false;
+}
+
+void fake_cuda_least_concurrency(bool least)
+{
+    pthread_mutex_lock(&fake_lock);
+    least_concurrency = least;
+    pthread_mutex_unlock(&fake_lock);
+}
+
 /* ---- the device's side ----------------------------------------------------------------------- */
 
-static void sleep_us(int64_t duration_us)
+static void wait_for_event(const fake_work *work)
 {
-    struct timespec left = {.tv_sec = duration_us / 1000000,
-                            .tv_nsec = duration_us % 1000000 * 1000};
-
-    while (duration_us > 0 && nanosleep(&left, &left) != 0 && errno == EINTR) {
+    while (work->event->done < work->record) {
+        pthread_cond_wait(&fake_changed, &fake_lock);
     }
 }
 
-/* Does a copy; the lock is held, and is not while bytes move. */
-static void do_copy(CUcontext context, stream_op *op)
+void fake_do(CUcontext context, fake_work *work)
 {
-    const cudaError_t error = context->broken != cudaSuccess ? context->broken : fake_copy_fails();
-    const int64_t duration_us = fake_copy_us();
-
-    if (error == cudaSuccess) {
-        pthread_mutex_unlock(&fake_lock);
-        sleep_us(duration_us);
-        memcpy(op->to, op->from, op->bytes);
-        pthread_mutex_lock(&fake_lock);
-    } else {
-        context->broken = error;
-    }
-    op->block->copies--;
-    if (op->range != NULL) {
-        op->range->copies--;
-    } else {
-        fake_count_pageable();
+    switch (work->kind) {
+    case FAKE_COPY:
+    case FAKE_SET:
+    case FAKE_WORD:
+        fake_do_transfer(context, work);
+        break;
+    case FAKE_RECORD:
+        work->event->done = work->record;
+        work->event->done_ns = fake_now_ns();
+        break;
+    case FAKE_WAIT:
+        wait_for_event(work);
+        break;
+    case FAKE_GRAPH:
+        fake_do_graph(context, work);
+        break;
+    default:
+        if (context->broken != cudaSuccess) {
+            break; /* nothing more runs there */
+        }
+        if (work->kind == FAKE_KERNEL) {
+            fake_do_kernel(context, work->kernel);
+        } else if (work->kind == FAKE_HOST) {
+            pthread_mutex_unlock(&fake_lock);
+            work->call(work->arg);
+            pthread_mutex_lock(&fake_lock);
+        } else {
+            fake_do_memory(work);
+        }
+        break;
     }
 }
 
-/* Stores a word, or fills a block; the lock is held. */
-static void do_store(CUcontext context, stream_op *op)
+static bool is_sink(const fake_work *work)
 {
-    if (context->broken == cudaSuccess && op->kind == FILL) {
-        memset(op->to, (int)op->value, op->bytes);
-    } else if (context->broken == cudaSuccess) {
-        __atomic_store_n((uint64_t *)(void *)op->to, op->value, __ATOMIC_RELEASE);
-    }
-    op->block->copies--;
+    return work->kind == FAKE_KERNEL || work->kind == FAKE_GRAPH;
 }
 
-static void *stream_main(void *arg)
+static void do_op(stream_op *op)
 {
-    struct CUstream_st *stream = arg;
+    CUcontext context = op->stream->context;
+
+    fake_do(context, &op->work);
+    context->sinks -= is_sink(&op->work);
+    if (op->work.kind == FAKE_WAIT) {
+        op->work.event->waits--;
+    }
+}
+
+static void *worker_main(void *arg)
+{
+    fake_worker *worker = arg;
 
     pthread_mutex_lock(&fake_lock);
     for (;;) {
-        stream_op *op = stream->first;
+        stream_op *op = worker->first;
 
-        if (op == NULL && stream->stop) {
+        if (op == NULL && worker->stop) {
             break;
         }
-        if (op == NULL || (op->event == NULL && op->kind == COPY && fake_copies_held())) {
+        if (op == NULL || (fake_feeds(&op->work) && fake_copies_held())) {
             pthread_cond_wait(&fake_changed, &fake_lock);
             continue;
         }
-        if (op->event == NULL && op->kind != COPY) {
-            do_store(stream->context, op);
-        } else if (op->event == NULL) {
-            do_copy(stream->context, op);
-        } else {
-            op->event->done = op->record;
-        }
-        stream->first = op->next;
-        stream->pending--;
+        do_op(op);
+        worker->first = op->next;
+        op->stream->pending--;
+        fake_work_free(&op->work);
         free(op);
         pthread_cond_broadcast(&fake_changed);
     }
@@ -110,47 +122,130 @@ static void *stream_main(void *arg)
     return NULL;
 }
 
-/* Puts an operation in; the lock is held. */
-static void submit(cudaStream_t stream, const stream_op *op)
-{
-    stream_op *own = malloc(sizeof(*own));
+/* ---- the host's side ------------------------------------------------------------------------- */
 
-    if (own == NULL) {
+void fake_submit(cudaStream_t stream, fake_work *work)
+{
+    fake_worker *worker = stream->worker;
+    stream_op *op = calloc(1, sizeof(*op));
+
+    if (op == NULL) {
         fake_forbidden("the machine has no memory for the fake");
+        return;
     }
-    *own = *op;
-    own->next = NULL;
-    if (stream->first == NULL) {
-        stream->first = own;
+    op->stream = stream;
+    op->work = *work;
+    if (worker->first == NULL) {
+        worker->first = op;
     } else {
-        stream->end->next = own;
+        worker->end->next = op;
     }
-    stream->end = own;
+    worker->end = op;
     stream->pending++;
+    stream->context->sinks += is_sink(work);
+    if (work->kind == FAKE_WAIT) {
+        work->event->waits++;
+    }
     pthread_cond_broadcast(&fake_changed);
+}
+
+static bool is_default(cudaStream_t stream)
+{
+    return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
+/* Whether the thread has the stream's device, and no stream that waits for all others. */
+cudaError_t fake_enter_stream(const char *call, cudaStream_t stream)
+{
+    if (is_default(stream)) {
+        const cudaError_t refused = fake_capture_refuses("the default stream");
+
+        if (refused == cudaSuccess) {
+            fake_forbidden("the default stream");
+        }
+        return cudaErrorStreamCaptureImplicit;
+    }
+    if (fake_context(call) != stream->context) {
+        fake_forbidden("a stream of another device than the thread's");
+    }
+    return stream->context->broken;
+}
+
+cudaError_t fake_give(const char *call, cudaStream_t stream, fake_work *work, cudaError_t error)
+{
+    const cudaError_t entered = fake_enter_stream(call, stream);
+
+    error = error != cudaSuccess ? error : entered;
+    if (error == cudaSuccess && fake_has_places(work)) {
+        error = fake_pin(stream->context, work);
+    }
+    if (error != cudaSuccess) {
+        fake_work_free(work);
+        return error;
+    }
+    if (stream->capture != NULL) {
+        fake_unpin(work);
+        return fake_capture_add(stream, work, NULL);
+    }
+    if (work->kind == FAKE_KERNEL) {
+        fake_load(call, work->kernel->kernel);
+    }
+    fake_submit(stream, work);
+    return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void *arg)
+{
+    cudaError_t error = fake_call();
+    fake_work work = {.kind = FAKE_HOST, .call = call, .arg = arg};
+
+    pthread_mutex_lock(&fake_lock);
+    error = fake_give(__func__, stream, &work, error);
+    pthread_mutex_unlock(&fake_lock);
+    return fake_answer(error);
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream_out, unsigned int flags)
+/* A thread for a stream of that device. */
+static fake_worker *worker_for(int device)
 {
-    cudaError_t error = fake_call();
+    fake_worker *worker = least_concurrency ? shared[device] : NULL;
+
+    if (worker == NULL) {
+        worker = calloc(1, sizeof(*worker));
+        if (worker == NULL || pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
+            fake_forbidden("the machine has no thread for the fake");
+            return NULL;
+        }
+        if (least_concurrency) {
+            shared[device] = worker;
+        }
+    }
+    worker->streams++;
+    return worker;
+}
+
+static cudaError_t create_stream(cudaStream_t *stream_out, unsigned int flags, cudaError_t error)
+{
+    CUcontext context;
     cudaStream_t stream;
 
     if (flags != cudaStreamNonBlocking) {
         fake_forbidden("a stream that waits for the legacy default stream");
     }
     pthread_mutex_lock(&fake_lock);
-    error = error != cudaSuccess ? error : fake_context("cudaStreamCreateWithFlags")->broken;
+    context = fake_context("cudaStreamCreateWithFlags");
+    error = error != cudaSuccess ? error : context->broken;
     if (error == cudaSuccess) {
         stream = calloc(1, sizeof(*stream));
         if (stream == NULL) {
             fake_forbidden("the machine has no memory for the fake");
         }
-        stream->context = fake_context("cudaStreamCreateWithFlags");
-        if (pthread_create(&stream->thread, NULL, stream_main, stream) != 0) {
-            fake_forbidden("the machine has no thread for the fake");
-        }
+        stream->context = context;
+        stream->worker = worker_for(context->device);
+        stream->next = fake_streams;
+        fake_streams = stream;
         fake_live.streams++;
         *stream_out = stream;
     }
@@ -158,11 +253,33 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream_out, unsigned int fla
     return fake_answer(error);
 }
 
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream_out, unsigned int flags)
+{
+    return create_stream(stream_out, flags, fake_call());
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream_out, unsigned int flags, int priority)
+{
+    (void)priority;
+    return create_stream(stream_out, flags, fake_call());
+}
+
+static void check_own(cudaStream_t stream)
+{
+    if (is_default(stream)) {
+        fake_forbidden("the default stream");
+    }
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     cudaError_t error = fake_call();
 
     pthread_mutex_lock(&fake_lock);
+    check_own(stream);
+    if (error == cudaSuccess && stream->capture != NULL) {
+        error = fake_capture_spoil(stream, cudaErrorStreamCaptureUnsupported);
+    }
     while (stream->pending > 0) {
         pthread_cond_wait(&fake_changed, &fake_lock);
     }
@@ -171,177 +288,79 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return fake_answer(error);
 }
 
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    check_own(stream);
+    if (error == cudaSuccess && stream->capture != NULL) {
+        error = fake_capture_spoil(stream, cudaErrorStreamCaptureUnsupported);
+    }
+    error = error != cudaSuccess ? error : stream->context->broken;
+    error = error == cudaSuccess && stream->pending > 0 ? cudaErrorNotReady : error;
+    pthread_mutex_unlock(&fake_lock);
+    return error == cudaErrorNotReady ? error : fake_answer(error);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    cudaError_t error = fake_call();
+    CUcontext context;
+    cudaStream_t stream;
+
+    pthread_mutex_lock(&fake_lock);
+    context = fake_context(__func__);
+    stream = fake_streams;
+    while (stream != NULL) {
+        if (stream->context == context && stream->pending > 0) {
+            pthread_cond_wait(&fake_changed, &fake_lock);
+            stream = fake_streams; /* others may have come and gone */
+        } else {
+            stream = stream->next;
+        }
+    }
+    error = error != cudaSuccess ? error : context->broken;
+    pthread_mutex_unlock(&fake_lock);
+    return fake_answer(error);
+}
+
+static void remove_stream(cudaStream_t stream)
+{
+    cudaStream_t *link = &fake_streams;
+
+    while (*link != stream) {
+        link = &(*link)->next;
+    }
+    *link = stream->next;
+    fake_live.streams--;
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     cudaError_t error = fake_call();
+    fake_worker *worker;
 
     pthread_mutex_lock(&fake_lock);
     if (stream->pending > 0) {
         fake_forbidden("cudaStreamDestroy does not wait: host memory may still be read");
     }
+    if (stream->capture != NULL) {
+        fake_forbidden("cudaStreamDestroy: the stream captures");
+    }
     error = error != cudaSuccess ? error : stream->context->broken;
-    stream->stop = true;
-    fake_live.streams--;
+    remove_stream(stream);
+    worker = stream->worker;
+    worker->stop = --worker->streams == 0;
+    if (worker->stop && shared[stream->context->device] == worker) {
+        shared[stream->context->device] = NULL;
+    }
     pthread_cond_broadcast(&fake_changed);
     pthread_mutex_unlock(&fake_lock);
-    pthread_join(stream->thread, NULL);
+    if (worker->streams == 0) {
+        pthread_join(worker->thread, NULL);
+        free(worker);
+    }
     free(stream);
-    return fake_answer(error);
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t stream)
-{
-    cudaError_t error = fake_call();
-    stream_op op = {.from = from, .bytes = bytes};
-
-    if (kind != cudaMemcpyHostToDevice) {
-        fake_forbidden("cudaMemcpyAsync: a direction that the fake has not");
-    }
-    pthread_mutex_lock(&fake_lock);
-    if (fake_context("cudaMemcpyAsync") != stream->context) {
-        fake_forbidden("cudaMemcpyAsync: the stream is another device's");
-    }
-    error = error != cudaSuccess ? error : stream->context->broken;
-    op.block = fake_block_of(to, bytes);
-    op.range = fake_range_of(from, bytes);
-    if (error == cudaSuccess && (op.block == NULL || op.block->context != stream->context)) {
-        error = cudaErrorInvalidValue;
-    }
-    if (error == cudaSuccess) {
-        op.to = op.block->storage + ((uintptr_t)to - (uintptr_t)op.block->address);
-        op.block->copies++;
-        if (op.range != NULL) {
-            op.range->copies++;
-        }
-        submit(stream, &op);
-    }
-    pthread_mutex_unlock(&fake_lock);
-    return fake_answer(error);
-}
-
-/* Gives the stream a word or a fill; the lock is held. */
-static cudaError_t store_later(cudaStream_t stream, void *to, size_t bytes, stream_op op)
-{
-    op.block = fake_block_of(to, bytes);
-    if (op.block == NULL || op.block->context != stream->context) {
-        return cudaErrorInvalidValue;
-    }
-    op.to = op.block->storage + ((uintptr_t)to - (uintptr_t)op.block->address);
-    op.bytes = bytes;
-    op.block->copies++;
-    submit(stream, &op);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
-{
-    cudaError_t error = fake_call();
-
-    pthread_mutex_lock(&fake_lock);
-    if (fake_context("cudaMemsetAsync") != stream->context) {
-        fake_forbidden("cudaMemsetAsync: the stream is another device's");
-    }
-    error = error != cudaSuccess ? error : stream->context->broken;
-    if (error == cudaSuccess) {
-        error = store_later(stream, to, bytes, (stream_op){.kind = FILL, .value = (uint64_t)value});
-    }
-    pthread_mutex_unlock(&fake_lock);
-    return fake_answer(error);
-}
-
-CUresult fake_stream_mem_ops(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops,
-                             unsigned int flags)
-{
-    cudaError_t error = fake_call();
-
-    pthread_mutex_lock(&fake_lock);
-    if (fake_context("cuStreamBatchMemOp") != stream->context || count == 0 || count > 255 ||
-        flags != 0) {
-        fake_forbidden("cuStreamBatchMemOp: another device's stream, or not 1 to 255 operations");
-    }
-    error = error != cudaSuccess ? error : stream->context->broken;
-    for (unsigned int i = 0; i < count && error == cudaSuccess; i++) {
-        const struct CUstreamMemOpWriteValueParams_st *write = &ops[i].writeValue;
-
-        if (write->operation != CU_STREAM_MEM_OP_WRITE_VALUE_64 ||
-            write->flags != CU_STREAM_WRITE_VALUE_DEFAULT || write->address % 8 != 0 ||
-            store_later(stream, (void *)(uintptr_t)write->address, 8,
-                        (stream_op){.kind = WORD, .value = write->value64}) != cudaSuccess) {
-            fake_forbidden("cuStreamBatchMemOp: not the fenced write of 8 bytes that the library "
-                           "means, or not into memory of the stream's device");
-        }
-    }
-    pthread_mutex_unlock(&fake_lock);
-    return (CUresult)error;
-}
-
-/* ---- events ---------------------------------------------------------------------------------- */
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event_out, unsigned int flags)
-{
-    cudaError_t error = fake_call();
-    cudaEvent_t event;
-
-    if (flags != (cudaEventBlockingSync | cudaEventDisableTiming)) {
-        fake_forbidden("an event that burns a processor while it is waited for");
-    }
-    pthread_mutex_lock(&fake_lock);
-    error = error != cudaSuccess ? error : fake_context("cudaEventCreateWithFlags")->broken;
-    if (error == cudaSuccess) {
-        event = calloc(1, sizeof(*event));
-        if (event == NULL) {
-            fake_forbidden("the machine has no memory for the fake");
-        }
-        event->context = fake_context("cudaEventCreateWithFlags");
-        fake_live.events++;
-        *event_out = event;
-    }
-    pthread_mutex_unlock(&fake_lock);
-    return fake_answer(error);
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    cudaError_t error = fake_call();
-
-    pthread_mutex_lock(&fake_lock);
-    if (fake_context("cudaEventRecord") != stream->context || event->context != stream->context) {
-        fake_forbidden("cudaEventRecord: the stream or the event is another device's");
-    }
-    error = error != cudaSuccess ? error : stream->context->broken;
-    error = error != cudaSuccess ? error : fake_record_fails();
-    if (error == cudaSuccess) {
-        submit(stream, &(stream_op){.event = event, .record = ++event->recorded});
-    }
-    pthread_mutex_unlock(&fake_lock);
-    return fake_answer(error);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    cudaError_t error = fake_call();
-
-    pthread_mutex_lock(&fake_lock);
-    while (event->done < event->recorded && event->context->broken == cudaSuccess) {
-        pthread_cond_wait(&fake_changed, &fake_lock);
-    }
-    error = error != cudaSuccess ? error : event->context->broken;
-    pthread_mutex_unlock(&fake_lock);
-    return fake_answer(error);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    cudaError_t error = fake_call();
-
-    pthread_mutex_lock(&fake_lock);
-    if (event->done < event->recorded) {
-        fake_forbidden("cudaEventDestroy: the event is still to be recorded");
-    }
-    error = error != cudaSuccess ? error : event->context->broken;
-    fake_live.events--;
-    pthread_mutex_unlock(&fake_lock);
-    free(event);
     return fake_answer(error);
 }
