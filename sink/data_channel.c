@@ -29,6 +29,7 @@ static void queue_config(const data_channel *c, uint32_t slots, sli_queue_config
     config->conversion = c->plan->device_converts ? &c->plan->device_conversion : NULL;
     config->conversion_column = c->plan->image_column >= 0 ? (uint32_t)c->plan->image_column : 0;
     config->slots = slots;
+    config->history = c->config.history;
     config->node = c->placement != NULL ? c->placement->memory_node : -1;
 }
 
@@ -97,8 +98,7 @@ sluice_status channel_open(const channel_config *config, data_channel *c)
 
     memset(c, 0, sizeof(*c));
     c->config = *config;
-    c->config.settings.prefer_device =
-        !config->device->caps.host_memory && strcmp(config->device->backend->kind, "host") != 0;
+    c->config.settings.prefer_device = config->device->caps.kernels;
     st = sli_plan_open(config->dataset, &c->config.settings, &c->plan);
     if (st == SLUICE_OK) {
         st = sli_layout_make(c->plan->wire, c->plan->column_count, c->plan->batch_size, &c->layout);

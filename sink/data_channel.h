@@ -23,6 +23,7 @@ typedef struct channel_config {
     uint32_t workers;      /* 0: by the placement */
     uint32_t slots;        /* 0: as many as are useful and fit */
     uint64_t memory_bytes; /* 0: a quarter of what the process may use */
+    uint64_t history;      /* batches whose samples are asked for after their slots are given back */
 } channel_config;
 
 typedef struct data_channel {

@@ -50,6 +50,10 @@ struct host_program {
     host_launch launches[MAX_LAUNCHES];
     uint64_t launch_count;
     _Atomic bool stop;
+    _Atomic uint64_t batches_done;     /* ever; stored with release order, after the next */
+    _Atomic uint64_t idle_since_ticks; /* when the last of them ended */
+    _Atomic bool waits_for_data;
+    _Atomic bool ended; /* early */
 
     /* What follows belongs to whoever runs steps, and to the trainer between launches. */
     uint64_t seq;   /* of the next batch */
@@ -78,12 +82,12 @@ struct host_program {
 static void finish(host_program *p, program_end end)
 {
     p->end = end;
-    atomic_store_explicit(&p->base.ended, end != PROGRAM_DONE, memory_order_relaxed);
+    atomic_store_explicit(&p->ended, end != PROGRAM_DONE, memory_order_relaxed);
 }
 
 static bool has_ended(const host_program *p)
 {
-    return atomic_load_explicit(&p->base.ended, memory_order_relaxed);
+    return atomic_load_explicit(&p->ended, memory_order_relaxed);
 }
 
 static void fail(host_program *p, sluice_status status)
@@ -109,11 +113,11 @@ static bool wait_for_batch(host_program *p)
     if (!p->host_waits) {
         sli_queue_look(p->channel->queue);
     }
-    atomic_store_explicit(&p->base.waits_for_data, true, memory_order_relaxed);
+    atomic_store_explicit(&p->waits_for_data, true, memory_order_relaxed);
     do {
         st = sli_queue_wait(p->channel->queue, p->seq, spins ? spin_ns : WAIT_SLICE_NS, spins);
     } while (st == SLUICE_TIMEOUT && !spins && !asked_to_stop(p));
-    atomic_store_explicit(&p->base.waits_for_data, false, memory_order_relaxed);
+    atomic_store_explicit(&p->waits_for_data, false, memory_order_relaxed);
     sli_counter_add(&p->get_next_counters->wait_input_ticks, sli_ticks() - start);
     switch (st) {
     case SLUICE_OK:
@@ -143,16 +147,6 @@ static uint64_t digest_of(const sli_inputs *inputs)
     return sli_mix_in(digest, inputs->header->valid_rows);
 }
 
-static float rate_of(const sluice_schedule *schedule, uint64_t step)
-{
-    if (schedule->function != NULL) {
-        return schedule->function(step, schedule->user);
-    }
-    return schedule->count == 0
-               ? 0
-               : schedule->table[step < schedule->count ? step : schedule->count - 1];
-}
-
 /* Keeps what is known of the step that begins with this batch. */
 static void begin_step(host_program *p, const sli_inputs *inputs)
 {
@@ -167,7 +161,7 @@ static void begin_step(host_program *p, const sli_inputs *inputs)
     p->step_stops = false;
     p->step_number = r->step;
     p->epoch_number = r->epoch;
-    p->rate = rate_of(&p->learning_rate, r->step);
+    p->rate = program_rate(&p->learning_rate, r->step);
     memset(p->current_outputs, 0, sizeof(p->current_outputs));
 }
 
@@ -205,12 +199,7 @@ static void guard_outputs(host_program *p)
         p->first_nan_step = p->step_number;
     }
     if (p->nan_guard == SLUICE_NAN_STOP) {
-        sli_fail(SLUICE_E_NAN,
-                 "step %llu: output %s is %g; try a lower learning rate, look at the batch by its "
-                 "digest or ids, or go on with nan_guard count",
-                 (unsigned long long)p->step_number, p->model.output_names[bad],
-                 (double)p->view.outputs[bad]);
-        fail(p, SLUICE_E_NAN);
+        fail(p, program_fail_nan(&p->model, p->step_number, bad, p->view.outputs[bad]));
     }
 }
 
@@ -289,10 +278,10 @@ static void run_batch(host_program *p)
     now = sli_ticks();
     sli_counters_item(p->step_counters, now - start, 0);
     sli_queue_step_done(p->channel->queue, p->seq);
-    atomic_store_explicit(&p->base.idle_since_ticks, now, memory_order_relaxed);
-    /* Pairs with the acquire load in count_idle(): seeing the count, it sees when the step ended.
-     */
-    atomic_store_explicit(&p->base.batches_done, p->seq, memory_order_release);
+    atomic_store_explicit(&p->idle_since_ticks, now, memory_order_relaxed);
+    /* Pairs with the acquire load in host_progress(): seeing the count, it sees when the step
+     * ended. */
+    atomic_store_explicit(&p->batches_done, p->seq, memory_order_release);
     take_answer(p, st, failures);
 }
 
@@ -359,6 +348,19 @@ static void host_stop(sink_program *program)
     atomic_store_explicit(&((host_program *)program)->stop, true, memory_order_relaxed);
 }
 
+static program_progress host_progress(const sink_program *program)
+{
+    const host_program *p = (const host_program *)program;
+    program_progress progress;
+
+    /* Pairs with the release store in run_batch(): seeing the last step, we see when it ended. */
+    progress.batches_done = atomic_load_explicit(&p->batches_done, memory_order_acquire);
+    progress.idle_since_ticks = atomic_load_explicit(&p->idle_since_ticks, memory_order_relaxed);
+    progress.waits_for_data = atomic_load_explicit(&p->waits_for_data, memory_order_relaxed);
+    progress.ended = has_ended(p);
+    return progress;
+}
+
 static void host_destroy(sink_program *program)
 {
     host_program *p = (host_program *)program;
@@ -401,6 +403,7 @@ static sluice_status host_create(const program_config *config, sink_program **pr
         return sli_fail(SLUICE_E_NO_MEMORY, "the program of a run");
     }
     p->base.ops = &host_program_ops;
+    p->base.mode = config->mode;
     p->channel = channel;
     p->token = config->token;
     p->runs_on = config->runs_on;
@@ -410,7 +413,7 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->capacity = config->capacity;
     p->batch_size = channel->plan->batch_size;
     p->digest = config->digest;
-    p->host_waits = config->host_waits;
+    p->host_waits = config->mode == SLUICE_MODE_GRAPH;
     p->nan_guard = config->nan_guard;
     p->learning_rate = config->learning_rate;
     p->seed = config->seed;
@@ -449,4 +452,5 @@ const program_ops host_program_ops = {
     .call = host_call,
     .collect = host_collect,
     .stop = host_stop,
+    .progress = host_progress,
 };

@@ -32,6 +32,9 @@ static sluice_status open_channel(train_run *run)
         .workers = config->workers,
         .slots = config->slots,
         .memory_bytes = config->memory_bytes,
+        .history = config->record_samples && run->device->caps.kernels
+                       ? (uint64_t)config->output_capacity * config->micro_batches
+                       : 0,
     };
 
     return overrides_explain(channel_open(&channel, &run->channel), run->overridden);
@@ -84,8 +87,9 @@ static uint32_t record_capacity(const train_run *run)
 {
     uint64_t most = run->plan.steps_per_epoch;
 
-    if (run->mode == SLUICE_MODE_DIRECT || run->mode == SLUICE_MODE_DATA) {
-        most = 1;
+    if (run->mode == SLUICE_MODE_DIRECT ||
+        (run->mode == SLUICE_MODE_DATA && !run->device->caps.kernels)) {
+        most = 1; /* the host looks at each */
     }
     return most < run->config.output_capacity ? (uint32_t)most : run->config.output_capacity;
 }
@@ -94,24 +98,31 @@ static sluice_status make_program(train_run *run)
 {
     const program_ops *ops = program_ops_of(run->device);
     const bool several = run->config.world > 1; /* they stop where they agree */
-    const program_config config = {.channel = &run->channel,
-                                   .model = &run->model,
-                                   .plan = &run->plan,
-                                   .token = several ? NULL : run->config.stop,
-                                   .runs_on = several,
-                                   .micro_batches = run->config.micro_batches,
-                                   .capacity = record_capacity(run),
-                                   .host_waits = run->mode == SLUICE_MODE_GRAPH,
-                                   .digest = run->config.digest,
-                                   .record_samples = run->config.record_samples,
-                                   .nan_guard = several && run->config.nan_guard == SLUICE_NAN_STOP
-                                                    ? SLUICE_NAN_COUNT
-                                                    : run->config.nan_guard,
-                                   .learning_rate = run->config.learning_rate,
-                                   .seed = run->config.seed};
+    const program_config config = {
+        .channel = &run->channel,
+        .model = &run->model,
+        .plan = &run->plan,
+        .token = several ? NULL : run->config.stop,
+        .runs_on = several,
+        .micro_batches = run->config.micro_batches,
+        .capacity = record_capacity(run),
+        .mode = run->mode,
+        .may_weaken = run->config.dataset_sink_mode && run->config.mode == SLUICE_MODE_AUTO,
+        .digest = run->config.digest,
+        .record_samples = run->config.record_samples,
+        .nan_guard = several && run->config.nan_guard == SLUICE_NAN_STOP ? SLUICE_NAN_COUNT
+                                                                         : run->config.nan_guard,
+        .learning_rate = run->config.learning_rate,
+        .seed = run->config.seed};
+
+    const sluice_status st = ops->create(&config, &run->program);
 
     run->config.output_capacity = config.capacity;
-    return ops->create(&config, &run->program);
+    if (st == SLUICE_OK && run->program->mode != run->mode) {
+        run->mode = run->program->mode;
+        run->mode_reason = run->program->mode_reason;
+    }
+    return st;
 }
 
 /* The run in one line: what will happen, and what it takes. */
@@ -165,7 +176,7 @@ static sluice_status check_device(const sluice_device *device)
 
     if (st == SLUICE_OK && program_ops_of(device) == NULL) {
         st = sli_fail(SLUICE_E_UNSUPPORTED,
-                      "sluice_train: device %s: no sink program yet; use host:0",
+                      "sluice_train: device %s: this build runs no steps on it; use host:0",
                       sluice_device_name(device));
     }
     return st;
@@ -212,10 +223,10 @@ sluice_status train_open(train_run *run)
         st = agree_on_run(run);
     }
     if (st == SLUICE_OK) {
-        st = train_compare_modes(run);
+        st = make_program(run);
     }
     if (st == SLUICE_OK) {
-        st = make_program(run);
+        st = train_compare_modes(run);
     }
     if (st == SLUICE_OK) {
         write_plan_line(run);

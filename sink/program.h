@@ -30,7 +30,8 @@ typedef struct program_config {
     bool runs_on;           /* a step that asks to stop does not end the launch: with other ranks */
     uint32_t micro_batches; /* batches of a step */
     uint32_t capacity;      /* steps between two collects at most */
-    bool host_waits;        /* for data, before each launch: graph mode */
+    sluice_mode mode; /* that is asked for: never auto */
+    bool may_weaken;  /* where that one is not legal, the strongest that is */
     bool digest;
     bool record_samples;
     sluice_nan_guard nan_guard;
@@ -49,6 +50,14 @@ typedef struct program_result {
     uint64_t first_nan_step; /* of all of them; UINT64_MAX: none */
     bool step_stops;         /* a step has asked to stop */
 } program_result;
+
+/* How far the launches under way have come, for whoever waits beside them. */
+typedef struct program_progress {
+    uint64_t batches_done;     /* ever; what the last of them did is seen, too */
+    uint64_t idle_since_ticks; /* when the last of them ended; 0: not known */
+    bool waits_for_data;       /* a launch does, so the next step cannot begin */
+    bool ended;                /* a launch has ended early: those behind it do nothing */
+} program_progress;
 
 typedef struct sink_program sink_program;
 
@@ -71,20 +80,36 @@ typedef struct program_ops {
 
     /* Makes a running launch end at its next step, and later ones at once. Any thread. */
     void (*stop)(sink_program *program);
+
+    program_progress (*progress)(const sink_program *program);
 } program_ops;
+
+enum { PROGRAM_REASON_SIZE = 400 };
 
 /* What every kind of program begins with. */
 struct sink_program {
     const program_ops *ops;
-    _Atomic uint64_t batches_done;     /* ever; stored with release order, after the next */
-    _Atomic uint64_t idle_since_ticks; /* when the last of them ended */
-    _Atomic bool waits_for_data;       /* a launch does, so the next step cannot begin */
-    _Atomic bool ended;                /* a launch has ended early: those behind it do nothing */
+    sluice_mode mode;
+    char mode_reason[PROGRAM_REASON_SIZE]; /* why it is a weaker one, "" it is not */
+    bool by_batch; /* but in mode loop a launch takes one batch, which must have come before it */
 };
 
+static inline program_progress program_progress_of(const sink_program *program)
+{
+    return program->ops->progress(program);
+}
+
 extern const program_ops host_program_ops;
+extern const program_ops cuda_program_ops; /* where the build has CUDA */
 
 /* The table for a device; NULL when no program runs on its kind. */
 const program_ops *program_ops_of(const sluice_device *device);
+
+/* The learning rate of a step of the whole training. */
+float program_rate(const sluice_schedule *schedule, uint64_t step);
+
+/* E_NAN, with what to try. */
+sluice_status program_fail_nan(const sluice_model *model, uint64_t step, uint32_t output,
+                               float value);
 
 #endif

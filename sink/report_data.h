@@ -26,7 +26,7 @@ struct sluice_report {
     char error[SLI_ERROR_SIZE]; /* "" when there was none */
     bool ran;                   /* the run began; else most of what follows is zero */
     const char *mode;           /* NULL when the run never began */
-    char mode_reason[100];
+    char mode_reason[400];
     uint64_t batches;
     uint64_t bytes_read;
     uint64_t bytes_h2d;

@@ -7,6 +7,9 @@
  *     data     wait for data, call the step        for each step; wait for the device once a sink
  *     graph    wait for data, launch 1             for each step; wait for the device once a sink
  *     loop     launch all, wait                    for each sink; again after a yield
+ *
+ * On a device that launches by itself a step is not called but enqueued, in data mode as in direct:
+ * so both are like graph mode there, but that direct waits for each step (program->by_batch).
  */
 #include <stdio.h>
 
@@ -46,14 +49,12 @@ static sluice_status wait_for_device(train_run *run)
  */
 static void count_idle(train_run *run, uint64_t seq, uint64_t start)
 {
-    const sink_program *program = run->program;
     const uint64_t now = sli_ticks();
-    /* Pairs with the release store in run_batch(): seeing the last step, we see when it ended. */
-    const uint64_t done = atomic_load_explicit(&program->batches_done, memory_order_acquire);
-    const uint64_t ended = atomic_load_explicit(&program->idle_since_ticks, memory_order_relaxed);
+    const program_progress progress = program_progress_of(run->program);
+    const uint64_t ended = progress.idle_since_ticks;
     const uint64_t since = ended > start ? ended : start;
 
-    if (done + 1 == seq && since < now) {
+    if (progress.batches_done + 1 == seq && since < now) {
         run->host_wait_ticks += now - since;
     }
 }
@@ -61,25 +62,25 @@ static void count_idle(train_run *run, uint64_t seq, uint64_t start)
 /* In graph mode: a step that was launched has stopped or failed, so no other will take a batch. */
 static bool launches_have_ended(const train_run *run)
 {
-    return atomic_load_explicit(&run->program->ended, memory_order_relaxed);
+    return program_progress_of(run->program).ended;
+}
+
+/* The batch that comes next, where nothing is under way. */
+static uint64_t next_batch(const train_run *run)
+{
+    return program_progress_of(run->program).batches_done + 1;
 }
 
 /*
- * Waits on the host for the first batch of the step that is `ahead` steps after run->step, or the
- * next batch when nothing is under way, as it is with `ahead` 0. STOPPED when
- * the run is to end instead; else what stands in the queue at that place.
+ * Waits on the host for batch `seq`. STOPPED when the run is to end instead; else what stands in
+ * the queue at that place. `beside` launches that are under way.
  */
-static sluice_status wait_for_data(train_run *run, uint64_t ahead)
+static sluice_status wait_for_data(train_run *run, uint64_t seq, bool beside)
 {
-    const uint64_t next =
-        atomic_load_explicit(&run->program->batches_done, memory_order_relaxed) + 1;
-    const uint64_t first =
-        (run->step + ahead - run->plan.first_step) * run->config.micro_batches + 1;
-    const uint64_t seq = ahead == 0 ? next : first;
     const uint64_t start = sli_ticks();
     sluice_status st;
 
-    if (run->mode == SLUICE_MODE_GRAPH || run->mode == SLUICE_MODE_DATA) {
+    if (run->program->by_batch || run->mode == SLUICE_MODE_GRAPH || run->mode == SLUICE_MODE_DATA) {
         sli_queue_look(run->channel.queue);
     }
     run->awaited_seq = seq;
@@ -91,7 +92,9 @@ static sluice_status wait_for_data(train_run *run, uint64_t ahead)
         }
     }
     run->awaited_seq = 0;
-    count_idle(run, seq, start);
+    if (!beside || !run->program->by_batch) { /* else the device itself has measured it */
+        count_idle(run, seq, start);
+    }
     return st;
 }
 
@@ -127,8 +130,20 @@ static sluice_status collect(train_run *run, program_end *end_out)
 
 static sluice_status launch(train_run *run, uint64_t steps)
 {
+    sink_program *program = run->program;
+    /* Then it calls the step, on this thread. */
+    const bool calls = program->by_batch && run->mode != SLUICE_MODE_GRAPH;
+    sluice_status st;
+
     run->launches++;
-    return run->program->ops->launch(run->program, steps);
+    if (calls) {
+        watchdog_enter(&run->watchdog, WATCHED_STEP, 0, run->step);
+    }
+    st = program->ops->launch(program, steps);
+    if (calls) {
+        watchdog_leave(&run->watchdog);
+    }
+    return st;
 }
 
 /* Waits for what was launched and takes in what came of it, also after an error `st`, which then
@@ -165,7 +180,7 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
     while (run->step < end && goes_on(run, &st)) {
         if (how == PROGRAM_YIELD) {
             run->yields++;
-            st = wait_for_data(run, 0);
+            st = wait_for_data(run, next_batch(run), false);
             if (st == SLUICE_STOPPED) {
                 return SLUICE_OK;
             }
@@ -180,13 +195,20 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
     return st;
 }
 
-/* Launches up to `most` steps, each when its batch has come. */
+/*
+ * Launches up to `most` steps, each when its first batch has come; where a launch takes no more
+ * than one, each batch when it has.
+ */
 static sluice_status launch_as_data_come(train_run *run, uint64_t most)
 {
+    const uint64_t step_batches = run->config.micro_batches;
+    const uint64_t end = (run->step + most - run->plan.first_step) * step_batches + 1;
+    const uint64_t first = next_batch(run);
+    uint64_t seq = first;
     sluice_status st = SLUICE_OK;
 
-    for (uint64_t launched = 0; launched < most && goes_on(run, &st); launched++) {
-        sluice_status data = wait_for_data(run, launched);
+    while (seq < end && goes_on(run, &st)) {
+        const sluice_status data = wait_for_data(run, seq, seq > first);
 
         if (data == SLUICE_STOPPED || launches_have_ended(run)) {
             break;
@@ -194,11 +216,12 @@ static sluice_status launch_as_data_come(train_run *run, uint64_t most)
         if (data == SLUICE_E_STALLED) {
             return data;
         }
-        st = launch(run,
-                    1); /* also where an end or an error stands: the device finds it, in order */
+        /* Also where an end or an error stands: the program finds it, in order. */
+        st = launch(run, 1);
         if (data != SLUICE_OK) {
             break;
         }
+        seq += run->program->by_batch ? 1 : step_batches - (seq - 1) % step_batches;
     }
     return st;
 }
@@ -224,7 +247,7 @@ static sluice_status run_data(train_run *run, uint64_t steps)
     program_end how;
 
     while (run->step < end && goes_on(run, &st)) {
-        st = wait_for_data(run, 0);
+        st = wait_for_data(run, next_batch(run), false);
         if (st != SLUICE_OK) {
             return st == SLUICE_STOPPED ? SLUICE_OK : st;
         }
@@ -239,6 +262,10 @@ static sluice_status run_data(train_run *run, uint64_t steps)
 
 sluice_status train_run_steps(train_run *run, uint64_t steps)
 {
+    if (run->program->by_batch) {
+        return run_graph(run,
+                         steps); /* direct mode has room for one record, so it waits for each */
+    }
     switch (run->mode) {
     case SLUICE_MODE_GRAPH:
         return run_graph(run, steps);
@@ -252,5 +279,6 @@ sluice_status train_run_steps(train_run *run, uint64_t steps)
 sluice_status train_end_sink(train_run *run)
 {
     /* What a step of data mode has enqueued on its device; the other modes have waited already. */
-    return run->mode == SLUICE_MODE_DATA ? wait_for_device(run) : SLUICE_OK;
+    return run->mode == SLUICE_MODE_DATA && !run->program->by_batch ? wait_for_device(run)
+                                                                    : SLUICE_OK;
 }

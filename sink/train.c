@@ -92,7 +92,9 @@ static sluice_status run_steps(train_run *run, uint64_t steps)
 /* One sink: step hooks around all of it in graph and loop mode, around each step in the others. */
 static sluice_status run_sink(train_run *run, uint64_t steps)
 {
-    const bool per_sink = run->mode == SLUICE_MODE_LOOP || run->mode == SLUICE_MODE_GRAPH;
+    const bool enqueued = run->program->by_batch && run->mode == SLUICE_MODE_DATA;
+    const bool per_sink =
+        run->mode == SLUICE_MODE_LOOP || run->mode == SLUICE_MODE_GRAPH || enqueued;
     const uint64_t end = run->step + steps;
     sluice_status st = SLUICE_OK;
 

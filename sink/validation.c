@@ -43,7 +43,7 @@ static sluice_status evaluate(train_run *run, validation_sums *v)
     own.epochs = 1;
     own.max_steps = config->validation.max_batches;
     own.dataset_sink_mode = config->dataset_sink_mode;
-    own.mode = config->dataset_sink_mode ? run->mode : SLUICE_MODE_AUTO;
+    own.mode = config->mode; /* auto may be another one for eval */
     own.output_capacity = config->output_capacity;
     own.callbacks = &callback;
     own.callback_count = 1;

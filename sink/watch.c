@@ -10,17 +10,15 @@ const int64_t TRAIN_LOOK_NS = 10000000;
 /* Does the next step not begin for want of its batch? Otherwise a step is running. */
 static bool is_starved(const train_run *run)
 {
-    const sink_program *program = run->program;
-    const uint64_t done = atomic_load_explicit(&program->batches_done, memory_order_relaxed);
+    const program_progress progress = program_progress_of(run->program);
 
-    return atomic_load_explicit(&program->waits_for_data, memory_order_relaxed) ||
-           done + 1 == run->awaited_seq;
+    return progress.waits_for_data || progress.batches_done + 1 == run->awaited_seq;
 }
 
 /* Who waits for whom, in one line. */
 static void describe(const train_run *run, sli_text *text)
 {
-    const uint64_t done = atomic_load_explicit(&run->program->batches_done, memory_order_relaxed);
+    const uint64_t done = program_progress_of(run->program).batches_done;
     const unsigned long long step = run->plan.first_step + done / run->config.micro_batches;
 
     sli_text_add(text,
@@ -56,7 +54,7 @@ static sluice_status stalled(train_run *run, bool too_long)
 static sluice_status watch_for_stalls(train_run *run, int64_t now)
 {
     const sluice_train_config *config = &run->config;
-    const uint64_t done = atomic_load_explicit(&run->program->batches_done, memory_order_relaxed);
+    const uint64_t done = program_progress_of(run->program).batches_done;
     int64_t still_ms;
     bool too_long;
 

@@ -52,7 +52,8 @@ static void options_are_read_before_anything_is_asked_of_cuda(void)
                {"cuda:0,copy=1", "copy is unknown"},
                {"cuda:0,spin_us=1000001", "0 to 1000000"},
                {"cuda:0,spin_us=x", "spin_us"},
-               {"cuda:0,node=1024", "node"}};
+               {"cuda:0,node=1024", "node"},
+               {"cuda:0,transport=shove", "transport=shove; want push or pull"}};
     sluice_device *device = NULL;
 
     fake_cuda_start(&two_devices);
@@ -85,6 +86,41 @@ static void a_watchdog_limits_how_long_is_polled(void)
     T_OK(sluice_device_open("cuda:0,spin_us=3", &device));
     T_EQ(device->caps.spin_ns, 3000);
     sluice_device_close(device);
+}
+
+static void transports_are_chosen_by_what_the_machine_has(void)
+{
+    static const struct {
+        const char *uri;
+        bool no_mem_ops;
+        sluice_status want;
+        bool pull;
+    } cases[] = {
+        {"cuda:0", false, SLUICE_OK, false},
+        {"cuda:0,transport=push", false, SLUICE_OK, false},
+        {"cuda:0,transport=pull", false, SLUICE_OK, true},
+        {"cuda:0", true, SLUICE_OK, true},
+        {"cuda:0,transport=push", true, SLUICE_E_UNSUPPORTED, false},
+        {"cuda:0,transport=pull", true, SLUICE_OK, true},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fake_cuda_machine machine = two_devices;
+        sluice_device *device = NULL;
+
+        machine.no_mem_ops = cases[i].no_mem_ops;
+        fake_cuda_start(&machine);
+        T_STATUS(sluice_device_open(cases[i].uri, &device), cases[i].want);
+        if (cases[i].want == SLUICE_OK) {
+            T_TRUE(device->caps.kernels);
+            T_EQ(device->caps.pull, cases[i].pull);
+        } else {
+            CU_ASSERT_PTR_NULL(device);
+            T_CONTAINS(sluice_last_error(), "use transport=pull");
+        }
+        sluice_device_close(device);
+        nothing_is_live();
+    }
 }
 
 static void what_is_missing_is_named(void)
@@ -123,7 +159,7 @@ static void what_is_missing_is_named(void)
     }
 }
 
-static void auto_is_the_host_as_long_as_no_steps_run_on_cuda(void)
+static void auto_is_the_host_also_where_there_is_a_gpu(void)
 {
     static const fake_cuda_machine no_driver;
     sluice_device *device = NULL;
@@ -362,52 +398,13 @@ static void threads_use_two_devices_at_once(void)
     nothing_is_live();
 }
 
-/* ---- what is not there yet ------------------------------------------------------------------- */
-
-static sluice_status no_step(const sluice_step *s, void *user)
-{
-    (void)s;
-    (void)user;
-    return SLUICE_E_CALLBACK;
-}
-
-static void nothing_can_be_trained_on_it_yet(void)
-{
-    sluice_device *device = NULL;
-    sluice_dataset *dataset = NULL;
-    sluice_report *report = NULL;
-    sluice_channel *channel = NULL;
-    sluice_channel_config channel_config;
-    sluice_train_config config;
-    sluice_model model;
-    int64_t calls;
-
-    fake_cuda_start(&two_devices);
-    T_OK(sluice_device_open("cuda:0", &device));
-    T_OK(sluice_dataset_parse("synthetic samples=50 shape=8,8,3 | batch 5", &dataset));
-    sluice_model_init(&model);
-    model.step = no_step;
-    sluice_train_config_init(&config);
-    sluice_channel_config_init(&channel_config);
-    calls = fake_cuda_calls();
-    T_STATUS(sluice_train(device, &model, dataset, &config, &report), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "device cuda:0: no sink program yet; use host:0");
-    T_STATUS(sluice_channel_open(device, dataset, &channel_config, &channel), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "device cuda:0: no GetNext on it yet; use host:0");
-    CU_ASSERT_PTR_NULL(channel);
-    T_EQ(fake_cuda_calls(), calls); /* it is said before any memory is taken */
-    sluice_report_destroy(report);
-    sluice_dataset_destroy(dataset);
-    sluice_device_close(device);
-    nothing_is_live();
-}
-
 const t_test cuda_device_tests[] = {
     T_TEST(a_device_opens_and_says_what_it_is),
     T_TEST(options_are_read_before_anything_is_asked_of_cuda),
     T_TEST(a_watchdog_limits_how_long_is_polled),
+    T_TEST(transports_are_chosen_by_what_the_machine_has),
     T_TEST(what_is_missing_is_named),
-    T_TEST(auto_is_the_host_as_long_as_no_steps_run_on_cuda),
+    T_TEST(auto_is_the_host_also_where_there_is_a_gpu),
     T_TEST(opening_survives_running_out_of_memory),
     T_TEST(the_host_cannot_read_device_memory),
     T_TEST(more_memory_than_there_is_is_refused),
@@ -415,6 +412,5 @@ const t_test cuda_device_tests[] = {
     T_TEST(the_callers_context_is_current_afterwards),
     T_TEST(whichever_call_fails_nothing_stays_behind),
     T_TEST(threads_use_two_devices_at_once),
-    T_TEST(nothing_can_be_trained_on_it_yet),
     T_END,
 };
