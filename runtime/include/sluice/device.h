@@ -18,8 +18,7 @@ typedef struct sluice_device sluice_device;
  * `host:N` is the CPU as a device and is always there; N, 0 to 63, only tells several apart. Its
  * device memory is ordinary memory: batches are written where the step reads them. `cuda:N` is the
  * N-th CUDA device, as CUDA_VISIBLE_DEVICES numbers them, where the library was built with CUDA and
- * there is a driver; so far nothing can be trained on it (sluice_train() answers E_UNSUPPORTED), so
- * `auto` is `host:0`. Options follow after commas, `host:0,copy=1`:
+ * there is a driver. `auto` is `host:0`: a step is written for one kind of device. Options follow after commas, `host:0,copy=1`:
  *
  *   copy=1         device memory is a separate heap, filled by a copying thread and overwritten
  *                  with a pattern whenever a batch is given back: finds steps that keep pointers

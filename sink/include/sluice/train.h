@@ -34,7 +34,8 @@ typedef struct sluice_step {
     const uint64_t *step;        /**< of the whole training, from 0 */
     const uint64_t *epoch;       /**< of the whole training, from 0 */
     float *outputs;              /**< (output_count) to be written; [0] is the loss */
-    void *stream;                /**< to enqueue work on; NULL on a host device */
+    void *stream;                /**< to enqueue work on, the same for the whole run: a
+                                      cudaStream_t on a CUDA device; NULL on a host device */
     const float *learning_rate;  /**< of this step, by config.learning_rate; 0 without one */
     const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and the
                                       like, the same after a resume */
@@ -55,6 +56,10 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
  * On a host device it is called for every batch, on the device's own thread (in mode `data` on the
  * thread that called sluice_train()). Inputs and their bytes are lent until it returns; their
  * addresses may differ from step to step.
+ *
+ * On a CUDA device it enqueues on step->stream, on the thread that called sluice_train() and with
+ * the device's context current; all addresses are the device's, and the same for the whole run. In
+ * modes `graph` and `loop` it is called once, captured, and replayed; in the others for every batch.
  *
  * Returns: OK; STOPPED ends the run after this step; a negative status ends it with that error,
  *          and with the text of sluice_fail().

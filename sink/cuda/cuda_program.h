@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sink program on CUDA, for its parts: what it holds, and how it is made. */
+#ifndef SLUICE_CUDA_PROGRAM_H
+#define SLUICE_CUDA_PROGRAM_H
+
+#include "cuda_device.h"
+#include "program.h"
+#include "step_graph.h"
+
+/* Device memory of a program; learning rates follow. */
+typedef struct device_part {
+    sli_getnext_state getnext;
+    step_frame frame;
+    step_state state;
+} device_part;
+
+/* Page-locked host memory that the device writes and reads; traces, then learning rates follow. */
+typedef struct shared_part {
+    _Alignas(64) sli_getnext_command command;
+    _Alignas(64) sli_getnext_report getnext;
+    _Alignas(64) step_report report;
+    _Alignas(64) uint64_t stop;
+    uint64_t never; /* 0: a stop word for launches of one batch, behind whose begin a step runs */
+    _Alignas(64) device_part initial; /* what the device's part begins with */
+} shared_part;
+
+typedef struct cuda_program {
+    sink_program base;
+    const data_channel *channel;
+    const cuda_device *device;
+    sluice_model model;
+    const sink_plan *plan;
+    uint32_t micro_batches;
+    uint32_t capacity;
+    uint32_t batch_size;
+    bool runs_on;
+    sluice_schedule learning_rate;
+    sli_counters *get_next_counters;
+    sli_counters *step_counters;
+
+    sli_stream stream;
+    cudaStream_t handle; /* the stream's */
+    uint32_t multiprocessors;
+    device_part *part;  /* in device memory */
+    shared_part *shared; /* page-locked: */
+    size_t shared_bytes;
+    bool shared_is_locked;
+    step_trace *traces;   /* (capacity) in shared */
+    float *rates;         /* (capacity) in shared */
+    float *device_rates;  /* (capacity) in device memory; NULL: there is no schedule */
+    const uint64_t *device_stop; /* where the device sees the stop word */
+    step_control control;        /* arguments of kernels, as the next two */
+    sli_gather gather;
+    step_digest digest;
+    step_chain chain;
+    step_graph graph; /* modes loop and graph */
+    sluice_step view;
+
+    /* The trainer's, between launches. */
+    uint64_t next_seq; /* of the next batch to be launched; in mode loop, to be waited for */
+    uint64_t step;     /* the next whose record is to be taken */
+    bool launched;     /* something, since the last collect */
+    program_end pending; /* what ends the run once all that is under way is done; DONE: nothing */
+    bool step_stops;     /* the step asked for the end of the run */
+    bool stop_wanted;    /* it did, since the last collect */
+    sluice_status status;
+    char error[SLI_ERROR_SIZE];
+    uint64_t idle_ns; /* of the device, counted already */
+    sluice_step_record *records; /* (capacity) */
+    uint64_t *samples;           /* (capacity, micro_batches, batch_size), or NULL */
+} cuda_program;
+
+/* Memory, kernels' arguments, the view (cuda_program_open.c). What was made is freed by close. */
+sluice_status cuda_program_open(cuda_program *p, const program_config *config);
+void cuda_program_close(cuda_program *p);
+
+/* Chooses a mode that is legal for the step, and makes its graph (cuda_program_mode.c). */
+sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *config);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which mode a step can run in on CUDA: loop where it can be captured, its nodes may stand in a
+ * loop and the driver knows conditional nodes; graph where it can be captured; else it is called.
+ */
+#include <stdio.h>
+
+#include "cuda_error.h"
+#include "cuda_program.h"
+
+/* Conditional nodes are announced for 12.3, and work from this one on. */
+enum { LOOP_DRIVER = 12040 };
+
+/* A part of what has to be done with the device's context current. */
+typedef struct mode_choice {
+    cuda_program *p;
+    cudaGraph_t step;
+} mode_choice;
+
+static sluice_status check_driver(void)
+{
+    int version = 0;
+    const cudaError_t error = cudaDriverGetVersion(&version);
+
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "cudaDriverGetVersion");
+    }
+    if (version >= LOOP_DRIVER) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_UNSUPPORTED, "the driver knows CUDA %d.%d, loops need %d.%d",
+                    version / 1000, version % 1000 / 10, LOOP_DRIVER / 1000,
+                    LOOP_DRIVER % 1000 / 10);
+}
+
+static sluice_status capture(void *arg)
+{
+    mode_choice *choice = arg;
+    cuda_program *p = choice->p;
+
+    return step_graph_capture(p->handle, p->model.step, &p->view, p->model.user, &choice->step);
+}
+
+static sluice_status make_loop(void *arg)
+{
+    mode_choice *choice = arg;
+    cuda_program *p = choice->p;
+    const uint64_t *never = p->control.getnext.stop;
+    sluice_status st = step_graph_check_loop(choice->step);
+
+    p->control.getnext.stop = p->device_stop;
+    if (st == SLUICE_OK) {
+        st = step_graph_make_loop(&p->chain, choice->step, &p->control, &p->graph);
+    }
+    if (st == SLUICE_OK) {
+        st = step_graph_upload(&p->graph, p->handle);
+    }
+    if (st != SLUICE_OK) {
+        step_graph_destroy(p->device, &p->graph);
+        p->control.getnext.has_conditional = 0;
+        p->control.getnext.stop = never;
+    }
+    return st;
+}
+
+static sluice_status make_once(void *arg)
+{
+    mode_choice *choice = arg;
+    cuda_program *p = choice->p;
+    sluice_status st = step_graph_make_once(&p->chain, choice->step, &p->graph);
+
+    if (st == SLUICE_OK) {
+        st = step_graph_upload(&p->graph, p->handle);
+    }
+    return st;
+}
+
+static sluice_status load_kernels(void *arg)
+{
+    const step_chain *chain = &((cuda_program *)arg)->chain;
+    const sli_kernel_launch *kernels[] = {&chain->begin, &chain->gather, &chain->next,
+                                          &chain->digest};
+    const size_t count = chain->digest.function != NULL ? 4 : 3;
+    sluice_status st = SLUICE_OK;
+
+    for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
+        st = step_graph_load_kernel(kernels[i]);
+    }
+    return st;
+}
+
+static sluice_status in_context(cuda_program *p, sluice_status (*call)(void *arg), void *arg)
+{
+    sluice_status st = sli_cuda_enter(p->device);
+
+    if (st == SLUICE_OK) {
+        st = call(arg);
+        sli_cuda_leave(p->device);
+    }
+    return st;
+}
+
+/* A stronger mode is not legal: keeps why, for the report, if a weaker one may be tried. */
+static bool weakens(cuda_program *p, const program_config *config, sluice_mode stronger)
+{
+    if (config->may_weaken) {
+        snprintf(p->base.mode_reason, sizeof(p->base.mode_reason), "no %s: %.360s",
+                 sluice_mode_name(stronger), sluice_last_error());
+    }
+    return config->may_weaken;
+}
+
+static sluice_status choose_loop(cuda_program *p, mode_choice *choice)
+{
+    sluice_status st = check_driver();
+
+    return st == SLUICE_OK ? in_context(p, make_loop, choice) : st;
+}
+
+/* The step has been captured. */
+static sluice_status choose_graph(cuda_program *p, const program_config *config,
+                                  mode_choice *choice)
+{
+    if (config->mode == SLUICE_MODE_LOOP) {
+        sluice_status st = choose_loop(p, choice);
+
+        if (st == SLUICE_OK || !weakens(p, config, SLUICE_MODE_LOOP)) {
+            return st;
+        }
+    }
+    p->base.mode = SLUICE_MODE_GRAPH;
+    p->control.one_batch = 1;
+    return in_context(p, make_once, choice);
+}
+
+sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *config)
+{
+    mode_choice choice = {.p = p};
+    sluice_status st = in_context(p, load_kernels, p);
+
+    p->base.mode = config->mode;
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (config->mode == SLUICE_MODE_LOOP || config->mode == SLUICE_MODE_GRAPH) {
+        st = in_context(p, capture, &choice);
+        if (st == SLUICE_OK) {
+            st = choose_graph(p, config, &choice);
+            step_graph_drop(p->device, choice.step);
+        } else if (weakens(p, config, config->mode)) {
+            p->base.mode = SLUICE_MODE_DATA;
+            st = SLUICE_OK;
+        }
+    }
+    p->base.by_batch = p->base.mode != SLUICE_MODE_LOOP;
+    p->control.one_batch = p->base.by_batch;
+    return st;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a sink program on CUDA: all its memory, and what its kernels are given. */
+#include <string.h>
+
+#include "alloc_int.h"
+#include "cuda_error.h"
+#include "cuda_program.h"
+#include "rng_int.h"
+
+/* Memory that is shared with the device is locked in whole pages of its own. */
+enum { PAGE = 4096, ALIGNMENT = 64 };
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static size_t rates_bytes(const cuda_program *p)
+{
+    const bool has_rates = p->learning_rate.function != NULL || p->learning_rate.count > 0;
+
+    return has_rates ? p->capacity * sizeof(float) : 0;
+}
+
+/* Where the device finds an address in shared memory. */
+static sluice_status map(const cuda_program *p, const void *host, void *address_out)
+{
+    void *base = NULL;
+    uint8_t *address;
+    sluice_status st = sli_device_address(p->channel->config.device, p->shared, &base);
+
+    if (st == SLUICE_OK) {
+        address = (uint8_t *)base + ((const uint8_t *)host - (const uint8_t *)p->shared);
+        memcpy(address_out, &address, sizeof(address));
+    }
+    return st;
+}
+
+static sluice_status take_shared(cuda_program *p)
+{
+    const size_t traces_at = round_up(sizeof(shared_part), ALIGNMENT);
+    const size_t rates_at = traces_at + round_up(p->capacity * sizeof(step_trace), ALIGNMENT);
+    sluice_status st;
+
+    p->shared_bytes = round_up(rates_at + rates_bytes(p), PAGE);
+    p->shared = sli_aligned_alloc(PAGE, p->shared_bytes);
+    if (p->shared == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
+    }
+    memset((void *)p->shared, 0, p->shared_bytes);
+    p->traces = (step_trace *)(void *)((uint8_t *)p->shared + traces_at);
+    p->rates = (float *)(void *)((uint8_t *)p->shared + rates_at);
+    st = sli_device_register(p->channel->config.device, p->shared, p->shared_bytes);
+    p->shared_is_locked = st == SLUICE_OK;
+    return st;
+}
+
+static size_t device_bytes(const cuda_program *p)
+{
+    return round_up(sizeof(device_part), ALIGNMENT) + rates_bytes(p);
+}
+
+/* The device's own memory, with what it begins with. */
+static sluice_status take_device_memory(cuda_program *p)
+{
+    void *block = NULL;
+    sluice_status st = sli_device_alloc(p->channel->config.device, device_bytes(p), &block);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    p->part = block;
+    if (rates_bytes(p) > 0) {
+        p->device_rates =
+            (float *)(void *)((uint8_t *)block + round_up(sizeof(device_part), ALIGNMENT));
+    }
+    sli_getnext_state_init(&p->shared->initial.getnext);
+    return sli_stream_copy(&p->stream, block, &p->shared->initial, sizeof(device_part));
+}
+
+static sluice_status take_records(cuda_program *p, const program_config *config)
+{
+    const size_t rows = (size_t)p->micro_batches * p->batch_size;
+
+    p->records = sli_calloc(p->capacity, sizeof(*p->records));
+    if (config->record_samples) {
+        p->samples = sli_calloc(p->capacity * rows, sizeof(*p->samples));
+    }
+    return p->records != NULL && (!config->record_samples || p->samples != NULL)
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
+}
+
+/* What GetNext's kernels are given. */
+static sluice_status describe_getnext(cuda_program *p)
+{
+    sli_getnext *g = &p->control.getnext;
+    sluice_status st = map(p, &p->shared->command, (void *)&g->command);
+
+    sli_queue_getnext(p->channel->queue, g);
+    g->state = &p->part->getnext;
+    g->micro_batches = p->micro_batches;
+    if (st == SLUICE_OK) {
+        st = map(p, &p->shared->getnext, (void *)&g->report);
+    }
+    if (st == SLUICE_OK) {
+        st = map(p, &p->shared->never, (void *)&g->stop);
+    }
+    if (st == SLUICE_OK) {
+        st = map(p, &p->shared->stop, (void *)&p->device_stop);
+    }
+    return st == SLUICE_OK ? sli_queue_gather(p->channel->queue, &p->gather) : st;
+}
+
+static void describe_digest(cuda_program *p)
+{
+    uint32_t count = 0;
+    const sluice_tensor *tensors = sli_queue_outputs(p->channel->queue, &count);
+
+    p->control.column_count = count;
+    p->digest.count = count;
+    p->digest.sums = p->part->state.digests;
+    for (uint32_t i = 0; i < count; i++) {
+        p->digest.columns[i] = tensors[i].data;
+        p->digest.bytes[i] = tensors[i].bytes;
+    }
+    step_digest_launch(&p->digest, p->multiprocessors, &p->chain.digest);
+}
+
+static sluice_status describe_kernels(cuda_program *p, const program_config *config)
+{
+    step_control *c = &p->control;
+    sluice_status st = describe_getnext(p);
+
+    c->frame = &p->part->frame;
+    c->state = &p->part->state;
+    c->rates = p->device_rates;
+    c->first_step = p->plan->first_step;
+    c->epoch_step = p->plan->epoch_step;
+    c->epoch = p->plan->epoch;
+    c->steps_per_epoch = p->plan->steps_per_epoch;
+    c->seed = sli_mix64(config->seed);
+    c->output_count = p->model.output_count;
+    c->nan_guard = (uint8_t)config->nan_guard;
+    if (st == SLUICE_OK) {
+        st = map(p, p->traces, (void *)&c->traces);
+    }
+    if (st == SLUICE_OK) {
+        st = map(p, &p->shared->report, (void *)&c->report);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    step_begin_launch(c, &p->chain.begin);
+    step_next_launch(c, &p->chain.next);
+    sli_getnext_gather_launch(&c->getnext, &p->gather, p->multiprocessors, &p->chain.gather);
+    if (config->digest) {
+        describe_digest(p);
+    }
+    return SLUICE_OK;
+}
+
+/* All addresses are the device's, and the same for the whole run. */
+static void describe_view(cuda_program *p)
+{
+    sluice_step *view = &p->view;
+    step_frame *frame = &p->part->frame;
+
+    view->struct_size = sizeof(*view);
+    view->inputs = sli_queue_outputs(p->channel->queue, &view->input_count);
+    view->valid_rows = &sli_queue_device_header(p->channel->queue)->valid_rows;
+    view->step = &frame->step;
+    view->epoch = &frame->epoch;
+    view->outputs = frame->outputs;
+    view->stream = p->handle;
+    view->learning_rate = &frame->learning_rate;
+    view->random_key = &frame->random_key;
+    view->micro = &frame->micro;
+    view->micro_batches = p->micro_batches;
+}
+
+static sluice_status count_multiprocessors(cuda_program *p)
+{
+    int count = 0;
+    const cudaError_t error =
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, (int)p->device->ordinal);
+
+    p->multiprocessors = (uint32_t)count;
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaDeviceGetAttribute");
+}
+
+sluice_status cuda_program_open(cuda_program *p, const program_config *config)
+{
+    sluice_device *device = config->channel->config.device;
+    sluice_status st = sli_stream_open(device, "sluice/device",
+                                       &config->channel->placement->device_cpus, &p->stream);
+
+    if (st == SLUICE_OK) {
+        p->handle = sli_cuda_stream_handle(p->stream.handle);
+        st = count_multiprocessors(p);
+    }
+    if (st == SLUICE_OK) {
+        st = take_shared(p);
+    }
+    if (st == SLUICE_OK) {
+        st = take_device_memory(p);
+    }
+    if (st == SLUICE_OK) {
+        st = take_records(p, config);
+    }
+    if (st == SLUICE_OK) {
+        st = describe_kernels(p, config);
+    }
+    if (st == SLUICE_OK) {
+        describe_view(p);
+        st = sli_stream_wait(&p->stream, -1);
+    }
+    return st;
+}
+
+void cuda_program_close(cuda_program *p)
+{
+    sluice_device *device = p->channel->config.device;
+
+    if (p->shared != NULL) {
+        cuda_program_ops.stop(&p->base);
+    }
+    sli_stream_close(&p->stream); /* waits for what is under way */
+    step_graph_destroy(p->device, &p->graph);
+    sli_device_free(device, p->part, device_bytes(p));
+    if (p->shared_is_locked) {
+        sli_device_unregister(device, p->shared, p->shared_bytes);
+    }
+    sli_free(p->shared);
+    sli_free(p->records);
+    sli_free(p->samples);
+    sli_free(p);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "step_graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "cuda_error.h"
+#include "status_int.h"
+
+/* Graphs within graphs that the check of a step goes down into. */
+enum { DEEPEST = 16 };
+
+/* ---- capturing ------------------------------------------------------------------------------- */
+
+/* The step's call went wrong, or the capture did because of it. */
+static sluice_status fail_capture(cudaError_t during, cudaError_t at_end)
+{
+    const cudaError_t error = during != cudaSuccess ? during : at_end;
+
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "the step makes a call that is not permitted during capture (%s: %s)",
+                    cudaGetErrorName(error), cudaGetErrorString(error));
+}
+
+static sluice_status answer_of(sluice_status answer, uint64_t failures, cudaError_t during,
+                               cudaError_t at_end)
+{
+    if (answer == SLUICE_STOPPED) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the step asks to stop while it is captured");
+    }
+    if (at_end != cudaSuccess) {
+        return fail_capture(during, at_end);
+    }
+    return answer < 0 ? sli_fail_from(answer, failures,
+                                      "the step, while it was captured, "
+                                      "returned %s",
+                                      sluice_status_name(answer))
+                      : SLUICE_OK;
+}
+
+sluice_status step_graph_capture(cudaStream_t stream, sluice_step_fn step, const sluice_step *view,
+                                 void *user, cudaGraph_t *graph_out)
+{
+    const uint64_t failures = sli_fail_count();
+    cudaGraph_t graph = NULL;
+    cudaError_t during;
+    cudaError_t error;
+    sluice_status answer;
+    sluice_status st;
+
+    /* Thread-local: what other threads do meanwhile, the copier's for one, is their own affair. */
+    error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "cudaStreamBeginCapture");
+    }
+    answer = step(view, user);
+    during = cudaPeekAtLastError();
+    error = cudaStreamEndCapture(stream, &graph);
+    (void)cudaGetLastError();
+    st = answer_of(answer, failures, during, error);
+    if (st != SLUICE_OK && graph != NULL) {
+        sli_cuda_warn(cudaGraphDestroy(graph), "cudaGraphDestroy");
+        graph = NULL;
+    }
+    *graph_out = graph;
+    return st;
+}
+
+/* ---- what may stand in a loop ---------------------------------------------------------------- */
+
+/* What a node is that may not, with what makes it; NULL: it may. */
+static const char *illegal(enum cudaGraphNodeType type)
+{
+    switch ((int)type) {
+    case cudaGraphNodeTypeKernel:
+    case cudaGraphNodeTypeMemcpy:
+    case cudaGraphNodeTypeMemset:
+    case cudaGraphNodeTypeGraph:
+    case cudaGraphNodeTypeEmpty:
+        return NULL;
+    case cudaGraphNodeTypeHost:
+        return "a host node (cudaLaunchHostFunc; NCCL across machines adds them)";
+    case cudaGraphNodeTypeWaitEvent:
+    case cudaGraphNodeTypeEventRecord:
+        return "an event node (NCCL: set NCCL_GRAPH_MIXING_SUPPORT=0)";
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree:
+        return "an allocation (cudaMallocAsync; cuBLAS: call cublasSetWorkspace first)";
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return "a semaphore node";
+    case cudaGraphNodeTypeConditional:
+        return "a conditional node, which a child graph may not have";
+    default:
+        return "a node of a type that conditional bodies may not have";
+    }
+}
+
+static sluice_status check_graph(cudaGraph_t graph, int depth);
+
+static sluice_status check_node(cudaGraphNode_t node, size_t place, int depth)
+{
+    enum cudaGraphNodeType type;
+    cudaGraph_t child = NULL;
+    const char *what;
+    cudaError_t error = cudaGraphNodeGetType(node, &type);
+
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "cudaGraphNodeGetType");
+    }
+    what = illegal(type);
+    if (what != NULL) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "node %zu of the step%s is %s", place,
+                        depth > 0 ? ", in a graph within it," : "", what);
+    }
+    if (type != cudaGraphNodeTypeGraph || depth == DEEPEST) {
+        return SLUICE_OK;
+    }
+    error = cudaGraphChildGraphNodeGetGraph(node, &child);
+    return error == cudaSuccess ? check_graph(child, depth + 1)
+                                : sli_cuda_fail(error, "cudaGraphChildGraphNodeGetGraph");
+}
+
+/* The graph's nodes, to be freed; NULL for none. */
+static sluice_status nodes_of(cudaGraph_t graph, cudaGraphNode_t **nodes_out, size_t *count_out)
+{
+    cudaGraphNode_t *nodes = NULL;
+    size_t count = 0;
+    cudaError_t error = cudaGraphGetNodes(graph, NULL, &count);
+
+    if (error == cudaSuccess && count > 0) {
+        nodes = sli_calloc(count, sizeof(*nodes));
+        if (nodes == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "a list of %zu nodes", count);
+        }
+        error = cudaGraphGetNodes(graph, nodes, &count);
+    }
+    if (error != cudaSuccess) {
+        sli_free(nodes);
+        return sli_cuda_fail(error, "cudaGraphGetNodes");
+    }
+    *nodes_out = nodes;
+    *count_out = count;
+    return SLUICE_OK;
+}
+
+static sluice_status check_graph(cudaGraph_t graph, int depth)
+{
+    cudaGraphNode_t *nodes = NULL;
+    size_t count = 0;
+    sluice_status st = nodes_of(graph, &nodes, &count);
+
+    for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
+        st = check_node(nodes[i], i, depth);
+    }
+    sli_free(nodes);
+    return st;
+}
+
+sluice_status step_graph_check_loop(cudaGraph_t step)
+{
+    return check_graph(step, 0);
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+static cudaError_t add_node(cudaGraph_t graph, cudaGraphNode_t *last,
+                            struct cudaGraphNodeParams *params)
+{
+    cudaGraphNode_t node = NULL;
+    cudaGraphNode_t *after = *last != NULL ? last : NULL;
+    const size_t count = after != NULL ? 1 : 0;
+#if CUDART_VERSION >= 13000
+    const cudaError_t error = cudaGraphAddNode(&node, graph, after, NULL, count, params);
+#else
+    const cudaError_t error = cudaGraphAddNode(&node, graph, after, count, params);
+#endif
+
+    *last = node;
+    return error;
+}
+
+static dim3 dim_of(uint32_t count)
+{
+    return (dim3){count, 1, 1};
+}
+
+/* Behind the last node, which it becomes. */
+static sluice_status add_kernel(cudaGraph_t graph, cudaGraphNode_t *last,
+                                const sli_kernel_launch *kernel)
+{
+    struct cudaGraphNodeParams params;
+    cudaError_t error;
+
+    memset(&params, 0, sizeof(params));
+    params.type = cudaGraphNodeTypeKernel;
+    memcpy(&params.kernel.func, &kernel->function, sizeof(params.kernel.func));
+    params.kernel.gridDim = dim_of(kernel->blocks);
+    params.kernel.blockDim = dim_of(kernel->threads);
+    params.kernel.kernelParams = (void **)(uintptr_t)kernel->args;
+    error = add_node(graph, last, &params);
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "a kernel's node of the graph");
+}
+
+static sluice_status add_step(cudaGraph_t graph, cudaGraphNode_t *last, cudaGraph_t step)
+{
+    struct cudaGraphNodeParams params;
+    size_t count = 0;
+    cudaError_t error = cudaGraphGetNodes(step, NULL, &count);
+
+    if (error == cudaSuccess && count > 0) {
+        memset(&params, 0, sizeof(params));
+        params.type = cudaGraphNodeTypeGraph;
+        params.graph.graph = step;
+        error = add_node(graph, last, &params);
+    }
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "the step's node of the graph");
+}
+
+static sluice_status add_batch(cudaGraph_t graph, cudaGraphNode_t last, const step_chain *chain,
+                               cudaGraph_t step)
+{
+    sluice_status st = add_kernel(graph, &last, &chain->gather);
+
+    if (st == SLUICE_OK && chain->digest.function != NULL) {
+        st = add_kernel(graph, &last, &chain->digest);
+    }
+    if (st == SLUICE_OK) {
+        st = add_step(graph, &last, step);
+    }
+    if (st == SLUICE_OK) {
+        st = add_kernel(graph, &last, &chain->next);
+    }
+    return st;
+}
+
+static sluice_status create(step_graph *out)
+{
+    const cudaError_t error = cudaGraphCreate(&out->graph, 0);
+
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphCreate");
+}
+
+static sluice_status instantiate(step_graph *out)
+{
+    const cudaError_t error = cudaGraphInstantiate(&out->exec, out->graph, 0);
+
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphInstantiate");
+}
+
+sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t step, step_graph *out)
+{
+    cudaGraphNode_t last = NULL;
+    sluice_status st = create(out);
+
+    if (st == SLUICE_OK) {
+        st = add_kernel(out->graph, &last, &chain->begin);
+    }
+    if (st == SLUICE_OK) {
+        st = add_batch(out->graph, last, chain, step);
+    }
+    return st == SLUICE_OK ? instantiate(out) : st;
+}
+
+/* The loop's node behind the last one; its body is CUDA's. */
+static sluice_status add_loop(cudaGraph_t graph, cudaGraphNode_t last,
+                              cudaGraphConditionalHandle condition, cudaGraph_t *body_out)
+{
+    struct cudaGraphNodeParams params;
+    cudaError_t error;
+
+    memset(&params, 0, sizeof(params));
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.handle = condition;
+    params.conditional.type = cudaGraphCondTypeWhile;
+    params.conditional.size = 1;
+    error = add_node(graph, &last, &params);
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "the loop's node of the graph");
+    }
+    *body_out = params.conditional.phGraph_out[0];
+    return SLUICE_OK;
+}
+
+sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, step_control *control,
+                                   step_graph *out)
+{
+    cudaGraphConditionalHandle condition = 0;
+    cudaGraphNode_t last = NULL;
+    cudaGraph_t body = NULL;
+    cudaError_t error;
+    sluice_status st = create(out);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    /* 0 at each launch: a begin that says nothing is followed by no step. */
+    error = cudaGraphConditionalHandleCreate(&condition, out->graph, 0, cudaGraphCondAssignDefault);
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "cudaGraphConditionalHandleCreate");
+    }
+    control->getnext.conditional = condition;
+    control->getnext.has_conditional = 1;
+    st = add_kernel(out->graph, &last, &chain->begin);
+    if (st == SLUICE_OK) {
+        st = add_loop(out->graph, last, condition, &body);
+    }
+    if (st == SLUICE_OK) {
+        st = add_batch(body, NULL, chain, step);
+    }
+    return st == SLUICE_OK ? instantiate(out) : st;
+}
+
+sluice_status step_graph_upload(const step_graph *graph, cudaStream_t stream)
+{
+    cudaError_t error = cudaGraphUpload(graph->exec, stream);
+
+    if (error == cudaSuccess) {
+        error = cudaStreamSynchronize(stream);
+    }
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphUpload");
+}
+
+static cudaError_t destroy_exec(void *exec)
+{
+    return cudaGraphExecDestroy(exec);
+}
+
+static cudaError_t destroy_graph(void *graph)
+{
+    return cudaGraphDestroy(graph);
+}
+
+void step_graph_drop(const cuda_device *device, cudaGraph_t step)
+{
+    sli_cuda_give_back(device, destroy_graph, step, "cudaGraphDestroy");
+}
+
+void step_graph_destroy(const cuda_device *device, step_graph *graph)
+{
+    if (graph->exec != NULL) {
+        sli_cuda_give_back(device, destroy_exec, graph->exec, "cudaGraphExecDestroy");
+    }
+    if (graph->graph != NULL) {
+        step_graph_drop(device, graph->graph);
+    }
+    memset(graph, 0, sizeof(*graph));
+}
+
+sluice_status step_graph_load_kernel(const sli_kernel_launch *kernel)
+{
+    struct cudaFuncAttributes attributes;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel->function);
+
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "a kernel of this library");
+}
+
+sluice_status step_graph_launch_kernel(const sli_kernel_launch *kernel, cudaStream_t stream)
+{
+    const cudaError_t error =
+        cudaLaunchKernel(kernel->function, dim_of(kernel->blocks), dim_of(kernel->threads),
+                         (void **)(uintptr_t)kernel->args, 0, stream);
+
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaLaunchKernel");
+}

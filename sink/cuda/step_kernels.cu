@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of a sink program. What they do is in step_control.h; here are the grids around it,
+ * and their descriptions for C.
+ *
+ * cudaGraphSetConditional() has one caller at a time: two kernels of one thread.
+ */
+#include <cuda_runtime.h>
+
+#include "step_control.h"
+
+enum { DIGEST_THREADS = 256, DIGEST_BLOCKS_EACH = 4 };
+
+static __device__ __forceinline__ void set_condition(const step_control *c, bool goes_on)
+{
+    if (c->getnext.has_conditional != 0) {
+        cudaGraphSetConditional((cudaGraphConditionalHandle)c->getnext.conditional,
+                                goes_on ? 1 : 0);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1) step_kernel_begin(const __grid_constant__
+                                                                  step_control c)
+{
+    set_condition(&c, step_begin(&c));
+}
+
+extern "C" __global__ void __launch_bounds__(1) step_kernel_next(const __grid_constant__
+                                                                 step_control c)
+{
+    set_condition(&c, step_next(&c));
+}
+
+extern "C" __global__ void __launch_bounds__(DIGEST_THREADS) step_kernel_digest(
+    const __grid_constant__ step_digest d)
+{
+    const uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const uint64_t n = (uint64_t)gridDim.x * blockDim.x;
+
+    for (uint32_t column = 0; column < d.count; column++) {
+        unsigned long long sum = step_digest_share(&d, column, t, n);
+
+        for (int lanes = 16; lanes > 0; lanes /= 2) {
+            sum += __shfl_down_sync(0xFFFFFFFFu, sum, lanes);
+        }
+        if (threadIdx.x % 32 == 0) {
+            atomicAdd((unsigned long long *)&d.sums[column], sum); /* in any order: one sum */
+        }
+    }
+}
+
+static void describe(const void *function, uint32_t blocks, uint32_t threads, void *arg,
+                     sli_kernel_launch *launch)
+{
+    launch->function = function;
+    launch->blocks = blocks;
+    launch->threads = threads;
+    launch->args[0] = arg;
+    launch->args[1] = NULL;
+}
+
+void step_begin_launch(step_control *control, sli_kernel_launch *launch_out)
+{
+    describe((const void *)step_kernel_begin, 1, 1, control, launch_out);
+}
+
+void step_next_launch(step_control *control, sli_kernel_launch *launch_out)
+{
+    describe((const void *)step_kernel_next, 1, 1, control, launch_out);
+}
+
+void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
+                        sli_kernel_launch *launch_out)
+{
+    const uint32_t most = multiprocessors * DIGEST_BLOCKS_EACH;
+
+    describe((const void *)step_kernel_digest, most > 0 ? most : 1, DIGEST_THREADS, digest,
+             launch_out);
+}

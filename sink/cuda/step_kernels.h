@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of a sink program on CUDA: what they share with the host. GetNext's two kernels of
+ * one thread, with what a run does before and after each step at the same places:
+ *
+ *     begin -> while it says so: gather -> [digest] -> step -> next
+ *
+ * begin and next find a batch and write the step's frame, which its view points to; next first
+ * keeps what the step has given (its trace) and looks at it (the guard). What they do is written
+ * once, in step_control.h, for nvcc and for a C compiler; the kernels are step_kernels.cu.
+ */
+#ifndef SLUICE_STEP_KERNELS_H
+#define SLUICE_STEP_KERNELS_H
+
+#include <sluice/train.h>
+
+#include "getnext_int.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the step's view points to: device memory, the same for the whole run. */
+typedef struct step_frame {
+    uint64_t step;
+    uint64_t epoch;
+    uint64_t random_key;
+    uint32_t micro;
+    float learning_rate;
+    float outputs[SLUICE_MAX_OUTPUTS];
+} step_frame;
+
+/* What is known of a step that ran. Mapped host memory, one for each step between two collects. */
+typedef struct step_trace {
+    uint64_t pass;
+    uint64_t first_sample;
+    uint64_t digest;
+    uint32_t valid_rows;
+    uint32_t padding;
+    uint64_t gather_ns; /* of all its batches, as the next */
+    uint64_t step_ns;
+    float outputs[SLUICE_MAX_OUTPUTS];
+} step_trace;
+
+/* Device memory, of the kernels alone; begins as zeros. */
+typedef struct step_state {
+    step_trace current;  /* of the step that runs */
+    uint32_t valid_rows; /* of its batch */
+    uint32_t padding;
+    uint64_t nan_steps;
+    uint64_t idle_ns;  /* between launches, from the end of a batch's step to the next batch */
+    uint64_t ended_ns; /* when the last step ended; 0: none has yet */
+    uint64_t digests[SLUICE_MAX_COLUMNS]; /* of the batch's columns */
+} step_state;
+
+/* Mapped host memory; begins as zeros. All of the whole run. */
+typedef struct step_report {
+    uint64_t batches_done; /* stored after each, with release order */
+    uint64_t ended;        /* not 0: a launch has ended early. The host sets it back */
+    uint64_t nan_steps;    /* this one and what follows: written when a launch ends */
+    uint64_t first_nan_step;
+    uint64_t idle_ns;
+} step_report;
+
+/* What the one-thread kernels are given. */
+typedef struct step_control {
+    sli_getnext getnext;
+    step_frame *frame;
+    step_state *state;
+    step_trace *traces; /* (capacity) */
+    step_report *report;
+    const float *rates;  /* (capacity) of the steps after the last collect; NULL: there are none */
+    uint64_t first_step; /* of the run */
+    uint64_t epoch_step; /* here begins epoch, as in sink_plan */
+    uint64_t epoch;
+    uint64_t steps_per_epoch;
+    uint64_t seed; /* mixed */
+    uint32_t output_count;
+    uint32_t column_count; /* that are digested; 0: none is */
+    uint8_t nan_guard;     /* a sluice_nan_guard */
+    uint8_t one_batch;     /* a launch is one batch, for which the host has waited */
+} step_control;
+
+/* The columns as the step sees them. */
+typedef struct step_digest {
+    const uint8_t *columns[SLUICE_MAX_COLUMNS]; /* aligned for 8-byte words */
+    uint64_t bytes[SLUICE_MAX_COLUMNS];
+    uint64_t *sums;
+    uint32_t count;
+} step_digest;
+
+/* Descriptions for C; what they point at outlives their use. */
+void step_begin_launch(step_control *control, sli_kernel_launch *launch_out);
+void step_next_launch(step_control *control, sli_kernel_launch *launch_out);
+void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
+                        sli_kernel_launch *launch_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

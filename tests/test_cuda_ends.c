@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How runs on the CUDA device begin and end, on the fake of CUDA: modes that are not legal, stops,
+ * errors, CUDA's own among them. */
+#include <math.h>
+
+#include <sluice/log.h>
+
+#include "cuda_kit.h"
+#include "testing.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+static void start(kit *k)
+{
+    fake_cuda_start(&cuda_kit_machine);
+    cuda_kit_init(k);
+    k->config.sink_size = 10;
+    k->config.epochs = 4;
+}
+
+static void end(kit *k)
+{
+    kit_fini(k);
+    cuda_kit_nothing_is_live();
+}
+
+/* The steps that ran are the first of the host's run. */
+static void is_a_beginning(const kit *k)
+{
+    kit expected;
+
+    kit_init(&expected);
+    expected.pipeline = k->pipeline;
+    expected.dataset = k->dataset;
+    expected.config.sink_size = k->config.sink_size;
+    expected.config.epochs = k->config.epochs;
+    T_OK(kit_run(&expected));
+    kit_check_same(&expected, k, 0, k->count);
+    T_TRUE(k->count == 0 ||
+           k->state == k->steps[k->count - 1].outputs[0]); /* no step ran besides */
+    kit_fini(&expected);
+}
+
+/* ---- which mode ------------------------------------------------------------------------------ */
+
+static void on_host(void *arg)
+{
+    (void)arg;
+}
+
+static sluice_status step_with_host_node(const sluice_step *step, void *user)
+{
+    (void)cudaLaunchHostFunc(step->stream, on_host, NULL);
+    return cuda_kit_step(step, user);
+}
+
+static sluice_status step_that_waits(const sluice_step *step, void *user)
+{
+    const sluice_status st = cuda_kit_step(step, user);
+
+    return cudaStreamSynchronize(step->stream) == cudaSuccess ? st : SLUICE_OK; /* careless */
+}
+
+static sluice_status step_that_checks(const sluice_step *step, void *user)
+{
+    const sluice_status st = cuda_kit_step(step, user);
+
+    return cudaStreamSynchronize(step->stream) == cudaSuccess
+               ? st
+               : sluice_fail(SLUICE_E_DEVICE, "cannot wait");
+}
+
+static sluice_status step_that_allocates(const sluice_step *step, void *user)
+{
+    void *block = NULL;
+
+    (void)cudaMallocAsync(&block, 256, step->stream);
+    (void)cudaFreeAsync(block, step->stream);
+    return cuda_kit_step(step, user);
+}
+
+typedef struct mode_case {
+    sluice_step_fn step;
+    int driver;
+    const char *mode;
+    const char *reason;
+} mode_case;
+
+static const mode_case mode_cases[] = {
+    {cuda_kit_step, CUDART_VERSION, "loop", ""},
+    {cuda_kit_step, 12040, "loop", ""},
+    {cuda_kit_step, 12020, "graph", "no loop: the driver knows CUDA 12.2, loops need 12.4"},
+    {step_with_host_node, CUDART_VERSION, "graph", "no loop: node 0 of the step is a host node"},
+    {step_that_allocates, CUDART_VERSION, "graph", "no loop: node 0 of the step is an allocation"},
+    {step_that_waits, CUDART_VERSION, "data",
+     "no loop: the step makes a call that is not permitted during capture "
+     "(cudaErrorStreamCaptureUnsupported"},
+    {step_that_checks, CUDART_VERSION, "data", "no loop: the step makes a call that is not"},
+};
+
+static void auto_takes_the_strongest_that_is_legal(void)
+{
+    for (size_t i = 0; i < COUNT(mode_cases); i++) {
+        const mode_case *c = &mode_cases[i];
+        fake_cuda_machine machine = cuda_kit_machine;
+        kit k;
+
+        machine.driver = c->driver;
+        machine.oldest = 12000;
+        fake_cuda_start(&machine);
+        cuda_kit_init(&k);
+        k.model.step = c->step;
+        k.config.sink_size = 10;
+        k.config.epochs = 4;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        T_EQ(k.count, 40);
+        T_STR(k.report->mode, c->mode);
+        T_CONTAINS(k.report->mode_reason, c->reason);
+        T_CONTAINS(k.plan, c->reason);
+        is_a_beginning(&k);
+        end(&k);
+    }
+}
+
+static void a_mode_that_is_asked_for_is_taken_or_refused(void)
+{
+    for (size_t i = 0; i < COUNT(mode_cases); i++) {
+        const mode_case *c = &mode_cases[i];
+        fake_cuda_machine machine = cuda_kit_machine;
+        kit k;
+
+        machine.driver = c->driver;
+        machine.oldest = 12000;
+        fake_cuda_start(&machine);
+        cuda_kit_init(&k);
+        k.model.step = c->step;
+        k.config.mode = SLUICE_MODE_LOOP;
+        (void)kit_run(&k);
+        if (c->reason[0] == '\0') {
+            T_EQ(k.status, SLUICE_OK);
+        } else {
+            T_EQ(k.status, SLUICE_E_UNSUPPORTED);
+            T_CONTAINS(k.error, c->reason + strlen("no loop: "));
+            T_EQ(k.count, 0);
+        }
+        end(&k);
+    }
+}
+
+/* ---- stops ----------------------------------------------------------------------------------- */
+
+static void ask(kit *k, const sluice_step *step)
+{
+    if (*step->step == 12) {
+        sluice_stop_request(k->config.stop);
+    }
+}
+
+/* Whatever was launched has its batch, so a stop leaves a state to go on from in every mode. */
+static void a_stop_leaves_whole_steps(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        start(&k);
+        k.device = "cuda:0,spin_us=1000000";
+        T_OK(sluice_stop_create(&k.config.stop));
+        k.in_step = ask;
+        k.config.mode = modes[m];
+        k.config.epochs = 0;
+        k.config.max_steps = 1000000000;
+        k.config.sink_size = 1000000;
+        T_EQ(kit_run(&k), SLUICE_STOPPED);
+        T_TRUE(k.count > 12 && k.count < 1000000);
+        k.config.epochs = 1;
+        k.config.max_steps = 0;
+        k.config.sink_size = (int64_t)k.count;
+        is_a_beginning(&k);
+        sluice_stop_destroy(k.config.stop);
+        end(&k);
+    }
+}
+
+static sluice_status step_that_ends(const sluice_step *step, void *user)
+{
+    kit *k = user;
+    const sluice_status st = cuda_kit_step(step, user);
+    const uint64_t call = (*(uint64_t *)k->user)++;
+
+    return call == 17 ? k->step_answer : st;
+}
+
+/* In modes that call the step it says how it went; one that failed has run, and counts. */
+static void a_called_step_can_end_the_run(void)
+{
+    static const sluice_status answers[] = {SLUICE_STOPPED, SLUICE_E_CALLBACK};
+
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t calls = 0;
+        kit k;
+
+        start(&k);
+        k.config.mode = modes[i % 2];
+        k.model.step = step_that_ends;
+        k.user = &calls;
+        k.step_answer = answers[i / 2];
+        k.step_at = UINT64_MAX;
+        T_EQ(kit_run(&k), answers[i / 2]);
+        T_EQ(k.count, 18);
+        if (k.status < 0) {
+            T_CONTAINS(k.error, "step 17: the step function returned E_CALLBACK");
+        }
+        is_a_beginning(&k);
+        end(&k);
+    }
+}
+
+/* ---- the guard ------------------------------------------------------------------------------- */
+
+static void spoil(kit *k, const sluice_step *step)
+{
+    (void)k;
+    if (*step->step == 7 || *step->step == 9) {
+        step->outputs[1] = *step->step == 7 ? NAN : INFINITY;
+    }
+}
+
+static void outputs_that_are_not_finite_are_found(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        start(&k);
+        k.in_step = spoil;
+        k.config.mode = modes[m];
+        T_EQ(kit_run(&k), SLUICE_E_NAN);
+        T_EQ(k.count, 8);
+        T_CONTAINS(k.error, "step 7: output label is nan");
+        T_EQ(k.report->stats.first_nan_step, 7);
+        k.config.nan_guard = SLUICE_NAN_COUNT;
+        T_OK(kit_run(&k));
+        T_EQ(k.count, 40);
+        T_EQ(k.report->stats.nan_steps, 2);
+        T_EQ(k.report->stats.first_nan_step, 7);
+        k.config.nan_guard = SLUICE_NAN_IGNORE;
+        T_OK(kit_run(&k));
+        T_EQ(k.report->stats.nan_steps, 0);
+        end(&k);
+    }
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Steps before a sample that cannot be read are done and told; then its error is. */
+static void an_error_of_the_pipeline_comes_in_its_place(void)
+{
+    static const char *const devices[] = {"cuda:0", "cuda:0,spin_us=0", "cuda:0,transport=pull"};
+
+    for (size_t i = 0; i < COUNT(modes) * COUNT(devices); i++) {
+        kit_source source;
+        kit k;
+
+        start(&k);
+        kit_source_init(&source, 200);
+        source.fail_at = 51;
+        k.device = devices[i / COUNT(modes)];
+        k.dataset = kit_source_dataset(&source, 2);
+        k.config.mode = modes[i % COUNT(modes)];
+        T_EQ(kit_run(&k), SLUICE_E_CORRUPT);
+        kit_check(&k);
+        T_EQ(k.count, 25);
+        T_CONTAINS(k.error, "told to fail");
+        sluice_dataset_destroy(k.dataset);
+        end(&k);
+    }
+}
+
+/* A run in which the call after `good` ones fails; answers how many there were. */
+static int64_t run_and_fail(sluice_mode mode, int64_t good)
+{
+    int64_t calls;
+    kit k;
+
+    start(&k);
+    k.config.epochs = 1;
+    k.config.sink_size = 6;
+    k.config.mode = mode;
+    fake_cuda_fail_after(good, cudaErrorIllegalAddress);
+    (void)kit_run(&k);
+    if (k.status == SLUICE_OK) {
+        T_EQ(k.count, 6);
+    } else {
+        T_TRUE(good >= 0 && (k.status == SLUICE_E_DEVICE || k.status == SLUICE_E_NO_DEVICE ||
+                             k.status == SLUICE_E_UNSUPPORTED));
+        T_CONTAINS(k.error, "cuda");
+    }
+    fake_cuda_fail_after(-1, cudaSuccess);
+    calls = fake_cuda_calls();
+    end(&k);
+    return calls;
+}
+
+/* Each call of CUDA fails once, in each mode: an error that is said, or a run that is whole. */
+static void every_call_of_cuda_may_fail(void)
+{
+    sluice_log_set_level(SLUICE_LOG_OFF); /* what is given back after it warns */
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        const int64_t calls = run_and_fail(modes[m], -1);
+
+        T_TRUE(calls > 250);
+        for (int64_t good = 0; good < calls; good++) {
+            (void)run_and_fail(modes[m], good);
+        }
+    }
+    sluice_log_set_level(SLUICE_LOG_WARN);
+}
+
+/* A copy that fails breaks the context for good: batches before it are trained on. */
+static void a_copy_that_fails_ends_the_run(void)
+{
+    sluice_log_set_level(SLUICE_LOG_OFF);
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        start(&k);
+        k.config.mode = modes[m];
+        fake_cuda_fail_copy_after(9, cudaErrorIllegalAddress);
+        T_EQ(kit_run(&k), SLUICE_E_DEVICE);
+        T_CONTAINS(k.error, "cudaErrorIllegalAddress");
+        T_TRUE(k.count <= 40);
+        end(&k);
+    }
+    sluice_log_set_level(SLUICE_LOG_WARN);
+}
+
+const t_test cuda_ends_tests[] = {T_TEST(auto_takes_the_strongest_that_is_legal),
+                                  T_TEST(a_mode_that_is_asked_for_is_taken_or_refused),
+                                  T_TEST(a_stop_leaves_whole_steps),
+                                  T_TEST(a_called_step_can_end_the_run),
+                                  T_TEST(outputs_that_are_not_finite_are_found),
+                                  T_TEST(an_error_of_the_pipeline_comes_in_its_place),
+                                  T_TEST(every_call_of_cuda_may_fail),
+                                  T_TEST(a_copy_that_fails_ends_the_run),
+                                  T_END};

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs on the CUDA device, on the fake of CUDA: the same steps as on host:0, in every mode. */
+#include "cuda_kit.h"
+#include "testing.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+/* What the same run is on host:0. */
+static void run_on_host(kit *expected, const kit *k)
+{
+    kit_init(expected);
+    expected->pipeline = k->pipeline;
+    expected->config = k->config;
+    expected->config.mode = SLUICE_MODE_AUTO;
+    T_OK(kit_run(expected));
+}
+
+static void is_the_same(const kit *k)
+{
+    kit expected;
+
+    run_on_host(&expected, k);
+    T_EQ(k->count, expected.count);
+    kit_check_same(&expected, k, 0, expected.count);
+    kit_fini(&expected);
+}
+
+static void steps_are_the_hosts_in_every_mode(void)
+{
+    static const char *const pipelines[] = {
+        "synthetic samples=203 shape=4,4,3 | shuffle | random_horizontal_flip | batch 2 "
+        "drop_remainder=true",
+        "synthetic samples=60 shape=8,16,3 | shuffle | random_horizontal_flip | normalize "
+        "mean=0.5,0.4,0.3 std=0.2,0.3,0.4 | to_chw | batch 6",
+        "synthetic samples=60 shape=8,16,3 | to_dtype f16 scale=true | to_chw | batch 6",
+    };
+
+    for (size_t i = 0; i < COUNT(modes) * COUNT(pipelines); i++) {
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.pipeline = pipelines[i / COUNT(modes)];
+        k.config.mode = modes[i % COUNT(modes)];
+        k.config.sink_size = 7;
+        k.config.epochs = 9;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        T_EQ(k.count, 63);
+        is_the_same(&k);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+static void steps_of_several_batches_are_the_hosts(void)
+{
+    static const uint32_t micros[] = {1, 4, 13};
+
+    for (size_t i = 0; i < COUNT(modes) * COUNT(micros); i++) {
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.config.mode = modes[i % COUNT(modes)];
+        k.config.micro_batches = micros[i / COUNT(modes)];
+        k.config.slots = 3;
+        k.config.sink_size = 5;
+        k.config.epochs = 4;
+        k.config.output_capacity = 3;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        T_EQ(k.count, 20);
+        is_the_same(&k);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+/* ---- what it takes --------------------------------------------------------------------------- */
+
+/* A sink is one launch and one wait, whatever its length; the fake has counted CUDA's calls. */
+static void a_sink_in_loop_mode_is_one_launch(void)
+{
+    kit k;
+
+    fake_cuda_start(&cuda_kit_machine);
+    cuda_kit_init(&k);
+    k.device = "cuda:0,spin_us=1000000"; /* late batches are waited for */
+    k.config.sink_size = 50;
+    k.config.epochs = 6;
+    T_OK(kit_run(&k));
+    kit_check(&k);
+    T_EQ(k.count, 300);
+    T_STR(k.report->mode, "loop");
+    T_STR(k.report->mode_reason, "");
+    T_EQ(k.report->stats.yields, 0);
+    T_EQ(k.report->stats.launches, 6);
+    T_EQ(k.report->stats.syncs, 6);
+    T_EQ(fake_cuda_count_of("cudaGraphLaunch"), 6);
+    T_EQ(fake_cuda_count_of("cudaLaunchKernel"), 1); /* the step's, which was captured */
+    kit_fini(&k);
+    cuda_kit_nothing_is_live();
+}
+
+static void other_modes_launch_each_batch(void)
+{
+    for (size_t m = 0; m < 3; m++) {
+        const bool graph = modes[m] == SLUICE_MODE_GRAPH;
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.config.mode = modes[m];
+        k.config.digest = false;
+        k.config.sink_size = 20;
+        k.config.epochs = 2;
+        T_OK(kit_run(&k));
+        T_EQ(k.report->stats.launches, 40);
+        T_EQ(k.report->stats.syncs, modes[m] == SLUICE_MODE_DIRECT ? 40 : 2);
+        T_EQ(fake_cuda_count_of("cudaGraphLaunch"), graph ? 40 : 0);
+        T_EQ(fake_cuda_count_of("cudaLaunchKernel"), graph ? 1 : 40 * 4);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+/* Batches that are late end a launch; the rest of the sink follows, and nothing is different. */
+static void late_batches_are_waited_for_on_the_host(void)
+{
+    kit k;
+
+    fake_cuda_start(&cuda_kit_machine);
+    fake_cuda_slow_copies(2000);
+    cuda_kit_init(&k);
+    k.device = "cuda:0,spin_us=0";
+    k.config.sink_size = 20;
+    k.config.epochs = 2;
+    T_OK(kit_run(&k));
+    kit_check(&k);
+    T_TRUE(k.report->stats.yields > 0);
+    T_EQ(k.report->stats.launches, 2 + k.report->stats.yields);
+    T_EQ(k.report->stats.syncs, k.report->stats.launches);
+    T_TRUE(k.report->stats.data_wait_share > 0);
+    is_the_same(&k);
+    kit_fini(&k);
+    cuda_kit_nothing_is_live();
+}
+
+/* A device that does one thing at a time: a copy behind a launch that waits for it is not done
+ * before that launch has given up. CUDA promises no more. */
+static void the_least_concurrency_is_enough(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        fake_cuda_least_concurrency(true);
+        cuda_kit_init(&k);
+        k.device = "cuda:0,spin_us=200";
+        k.config.mode = modes[m];
+        k.config.sink_size = 25;
+        k.config.epochs = 2;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        T_TRUE(modes[m] != SLUICE_MODE_LOOP || k.report->stats.yields > 0);
+        is_the_same(&k);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+        fake_cuda_least_concurrency(false);
+    }
+}
+
+/* Nor loaded: in the modes whose step is in a graph, where that is the library's to see to. */
+static void nothing_is_allocated_while_a_sink_runs(void)
+{
+    for (size_t m = 2; m < COUNT(modes); m++) {
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        fake_cuda_guard_sinks(true);
+        cuda_kit_init(&k);
+        k.config.mode = modes[m];
+        k.config.sink_size = 25;
+        k.config.epochs = 2;
+        T_OK(kit_run(&k));
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+static void the_device_can_read_batches_from_the_host(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.device = "cuda:0,transport=pull";
+        k.config.mode = modes[m];
+        k.config.sink_size = 30;
+        k.config.epochs = 3;
+        k.config.learning_rate.count = 0;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        is_the_same(&k);
+        T_EQ(fake_cuda_count_of("cuStreamBatchMemOp"), 0);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+/* ---- what a step is given -------------------------------------------------------------------- */
+
+enum { STEPS = 40 };
+
+typedef struct seen {
+    float rates[STEPS];
+    uint64_t keys[STEPS];
+    uint64_t epochs[STEPS];
+} seen;
+
+static void look(kit *k, const sluice_step *step)
+{
+    seen *s = k->user;
+
+    if (*step->step < STEPS && *step->micro == 0) {
+        s->rates[*step->step] = *step->learning_rate;
+        s->keys[*step->step] = *step->random_key;
+        s->epochs[*step->step] = *step->epoch;
+    }
+}
+
+static float rate(uint64_t step, void *user)
+{
+    return *(const float *)user / (float)(1 + step);
+}
+
+static void look_at_a_run(kit *k, seen *s, bool table)
+{
+    static const float rates[] = {5, 4, 3, 2.5F, 2, 1};
+    static float start = 3;
+
+    memset(s, 0, sizeof(*s));
+    k->user = s;
+    k->in_step = look;
+    k->config.sink_size = 8;
+    k->config.epochs = 5;
+    k->config.output_capacity = 3;
+    k->config.micro_batches = 2;
+    k->config.seed = 11;
+    if (table) {
+        k->config.learning_rate.table = rates;
+        k->config.learning_rate.count = COUNT(rates);
+    } else {
+        k->config.learning_rate.function = rate;
+        k->config.learning_rate.user = &start;
+    }
+    T_OK(kit_run(k));
+    T_EQ(k->count, STEPS);
+    kit_fini(k);
+}
+
+static void its_numbers_are_the_hosts(void)
+{
+    for (size_t i = 0; i < 2 * COUNT(modes); i++) {
+        seen expected;
+        seen got;
+        kit k;
+
+        kit_init(&k);
+        look_at_a_run(&k, &expected, i % 2 == 0);
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.config.mode = modes[i / 2];
+        look_at_a_run(&k, &got, i % 2 == 0);
+        T_TRUE(memcmp(&expected, &got, sizeof(got)) == 0);
+        T_EQ(got.epochs[STEPS - 1], 4);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+/* ---- validation, and check mode -------------------------------------------------------------- */
+
+static sluice_status keep_results(sluice_hook *hook, void *user)
+{
+    double *results = user;
+
+    results[0] = hook->results[0];
+    results[1] = (double)hook->result_samples;
+    return SLUICE_OK;
+}
+
+static void validation_is_the_hosts(void)
+{
+    sluice_dataset *dataset = NULL;
+    double results[2][2];
+
+    T_OK(sluice_dataset_parse("synthetic samples=101 shape=4,4,3 | batch 8", &dataset));
+    for (size_t i = 0; i < 2; i++) {
+        const sluice_callback callback = {.validation = keep_results, .user = results[i]};
+        static const char *const names[] = {"label", "ones"};
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        if (i == 0) {
+            kit_init(&k);
+            k.model.eval = kit_eval;
+        } else {
+            cuda_kit_init(&k);
+            k.model.eval = cuda_kit_eval;
+        }
+        k.model.reads_valid_rows = true;
+        k.model.result_names = names;
+        k.model.result_count = 2;
+        k.config.sink_size = 10;
+        k.config.epochs = 2;
+        k.config.callbacks = &callback;
+        k.config.callback_count = 1;
+        k.config.validation.dataset = dataset;
+        k.config.validation.at_end = true;
+        T_OK(kit_run(&k));
+        T_EQ(k.report->stats.validations, 1);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+    T_TRUE(results[0][0] == results[1][0]);
+    T_EQ(results[1][1], 101);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test cuda_train_tests[] = {T_TEST(steps_are_the_hosts_in_every_mode),
+                                   T_TEST(steps_of_several_batches_are_the_hosts),
+                                   T_TEST(a_sink_in_loop_mode_is_one_launch),
+                                   T_TEST(other_modes_launch_each_batch),
+                                   T_TEST(late_batches_are_waited_for_on_the_host),
+                                   T_TEST(the_least_concurrency_is_enough),
+                                   T_TEST(nothing_is_allocated_while_a_sink_runs),
+                                   T_TEST(the_device_can_read_batches_from_the_host),
+                                   T_TEST(its_numbers_are_the_hosts),
+                                   T_TEST(validation_is_the_hosts),
+                                   T_END};
