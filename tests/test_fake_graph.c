@@ -474,6 +474,40 @@ static void a_child_graph_is_a_copy_that_can_be_walked(void)
     fake_kit_finish();
 }
 
+static void what_allocates_is_moved_into_its_parent(void)
+{
+    struct cudaGraphNodeParams params;
+    cudaGraphExec_t exec;
+    cudaGraph_t graph;
+    cudaGraph_t child;
+    cudaGraphNode_t node;
+    void *block;
+
+    fake_kit_start();
+    begin();
+    T_CUDA(cudaMallocAsync(&block, 8, fake_kit_stream));
+    T_CUDA(cudaMemsetAsync(block, 1, 8, fake_kit_stream));
+    T_CUDA(cudaMemcpyAsync(fake_kit_words, block, 8, cudaMemcpyDeviceToDevice, fake_kit_stream));
+    T_CUDA(cudaFreeAsync(block, fake_kit_stream));
+    T_CUDA(cudaStreamEndCapture(fake_kit_stream, &child));
+    T_CUDA(cudaGraphCreate(&graph, 0));
+    memset(&params, 0, sizeof(params));
+    params.type = cudaGraphNodeTypeGraph;
+    params.graph.graph = child;
+    T_CUDA_ERROR(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorInvalidValue);
+    params.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    T_CUDA(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    T_EQ(fake_cuda_count().graphs, 1);
+    T_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    T_CUDA(cudaGraphDestroy(graph));
+    T_CUDA(cudaGraphLaunch(exec, fake_kit_stream));
+    T_CUDA(cudaGraphLaunch(exec, fake_kit_stream));
+    T_CUDA(cudaStreamSynchronize(fake_kit_stream));
+    T_EQ(fake_kit_words[0], 0x0101010101010101);
+    T_CUDA(cudaGraphExecDestroy(exec));
+    fake_kit_finish();
+}
+
 const t_test fake_graph_tests[] = {
     T_TEST(a_kernel_runs_with_the_arguments_of_its_launch),
     T_TEST(what_is_no_kernel_is_refused),
@@ -490,5 +524,6 @@ const t_test fake_graph_tests[] = {
     T_TEST(what_runs_is_not_what_is_captured_to),
     T_TEST(a_graph_waits_for_an_event_of_outside),
     T_TEST(a_child_graph_is_a_copy_that_can_be_walked),
+    T_TEST(what_allocates_is_moved_into_its_parent),
     T_END,
 };

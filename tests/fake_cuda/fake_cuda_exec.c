@@ -222,7 +222,9 @@ void fake_exec_forget(cudaGraph_t graph)
 
 cudaGraph_t fake_exec_clone(cudaGraphExec_t exec)
 {
-    return fake_has_conditionals(exec->graph) ? NULL : fake_graph_clone(exec->graph, NULL);
+    return fake_has_conditionals(exec->graph) || fake_has_memory(exec->graph)
+               ? NULL
+               : fake_graph_clone(exec->graph, NULL);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)

@@ -121,17 +121,26 @@ cudaGraph_t fake_graph_clone(cudaGraph_t graph, cudaGraph_t parent)
     return clone;
 }
 
-bool fake_has_conditionals(cudaGraph_t graph)
+static bool has_type(cudaGraph_t graph, enum cudaGraphNodeType type)
 {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         cudaGraphNode_t node = graph->nodes.at[i];
 
-        if (node->type == cudaGraphNodeTypeConditional ||
-            (node->inner != NULL && fake_has_conditionals(node->inner))) {
+        if (node->type == type || (node->inner != NULL && has_type(node->inner, type))) {
             return true;
         }
     }
     return false;
+}
+
+bool fake_has_conditionals(cudaGraph_t graph)
+{
+    return has_type(graph, cudaGraphNodeTypeConditional);
+}
+
+bool fake_has_memory(cudaGraph_t graph)
+{
+    return has_type(graph, cudaGraphNodeTypeMemAlloc) || has_type(graph, cudaGraphNodeTypeMemFree);
 }
 
 cudaError_t cudaGraphCreate(cudaGraph_t *graph_out, unsigned int flags)
@@ -248,17 +257,27 @@ static cudaError_t add_conditional(cudaGraph_t graph, cudaGraphNode_t *node_out,
     return cudaSuccess;
 }
 
-/* A child graph is a copy. */
-static cudaError_t add_child(cudaGraph_t graph, cudaGraphNode_t *node_out, cudaGraph_t child,
+/* A child graph is a copy, which memory has none of; or the graph itself, from then on the node's.
+ */
+static cudaError_t add_child(cudaGraph_t graph, cudaGraphNode_t *node_out,
+                             const struct cudaChildGraphNodeParams *params,
                              const cudaGraphNode_t *needs, size_t count)
 {
+    const bool moves = params->ownership == cudaGraphChildGraphOwnershipMove;
     fake_work work = {.kind = FAKE_NOTHING};
+    cudaGraph_t child = params->graph;
 
-    if (child == NULL || fake_has_conditionals(child)) {
+    if (child == NULL || fake_has_conditionals(child) || (!moves && fake_has_memory(child)) ||
+        (moves && (child->owned || child->captures > 0 || child->execs > 0))) {
         return cudaErrorInvalidValue;
     }
     *node_out = fake_graph_add(graph, cudaGraphNodeTypeGraph, &work, needs, count);
-    (*node_out)->inner = fake_graph_clone(child, graph);
+    if (moves) {
+        child->owned = true;
+        child->parent = graph;
+        fake_live.graphs--;
+    }
+    (*node_out)->inner = moves ? child : fake_graph_clone(child, graph);
     return cudaSuccess;
 }
 
@@ -320,7 +339,7 @@ static cudaError_t add_node(cudaGraph_t graph, cudaGraphNode_t *node_out,
         return add_conditional(graph, node_out, &params->conditional, needs, count);
     }
     if (params->type == cudaGraphNodeTypeGraph) {
-        return add_child(graph, node_out, params->graph.graph, needs, count);
+        return add_child(graph, node_out, &params->graph, needs, count);
     }
     error = work_of(params, &work);
     if (error == cudaSuccess) {

@@ -201,6 +201,7 @@ cudaGraph_t fake_graph_new(cudaGraph_t parent, bool owned);
 void fake_graph_free(cudaGraph_t graph);
 cudaGraph_t fake_graph_clone(cudaGraph_t graph, cudaGraph_t parent);
 bool fake_has_conditionals(cudaGraph_t graph);
+bool fake_has_memory(cudaGraph_t graph); /* nodes that allocate or free */
 
 /* A new node, which takes the work. */
 cudaGraphNode_t fake_graph_add(cudaGraph_t graph, enum cudaGraphNodeType type, fake_work *work,
