@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fake of CUDA itself: loops in graphs, what bodies must not hold, what ends the process, and
  * what is left when a call fails. */
+#include <cuda.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -125,6 +126,22 @@ static void a_loop_can_be_added_to_a_capture(void)
 
 /* ---- what is no executable graph ------------------------------------------------------------- */
 
+static cudaError_t write_word(uint64_t *word)
+{
+    CUresult (*write)(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned) = NULL;
+    enum cudaDriverEntryPointQueryResult found;
+    CUstreamBatchMemOpParams op;
+    void *address = NULL;
+
+    T_CUDA(cudaGetDriverEntryPointByVersion("cuStreamBatchMemOp", &address, 12000,
+                                            cudaEnableDefault, &found));
+    memcpy(&write, &address, sizeof(address));
+    memset(&op, 0, sizeof(op));
+    op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    op.writeValue.address = (CUdeviceptr)(uintptr_t)word;
+    return (cudaError_t)write(fake_kit_stream, 1, &op, 0);
+}
+
 static void put_in_body(int which, cudaEvent_t event)
 {
     static uint64_t pageable;
@@ -143,6 +160,9 @@ static void put_in_body(int which, cudaEvent_t event)
     case 3:
         T_CUDA(cudaMallocAsync(&block, 8, fake_kit_stream));
         break;
+    case 4:
+        T_CUDA(write_word(fake_kit_words));
+        break;
     default:
         T_CUDA(
             cudaMemcpyAsync(&pageable, fake_kit_words, 8, cudaMemcpyDeviceToHost, fake_kit_stream));
@@ -157,7 +177,7 @@ static void bodies_hold_only_what_a_device_does_alone(void)
 
     fake_kit_start();
     T_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    for (int which = 0; which < 5; which++) {
+    for (int which = 0; which < 6; which++) {
         fake_loop_begin(&l, 0);
         T_CUDA(fake_kit_append(5));
         put_in_body(which, event);

@@ -151,11 +151,16 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 static enum cudaGraphNodeType type_of(const fake_work *work)
 {
     static const enum cudaGraphNodeType types[] = {
-        [FAKE_NOTHING] = cudaGraphNodeTypeEmpty,  [FAKE_COPY] = cudaGraphNodeTypeMemcpy,
-        [FAKE_SET] = cudaGraphNodeTypeMemset,     [FAKE_KERNEL] = cudaGraphNodeTypeKernel,
-        [FAKE_HOST] = cudaGraphNodeTypeHost,      [FAKE_RECORD] = cudaGraphNodeTypeEventRecord,
-        [FAKE_WAIT] = cudaGraphNodeTypeWaitEvent, [FAKE_ALLOC] = cudaGraphNodeTypeMemAlloc,
-        [FAKE_FREE] = cudaGraphNodeTypeMemFree};
+        [FAKE_NOTHING] = cudaGraphNodeTypeEmpty,
+        [FAKE_COPY] = cudaGraphNodeTypeMemcpy,
+        [FAKE_SET] = cudaGraphNodeTypeMemset,
+        [FAKE_KERNEL] = cudaGraphNodeTypeKernel,
+        [FAKE_HOST] = cudaGraphNodeTypeHost,
+        [FAKE_RECORD] = cudaGraphNodeTypeEventRecord,
+        [FAKE_WAIT] = cudaGraphNodeTypeWaitEvent,
+        [FAKE_ALLOC] = cudaGraphNodeTypeMemAlloc,
+        [FAKE_FREE] = cudaGraphNodeTypeMemFree,
+        [FAKE_WORD] = (enum cudaGraphNodeType)CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
 
     return types[work->kind];
 }
