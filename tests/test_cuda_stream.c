@@ -147,6 +147,22 @@ static void a_published_word_is_stored_behind_the_copies_before_it(void)
     nothing_is_live();
 }
 
+/* The host hears of nothing that the device cannot see yet, be there a copy before it or not. */
+static void a_word_waits_for_published_words_too(void)
+{
+    uint64_t value = 1;
+    uint64_t word = 0;
+    one_stream s;
+
+    fake_cuda_start(&two_devices);
+    open_stream(&s, "cuda:0");
+    T_OK(sli_stream_publish(&s.stream, s.block, &value, 1));
+    fake_cuda_fail_records(1, cudaErrorIllegalAddress); /* so there is one behind it */
+    T_STATUS(sli_stream_write(&s.stream, &word, 1, NULL), SLUICE_E_DEVICE);
+    close_stream(&s);
+    nothing_is_live();
+}
+
 /* Left out without a word, they would be taken for published. */
 static void words_behind_an_error_answer_with_it(void)
 {
@@ -566,6 +582,7 @@ const t_test cuda_stream_tests[] = {
     T_TEST(a_word_is_stored_behind_the_copies_before_it),
     T_TEST(a_word_does_not_wait_for_later_copies),
     T_TEST(a_published_word_is_stored_behind_the_copies_before_it),
+    T_TEST(a_word_waits_for_published_words_too),
     T_TEST(words_behind_an_error_answer_with_it),
     T_TEST(entering_a_device_saves_calls),
     T_TEST(waiting_is_for_copies_without_a_word_too),
