@@ -162,6 +162,17 @@ signal=TERM interrupted '^step ' "$tmp/out" "$bin/train_image_folder" "$tmp/a/tr
     --batch 8 --epochs 1000000
 check "SIGTERM ends the training with 143" [ "$code" -eq 143 ]
 
+# ---- own_kernels, where nvcc built it -------------------------------------------------------------
+
+if [ -x "$bin/own_kernels" ]; then
+    run "$bin/own_kernels"
+    if [ "$code" -eq 77 ]; then
+        check "own_kernels says why it does nothing" err_has '^device cuda:0: .*; use host:0'
+    else
+        check "own_kernels trains" out_has '^epoch: 10 step: 100, loss is '
+    fi
+fi
+
 # ---- quickstart.sh: what it answers before it builds ---------------------------------------------
 
 quickstart=$(dirname "$0")/../examples/quickstart.sh
