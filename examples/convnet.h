@@ -19,6 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** A network, its optimizer and its scratch memory. One thread at a time may use it. */
 typedef struct convnet convnet;
 
@@ -75,5 +79,9 @@ uint64_t convnet_digest(const convnet *net);
  * momentum, as many floats, lies behind them: together they are all that training goes on from.
  */
 float *convnet_weights(convnet *net, size_t *count_out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

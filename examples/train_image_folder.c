@@ -6,13 +6,13 @@
  *     train_image_folder TRAIN_DIR [TEST_DIR] [OPTIONS]
  *
  * Both folders hold one folder of pictures for each class. Without TEST_DIR a fifth of the pictures
- * in TRAIN_DIR is held out for the test. The network is convnet.h, on the CPU; everything that
- * brings pictures to it is below: two datasets, two steps, a hook, two runs, a report.
+ * in TRAIN_DIR is held out for the test. The network is convnet.h on the CPU, or with --device
+ * cuda:0 convnet_cuda.h; everything that brings pictures to it is below: two datasets, two steps
+ * for each kind of device, two hooks, two runs, a report.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,24 +25,14 @@
 #include <sluice/sluice.h>
 
 #include "convnet.h"
+#include "convnet_cuda.h"
+#include "train_options.h"
 
 /* Exit codes. */
 enum { EXIT_WORLD = 1, EXIT_WORDS = 2, EXIT_SIGNAL = 128 };
 
 typedef struct trainer {
-    /* from the command line */
-    const char *train_dir;
-    const char *test_dir;    /* NULL: hold out a part of train_dir */
-    const char *checkpoints; /* NULL: none */
-    sluice_mode mode;
-    double size;
-    double min_crop;
-    double batch;
-    double epochs;
-    double sink_size;
-    double learning_rate;
-    double workers;
-    double seed;
+    train_options opt; /* from the command line */
 
     /* made from it */
     sluice_device *device;
@@ -50,6 +40,7 @@ typedef struct trainer {
     sluice_dataset *test_set;
     sluice_stop *stop;
     convnet *net;
+    convnet_cuda *cuda_net; /* NULL on a host device; else net is what gets saved of it */
     uint32_t classes;
     uint64_t batches; /* that the training pictures make */
     uint64_t steps;   /* of the whole training */
@@ -67,10 +58,10 @@ typedef struct trainer {
 /* Where the pictures come from: one folder for each class. */
 static int open_part(const trainer *t, bool training, sluice_dataset **set_out)
 {
-    const char *dir = training || t->test_dir == NULL ? t->train_dir : t->test_dir;
+    const char *dir = training || t->opt.test_dir == NULL ? t->opt.train_dir : t->opt.test_dir;
     int failed = sluice_dataset_image_folder(dir, NULL, set_out);
 
-    if (!failed && t->test_dir == NULL) {
+    if (!failed && t->opt.test_dir == NULL) {
         failed = training ? sluice_dataset_split(*set_out, "train", 0.8, 0, 0.0)
                           : sluice_dataset_split(*set_out, "test", 0.2, 0, 0.0);
     }
@@ -90,8 +81,8 @@ static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_o
 {
     static const double mean[] = {0.485, 0.456, 0.406};
     static const double deviation[] = {0.229, 0.224, 0.225};
-    const double scale[] = {t->min_crop, 1.0};
-    const uint32_t size = (uint32_t)t->size;
+    const double scale[] = {t->opt.min_crop, 1.0};
+    const uint32_t size = (uint32_t)t->opt.size;
     int failed = open_part(t, training, set_out);
     sluice_dataset *set = *set_out;
 
@@ -112,7 +103,7 @@ static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_o
     failed |= sluice_dataset_normalize(set, mean, deviation, 3, 1.0, SLUICE_F32);
     failed |= sluice_dataset_to_chw(set);
     /* The step trains on full batches only; the test must see every picture. */
-    failed |= sluice_dataset_batch(set, (uint32_t)t->batch, training);
+    failed |= sluice_dataset_batch(set, (uint32_t)t->opt.batch, training);
     return !failed;
 }
 
@@ -124,7 +115,7 @@ static float learning_rate(uint64_t step, void *user)
     const trainer *t = user;
     const bool is_late = step >= t->steps - t->steps / 4;
 
-    return (float)(is_late ? t->learning_rate / 10 : t->learning_rate);
+    return (float)(is_late ? t->opt.learning_rate / 10 : t->opt.learning_rate);
 }
 
 /* Called for every batch of the training. It reads what changes through the addresses in s. */
@@ -139,17 +130,53 @@ static sluice_status train_step(const sluice_step *s, void *user)
     return SLUICE_OK;
 }
 
-/* Called for every batch of the test. The last one may be filled up with rows that hold nothing. */
+/*
+ * Called for every batch of the test, for the sum of its rows' losses and the number of right
+ * answers. The last batch may be filled up with rows that hold nothing.
+ */
 static sluice_status test_step(const sluice_step *s, void *user)
 {
-    trainer *t = user;
+    const trainer *t = user;
     double loss = 0.0;
+    uint64_t correct = 0;
 
     convnet_evaluate(t->net, sluice_step_input(s, "image")->data,
-                     sluice_step_input(s, "label")->data, *s->valid_rows, &loss, &t->correct);
-    t->tested += *s->valid_rows;
-    s->outputs[0] = (float)(loss / *s->valid_rows);
+                     sluice_step_input(s, "label")->data, *s->valid_rows, &loss, &correct);
+    s->outputs[0] = (float)loss;
+    s->outputs[1] = (float)correct;
     return SLUICE_OK;
+}
+
+/* The same two on a CUDA device. Kernels are enqueued, which will read through the addresses. */
+static convnet_cuda_batch cuda_batch(const sluice_step *s)
+{
+    return (convnet_cuda_batch){.images = sluice_step_input(s, "image")->data,
+                                .labels = sluice_step_input(s, "label")->data,
+                                .valid_rows = s->valid_rows,
+                                .learning_rate = s->learning_rate,
+                                .loss_out = &s->outputs[0],
+                                .correct_out = &s->outputs[1]};
+}
+
+static sluice_status cuda_status(const char *why)
+{
+    return why == NULL ? SLUICE_OK : sluice_fail(SLUICE_E_DEVICE, "network: %s", why);
+}
+
+static sluice_status cuda_train_step(const sluice_step *s, void *user)
+{
+    const trainer *t = user;
+    const convnet_cuda_batch batch = cuda_batch(s);
+
+    return cuda_status(convnet_cuda_train_step(t->cuda_net, &batch, s->stream));
+}
+
+static sluice_status cuda_test_step(const sluice_step *s, void *user)
+{
+    const trainer *t = user;
+    const convnet_cuda_batch batch = cuda_batch(s);
+
+    return cuda_status(convnet_cuda_evaluate(t->cuda_net, &batch, s->stream));
 }
 
 /* ---- hooks -------------------------------------------------------------------------------- */
@@ -190,26 +217,47 @@ static sluice_status say_losses(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
+/* The same of the test: its outputs are sums. */
+static sluice_status count_answers(sluice_hook *hook, void *user)
+{
+    trainer *t = user;
+
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        t->tested += hook->records[i].valid_rows;
+        t->correct += (uint64_t)hook->records[i].outputs[1];
+    }
+    return SLUICE_OK;
+}
+
 /* ---- the two runs ------------------------------------------------------------------------- */
 
 static void configure(const trainer *t, sluice_train_config *config)
 {
     sluice_train_config_init(config);
-    config->dataset_sink_mode = true;
-    config->workers = (uint32_t)t->workers;
-    config->seed = (uint64_t)t->seed;
+    config->dataset_sink_mode = true; /* an epoch is sink_size steps, run by the device itself */
+    config->workers = (uint32_t)t->opt.workers;
+    config->seed = (uint64_t)t->opt.seed;
     config->on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
     config->stop = t->stop;
 }
 
-/* Sinks: with dataset_sink_mode an epoch is sink_size steps, which the device runs by itself. */
 /* ---- checkpoints -------------------------------------------------------------------------- */
+
+/* Copies a network on a CUDA device to the one on the CPU. */
+static sluice_status fetch_net(const trainer *t)
+{
+    size_t count;
+    float *weights = convnet_weights(t->net, &count);
+
+    return cuda_status(t->cuda_net == NULL ? NULL : convnet_cuda_get(t->cuda_net, weights));
+}
 
 /* The network is one block of floats: weights, and as much momentum. */
 static sluice_status save_net(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
+    const trainer *t = user;
     size_t count;
-    const float *weights = convnet_weights(((trainer *)user)->net, &count);
+    const float *weights = convnet_weights(t->net, &count);
     char path[PATH_MAX];
     FILE *file;
     bool written;
@@ -217,6 +265,9 @@ static sluice_status save_net(void *user, const char *folder, uint32_t rank, uin
     (void)rank;
     (void)world;
     snprintf(path, sizeof(path), "%s/net", folder);
+    if (fetch_net(t) != SLUICE_OK) {
+        return SLUICE_E_DEVICE;
+    }
     file = fopen(path, "wb");
     if (file == NULL) {
         return SLUICE_E_IO;
@@ -227,8 +278,9 @@ static sluice_status save_net(void *user, const char *folder, uint32_t rank, uin
 
 static sluice_status load_net(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
+    const trainer *t = user;
     size_t count;
-    float *weights = convnet_weights(((trainer *)user)->net, &count);
+    float *weights = convnet_weights(t->net, &count);
     char path[PATH_MAX];
     FILE *file;
     bool read;
@@ -242,7 +294,10 @@ static sluice_status load_net(void *user, const char *folder, uint32_t rank, uin
     }
     read = fread(weights, sizeof(float), 2 * count, file) == 2 * count && fgetc(file) == EOF;
     fclose(file);
-    return read ? SLUICE_OK : SLUICE_E_CORRUPT;
+    if (!read) {
+        return SLUICE_E_CORRUPT;
+    }
+    return cuda_status(t->cuda_net == NULL ? NULL : convnet_cuda_set(t->cuda_net, weights));
 }
 
 /* ---- the runs ----------------------------------------------------------------------------- */
@@ -262,21 +317,21 @@ static sluice_status train(trainer *t)
         return st;
     }
     sluice_model_init(&model);
-    model.step = train_step;
+    model.step = t->cuda_net != NULL ? cuda_train_step : train_step;
     model.user = t;
     model.output_names = outputs;
     model.output_count = 2;
     configure(t, &config);
     model.save = save_net;
     model.load = load_net;
-    config.checkpoint.folder = t->checkpoints;
-    config.checkpoint.every_epochs = t->checkpoints != NULL ? 10 : 0;
-    config.checkpoint.resume = t->checkpoints != NULL;
-    config.mode = t->mode;
+    config.checkpoint.folder = t->opt.checkpoints;
+    config.checkpoint.every_epochs = t->opt.checkpoints != NULL ? 10 : 0;
+    config.checkpoint.resume = t->opt.checkpoints != NULL;
+    config.mode = t->opt.mode;
     config.learning_rate.function = learning_rate;
     config.learning_rate.user = t;
-    config.epochs = (uint64_t)t->epochs;
-    config.sink_size = (int64_t)t->sink_size;
+    config.epochs = (uint64_t)t->opt.epochs;
+    config.sink_size = (int64_t)t->opt.sink_size;
     config.callbacks = callbacks;
     config.callback_count = 2;
     st = sluice_train(t->device, &model, t->train_set, &config, &report);
@@ -292,6 +347,8 @@ static sluice_status train(trainer *t)
 /* A run too, of one epoch that is a pass, with a step that only judges. */
 static sluice_status test(trainer *t)
 {
+    static const char *const outputs[] = {"loss", "correct"};
+    const sluice_callback callback = {.records = count_answers, .user = t};
     sluice_report_stats stats = {.struct_size = sizeof(stats)};
     sluice_report *report = NULL;
     sluice_train_config config;
@@ -299,11 +356,15 @@ static sluice_status test(trainer *t)
     sluice_status st;
 
     sluice_model_init(&model);
-    model.step = test_step;
+    model.step = t->cuda_net != NULL ? cuda_test_step : test_step;
     model.user = t;
+    model.output_names = outputs;
+    model.output_count = 2;
     model.reads_valid_rows = true;
     configure(t, &config);
     config.epochs = 1;
+    config.callbacks = &callback;
+    config.callback_count = 1;
     st = sluice_train(t->device, &model, t->test_set, &config, &report);
     if (st == SLUICE_OK) {
         st = sluice_report_stats_get(report, &stats);
@@ -356,23 +417,37 @@ static uint32_t count_classes(const char *dir, const char *other)
 /* Labels are ranks of names: with other names they would mean other classes. */
 static bool find_classes(trainer *t)
 {
-    const char *test_dir = t->test_dir != NULL ? t->test_dir : t->train_dir;
+    const char *test_dir = t->opt.test_dir != NULL ? t->opt.test_dir : t->opt.train_dir;
 
-    t->classes = count_classes(t->train_dir, test_dir);
-    return t->classes > 0 && count_classes(test_dir, t->train_dir) == t->classes;
+    t->classes = count_classes(t->opt.train_dir, test_dir);
+    return t->classes > 0 && count_classes(test_dir, t->opt.train_dir) == t->classes;
 }
 
-static convnet *make_network(const trainer *t)
+/* Makes the network, and its twin on a CUDA device; false after saying what is missing. */
+static bool make_network(trainer *t)
 {
-    const convnet_config config = {.batch = (uint32_t)t->batch,
-                                   .height = (uint32_t)t->size,
-                                   .width = (uint32_t)t->size,
+    const char *device = sluice_device_name(t->device);
+    const char *why = NULL;
+    const convnet_config config = {.batch = (uint32_t)t->opt.batch,
+                                   .height = (uint32_t)t->opt.size,
+                                   .width = (uint32_t)t->opt.size,
                                    .classes = t->classes,
-                                   .learning_rate = (float)t->learning_rate,
+                                   .learning_rate = (float)t->opt.learning_rate,
                                    .momentum = 0.9f,
-                                   .seed = (uint64_t)t->seed};
+                                   .seed = (uint64_t)t->opt.seed};
 
-    return convnet_create(&config);
+    t->net = convnet_create(&config);
+    if (t->net == NULL) {
+        fprintf(stderr, "no memory for the network; try a smaller --size\n");
+        return false;
+    }
+    if (strncmp(device, "cuda:", 5) == 0) {
+        t->cuda_net = convnet_cuda_create(&config, atoi(device + 5), &why);
+    }
+    if (why != NULL) {
+        fprintf(stderr, "no network on %s: %s\n", device, why);
+    }
+    return why == NULL;
 }
 
 /* Everything that the runs need; false after saying what is missing. */
@@ -381,8 +456,7 @@ static bool prepare(trainer *t)
     sluice_dataset_info info = {.struct_size = sizeof(info)};
     sluice_dataset_info test_info = {.struct_size = sizeof(test_info)};
 
-    /* The network computes on the CPU, so the pictures go to the CPU as a device. */
-    if (sluice_device_open("host:0", &t->device) != SLUICE_OK ||
+    if (sluice_device_open(t->opt.device_name, &t->device) != SLUICE_OK ||
         sluice_stop_create(&t->stop) != SLUICE_OK || !make_dataset(t, true, &t->train_set) ||
         !make_dataset(t, false, &t->test_set) ||
         sluice_dataset_inspect(t->train_set, &info) != SLUICE_OK ||
@@ -390,110 +464,15 @@ static bool prepare(trainer *t)
         fprintf(stderr, "%s\n", sluice_last_error());
         return false;
     }
-    if (!find_classes(t)) {
-        return false;
-    }
-    t->net = make_network(t);
-    if (t->net == NULL) {
-        fprintf(stderr, "no memory for the network; try a smaller --size\n");
+    if (!find_classes(t) || !make_network(t)) {
         return false;
     }
     printf("%u classes, %llu pictures to train on, %llu to test on\n", t->classes,
            (unsigned long long)info.samples, (unsigned long long)test_info.samples);
     t->batches = info.batches;
-    t->steps = (uint64_t)t->epochs * (t->sink_size > 0 ? (uint64_t)t->sink_size : t->batches);
+    t->steps =
+        (uint64_t)t->opt.epochs * (t->opt.sink_size > 0 ? (uint64_t)t->opt.sink_size : t->batches);
     return true;
-}
-
-/* ---- the command line --------------------------------------------------------------------- */
-
-static void usage(void)
-{
-    fprintf(stderr,
-            "usage: train_image_folder TRAIN_DIR [TEST_DIR] [OPTIONS]\n\n"
-            "Both hold a folder of pictures for each class. Without TEST_DIR a fifth of the\n"
-            "pictures in TRAIN_DIR is held out for the test.\n\n"
-            "  --epochs N         epochs, each of sink-size steps (40)\n"
-            "  --sink-size N      steps for one launch; -1: once over all pictures (25)\n"
-            "  --batch N          pictures in a step (32)\n"
-            "  --size N           pixels of a side, a multiple of 8 (64)\n"
-            "  --min-crop SHARE   smallest part of a picture to train on; 1: all of it (0.8)\n"
-            "  --lr RATE          learning rate, a tenth of it in the last quarter (0.02)\n"
-            "  --mode MODE        auto, direct, data, graph or loop (auto)\n"
-            "  --workers N        threads that read and decode; 0: as many as fit (0)\n"
-            "  --seed N           of everything random (1)\n"
-            "  --checkpoints DIR  save there, every 10 epochs and at the end, and go on from\n"
-            "                     what is there (no)\n");
-}
-
-static bool read_mode(const char *text, sluice_mode *mode)
-{
-    for (int i = SLUICE_MODE_AUTO; i <= SLUICE_MODE_LOOP; i++) {
-        if (strcmp(text, sluice_mode_name((sluice_mode)i)) == 0) {
-            *mode = (sluice_mode)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Reads an option and its value; false when they make no sense. */
-static bool read_option(trainer *t, const char *name, const char *value)
-{
-    const struct {
-        const char *name;
-        double low, high;
-        double step; /* the value is a multiple of it, unless 0 */
-        double *to;
-    } options[] = {
-        {"--epochs", 1, 1e6, 1, &t->epochs},    {"--batch", 1, 65536, 1, &t->batch},
-        {"--size", 8, 1024, 8, &t->size},       {"--min-crop", 0.01, 1, 0, &t->min_crop},
-        {"--lr", 0, 100, 0, &t->learning_rate}, {"--sink-size", -1, 1e9, 1, &t->sink_size},
-        {"--workers", 0, 1024, 1, &t->workers}, {"--seed", 0, 1e15, 1, &t->seed},
-    };
-
-    if (strcmp(name, "--mode") == 0) {
-        return read_mode(value, &t->mode);
-    }
-    if (strcmp(name, "--checkpoints") == 0) {
-        t->checkpoints = value;
-        return value[0] != '\0';
-    }
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if (strcmp(name, options[i].name) == 0) {
-            char *end;
-            const double number = strtod(value, &end);
-
-            *options[i].to = number;
-            return end != value && *end == '\0' && number >= options[i].low &&
-                   number <= options[i].high &&
-                   (options[i].step == 0 || fmod(number, options[i].step) == 0);
-        }
-    }
-    return false;
-}
-
-static bool read_command_line(trainer *t, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) == 0) {
-            const char *value = i + 1 < argc ? argv[i + 1] : "";
-
-            if (!read_option(t, argv[i], value)) {
-                fprintf(stderr, "what does %s %s mean?\n", argv[i], value);
-                return false;
-            }
-            i++;
-        } else if (t->train_dir == NULL) {
-            t->train_dir = argv[i];
-        } else if (t->test_dir == NULL) {
-            t->test_dir = argv[i];
-        } else {
-            fprintf(stderr, "one word too many: %s\n", argv[i]);
-            return false;
-        }
-    }
-    return t->train_dir != NULL;
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */
@@ -529,6 +508,9 @@ static int run(trainer *t)
     catch_signals(t->stop);
     st = train(t);
     if (st == SLUICE_OK) {
+        st = fetch_net(t);
+    }
+    if (st == SLUICE_OK) {
         printf("network digest: %016llx\n", (unsigned long long)convnet_digest(t->net));
         st = test(t);
     }
@@ -540,20 +522,14 @@ static int run(trainer *t)
 
 int main(int argc, char **argv)
 {
-    trainer t = {.size = 64,
-                 .min_crop = 0.8,
-                 .batch = 32,
-                 .epochs = 40,
-                 .sink_size = 25,
-                 .learning_rate = 0.02,
-                 .seed = 1};
+    trainer t = {.device = NULL};
     int code;
 
-    if (!read_command_line(&t, argc, argv)) {
-        usage();
+    if (!train_options_read(&t.opt, argc, argv)) {
         return EXIT_WORDS;
     }
     code = run(&t);
+    convnet_cuda_destroy(t.cuda_net);
     convnet_destroy(t.net);
     sluice_dataset_destroy(t.test_set);
     sluice_dataset_destroy(t.train_set);

@@ -150,7 +150,9 @@ mv "$tmp/c/test/000-disc-stripes" "$tmp/c/test/disc"
 ends "other classes in the test are refused" 1 train "$tmp/c/train" "$tmp/c/test"
 check "the class that is not in both is named" err_has 'class 000-disc-stripes is in .*/train, but not in .*/test'
 ends "a folder that is missing is an error" 1 train "$tmp/nowhere"
-for wrong in "--epochs 0" "--batch x" "--size 20" "--mode fast" "--what 1" "--epochs"; do
+ends "a device that is none is an error" 1 train "$tmp/a/train" --device nowhere:0
+check "the device is named" err_has 'nowhere:0'
+for wrong in "--device" "--epochs 0" "--batch x" "--size 20" "--mode fast" "--what 1" "--epochs"; do
     # shellcheck disable=SC2086
     ends "$wrong is wrong" 2 "$bin/train_image_folder" "$tmp/a/train" $wrong
 done
@@ -169,7 +171,7 @@ if [ -x "$bin/own_kernels" ]; then
     if [ "$code" -eq 77 ]; then
         check "own_kernels says why it does nothing" err_has '^device cuda:0: .*; use host:0'
     else
-        check "own_kernels trains" out_has '^epoch: 10 step: 100, loss is '
+        check "own_kernels trains" out_has '^epoch: 10 step: 1000, loss is '
     fi
 fi
 
