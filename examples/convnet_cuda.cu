@@ -160,20 +160,28 @@ const char *convnet_cuda_evaluate(convnet_cuda *net, const convnet_cuda_batch *b
     return text_of(cudaGetLastError());
 }
 
-static size_t weight_bytes(const convnet_cuda *net)
+/* Copies and waits: a stream of the library's does not wait for what cudaMemcpy() has begun. */
+static const char *copy(const convnet_cuda *net, void *to, const void *from, cudaMemcpyKind kind)
 {
-    return 2 * net->job.weight_count * sizeof(float);
+    const size_t bytes = 2 * net->job.weight_count * sizeof(float);
+    int before = 0;
+    const char *why = text_of(cudaGetDevice(&before));
+
+    why = why == NULL ? text_of(cudaSetDevice(net->device)) : why;
+    if (why == NULL) {
+        why = text_of(cudaMemcpy(to, from, bytes, kind));
+        why = why == NULL ? text_of(cudaDeviceSynchronize()) : why;
+        (void)cudaSetDevice(before);
+    }
+    return why;
 }
 
-/* The address says which device it is on, whichever is the current one. */
 const char *convnet_cuda_get(const convnet_cuda *net, float *weights)
 {
-    return text_of(
-        cudaMemcpy(weights, net->job.weights, weight_bytes(net), cudaMemcpyDeviceToHost));
+    return copy(net, weights, net->job.weights, cudaMemcpyDeviceToHost);
 }
 
 const char *convnet_cuda_set(convnet_cuda *net, const float *weights)
 {
-    return text_of(
-        cudaMemcpy(net->job.weights, weights, weight_bytes(net), cudaMemcpyHostToDevice));
+    return copy(net, net->job.weights, weights, cudaMemcpyHostToDevice);
 }

@@ -133,7 +133,8 @@ int main(int argc, char **argv)
         st = sluice_dataset_parse(pipeline, &dataset);
     }
     if (st == SLUICE_OK && (cudaMalloc(&net, sizeof(*net)) != cudaSuccess ||
-                            cudaMemset(net, 0, sizeof(*net)) != cudaSuccess)) {
+                            cudaMemset(net, 0, sizeof(*net)) != cudaSuccess ||
+                            cudaDeviceSynchronize() != cudaSuccess)) {
         st = sluice_fail(SLUICE_E_NO_MEMORY, "no memory on the device for the classifier");
     }
     if (st == SLUICE_OK) {

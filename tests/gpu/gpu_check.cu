@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks on a real GPU, on the public headers and the CUDA runtime: what Sluice takes for granted
+ * of CUDA, and that sluice_train() does on cuda:0 what it does on host:0.
+ *
+ *     sluice_gpu_check              all checks, each in a process of its own, below 8 minutes
+ *     sluice_gpu_check --list       their names
+ *     sluice_gpu_check --only NAME  one, in this process and environment
+ *
+ * A line for each, `PASS name: figure`, `FAIL name: why` or `SKIP name: why`, and last `N passed,
+ * N failed, N skipped`. Exits with 0 if nothing failed, 1 if something did, 2 on other words, and
+ * 77 where there is no GPU.
+ */
+#include "gpu_checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const gpu_check checks[] = {
+    {"conditional_default_is_zero", "", 30, check_conditional_default},
+    {"conditional_set_upstream", "", 30, check_conditional_upstream},
+    {"conditional_begins_anew", "", 30, check_conditional_reassigned},
+    {"fork_and_join_in_a_body", "", 30, check_fork_join},
+    {"globaltimer_granularity", "", 30, check_globaltimer},
+    {"mapped_words", "", 30, check_mapped_words},
+    {"stream_memory_operations", "", 30, check_stream_memory_operations},
+    {"convnet_step", "", 60, check_convnet_step},
+    {"convnet_captured", "", 60, check_convnet_captured},
+    {"loop", "", 60, check_loop},
+    {"modes", "", 60, check_modes},
+    {"conversions", "", 60, check_conversions},
+    {"launches", "", 30, check_launches},
+    {"sinks_of_one", "", 30, check_sinks_of_one},
+    {"slots_wrap", "", 60, check_wrap},
+    {"starved", "", 60, check_starved},
+    {"starved_and_patient", "", 60, check_patient},
+    {"stop_within_a_step", "", 40, check_stop},
+    {"stop_while_starved", "", 40, check_stop_starved},
+    {"trainer_sleeps", "", 30, check_trainer_sleeps},
+    {"one_connection", "CUDA_DEVICE_MAX_CONNECTIONS=1", 60, check_loop},
+    {"launch_blocking", "CUDA_LAUNCH_BLOCKING=1", 60, check_loop},
+    {"one_connection_and_blocking", "CUDA_DEVICE_MAX_CONNECTIONS=1 CUDA_LAUNCH_BLOCKING=1", 60,
+     check_loop},
+    {"lazy_loading", "CUDA_MODULE_LOADING=LAZY", 60, check_late_kernel},
+    {"ptx", "CUDA_FORCE_PTX_JIT=1", 60, check_ptx},
+    {"content_small", "", 80, check_content_small},
+    {"content_medium", "", 60, check_content_medium},
+    {"content_large", "", 60, check_content_large},
+    {"memcheck", "", 90, check_memcheck},
+};
+
+enum { COUNT = sizeof(checks) / sizeof(checks[0]), ALL_SECONDS = 470 };
+
+static const char *const words[] = {"PASS", "FAIL", "SKIP"};
+
+/* Returns NULL, or why there is nothing to check. */
+static const char *no_gpu(void)
+{
+    sluice_device *device = NULL;
+    const sluice_status st = sluice_device_open("cuda:0", &device);
+
+    sluice_device_close(device);
+    return st == SLUICE_E_NO_DEVICE ? sluice_last_error() : NULL;
+}
+
+static int run_here(const char *name)
+{
+    char text[GPU_TEXT] = "";
+
+    for (int i = 0; i < COUNT; i++) {
+        if (strcmp(name, checks[i].name) == 0) {
+            const gpu_verdict verdict = checks[i].run(text);
+
+            printf("%s %s: %s\n", words[verdict], name, text);
+            return verdict == GPU_FAIL;
+        }
+    }
+    fprintf(stderr, "no check is called %s; --list has their names\n", name);
+    return 2;
+}
+
+/* Runs a check in a process of its own, for its environment, and because it may hang or crash. */
+static gpu_verdict run_child(const gpu_check *check, int seconds)
+{
+    char command[700];
+    char line[GPU_TEXT + 100];
+    char self[400];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    gpu_verdict verdict = GPU_FAIL;
+    bool told = false;
+    FILE *output;
+    int code;
+
+    self[length < 0 ? 0 : length] = '\0';
+    snprintf(command, sizeof(command), "%s timeout -k 5 %d '%s' --only %s", check->environment,
+             seconds, self, check->name);
+    fflush(stdout);
+    output = popen(command, "r");
+    while (output != NULL && fgets(line, sizeof(line), output) != NULL) {
+        for (int i = GPU_PASS; i <= GPU_SKIP; i++) {
+            if (strncmp(line, words[i], 4) == 0) {
+                verdict = (gpu_verdict)i;
+                told = true;
+            }
+        }
+        fputs(line, stdout);
+    }
+    code = output != NULL ? pclose(output) : -1;
+    if (!told) {
+        printf("FAIL %s: %s, exit code %d\n", check->name,
+               WIFEXITED(code) && WEXITSTATUS(code) == 124 ? "it hangs" : "it crashes",
+               WIFEXITED(code) ? WEXITSTATUS(code) : -1);
+    }
+    return told ? verdict : GPU_FAIL;
+}
+
+static int run_all(void)
+{
+    const double begin = gpu_now();
+    const char *why = no_gpu();
+    int counts[3] = {0, 0, 0};
+
+    for (int i = 0; i < COUNT; i++) {
+        const int left = ALL_SECONDS - (int)(gpu_now() - begin);
+        gpu_verdict verdict = GPU_SKIP;
+
+        if (why != NULL) {
+            printf("SKIP %s: %s\n", checks[i].name, why);
+        } else if (left < 5) {
+            printf("SKIP %s: no time is left\n", checks[i].name);
+        } else {
+            verdict = run_child(&checks[i], left < checks[i].seconds ? left : checks[i].seconds);
+        }
+        counts[verdict]++;
+    }
+    printf("%d passed, %d failed, %d skipped\n", counts[GPU_PASS], counts[GPU_FAIL],
+           counts[GPU_SKIP]);
+    return why != NULL ? 77 : counts[GPU_FAIL] > 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 1) {
+        return run_all();
+    }
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        for (int i = 0; i < COUNT; i++) {
+            puts(checks[i].name);
+        }
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "--only") == 0) {
+        return run_here(argv[2]);
+    }
+    fprintf(stderr, "usage: sluice_gpu_check [--list | --only NAME]\n");
+    return 2;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All checks, for the table in gpu_check.cu. */
+#ifndef GPU_CHECKS_H
+#define GPU_CHECKS_H
+
+#include "gpu_kit.h"
+
+/* check_graphs.cu */
+gpu_check_fn check_conditional_default, check_conditional_upstream, check_conditional_reassigned,
+    check_fork_join, check_globaltimer, check_mapped_words, check_stream_memory_operations;
+
+/* check_train.cu */
+gpu_check_fn check_modes, check_conversions, check_launches, check_sinks_of_one, check_wrap,
+    check_loop, check_late_kernel, check_starved, check_patient, check_stop, check_stop_starved,
+    check_trainer_sleeps, check_ptx;
+
+/* check_content.cu */
+gpu_check_fn check_content_small, check_content_medium, check_content_large, check_memcheck;
+
+/* check_convnet.cu */
+gpu_check_fn check_convnet_step, check_convnet_captured;
+
+#endif
