@@ -172,6 +172,20 @@ if [ -x "$bin/own_kernels" ]; then
         check "own_kernels says why it does nothing" err_has '^device cuda:0: .*; use host:0'
     else
         check "own_kernels trains" out_has '^epoch: 10 step: 1000, loss is '
+        cuda() { train "$tmp/a/train" "$tmp/a/test" --device cuda:0 "$@"; }
+        ends "it trains on cuda:0" 0 cuda --epochs 5 --sink-size 6
+        results cuda
+        run cuda --epochs 10 --sink-size 3 --mode direct
+        results other
+        check "mode direct on cuda:0 gives the same bits" cmp "$tmp/cuda" "$tmp/other"
+        for epochs in 10 20; do
+            run cuda --epochs $epochs --sink-size 2 --lr 0 --checkpoints "$tmp/cuda-saved"
+        done
+        check "it goes on from a checkpoint on cuda:0" out_has '^began at step 20, '
+        grep '^network digest' "$tmp/out" >"$tmp/cuda.digest"
+        run train "$tmp/a/train" "$tmp/a/test" --epochs 20 --sink-size 2 --lr 0
+        grep '^network digest' "$tmp/out" >"$tmp/host.digest"
+        check "an untrained network is the same on both" cmp "$tmp/cuda.digest" "$tmp/host.digest"
     fi
 fi
 

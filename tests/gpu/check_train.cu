@@ -161,6 +161,36 @@ gpu_verdict check_wrap(char *text)
     return gpu_say(text, GPU_PASS, "5000 steps through 2, 3, 4 and 5 slots");
 }
 
+/* A step of several batches, whose outputs add up. */
+gpu_verdict check_micro_batches(char *text)
+{
+    for (int i = 0; i < 4; i++) {
+        gpu_run run = probe_run("cuda:0", SMALL, modes[i]);
+
+        run.micro_batches = 3;
+        run.steps = 40;
+        if (compare(&run, text) != GPU_PASS) {
+            return GPU_FAIL;
+        }
+    }
+    return gpu_say(text, GPU_PASS, "4 modes, 40 steps of 3 batches");
+}
+
+gpu_verdict check_nan(char *text)
+{
+    for (int i = 0; i < 4; i++) {
+        gpu_run run = probe_run("cuda:0", SMALL, modes[i]);
+
+        run.step = gpu_nan_step;
+        run.sink_size = 100;
+        gpu_train(&run);
+        NEED(run.status == SLUICE_E_NAN && run.stats.first_nan_step == 30 && run.stats.steps == 31,
+             "%s: %s after %llu steps: %s", sluice_mode_name(run.mode),
+             sluice_status_name(run.status), (unsigned long long)run.stats.steps, run.error);
+    }
+    return gpu_say(text, GPU_PASS, "4 modes end in a sink of 100, after the step that gave it");
+}
+
 /* ---- data that are late ---------------------------------------------------------------------- */
 
 gpu_verdict check_starved(char *text)

@@ -35,6 +35,8 @@ static const gpu_check checks[] = {
     {"launches", "", 30, check_launches},
     {"sinks_of_one", "", 30, check_sinks_of_one},
     {"slots_wrap", "", 60, check_wrap},
+    {"micro_batches", "", 30, check_micro_batches},
+    {"nan_ends_a_sink", "", 30, check_nan},
     {"starved", "", 60, check_starved},
     {"starved_and_patient", "", 60, check_patient},
     {"stop_within_a_step", "", 40, check_stop},

@@ -11,8 +11,8 @@ gpu_check_fn check_conditional_default, check_conditional_upstream, check_condit
 
 /* check_train.cu */
 gpu_check_fn check_modes, check_conversions, check_launches, check_sinks_of_one, check_wrap,
-    check_loop, check_late_kernel, check_starved, check_patient, check_stop, check_stop_starved,
-    check_trainer_sleeps, check_ptx;
+    check_micro_batches, check_nan, check_loop, check_late_kernel, check_starved, check_patient,
+    check_stop, check_stop_starved, check_trainer_sleeps, check_ptx;
 
 /* check_content.cu */
 gpu_check_fn check_content_small, check_content_medium, check_content_large, check_memcheck;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu_kit.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,7 +130,7 @@ sluice_status gpu_busy_step(const sluice_step *s, void *user)
     return launched();
 }
 
-/* What a step can be told, as one number that a float holds. */
+/* What a step can be told, as one number that a float holds; micro-batches add up. */
 __host__ __device__ static inline void probe(const sluice_step *s, const int32_t *labels)
 {
     uint64_t sum = *s->step * 7 + *s->epoch * 3 + *s->random_key % 1000 + *s->valid_rows;
@@ -137,7 +138,7 @@ __host__ __device__ static inline void probe(const sluice_step *s, const int32_t
     for (uint32_t row = 0; row < *s->valid_rows; row++) {
         sum += (uint64_t)labels[row] * (row + 1);
     }
-    s->outputs[0] = (float)(sum % 65536) + *s->learning_rate;
+    s->outputs[0] += (float)(sum % 65536) + *s->learning_rate + (float)*s->micro;
 }
 
 static __global__ void probe_kernel(const sluice_step s, const int32_t *labels)
@@ -155,6 +156,18 @@ sluice_status gpu_probe_step(const sluice_step *s, void *user)
         return SLUICE_OK;
     }
     probe_kernel<<<1, 1, 0, (cudaStream_t)s->stream>>>(*s, labels);
+    return launched();
+}
+
+static __global__ void nan_kernel(const sluice_step s)
+{
+    s.outputs[0] = *s.step == 30 ? NAN : 0.0f;
+}
+
+sluice_status gpu_nan_step(const sluice_step *s, void *user)
+{
+    (void)user;
+    nan_kernel<<<1, 1, 0, (cudaStream_t)s->stream>>>(*s);
     return launched();
 }
 
@@ -287,6 +300,7 @@ static void train_on(gpu_run *run, sluice_device *device, sluice_dataset *datase
     config.mode = run->mode;
     config.slots = run->slots;
     config.workers = run->workers;
+    config.micro_batches = run->micro_batches;
     config.digest = run->digest;
     config.stop = run->stop;
     config.seed = 7;

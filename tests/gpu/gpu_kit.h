@@ -87,6 +87,9 @@ void gpu_launch_busy(const gpu_busy *busy, cudaStream_t stream);
 /* Writes a number made of labels, valid_rows, step, epoch, rate and key; on host:N, too. */
 sluice_status gpu_probe_step(const sluice_step *s, void *user);
 
+/* Its output is no number in step 30. Not for host:N. */
+sluice_status gpu_nan_step(const sluice_step *s, void *user);
+
 /*
  * Looks at every byte of a batch of GPU_CONTENT_PIPELINE: user is a gpu_content on the device. Not
  * one word can be of another sample, batch or pass without being counted.
@@ -104,6 +107,7 @@ struct gpu_run {
     int64_t sink_size;
     uint32_t slots;
     uint32_t workers;
+    uint32_t micro_batches;
     bool digest;
     sluice_step_fn step;
     void *user;
