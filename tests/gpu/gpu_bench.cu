@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "convnet_cuda.h"
+
 struct payload {
     const char *name;
     const char *pipeline;
@@ -157,6 +159,54 @@ static gpu_verdict measure_loop(const gpu_busy *busy, uint32_t count, double *pe
     return GPU_PASS;
 }
 
+/* A training step of the examples' network on 128 images of 64 x 64, replayed; returns us. */
+static gpu_verdict measure_convnet(double *us, char *text)
+{
+    static const convnet_config config = {128, 64, 64, 10, 0.02f, 0.9f, 1};
+    static const struct {
+        uint32_t valid_rows;
+        float rate, loss, correct;
+    } scalars = {128, 0.02f, 0.0f, 0.0f};
+    const size_t image_bytes = 128U * 3 * 64 * 64 * sizeof(float);
+    const int count = 200;
+    const char *why = "";
+    convnet_cuda *net = convnet_cuda_create(&config, 0, &why);
+    convnet_cuda_batch batch;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    uint32_t *memory; /* the scalars, labels and images, which are zero but for the first */
+    double begin = 0.0;
+
+    NEED(net != NULL, "network: %s", why);
+    NEED_CUDA(cudaMalloc(&memory, 1024 + image_bytes));
+    NEED_CUDA(cudaMemset(memory, 0, 1024 + image_bytes));
+    NEED_CUDA(gpu_upload(memory, &scalars, sizeof(scalars)));
+    batch.valid_rows = memory;
+    batch.learning_rate = (const float *)memory + 1;
+    batch.loss_out = (float *)memory + 2;
+    batch.correct_out = (float *)memory + 3;
+    batch.labels = (const int32_t *)memory + 4;
+    batch.images = (const float *)memory + 256;
+    NEED_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    NEED_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    why = convnet_cuda_train_step(net, &batch, stream);
+    NEED_CUDA(cudaStreamEndCapture(stream, &graph));
+    NEED(why == NULL, "step: %s", why);
+    NEED_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = -10; i < count; i++) {
+        if (i == 0) {
+            NEED_CUDA(cudaStreamSynchronize(stream));
+            begin = gpu_now();
+        }
+        NEED_CUDA(cudaGraphLaunch(exec, stream));
+    }
+    NEED_CUDA(cudaStreamSynchronize(stream));
+    *us = (gpu_now() - begin) * 1e6 / count;
+    convnet_cuda_destroy(net);
+    return GPU_PASS;
+}
+
 static gpu_verdict measure_limits(char *text)
 {
     double pinned = 0.0;
@@ -164,13 +214,15 @@ static gpu_verdict measure_limits(char *text)
     double device = 0.0;
     double launch = 0.0;
     double loop = 0.0;
+    double network = 0.0;
 
     if (measure_copy(cudaMemcpyHostToDevice, cudaHostAllocDefault, &pinned, text) != GPU_PASS ||
         measure_copy(cudaMemcpyHostToDevice, cudaHostAllocWriteCombined, &combined, text) !=
             GPU_PASS ||
         measure_copy(cudaMemcpyDeviceToDevice, 0, &device, text) != GPU_PASS ||
         measure_launch(&launch, text) != GPU_PASS ||
-        measure_loop(NULL, 10000, &loop, text) != GPU_PASS) {
+        measure_loop(NULL, 10000, &loop, text) != GPU_PASS ||
+        measure_convnet(&network, text) != GPU_PASS) {
         return GPU_FAIL;
     }
     printf("limit,value,unit\n");
@@ -179,6 +231,7 @@ static gpu_verdict measure_limits(char *text)
     printf("device_copy,%.2f,GB/s copied\n", device);
     printf("graph_launch_and_sync,%.2f,us\n", launch);
     printf("while_iteration,%.2f,us\n", 1e6 / loop);
+    printf("convnet_step_of_128_images,%.1f,us\n", network);
     for (int i = 0; i < STEPS; i++) {
         gpu_busy busy = {};
 
