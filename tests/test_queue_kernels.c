@@ -46,6 +46,68 @@ static void every_batch_arrives_once_in_order_and_whole(void)
     }
 }
 
+typedef struct workers {
+    fixture *f;
+    _Atomic uint64_t claimed; /* rows, of all batches */
+    uint64_t batches;
+} workers;
+
+/* As the engine's: claims a row, waits for its batch's slot, writes it. */
+static void *run_worker(void *arg)
+{
+    workers *w = arg;
+
+    for (;;) {
+        const uint64_t claim = atomic_fetch_add(&w->claimed, 1);
+        const uint64_t seq = claim / BATCH + 1;
+        sli_batch batch;
+
+        if (seq > w->batches || sli_queue_acquire(w->f->queue, seq, -1, &batch) != SLUICE_OK) {
+            return NULL;
+        }
+        fill_row(w->f, &batch, seq, (uint32_t)(claim % BATCH));
+        if (sli_queue_row_done(w->f->queue, seq)) {
+            memset(batch.header, 0, sizeof(*batch.header));
+            batch.header->position = seq - 1;
+            batch.header->pass = 7;
+            sli_queue_publish(w->f->queue, seq);
+        }
+    }
+}
+
+static void many_workers_fill_for_kernels(void)
+{
+    enum { WORKERS = 4, LAST = 400 };
+
+    for (int i = 0; i < 4; i++) {
+        pthread_t threads[WORKERS];
+        workers w = {.batches = LAST};
+        sli_queue_stats stats;
+        fixture f;
+        kernel k;
+
+        fake_cuda_start(&readable);
+        open_kernels(&f, transports[i % 2], i / 2 == 0 ? 2 : 7);
+        w.f = &f;
+        start_kernel(&k, &f, i / 2 == 0 ? 0 : 30);
+        for (int t = 0; t < WORKERS; t++) {
+            T_EQ(pthread_create(&threads[t], NULL, run_worker, &w), 0);
+        }
+        for (int t = 0; t < WORKERS; t++) {
+            pthread_join(threads[t], NULL);
+        }
+        produce_end(&f, LAST + 1);
+        pthread_join(k.thread, NULL);
+        T_EQ(k.batches, LAST);
+        T_EQ(k.wrong, 0);
+        sli_queue_stats_get(f.queue, &stats);
+        T_EQ(stats.consumed, LAST);
+        T_TRUE(i % 2 == 0 ? stats.copies <= LAST : stats.copies == 0);
+        close_queue(&f);
+        nothing_is_live();
+    }
+}
+
 /* Neither the device's word nor the host's is there before the copy is done. */
 static void a_batch_is_not_there_before_its_copy_is_done(void)
 {
@@ -382,6 +444,7 @@ static void samples_and_headers_live_on_for_a_while(void)
 
 const t_test queue_kernels_tests[] = {
     T_TEST(every_batch_arrives_once_in_order_and_whole),
+    T_TEST(many_workers_fill_for_kernels),
     T_TEST(a_batch_is_not_there_before_its_copy_is_done),
     T_TEST(batches_that_wait_share_a_copy),
     T_TEST(a_copy_does_not_go_round_the_end_of_the_ring),
