@@ -6,8 +6,7 @@
 #include <sluice/log.h>
 
 #include "alloc_int.h"
-#include "fake_cuda.h"
-#include "queue_kit.h"
+#include "kernel_kit.h"
 #include "testing.h"
 
 /* As much as a stream takes before its givers wait. */
@@ -35,13 +34,6 @@ static void close_stream(one_stream *s)
     sli_stream_close(&s->stream);
     sli_device_free(s->device, s->block, BYTES);
     sluice_device_close(s->device);
-}
-
-static void nothing_is_live(void)
-{
-    const fake_cuda_live live = fake_cuda_count();
-
-    T_EQ(live.contexts + live.blocks + live.locked + live.streams + live.events + live.pushed, 0);
 }
 
 static uint64_t load(const uint64_t *word)
@@ -535,10 +527,6 @@ static void threads_share_a_stream(void)
 }
 
 /* ---- the queue ------------------------------------------------------------------------------- */
-
-/* The host could not read the slots of a GPU; here it can, for there is no GetNext on it yet. */
-static const fake_cuda_machine readable = {
-    .devices = 1, .driver = CUDART_VERSION, .host_reads = true};
 
 static void a_queue_copies_from_page_locked_memory_only(void)
 {

@@ -32,11 +32,11 @@ typedef struct sluice_device sluice_device;
  * `cuda:N` takes node and spin_us: 500 without it, and never more than 100000 where a watchdog ends
  * long kernels; and
  *
- *   transport=push batches are copied into device memory ahead of the steps; the default, unless the
- *                  machine has no 64-bit stream memory operations (then E_UNSUPPORTED, and the
- *                  default is pull)
- *   transport=pull GetNext reads batches from page-locked host memory: no copies ahead, no device
- *                  memory for them, no calls of the driver for each
+ *   transport=push  batches are copied into device memory ahead of the steps; the default, unless
+ *                   the machine has no 64-bit stream memory operations (E_UNSUPPORTED where push is
+ *                   asked for; the default is pull then)
+ *   transport=pull  GetNext reads batches from page-locked host memory: no copies ahead, no device
+ *                   memory for them, no calls of the driver for each
  *
  * @param uri         one of the above; NULL is `auto`
  * @param device_out  owned by the caller: goes back by sluice_device_close()
