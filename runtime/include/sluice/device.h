@@ -42,8 +42,8 @@ typedef struct sluice_device sluice_device;
  * @param device_out  owned by the caller: goes back by sluice_device_close()
  *
  * Returns: E_INVALID the text makes no sense; E_NO_DEVICE there is no such device here, no driver
- *          for it, or this build cannot drive it; E_UNSUPPORTED it lacks what an option asks for; E_DEVICE
- *          it does not work; E_NO_MEMORY.
+ *          for it, or this build cannot drive it; E_UNSUPPORTED it lacks what an option asks for;
+ *          E_DEVICE it does not work; E_NO_MEMORY.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);
