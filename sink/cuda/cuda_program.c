@@ -73,13 +73,37 @@ static sluice_status copy_rates(cuda_program *p)
     return sli_stream_copy(&p->stream, p->device_rates, p->rates, p->capacity * sizeof(float));
 }
 
+/*
+ * Before the first launch: what the user has done to his memory until then, on whatever stream, is
+ * done. Streams of ours do not wait for the default one, on which cudaMemset() is not waited for.
+ */
+static sluice_status wait_for_setup(const cuda_program *p)
+{
+    sluice_status st = sli_cuda_enter(p->device);
+    cudaError_t error;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    error = cudaDeviceSynchronize();
+    if (error != cudaSuccess) {
+        st = sli_cuda_fail(error, "cudaDeviceSynchronize before the first step");
+    }
+    sli_cuda_leave(p->device);
+    return st;
+}
+
 /* The first launch since the last collect finds everything as it was left there. */
 static sluice_status prepare(cuda_program *p, uint64_t steps)
 {
     shared_part *s = p->shared;
+    sluice_status st = SLUICE_OK;
 
     if (p->launched) {
         return SLUICE_OK;
+    }
+    if (s->command.collects == 0) {
+        st = wait_for_setup(p);
     }
     s->command.steps = steps;
     s->command.spin_ns = (uint64_t)p->channel->config.device->caps.spin_ns;
@@ -87,7 +111,7 @@ static sluice_status prepare(cuda_program *p, uint64_t steps)
     memset(&s->getnext, 0, sizeof(s->getnext));
     s->report.ended = 0;
     p->launched = true;
-    return p->device_rates != NULL ? copy_rates(p) : SLUICE_OK;
+    return st == SLUICE_OK && p->device_rates != NULL ? copy_rates(p) : st;
 }
 
 static sluice_status launch_graph(void *arg)

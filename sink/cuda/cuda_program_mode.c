@@ -67,10 +67,13 @@ static sluice_status make_once(void *arg)
 {
     mode_choice *choice = arg;
     cuda_program *p = choice->p;
-    sluice_status st = step_graph_make_once(&p->chain, choice->step, &p->graph);
+    sluice_status st = step_graph_make_once(&p->chain, &choice->step, &p->graph);
 
     if (st == SLUICE_OK) {
         st = step_graph_upload(&p->graph, p->handle);
+    }
+    if (st != SLUICE_OK) {
+        step_graph_destroy(p->device, &p->graph);
     }
     return st;
 }
@@ -100,12 +103,12 @@ static sluice_status in_context(cuda_program *p, sluice_status (*call)(void *arg
     return st;
 }
 
-/* A stronger mode is not legal: keeps why, for the report, if a weaker one may be tried. */
-static bool weakens(cuda_program *p, const program_config *config, sluice_mode stronger)
+/* A stronger mode is not legal: keeps why the strongest is not, if a weaker one may be tried. */
+static bool weakens(cuda_program *p, const program_config *config)
 {
-    if (config->may_weaken) {
+    if (config->may_weaken && p->base.mode_reason[0] == '\0') {
         snprintf(p->base.mode_reason, sizeof(p->base.mode_reason), "no %s: %.360s",
-                 sluice_mode_name(stronger), sluice_last_error());
+                 sluice_mode_name(config->mode), sluice_last_error());
     }
     return config->may_weaken;
 }
@@ -124,7 +127,7 @@ static sluice_status choose_graph(cuda_program *p, const program_config *config,
     if (config->mode == SLUICE_MODE_LOOP) {
         sluice_status st = choose_loop(p, choice);
 
-        if (st == SLUICE_OK || !weakens(p, config, SLUICE_MODE_LOOP)) {
+        if (st == SLUICE_OK || !weakens(p, config)) {
             return st;
         }
     }
@@ -147,7 +150,8 @@ sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *co
         if (st == SLUICE_OK) {
             st = choose_graph(p, config, &choice);
             step_graph_drop(p->device, choice.step);
-        } else if (weakens(p, config, config->mode)) {
+        }
+        if (st != SLUICE_OK && weakens(p, config)) {
             p->base.mode = SLUICE_MODE_DATA;
             st = SLUICE_OK;
         }

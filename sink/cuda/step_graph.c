@@ -203,23 +203,32 @@ static sluice_status add_kernel(cudaGraph_t graph, cudaGraphNode_t *last,
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "a kernel's node of the graph");
 }
 
-static sluice_status add_step(cudaGraph_t graph, cudaGraphNode_t *last, cudaGraph_t step)
+/* The step as a child; moved, *step becomes NULL. */
+static sluice_status add_step(cudaGraph_t graph, cudaGraphNode_t *last, cudaGraph_t *step,
+                              bool moves)
 {
     struct cudaGraphNodeParams params;
     size_t count = 0;
-    cudaError_t error = cudaGraphGetNodes(step, NULL, &count);
+    cudaError_t error = cudaGraphGetNodes(*step, NULL, &count);
 
     if (error == cudaSuccess && count > 0) {
         memset(&params, 0, sizeof(params));
         params.type = cudaGraphNodeTypeGraph;
-        params.graph.graph = step;
+        params.graph.graph = *step;
+#if CUDART_VERSION >= 13000
+        params.graph.ownership =
+            moves ? cudaGraphChildGraphOwnershipMove : cudaGraphChildGraphOwnershipClone;
+#else
+        moves = false;
+#endif
         error = add_node(graph, last, &params);
+        *step = error == cudaSuccess && moves ? NULL : *step;
     }
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "the step's node of the graph");
 }
 
 static sluice_status add_batch(cudaGraph_t graph, cudaGraphNode_t last, const step_chain *chain,
-                               cudaGraph_t step)
+                               cudaGraph_t *step, bool moves)
 {
     sluice_status st = add_kernel(graph, &last, &chain->gather);
 
@@ -227,7 +236,7 @@ static sluice_status add_batch(cudaGraph_t graph, cudaGraphNode_t last, const st
         st = add_kernel(graph, &last, &chain->digest);
     }
     if (st == SLUICE_OK) {
-        st = add_step(graph, &last, step);
+        st = add_step(graph, &last, step, moves);
     }
     if (st == SLUICE_OK) {
         st = add_kernel(graph, &last, &chain->next);
@@ -249,7 +258,7 @@ static sluice_status instantiate(step_graph *out)
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphInstantiate");
 }
 
-sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t step, step_graph *out)
+sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t *step, step_graph *out)
 {
     cudaGraphNode_t last = NULL;
     sluice_status st = create(out);
@@ -258,7 +267,7 @@ sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t step, st
         st = add_kernel(out->graph, &last, &chain->begin);
     }
     if (st == SLUICE_OK) {
-        st = add_batch(out->graph, last, chain, step);
+        st = add_batch(out->graph, last, chain, step, true);
     }
     return st == SLUICE_OK ? instantiate(out) : st;
 }
@@ -307,7 +316,7 @@ sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, st
         st = add_loop(out->graph, last, condition, &body);
     }
     if (st == SLUICE_OK) {
-        st = add_batch(body, NULL, chain, step);
+        st = add_batch(body, NULL, chain, &step, false);
     }
     return st == SLUICE_OK ? instantiate(out) : st;
 }
@@ -334,7 +343,9 @@ static cudaError_t destroy_graph(void *graph)
 
 void step_graph_drop(const cuda_device *device, cudaGraph_t step)
 {
-    sli_cuda_give_back(device, destroy_graph, step, "cudaGraphDestroy");
+    if (step != NULL) {
+        sli_cuda_give_back(device, destroy_graph, step, "cudaGraphDestroy");
+    }
 }
 
 void step_graph_destroy(const cuda_device *device, step_graph *graph)
@@ -342,9 +353,7 @@ void step_graph_destroy(const cuda_device *device, step_graph *graph)
     if (graph->exec != NULL) {
         sli_cuda_give_back(device, destroy_exec, graph->exec, "cudaGraphExecDestroy");
     }
-    if (graph->graph != NULL) {
-        step_graph_drop(device, graph->graph);
-    }
+    step_graph_drop(device, graph->graph);
     memset(graph, 0, sizeof(*graph));
 }
 

@@ -36,8 +36,11 @@ typedef struct step_graph {
     cudaGraphExec_t exec;
 } step_graph;
 
-/* begin -> gather -> [digest] -> step -> next, once. The step may be empty. */
-sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t step, step_graph *out);
+/*
+ * begin -> gather -> [digest] -> step -> next, once. The step may be empty. Where this CUDA can, it is
+ * moved, for only so it may allocate: *step is NULL then, and else still the caller's.
+ */
+sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t *step, step_graph *out);
 
 /*
  * begin -> WHILE { gather -> [digest] -> step -> next }. The handle of the condition is written to
