@@ -578,22 +578,22 @@ static void ranks_check_alone_and_end_together(void)
 }
 
 const t_test check_tests[] = {
-    T_TEST(a_good_step_passes_and_trains_as_without),
+    T_HOST_TEST(a_good_step_passes_and_trains_as_without),
     T_TEST(as_many_steps_are_compared_as_the_first_sink_has),
     T_TEST(a_resumed_run_is_checked_where_it_goes_on),
     T_TEST(a_run_of_no_steps_is_not_checked),
     T_TEST(a_log_of_json_lines_is_as_without),
-    T_TEST(a_value_that_a_hook_sets_for_each_step_is_found),
+    T_HOST_TEST(a_value_that_a_hook_sets_for_each_step_is_found),
     T_TEST(a_load_that_forgets_something_is_found),
     T_TEST(a_step_that_is_not_the_same_again_is_found),
     T_TEST(numbers_that_are_none_are_compared_by_their_bits),
     T_TEST(save_and_load_are_needed),
     T_TEST(a_save_or_load_that_fails_ends_the_run),
     T_TEST(a_folder_that_cannot_be_made_ends_the_run),
-    T_TEST(a_step_or_hook_that_fails_ends_the_run),
-    T_TEST(who_asks_to_stop_in_the_check_stops_the_run),
+    T_HOST_TEST(a_step_or_hook_that_fails_ends_the_run),
+    T_HOST_TEST(who_asks_to_stop_in_the_check_stops_the_run),
     T_TEST(memory_that_runs_out_ends_the_run_with_nothing_left),
-    T_TEST(of_several_ranks_none_may_stop_in_the_check),
+    T_HOST_TEST(of_several_ranks_none_may_stop_in_the_check),
     T_TEST(ranks_check_alone_and_end_together),
     T_END,
 };

@@ -232,7 +232,7 @@ static void sinks_end_where_a_checkpoint_is_due(void)
     }
     T_EQ(k.hook_calls[KIT_EPOCH_BEGIN], 3);
     T_EQ(k.hook_calls[KIT_EPOCH_END], 3);
-    T_EQ(k.report->stats.launches, 5);
+    T_EQ(k.report->stats.launches - k.report->stats.yields, 5);
     kit_fini(&k);
 }
 
@@ -511,8 +511,8 @@ static void settings_that_make_no_sense_are_refused(void)
 
 const t_test checkpoint_tests[] = {
     T_TEST(a_resumed_run_goes_on_exactly),
-    T_TEST(a_run_that_is_stopped_saves_its_last_step),
-    T_TEST(a_run_that_fails_does_not),
+    T_HOST_TEST(a_run_that_is_stopped_saves_its_last_step),
+    T_HOST_TEST(a_run_that_fails_does_not),
     T_TEST(a_run_that_is_done_is_done_when_it_is_started_again),
     T_TEST(without_a_checkpoint_a_run_begins_at_the_beginning),
     T_TEST(the_newest_are_kept),

@@ -544,8 +544,8 @@ static void the_failure_of_another_rank_is_an_ending_too(void)
 }
 
 const t_test endings_tests[] = {
-    T_TEST(each_way_to_end_is_what_it_says_in_every_mode),
+    T_HOST_TEST(each_way_to_end_is_what_it_says_in_every_mode),
     T_TEST(running_out_of_memory_is_an_ending_too),
-    T_TEST(the_failure_of_another_rank_is_an_ending_too),
+    T_HOST_TEST(the_failure_of_another_rank_is_an_ending_too),
     T_END,
 };

@@ -431,14 +431,14 @@ static void the_latest_records_of_a_very_long_sink_are_kept(void)
 
 const t_test hooks_tests[] = {
     T_TEST(graph_and_loop_call_step_hooks_for_each_sink),
-    T_TEST(direct_and_data_call_step_hooks_for_each_step),
+    T_HOST_TEST(direct_and_data_call_step_hooks_for_each_step),
     T_TEST(a_sink_of_several_launches_is_one_for_step_hooks),
     T_TEST(numbers_go_on_after_a_resume),
     T_TEST(an_error_ends_hooks_where_it_stands),
-    T_TEST(a_stopped_sink_ends_with_the_steps_that_ran),
+    T_HOST_TEST(a_stopped_sink_ends_with_the_steps_that_ran),
     T_TEST(every_callback_is_called_and_the_first_error_counts),
     T_TEST(the_first_error_has_its_own_text),
-    T_TEST(hooks_are_told_all_that_the_header_says),
+    T_HOST_TEST(hooks_are_told_all_that_the_header_says),
     T_TEST(samples_and_digests_are_told_only_when_asked_for),
     T_TEST(the_latest_records_of_a_very_long_sink_are_kept),
     T_END,

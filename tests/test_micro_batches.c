@@ -259,9 +259,9 @@ const t_test micro_batches_tests[] = {
     T_TEST(a_step_sees_which_of_its_batches_it_has),
     T_TEST(the_tail_of_a_pass_is_dropped_and_said),
     T_TEST(a_pass_must_hold_a_step_where_it_is_an_epoch),
-    T_TEST(a_step_that_is_cut_off_does_not_count),
-    T_TEST(a_step_that_says_stopped_takes_its_other_batches),
-    T_TEST(a_step_that_fails_within_is_named),
+    T_HOST_TEST(a_step_that_is_cut_off_does_not_count),
+    T_HOST_TEST(a_step_that_says_stopped_takes_its_other_batches),
+    T_HOST_TEST(a_step_that_fails_within_is_named),
     T_TEST(data_that_end_within_a_step_fail_it_and_those_before_count),
     T_END,
 };

@@ -413,6 +413,7 @@ static void trainings_at_once_do_not_touch_each_other(void)
         pthread_join(runs[i].thread, NULL);
     }
     for (size_t i = 0; i < 3; i++) {
+        T_STR(runs[i].k.error, "");
         T_EQ(runs[i].k.status, SLUICE_OK);
         kit_check(&runs[i].k);
         kit_check_same(&reference, &runs[i].k, 0, 300);
@@ -566,14 +567,14 @@ static void a_device_of_the_parent_is_refused_in_a_child(void)
 }
 
 const t_test train_tests[] = {
-    T_TEST(the_case_table_holds_in_every_mode),
+    T_HOST_TEST(the_case_table_holds_in_every_mode),
     T_TEST(bits_do_not_depend_on_device_workers_sink_size_or_mode),
     T_TEST(converting_on_the_device_gives_the_same_bits),
     T_TEST(files_are_trained_on_alike_in_every_mode),
     T_TEST(a_resumed_run_sees_what_the_unbroken_one_saw),
     T_TEST(sinks_go_on_where_the_last_one_stopped_and_read_no_further),
-    T_TEST(nothing_beyond_the_queue_is_read),
-    T_TEST(a_sink_beyond_the_output_capacity_stays_one_for_hooks),
+    T_HOST_TEST(nothing_beyond_the_queue_is_read),
+    T_HOST_TEST(a_sink_beyond_the_output_capacity_stays_one_for_hooks),
     T_TEST(a_spinning_device_yields_and_loses_nothing),
     T_TEST(auto_is_the_strongest_legal_mode_and_says_why),
     T_TEST(limits_of_steps_and_time_end_a_run),

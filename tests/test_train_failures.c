@@ -555,7 +555,7 @@ const t_test train_failures_tests[] = {
     T_TEST(damaged_and_missing_files_are_named),
     T_TEST(a_file_that_goes_missing_is_named),
     T_TEST(a_dataset_in_which_nothing_is_readable_is_an_error_under_every_policy),
-    T_TEST(batches_before_a_failed_copy_are_trained_on),
+    T_HOST_TEST(batches_before_a_failed_copy_are_trained_on),
     T_TEST(a_source_that_blocks_is_warned_of_then_given_up),
     T_TEST(a_stall_is_given_up_also_where_the_warning_would_come_later),
     T_TEST(a_step_that_takes_long_is_warned_of_but_is_no_stall),

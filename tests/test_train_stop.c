@@ -368,18 +368,18 @@ static void a_signal_handler_can_stop_a_run_at_any_moment(void)
 }
 
 const t_test train_stop_tests[] = {
-    T_TEST(a_step_that_says_stopped_is_the_last),
-    T_TEST(a_step_that_fails_ends_the_run_with_its_status),
-    T_TEST(a_step_that_fails_says_why),
-    T_TEST(other_positive_answers_of_a_step_are_fine),
-    T_TEST(a_hook_can_ask_to_stop_at_each_place),
+    T_HOST_TEST(a_step_that_says_stopped_is_the_last),
+    T_HOST_TEST(a_step_that_fails_ends_the_run_with_its_status),
+    T_HOST_TEST(a_step_that_fails_says_why),
+    T_HOST_TEST(other_positive_answers_of_a_step_are_fine),
+    T_HOST_TEST(a_hook_can_ask_to_stop_at_each_place),
     T_TEST(a_hook_that_stops_before_the_first_step_ends_the_run_there),
-    T_TEST(a_hook_that_fails_ends_the_run_with_its_status),
+    T_HOST_TEST(a_hook_that_fails_ends_the_run_with_its_status),
     T_TEST(a_hook_that_passes_an_error_on_says_why),
-    T_TEST(the_first_error_stays_the_error_of_the_run),
-    T_TEST(a_token_ends_a_run_within_one_step),
+    T_HOST_TEST(the_first_error_stays_the_error_of_the_run),
+    T_HOST_TEST(a_token_ends_a_run_within_one_step),
     T_TEST(a_token_that_is_set_already_runs_nothing_until_it_is_cleared),
-    T_TEST(another_thread_can_stop_a_run_at_any_moment),
+    T_HOST_TEST(another_thread_can_stop_a_run_at_any_moment),
     T_TEST(a_signal_handler_can_stop_a_run_at_any_moment),
     T_END,
 };

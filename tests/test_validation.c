@@ -321,7 +321,7 @@ const t_test validation_tests[] = {
     T_TEST(early_stopping_wants_a_result_that_is_there),
     T_TEST(results_are_printed),
     T_TEST(settings_that_make_no_sense_are_refused),
-    T_TEST(an_eval_that_fails_ends_the_run),
-    T_TEST(an_eval_that_fails_says_why),
+    T_HOST_TEST(an_eval_that_fails_ends_the_run),
+    T_HOST_TEST(an_eval_that_fails_says_why),
     T_END,
 };

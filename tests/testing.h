@@ -18,6 +18,7 @@
 typedef struct t_test {
     const char *name;
     void (*run)(void);
+    int on_host_only; /* left out where all runs of the suite are on a device that enqueues steps */
 } t_test;
 
 typedef struct t_suite {
@@ -31,11 +32,16 @@ extern const t_suite t_suites[];
 /* A test case of a suite's table, named as its function. */
 #define T_TEST(function)                                                                           \
     {                                                                                              \
-#function, function                                                                        \
+#function, function, 0                                                                     \
+    }
+/* One of what only a step that is called can do: answer, or have hooks around each in data mode. */
+#define T_HOST_TEST(function)                                                                      \
+    {                                                                                              \
+#function, function, 1                                                                     \
     }
 #define T_END                                                                                      \
     {                                                                                              \
-        NULL, NULL                                                                                 \
+        NULL, NULL, 0                                                                              \
     }
 
 #define T_FAIL_(...)                                                                               \

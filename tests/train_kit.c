@@ -145,6 +145,20 @@ sluice_status kit_ignore(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
+/* ---- where it runs ------------------------------------------------------------------------------
+ */
+
+#if defined(SLI_KIT_ON_CUDA)
+#include "cuda_kit.h"
+#else
+/* On the device that the test names, whose steps are called. */
+static void cuda_kit_place(sluice_model *model, const char **device)
+{
+    (void)model;
+    (void)device;
+}
+#endif
+
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 static const char *const outputs[] = {"loss", "label"};
@@ -194,20 +208,23 @@ sluice_status kit_run(kit *k)
                                       on_train_end,
                                       k,
                                       NULL};
+    const char *name = k->device;
+    sluice_model model = k->model;
     sluice_device *device = NULL;
     sluice_dataset *own = NULL;
 
     forget(k);
+    cuda_kit_place(&model, &name);
     if (k->config.callbacks == NULL) {
         k->config.callbacks = &callback;
         k->config.callback_count = 1;
     }
-    k->status = sluice_device_open(k->device, &device);
+    k->status = sluice_device_open(name, &device);
     if (k->status == SLUICE_OK && k->dataset == NULL) {
         k->status = sluice_dataset_parse(k->pipeline, &own);
     }
     if (k->status == SLUICE_OK) {
-        k->status = sluice_train(device, &k->model, k->dataset != NULL ? k->dataset : own,
+        k->status = sluice_train(device, &model, k->dataset != NULL ? k->dataset : own,
                                  &k->config, &k->report);
     }
     snprintf(k->error, sizeof(k->error), "%s", k->status < 0 ? sluice_last_error() : "");

@@ -109,7 +109,6 @@ static sluice_status prepare(cuda_program *p, uint64_t steps)
     s->command.spin_ns = (uint64_t)p->channel->config.device->caps.spin_ns;
     s->command.collects++;
     memset(&s->getnext, 0, sizeof(s->getnext));
-    s->report.ended = 0;
     p->launched = true;
     return st == SLUICE_OK && p->device_rates != NULL ? copy_rates(p) : st;
 }
@@ -361,6 +360,7 @@ static void cuda_collect(sink_program *program, program_result *result_out)
         take_end(p);
     }
     p->launched = false;
+    p->shared->report.ended = 0; /* what has ended the run is pending now */
     result_out->end = p->pending == PROGRAM_DONE && yielded ? PROGRAM_YIELD : p->pending;
     result_out->steps = steps;
     result_out->records = p->records;

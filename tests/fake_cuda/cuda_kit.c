@@ -53,6 +53,37 @@ void cuda_kit_init(kit *k)
     k->device = "cuda:0";
 }
 
+/* ---- any run of the kit -----------------------------------------------------------------------
+ */
+
+static sluice_step_fn placed_step;
+static sluice_step_fn placed_eval;
+
+static sluice_status enqueue_step(const sluice_step *step, void *user)
+{
+    return enqueue(placed_step, step, user);
+}
+
+static sluice_status enqueue_eval(const sluice_step *step, void *user)
+{
+    return enqueue(placed_eval, step, user);
+}
+
+void cuda_kit_place(sluice_model *model, const char **device)
+{
+    if (model->step != NULL && model->step != enqueue_step) {
+        placed_step = model->step;
+        model->step = enqueue_step;
+    }
+    if (model->eval != NULL && model->eval != enqueue_eval) {
+        placed_eval = model->eval;
+        model->eval = enqueue_eval;
+    }
+    *device = strstr(*device, "spin_us") != NULL  ? "cuda:0,spin_us=0"
+              : strstr(*device, "copy=1") != NULL ? "cuda:0,transport=pull"
+                                                  : "cuda:0";
+}
+
 void cuda_kit_nothing_is_live(void)
 {
     const fake_cuda_live live = fake_cuda_count();

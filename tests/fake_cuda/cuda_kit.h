@@ -15,6 +15,12 @@ sluice_status cuda_kit_step(const sluice_step *step, void *user);
 /* The same for kit_eval(). */
 sluice_status cuda_kit_eval(const sluice_step *step, void *user);
 
+/*
+ * Puts a run of the kit on the fake: its step and eval are enqueued, as kernels, whatever the test
+ * has made of them. What they answer is lost. One run at a time.
+ */
+void cuda_kit_place(sluice_model *model, const char **device);
+
 /* Checks that nothing of CUDA is left. */
 void cuda_kit_nothing_is_live(void);
 
