@@ -107,6 +107,7 @@ static sluice_status make_program(train_run *run)
         .micro_batches = run->config.micro_batches,
         .capacity = record_capacity(run),
         .mode = run->mode,
+        .check = run->config.check,
         .may_weaken = run->config.dataset_sink_mode && run->config.mode == SLUICE_MODE_AUTO,
         .digest = run->config.digest,
         .record_samples = run->config.record_samples,

@@ -31,6 +31,7 @@ typedef struct program_config {
     uint32_t micro_batches; /* batches of a step */
     uint32_t capacity;      /* steps between two collects at most */
     sluice_mode mode; /* that is asked for: never auto */
+    bool check;       /* capture the step twice, and compare */
     bool may_weaken;  /* where that one is not legal, the strongest that is */
     bool digest;
     bool record_samples;

@@ -430,7 +430,7 @@ static void the_latest_records_of_a_very_long_sink_are_kept(void)
 }
 
 const t_test hooks_tests[] = {
-    T_TEST(graph_and_loop_call_step_hooks_for_each_sink),
+    T_HOST_TEST(graph_and_loop_call_step_hooks_for_each_sink),
     T_HOST_TEST(direct_and_data_call_step_hooks_for_each_step),
     T_TEST(a_sink_of_several_launches_is_one_for_step_hooks),
     T_TEST(numbers_go_on_after_a_resume),

@@ -41,6 +41,22 @@ static sluice_status capture(void *arg)
     return step_graph_capture(p->handle, p->model.step, &p->view, p->model.user, &choice->step);
 }
 
+/* Once more, for check mode. */
+static sluice_status capture_again(void *arg)
+{
+    mode_choice *choice = arg;
+    cuda_program *p = choice->p;
+    cudaGraph_t again = NULL;
+    sluice_status st =
+        step_graph_capture(p->handle, p->model.step, &p->view, p->model.user, &again);
+
+    if (st == SLUICE_OK) {
+        st = step_graph_compare(choice->step, again);
+    }
+    step_graph_drop(p->device, again);
+    return st;
+}
+
 static sluice_status make_loop(void *arg)
 {
     mode_choice *choice = arg;
@@ -147,6 +163,13 @@ sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *co
     }
     if (config->mode == SLUICE_MODE_LOOP || config->mode == SLUICE_MODE_GRAPH) {
         st = in_context(p, capture, &choice);
+        if (st == SLUICE_OK && config->check) {
+            st = in_context(p, capture_again, &choice);
+            if (st != SLUICE_OK) {
+                step_graph_drop(p->device, choice.step);
+                return st;
+            }
+        }
         if (st == SLUICE_OK) {
             st = choose_graph(p, config, &choice);
             step_graph_drop(p->device, choice.step);

@@ -122,8 +122,7 @@ static sluice_status check_node(cudaGraphNode_t node, size_t place, int depth)
                                 : sli_cuda_fail(error, "cudaGraphChildGraphNodeGetGraph");
 }
 
-/* The graph's nodes, to be freed; NULL for none. */
-static sluice_status nodes_of(cudaGraph_t graph, cudaGraphNode_t **nodes_out, size_t *count_out)
+sluice_status step_graph_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes_out, size_t *count_out)
 {
     cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
@@ -149,7 +148,7 @@ static sluice_status check_graph(cudaGraph_t graph, int depth)
 {
     cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
-    sluice_status st = nodes_of(graph, &nodes, &count);
+    sluice_status st = step_graph_nodes(graph, &nodes, &count);
 
     for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
         st = check_node(nodes[i], i, depth);

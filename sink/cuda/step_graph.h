@@ -23,6 +23,12 @@ sluice_status step_graph_capture(cudaStream_t stream, sluice_step_fn step, const
 /* E_UNSUPPORTED, naming the node, for a step that may not stand in a loop on the device. */
 sluice_status step_graph_check_loop(cudaGraph_t step);
 
+/* E_INVALID, naming the parameter, where two captures of the step differ (step_compare.c). */
+sluice_status step_graph_compare(cudaGraph_t first, cudaGraph_t second);
+
+/* The graph's nodes as an array to be freed; NULL for none. */
+sluice_status step_graph_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes_out, size_t *count_out);
+
 /* The kernels around the step, in their order; arguments are copied when a node is made. */
 typedef struct step_chain {
     sli_kernel_launch begin;

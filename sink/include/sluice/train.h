@@ -375,13 +375,14 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * With dataset_sink_mode an epoch is sink_size steps; the data are traversed without end, each
  * epoch going on where the last one stopped. With sink_size -1, or without sink mode, it is a pass.
  *
- * With config.check the model is saved by model.save, as rank 0 of 1, into a folder under TMPDIR
- * that is removed afterwards. The steps of the first sink, at most 16, run twice in direct mode and,
- * in one launch, in the mode of the run, each time after the model was loaded from there; inputs and
- * outputs must be the same bit for bit. Then the model is loaded once more, and the run begins. The user's
- * hooks are called in these runs too, train_begin to train_end, and are told no different; one that
- * asks to stop ends all, and of several ranks none may. There are no checkpoints and no validation
- * in them.
+ * With config.check, on a device that captures, the step is captured twice, and what is not the
+ * same in both, a parameter of a kernel for one, is E_INVALID. Then the model is saved by
+ * model.save, as rank 0 of 1, into a folder under TMPDIR that is removed afterwards. The steps
+ * of the first sink, at most 16, run twice in direct mode and, in one launch, in the mode of the
+ * run, each time after the model was loaded from there; inputs and outputs must be the same bit
+ * for bit. Then the model is loaded once more, and the run begins. The user's hooks are called
+ * in these runs too, train_begin to train_end, and are told no different; one that asks to stop
+ * ends all, and of several ranks none may. There are no checkpoints and no validation in them.
  *
  * The environment comes before config, with a warning that says so: SLUICE_WORKERS, SLUICE_SLOTS,
  * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_REPORT is a path that
