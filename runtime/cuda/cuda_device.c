@@ -3,6 +3,7 @@
 #include "cuda_device.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -186,6 +187,7 @@ static sluice_status find_driver(cuda_device *device)
                  {"cuCtxPushCurrent", &driver->context_push},
                  {"cuCtxPopCurrent", &driver->context_pop},
                  {"cuDeviceGetAttribute", &driver->device_attribute},
+                 {"cuDeviceGetName", &driver->device_name},
                  {"cuStreamBatchMemOp", &driver->stream_mem_ops}};
     sluice_status st = SLUICE_OK;
 
@@ -224,6 +226,23 @@ static sluice_status find_handle(cuda_device *device)
     return error == cudaSuccess
                ? SLUICE_OK
                : sli_cuda_fail(error, "device cuda:%u: cuDeviceGet", device->ordinal);
+}
+
+static sluice_status read_facts(const cuda_device *device, sli_device_facts *facts)
+{
+    const int size = (int)sizeof(facts->model);
+    int version = 0;
+    cudaError_t error = error_of(device->driver.device_name(facts->model, size, device->handle));
+
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "device cuda:%u: cuDeviceGetName", device->ordinal);
+    }
+    error = cudaDriverGetVersion(&version);
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "device cuda:%u: cudaDriverGetVersion", device->ordinal);
+    }
+    snprintf(facts->driver, sizeof(facts->driver), "%d.%d", version / 1000, version % 1000 / 10);
+    return SLUICE_OK;
 }
 
 /* Push publishes by words that the stream writes, which not every machine has. */
@@ -293,6 +312,9 @@ static sluice_status cuda_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     }
     if (st == SLUICE_OK) {
         st = find_handle(device);
+    }
+    if (st == SLUICE_OK) {
+        st = read_facts(device, &caps.facts);
     }
     if (st == SLUICE_OK) {
         st = choose_transport(device, way, &caps);

@@ -16,8 +16,8 @@
 #define SLUICE_CUDA_DEVICE_H
 
 #include <cuda.h>
-#include <cuda_runtime_api.h>
 #include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
 
 #include "backend_int.h"
 
@@ -29,6 +29,7 @@ typedef struct cuda_driver {
     PFN_cuCtxPushCurrent_v4000 context_push;
     PFN_cuCtxPopCurrent_v4000 context_pop;
     PFN_cuDeviceGetAttribute_v2000 device_attribute;
+    PFN_cuDeviceGetName_v2000 device_name;
     PFN_cuStreamBatchMemOp_v11070 stream_mem_ops;
 } cuda_driver;
 

@@ -15,6 +15,12 @@
 #include "thread_int.h"
 #include "uri_int.h"
 
+/* What a report says of a device; "" where there is nothing to say. */
+typedef struct sli_device_facts {
+    char model[64];  /* "NVIDIA H200" */
+    char driver[16]; /* what drives it, as its makers number it: "13.0" */
+} sli_device_facts;
+
 /* What a device can do and where it is; callers branch on this, never on its name. */
 typedef struct sli_device_caps {
     bool host_memory; /* device memory is host memory: a batch can be written in its slot */
@@ -25,6 +31,7 @@ typedef struct sli_device_caps {
     int64_t spin_ns;     /* how long GetNext polls before it yields; negative: it sleeps instead */
     int32_t node;        /* NUMA node asked for; -1: none */
     char pci_bus_id[16]; /* "" when it hangs off no bus */
+    sli_device_facts facts;
 } sli_device_caps;
 
 typedef struct sli_backend {

@@ -425,6 +425,16 @@ static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice
     return (CUresult)error;
 }
 
+static CUresult get_name(char *name, int size, CUdevice device)
+{
+    const cudaError_t error = fake_call_of("cuDeviceGetName");
+
+    if (error == cudaSuccess) {
+        snprintf(name, (size_t)size, "Fake GPU %d", device);
+    }
+    return (CUresult)error;
+}
+
 static CUresult push(CUcontext context)
 {
     const cudaError_t error = fake_call_of("cuCtxPushCurrent");
@@ -468,6 +478,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **address,
                  {"cuCtxPushCurrent", (void (*)(void))push},
                  {"cuCtxPopCurrent", (void (*)(void))pop},
                  {"cuDeviceGetAttribute", (void (*)(void))get_attribute},
+                 {"cuDeviceGetName", (void (*)(void))get_name},
                  {"cuStreamBatchMemOp", (void (*)(void))fake_stream_mem_ops}};
     cudaError_t error = fake_call();
 
