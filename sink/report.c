@@ -46,6 +46,10 @@ static void collect_queues(const train_run *run, sluice_report *report)
     report->produced = stats.produced;
     report->consumed = stats.consumed;
     report->bytes_h2d = stats.bytes_copied;
+    report->transport = stats.transport;
+    report->h2d_batches = stats.bytes_copied / run->channel.layout.slot_bytes;
+    report->h2d_copies = stats.copies;
+    report->publishes = stats.publishes;
     if (stats.has_staging) {
         report->queue_names[report->queue_count] = "staging";
         report->queues[report->queue_count++] = stats.staging;
@@ -124,6 +128,9 @@ static void collect_environment(const train_run *run, sluice_report *report)
     report->nodes = topology->node_count;
     snprintf(report->device_name, sizeof(report->device_name), "%s",
              sluice_device_name(run->device));
+    report->device_facts = run->device->caps.facts;
+    /* Now and not at the start, for links are slower while nothing happens. */
+    report->has_link = sli_pci_link_read(run->device->caps.pci_bus_id, &report->link);
     report->source_bytes = sli_plan_source_memory(run->channel.plan);
 }
 

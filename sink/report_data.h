@@ -7,6 +7,7 @@
 #include <sluice/train.h>
 
 #include "engine_int.h"
+#include "pci_link_int.h"
 #include "profiler_int.h"
 #include "queue_int.h"
 #include "status_int.h"
@@ -30,6 +31,10 @@ struct sluice_report {
     uint64_t batches;
     uint64_t bytes_read;
     uint64_t bytes_h2d;
+    const char *transport; /* as sli_queue_stats has it; NULL when the run never began */
+    uint64_t h2d_batches;
+    uint64_t h2d_copies;
+    uint64_t publishes;
     bool has_digest;
     int64_t cpu_ns; /* of the whole process so far, as getrusage has it */
     int64_t peak_rss_bytes;
@@ -65,6 +70,9 @@ struct sluice_report {
     double quota;
     uint32_t nodes;
     char device_name[32]; /* "" when the run never began */
+    sli_device_facts device_facts;
+    bool has_link; /* to the bus, as it was when the run had ended */
+    sli_pci_link link;
 };
 
 /* Names the stage that holds the run up, and what to do about it (bottleneck.c). */

@@ -140,6 +140,9 @@ static void add_queues(const sluice_report *report, sli_text *text)
     sli_text_add(text, "]");
     add_count(text, "batches_produced", report->produced);
     add_count(text, "batches_consumed", report->consumed);
+    add_string(text, "transport", report->transport);
+    add_count(text, "h2d_copies", report->h2d_copies);
+    add_count(text, "publishes", report->publishes);
 }
 
 static void add_verdict(const sluice_report *report, sli_text *text)
@@ -160,6 +163,19 @@ static void add_verdict(const sluice_report *report, sli_text *text)
     sli_text_add(text, "]");
 }
 
+static void add_device(const sluice_report *report, sli_text *text)
+{
+    const sli_device_facts *facts = &report->device_facts;
+    char link[64];
+
+    add_string(text, "gpu", facts->model[0] != '\0' ? facts->model : NULL);
+    add_string(text, "driver", facts->driver[0] != '\0' ? facts->driver : NULL);
+    if (report->has_link) {
+        sli_pci_link_format(&report->link, link, sizeof(link));
+    }
+    add_string(text, "pcie", report->has_link ? link : NULL);
+}
+
 static void add_environment(const sluice_report *report, sli_text *text)
 {
     sli_text_add(text, ",\"environment\":{\"cpu\":");
@@ -173,7 +189,8 @@ static void add_environment(const sluice_report *report, sli_text *text)
         sli_text_add(text, ",\"quota\":null");
     }
     add_count(text, "nodes", report->nodes);
-    sli_text_add(text, ",\"gpu\":null,\"driver\":null,\"versions\":{\"sluice\":");
+    add_device(report, text);
+    sli_text_add(text, ",\"versions\":{\"sluice\":");
     sli_text_add_json(text, sluice_version());
     add_string(text, "build", sluice_build_options());
     sli_text_add(text, "}}");

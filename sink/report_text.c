@@ -40,6 +40,41 @@ static void add_queue(const char *name, const sli_ring_stats *ring, sli_text *te
                  100 * (double)ring->empty / looks, 100 * (double)ring->full / looks);
 }
 
+/* How batches came to a device that has memory of its own. */
+static void add_transport(const sluice_report *report, sli_text *text)
+{
+    if (report->h2d_copies > 0) {
+        sli_text_add(text, "%s: %llu batches in %llu copies\n", report->transport,
+                     (unsigned long long)report->h2d_batches,
+                     (unsigned long long)report->h2d_copies);
+    } else if (strcmp(report->transport, "pull") == 0) {
+        sli_text_add(text, "pull: %llu batches read from the host's memory\n",
+                     (unsigned long long)report->consumed);
+    }
+}
+
+/* What the run was on, where that is more than the processor. */
+static void add_device(const sluice_report *report, sli_text *text)
+{
+    const sli_device_facts *facts = &report->device_facts;
+    char link[64] = "unknown";
+
+    if (facts->model[0] == '\0') {
+        return;
+    }
+    if (report->has_link) {
+        sli_pci_link_format(&report->link, link, sizeof(link));
+    }
+    sli_text_add(text, "device %s: %s, driver %s, PCIe %s\n", report->device_name, facts->model,
+                 facts->driver, link);
+    if (report->has_link && sli_pci_link_is_slow(&report->link)) {
+        sli_text_add(text,
+                     "warning: the link to %s is %s; look at its slot, risers and power "
+                     "saving\n",
+                     report->device_name, link);
+    }
+}
+
 static void add_errors(const sluice_report *report, sli_text *text)
 {
     if (report->error_count == 0) {
@@ -92,11 +127,13 @@ static void add_run(const sluice_report *report, sli_text *text)
     for (uint32_t i = 0; i < report->queue_count; i++) {
         add_queue(report->queue_names[i], &report->queues[i], text);
     }
+    add_transport(report, text);
     add_errors(report, text);
     sli_text_add(text,
                  "memory: %.1f MB staging, %.1f MB slots, %.1f MB names, %.1f MB peak resident\n",
                  (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6,
                  (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
+    add_device(report, text);
     sli_text_add(text, "bottleneck: %s: %s\n", report->bottleneck, report->bottleneck_why);
     if (report->bottleneck_advice[0] != '\0') {
         sli_text_add(text, "advice: %s\n", report->bottleneck_advice);

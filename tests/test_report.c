@@ -39,12 +39,15 @@ static void the_text_has_the_table_and_names_a_bottleneck(void)
         T_TRUE(strstr(text, parts[i]) != NULL);
     }
     CU_ASSERT_PTR_NULL(strstr(text, "ended with"));
+    CU_ASSERT_PTR_NULL(strstr(text, "\npu")); /* push or pull */
+    CU_ASSERT_PTR_NULL(strstr(text, "\ndevice "));
     sluice_string_free(text);
 
     k.device = "host:0,copy=1";
     T_OK(kit_run(&k));
     T_OK(sluice_report_text(k.report, &text));
     T_TRUE(strstr(text, "\ncopy                                100 ") != NULL);
+    T_CONTAINS(text, "\npush: 100 batches in 100 copies\n");
     T_TRUE(strstr(text, "\nqueue staging: 4 places, ") != NULL);
     sluice_string_free(text);
     kit_fini(&k);
@@ -108,7 +111,8 @@ static const char json_check[] =
     "first_step=int, checkpoints=int,\n"
     "    validations=int,\n"
     "    data_wait_share=number, digest=(text, none), errors=dict, memory=dict, stages=list,\n"
-    "    queues=list, batches_produced=int, batches_consumed=int, bottleneck=dict,\n"
+    "    queues=list, batches_produced=int, batches_consumed=int, transport=(text, none),\n"
+    "    h2d_copies=int, publishes=int, bottleneck=dict,\n"
     "    placement=list, environment=dict), 'run')\n"
     "check(run['errors'], dict(failed=int, replaced=int, zeroed=int, first=list), 'errors')\n"
     "for e in run['errors']['first']:\n"
@@ -136,7 +140,8 @@ static const char json_check[] =
     "env = run['environment']\n"
     "check(env, dict(cpu=text, kernels=text, device=(text, none), cores_allowed=int,\n"
     "    quota=(int, float, none), nodes=int, gpu=(text, none), driver=(text, none),\n"
-    "    versions=dict), 'environment')\n"
+    "    pcie=(text, none), versions=dict), 'environment')\n"
+    "assert env['gpu'] is env['driver'] is env['pcie'] is None, env\n"
     "assert run['schema'] == 1 and run['batches'] == run['steps'] == run['batches_consumed']\n"
     "assert run['batches_produced'] >= run['steps']\n"
     "assert 0 <= run['data_wait_share'] <= 1\n"
@@ -155,6 +160,9 @@ static const char json_check[] =
     "else:\n"
     "    assert run['bottleneck']['stage'] == 'none'\n"
     "assert (run['bytes_h2d'] > 0) == ('copy' in stages)\n"
+    "copied = began and 'copy=1' in sys.argv[2]\n"
+    "assert run['transport'] == (None if not began else 'push' if copied else 'none')\n"
+    "assert (run['h2d_copies'] > 0) == ('copy' in stages) and run['publishes'] == 0\n"
     "print(run['status'], run['mode'], run['steps'])\n";
 
 static bool has_python(void)
@@ -162,18 +170,19 @@ static bool has_python(void)
     return system("python3 -c pass >/dev/null 2>&1") == 0;
 }
 
-/* Hands a report's JSON to python3, which checks it. */
-static void check_json(const sluice_report *report)
+/* Hands a run's JSON to python3, which checks it. */
+static void check_json(const kit *k)
 {
     const char *folder = t_folder();
     char command[1200];
     char *json = NULL;
 
-    T_OK(sluice_report_json(report, &json));
+    T_OK(sluice_report_json(k->report, &json));
     t_write_file(t_path(folder, "check.py"), json_check, sizeof(json_check) - 1);
     t_write_file(t_path(folder, "run.json"), json, strlen(json));
-    snprintf(command, sizeof(command), "python3 %.500s/check.py %.500s/run.json >%.100s/out 2>&1",
-             folder, folder, folder);
+    snprintf(command, sizeof(command),
+             "python3 %.400s/check.py %.400s/run.json '%.80s' >%.200s/out 2>&1", folder, folder,
+             k->device, folder);
     if (system(command) != 0) {
         snprintf(command, sizeof(command), "tail -n 2 %.500s/out >&2", folder);
         (void)!system(command);
@@ -196,7 +205,7 @@ static void the_json_of_a_good_run_has_every_key_and_adds_up(void)
         k.device = i < COUNT(modes) ? "host:0" : "host:0,copy=1";
         T_OK(kit_run(&k));
         kit_check(&k);
-        check_json(k.report);
+        check_json(&k);
         kit_fini(&k);
     }
 }
@@ -220,7 +229,7 @@ static void the_json_of_a_run_over_files_counts_what_was_read(void)
     kit_check(&k);
     T_EQ(k.report->error_count, 1);
     T_TRUE(k.report->bytes_read > 0);
-    check_json(k.report); /* a name that is no UTF-8 among it */
+    check_json(&k); /* a name that is no UTF-8 among it */
     kit_fini(&k);
 }
 
@@ -237,19 +246,19 @@ static void the_json_after_a_failure_has_the_same_keys(void)
     kit_init(&k);
     k.dataset = kit_source_dataset(&source, 2);
     T_STATUS(kit_run(&k), SLUICE_E_CORRUPT);
-    check_json(k.report);
+    check_json(&k);
     source.fail_at = 0; /* before the first step */
     T_STATUS(kit_run(&k), SLUICE_E_CORRUPT);
     T_EQ(k.report->stats.steps, 0);
-    check_json(k.report);
+    check_json(&k);
     source.fail_at = UINT64_MAX;
     k.step_at = 3;
     k.step_answer = SLUICE_STOPPED;
     T_STATUS(kit_run(&k), SLUICE_STOPPED);
-    check_json(k.report);
+    check_json(&k);
     k.config.sink_size = 0;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
-    check_json(k.report);
+    check_json(&k);
     sluice_dataset_destroy(k.dataset);
     kit_fini(&k);
 }
@@ -272,7 +281,7 @@ static void the_json_does_not_depend_on_the_locale(void)
     }
     kit_init(&k);
     T_OK(kit_run(&k));
-    check_json(k.report);
+    check_json(&k);
     kit_fini(&k);
     setlocale(LC_ALL, "C");
 }
