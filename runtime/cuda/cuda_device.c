@@ -9,6 +9,7 @@
 
 #include "alloc_int.h"
 #include "cuda_error.h"
+#include "cuda_loading.h"
 #include "log_int.h"
 #include "status_int.h"
 
@@ -296,6 +297,7 @@ static sluice_status cuda_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     caps.spin_ns = SPIN_NS;
     st = read_options(uri, &caps, &way);
     if (st == SLUICE_OK) {
+        sli_cuda_load_eagerly(sli_cuda_driver_is_loaded);
         st = check_ordinal(uri->ordinal);
     }
     if (st != SLUICE_OK) {

@@ -38,13 +38,20 @@ typedef struct sluice_device sluice_device;
  *   transport=pull  GetNext reads batches from page-locked host memory: no copies ahead, no device
  *                   memory for them, no calls of the driver for each
  *
+ * The first `cuda:N` of a process sets the environment variable CUDA_MODULE_LOADING to EAGER, so that
+ * CUDA loads kernels at its start and not in the midst of a sink. It does so only while the variable
+ * is not set and CUDA's driver library is not in the process yet, and says so at level info; the
+ * processes that this one starts inherit it. setenv() is not safe beside getenv() in other threads:
+ * open the device before there are any, or set the variable yourself, to EAGER, or to LAZY, which is
+ * CUDA's default; it is left alone then.
+ *
  * @param uri         one of the above; NULL is `auto`
  * @param device_out  owned by the caller: goes back by sluice_device_close()
  *
  * Returns: E_INVALID the text makes no sense; E_NO_DEVICE there is no such device here, no driver
  *          for it, or this build cannot drive it; E_UNSUPPORTED it lacks what an option asks for;
  *          E_DEVICE it does not work; E_NO_MEMORY.
- * Threads: any.
+ * Threads: any; see above for the first `cuda:N`.
  */
 SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);
 
