@@ -7,6 +7,7 @@
 #include "alloc_int.h"
 #include "error_samples.h"
 #include "event_int.h"
+#include "range_int.h"
 #include "sample_run.h"
 
 /* Draws of a replacement before a row is left zero. */
@@ -206,7 +207,9 @@ static void publish(sli_engine *engine, sample_runner *runner, const sli_batch *
     batch->header->pass = place.pass;
     batch->header->first_sample = batch->samples[0];
     batch->header->valid_rows = (uint32_t)rows;
+    sli_range_begin(plan->stage_names[PLAN_BATCH]);
     sli_queue_publish(engine->queue, seq);
+    sli_range_end();
     sli_counters_item(runner->counters[PLAN_BATCH], sli_ticks() - start, engine->layout.slot_bytes);
 }
 

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "layout_int.h"
+#include "range_int.h"
 
 sluice_status sample_runner_init(sample_runner *runner, const sli_plan *plan)
 {
     memset(runner, 0, sizeof(*runner));
     runner->plan = plan;
     runner->stage = "";
+    sli_ranges_start();
     atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
     return plan->details->decode != NULL ? image_decoder_create(&runner->decoder) : SLUICE_OK;
 }
@@ -24,15 +26,30 @@ void sample_runner_fini(sample_runner *runner)
     image_buffer_free(&runner->between[1]);
 }
 
-/* Enters a stage of the profile; returns the time. */
+/* Enters a stage of the profile; returns the time. What has entered one leaves the last. */
 static uint64_t enter(sample_runner *runner, uint32_t stage)
 {
     uint64_t now = sli_ticks();
 
+    sli_range_begin(runner->plan->stage_names[stage]);
     runner->stage = runner->plan->stage_names[stage];
     atomic_store_explicit(&runner->state.stage, runner->stage, memory_order_relaxed);
     atomic_store_explicit(&runner->state.since_ticks, now, memory_order_relaxed);
     return now;
+}
+
+static void leave(sample_runner *runner)
+{
+    sli_range_end();
+    /* runner->stage stays: it says where a failure was. */
+    atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
+}
+
+/* From one stage to the next. */
+static uint64_t change(sample_runner *runner, uint32_t stage)
+{
+    sli_range_end();
+    return enter(runner, stage);
 }
 
 /* The lines of the last group go through the conversion into the row. */
@@ -167,7 +184,7 @@ static sluice_status run_group(sample_runner *runner, uint32_t number, uint64_t 
         st = pixels_of(runner, current, &needed, &pixels);
     }
     if (st == SLUICE_OK && current->encoded) {
-        uint64_t now = enter(runner, PLAN_PIXELS);
+        uint64_t now = change(runner, PLAN_PIXELS);
 
         sli_counters_item(runner->counters[PLAN_DECODE], now - *ticks,
                           pixels.stride * pixels.height);
@@ -222,7 +239,7 @@ static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64
     if (st != SLUICE_OK) {
         return st;
     }
-    now = enter(runner, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
+    now = change(runner, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     sli_counters_item(runner->counters[PLAN_READ], now - start, runner->io.bytes_read - before);
     if (plan->mask_column >= 0) {
         *(uint8_t *)row->columns[plan->mask_column] = 1;
@@ -238,8 +255,7 @@ sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
 
     atomic_store_explicit(&runner->state.sample, sample, memory_order_relaxed);
     st = read_and_run(runner, sample, pass, row);
-    /* runner->stage stays: it says where a failure was. */
-    atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
+    leave(runner);
     return st;
 }
 

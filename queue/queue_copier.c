@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "queue_state.h"
+#include "range_int.h"
 
 /* Batches that go in one copy: small ones, for large ones are worth a copy each. */
 enum { MOST_BATCHES = 64, MOST_BYTES = 1 << 20 };
@@ -118,9 +119,11 @@ static sluice_status give(sli_queue *queue)
     if (kind == SLI_RING_BATCH) {
         count = count_neighbours(queue);
         c->since_ticks = under_way(queue) ? c->since_ticks : sli_ticks();
+        sli_range_begin("copy");
         st = sli_stream_copy(&queue->copy_stream, queue_slot(queue, &queue->device_ring, c->next),
                              queue_slot(queue, &queue->front, c->next),
                              count * queue->layout.slot_bytes);
+        sli_range_end();
         if (st == SLUICE_OK) {
             sli_counter_add(&queue->copies, 1);
         }

@@ -5,6 +5,7 @@
 
 #include "checkpoint.h"
 #include "log_int.h"
+#include "range_int.h"
 #include "rng_int.h"
 
 static bool writes_checkpoints(const train_run *run)
@@ -77,7 +78,9 @@ static sluice_status write_checkpoint(train_run *run, checkpoint_kind kind)
     run->state.step = run->step;
     run->state.place = sli_plan_place(run->channel.plan, (run->step - run->plan.first_step) *
                                                              run->config.micro_batches);
+    sli_range_begin("checkpoint");
     st = checkpoint_write(run, kind, &model);
+    sli_range_end();
     run->progress_ns = sli_now_ns(); /* what it takes is no stall */
     if (st == SLUICE_OK) {
         sli_log(SLUICE_LOG_INFO, "checkpoint of step %llu in %s, %.3f s",

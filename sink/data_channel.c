@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "range_int.h"
 #include "status_int.h"
 
 /*
@@ -96,6 +97,7 @@ sluice_status channel_open(const channel_config *config, data_channel *c)
     sli_queue_config queue;
     sluice_status st;
 
+    sli_ranges_start();
     memset(c, 0, sizeof(*c));
     c->config = *config;
     c->config.settings.prefer_device = config->device->caps.kernels;

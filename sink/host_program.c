@@ -14,6 +14,7 @@
 #include "alloc_int.h"
 #include "digest_int.h"
 #include "program.h"
+#include "range_int.h"
 #include "rng_int.h"
 
 /* How long a sleep lasts at most before the stop flag is looked at. */
@@ -261,8 +262,11 @@ static void run_batch(host_program *p)
     uint64_t start = sli_ticks();
     uint64_t now;
     sli_inputs inputs;
-    sluice_status st = sli_queue_get_next(p->channel->queue, p->seq, &inputs);
+    sluice_status st;
 
+    sli_range_begin("get_next");
+    st = sli_queue_get_next(p->channel->queue, p->seq, &inputs);
+    sli_range_end();
     if (st != SLUICE_OK) {
         fail(p, st);
         return;
@@ -274,7 +278,9 @@ static void run_batch(host_program *p)
     now = sli_ticks();
     sli_counters_item(p->get_next_counters, now - start, p->channel->layout.slot_bytes);
     start = now;
+    sli_range_begin("step");
     st = p->model.step(&p->view, p->model.user);
+    sli_range_end();
     now = sli_ticks();
     sli_counters_item(p->step_counters, now - start, 0);
     sli_queue_step_done(p->channel->queue, p->seq);

@@ -13,6 +13,7 @@
  */
 #include <stdio.h>
 
+#include "range_int.h"
 #include "train_run.h"
 
 /* Looks after the run: may another step begin? Not after an error, which *st then is. */
@@ -32,6 +33,7 @@ static sluice_status wait_for_device(train_run *run)
     sluice_status st;
 
     run->syncs++;
+    sli_range_begin("wait for the device");
     while ((st = program->ops->wait(program, TRAIN_LOOK_NS)) == SLUICE_TIMEOUT) {
         sluice_status now = train_watch(run);
 
@@ -40,6 +42,7 @@ static sluice_status wait_for_device(train_run *run)
             program->ops->stop(program); /* it waits for data, so this makes the launch end */
         }
     }
+    sli_range_end();
     return watched != SLUICE_OK ? watched : st;
 }
 
@@ -84,6 +87,7 @@ static sluice_status wait_for_data(train_run *run, uint64_t seq, bool beside)
         sli_queue_look(run->channel.queue);
     }
     run->awaited_seq = seq;
+    sli_range_begin("wait for data");
     while ((st = sli_queue_wait(run->channel.queue, seq, TRAIN_LOOK_NS, false)) == SLUICE_TIMEOUT) {
         st = SLUICE_OK;
         if (!goes_on(run, &st) || launches_have_ended(run)) {
@@ -91,6 +95,7 @@ static sluice_status wait_for_data(train_run *run, uint64_t seq, bool beside)
             break;
         }
     }
+    sli_range_end();
     run->awaited_seq = 0;
     if (!beside || !run->program->by_batch) { /* else the device itself has measured it */
         count_idle(run, seq, start);
@@ -139,7 +144,9 @@ static sluice_status launch(train_run *run, uint64_t steps)
     if (calls) {
         watchdog_enter(&run->watchdog, WATCHED_STEP, 0, run->step);
     }
+    sli_range_begin("launch");
     st = program->ops->launch(program, steps);
+    sli_range_end();
     if (calls) {
         watchdog_leave(&run->watchdog);
     }
@@ -253,7 +260,9 @@ static sluice_status run_data(train_run *run, uint64_t steps)
         }
         run->launches++;
         watchdog_enter(&run->watchdog, WATCHED_STEP, 0, run->step);
+        sli_range_begin("launch");
         run->program->ops->call(run->program);
+        sli_range_end();
         watchdog_leave(&run->watchdog);
         st = collect(run, &how);
     }

@@ -5,6 +5,7 @@
 
 #include "agree.h"
 #include "alloc_int.h"
+#include "range_int.h"
 #include "train_run.h"
 
 const char *sluice_mode_name(sluice_mode mode)
@@ -121,7 +122,9 @@ static sluice_status run_epoch(train_run *run)
            run->step < run->plan.end_step && sink_plan_epoch(&run->plan, run->step) == epoch) {
         st = run->step > first ? train_checkpoint(run, false) : SLUICE_OK;
         if (st == SLUICE_OK) {
+            sli_range_begin("sink");
             answer = run_sink(run, sink_plan_length(&run->plan, run->step));
+            sli_range_end();
         }
         if (st == SLUICE_OK && answer == SLUICE_OK && run->step > first) {
             st = train_validate(run, false);

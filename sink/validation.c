@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agree.h"
+#include "range_int.h"
 
 typedef struct validation_sums {
     double sums[SLUICE_MAX_OUTPUTS];
@@ -109,7 +110,9 @@ sluice_status train_validate(train_run *run, bool always)
     if (run->config.validation.dataset == NULL || !due || run->validation_step == run->step) {
         return SLUICE_OK;
     }
+    sli_range_begin("validation");
     st = evaluate(run, &v);
+    sli_range_end();
     run->progress_ns = sli_now_ns(); /* what it takes is no stall */
     if (st < 0) {
         snprintf(why, sizeof(why), "%s", sluice_last_error());
