@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What nvcc makes of GetNext's kernels, without a GPU: registers, spills, the instructions that are
+# What nvcc makes of the kernels of GetNext and of the sink program, without a GPU: registers, spills, the instructions that are
 # meant, and what the library has become by them. test_kernels.sh BUILD_DIR; a line for each check,
 # and last `kernels: N passed, N failed, N skipped`.
 set -u
@@ -10,7 +10,9 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 passed=0
 failed=0
-kernels="begin next gather_copy gather_any gather_planes_f32 gather_planes_f16 gather_planes_bf16"
+gathers="sli_kernel_gather_copy sli_kernel_gather_any sli_kernel_gather_planes_f32
+    sli_kernel_gather_planes_f16 sli_kernel_gather_planes_bf16"
+controls="sli_kernel_begin sli_kernel_next step_kernel_begin step_kernel_next"
 
 skip() {
     echo "SKIP kernels: $1"
@@ -32,24 +34,41 @@ check() {
     fi
 }
 
-[ -e "$build/queue/getnext.cu.o" ] || skip "the build has none"
+# Where they lie, and which there are.
+units="queue/cuda/getnext.cu sink/cuda/step_kernels.cu"
+kernels_of() {
+    case $1 in
+    queue/*) echo "sli_kernel_begin sli_kernel_next $gathers" ;;
+    sink/*) echo "step_kernel_begin step_kernel_next step_kernel_digest" ;;
+    esac
+}
+# object UNIT: what the build made of it.
+object() {
+    echo "$build/${1%%/*}/$(basename "$1").o"
+}
+
+for unit in $units; do
+    [ -e "$(object "$unit")" ] || skip "the build has none"
+done
 nvcc=$(sed -n 's/^CUDAToolkit_NVCC_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")
 archs=$(sed -n 's/^SLUICE_CUDA_ARCHITECTURES:[A-Z]*=//p' "$build/CMakeCache.txt" | tr ';' ' ')
 [ -x "$nvcc" ] || skip "nvcc is not where it was"
 
-# compile ARCH OUT FLAG...: the kernels, as the build compiles them.
+# compile UNIT ARCH OUT FLAG...: the kernels, as the build compiles them.
 compile() {
-    target=$1
-    out=$2
-    shift 2
-    "$nvcc" --fmad=false -O3 -Werror all-warnings -I"$root/runtime/include" \
-        -I"$root/runtime/internal" -I"$root/queue/include" -I"$root/queue/internal" \
-        -arch="$target" "$@" -o "$out" "$root/queue/cuda/getnext.cu"
+    unit_file=$root/$1
+    target=$2
+    out=$3
+    shift 3
+    for module in runtime numa queue dataset sink; do
+        set -- "$@" -I"$root/$module/include" -I"$root/$module/internal"
+    done
+    "$nvcc" --fmad=false -O3 -Werror all-warnings -arch="$target" "$@" -o "$out" "$unit_file"
 }
 
 # usage KERNEL LOG: what ptxas says of it, on one line.
 usage() {
-    sed -n "/Compiling entry function 'sli_kernel_$1'/,/Used/p" "$2" | tr '\n' ' '
+    sed -n "/Compiling entry function '$1'/,/Used/p" "$2" | tr '\n' ' '
 }
 
 # is_lean LINE: at most 64 registers, no stack and no spills.
@@ -61,18 +80,21 @@ is_lean() {
 }
 
 for arch in $archs; do
-    check "sm_$arch compiles without a warning" compile "sm_$arch" "$tmp/$arch.cubin" -cubin -Xptxas -v
-    cp "$tmp/log" "$tmp/usage"
-    for kernel in $kernels; do
-        line=$(usage "$kernel" "$tmp/usage")
-        check "$kernel on sm_$arch: $(echo "$line" | sed 's/.*Used \([0-9]* registers\).*/\1/'), no spills" \
-            is_lean "$line"
+    for unit in $units; do
+        check "$unit compiles for sm_$arch without a warning" \
+            compile "$unit" "sm_$arch" "$tmp/cubin" -cubin -Xptxas -v
+        cp "$tmp/log" "$tmp/usage"
+        for kernel in $(kernels_of "$unit"); do
+            line=$(usage "$kernel" "$tmp/usage")
+            check "$kernel on sm_$arch: $(echo "$line" | sed 's/.*Used \([0-9]* registers\).*/\1/'), no spills" \
+                is_lean "$line"
+        done
     done
 done
 
-# body KERNEL: its PTX. has KERNEL TEXT, lacks KERNEL TEXT.
+# body KERNEL: its PTX. has KERNEL TEXT, lacks KERNEL TEXT, either KERNEL TEXT TEXT.
 body() {
-    sed -n "/\.entry sli_kernel_$1(/,/^}/p" "$tmp/ptx"
+    sed -n "/\.entry $1(/,/^}/p" "$tmp/ptx"
 }
 has() {
     body "$1" | grep -qF "$2"
@@ -80,25 +102,38 @@ has() {
 lacks() {
     [ -n "$(body "$1")" ] && ! body "$1" | grep -F "$2"
 }
-compile "compute_${archs##* }" "$tmp/ptx" -ptx 2>&1
-for kernel in begin next; do
+either() {
+    has "$1" "$2" || has "$1" "$3"
+}
+: >"$tmp/ptx"
+for unit in $units; do
+    compile "$unit" "compute_${archs##* }" "$tmp/unit.ptx" -ptx 2>&1
+    cat "$tmp/unit.ptx" >>"$tmp/ptx"
+done
+for kernel in $controls; do
     check "$kernel loads the ring's word with acquire order" has $kernel ld.acquire.sys.u64
     check "$kernel reads the clock" has $kernel '%globaltimer'
     check "$kernel naps" has $kernel nanosleep
     check "$kernel sets the loop's condition" has $kernel cudaGraphSetConditional
     check "$kernel reads nothing through the cache that is not coherent" lacks $kernel ld.global.nc
 done
-for kernel in gather_copy gather_any gather_planes_f32 gather_planes_f16 gather_planes_bf16; do
+for kernel in step_kernel_begin step_kernel_next; do
+    check "$kernel tells the host with release order" has $kernel st.release.sys.u64
+done
+for kernel in $gathers; do
     check "$kernel releases the slot" has $kernel st.release.sys.u64
     check "$kernel votes with a fence" has $kernel membar.gl
     check "$kernel releases behind a fence that the host sees" has $kernel membar.sys
     check "$kernel loads 16 bytes at a time" has $kernel ld.global.nc.v4
     check "$kernel stores 16 bytes at a time" has $kernel st.global.v4
 done
-check "f16 is rounded by the instruction" has gather_planes_f16 cvt.rn.f16x2.f32
-check "bf16 is rounded by the instruction" has gather_planes_bf16 cvt.rn.bf16x2.f32
-for kernel in $kernels; do
-    check "$kernel has no local memory" lacks "$kernel" .local
+check "f16 is rounded by the instruction" has sli_kernel_gather_planes_f16 cvt.rn.f16x2.f32
+check "bf16 is rounded by the instruction" has sli_kernel_gather_planes_bf16 cvt.rn.bf16x2.f32
+check "the digest is added up by atomics" either step_kernel_digest atom.global.add.u64 red.global.add.u64
+for unit in $units; do
+    for kernel in $(kernels_of "$unit"); do
+        check "$kernel has no local memory" lacks "$kernel" .local
+    done
 done
 
 # needs_neither FILE: the library is C, and cudart is inside it.
@@ -106,12 +141,14 @@ needs_neither() {
     ! readelf -d "$1" | grep NEEDED | grep -e libstdc++ -e libcudart
 }
 exports_nothing() {
-    ! nm -D --defined-only "$1" | grep -e sli_kernel -e sli_getnext -e __cuda
+    ! nm -D --defined-only "$1" | grep -e sli_kernel -e step_kernel -e sli_getnext -e __cuda
 }
 no_cxx() {
     ! nm -u "$1" | grep -e __cxa -e __gxx -e _ZNS -e _Znw
 }
-check "the kernels' object needs no C++ library" no_cxx "$build/queue/getnext.cu.o"
+for unit in $units; do
+    check "the object of $unit needs no C++ library" no_cxx "$(object "$unit")"
+done
 if [ -e "$build/lib/libsluice.so" ]; then
     check "the library needs no C++ library and no shared cudart" needs_neither "$build/lib/libsluice.so"
     check "the library exports no kernel" exports_nothing "$build/lib/libsluice.so"
