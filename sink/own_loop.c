@@ -8,14 +8,19 @@
 
 #include "alloc_int.h"
 #include "data_channel.h"
+#include "lender.h"
 #include "overrides.h"
 #include "status_int.h"
 
 /* Longer waits are for ever: nanoseconds that, added to a clock, fit 64 bits. */
 static const int64_t LONGEST_WAIT_MS = INT64_MAX / 1000000 / 2;
 
+/* How long a batch may be late before the device is looked at, and looked at again. */
+static const int64_t LOOK_NS = 100000000;
+
 struct sluice_channel {
     data_channel data;
+    batch_lender *lender;
     uint64_t first_batch;
     uint64_t batches; /* UINT64_MAX: without end */
 
@@ -70,7 +75,7 @@ static sluice_status check_arguments(const sluice_device *device, const sluice_d
                                          : "channel_out");
     }
     st = sli_device_check(device, "sluice_channel_open");
-    if (st == SLUICE_OK && strcmp(device->backend->kind, "host") != 0) {
+    if (st == SLUICE_OK && lender_ops_of(device) == NULL) {
         st = sli_fail(SLUICE_E_UNSUPPORTED,
                       "sluice_channel_open: device %s: no GetNext on it yet; use host:0",
                       sluice_device_name(device));
@@ -126,6 +131,9 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
         return st;
     }
     st = begin_at(channel->data.plan, config->first_batch);
+    if (st == SLUICE_OK) {
+        st = lender_ops_of(device)->create(&channel->data, &channel->lender);
+    }
     if (st != SLUICE_OK) {
         channel_close(&channel->data);
         sli_free(channel);
@@ -204,6 +212,7 @@ void sluice_channel_close(sluice_channel *channel)
         return;
     }
     channel_stop(&channel->data);
+    channel->lender->ops->destroy(channel->lender); /* before what it writes to is freed */
     channel_close(&channel->data);
     pthread_mutex_destroy(&channel->lock);
     sli_free(channel);
@@ -221,18 +230,13 @@ const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *n
     return NULL;
 }
 
-static sluice_status check_get_next(sluice_channel *channel, const void *stream,
-                                    const sluice_batch *const *batch_out)
+static sluice_status check_get_next(sluice_channel *channel, const sluice_batch *const *batch_out)
 {
     static const char function[] = "sluice_channel_get_next";
 
     if (channel == NULL || batch_out == NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s is NULL", function,
                         channel == NULL ? "channel" : "batch_out");
-    }
-    if (stream != NULL) {
-        return sli_fail(SLUICE_E_INVALID, "%s: device %s has no streams: want stream NULL",
-                        function, sluice_device_name(channel->data.config.device));
     }
     return sli_device_check(channel->data.config.device, function);
 }
@@ -256,26 +260,51 @@ static void give_back(sluice_channel *channel, uint64_t seq)
 {
     if (channel->has_batch) {
         channel->has_batch = false;
-        sli_queue_step_done(channel->data.queue, seq - 1);
+        channel->lender->ops->give_back(channel->lender, seq - 1);
     }
+}
+
+/* Waits for batch seq, with a look at the device from time to time while it is late. */
+static sluice_status wait_and_look(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
+{
+    batch_lender *l = channel->lender;
+    const int64_t start_ns = sli_now_ns();
+    int64_t left_ns = timeout_ns;
+    sluice_status st;
+
+    do {
+        const bool all = l->ops->look == NULL || (left_ns >= 0 && left_ns <= LOOK_NS);
+
+        st = sli_queue_wait(channel->data.queue, seq, all ? left_ns : LOOK_NS, false);
+        if (st == SLUICE_TIMEOUT && l->ops->look != NULL) {
+            const sluice_status looked = l->ops->look(l);
+
+            st = looked == SLUICE_OK ? st : looked;
+        }
+        if (timeout_ns >= 0) {
+            const int64_t gone_ns = sli_now_ns() - start_ns;
+
+            left_ns = gone_ns < timeout_ns ? timeout_ns - gone_ns : 0;
+        }
+    } while (st == SLUICE_TIMEOUT && left_ns != 0);
+    return st;
 }
 
 static sluice_status wait_for(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
     const int64_t start_ns = sli_now_ns();
-    const sluice_status st =
-        sli_queue_wait(channel->data.queue, seq, forever ? -1 : timeout_ms * 1000000, false);
+    const sluice_status st = wait_and_look(channel, seq, forever ? -1 : timeout_ms * 1000000);
 
     sli_counter_add(&channel->wait_ns, (uint64_t)(sli_now_ns() - start_ns));
     return st;
 }
 
-static sluice_status lend(sluice_channel *channel, uint64_t seq)
+static sluice_status lend(sluice_channel *channel, uint64_t seq, void *stream)
 {
     sluice_batch *batch = &channel->batch;
     sli_inputs inputs;
-    sluice_status st = sli_queue_get_next(channel->data.queue, seq, &inputs);
+    sluice_status st = channel->lender->ops->lend(channel->lender, seq, stream, &inputs);
 
     if (st != SLUICE_OK) {
         return st;
@@ -294,7 +323,7 @@ static sluice_status lend(sluice_channel *channel, uint64_t seq)
 sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream, int64_t timeout_ms,
                                       const sluice_batch **batch_out)
 {
-    sluice_status st = check_get_next(channel, stream, batch_out);
+    sluice_status st = check_get_next(channel, batch_out);
     uint64_t seq;
 
     if (st != SLUICE_OK) {
@@ -303,16 +332,26 @@ sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream, int
     if (!is_started(channel)) {
         return is_stopped(channel) ? SLUICE_CLOSED : not_started("sluice_channel_get_next");
     }
+    st = channel->lender->ops->check(channel->lender, stream);
+    if (st != SLUICE_OK) {
+        return st;
+    }
     seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
     give_back(channel, seq);
     st = wait_for(channel, seq, timeout_ms);
     if (st == SLUICE_OK) {
-        st = lend(channel, seq);
+        st = lend(channel, seq, stream);
     }
     if (st == SLUICE_OK) {
         *batch_out = &channel->batch;
     }
     return st;
+}
+
+sluice_status sluice_channel_get_next_async(sluice_channel *channel, void *stream,
+                                            const sluice_batch **batch_out)
+{
+    return sluice_channel_get_next(channel, stream, 0, batch_out);
 }
 
 /* ---- pausing, and what is known -------------------------------------------------------------- */

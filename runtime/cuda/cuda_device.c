@@ -189,7 +189,8 @@ static sluice_status find_driver(cuda_device *device)
                  {"cuCtxPopCurrent", &driver->context_pop},
                  {"cuDeviceGetAttribute", &driver->device_attribute},
                  {"cuDeviceGetName", &driver->device_name},
-                 {"cuStreamBatchMemOp", &driver->stream_mem_ops}};
+                 {"cuStreamBatchMemOp", &driver->stream_mem_ops},
+                 {"cuStreamGetCtx", &driver->stream_context}};
     sluice_status st = SLUICE_OK;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && st == SLUICE_OK; i++) {

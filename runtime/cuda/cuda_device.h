@@ -31,6 +31,7 @@ typedef struct cuda_driver {
     PFN_cuDeviceGetAttribute_v2000 device_attribute;
     PFN_cuDeviceGetName_v2000 device_name;
     PFN_cuStreamBatchMemOp_v11070 stream_mem_ops;
+    PFN_cuStreamGetCtx_v9020 stream_context;
 } cuda_driver;
 
 typedef struct cuda_device {

@@ -366,6 +366,14 @@ static void a_token_stops_training_and_can_be_used_again(void)
 /* ---- a loop of one's own ------------------------------------------------------------------------
  */
 
+/* The next batch if it is there already, else when it is. */
+static sluice_status fetch(sluice_channel *channel, const sluice_batch **batch)
+{
+    const sluice_status st = sluice_channel_get_next_async(channel, NULL, batch);
+
+    return st == SLUICE_TIMEOUT ? sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, batch) : st;
+}
+
 /* Fetches all batches, through DLPack too; returns the sum of labels. */
 static long long fetch_all(sluice_device *device, sluice_channel *channel)
 {
@@ -373,7 +381,7 @@ static long long fetch_all(sluice_device *device, sluice_channel *channel)
     long long sum = 0;
     sluice_status st;
 
-    while ((st = sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, &batch)) == SLUICE_OK) {
+    while ((st = fetch(channel, &batch)) == SLUICE_OK) {
         const sluice_tensor *label = sluice_batch_input(batch, "label");
         struct DLManagedTensor *managed = NULL;
         void (*deleter)(struct DLManagedTensor * self);

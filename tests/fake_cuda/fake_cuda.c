@@ -479,7 +479,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **address,
                  {"cuCtxPopCurrent", (void (*)(void))pop},
                  {"cuDeviceGetAttribute", (void (*)(void))get_attribute},
                  {"cuDeviceGetName", (void (*)(void))get_name},
-                 {"cuStreamBatchMemOp", (void (*)(void))fake_stream_mem_ops}};
+                 {"cuStreamBatchMemOp", (void (*)(void))fake_stream_mem_ops},
+                 {"cuStreamGetCtx", (void (*)(void))fake_stream_context}};
     cudaError_t error = fake_call();
 
     (void)version;

@@ -64,7 +64,8 @@ fake_range *fake_range_of(const void *from, size_t bytes);
 bool fake_host_reads(void);
 bool fake_no_locking(void);
 
-/* The driver's cuStreamBatchMemOp(), of fake_cuda_stream.c. */
+/* The driver's cuStreamGetCtx() and cuStreamBatchMemOp(), of fake_cuda_stream.c and _transfer.c. */
+CUresult fake_stream_context(CUstream stream, CUcontext *context);
 CUresult fake_stream_mem_ops(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops,
                              unsigned int flags);
 

@@ -271,6 +271,19 @@ static void check_own(cudaStream_t stream)
     }
 }
 
+CUresult fake_stream_context(CUstream stream, CUcontext *context)
+{
+    const cudaError_t error = fake_call_of("cuStreamGetCtx");
+
+    pthread_mutex_lock(&fake_lock);
+    check_own(stream);
+    if (error == cudaSuccess) {
+        *context = stream->context;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return (CUresult)error;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     cudaError_t error = fake_call();

@@ -109,7 +109,8 @@ typedef struct sluice_batch {
     size_t struct_size;          /**< bytes, for what later versions add at the end */
     uint64_t number;             /**< of the whole training, from 0 */
     uint64_t pass;               /**< of the dataset, from 0 */
-    const sluice_tensor *inputs; /**< in the dataset's column order; see sluice_batch_input() */
+    const sluice_tensor *inputs; /**< in the dataset's column order, in memory of the device; see
+                                      sluice_batch_input() */
     uint32_t input_count;        /**< columns of the dataset */
     uint32_t rows;               /**< of each input: the batch size */
     uint32_t valid_rows;         /**< rows [0, valid_rows) hold samples, the rest is zero: it pads
@@ -126,22 +127,44 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *
  * Batches come in order, each once; a sample is where sluice_train() with the same settings would
  * have it, bit for bit. Tensors and their bytes are good until the next call, whatever that
- * returns; their addresses differ from batch to batch.
+ * returns. On a host device their addresses differ from batch to batch.
  *
- * @param stream      NULL on a host device
- * @param timeout_ms  milliseconds; 0 returns at once, SLUICE_FOREVER never gives up
+ * On `cuda:N` they lie in device memory, at the same addresses for every batch. The call waits on
+ * the host until the batch has arrived on the device, enqueues in the caller's stream the kernels
+ * that bring it into the tensors, and returns: what is enqueued in that stream afterwards sees the
+ * batch. What the stream held before the call still sees the one before, so a loop that stays in
+ * one stream waits for nothing. A call with another stream than the one before orders these kernels
+ * behind all that the stream of the call before then holds; readers of the batch in any further
+ * stream are the caller's to order, by events. With stream NULL the kernels go into a stream of the
+ * library's, and the call returns when they are done: the tensors are ready for every stream, and
+ * whoever read the batch before in a stream that no call was given must be done with it.
+ *
+ * @param stream      NULL on a host device; on `cuda:N` a cudaStream_t of that device that is not
+ *                    being captured, or NULL, which is not CUDA's default stream (that one is
+ *                    cudaStreamLegacy). It must not be destroyed before the next call, or close
+ * @param timeout_ms  milliseconds for the batch to arrive; 0 returns at once, SLUICE_FOREVER never
+ *                    gives up
  * @param batch_out   the channel's own; set only on OK
  *
  * Returns: TIMEOUT no batch yet: nothing is lent, ask again; END_OF_DATA after the last of
  *          config.batches; CLOSED after stop, also when batches were ready; the first error of the
  *          pipeline, which names the stage and the sample, once the batches before it are
- *          fetched: each of the three again from every later call. E_INVALID arguments, or start
- *          has not been called: the batch lent before stays.
+ *          fetched: each of the three again from every later call. E_INVALID arguments, the stream
+ *          among them, or start has not been called: the batch lent before stays. E_DEVICE the
+ *          device is broken, by whomever: again from every later call.
  * Threads: one at a time; safe beside all others but close.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream,
                                                          int64_t timeout_ms,
                                                          const sluice_batch **batch_out);
+
+/**
+ * sluice_channel_get_next() with a timeout of 0: never waits for a batch, and with a stream for
+ * nothing at all. For loops that have other work while none is there. Returns and threads: the same.
+ */
+SLUICE_API_CHECKED sluice_status sluice_channel_get_next_async(sluice_channel *channel,
+                                                               void *stream,
+                                                               const sluice_batch **batch_out);
 
 /**
  * Lets the workers rest: each finishes the row it is at, then nothing is read or decoded until
@@ -181,7 +204,8 @@ SLUICE_API void sluice_channel_stop(sluice_channel *channel);
 
 /**
  * Stops the workers, wherever they are, and frees the channel with all that it lent. NULL is fine.
- * Threads: any, once nobody is in another call.
+ * On `cuda:N` it waits for the kernels of its own that are in the caller's streams; who reads the
+ * tensors behind them must be done. Threads: any, once nobody is in another call.
  */
 SLUICE_API void sluice_channel_close(sluice_channel *channel);
 
