@@ -150,8 +150,8 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *          config.batches; CLOSED after stop, also when batches were ready; the first error of the
  *          pipeline, which names the stage and the sample, once the batches before it are
  *          fetched: each of the three again from every later call. E_INVALID arguments, the stream
- *          among them, or start has not been called: the batch lent before stays. E_DEVICE the
- *          device is broken, by whomever: again from every later call.
+ *          among them, or start has not been called: the batch lent before stays. E_DEVICE what
+ *          CUDA says, also of work of the caller's that has broken the device.
  * Threads: one at a time; safe beside all others but close.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream,
