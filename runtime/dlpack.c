@@ -6,13 +6,9 @@
  */
 #include <sluice/dlpack.h>
 
-#include <string.h>
-
 #include "alloc_int.h"
 #include "device_int.h"
 #include "status_int.h"
-
-enum { DLPACK_CPU = 1 };
 
 enum { DLPACK_INT = 0, DLPACK_UINT = 1, DLPACK_FLOAT = 2, DLPACK_BFLOAT = 4 };
 
@@ -82,7 +78,7 @@ static sluice_status check(const sluice_tensor *tensor, const sluice_device *dev
     if (st != SLUICE_OK) {
         return st;
     }
-    if (strcmp(device->backend->kind, "host") != 0) {
+    if (device->caps.dlpack_type == 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no number is known for device %s", function,
                         sluice_device_name(device));
     }
@@ -114,7 +110,8 @@ sluice_status sluice_tensor_to_dlpack(const sluice_tensor *tensor, const sluice_
         stride *= wrapper->shape[i];
     }
     wrapper->managed = (struct DLManagedTensor){.tensor = {.data = tensor->data,
-                                                           .device_type = DLPACK_CPU,
+                                                           .device_type = device->caps.dlpack_type,
+                                                           .device_id = device->caps.dlpack_id,
                                                            .ndim = (int32_t)tensor->rank,
                                                            .dtype = dtype,
                                                            .shape = wrapper->shape,

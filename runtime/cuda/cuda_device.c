@@ -19,6 +19,9 @@ enum { DRIVER_API = 12000 };
 /* How long GetNext polls before it yields, when nobody says. */
 static const int64_t SPIN_NS = 500000;
 
+/* kDLCUDA, memory of a device as cudaMalloc() gives it; its number is cudart's. */
+enum { DLPACK_CUDA = 2 };
+
 /* The most where kernels that run for seconds are ended by the display's watchdog. */
 static const int64_t WATCHED_SPIN_NS = 100000000;
 
@@ -296,6 +299,8 @@ static sluice_status cuda_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     sluice_status st;
 
     caps.spin_ns = SPIN_NS;
+    caps.dlpack_type = DLPACK_CUDA;
+    caps.dlpack_id = (int32_t)uri->ordinal;
     st = read_options(uri, &caps, &way);
     if (st == SLUICE_OK) {
         sli_cuda_load_eagerly(sli_cuda_driver_is_loaded);

@@ -59,6 +59,9 @@ static sluice_status read_option(const char *key, const char *value, host_device
     return SLUICE_OK;
 }
 
+/* kDLCPU */
+enum { DLPACK_CPU = 1 };
+
 static sluice_status host_open(const sli_uri *uri, sli_device_caps *caps_out, void **state_out)
 {
     host_device *device = sli_calloc(1, sizeof(*device));
@@ -80,6 +83,7 @@ static sluice_status host_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     }
     caps_out->host_memory = copy == 0;
     caps_out->poison = copy != 0;
+    caps_out->dlpack_type = DLPACK_CPU; /* of which there is one, whatever the ordinal is */
     *state_out = device;
     return SLUICE_OK;
 }

@@ -32,6 +32,9 @@ typedef struct sli_device_caps {
     int32_t node;        /* NUMA node asked for; -1: none */
     char pci_bus_id[16]; /* "" when it hangs off no bus */
     sli_device_facts facts;
+    int32_t dlpack_type; /* a DLDeviceType of dlpack.h, and which one of that type it is there; 0:
+                          * DLPack knows none */
+    int32_t dlpack_id;
 } sli_device_caps;
 
 typedef struct sli_backend {

@@ -18,7 +18,8 @@ struct DLManagedTensor;
  * named "dltensor"). No byte of data is copied.
  *
  * @param tensor       of a step or a batch; need not outlive the call
- * @param device       where its bytes are: `host:N` is kDLCPU 0 whatever N is
+ * @param device       where its bytes are: `host:N` is kDLCPU 0 whatever N is, `cuda:N` is kDLCUDA
+ *                     N. The wrapper knows of no stream: it is read where the tensor may be
  * @param managed_out  its deleter frees the wrapper, and must be called once. The bytes stay lent
  *                     as they are: whoever wants them longer copies them
  *
