@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs on the CUDA device, on the fake of CUDA: the same steps as on host:0, in every mode. */
+#include <stdlib.h>
+
 #include "cuda_kit.h"
 #include "testing.h"
 
@@ -125,6 +127,51 @@ static void other_modes_launch_each_batch(void)
         T_EQ(fake_cuda_count_of("cudaLaunchKernel"), graph ? 1 : 40 * 4);
         kit_fini(&k);
         cuda_kit_nothing_is_live();
+    }
+}
+
+/* Calls of CUDA for a run of so many steps of one batch, whose sink is half of it. */
+static int64_t calls_of(sluice_mode mode, const char *device, int64_t steps)
+{
+    int64_t calls;
+    kit k;
+
+    fake_cuda_start(&cuda_kit_machine);
+    cuda_kit_init(&k);
+    k.device = device;
+    k.config.mode = mode;
+    k.config.digest = false;
+    k.config.epochs = 2;
+    k.config.sink_size = steps / 2;
+    T_OK(kit_run(&k));
+    T_EQ(k.count, steps);
+    calls = fake_cuda_calls() - 4 * (int64_t)k.report->stats.yields;
+    kit_fini(&k);
+    cuda_kit_nothing_is_live();
+    return calls;
+}
+
+/*
+ * Of a batch, all threads together: push takes four, fewer where batches share a copy, pull none. A
+ * launch adds what it is: nothing in a loop; a graph, or four kernels with the step's, in a context
+ * that is pushed and popped.
+ */
+static void calls_for_a_batch_are_few(void)
+{
+    static const int64_t most[] = {4 + 14, 4 + 10, 4 + 3, 4}; /* as modes; direct waits, too */
+
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        const int64_t push = calls_of(modes[m], "cuda:0,spin_us=100000", 1200) -
+                             calls_of(modes[m], "cuda:0,spin_us=100000", 200);
+        const int64_t pull = calls_of(modes[m], "cuda:0,spin_us=100000,transport=pull", 1200) -
+                             calls_of(modes[m], "cuda:0,spin_us=100000,transport=pull", 200);
+
+        T_TRUE(push <= 1000 * most[m] + 60);
+        T_TRUE(pull <= 1000 * (most[m] - 4) + 60);
+        if (getenv("SLUICE_FIGURES") != NULL) {
+            printf("calls for a batch, %s: push %.2f, pull %.2f\n", sluice_mode_name(modes[m]),
+                   (double)push / 1000, (double)pull / 1000);
+        }
     }
 }
 
@@ -336,6 +383,7 @@ const t_test cuda_train_tests[] = {T_TEST(steps_are_the_hosts_in_every_mode),
                                    T_TEST(steps_of_several_batches_are_the_hosts),
                                    T_TEST(a_sink_in_loop_mode_is_one_launch),
                                    T_TEST(other_modes_launch_each_batch),
+                                   T_TEST(calls_for_a_batch_are_few),
                                    T_TEST(late_batches_are_waited_for_on_the_host),
                                    T_TEST(the_least_concurrency_is_enough),
                                    T_TEST(nothing_is_allocated_while_a_sink_runs),
