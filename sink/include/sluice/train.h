@@ -59,7 +59,9 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
  *
  * On a CUDA device it enqueues on step->stream, on the thread that called sluice_train() and with
  * the device's context current; all addresses are the device's, and the same for the whole run. In
- * modes `graph` and `loop` it is called once, captured, and replayed; in the others for every batch.
+ * modes `graph` and `loop` it is called once, captured, and replayed, whatever micro_batches are;
+ * once more for config.check, and again where auto has to try. In the others it is called for every
+ * batch. eval is called alike. The device is synchronised before the first step of a run.
  *
  * Returns: OK; STOPPED ends the run after this step; a negative status ends it with that error,
  *          and with the text of sluice_fail().
