@@ -56,27 +56,28 @@ void cuda_kit_init(kit *k)
 /* ---- any run of the kit -----------------------------------------------------------------------
  */
 
-static sluice_step_fn placed_step;
-static sluice_step_fn placed_eval;
+/* Runs at once have the same. */
+static _Atomic(sluice_step_fn) placed_step;
+static _Atomic(sluice_step_fn) placed_eval;
 
 static sluice_status enqueue_step(const sluice_step *step, void *user)
 {
-    return enqueue(placed_step, step, user);
+    return enqueue(atomic_load(&placed_step), step, user);
 }
 
 static sluice_status enqueue_eval(const sluice_step *step, void *user)
 {
-    return enqueue(placed_eval, step, user);
+    return enqueue(atomic_load(&placed_eval), step, user);
 }
 
 void cuda_kit_place(sluice_model *model, const char **device)
 {
     if (model->step != NULL && model->step != enqueue_step) {
-        placed_step = model->step;
+        atomic_store(&placed_step, model->step);
         model->step = enqueue_step;
     }
     if (model->eval != NULL && model->eval != enqueue_eval) {
-        placed_eval = model->eval;
+        atomic_store(&placed_eval, model->eval);
         model->eval = enqueue_eval;
     }
     *device = strstr(*device, "spin_us") != NULL  ? "cuda:0,spin_us=0"

@@ -17,7 +17,8 @@ sluice_status cuda_kit_eval(const sluice_step *step, void *user);
 
 /*
  * Puts a run of the kit on the fake: its step and eval are enqueued, as kernels, whatever the test
- * has made of them. What they answer is lost. One run at a time.
+ * has made of them. What they answer is lost. Runs at once have one and the
+ * same step.
  */
 void cuda_kit_place(sluice_model *model, const char **device);
 
