@@ -11,7 +11,8 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const pipelines[] = {
-    "synthetic samples=70 shape=4,4,3 | shuffle | random_horizontal_flip | batch 8",
+    "synthetic samples=70 shape=6,6,3 | shuffle | random_crop 4 | random_horizontal_flip | "
+    "batch 8",
     "synthetic samples=60 shape=8,16,3 | shuffle | random_horizontal_flip | normalize "
     "mean=0.5,0.4,0.3 std=0.2,0.3,0.4 | to_chw | batch 6",
     "synthetic samples=60 shape=8,16,3 | to_dtype f16 scale=true | to_chw | batch 6",

@@ -9,8 +9,8 @@
 const fake_cuda_machine channel_kit_machine = {
     .devices = 2, .driver = CUDART_VERSION, .host_reads = true};
 
-const char *const channel_kit_transports[CHANNEL_KIT_TRANSPORTS] = {"cuda:0,transport=push",
-                                                                    "cuda:0,transport=pull"};
+const char *const channel_kit_transports[CHANNEL_KIT_TRANSPORTS] = {
+    "cuda:0,transport=push", "cuda:0,transport=pull,spin_us=0"};
 
 static const dim3 one = {1, 1, 1};
 

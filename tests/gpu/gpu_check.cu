@@ -39,6 +39,7 @@ static const gpu_check checks[] = {
     {"nan_ends_a_sink", "", 30, check_nan},
     {"starved", "", 60, check_starved},
     {"starved_and_patient", "", 60, check_patient},
+    {"channel", "", 60, check_channel},
     {"stop_within_a_step", "", 40, check_stop},
     {"stop_while_starved", "", 40, check_stop_starved},
     {"trainer_sleeps", "", 30, check_trainer_sleeps},

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluice_channel: a loop in streams of its own gets the batches of host:0, byte by byte. Each batch
+ * is copied back behind a kernel that takes a while, so one that is overwritten too early shows.
+ */
+#include "gpu_checks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCHES = 200, STREAMS = 3 };
+
+static const char *const pipeline =
+    "synthetic 5000 shape=40,48,3 | shuffle | random_horizontal_flip | normalize imagenet | "
+    "to_chw | batch 16";
+
+struct loop {
+    sluice_device *device;
+    sluice_dataset *dataset;
+    sluice_channel *channel;
+};
+
+static sluice_status open_loop(loop *l, const char *device)
+{
+    sluice_channel_config config;
+    sluice_status st = sluice_device_open(device, &l->device);
+
+    sluice_channel_config_init(&config);
+    config.batches = BATCHES;
+    config.seed = 7;
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_parse(pipeline, &l->dataset);
+    }
+    if (st == SLUICE_OK) {
+        st = sluice_channel_open(l->device, l->dataset, &config, &l->channel);
+    }
+    return st == SLUICE_OK ? sluice_channel_start(l->channel) : st;
+}
+
+static void close_loop(loop *l)
+{
+    sluice_channel_close(l->channel);
+    sluice_dataset_destroy(l->dataset);
+    sluice_device_close(l->device);
+}
+
+static size_t bytes_of(const sluice_batch *batch)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < batch->input_count; i++) {
+        bytes += batch->inputs[i].bytes;
+    }
+    return bytes;
+}
+
+/* The batch's columns behind each other in pinned memory, once the stream has done it. */
+static cudaError_t copy_back(const sluice_batch *batch, uint8_t *to, cudaStream_t stream)
+{
+    cudaError_t error = cudaSuccess;
+
+    for (uint32_t i = 0; i < batch->input_count && error == cudaSuccess; i++) {
+        const sluice_tensor *t = &batch->inputs[i];
+
+        error = cudaMemcpyAsync(to, t->data, t->bytes, cudaMemcpyDeviceToHost, stream);
+        to += t->bytes;
+    }
+    return error;
+}
+
+/* How the calls of a loop choose their streams. */
+typedef cudaStream_t choice(const cudaStream_t *streams, unsigned int batch);
+
+static cudaStream_t always_one(const cudaStream_t *streams, unsigned int)
+{
+    return streams[0];
+}
+
+static cudaStream_t another_each_time(const cudaStream_t *streams, unsigned int batch)
+{
+    return streams[batch % STREAMS];
+}
+
+static cudaStream_t the_default(const cudaStream_t *, unsigned int)
+{
+    return cudaStreamLegacy;
+}
+
+static cudaStream_t none(const cudaStream_t *, unsigned int)
+{
+    return NULL;
+}
+
+/* Where no stream is given, the reader is in one of the caller's, who waits for it. */
+static gpu_verdict fetch(loop *l, choice *choose, const cudaStream_t *streams, const gpu_busy *busy,
+                         uint8_t **seen, char *text)
+{
+    const sluice_batch *batch = NULL;
+
+    for (unsigned int n = 0; n < BATCHES; n++) {
+        const cudaStream_t stream = choose(streams, n);
+        const cudaStream_t reader = stream != NULL ? stream : streams[0];
+        const sluice_status st =
+            sluice_channel_get_next(l->channel, stream, SLUICE_FOREVER, &batch);
+
+        NEED(st == SLUICE_OK, "batch %u: %s", n, sluice_last_error());
+        if (*seen == NULL) {
+            NEED_CUDA(cudaMallocHost(seen, BATCHES * bytes_of(batch)));
+        }
+        gpu_launch_busy(busy, reader);
+        NEED_CUDA(copy_back(batch, *seen + n * bytes_of(batch), reader));
+        if (stream == NULL) {
+            NEED_CUDA(cudaStreamSynchronize(reader));
+        }
+    }
+    NEED(sluice_channel_get_next(l->channel, streams[0], SLUICE_FOREVER, &batch) ==
+             SLUICE_END_OF_DATA,
+         "no end: %s", sluice_last_error());
+    NEED_CUDA(cudaDeviceSynchronize());
+    return GPU_PASS;
+}
+
+static gpu_verdict compare(const uint8_t *seen, char *text)
+{
+    loop host = {};
+    const sluice_batch *batch = NULL;
+
+    NEED(open_loop(&host, "host:0") == SLUICE_OK, "host:0: %s", sluice_last_error());
+    for (unsigned int n = 0; n < BATCHES; n++) {
+        NEED(sluice_channel_get_next(host.channel, NULL, SLUICE_FOREVER, &batch) == SLUICE_OK,
+             "host:0: %s", sluice_last_error());
+        for (uint32_t i = 0; i < batch->input_count; i++) {
+            NEED(memcmp(seen, batch->inputs[i].data, batch->inputs[i].bytes) == 0,
+                 "batch %u: %s is not host:0's", n, batch->inputs[i].name);
+            seen += batch->inputs[i].bytes;
+        }
+    }
+    close_loop(&host);
+    return GPU_PASS;
+}
+
+static gpu_verdict check(const char *device, choice *choose, char *text)
+{
+    cudaStream_t streams[STREAMS];
+    uint8_t *seen = NULL;
+    gpu_busy busy = {};
+    gpu_busy *on_device;
+    loop l = {};
+    gpu_verdict verdict;
+
+    NEED_CUDA(gpu_ticks_of(200, &busy.ticks));
+    NEED_CUDA(cudaMalloc(&on_device, sizeof(busy)));
+    NEED_CUDA(gpu_upload(on_device, &busy, sizeof(busy)));
+    for (int i = 0; i < STREAMS; i++) {
+        NEED_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    }
+    NEED(open_loop(&l, device) == SLUICE_OK, "%s: %s", device, sluice_last_error());
+    verdict = fetch(&l, choose, streams, on_device, &seen, text);
+    close_loop(&l);
+    return verdict == GPU_PASS ? compare(seen, text) : verdict;
+}
+
+gpu_verdict check_channel(char *text)
+{
+    static const char *const devices[] = {"cuda:0,transport=push", "cuda:0,transport=pull"};
+    static choice *const choices[] = {always_one, another_each_time, the_default, none};
+
+    for (int i = 0; i < 8; i++) {
+        const gpu_verdict verdict = check(devices[i % 2], choices[i / 2], text);
+
+        if (verdict != GPU_PASS) {
+            return verdict;
+        }
+    }
+    return gpu_say(text, GPU_PASS, "%d batches in each of 8 ways, every byte as on host:0",
+                   (int)BATCHES);
+}
