@@ -482,6 +482,7 @@ static void a_slot_that_is_wrong_is_noticed(void)
         open_spoilt(&l);
         if (waits == 1) {
             st = l.lender->ops->lend(l.lender, 1, NULL, &inputs);
+            T_EQ(st, SLUICE_E_CORRUPT);
         } else {
             T_OK(l.lender->ops->lend(l.lender, 1, stream, &inputs));
         }
