@@ -269,6 +269,9 @@ bad "--rank 2 --world 2" 'rank' "$small" --rank 2 --world 2
 bad "--world 0" 'world' "$small" --world 0
 bad "--start-step beyond the end" 'nothing left to do' "$small" --start-step 20
 bad "--step-us 99999999999" 'step-us' "$small" --step-us 99999999999
+for cuda in cuda cuda:0 cuda:7,transport=pull; do
+    bad "--step-us on $cuda" "step-us .* no step of $cuda; use --device host:0" "$small" --device $cuda --step-us 5
+done
 bad "--epochs and --steps" 'exclude each other' "$small" --epochs 1 --steps 1
 bad "--epochs and --seconds" 'exclude each other' "$small" --epochs 1 --seconds 1
 bad "--steps and --seconds" 'exclude each other' "$small" --seconds 1 --steps 1

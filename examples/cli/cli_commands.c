@@ -24,7 +24,7 @@ const cli_command cli_commands[] = {
      "  --world W          processes that share each pass (1)\n"
      "  --micro-batches K  batches of a step (1)\n"
      "  --start-step N     N steps are done already: begin as a resumed run would (0)\n"
-     "  --step-us T        the step takes T microseconds of a processor (0)\n"
+     "  --step-us T        the step takes T microseconds of a processor (0); not on cuda:N\n"
      "  --on-error POLICY  fail, replace or zero: what to do with a bad sample (fail)\n"
      "  --digest           compute the digest of every batch as the step sees it\n"
      "  --digests FILE     a line a step: step, epoch, pass, first sample, digest; implies "

@@ -213,6 +213,20 @@ static bool choose_length(bench *b, const cli_option *options)
     return true;
 }
 
+/* A processor that spins is no step of a GPU, whose step is called once, to be captured. */
+static bool refuse_step_us(const bench *b)
+{
+    const bool cuda = strcspn(b->device_name, ":,") == 4 && strncmp(b->device_name, "cuda", 4) == 0;
+
+    if (b->step_us > 0 && cuda) {
+        cli_error("bench: --step-us takes a processor's time, which is no step of %s; use "
+                  "--device host:0, or leave --step-us out",
+                  b->device_name);
+        return false;
+    }
+    return true;
+}
+
 /* Turns words into the run's settings; false after saying what is wrong. */
 static bool make_config(bench *b)
 {
@@ -292,8 +306,11 @@ static int parse(bench *b, int argc, char **argv)
                   "random_resized_crop 224 | batch 64\"");
         return EXIT_WORDS;
     }
-    return refuse_zeros(b, options) && choose_length(b, options) && make_config(b) ? EXIT_DONE
-                                                                                   : EXIT_WORDS;
+    if (!refuse_zeros(b, options) || !choose_length(b, options) || !refuse_step_us(b) ||
+        !make_config(b)) {
+        return EXIT_WORDS;
+    }
+    return EXIT_DONE;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
