@@ -171,7 +171,8 @@ if [ -x "$bin/own_kernels" ]; then
     if [ "$code" -eq 77 ]; then
         check "own_kernels says why it does nothing" err_has '^device cuda:0: .*; use host:0'
     else
-        check "own_kernels trains" out_has '^epoch: 10 step: 1000, loss is '
+        check "own_kernels ends well" [ "$code" -eq 0 ]
+        check "own_kernels learns" out_has '^epoch: 10 step: 1000, loss is 0\.0'
         cuda() { train "$tmp/a/train" "$tmp/a/test" --device cuda:0 "$@"; }
         ends "it trains on cuda:0" 0 cuda --epochs 5 --sink-size 6
         results cuda
