@@ -76,6 +76,8 @@ static void nothing(void *const *args, unsigned blocks, unsigned threads)
 static const fake_kernel update = {"update", nothing, 2, {sizeof(void *), sizeof(float)}};
 static const fake_kernel other = {"other", nothing, 2, {sizeof(void *), sizeof(float)}};
 
+static const fake_kernel newer = {"new_update", nothing, 2, {sizeof(void *), sizeof(float)}};
+
 static sluice_status launch(const sluice_step *step, const fake_kernel *kernel, unsigned blocks,
                             float rate)
 {
@@ -93,6 +95,13 @@ static sluice_status rate_by_value(const sluice_step *step, void *user)
 {
     (void)cuda_kit_step(step, user);
     return launch(step, &update, 1, 1.0F / (float)++calls);
+}
+
+/* The same by a kernel that the driver knows by another handle. */
+static sluice_status rate_of_newer(const sluice_step *step, void *user)
+{
+    (void)user;
+    return launch(step, &newer, 1, (float)++calls);
 }
 
 static sluice_status grid_by_call(const sluice_step *step, void *user)
@@ -148,6 +157,7 @@ static const bad_step bad_steps[] = {
     {rate_by_value, "check: parameter 1 of kernel update (node 1 of the step) is 1065353216 (as a "
                     "float 1) when the step is captured and 1056964608 (as a float 0.5) when it is "
                     "captured again"},
+    {rate_of_newer, "check: parameter 1 of kernel new_update (node 0 of the step) is"},
     {grid_by_call, "check: the grid of node 0"},
     {kernel_by_call, "check: the kernel of node 0"},
     {value_by_call, "check: the memory that is set, or the value, of node 0"},
@@ -173,6 +183,28 @@ static void what_differs_between_two_captures_is_named(void)
     }
 }
 
+/* An older driver cannot tell; then it is said, and the rest of the check is done. */
+static void a_driver_that_cannot_tell_is_said(void)
+{
+    fake_cuda_machine machine = cuda_kit_machine;
+    const char *log;
+    kit k;
+
+    calls = 0;
+    start(&k, rate_by_value);
+    machine.missing = "cuFuncGetParamInfo";
+    fake_cuda_start(&machine);
+    sluice_log_set_level(SLUICE_LOG_INFO);
+    kit_log_start(NULL, NULL);
+    T_OK(kit_run(&k));
+    log = kit_log_stop();
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    T_CONTAINS(log, "check: two captures of the step are not compared: device cuda:0: "
+                    "cuFuncGetParamInfo of the driver");
+    kit_fini(&k);
+    cuda_kit_nothing_is_live();
+}
+
 /* Each call of CUDA fails once: the check, or the run, says so, or all is well. */
 static void every_call_may_fail(void)
 {
@@ -195,6 +227,6 @@ static void every_call_may_fail(void)
     sluice_log_set_level(SLUICE_LOG_WARN);
 }
 
-const t_test cuda_check_tests[] = {T_TEST(a_good_step_passes_in_every_mode),
-                                   T_TEST(what_differs_between_two_captures_is_named),
-                                   T_TEST(every_call_may_fail), T_END};
+const t_test cuda_check_tests[] = {
+    T_TEST(a_good_step_passes_in_every_mode), T_TEST(what_differs_between_two_captures_is_named),
+    T_TEST(a_driver_that_cannot_tell_is_said), T_TEST(every_call_may_fail), T_END};

@@ -161,13 +161,13 @@ static sluice_status check_ordinal(uint32_t ordinal)
     return SLUICE_OK;
 }
 
-/* call_out is the address of a pointer to a function. */
-static sluice_status find_call(const cuda_device *device, const char *name, void *call_out)
+sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, unsigned version,
+                                 void *call_out)
 {
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     void *address = NULL;
     cudaError_t error =
-        cudaGetDriverEntryPointByVersion(name, &address, DRIVER_API, cudaEnableDefault, &found);
+        cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &found);
 
     if (error == cudaSuccess && found != cudaDriverEntryPointSuccess) {
         error = cudaErrorSymbolNotFound;
@@ -197,7 +197,7 @@ static sluice_status find_driver(cuda_device *device)
     sluice_status st = SLUICE_OK;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && st == SLUICE_OK; i++) {
-        st = find_call(device, calls[i].name, calls[i].call);
+        st = sli_cuda_find_call(device, calls[i].name, DRIVER_API, calls[i].call);
     }
     return st;
 }

@@ -41,6 +41,13 @@ typedef struct cuda_device {
     cuda_driver driver;
 } cuda_device;
 
+/*
+ * A call of the driver, as that version of CUDA has it. call_out is the address of a pointer to a
+ * function. What the driver does not have is an error of the device.
+ */
+sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, unsigned version,
+                                 void *call_out);
+
 /* Makes the device's context the calling thread's. After OK, one leave. */
 sluice_status sli_cuda_enter(const cuda_device *device);
 void sli_cuda_leave(const cuda_device *device);

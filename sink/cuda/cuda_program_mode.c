@@ -51,7 +51,7 @@ static sluice_status capture_again(void *arg)
         step_graph_capture(p->handle, p->model.step, &p->view, p->model.user, &again);
 
     if (st == SLUICE_OK) {
-        st = step_graph_compare(choice->step, again);
+        st = step_graph_compare(p->device, choice->step, again);
     }
     step_graph_drop(p->device, again);
     return st;

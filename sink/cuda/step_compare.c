@@ -2,12 +2,16 @@
 /*
  * Two captures of one step, compared: what differs was not the same when the step was called again,
  * and would stay as it was at first in every step of a run.
+ *
+ * The driver is asked about kernels: the step's are those of another copy of the runtime, which the
+ * user's program has, and this library's knows nothing of them.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "cuda_error.h"
+#include "log_int.h"
 #include "status_int.h"
 #include "step_graph.h"
 
@@ -59,49 +63,92 @@ static sluice_status fail_node(size_t place, const char *what)
                     what, place);
 }
 
-static bool same_size(dim3 a, dim3 b)
+/* The driver's calls about kernels. A kernel is a function, or, launched by a newer one, a kernel.
+ */
+typedef struct kernel_calls {
+    PFN_cuGraphKernelNodeGetParams_v12000 node;
+    PFN_cuFuncGetName_v12030 function_name;
+    PFN_cuFuncGetParamInfo_v12040 function_parameter;
+    PFN_cuKernelGetName_v12030 kernel_name;
+    PFN_cuKernelGetParamInfo_v12040 kernel_parameter;
+} kernel_calls;
+
+static sluice_status find_calls(const cuda_device *device, kernel_calls *calls)
 {
-    return a.x == b.x && a.y == b.y && a.z == b.z;
+    const struct {
+        const char *name;
+        unsigned version;
+        void *call;
+    } wanted[] = {{"cuGraphKernelNodeGetParams", 12000, &calls->node},
+                  {"cuFuncGetName", 12030, &calls->function_name},
+                  {"cuFuncGetParamInfo", 12040, &calls->function_parameter},
+                  {"cuKernelGetName", 12030, &calls->kernel_name},
+                  {"cuKernelGetParamInfo", 12040, &calls->kernel_parameter}};
+    sluice_status st = SLUICE_OK;
+
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && st == SLUICE_OK; i++) {
+        st = sli_cuda_find_call(device, wanted[i].name, wanted[i].version, wanted[i].call);
+    }
+    return st;
 }
 
-static sluice_status compare_parameters(const struct cudaKernelNodeParams *a,
-                                        const struct cudaKernelNodeParams *b, size_t place)
+static bool same_grid(const CUDA_KERNEL_NODE_PARAMS *a, const CUDA_KERNEL_NODE_PARAMS *b)
 {
-    const char *name = "?";
+    return a->gridDimX == b->gridDimX && a->gridDimY == b->gridDimY && a->gridDimZ == b->gridDimZ &&
+           a->blockDimX == b->blockDimX && a->blockDimY == b->blockDimY &&
+           a->blockDimZ == b->blockDimZ && a->sharedMemBytes == b->sharedMemBytes;
+}
+
+/* The bytes of a parameter; 0: the kernel has none of that number. */
+static size_t parameter_bytes(const kernel_calls *calls, const CUDA_KERNEL_NODE_PARAMS *kernel,
+                              size_t index)
+{
     size_t offset = 0;
     size_t bytes = 0;
+    const CUresult result = kernel->func != NULL
+                                ? calls->function_parameter(kernel->func, index, &offset, &bytes)
+                                : calls->kernel_parameter(kernel->kern, index, &offset, &bytes);
 
-    if (a->kernelParams == NULL || b->kernelParams == NULL) {
-        return SLUICE_OK; /* packed by whoever launched it: nobody knows where one ends */
-    }
-    (void)cudaFuncGetName(&name, a->func);
-    for (size_t i = 0; cudaFuncGetParamInfo(a->func, i, &offset, &bytes) == cudaSuccess; i++) {
-        if (memcmp(a->kernelParams[i], b->kernelParams[i], bytes) != 0) {
-            return fail_parameter(place, name, i, a->kernelParams[i], b->kernelParams[i], bytes);
-        }
-    }
-    (void)cudaGetLastError(); /* there is no parameter of that number */
-    return SLUICE_OK;
+    return result == CUDA_SUCCESS ? bytes : 0;
 }
 
-static sluice_status compare_kernels(cudaGraphNode_t first, cudaGraphNode_t second, size_t place)
+static const char *name_of(const kernel_calls *calls, const CUDA_KERNEL_NODE_PARAMS *kernel)
 {
-    struct cudaKernelNodeParams a;
-    struct cudaKernelNodeParams b;
+    const char *name = NULL;
+    const CUresult result = kernel->func != NULL ? calls->function_name(&name, kernel->func)
+                                                 : calls->kernel_name(&name, kernel->kern);
 
-    if (cudaGraphKernelNodeGetParams(first, &a) != cudaSuccess ||
-        cudaGraphKernelNodeGetParams(second, &b) != cudaSuccess) {
-        (void)cudaGetLastError(); /* a library's own, of which this runtime knows nothing */
-        return SLUICE_OK;
+    return result == CUDA_SUCCESS && name != NULL ? name : "?";
+}
+
+static sluice_status compare_kernels(const kernel_calls *calls, cudaGraphNode_t first,
+                                     cudaGraphNode_t second, size_t place)
+{
+    CUDA_KERNEL_NODE_PARAMS a;
+    CUDA_KERNEL_NODE_PARAMS b;
+    size_t bytes;
+
+    memset(&a, 0, sizeof(a));
+    memset(&b, 0, sizeof(b));
+    if (calls->node(first, &a) != CUDA_SUCCESS || calls->node(second, &b) != CUDA_SUCCESS) {
+        return SLUICE_OK; /* of a kind that it does not tell of */
     }
-    if (a.func != b.func) {
+    if (a.func != b.func || a.kern != b.kern) {
         return fail_node(place, "the kernel");
     }
-    if (!same_size(a.gridDim, b.gridDim) || !same_size(a.blockDim, b.blockDim) ||
-        a.sharedMemBytes != b.sharedMemBytes) {
+    if (!same_grid(&a, &b)) {
         return fail_node(place, "the grid");
     }
-    return compare_parameters(&a, &b, place);
+    if (a.kernelParams == NULL || b.kernelParams == NULL) {
+        return SLUICE_OK; /* packed by whoever launched it: nobody knows where one ends */
+    }
+    for (size_t i = 0; (bytes = parameter_bytes(calls, &a, i)) > 0; i++) {
+        if (memcmp(a.kernelParams[i], b.kernelParams[i], bytes) != 0) {
+            return fail_parameter(place, name_of(calls, &a), i, a.kernelParams[i],
+                                  b.kernelParams[i], bytes);
+        }
+    }
+    return SLUICE_OK;
 }
 
 static sluice_status compare_sets(cudaGraphNode_t first, cudaGraphNode_t second, size_t place)
@@ -135,9 +182,11 @@ static sluice_status compare_copies(cudaGraphNode_t first, cudaGraphNode_t secon
                : fail_node(place, "the memory that is copied");
 }
 
-static sluice_status compare_graphs(cudaGraph_t first, cudaGraph_t second, int depth);
+static sluice_status compare_graphs(const kernel_calls *calls, cudaGraph_t first,
+                                    cudaGraph_t second, int depth);
 
-static sluice_status compare_children(cudaGraphNode_t first, cudaGraphNode_t second, int depth)
+static sluice_status compare_children(const kernel_calls *calls, cudaGraphNode_t first,
+                                      cudaGraphNode_t second, int depth)
 {
     cudaGraph_t a = NULL;
     cudaGraph_t b = NULL;
@@ -147,11 +196,11 @@ static sluice_status compare_children(cudaGraphNode_t first, cudaGraphNode_t sec
         (void)cudaGetLastError();
         return SLUICE_OK;
     }
-    return compare_graphs(a, b, depth + 1);
+    return compare_graphs(calls, a, b, depth + 1);
 }
 
-static sluice_status compare_nodes(cudaGraphNode_t first, cudaGraphNode_t second, size_t place,
-                                   int depth)
+static sluice_status compare_nodes(const kernel_calls *calls, cudaGraphNode_t first,
+                                   cudaGraphNode_t second, size_t place, int depth)
 {
     enum cudaGraphNodeType a = cudaGraphNodeTypeEmpty;
     enum cudaGraphNodeType b = cudaGraphNodeTypeEmpty;
@@ -168,19 +217,20 @@ static sluice_status compare_nodes(cudaGraphNode_t first, cudaGraphNode_t second
     }
     switch ((int)a) {
     case cudaGraphNodeTypeKernel:
-        return compare_kernels(first, second, place);
+        return compare_kernels(calls, first, second, place);
     case cudaGraphNodeTypeMemset:
         return compare_sets(first, second, place);
     case cudaGraphNodeTypeMemcpy:
         return compare_copies(first, second, place);
     case cudaGraphNodeTypeGraph:
-        return compare_children(first, second, depth);
+        return compare_children(calls, first, second, depth);
     default:
         return SLUICE_OK;
     }
 }
 
-static sluice_status compare_graphs(cudaGraph_t first, cudaGraph_t second, int depth)
+static sluice_status compare_graphs(const kernel_calls *calls, cudaGraph_t first,
+                                    cudaGraph_t second, int depth)
 {
     cudaGraphNode_t *a = NULL;
     cudaGraphNode_t *b = NULL;
@@ -198,14 +248,21 @@ static sluice_status compare_graphs(cudaGraph_t first, cudaGraph_t second, int d
                       a_count, b_count);
     }
     for (size_t i = 0; i < a_count && st == SLUICE_OK; i++) {
-        st = compare_nodes(a[i], b[i], i, depth);
+        st = compare_nodes(calls, a[i], b[i], i, depth);
     }
     sli_free(a);
     sli_free(b);
     return st;
 }
 
-sluice_status step_graph_compare(cudaGraph_t first, cudaGraph_t second)
+sluice_status step_graph_compare(const cuda_device *device, cudaGraph_t first, cudaGraph_t second)
 {
-    return compare_graphs(first, second, 0);
+    kernel_calls calls;
+
+    if (find_calls(device, &calls) != SLUICE_OK) {
+        sli_log(SLUICE_LOG_INFO, "check: two captures of the step are not compared: %s",
+                sluice_last_error());
+        return SLUICE_OK;
+    }
+    return compare_graphs(&calls, first, second, 0);
 }

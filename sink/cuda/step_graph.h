@@ -24,7 +24,7 @@ sluice_status step_graph_capture(cudaStream_t stream, sluice_step_fn step, const
 sluice_status step_graph_check_loop(cudaGraph_t step);
 
 /* E_INVALID, naming the parameter, where two captures of the step differ (step_compare.c). */
-sluice_status step_graph_compare(cudaGraph_t first, cudaGraph_t second);
+sluice_status step_graph_compare(const cuda_device *device, cudaGraph_t first, cudaGraph_t second);
 
 /* The graph's nodes as an array to be freed; NULL for none. */
 sluice_status step_graph_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes_out, size_t *count_out);

@@ -480,6 +480,11 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **address,
                  {"cuDeviceGetAttribute", (void (*)(void))get_attribute},
                  {"cuDeviceGetName", (void (*)(void))get_name},
                  {"cuStreamBatchMemOp", (void (*)(void))fake_stream_mem_ops},
+                 {"cuGraphKernelNodeGetParams", (void (*)(void))fake_kernel_node_params},
+                 {"cuFuncGetName", (void (*)(void))fake_function_name},
+                 {"cuFuncGetParamInfo", (void (*)(void))fake_function_parameter},
+                 {"cuKernelGetName", (void (*)(void))fake_kernel_name},
+                 {"cuKernelGetParamInfo", (void (*)(void))fake_kernel_parameter},
                  {"cuStreamGetCtx", (void (*)(void))fake_stream_context}};
     cudaError_t error = fake_call();
 

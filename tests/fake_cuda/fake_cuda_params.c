@@ -9,20 +9,31 @@ static cudaError_t is_of(cudaGraphNode_t node, enum cudaGraphNodeType type, cuda
     return error == cudaSuccess && node->type != type ? cudaErrorInvalidValue : error;
 }
 
-cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *params)
+/* As functions, or, for what a test calls a new kernel, as kernels. */
+CUresult fake_kernel_node_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
-    const cudaError_t error = is_of(node, cudaGraphNodeTypeKernel, fake_call());
+    const cudaError_t error =
+        is_of(node, cudaGraphNodeTypeKernel, fake_call_of("cuGraphKernelNodeGetParams"));
 
     if (error == cudaSuccess) {
         fake_kernel_call *call = node->work.kernel;
+        void *kernel = (void *)(uintptr_t)call->kernel;
 
         memset(params, 0, sizeof(*params));
-        params->func = (void *)(uintptr_t)call->kernel;
-        params->gridDim = (dim3){call->blocks, 1, 1};
-        params->blockDim = (dim3){call->threads, 1, 1};
+        if (strncmp(call->kernel->name, "new_", 4) == 0) {
+            params->kern = kernel;
+        } else {
+            params->func = kernel;
+        }
+        params->gridDimX = call->blocks;
+        params->gridDimY = 1;
+        params->gridDimZ = 1;
+        params->blockDimX = call->threads;
+        params->blockDimY = 1;
+        params->blockDimZ = 1;
         params->kernelParams = call->args;
     }
-    return fake_answer(error);
+    return (CUresult)error;
 }
 
 cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *params)
@@ -56,28 +67,49 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
     return fake_answer(error);
 }
 
-cudaError_t cudaFuncGetName(const char **name, const void *function)
+static CUresult name_of(const char **name, const void *function, const char *call)
 {
-    const cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of(call);
     const fake_kernel *kernel = fake_kernel_of(function);
 
     if (error == cudaSuccess && kernel != NULL) {
         *name = kernel->name;
     }
-    return fake_answer(kernel == NULL ? cudaErrorInvalidDeviceFunction : error);
+    return kernel == NULL ? CUDA_ERROR_INVALID_HANDLE : (CUresult)error;
 }
 
-cudaError_t cudaFuncGetParamInfo(const void *function, size_t index, size_t *offset, size_t *bytes)
+static CUresult parameter_of(const void *function, size_t index, size_t *offset, size_t *bytes,
+                             const char *call)
 {
     const fake_kernel *kernel = fake_kernel_of(function);
-    cudaError_t error = fake_call();
+    const cudaError_t error = fake_call_of(call);
 
     if (error == cudaSuccess && (kernel == NULL || index >= kernel->arg_count)) {
-        error = cudaErrorInvalidValue;
+        return CUDA_ERROR_INVALID_VALUE;
     }
     if (error == cudaSuccess) {
         *offset = 0;
         *bytes = kernel->arg_bytes[index];
     }
-    return fake_answer(error);
+    return (CUresult)error;
+}
+
+CUresult fake_function_name(const char **name, CUfunction function)
+{
+    return name_of(name, function, "cuFuncGetName");
+}
+
+CUresult fake_kernel_name(const char **name, CUkernel kernel)
+{
+    return name_of(name, kernel, "cuKernelGetName");
+}
+
+CUresult fake_function_parameter(CUfunction function, size_t index, size_t *offset, size_t *bytes)
+{
+    return parameter_of(function, index, offset, bytes, "cuFuncGetParamInfo");
+}
+
+CUresult fake_kernel_parameter(CUkernel kernel, size_t index, size_t *offset, size_t *bytes)
+{
+    return parameter_of(kernel, index, offset, bytes, "cuKernelGetParamInfo");
 }

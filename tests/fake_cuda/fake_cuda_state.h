@@ -66,6 +66,11 @@ bool fake_no_locking(void);
 
 /* The driver's cuStreamGetCtx() and cuStreamBatchMemOp(), of fake_cuda_stream.c and _transfer.c. */
 CUresult fake_stream_context(CUstream stream, CUcontext *context);
+CUresult fake_kernel_node_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params);
+CUresult fake_function_name(const char **name, CUfunction function);
+CUresult fake_kernel_name(const char **name, CUkernel kernel);
+CUresult fake_function_parameter(CUfunction function, size_t index, size_t *offset, size_t *bytes);
+CUresult fake_kernel_parameter(CUkernel kernel, size_t index, size_t *offset, size_t *bytes);
 CUresult fake_stream_mem_ops(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *ops,
                              unsigned int flags);
 
