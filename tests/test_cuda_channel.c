@@ -115,7 +115,7 @@ static void tensors_stay_where_they_are(void)
         static const sluice_tensor *inputs;
         static void *data;
 
-        T_OK(channel_kit_fetch(&k, n % 2 == 0 ? stream : NULL, NULL, 0));
+        T_OK(channel_kit_fetch(&k, n % 2 == 0 ? stream : NULL, n % 2 == 0 ? stream : NULL, 0));
         T_TRUE(n == 0 || (k.batch->inputs == inputs && k.batch->inputs[0].data == data));
         inputs = k.batch->inputs;
         data = inputs[0].data;
