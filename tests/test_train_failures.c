@@ -553,7 +553,7 @@ const t_test train_failures_tests[] = {
     T_TEST(batches_before_a_bad_sample_are_trained_on_then_it_is_named),
     T_TEST(the_first_bad_sample_is_the_error),
     T_TEST(damaged_and_missing_files_are_named),
-    T_TEST(a_file_that_goes_missing_is_named),
+    T_HOST_TEST(a_file_that_goes_missing_is_named),
     T_TEST(a_dataset_in_which_nothing_is_readable_is_an_error_under_every_policy),
     T_HOST_TEST(batches_before_a_failed_copy_are_trained_on),
     T_TEST(a_source_that_blocks_is_warned_of_then_given_up),

@@ -10,7 +10,7 @@ cd "$(dirname "$0")" || exit 1
 program=${1:-stress_ring}
 cc=${CC:-cc}
 flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I ../../queue/internal -I ../../queue
-    -I ../../runtime/include -pthread"
+    -I ../../runtime/include -I ../../runtime/internal -pthread"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 passed=0
