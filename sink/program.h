@@ -54,7 +54,7 @@ typedef struct program_result {
 
 /* How far the launches under way have come, for whoever waits beside them. */
 typedef struct program_progress {
-    uint64_t batches_done;     /* ever; what the last of them did is seen, too */
+    uint64_t batches_done;     /* ever */
     uint64_t idle_since_ticks; /* when the last of them ended; 0: not known */
     bool waits_for_data;       /* a launch does, so the next step cannot begin */
     bool ended;                /* a launch has ended early: those behind it do nothing */

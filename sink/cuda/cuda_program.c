@@ -386,7 +386,7 @@ static program_progress cuda_progress(const sink_program *program)
     const step_report *report = &p->shared->report;
     program_progress progress = {.waits_for_data = false};
 
-    /* Pairs with the release stores of step_leave() and step_end_launch(). */
+    /* All else that a launch tells is read once its stream is idle. */
     progress.batches_done = sli_ring_load_acquire(&report->batches_done);
     progress.ended = p->pending != PROGRAM_DONE || sli_ring_load_acquire(&report->ended) != 0;
     return progress;

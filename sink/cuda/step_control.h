@@ -127,8 +127,7 @@ SLI_KERNEL_FN bool step_leave(const step_control *c)
         good = step_keep(c);
     }
     getnext_count(g);
-    /* Pairs with the acquire load in cuda_progress(). */
-    sli_ring_store_release(&c->report->batches_done, seq);
+    sli_ring_store_relaxed(&c->report->batches_done, seq);
     return good;
 }
 

@@ -55,7 +55,7 @@ typedef struct step_state {
 
 /* Mapped host memory; begins as zeros. All of the whole run. */
 typedef struct step_report {
-    uint64_t batches_done; /* stored after each, with release order */
+    uint64_t batches_done; /* stored after each; orders nothing else */
     uint64_t ended;        /* not 0: a launch has ended early. The host sets it back */
     uint64_t nan_steps;    /* this one and what follows: written when a launch ends */
     uint64_t first_nan_step;
