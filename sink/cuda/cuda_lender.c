@@ -18,21 +18,17 @@
 #include "cuda_device.h"
 #include "cuda_error.h"
 #include "lender.h"
+#include "shared_memory.h"
 #include "status_int.h"
 #include "step_graph.h"
 
-/* Memory that is shared with the device is locked in whole pages of its own. */
-enum { PAGE = 4096 };
-
-/* Page-locked host memory that the device reads and writes. */
+/* What host and device tell each other. */
 typedef struct shared_part {
     _Alignas(64) sli_getnext_command command;
     _Alignas(64) sli_getnext_report report;
     _Alignas(64) uint64_t stop;             /* 0: nothing is stopped half-way */
     _Alignas(64) sli_getnext_state initial; /* what the kernels' state begins with */
 } shared_part;
-
-enum { SHARED_BYTES = (sizeof(shared_part) + PAGE - 1) / PAGE * PAGE };
 
 enum { LAUNCHES = 3 };
 
@@ -47,8 +43,8 @@ typedef struct cuda_lender {
     sluice_status failed; /* said again by every call, as the next */
     char error[SLI_ERROR_SIZE];
     sli_getnext_state *state; /* in device memory */
-    shared_part *shared;      /* page-locked: */
-    bool shared_is_locked;
+    shared_memory memory;
+    shared_part *shared; /* in memory */
     sli_getnext getnext; /* arguments of kernels, as the next */
     sli_gather gather;
     sli_kernel_launch launches[LAUNCHES];
@@ -276,50 +272,34 @@ static sluice_status cuda_look(batch_lender *lender)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Where the device finds an address in shared memory. */
-static const void *address_of(const cuda_lender *l, const void *shared_on_device, const void *host)
-{
-    return (const uint8_t *)shared_on_device + ((const uint8_t *)host - (const uint8_t *)l->shared);
-}
-
 static sluice_status take_memory(cuda_lender *l)
 {
     sluice_device *device = l->data->config.device;
-    sluice_status st;
+    sluice_status st = shared_memory_open(device, sizeof(*l->shared), &l->memory);
+    void *block = NULL;
 
-    l->shared = sli_aligned_alloc(PAGE, SHARED_BYTES);
-    if (l->shared == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "a channel");
+    if (st != SLUICE_OK) {
+        return st;
     }
-    memset((void *)l->shared, 0, SHARED_BYTES);
+    l->shared = (shared_part *)(void *)l->memory.host;
     l->shared->command.steps = 1; /* each launch is a batch */
     l->shared->command.spin_ns = (uint64_t)device->caps.spin_ns;
     sli_getnext_state_init(&l->shared->initial);
-    st = sli_device_register(device, l->shared, SHARED_BYTES);
-    l->shared_is_locked = st == SLUICE_OK;
-    if (st == SLUICE_OK) {
-        void *block = NULL;
-
-        st = sli_device_alloc(device, sizeof(*l->state), &block);
-        l->state = block;
-    }
+    st = sli_device_alloc(device, sizeof(*l->state), &block);
+    l->state = block;
     return st;
 }
 
 static sluice_status describe_kernels(cuda_lender *l, uint32_t multiprocessors)
 {
     sli_getnext *g = &l->getnext;
-    void *base = NULL;
-    sluice_status st = sli_device_address(l->data->config.device, l->shared, &base);
+    sluice_status st;
 
-    if (st != SLUICE_OK) {
-        return st;
-    }
     sli_queue_getnext(l->data->queue, g);
     g->state = l->state;
-    g->command = address_of(l, base, &l->shared->command);
-    g->report = (sli_getnext_report *)(uintptr_t)address_of(l, base, &l->shared->report);
-    g->stop = address_of(l, base, &l->shared->stop);
+    g->command = shared_memory_address(&l->memory, &l->shared->command);
+    g->report = shared_memory_address(&l->memory, &l->shared->report);
+    g->stop = shared_memory_address(&l->memory, &l->shared->stop);
     g->micro_batches = 1;
     st = sli_queue_gather(l->data->queue, &l->gather);
     sli_getnext_begin_launch(g, &l->launches[0]);
@@ -416,10 +396,7 @@ static void cuda_destroy(batch_lender *lender)
         sli_cuda_leave(l->device);
     }
     sli_device_free(l->data->config.device, l->state, sizeof(*l->state));
-    if (l->shared_is_locked) {
-        sli_device_unregister(l->data->config.device, l->shared, SHARED_BYTES);
-    }
-    sli_free(l->shared);
+    shared_memory_close(&l->memory);
     sli_free(l);
 }
 

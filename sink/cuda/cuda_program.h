@@ -5,6 +5,7 @@
 
 #include "cuda_device.h"
 #include "program.h"
+#include "shared_memory.h"
 #include "step_graph.h"
 
 /* Device memory of a program; learning rates follow. */
@@ -42,11 +43,10 @@ typedef struct cuda_program {
     cudaStream_t handle; /* the stream's */
     uint32_t multiprocessors;
     device_part *part;  /* in device memory */
-    shared_part *shared; /* page-locked: */
-    size_t shared_bytes;
-    bool shared_is_locked;
-    step_trace *traces;   /* (capacity) in shared */
-    float *rates;         /* (capacity) in shared */
+    shared_memory memory;
+    shared_part *shared; /* in memory, as the two below */
+    step_trace *traces;   /* (capacity) */
+    float *rates;         /* (capacity) */
     float *device_rates;  /* (capacity) in device memory; NULL: there is no schedule */
     const uint64_t *device_stop; /* where the device sees the stop word */
     step_control control;        /* arguments of kernels, as the next two */

@@ -7,8 +7,7 @@
 #include "cuda_program.h"
 #include "rng_int.h"
 
-/* Memory that is shared with the device is locked in whole pages of its own. */
-enum { PAGE = 4096, ALIGNMENT = 64 };
+enum { ALIGNMENT = 64 };
 
 static size_t round_up(size_t bytes, size_t unit)
 {
@@ -22,36 +21,23 @@ static size_t rates_bytes(const cuda_program *p)
     return has_rates ? p->capacity * sizeof(float) : 0;
 }
 
-/* Where the device finds an address in shared memory. */
-static sluice_status map(const cuda_program *p, const void *host, void *address_out)
+static void *address_of(const cuda_program *p, const void *host)
 {
-    void *base = NULL;
-    uint8_t *address;
-    sluice_status st = sli_device_address(p->channel->config.device, p->shared, &base);
-
-    if (st == SLUICE_OK) {
-        address = (uint8_t *)base + ((const uint8_t *)host - (const uint8_t *)p->shared);
-        memcpy(address_out, &address, sizeof(address));
-    }
-    return st;
+    return shared_memory_address(&p->memory, host);
 }
 
 static sluice_status take_shared(cuda_program *p)
 {
     const size_t traces_at = round_up(sizeof(shared_part), ALIGNMENT);
     const size_t rates_at = traces_at + round_up(p->capacity * sizeof(step_trace), ALIGNMENT);
-    sluice_status st;
+    sluice_status st =
+        shared_memory_open(p->channel->config.device, rates_at + rates_bytes(p), &p->memory);
 
-    p->shared_bytes = round_up(rates_at + rates_bytes(p), PAGE);
-    p->shared = sli_aligned_alloc(PAGE, p->shared_bytes);
-    if (p->shared == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
+    if (st == SLUICE_OK) {
+        p->shared = (shared_part *)(void *)p->memory.host;
+        p->traces = (step_trace *)(void *)(p->memory.host + traces_at);
+        p->rates = (float *)(void *)(p->memory.host + rates_at);
     }
-    memset((void *)p->shared, 0, p->shared_bytes);
-    p->traces = (step_trace *)(void *)((uint8_t *)p->shared + traces_at);
-    p->rates = (float *)(void *)((uint8_t *)p->shared + rates_at);
-    st = sli_device_register(p->channel->config.device, p->shared, p->shared_bytes);
-    p->shared_is_locked = st == SLUICE_OK;
     return st;
 }
 
@@ -95,21 +81,15 @@ static sluice_status take_records(cuda_program *p, const program_config *config)
 static sluice_status describe_getnext(cuda_program *p)
 {
     sli_getnext *g = &p->control.getnext;
-    sluice_status st = map(p, &p->shared->command, (void *)&g->command);
 
     sli_queue_getnext(p->channel->queue, g);
     g->state = &p->part->getnext;
     g->micro_batches = p->micro_batches;
-    if (st == SLUICE_OK) {
-        st = map(p, &p->shared->getnext, (void *)&g->report);
-    }
-    if (st == SLUICE_OK) {
-        st = map(p, &p->shared->never, (void *)&g->stop);
-    }
-    if (st == SLUICE_OK) {
-        st = map(p, &p->shared->stop, (void *)&p->device_stop);
-    }
-    return st == SLUICE_OK ? sli_queue_gather(p->channel->queue, &p->gather) : st;
+    g->command = address_of(p, &p->shared->command);
+    g->report = address_of(p, &p->shared->getnext);
+    g->stop = address_of(p, &p->shared->never);
+    p->device_stop = address_of(p, &p->shared->stop);
+    return sli_queue_gather(p->channel->queue, &p->gather);
 }
 
 static void describe_digest(cuda_program *p)
@@ -142,12 +122,8 @@ static sluice_status describe_kernels(cuda_program *p, const program_config *con
     c->seed = sli_mix64(config->seed);
     c->output_count = p->model.output_count;
     c->nan_guard = (uint8_t)config->nan_guard;
-    if (st == SLUICE_OK) {
-        st = map(p, p->traces, (void *)&c->traces);
-    }
-    if (st == SLUICE_OK) {
-        st = map(p, &p->shared->report, (void *)&c->report);
-    }
+    c->traces = address_of(p, p->traces);
+    c->report = address_of(p, &p->shared->report);
     if (st != SLUICE_OK) {
         return st;
     }
@@ -228,10 +204,7 @@ void cuda_program_close(cuda_program *p)
     sli_stream_close(&p->stream); /* waits for what is under way */
     step_graph_destroy(p->device, &p->graph);
     sli_device_free(device, p->part, device_bytes(p));
-    if (p->shared_is_locked) {
-        sli_device_unregister(device, p->shared, p->shared_bytes);
-    }
-    sli_free(p->shared);
+    shared_memory_close(&p->memory);
     sli_free(p->records);
     sli_free(p->samples);
     sli_free(p);
