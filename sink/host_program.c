@@ -342,6 +342,7 @@ static void host_collect(sink_program *program, program_result *result_out)
     result_out->nan_steps = p->nan_steps;
     result_out->first_nan_step = p->first_nan_step;
     result_out->step_stops = p->stop_wanted;
+    result_out->more_launches = 0;
     p->stop_wanted = false;
     p->run = 0;
     if (p->end == PROGRAM_YIELD) {

@@ -30,9 +30,9 @@ typedef struct program_config {
     bool runs_on;           /* a step that asks to stop does not end the launch: with other ranks */
     uint32_t micro_batches; /* batches of a step */
     uint32_t capacity;      /* steps between two collects at most */
-    sluice_mode mode; /* that is asked for: never auto */
-    bool check;       /* capture the step twice, and compare */
-    bool may_weaken;  /* where that one is not legal, the strongest that is */
+    sluice_mode mode;       /* that is asked for: never auto */
+    bool check;             /* capture the step twice, and compare */
+    bool may_weaken;        /* where that one is not legal, the strongest that is */
     bool digest;
     bool record_samples;
     sluice_nan_guard nan_guard;
@@ -50,6 +50,7 @@ typedef struct program_result {
     uint64_t nan_steps;      /* ever: steps with an output that was not finite */
     uint64_t first_nan_step; /* of all of them; UINT64_MAX: none */
     bool step_stops;         /* a step has asked to stop */
+    uint64_t more_launches;  /* than the launches asked for */
 } program_result;
 
 /* How far the launches under way have come, for whoever waits beside them. */

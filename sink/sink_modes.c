@@ -110,6 +110,7 @@ static sluice_status collect(train_run *run, program_end *end_out)
     sluice_status st;
 
     run->program->ops->collect(run->program, &result);
+    run->launches += result.more_launches;
     st = train_take_records(run, &result);
     *end_out = result.end;
     if (st == SLUICE_OK && result.step_stops) {

@@ -49,7 +49,7 @@ static void options_are_read_before_anything_is_asked_of_cuda(void)
     static const struct {
         const char *uri;
         const char *says;
-    } bad[] = {{"cuda:0,colour=1", "colour is unknown; cuda takes spin_us, node and transport"},
+    } bad[] = {{"cuda:0,colour=1", "colour is unknown; cuda takes spin_us, node, transport and unroll"},
                {"cuda:0,copy=1", "copy is unknown"},
                {"cuda:0,spin_us=1000001", "0 to 1000000"},
                {"cuda:0,spin_us=x", "spin_us"},

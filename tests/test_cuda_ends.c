@@ -231,12 +231,13 @@ static void spoil(kit *k, const sluice_step *step)
 
 static void outputs_that_are_not_finite_are_found(void)
 {
-    for (size_t m = 0; m < COUNT(modes); m++) {
+    for (size_t m = 0; m <= COUNT(modes); m++) { /* the last one is an unrolled loop */
         kit k;
 
         start(&k);
         k.in_step = spoil;
-        k.config.mode = modes[m];
+        k.device = m < COUNT(modes) ? k.device : "cuda:0,unroll=4";
+        k.config.mode = m < COUNT(modes) ? modes[m] : SLUICE_MODE_LOOP;
         T_EQ(kit_run(&k), SLUICE_E_NAN);
         T_EQ(k.count, 8);
         T_CONTAINS(k.error, "step 7: output label is nan");
@@ -258,7 +259,8 @@ static void outputs_that_are_not_finite_are_found(void)
 /* Steps before a sample that cannot be read are done and told; then its error is. */
 static void an_error_of_the_pipeline_comes_in_its_place(void)
 {
-    static const char *const devices[] = {"cuda:0", "cuda:0,spin_us=0", "cuda:0,transport=pull"};
+    static const char *const devices[] = {"cuda:0", "cuda:0,spin_us=0", "cuda:0,transport=pull",
+                                          "cuda:0,unroll=4"};
 
     for (size_t i = 0; i < COUNT(modes) * COUNT(devices); i++) {
         kit_source source;
@@ -280,12 +282,13 @@ static void an_error_of_the_pipeline_comes_in_its_place(void)
 }
 
 /* A run in which the call after `good` ones fails; answers how many there were. */
-static int64_t run_and_fail(sluice_mode mode, int64_t good)
+static int64_t run_and_fail(const char *device, sluice_mode mode, int64_t good)
 {
     int64_t calls;
     kit k;
 
     start(&k);
+    k.device = device;
     k.config.epochs = 1;
     k.config.sink_size = 6;
     k.config.mode = mode;
@@ -308,12 +311,14 @@ static int64_t run_and_fail(sluice_mode mode, int64_t good)
 static void every_call_of_cuda_may_fail(void)
 {
     sluice_log_set_level(SLUICE_LOG_OFF); /* what is given back after it warns */
-    for (size_t m = 0; m < COUNT(modes); m++) {
-        const int64_t calls = run_and_fail(modes[m], -1);
+    for (size_t m = 0; m <= COUNT(modes); m++) {
+        const char *device = m < COUNT(modes) ? "cuda:0" : "cuda:0,unroll=2";
+        const sluice_mode mode = m < COUNT(modes) ? modes[m] : SLUICE_MODE_AUTO;
+        const int64_t calls = run_and_fail(device, mode, -1);
 
         T_TRUE(calls > 250);
         for (int64_t good = 0; good < calls; good++) {
-            (void)run_and_fail(modes[m], good);
+            (void)run_and_fail(device, mode, good);
         }
     }
     sluice_log_set_level(SLUICE_LOG_WARN);

@@ -260,6 +260,60 @@ static void the_device_can_read_batches_from_the_host(void)
     }
 }
 
+/* Steps of a turn share the loop's cost; nothing else is different. More than slots are as many. */
+static void unrolled_loops_are_the_hosts(void)
+{
+    static const char *const devices[] = {
+        "cuda:0,spin_us=100000,unroll=2", "cuda:0,spin_us=100000,unroll=4",
+        "cuda:0,spin_us=100000,unroll=64", "cuda:0,transport=pull,unroll=3",
+        "cuda:0,spin_us=0,unroll=3"};
+    static const int64_t sinks[] = {1, 7, 12, 50};
+
+    for (size_t i = 0; i < COUNT(devices) * COUNT(sinks); i++) {
+        const int64_t turn = i / COUNT(sinks) == 0 ? 2 : 4;
+        const int64_t size = sinks[i % COUNT(sinks)];
+        uint64_t launches = 3 * (uint64_t)((size >= turn) + (size % turn > 0));
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.device = devices[i / COUNT(sinks)];
+        k.config.mode = SLUICE_MODE_LOOP;
+        k.config.slots = 4;
+        k.config.sink_size = size;
+        k.config.epochs = 3;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        is_the_same(&k);
+        if (i / COUNT(sinks) < 3 && k.report->stats.yields == 0) {
+            T_EQ(k.report->stats.launches, launches);
+            T_EQ(k.report->stats.syncs, 3);
+        }
+        T_EQ(k.report->stats.launches, (uint64_t)fake_cuda_count_of("cudaGraphLaunch"));
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+/* Late batches: the rest of the sink goes on step by step, and gets on. */
+static void an_unrolled_loop_waits_on_the_host_too(void)
+{
+    kit k;
+
+    fake_cuda_start(&cuda_kit_machine);
+    fake_cuda_slow_copies(2000);
+    cuda_kit_init(&k);
+    k.device = "cuda:0,spin_us=0,unroll=4";
+    k.config.sink_size = 18;
+    k.config.epochs = 2;
+    T_OK(kit_run(&k));
+    kit_check(&k);
+    T_TRUE(k.report->stats.yields > 0);
+    is_the_same(&k);
+    kit_fini(&k);
+    cuda_kit_nothing_is_live();
+}
+
 /* ---- what a step is given -------------------------------------------------------------------- */
 
 enum { STEPS = 40 };
@@ -388,6 +442,8 @@ const t_test cuda_train_tests[] = {T_TEST(steps_are_the_hosts_in_every_mode),
                                    T_TEST(the_least_concurrency_is_enough),
                                    T_TEST(nothing_is_allocated_while_a_sink_runs),
                                    T_TEST(the_device_can_read_batches_from_the_host),
+                                   T_TEST(unrolled_loops_are_the_hosts),
+                                   T_TEST(an_unrolled_loop_waits_on_the_host_too),
                                    T_TEST(its_numbers_are_the_hosts),
                                    T_TEST(validation_is_the_hosts),
                                    T_END};

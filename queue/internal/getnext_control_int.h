@@ -68,12 +68,11 @@ SLI_KERNEL_FN bool getnext_stop_seen(const sli_getnext *g, uint64_t now_ns)
     return sli_ring_load_acquire(g->stop) != 0;
 }
 
-/* Looks for batch s->seq until it is there, for a bounded time; EMPTY when it is late, or when the
- * host has asked to stop. */
-SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g)
+/* Looks for a batch until it is there, for a bounded time; EMPTY when it is late, or when the host
+ * has asked to stop. */
+SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
 {
     sli_getnext_state *s = g->state;
-    const uint64_t seq = s->seq;
     const uint64_t budget_ns = s->spin_ns;
     const uint64_t most = budget_ns / GETNEXT_LOOK_NS + GETNEXT_LOOKS;
     uint32_t nap_ns = GETNEXT_FIRST_NAP_NS;
@@ -99,23 +98,12 @@ SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g)
     return kind;
 }
 
-/* Finds batch s->seq and says whether the loop goes on. */
-SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
+/* Takes batch s->seq, which is there. */
+SLI_KERNEL_FN bool getnext_take(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
     const uint8_t *slot = g->slots + sli_ring_slot(&g->ring, s->seq) * g->slot_bytes;
 
-    switch (getnext_wait(g)) {
-    case SLI_RING_BATCH:
-        break;
-    case SLI_RING_END:
-        return getnext_finish(g, SLI_GETNEXT_END_OF_DATA);
-    case SLI_RING_ERROR:
-        return getnext_finish(g, SLI_GETNEXT_FAILED);
-    default:
-        return getnext_finish(g, sli_ring_load_acquire(g->stop) != 0 ? SLI_GETNEXT_STOPPED
-                                                                     : SLI_GETNEXT_YIELD);
-    }
     /* volatile: this kernel began before the slot was written, so no cache may answer for it. */
     if (((const volatile sli_batch_header *)slot)->seq != s->seq) {
         return getnext_finish(g, SLI_GETNEXT_CORRUPT);
@@ -123,6 +111,36 @@ SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
     s->end = SLI_GETNEXT_GOES_ON;
     s->found_ns = getnext_now_ns();
     return true;
+}
+
+/* A launch that ends for want of a batch: was it asked to? */
+SLI_KERNEL_FN bool getnext_give_up(const sli_getnext *g)
+{
+    return getnext_finish(g, sli_ring_load_acquire(g->stop) != 0 ? SLI_GETNEXT_STOPPED
+                                                                 : SLI_GETNEXT_YIELD);
+}
+
+/* Finds batch s->seq, and those of the same turn behind it, and says whether the loop goes on. */
+SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
+{
+    const uint64_t seq = g->state->seq;
+
+    switch (getnext_wait(g, seq)) {
+    case SLI_RING_BATCH:
+        break;
+    case SLI_RING_END:
+        return getnext_finish(g, SLI_GETNEXT_END_OF_DATA);
+    case SLI_RING_ERROR:
+        return getnext_finish(g, SLI_GETNEXT_FAILED);
+    default:
+        return getnext_give_up(g);
+    }
+    for (uint32_t i = 1; i < g->turn; i++) {
+        if (getnext_wait(g, seq + i) != SLI_RING_BATCH) {
+            return getnext_give_up(g); /* a loop of single batches takes those before it */
+        }
+    }
+    return getnext_take(g);
 }
 
 /* At the start of a launch. A launch behind one that ended early does nothing. */

@@ -84,6 +84,8 @@ typedef struct sli_getnext {
     uint64_t conditional; /* the loop's cudaGraphConditionalHandle, where there is a loop */
     uint32_t has_conditional;
     uint32_t micro_batches; /* batches of a step, at least 1 */
+    uint32_t turn; /* batches that are waited for together; 0 is 1. Steps are then of one batch */
+    uint32_t padding;
 } sli_getnext;
 
 void sli_getnext_state_init(sli_getnext_state *state);

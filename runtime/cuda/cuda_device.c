@@ -80,37 +80,53 @@ static sluice_status read_transport(const char *value, transport *transport_out)
     return SLUICE_OK;
 }
 
-static sluice_status read_options(const sli_uri *uri, sli_device_caps *caps, transport *way)
+/* The options that are numbers, with where they go. */
+static sluice_status read_number(const char *key, const char *value, sli_device_caps *caps)
 {
-    for (uint32_t i = 0; i < uri->option_count; i++) {
-        const char *key = uri->options[i].key;
-        const bool spin = strcmp(key, "spin_us") == 0;
-        int64_t number = 0;
-        sluice_status st;
+    static const struct {
+        const char *key;
+        int64_t low;
+        int64_t high;
+    } known[] = {{"spin_us", 0, 1000000}, {"node", 0, 1023}, {"unroll", 1, 64}};
+    int64_t number = 0;
+    size_t i = 0;
+    sluice_status st;
 
-        if (strcmp(key, "transport") == 0) {
-            st = read_transport(uri->options[i].value, way);
-            if (st != SLUICE_OK) {
-                return st;
-            }
-            continue;
-        }
-        if (!spin && strcmp(key, "node") != 0) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "device option %s is unknown; cuda takes spin_us, node and transport",
-                            key);
-        }
-        st = sli_uri_number(key, uri->options[i].value, 0, spin ? 1000000 : 1023, &number);
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        if (spin) {
-            caps->spin_ns = number * 1000;
-        } else {
-            caps->node = (int32_t)number;
-        }
+    while (i < sizeof(known) / sizeof(known[0]) && strcmp(key, known[i].key) != 0) {
+        i++;
+    }
+    if (i == sizeof(known) / sizeof(known[0])) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "device option %s is unknown; cuda takes spin_us, node, transport and "
+                        "unroll",
+                        key);
+    }
+    st = sli_uri_number(key, value, known[i].low, known[i].high, &number);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (i == 0) {
+        caps->spin_ns = number * 1000;
+    } else if (i == 1) {
+        caps->node = (int32_t)number;
+    } else {
+        caps->unroll = (uint32_t)number;
     }
     return SLUICE_OK;
+}
+
+static sluice_status read_options(const sli_uri *uri, sli_device_caps *caps, transport *way)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < uri->option_count && st == SLUICE_OK; i++) {
+        const char *key = uri->options[i].key;
+        const char *value = uri->options[i].value;
+
+        st = strcmp(key, "transport") == 0 ? read_transport(value, way)
+                                           : read_number(key, value, caps);
+    }
+    return st;
 }
 
 /* There is no driver, or one that is too old. */

@@ -28,6 +28,7 @@ typedef struct sli_device_caps {
     bool kernels; /* GetNext is a kernel: the step's tensors lie at fixed places in device memory,
                    * and no host thread reads them */
     bool pull;    /* with kernels: they read the workers' ring itself, in page-locked memory */
+    uint32_t unroll;     /* with kernels: steps of a turn of a loop; 0 is 1 */
     int64_t spin_ns;     /* how long GetNext polls before it yields; negative: it sleeps instead */
     int32_t node;        /* NUMA node asked for; -1: none */
     char pci_bus_id[16]; /* "" when it hangs off no bus */

@@ -105,19 +105,32 @@ static sluice_status prepare(cuda_program *p, uint64_t steps)
     if (s->command.collects == 0) {
         st = wait_for_setup(p);
     }
-    s->command.steps = steps;
+    s->turns.steps = p->turns.exec != NULL && !p->yielded ? steps / p->turn * p->turn : 0;
+    s->command.steps = steps - s->turns.steps;
     s->command.spin_ns = (uint64_t)p->channel->config.device->caps.spin_ns;
     s->command.collects++;
+    s->turns.spin_ns = s->command.spin_ns;
+    s->turns.collects = s->command.collects;
+    p->yielded = false;
     memset(&s->getnext, 0, sizeof(s->getnext));
     p->launched = true;
     return st == SLUICE_OK && p->device_rates != NULL ? copy_rates(p) : st;
 }
 
+/* Whole turns of a loop that is unrolled, then what is left of the steps one by one. */
 static sluice_status launch_graph(void *arg)
 {
     cuda_program *p = arg;
-    const cudaError_t error = cudaGraphLaunch(p->graph.exec, p->handle);
+    const bool turns = !p->base.by_batch && p->shared->turns.steps > 0;
+    cudaError_t error = cudaSuccess;
 
+    if (turns) {
+        error = cudaGraphLaunch(p->turns.exec, p->handle);
+    }
+    if (error == cudaSuccess && (!turns || p->shared->command.steps > 0)) {
+        error = cudaGraphLaunch(p->graph.exec, p->handle);
+        p->more_launches += turns;
+    }
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphLaunch");
 }
 
@@ -370,7 +383,10 @@ static void cuda_collect(sink_program *program, program_result *result_out)
     result_out->first_nan_step =
         result_out->nan_steps > 0 ? p->shared->report.first_nan_step : UINT64_MAX;
     result_out->step_stops = p->stop_wanted;
+    result_out->more_launches = p->more_launches;
     p->stop_wanted = false;
+    p->more_launches = 0;
+    p->yielded = yielded;
 }
 
 /* ---- from beside ----------------------------------------------------------------------------- */
@@ -401,6 +417,16 @@ static void cuda_destroy(sink_program *program)
     }
 }
 
+/* Steps of a turn: as many as the device was opened for, where their batches can be there at once.
+ */
+static uint32_t choose_turn(const program_config *config)
+{
+    const uint32_t wanted = config->channel->config.device->caps.unroll;
+    const uint32_t most = config->micro_batches == 1 ? config->channel->slots : 1;
+
+    return wanted == 0 ? 1 : wanted < most ? wanted : most;
+}
+
 static sluice_status cuda_create(const program_config *config, sink_program **program_out)
 {
     cuda_program *p = sli_calloc(1, sizeof(*p));
@@ -424,6 +450,7 @@ static sluice_status cuda_create(const program_config *config, sink_program **pr
     p->next_seq = 1;
     p->step = config->plan->first_step;
     p->pending = PROGRAM_DONE;
+    p->turn = choose_turn(config);
     st = cuda_program_open(p, config);
     if (st == SLUICE_OK) {
         st = cuda_program_choose_mode(p, config);

@@ -18,6 +18,7 @@ typedef struct device_part {
 /* Page-locked host memory that the device writes and reads; traces, then learning rates follow. */
 typedef struct shared_part {
     _Alignas(64) sli_getnext_command command;
+    _Alignas(64) sli_getnext_command turns; /* of the unrolled loop, which goes before */
     _Alignas(64) sli_getnext_report getnext;
     _Alignas(64) step_report report;
     _Alignas(64) uint64_t stop;
@@ -42,30 +43,35 @@ typedef struct cuda_program {
     sli_stream stream;
     cudaStream_t handle; /* the stream's */
     uint32_t multiprocessors;
-    device_part *part;  /* in device memory */
+    device_part *part; /* in device memory */
     shared_memory memory;
-    shared_part *shared; /* in memory, as the two below */
-    step_trace *traces;   /* (capacity) */
-    float *rates;         /* (capacity) */
-    float *device_rates;  /* (capacity) in device memory; NULL: there is no schedule */
-    const uint64_t *device_stop; /* where the device sees the stop word */
-    step_control control;        /* arguments of kernels, as the next two */
+    shared_part *shared;         /* in memory, as the two below */
+    step_trace *traces;          /* (capacity) */
+    float *rates;                /* (capacity) */
+    float *device_rates;         /* (capacity) in device memory; NULL: there is no schedule */
+    const uint64_t *device_stop; /* where the device sees the stop word, */
+    const sli_getnext_command *turn_command; /* and the command for turns */
+    step_control control;                    /* arguments of kernels, as the next two */
     sli_gather gather;
     step_digest digest;
     step_chain chain;
     step_graph graph; /* modes loop and graph */
+    step_graph turns; /* mode loop: whole turns of the unrolled loop; no exec: there is none */
+    uint32_t turn;    /* steps of one */
     sluice_step view;
 
     /* The trainer's, between launches. */
-    uint64_t next_seq; /* of the next batch to be launched; in mode loop, to be waited for */
-    uint64_t step;     /* the next whose record is to be taken */
-    bool launched;     /* something, since the last collect */
+    uint64_t next_seq;   /* of the next batch to be launched; in mode loop, to be waited for */
+    uint64_t step;       /* the next whose record is to be taken */
+    bool launched;       /* something, since the last collect */
+    bool yielded;        /* the launch before it did: single steps take what there is */
     program_end pending; /* what ends the run once all that is under way is done; DONE: nothing */
-    bool step_stops;     /* the step asked for the end of the run */
-    bool stop_wanted;    /* it did, since the last collect */
+    uint64_t more_launches; /* than were asked for, since the last collect */
+    bool step_stops;        /* the step asked for the end of the run */
+    bool stop_wanted;       /* it did, since the last collect */
     sluice_status status;
     char error[SLI_ERROR_SIZE];
-    uint64_t idle_ns; /* of the device, counted already */
+    uint64_t idle_ns;            /* of the device, counted already */
     sluice_step_record *records; /* (capacity) */
     uint64_t *samples;           /* (capacity, micro_batches, batch_size), or NULL */
 } cuda_program;

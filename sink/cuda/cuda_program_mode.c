@@ -61,22 +61,29 @@ static sluice_status make_loop(void *arg)
 {
     mode_choice *choice = arg;
     cuda_program *p = choice->p;
-    const uint64_t *never = p->control.getnext.stop;
     sluice_status st = step_graph_check_loop(choice->step);
 
     p->control.getnext.stop = p->device_stop;
     if (st == SLUICE_OK) {
         st = step_graph_make_loop(&p->chain, choice->step, &p->control, &p->graph);
     }
-    if (st == SLUICE_OK) {
-        st = step_graph_upload(&p->graph, p->handle);
-    }
-    if (st != SLUICE_OK) {
-        step_graph_destroy(p->device, &p->graph);
-        p->control.getnext.has_conditional = 0;
-        p->control.getnext.stop = never;
-    }
-    return st;
+    return st == SLUICE_OK ? step_graph_upload(&p->graph, p->handle) : st;
+}
+
+/* The loop with several steps in a turn, for what is whole turns of a launch. */
+static sluice_status make_turns(void *arg)
+{
+    mode_choice *choice = arg;
+    cuda_program *p = choice->p;
+    sli_getnext *g = &p->control.getnext;
+    const sli_getnext single = *g;
+    sluice_status st;
+
+    g->turn = p->turn;
+    g->command = p->turn_command;
+    st = step_graph_make_loop(&p->chain, choice->step, &p->control, &p->turns);
+    *g = single;
+    return st == SLUICE_OK ? step_graph_upload(&p->turns, p->handle) : st;
 }
 
 static sluice_status make_once(void *arg)
@@ -98,8 +105,8 @@ static sluice_status load_kernels(void *arg)
 {
     const step_chain *chain = &((cuda_program *)arg)->chain;
     const sli_kernel_launch *kernels[] = {&chain->begin, &chain->gather, &chain->next,
-                                          &chain->digest};
-    const size_t count = chain->digest.function != NULL ? 4 : 3;
+                                          &chain->inner, &chain->digest};
+    const size_t count = chain->digest.function != NULL ? 5 : 4;
     sluice_status st = SLUICE_OK;
 
     for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
@@ -131,9 +138,21 @@ static bool weakens(cuda_program *p, const program_config *config)
 
 static sluice_status choose_loop(cuda_program *p, mode_choice *choice)
 {
+    const sli_getnext before = p->control.getnext;
     sluice_status st = check_driver();
 
-    return st == SLUICE_OK ? in_context(p, make_loop, choice) : st;
+    if (st == SLUICE_OK) {
+        st = in_context(p, make_loop, choice);
+    }
+    if (st == SLUICE_OK && p->turn > 1) {
+        st = in_context(p, make_turns, choice);
+    }
+    if (st != SLUICE_OK) {
+        step_graph_destroy(p->device, &p->turns);
+        step_graph_destroy(p->device, &p->graph);
+        p->control.getnext = before;
+    }
+    return st;
 }
 
 /* The step has been captured. */

@@ -85,10 +85,12 @@ static sluice_status describe_getnext(cuda_program *p)
     sli_queue_getnext(p->channel->queue, g);
     g->state = &p->part->getnext;
     g->micro_batches = p->micro_batches;
+    g->turn = 1;
     g->command = address_of(p, &p->shared->command);
     g->report = address_of(p, &p->shared->getnext);
     g->stop = address_of(p, &p->shared->never);
     p->device_stop = address_of(p, &p->shared->stop);
+    p->turn_command = address_of(p, &p->shared->turns);
     return sli_queue_gather(p->channel->queue, &p->gather);
 }
 
@@ -128,6 +130,7 @@ static sluice_status describe_kernels(cuda_program *p, const program_config *con
         return st;
     }
     step_begin_launch(c, &p->chain.begin);
+    step_inner_launch(c, &p->chain.inner);
     step_next_launch(c, &p->chain.next);
     sli_getnext_gather_launch(&c->getnext, &p->gather, p->multiprocessors, &p->chain.gather);
     if (config->digest) {
@@ -202,6 +205,7 @@ void cuda_program_close(cuda_program *p)
         cuda_program_ops.stop(&p->base);
     }
     sli_stream_close(&p->stream); /* waits for what is under way */
+    step_graph_destroy(p->device, &p->turns);
     step_graph_destroy(p->device, &p->graph);
     sli_device_free(device, p->part, device_bytes(p));
     shared_memory_close(&p->memory);

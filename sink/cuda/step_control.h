@@ -162,6 +162,24 @@ SLI_KERNEL_FN bool step_begin(const step_control *c)
     return true;
 }
 
+/* Behind a step within a turn, whose next batch is there. */
+SLI_KERNEL_FN void step_inner(const step_control *c)
+{
+    const sli_getnext *g = &c->getnext;
+
+    if (g->state->end != SLI_GETNEXT_GOES_ON) {
+        return; /* what is left of the turn takes no batch, and the run fails */
+    }
+    if (!step_leave(c)) {
+        getnext_finish(g, SLI_GETNEXT_HALTED);
+        step_end_launch(c);
+    } else if (getnext_take(g)) {
+        step_enter(c);
+    } else {
+        step_end_launch(c);
+    }
+}
+
 /* Behind a step; answers whether another one follows. */
 SLI_KERNEL_FN bool step_next(const step_control *c)
 {

@@ -226,21 +226,31 @@ static sluice_status add_step(cudaGraph_t graph, cudaGraphNode_t *last, cudaGrap
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "the step's node of the graph");
 }
 
-static sluice_status add_batch(cudaGraph_t graph, cudaGraphNode_t last, const step_chain *chain,
-                               cudaGraph_t *step, bool moves)
+/* A batch and its step behind the last node, which becomes `tail`. */
+static sluice_status add_batch(cudaGraph_t graph, cudaGraphNode_t *last, const step_chain *chain,
+                               cudaGraph_t *step, bool moves, const sli_kernel_launch *tail)
 {
-    sluice_status st = add_kernel(graph, &last, &chain->gather);
+    sluice_status st = add_kernel(graph, last, &chain->gather);
 
     if (st == SLUICE_OK && chain->digest.function != NULL) {
-        st = add_kernel(graph, &last, &chain->digest);
+        st = add_kernel(graph, last, &chain->digest);
     }
     if (st == SLUICE_OK) {
-        st = add_step(graph, &last, step, moves);
+        st = add_step(graph, last, step, moves);
     }
-    if (st == SLUICE_OK) {
-        st = add_kernel(graph, &last, &chain->next);
+    return st == SLUICE_OK ? add_kernel(graph, last, tail) : st;
+}
+
+static sluice_status add_turn(cudaGraph_t body, const step_chain *chain, cudaGraph_t step,
+                              uint32_t batches)
+{
+    cudaGraphNode_t last = NULL;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 1; i < batches && st == SLUICE_OK; i++) {
+        st = add_batch(body, &last, chain, &step, false, &chain->inner);
     }
-    return st;
+    return st == SLUICE_OK ? add_batch(body, &last, chain, &step, false, &chain->next) : st;
 }
 
 static sluice_status create(step_graph *out)
@@ -266,7 +276,7 @@ sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t *step, s
         st = add_kernel(out->graph, &last, &chain->begin);
     }
     if (st == SLUICE_OK) {
-        st = add_batch(out->graph, last, chain, step, true);
+        st = add_batch(out->graph, &last, chain, step, true, &chain->next);
     }
     return st == SLUICE_OK ? instantiate(out) : st;
 }
@@ -315,7 +325,7 @@ sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, st
         st = add_loop(out->graph, last, condition, &body);
     }
     if (st == SLUICE_OK) {
-        st = add_batch(body, NULL, chain, &step, false);
+        st = add_turn(body, chain, step, control->getnext.turn);
     }
     return st == SLUICE_OK ? instantiate(out) : st;
 }

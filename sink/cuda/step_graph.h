@@ -34,6 +34,7 @@ typedef struct step_chain {
     sli_kernel_launch begin;
     sli_kernel_launch gather;
     sli_kernel_launch digest; /* function is NULL: none */
+    sli_kernel_launch inner;  /* in place of next, but behind the last step of a turn */
     sli_kernel_launch next;
 } step_chain;
 
@@ -43,14 +44,15 @@ typedef struct step_graph {
 } step_graph;
 
 /*
- * begin -> gather -> [digest] -> step -> next, once. The step may be empty. Where this CUDA can, it is
- * moved, for only so it may allocate: *step is NULL then, and else still the caller's.
+ * begin -> gather -> [digest] -> step -> next, once. The step may be empty. Where this CUDA can, it
+ * is moved, for only so it may allocate: *step is NULL then, and else still the caller's.
  */
 sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t *step, step_graph *out);
 
 /*
- * begin -> WHILE { gather -> [digest] -> step -> next }. The handle of the condition is written to
- * control before the nodes of begin and next are made, whose arguments it is.
+ * begin -> WHILE { gather -> [digest] -> step -> next }, with control's turn of steps in the body.
+ * The handle of the condition is written to control before the nodes of begin and next are made,
+ * whose arguments it is.
  */
 sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, step_control *control,
                                    step_graph *out);

@@ -31,6 +31,12 @@ extern "C" __global__ void __launch_bounds__(1) step_kernel_next(const __grid_co
     set_condition(&c, step_next(&c));
 }
 
+extern "C" __global__ void __launch_bounds__(1) step_kernel_inner(const __grid_constant__
+                                                                  step_control c)
+{
+    step_inner(&c);
+}
+
 extern "C" __global__ void __launch_bounds__(DIGEST_THREADS) step_kernel_digest(
     const __grid_constant__ step_digest d)
 {
@@ -62,6 +68,11 @@ static void describe(const void *function, uint32_t blocks, uint32_t threads, vo
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out)
 {
     describe((const void *)step_kernel_begin, 1, 1, control, launch_out);
+}
+
+void step_inner_launch(step_control *control, sli_kernel_launch *launch_out)
+{
+    describe((const void *)step_kernel_inner, 1, 1, control, launch_out);
 }
 
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out)

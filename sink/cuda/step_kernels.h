@@ -5,6 +5,8 @@
  *
  *     begin -> while it says so: gather -> [digest] -> step -> next
  *
+ * or, unrolled, (gather -> [digest] -> step -> inner)* before the last step of a turn.
+ *
  * begin and next find a batch and write the step's frame, which its view points to; next first
  * keeps what the step has given (its trace) and looks at it (the guard). What they do is written
  * once, in step_control.h, for nvcc and for a C compiler; the kernels are step_kernels.cu.
@@ -91,6 +93,7 @@ typedef struct step_digest {
 
 /* Descriptions for C; what they point at outlives their use. */
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out);
+void step_inner_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
                         sli_kernel_launch *launch_out);

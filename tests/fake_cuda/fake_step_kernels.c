@@ -49,6 +49,13 @@ static void next_body(void *const *args, unsigned blocks, unsigned threads)
     set_condition(c, step_next(c));
 }
 
+static void inner_body(void *const *args, unsigned blocks, unsigned threads)
+{
+    (void)blocks;
+    (void)threads;
+    step_inner(args[0]);
+}
+
 static void digest_body(void *const *args, unsigned blocks, unsigned threads)
 {
     const step_digest *d = args[0];
@@ -63,6 +70,7 @@ static void digest_body(void *const *args, unsigned blocks, unsigned threads)
 
 static const fake_kernel begin_kernel = {"step_begin", begin_body, 1, {sizeof(step_control)}};
 static const fake_kernel next_kernel = {"step_next", next_body, 1, {sizeof(step_control)}};
+static const fake_kernel inner_kernel = {"step_inner", inner_body, 1, {sizeof(step_control)}};
 static const fake_kernel digest_kernel = {"step_digest", digest_body, 1, {sizeof(step_digest)}};
 
 static void describe(const fake_kernel *kernel, uint32_t blocks, uint32_t threads, void *arg,
@@ -74,6 +82,11 @@ static void describe(const fake_kernel *kernel, uint32_t blocks, uint32_t thread
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out)
 {
     describe(&begin_kernel, 1, 1, control, launch_out);
+}
+
+void step_inner_launch(step_control *control, sli_kernel_launch *launch_out)
+{
+    describe(&inner_kernel, 1, 1, control, launch_out);
 }
 
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out)

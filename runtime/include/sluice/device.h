@@ -38,6 +38,10 @@ typedef struct sluice_device sluice_device;
  *   transport=pull  GetNext reads batches from page-locked host memory: no copies ahead, no device
  *                   memory for them, no calls of the driver for each
  *
+ *   unroll=U        mode loop: U steps, 1 to 64 (1), in a turn of the loop, whose own cost they then
+ *                   share; batches for all of them are waited for together. Worth trying where
+ *                   steps take some ten microseconds; U up to slots, not with micro-batches
+ *
  * The first `cuda:N` of a process sets the environment variable CUDA_MODULE_LOADING to EAGER, so that
  * CUDA loads kernels at its start and not in the midst of a sink. It does so only while the variable
  * is not set and CUDA's driver library is not in the process yet, and says so at level info; the
