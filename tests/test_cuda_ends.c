@@ -236,6 +236,9 @@ static void outputs_that_are_not_finite_are_found(void)
 
         start(&k);
         k.in_step = spoil;
+        k.config.sink_size = 40; /* more than the queue holds: no slot comes free behind the end */
+        k.config.epochs = 1;
+        k.config.stall_timeout_ms = 5000;
         k.device = m < COUNT(modes) ? k.device : "cuda:0,unroll=4";
         k.config.mode = m < COUNT(modes) ? modes[m] : SLUICE_MODE_LOOP;
         T_EQ(kit_run(&k), SLUICE_E_NAN);
