@@ -65,12 +65,17 @@ static bool may_launch(cuda_program *p)
     return p->pending == PROGRAM_DONE;
 }
 
-static sluice_status copy_rates(cuda_program *p)
+/* Of the steps that may run before the next collect: a schedule is not asked about others. */
+static sluice_status copy_rates(cuda_program *p, uint64_t steps)
 {
-    for (uint32_t i = 0; i < p->capacity; i++) {
+    const uint64_t left = p->plan->end_step - p->step;
+    const uint64_t most = p->base.by_batch ? p->capacity : steps;
+    const uint64_t count = most < left ? most : left;
+
+    for (uint64_t i = 0; i < count; i++) {
         p->rates[i] = program_rate(&p->learning_rate, p->step + i);
     }
-    return sli_stream_copy(&p->stream, p->device_rates, p->rates, p->capacity * sizeof(float));
+    return sli_stream_copy(&p->stream, p->device_rates, p->rates, count * sizeof(float));
 }
 
 /*
@@ -114,7 +119,7 @@ static sluice_status prepare(cuda_program *p, uint64_t steps)
     p->yielded = false;
     memset(&s->getnext, 0, sizeof(s->getnext));
     p->launched = true;
-    return st == SLUICE_OK && p->device_rates != NULL ? copy_rates(p) : st;
+    return st == SLUICE_OK && p->device_rates != NULL ? copy_rates(p, steps) : st;
 }
 
 /* Whole turns of a loop that is unrolled, then what is left of the steps one by one. */
