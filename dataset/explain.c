@@ -37,8 +37,8 @@ static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
     }
     sli_text_add(text, ": %s\n",
                  decodes && group->count > 0
-                     ? "fused: only the lines and columns under the crop are decoded, and resized "
-                       "in one pass"
+                     ? "fused: only the lines and columns under the crop are decoded (of files "
+                       "with restart markers only the segments), and resized in one pass"
                      : "one pass");
 }
 

@@ -2,7 +2,8 @@
 /*
  * JPEG files, through libjpeg-turbo's libjpeg API. The one place that knows the library. A region's
  * pixels are those of a full decode (accurate integer DCT, smooth chroma upsampling), for every
- * chroma subsampling, and only the lines and columns it needs are transformed.
+ * chroma subsampling, and only the lines and columns it needs are transformed. A file with restart
+ * markers is cut at them first, so that only what lies under the region is read at all.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "alloc_int.h"
 #include "image_decoder.h"
+#include "jpeg_cut.h"
 #include "status_int.h"
 
 enum {
@@ -39,6 +41,9 @@ typedef struct jpeg_decoder {
     uint64_t max_pixels;
     uint64_t pixels;
     bool gray;
+    const uint8_t *bytes; /* the opened file */
+    size_t size;
+    image_buffer cut; /* a shorter file of its parts */
     image_buffer image;
     image_buffer cmyk; /* one line of four channels */
 } jpeg_decoder;
@@ -185,6 +190,7 @@ static void jpeg_destroy_state(void *state)
     jpeg_decoder *decoder = state;
 
     jpeg_destroy_decompress(&decoder->info);
+    image_buffer_free(&decoder->cut);
     image_buffer_free(&decoder->image);
     image_buffer_free(&decoder->cmyk);
     sli_free(decoder);
@@ -217,26 +223,38 @@ static sluice_status failed(jpeg_decoder *decoder)
                                                           : decoder->text);
 }
 
-static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
-                               bool gray, uint32_t *width_out, uint32_t *height_out)
+/* Reads the headers of a file. */
+static sluice_status open_bytes(jpeg_decoder *decoder, const uint8_t *bytes, size_t size)
 {
-    jpeg_decoder *decoder = state;
     struct jpeg_decompress_struct *info = &decoder->info;
 
-    decoder->max_pixels = max_pixels;
-    decoder->gray = gray;
     if (setjmp(decoder->give_up) != 0) {
         return failed(decoder);
     }
     begin(decoder, bytes, size);
     jpeg_read_header(info, TRUE);
     decoder->pixels = (uint64_t)info->image_width * info->image_height;
-    if (decoder->pixels > max_pixels) {
-        return image_too_large(info->image_width, info->image_height, max_pixels);
+    return decoder->pixels <= decoder->max_pixels
+               ? SLUICE_OK
+               : image_too_large(info->image_width, info->image_height, decoder->max_pixels);
+}
+
+static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
+                               bool gray, uint32_t *width_out, uint32_t *height_out)
+{
+    jpeg_decoder *decoder = state;
+    sluice_status st;
+
+    decoder->max_pixels = max_pixels;
+    decoder->gray = gray;
+    decoder->bytes = bytes;
+    decoder->size = size;
+    st = open_bytes(decoder, bytes, size);
+    if (st == SLUICE_OK) {
+        *width_out = decoder->info.image_width;
+        *height_out = decoder->info.image_height;
     }
-    *width_out = info->image_width;
-    *height_out = info->image_height;
-    return SLUICE_OK;
+    return st;
 }
 
 /* What comes out of the library: gray, RGB, or CMYK, which is turned into RGB afterwards. */
@@ -360,9 +378,9 @@ static sluice_status look_for_damage(jpeg_decoder *decoder)
     return SLUICE_OK;
 }
 
-static sluice_status jpeg_region(void *state, const image_box *box, image_view *region_out)
+/* Decodes a box of the file whose headers were read last. */
+static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, image_view *region_out)
 {
-    jpeg_decoder *decoder = state;
     struct jpeg_decompress_struct *info = &decoder->info;
     const uint32_t channels = decoder->gray ? 1 : 3;
     JDIMENSION left;
@@ -405,6 +423,44 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
     region_out->height = box->height;
     region_out->channels = channels;
     return SLUICE_OK;
+}
+
+/*
+ * The same from a shorter file, where the opened one can be cut. Whatever is odd about it is left
+ * to a decode of the whole file, which has the words for it.
+ */
+static bool decode_cut(jpeg_decoder *decoder, const image_box *box, image_view *region_out)
+{
+    image_box within = *box;
+    jpeg_layout layout;
+    jpeg_cells cells;
+    size_t size;
+
+    if (!jpeg_layout_read(decoder->bytes, decoder->size, &layout) ||
+        !jpeg_cut(&layout, decoder->bytes, decoder->size, box, &decoder->cut, &size, &cells)) {
+        return false;
+    }
+    within.x -= cells.pixels.x;
+    within.y -= cells.pixels.y;
+    return open_bytes(decoder, decoder->cut.data, size) == SLUICE_OK &&
+           decoder->info.image_width == cells.pixels.width &&
+           decoder->info.image_height == cells.pixels.height &&
+           decode_box(decoder, &within, region_out) == SLUICE_OK;
+}
+
+static sluice_status jpeg_region(void *state, const image_box *box, image_view *region_out)
+{
+    jpeg_decoder *decoder = state;
+    const struct jpeg_decompress_struct *info = &decoder->info;
+    sluice_status st = SLUICE_OK;
+
+    if (info->restart_interval != 0) {
+        if (decode_cut(decoder, box, region_out)) {
+            return SLUICE_OK;
+        }
+        st = open_bytes(decoder, decoder->bytes, decoder->size);
+    }
+    return st == SLUICE_OK ? decode_box(decoder, box, region_out) : st;
 }
 
 extern const image_format format_jpeg;

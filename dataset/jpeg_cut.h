@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cutting a JPEG file at its restart markers. Between two of them data are decoded by themselves,
+ * so the segments under a box, with headers that say the smaller size, are a JPEG file of that
+ * part of the image: what lies outside is not even read through.
+ */
+#ifndef SLUICE_JPEG_CUT_H
+#define SLUICE_JPEG_CUT_H
+
+#include "jpeg_layout.h"
+
+/*
+ * Makes a file of the segments that the box needs. False where it cannot or need not be: markers
+ * do not divide the rows or rows between them, are not where the headers promise, or all segments
+ * are needed; then nothing of *cells_out or the file means anything. E_NO_MEMORY counts as cannot.
+ */
+bool jpeg_cut(const jpeg_layout *layout, const uint8_t *bytes, size_t size, const image_box *box,
+              image_buffer *file, size_t *file_size_out, jpeg_cells *cells_out);
+
+#endif
