@@ -106,6 +106,15 @@ sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
     return formats[decoder->current]->region(decoder->states[decoder->current], box, region_out);
 }
 
+void image_decoder_use_index(image_decoder *decoder, image_index *index)
+{
+    const image_format *format = formats[decoder->current];
+
+    if (format->use_index != NULL) {
+        format->use_index(decoder->states[decoder->current], index);
+    }
+}
+
 sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels)
 {
     return sli_fail(SLUICE_E_INVALID,

@@ -36,6 +36,21 @@ sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, s
 sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
                                    image_view *region_out);
 
+/*
+ * What decoding a region of a file is faster with, for which the file has to be read through once.
+ * Whoever has the file keeps it, as bytes of the format's own.
+ */
+typedef struct image_index {
+    image_buffer bytes;
+    size_t size;   /* of it; 0: there is none */
+    bool wanted;   /* make one with the next region, where there is none */
+    bool is_made;  /* out: it was; size 0: this file can have none */
+    bool is_wrong; /* out: the one that there was is none of this file */
+} image_index;
+
+/* Gives the opened file an index, which must stay until its region was decoded. */
+void image_decoder_use_index(image_decoder *decoder, image_index *index);
+
 /* A format: the same calls on a state of its own, made at the first file of that format. */
 typedef struct image_format {
     const char *name;
@@ -46,6 +61,7 @@ typedef struct image_format {
     sluice_status (*open)(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
                           bool gray, uint32_t *width_out, uint32_t *height_out);
     sluice_status (*region)(void *state, const image_box *box, image_view *region_out);
+    void (*use_index)(void *state, image_index *index); /* NULL: it has none */
 } image_format;
 
 /* The answer of a format to an image that is too large. */

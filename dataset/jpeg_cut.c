@@ -78,29 +78,34 @@ static uint8_t *copy_segments(const segment_grid *grid, const jpeg_cells *cells,
     return to;
 }
 
-bool jpeg_cut(const jpeg_layout *layout, const uint8_t *bytes, size_t size, const image_box *box,
-              image_buffer *file, size_t *file_size_out, jpeg_cells *cells_out)
+jpeg_part_result jpeg_cut(const jpeg_layout *layout, const uint8_t *bytes, size_t size,
+                          const image_box *box, image_buffer *file, size_t *file_size_out,
+                          jpeg_cells *cells_out)
 {
     segment_grid grid;
     uint8_t *end;
+    uint8_t *to;
 
     if (!find_grid(layout, &grid)) {
-        return false;
+        return JPEG_PART_CANNOT;
     }
     *cells_out = jpeg_layout_cells(layout, grid.columns, grid.rows, box);
     if ((cells_out->right - cells_out->left) == grid.across && cells_out->top == 0 &&
         cells_out->bottom * grid.across == grid.count) {
-        return false;
+        return JPEG_PART_IS_ALL;
     }
     if (image_buffer_reserve(file, layout->head_size + (size - layout->scan)) != SLUICE_OK) {
-        return false;
+        return JPEG_PART_CANNOT;
     }
     end = copy_segments(&grid, cells_out, bytes + layout->scan, bytes + size,
                         file->data + layout->head_size);
     if (end == NULL) {
-        return false;
+        return JPEG_PART_CANNOT;
     }
-    jpeg_layout_head(layout, bytes, cells_out->pixels.width, cells_out->pixels.height, file->data);
+    to = file->data;
+    for (uint32_t i = 0; i < layout->part_count; i++) {
+        to = jpeg_layout_copy(layout, bytes, i, &cells_out->pixels, to);
+    }
     *file_size_out = (size_t)(end - file->data);
-    return true;
+    return JPEG_PART_MADE;
 }

@@ -10,11 +10,11 @@
 #include "jpeg_layout.h"
 
 /*
- * Makes a file of the segments that the box needs. False where it cannot or need not be: markers
- * do not divide the rows or rows between them, are not where the headers promise, or all segments
- * are needed; then nothing of *cells_out or the file means anything. E_NO_MEMORY counts as cannot.
+ * Makes a file of the segments that the box needs. CANNOT: restart markers do not divide the rows or
+ * rows between them, or are not where the headers promise.
  */
-bool jpeg_cut(const jpeg_layout *layout, const uint8_t *bytes, size_t size, const image_box *box,
-              image_buffer *file, size_t *file_size_out, jpeg_cells *cells_out);
+jpeg_part_result jpeg_cut(const jpeg_layout *layout, const uint8_t *bytes, size_t size,
+                          const image_box *box, image_buffer *file, size_t *file_size_out,
+                          jpeg_cells *cells_out);
 
 #endif

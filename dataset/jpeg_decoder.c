@@ -3,7 +3,8 @@
  * JPEG files, through libjpeg-turbo's libjpeg API. The one place that knows the library. A region's
  * pixels are those of a full decode (accurate integer DCT, smooth chroma upsampling), for every
  * chroma subsampling, and only the lines and columns it needs are transformed. A file with restart
- * markers is cut at them first, so that only what lies under the region is read at all.
+ * markers, or with an index, is made shorter first, so that only what lies under the region is read
+ * at all.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "alloc_int.h"
 #include "image_decoder.h"
 #include "jpeg_cut.h"
+#include "jpeg_stitch.h"
 #include "status_int.h"
 
 enum {
@@ -43,7 +45,8 @@ typedef struct jpeg_decoder {
     bool gray;
     const uint8_t *bytes; /* the opened file */
     size_t size;
-    image_buffer cut; /* a shorter file of its parts */
+    image_index *index; /* of it; NULL: none, and none is wanted */
+    image_buffer part;  /* a shorter file, of a part of it */
     image_buffer image;
     image_buffer cmyk; /* one line of four channels */
 } jpeg_decoder;
@@ -190,7 +193,7 @@ static void jpeg_destroy_state(void *state)
     jpeg_decoder *decoder = state;
 
     jpeg_destroy_decompress(&decoder->info);
-    image_buffer_free(&decoder->cut);
+    image_buffer_free(&decoder->part);
     image_buffer_free(&decoder->image);
     image_buffer_free(&decoder->cmyk);
     sli_free(decoder);
@@ -249,6 +252,7 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
     decoder->gray = gray;
     decoder->bytes = bytes;
     decoder->size = size;
+    decoder->index = NULL;
     st = open_bytes(decoder, bytes, size);
     if (st == SLUICE_OK) {
         *width_out = decoder->info.image_width;
@@ -425,42 +429,94 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     return SLUICE_OK;
 }
 
-/*
- * The same from a shorter file, where the opened one can be cut. Whatever is odd about it is left
- * to a decode of the whole file, which has the words for it.
- */
-static bool decode_cut(jpeg_decoder *decoder, const image_box *box, image_view *region_out)
+/* Makes a file of the part of the opened one that the box needs. */
+static jpeg_part_result shorten(jpeg_decoder *decoder, const jpeg_layout *layout,
+                                const image_box *box, size_t *size_out, jpeg_cells *cells_out)
+{
+    const image_index *index = decoder->index;
+
+    if (layout->restart != 0) {
+        return jpeg_cut(layout, decoder->bytes, decoder->size, box, &decoder->part, size_out,
+                        cells_out);
+    }
+    if (index == NULL || index->size == 0) {
+        return JPEG_PART_CANNOT;
+    }
+    return jpeg_stitch(layout, decoder->bytes, decoder->size, index->bytes.data, index->size, box,
+                       &decoder->part, size_out, cells_out);
+}
+
+/* Decodes a box from a shorter file. Whatever is odd about it is left to a decode of the whole
+ * file, which has the words for it. */
+static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *layout,
+                                    const image_box *box, image_view *region_out)
 {
     image_box within = *box;
-    jpeg_layout layout;
     jpeg_cells cells;
     size_t size;
+    jpeg_part_result result = shorten(decoder, layout, box, &size, &cells);
 
-    if (!jpeg_layout_read(decoder->bytes, decoder->size, &layout) ||
-        !jpeg_cut(&layout, decoder->bytes, decoder->size, box, &decoder->cut, &size, &cells)) {
-        return false;
+    if (result != JPEG_PART_MADE) {
+        return result;
     }
     within.x -= cells.pixels.x;
     within.y -= cells.pixels.y;
-    return open_bytes(decoder, decoder->cut.data, size) == SLUICE_OK &&
-           decoder->info.image_width == cells.pixels.width &&
-           decoder->info.image_height == cells.pixels.height &&
-           decode_box(decoder, &within, region_out) == SLUICE_OK;
+    return open_bytes(decoder, decoder->part.data, size) == SLUICE_OK &&
+                   decoder->info.image_width == cells.pixels.width &&
+                   decoder->info.image_height == cells.pixels.height &&
+                   decode_box(decoder, &within, region_out) == SLUICE_OK
+               ? JPEG_PART_MADE
+               : JPEG_PART_CANNOT;
+}
+
+/* Reads the opened file through; one that cannot have an index (layout: NULL)
+ * gets an empty one. */
+static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
+{
+    image_index *index = decoder->index;
+
+    index->is_made = true;
+    if (layout != NULL && jpeg_can_index(layout, decoder->size) &&
+        image_buffer_reserve(&index->bytes, jpeg_index_size(layout)) == SLUICE_OK &&
+        jpeg_index_make(layout, decoder->bytes, decoder->size, index->bytes.data)) {
+        index->size = jpeg_index_size(layout);
+    }
 }
 
 static sluice_status jpeg_region(void *state, const image_box *box, image_view *region_out)
 {
     jpeg_decoder *decoder = state;
-    const struct jpeg_decompress_struct *info = &decoder->info;
+    image_index *index = decoder->index;
     sluice_status st = SLUICE_OK;
+    bool can_part = false;
+    jpeg_layout layout;
 
-    if (info->restart_interval != 0) {
-        if (decode_cut(decoder, box, region_out)) {
+    if (index != NULL || decoder->info.restart_interval != 0) {
+        can_part = jpeg_layout_read(decoder->bytes, decoder->size, &layout);
+    }
+    if (can_part) {
+        const jpeg_part_result result = decode_part(decoder, &layout, box, region_out);
+
+        if (result == JPEG_PART_MADE) {
             return SLUICE_OK;
+        }
+        if (index != NULL) {
+            index->is_wrong = index->size > 0 && result == JPEG_PART_CANNOT;
         }
         st = open_bytes(decoder, decoder->bytes, decoder->size);
     }
-    return st == SLUICE_OK ? decode_box(decoder, box, region_out) : st;
+    if (st == SLUICE_OK) {
+        st = decode_box(decoder, box, region_out);
+    }
+    if (st == SLUICE_OK && index != NULL && index->wanted && index->size == 0) {
+        make_index(decoder, can_part ? &layout : NULL);
+    }
+    return st;
+}
+
+static void jpeg_use_index(void *state, image_index *index)
+{
+    ((jpeg_decoder *)state)->index = index;
 }
 
 extern const image_format format_jpeg;
@@ -472,4 +528,5 @@ const image_format format_jpeg = {
     .destroy = jpeg_destroy_state,
     .open = jpeg_open,
     .region = jpeg_region,
+    .use_index = jpeg_use_index,
 };

@@ -63,7 +63,6 @@ static bool read_frame(jpeg_layout *layout, const uint8_t *body, size_t size)
     }
     layout->columns = (layout->width + 8 * layout->h_max - 1) / (8 * layout->h_max);
     layout->rows = (layout->height + 8 * layout->v_max - 1) / (8 * layout->v_max);
-    layout->size_field = layout->head_size + 5; /* behind marker, length and precision */
     return true;
 }
 
@@ -119,6 +118,9 @@ bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out
         }
         marker = bytes[at + 1];
         length = two_bytes(bytes + at + 2);
+        if (marker == SOF0 || marker == SOF1) {
+            layout->frame = at;
+        }
         if (length < 2 || length > size - at - 2 || layout->part_count == JPEG_MAX_PARTS ||
             !read_marker(layout, marker, bytes + at + 4, length - 2)) {
             return false;
@@ -171,17 +173,17 @@ jpeg_cells jpeg_layout_cells(const jpeg_layout *layout, uint32_t columns, uint32
     return cells;
 }
 
-void jpeg_layout_head(const jpeg_layout *layout, const uint8_t *bytes, uint32_t width,
-                      uint32_t height, uint8_t *to)
+uint8_t *jpeg_layout_copy(const jpeg_layout *layout, const uint8_t *bytes, uint32_t part,
+                          const image_box *pixels, uint8_t *to)
 {
-    uint8_t *field = to + layout->size_field;
+    const jpeg_part *from = &layout->parts[part];
 
-    for (uint32_t i = 0; i < layout->part_count; i++) {
-        memcpy(to, bytes + layout->parts[i].offset, layout->parts[i].size);
-        to += layout->parts[i].size;
+    memcpy(to, bytes + from->offset, from->size);
+    if (from->offset == layout->frame) {
+        to[5] = (uint8_t)(pixels->height >> 8);
+        to[6] = (uint8_t)pixels->height;
+        to[7] = (uint8_t)(pixels->width >> 8);
+        to[8] = (uint8_t)pixels->width;
     }
-    field[0] = (uint8_t)(height >> 8);
-    field[1] = (uint8_t)height;
-    field[2] = (uint8_t)(width >> 8);
-    field[3] = (uint8_t)width;
+    return to + from->size;
 }

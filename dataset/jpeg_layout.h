@@ -29,9 +29,9 @@ typedef struct jpeg_layout {
     uint32_t restart; /* MCUs between restart markers; 0: there are none */
     jpeg_part parts[JPEG_MAX_PARTS]; /* the headers that decoding depends on, in order */
     uint32_t part_count;
-    size_t head_size;  /* all of them */
-    size_t size_field; /* within them: two bytes of height, then two of width */
-    size_t scan;       /* the file's entropy-coded data begin here */
+    size_t head_size; /* all of them */
+    size_t frame;     /* the one of them that says the size begins here */
+    size_t scan;      /* the file's entropy-coded data begin here */
 } jpeg_layout;
 
 /*
@@ -50,6 +50,13 @@ typedef struct jpeg_cells {
     image_box pixels;
 } jpeg_cells;
 
+/* What came of making a shorter file. */
+typedef enum jpeg_part_result {
+    JPEG_PART_MADE,
+    JPEG_PART_IS_ALL, /* every cell is needed */
+    JPEG_PART_CANNOT  /* the file is not as it should be; out of memory */
+} jpeg_part_result;
+
 /*
  * The fewest cells whose decode as an image of their own has the box's pixels as the whole file
  * has them. The box lies within the image.
@@ -57,8 +64,8 @@ typedef struct jpeg_cells {
 jpeg_cells jpeg_layout_cells(const jpeg_layout *layout, uint32_t columns, uint32_t rows,
                              const image_box *box);
 
-/* Writes layout->head_size bytes: the headers of an image of another size. */
-void jpeg_layout_head(const jpeg_layout *layout, const uint8_t *bytes, uint32_t width,
-                      uint32_t height, uint8_t *to);
+/* Copies a header of an image that has these pixels only. Returns its end. */
+uint8_t *jpeg_layout_copy(const jpeg_layout *layout, const uint8_t *bytes, uint32_t part,
+                          const image_box *pixels, uint8_t *to);
 
 #endif

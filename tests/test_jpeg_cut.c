@@ -56,7 +56,7 @@ static bool check_cut(const uint8_t *bytes, size_t size, const jpeg_plain *whole
     size_t cut_size;
 
     T_TRUE(jpeg_layout_read(bytes, size, &layout));
-    if (!jpeg_cut(&layout, bytes, size, box, file, &cut_size, &cells)) {
+    if (jpeg_cut(&layout, bytes, size, box, file, &cut_size, &cells) != JPEG_PART_MADE) {
         const uint32_t rows = layout.restart / layout.columns;
 
         /* It has to be all of them. */
@@ -275,7 +275,7 @@ static size_t mutate(uint8_t *bytes, size_t size, size_t scan, uint32_t *state)
         return length < rest ? size - length : at;
     case 4: /* put in, of the same file */
         memmove(bytes + at + length, bytes + at, rest);
-        memcpy(bytes + at, bytes + test_below(state, (uint32_t)(size - length)), length);
+        memmove(bytes + at, bytes + test_below(state, (uint32_t)(size - length)), length);
         return size + length;
     default: /* a marker, where it may not belong */
         if (rest > 1) {
@@ -376,7 +376,7 @@ static void headers_are_read_within_their_bytes(void)
             memcpy(bytes, made, size);
             bytes[at] = (uint8_t)value;
             if (jpeg_layout_read(bytes, size, &layout) && layout.width >= 8 && layout.height >= 8 &&
-                jpeg_cut(&layout, bytes, size, &box, &file, &cut_size, &cells)) {
+                jpeg_cut(&layout, bytes, size, &box, &file, &cut_size, &cells) == JPEG_PART_MADE) {
                 T_TRUE(cut_size <= size);
                 T_TRUE(cells.pixels.width <= layout.width && cells.pixels.height <= layout.height);
             }
@@ -415,11 +415,11 @@ static void what_cannot_be_cut_is_left(void)
     bytes = jpeg_make(&without, &size);
     T_TRUE(jpeg_layout_read(bytes, size, &layout));
     T_EQ(layout.restart, 0);
-    T_TRUE(!jpeg_cut(&layout, bytes, size, &box, &file, &cut_size, &cells));
+    T_TRUE(jpeg_cut(&layout, bytes, size, &box, &file, &cut_size, &cells) != JPEG_PART_MADE);
     free(bytes);
     bytes = jpeg_make(&across, &size);
     T_TRUE(jpeg_layout_read(bytes, size, &layout));
-    T_TRUE(!jpeg_cut(&layout, bytes, size, &box, &file, &cut_size, &cells));
+    T_TRUE(jpeg_cut(&layout, bytes, size, &box, &file, &cut_size, &cells) != JPEG_PART_MADE);
     free(bytes);
     image_buffer_free(&file);
 }

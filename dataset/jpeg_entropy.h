@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walking through Huffman-coded JPEG data without decoding coefficients (ITU-T T.81, annexes C and
+ * F): how long each code is, and what differences of DC values are. For finding places in files,
+ * not for pixels; files may be hostile.
+ */
+#ifndef SLUICE_JPEG_ENTROPY_H
+#define SLUICE_JPEG_ENTROPY_H
+
+#include "jpeg_layout.h"
+
+enum {
+    JPEG_LOOK_BITS = 9,
+    JPEG_DC_CATEGORIES = 12, /* of 8-bit images */
+    JPEG_MAX_COMPONENTS = 3
+};
+
+/* A table of codes, for reading, and for writing DC categories. */
+typedef struct jpeg_codes {
+    bool known;
+    uint8_t lengths[17]; /* [n]: codes of n bits */
+    uint8_t values[256];
+    uint32_t count;
+    uint16_t look[1 << JPEG_LOOK_BITS]; /* length << 8 | value; 0: the code is longer */
+    int32_t last_code[17];              /* [n]: largest code of n bits; -1: none */
+    int32_t offset[17];                 /* [n]: of a code of n bits in values, less the code */
+    uint16_t category_code[JPEG_DC_CATEGORIES];
+    uint8_t category_length[JPEG_DC_CATEGORIES];
+} jpeg_codes;
+
+typedef struct jpeg_entropy {
+    jpeg_codes dc[4];
+    jpeg_codes ac[4];
+    uint32_t components;
+    uint32_t blocks[JPEG_MAX_COMPONENTS]; /* of an MCU */
+    const jpeg_codes *dc_of[JPEG_MAX_COMPONENTS];
+    const jpeg_codes *ac_of[JPEG_MAX_COMPONENTS];
+} jpeg_entropy;
+
+/*
+ * Reads the tables of a file whose headers were read. DC tables are completed: categories that the
+ * file does without get codes behind its own. False when a table is missing, damaged or full.
+ */
+bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_entropy *entropy_out);
+
+/* Bits of a file from a place on; stuffed bytes are left out. Beyond the data, or a marker, come
+ * zeros, which are counted. */
+typedef struct jpeg_bits {
+    const uint8_t *at;
+    const uint8_t *end;
+    uint64_t bits; /* the last `count` of them are next */
+    uint32_t count;
+    uint32_t made_up;
+} jpeg_bits;
+
+/* place: 8 times an offset in bytes, and bits of that byte. */
+void jpeg_bits_start(jpeg_bits *bits, const uint8_t *bytes, size_t size, uint32_t place);
+
+/* Where the next bit lies; nothing made up may have been taken. */
+uint32_t jpeg_bits_place(const jpeg_bits *bits, const uint8_t *bytes);
+
+/* 56 to 63 bits can be taken then. */
+static inline void jpeg_bits_fill(jpeg_bits *bits)
+{
+    while (bits->count <= 55) {
+        uint32_t byte = 0;
+
+        if (bits->at < bits->end && *bits->at == 0xFF &&
+            (bits->end - bits->at < 2 || bits->at[1] != 0)) {
+            bits->end = bits->at; /* a marker */
+        }
+        if (bits->at < bits->end) {
+            byte = *bits->at;
+            bits->at += byte == 0xFF ? 2 : 1;
+        } else {
+            bits->made_up += 8;
+        }
+        bits->bits = bits->bits << 8 | byte;
+        bits->count += 8;
+    }
+}
+
+static inline uint32_t jpeg_bits_peek(const jpeg_bits *bits, uint32_t count)
+{
+    return (uint32_t)(bits->bits >> (bits->count - count)) & ((1U << count) - 1);
+}
+
+static inline bool jpeg_bits_ran_out(const jpeg_bits *bits)
+{
+    return bits->count < bits->made_up;
+}
+
+/* The value of the next code and its length; the code is not taken yet. -1: there is no such. */
+static inline int32_t jpeg_next_value(const jpeg_bits *bits, const jpeg_codes *codes,
+                                      uint32_t *length_out)
+{
+    const uint32_t found = codes->look[jpeg_bits_peek(bits, JPEG_LOOK_BITS)];
+
+    if (found != 0) {
+        *length_out = found >> 8;
+        return (int32_t)(found & 255);
+    }
+    for (uint32_t n = JPEG_LOOK_BITS + 1; n <= 16; n++) {
+        const int32_t code = (int32_t)jpeg_bits_peek(bits, n);
+
+        if (code <= codes->last_code[n]) {
+            *length_out = n;
+            return codes->values[code + codes->offset[n]];
+        }
+    }
+    return -1;
+}
+
+/* The number that `category` bits stand for (T.81, table F.1). */
+static inline int32_t jpeg_extend(uint32_t bits, uint32_t category)
+{
+    return category > 0 && bits < 1U << (category - 1)
+               ? (int32_t)bits - (int32_t)((1U << category) - 1)
+               : (int32_t)bits;
+}
+
+#endif

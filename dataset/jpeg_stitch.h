@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of JPEG files that have no restart markers, by an index of where in their bits every eighth
+ * MCU of a row begins, and of the DC values before it. The bits under a box, moved together and
+ * with each row's first DC differences coded anew, are a JPEG file of that part of the image.
+ *
+ * An index is, in little-endian numbers:
+ *
+ *     u32    1, the version
+ *     u32    MCUs between two entries
+ *     10 bytes for each entry, row by row from the left, and one for the end of the data:
+ *         u32     the place in the file, in bits (offset * 8 + bit)
+ *         i16 x 3 DC values of the components' last blocks before it
+ */
+#ifndef SLUICE_JPEG_STITCH_H
+#define SLUICE_JPEG_STITCH_H
+
+#include "jpeg_layout.h"
+
+/* Can files of this layout have an index? Those with restart markers need none. */
+bool jpeg_can_index(const jpeg_layout *layout, size_t size);
+
+/* Bytes of the index of such a file. */
+size_t jpeg_index_size(const jpeg_layout *layout);
+
+/*
+ * Writes the index of a file, jpeg_index_size() bytes. False when its data are damaged, or coded
+ * in a way that cannot be stitched.
+ */
+bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t size, uint8_t *index);
+
+/*
+ * Makes a file of the part that the box needs. CANNOT: the index is none of this file. An index of
+ * other bytes gives other pixels or damage, and nothing worse.
+ */
+jpeg_part_result jpeg_stitch(const jpeg_layout *layout, const uint8_t *bytes, size_t size,
+                             const uint8_t *index, size_t index_size, const image_box *box,
+                             image_buffer *file, size_t *file_size_out, jpeg_cells *cells_out);
+
+#endif
