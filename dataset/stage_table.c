@@ -8,6 +8,7 @@
 
 #define STAGES(X)                                                                                  \
     X(image_folder)                                                                                \
+    X(webdataset)                                                                                  \
     X(cifar10)                                                                                     \
     X(synthetic) X(shuffle) X(shard) X(split) X(take) X(skip) X(repeat) X(decode) X(resize)        \
         X(center_crop) X(random_crop) X(random_resized_crop) X(random_horizontal_flip)             \

@@ -134,7 +134,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
 SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text_out);
 
 /** @name Sources
- * Each makes a new dataset, owned by the caller. Columns are `image` and `label` (i32, from 0).
+ * Each makes a new dataset, owned by the caller. Columns are `image` and `label` (i32, from 0
+ * unless the files say otherwise).
  * Returns: E_INVALID arguments that make no sense; E_NO_MEMORY. Files are opened later, by the
  * first use.
  * @{
@@ -149,6 +150,22 @@ SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text
 SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(const char *dir,
                                                              const char *extensions,
                                                              sluice_dataset **dataset_out);
+
+/**
+ * Tar archives in WebDataset layout, read in any order. Consecutive members with equal names up to
+ * the first dot are one sample, and what stands behind that dot is a field of it. Samples without
+ * an image or a label are left out with a warning. What is where is kept in SHARD.sluice beside
+ * each shard, or in ${XDG_CACHE_HOME:-~/.cache}/sluice.
+ *
+ * @param shards  files, folders (of which *.tar are taken) and patterns with {000..123} and
+ *                wildcards, with commas between them
+ * @param image   fields that are images, the best first, any case; NULL is "jpg,jpeg,png,ppm"
+ * @param label   field that holds the label, a whole number in ASCII; "none": there is no column
+ *                `label`; NULL is "cls"
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards, const char *image,
+                                                           const char *label,
+                                                           sluice_dataset **dataset_out);
 
 /**
  * CIFAR-10 in its binary form: data_batch_1.bin to data_batch_5.bin and test_batch.bin, in dir or

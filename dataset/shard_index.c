@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building the index of a shard by a walk over its headers. */
+#include "shard_index.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "crc32c_int.h"
+#include "status_int.h"
+#include "tar_reader.h"
+
+enum { MOST_LABEL = 64, CRC_CHUNK = 1 << 18 };
+
+const shard_fields shard_default_fields = {"jpg,jpeg,png,ppm", "cls"};
+
+/* The sample that members are being added to. */
+typedef struct open_sample {
+    char *key;
+    size_t key_length;
+    size_t key_capacity;
+    bool is_open;
+    bool has_image;
+    bool has_label; /* a member for it, whatever is in it */
+    uint32_t rank;  /* of the image's field in the list */
+    shard_sample sample;
+} open_sample;
+
+typedef struct shard_builder {
+    tar_reader tar;
+    const shard_fields *fields;
+    bool with_crc;
+    uint8_t *chunk; /* bytes on their way to the checksum */
+    open_sample current;
+    shard_index *index;
+} shard_builder;
+
+void shard_index_free(shard_index *index)
+{
+    sli_free(index->samples);
+    sli_free(index->names);
+    memset(index, 0, sizeof(*index));
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static const char *base_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash != NULL ? slash + 1 : name;
+}
+
+size_t shard_key_length(const char *name)
+{
+    const char *base = base_of(name);
+
+    return (size_t)(base - name) + strcspn(base, ".");
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Equal but for the case of ASCII letters, and both that long? */
+static bool same_field(const char *field, const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (field[i] == '\0' || lower(field[i]) != lower(word[i])) {
+            return false;
+        }
+    }
+    return field[length] == '\0';
+}
+
+/* Which of the listed fields this is, from 0; UINT32_MAX for none. */
+static uint32_t rank_of(const char *field, const char *list)
+{
+    for (uint32_t rank = 0; *list != '\0'; rank++) {
+        size_t length = strcspn(list, ",");
+
+        if (same_field(field, list, length)) {
+            return rank;
+        }
+        list += length + (list[length] == ',');
+    }
+    return UINT32_MAX;
+}
+
+/* Adds a field to the few that messages can name. */
+static void note_seen(shard_index *index, const char *field)
+{
+    char small[24];
+    size_t length = strlen(index->seen);
+    size_t i = 0;
+
+    for (; field[i] != '\0' && i + 1 < sizeof(small); i++) {
+        bool is_text = field[i] > ' ' && field[i] < 0x7F && field[i] != ',';
+
+        small[i] = is_text ? lower(field[i]) : '?';
+    }
+    small[i] = '\0';
+    if (i > 0 && rank_of(small, index->seen) == UINT32_MAX &&
+        length + i + 2 <= sizeof(index->seen)) {
+        snprintf(index->seen + length, sizeof(index->seen) - length, "%s%s", length > 0 ? "," : "",
+                 small);
+    }
+}
+
+/* ---- what members hold -------------------------------------------------------------------- */
+
+/* A whole number that an int32_t holds, between blanks. */
+static bool parse_label(const char *text, size_t size, int32_t *label_out)
+{
+    static const char blanks[] = " \t\r\n";
+    int64_t number = 0;
+    size_t i = 0;
+    size_t first;
+    bool negative;
+
+    while (i < size && text[i] != '\0' && strchr(blanks, text[i]) != NULL) {
+        i++;
+    }
+    negative = i < size && text[i] == '-';
+    i += negative || (i < size && text[i] == '+');
+    for (first = i; i < size && text[i] >= '0' && text[i] <= '9'; i++) {
+        number = number * 10 + (text[i] - '0');
+        if (number > (int64_t)INT32_MAX + 1) {
+            return false;
+        }
+    }
+    if (i == first) {
+        return false;
+    }
+    while (i < size && text[i] != '\0' && strchr(blanks, text[i]) != NULL) {
+        i++;
+    }
+    number = negative ? -number : number;
+    if (i < size || number > INT32_MAX) {
+        return false;
+    }
+    *label_out = (int32_t)number;
+    return true;
+}
+
+static sluice_status take_label(shard_builder *builder, const tar_member *member)
+{
+    open_sample *current = &builder->current;
+    char text[MOST_LABEL];
+    bool is_number = false;
+
+    if (current->has_label) {
+        current->sample.flags |= SHARD_DUPLICATE;
+    }
+    current->has_label = true;
+    if (member->size <= sizeof(text)) {
+        sluice_status st = tar_read(&builder->tar, member->offset, text, (size_t)member->size);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        is_number = parse_label(text, (size_t)member->size, &current->sample.label);
+    }
+    current->sample.flags |= is_number ? SHARD_HAS_LABEL : SHARD_BAD_LABEL;
+    return SLUICE_OK;
+}
+
+/* The image's bytes through the checksum. */
+static sluice_status take_crc(shard_builder *builder, shard_sample *sample)
+{
+    uint64_t done = 0;
+
+    sample->crc = 0;
+    while (done < sample->size) {
+        const uint64_t left = sample->size - done;
+        const size_t size = left < CRC_CHUNK ? (size_t)left : CRC_CHUNK;
+        sluice_status st = tar_read(&builder->tar, sample->offset + done, builder->chunk, size);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        sample->crc = sli_crc32c(sample->crc, builder->chunk, size);
+        done += size;
+    }
+    sample->flags |= SHARD_HAS_CRC;
+    return SLUICE_OK;
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static sluice_status no_memory(const shard_builder *builder)
+{
+    return sli_fail(SLUICE_E_NO_MEMORY, "the index of %s", builder->tar.path);
+}
+
+/* Keeps the image's name; the sample's own key is in it. Takes back that of a worse image. */
+static sluice_status add_name(shard_builder *builder, const char *name)
+{
+    shard_index *index = builder->index;
+    const size_t length = strlen(name) + 1;
+    char *grown;
+
+    if (builder->current.has_image) {
+        index->names_size = builder->current.sample.name;
+    }
+    if (index->names_size > UINT32_MAX - length) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "%s: the names of its members are more than 4 GiB",
+                        builder->tar.path);
+    }
+    grown = sli_grow(index->names, &index->names_capacity, index->names_size + length, 1);
+    if (grown == NULL) {
+        return no_memory(builder);
+    }
+    index->names = grown;
+    memcpy(grown + index->names_size, name, length);
+    builder->current.sample.name = (uint32_t)index->names_size;
+    index->names_size += length;
+    return SLUICE_OK;
+}
+
+/* Of several images of a sample the one whose field is named first counts. */
+static sluice_status take_image(shard_builder *builder, const tar_member *member, uint32_t rank)
+{
+    open_sample *current = &builder->current;
+    sluice_status st = SLUICE_OK;
+
+    if (current->has_image && rank >= current->rank) {
+        current->sample.flags |= rank == current->rank ? SHARD_DUPLICATE : 0;
+        return SLUICE_OK;
+    }
+    st = add_name(builder, member->name);
+    if (st == SLUICE_OK) {
+        current->has_image = true;
+        current->rank = rank;
+        current->sample.offset = member->offset;
+        current->sample.size = member->size;
+    }
+    return st;
+}
+
+static void note_imageless(shard_builder *builder)
+{
+    shard_index *index = builder->index;
+
+    if (index->imageless++ == 0) {
+        snprintf(index->first_imageless, sizeof(index->first_imageless), "%s",
+                 builder->current.key);
+    }
+}
+
+/* The sample is complete: the next member belongs to another, or there is none. */
+static sluice_status close_sample(shard_builder *builder)
+{
+    open_sample *current = &builder->current;
+    shard_index *index = builder->index;
+    shard_sample *grown;
+    sluice_status st = SLUICE_OK;
+
+    if (!current->is_open) {
+        return SLUICE_OK;
+    }
+    current->is_open = false;
+    if (!current->has_image) {
+        note_imageless(builder);
+        return SLUICE_OK;
+    }
+    if (builder->with_crc) {
+        st = take_crc(builder, &current->sample);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    grown = sli_grow(index->samples, &index->capacity, index->count + 1, sizeof(*grown));
+    if (grown == NULL) {
+        return no_memory(builder);
+    }
+    index->samples = grown;
+    grown[index->count++] = current->sample;
+    return SLUICE_OK;
+}
+
+/* Begins another sample with the key of this name. */
+static sluice_status open_next(shard_builder *builder, const char *name, size_t key_length)
+{
+    open_sample *current = &builder->current;
+    char *grown = sli_grow(current->key, &current->key_capacity, key_length + 1, 1);
+
+    if (grown == NULL) {
+        return no_memory(builder);
+    }
+    memcpy(grown, name, key_length);
+    grown[key_length] = '\0';
+    *current = (open_sample){.key = grown,
+                             .key_length = key_length,
+                             .key_capacity = current->key_capacity,
+                             .is_open = true};
+    return SLUICE_OK;
+}
+
+/* Members without a key or a field, such as ".hidden", "README" and "__meta__", are no samples'. */
+static bool has_field(const char *name, size_t key_length)
+{
+    return name[key_length] == '.' && name[key_length + 1] != '\0' && base_of(name)[0] != '.';
+}
+
+static sluice_status take_member(shard_builder *builder, const tar_member *member)
+{
+    open_sample *current = &builder->current;
+    const size_t key_length = shard_key_length(member->name);
+    const char *field = member->name + key_length + 1;
+    uint32_t rank;
+    sluice_status st = SLUICE_OK;
+
+    if (!has_field(member->name, key_length)) {
+        return SLUICE_OK;
+    }
+    if (!current->is_open || key_length != current->key_length ||
+        memcmp(member->name, current->key, key_length) != 0) {
+        st = close_sample(builder);
+        if (st == SLUICE_OK) {
+            st = open_next(builder, member->name, key_length);
+        }
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    note_seen(builder->index, field);
+    rank = rank_of(field, builder->fields->image);
+    if (rank != UINT32_MAX) {
+        return take_image(builder, member, rank);
+    }
+    return same_field(field, builder->fields->label, strlen(builder->fields->label))
+               ? take_label(builder, member)
+               : SLUICE_OK;
+}
+
+static sluice_status walk(shard_builder *builder)
+{
+    sluice_status st;
+
+    do {
+        tar_member member;
+
+        st = tar_next(&builder->tar, &member);
+        if (st == SLUICE_OK) {
+            st = take_member(builder, &member);
+        }
+    } while (st == SLUICE_OK);
+    if (st == SLUICE_END_OF_DATA) {
+        st = close_sample(builder);
+    }
+    builder->index->passed_over = builder->tar.links + builder->tar.specials + builder->tar.sparse;
+    builder->index->has_more = builder->tar.has_more;
+    return st;
+}
+
+/* Gives back what the lists grew beyond their contents; where that fails, they stay as they are. */
+static void shrink(shard_index *index)
+{
+    shard_sample *samples = sli_realloc_array(index->samples, index->count, sizeof(*samples));
+    char *names = sli_realloc_array(index->names, index->names_size, 1);
+
+    if (samples != NULL) {
+        index->samples = samples;
+        index->capacity = index->count;
+    }
+    if (names != NULL) {
+        index->names = names;
+        index->names_capacity = index->names_size;
+    }
+}
+
+sluice_status shard_index_build(int fd, const char *path, const shard_fields *fields, bool with_crc,
+                                shard_index *index_out)
+{
+    shard_index index = {0};
+    shard_builder builder = {.fields = fields, .with_crc = with_crc, .index = &index};
+    struct stat info;
+    sluice_status st = SLUICE_OK;
+
+    if (fstat(fd, &info) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat %s", path);
+    }
+    index.shard_size = (uint64_t)info.st_size;
+    tar_begin(&builder.tar, fd, index.shard_size, path);
+    if (with_crc) {
+        builder.chunk = sli_calloc(1, CRC_CHUNK);
+        st = builder.chunk == NULL ? no_memory(&builder) : SLUICE_OK;
+    }
+    if (st == SLUICE_OK) {
+        st = walk(&builder);
+    }
+    tar_end(&builder.tar);
+    sli_free(builder.chunk);
+    sli_free(builder.current.key);
+    if (st != SLUICE_OK) {
+        shard_index_free(&index);
+        return st;
+    }
+    shrink(&index);
+    *index_out = index;
+    return SLUICE_OK;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the index of a shard is kept: beside it, or in a folder of caches. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "log_int.h"
+#include "rng_int.h"
+#include "shard_index.h"
+#include "status_int.h"
+#include "text_int.h"
+
+static bool are_default(const shard_fields *fields)
+{
+    return strcmp(fields->image, shard_default_fields.image) == 0 &&
+           strcmp(fields->label, shard_default_fields.label) == 0;
+}
+
+static uint64_t hash_of(const shard_fields *fields)
+{
+    return sli_mix_in(sli_hash_text(fields->image), sli_hash_text(fields->label));
+}
+
+sluice_status shard_index_path(const char *shard, const shard_fields *fields, char **path_out)
+{
+    sli_text text = {0};
+
+    sli_text_add(&text, "%s", shard);
+    if (!are_default(fields)) {
+        sli_text_add(&text, ".%016llx", (unsigned long long)hash_of(fields));
+    }
+    sli_text_add(&text, ".sluice");
+    return sli_text_take(&text, path_out);
+}
+
+/* The name in a folder of caches: of two shards of one name each has its own. NULL: no memory. */
+static sluice_status path_in(const char *folder, const char *shard, const shard_fields *fields,
+                             char **path_out)
+{
+    char *real = realpath(shard, NULL);
+    const char *whole = real != NULL ? real : shard;
+    const char *slash = strrchr(whole, '/');
+    sli_text text = {0};
+
+    sli_text_add(&text, "%s/%.100s.%016llx.sluice", folder, slash != NULL ? slash + 1 : whole,
+                 (unsigned long long)sli_mix_in(sli_hash_text(whole), hash_of(fields)));
+    free(real);
+    return sli_text_take(&text, path_out);
+}
+
+/* Makes a folder and those it is in; whether it is there then is found out by who writes to it. */
+static void make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+    (void)mkdir(path, 0700);
+}
+
+/* The user's own folder of caches, "" when there is none. */
+static sluice_status cache_folder(char **folder_out)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    sli_text text = {0};
+
+    if (cache != NULL && cache[0] == '/') {
+        sli_text_add(&text, "%s/sluice", cache);
+    } else if (home != NULL && home[0] == '/') {
+        sli_text_add(&text, "%s/.cache/sluice", home);
+    } else {
+        sli_text_add(&text, "%s", "");
+    }
+    return sli_text_take(&text, folder_out);
+}
+
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
+           (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
+}
+
+/* Reads the index at a path if there is one that can be used. END_OF_DATA: there is none. */
+static sluice_status try_read(const char *path, const struct stat *shard,
+                              const shard_fields *fields, shard_index *index_out)
+{
+    struct stat info;
+    sluice_status st;
+
+    if (stat(path, &info) != 0) {
+        return SLUICE_END_OF_DATA;
+    }
+    if (is_older(&info, shard)) {
+        sli_log(SLUICE_LOG_WARN, "the index %s is older than its shard, which is read instead",
+                path);
+        return SLUICE_END_OF_DATA;
+    }
+    st = shard_index_read(path, (uint64_t)shard->st_size, fields, index_out);
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
+        sli_log(SLUICE_LOG_WARN, "%s; the shard is read instead", sluice_last_error());
+        return SLUICE_END_OF_DATA;
+    }
+    return st;
+}
+
+/* The places where an index may be kept, the best first; "" where there is none. */
+typedef struct index_places {
+    char *paths[2];
+    char *folder; /* of the second; made when it is needed */
+} index_places;
+
+static void free_places(index_places *places)
+{
+    sli_free(places->paths[0]);
+    sli_free(places->paths[1]);
+    sli_free(places->folder);
+}
+
+static sluice_status find_places(const char *shard, const shard_fields *fields, const char *folder,
+                                 index_places *places)
+{
+    sluice_status st = SLUICE_OK;
+
+    memset(places, 0, sizeof(*places));
+    if (folder == NULL) {
+        st = shard_index_path(shard, fields, &places->paths[0]);
+        if (st == SLUICE_OK) {
+            st = cache_folder(&places->folder);
+        }
+    } else {
+        places->folder = sli_strdup(folder);
+        st = places->folder == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "the index of %s", shard)
+                                    : SLUICE_OK;
+    }
+    if (st == SLUICE_OK && places->folder[0] != '\0') {
+        st = path_in(places->folder, shard, fields, &places->paths[1]);
+    }
+    if (st != SLUICE_OK) {
+        free_places(places);
+    }
+    return st;
+}
+
+/* Keeps a new index at the first place that takes it. */
+static void keep(const shard_index *index, const char *shard, const shard_fields *fields,
+                 index_places *places)
+{
+    for (int i = 0; i < 2; i++) {
+        if (places->paths[i] == NULL) {
+            continue;
+        }
+        if (i == 1) {
+            make_folders(places->folder);
+        }
+        if (shard_index_write(index, fields, places->paths[i]) == SLUICE_OK) {
+            sli_log(SLUICE_LOG_INFO, "the index of %s, %llu samples, is kept in %s", shard,
+                    (unsigned long long)index->count, places->paths[i]);
+            return;
+        }
+        sli_log(SLUICE_LOG_INFO, "%s", sluice_last_error());
+    }
+    sli_log(SLUICE_LOG_INFO, "the index of %s is kept in memory only", shard);
+}
+
+sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
+                                 const char *folder, shard_index *index_out)
+{
+    index_places places;
+    struct stat info;
+    sluice_status st;
+
+    if (folder != NULL && strcmp(folder, "none") == 0) {
+        return shard_index_build(fd, shard, fields, false, index_out);
+    }
+    if (fstat(fd, &info) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat %s", shard);
+    }
+    st = find_places(shard, fields, folder, &places);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = SLUICE_END_OF_DATA;
+    for (int i = 0; i < 2 && st == SLUICE_END_OF_DATA; i++) {
+        if (places.paths[i] != NULL) {
+            st = try_read(places.paths[i], &info, fields, index_out);
+        }
+    }
+    if (st == SLUICE_END_OF_DATA) {
+        st = shard_index_build(fd, shard, fields, false, index_out);
+        if (st == SLUICE_OK) {
+            keep(index_out, shard, fields, &places);
+        }
+    }
+    free_places(&places);
+    return st;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The index of a shard in a file, little-endian:
+ *
+ *     0   "SLUICEIX"        48  u64 samples without an image    96  the samples, 32 bytes each:
+ *     8   u32 version 1     56  u64 members passed over             u64 offset, u64 size, u32 name,
+ *     12  u32 flags         64  u32 bytes of the texts              i32 label, u32 crc, u32 flags
+ *     16  u64 shard's size  68  28 zeros                        ..  the texts, the names
+ *     24  u64 samples                                           ..  u32 CRC-32C of all before
+ *     32  u64 bytes of the names
+ *     40  u64 size of this file
+ *
+ * Flag 1: bytes follow the archive's end. Texts, each with its zero: the image's fields, the
+ * label's, the key of the first sample without an image, the fields that were met.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "crc32c_int.h"
+#include "shard_index.h"
+#include "status_int.h"
+
+enum { VERSION = 1, HEAD = 96, SAMPLE = 32, TEXTS = 4, HAS_MORE = 1, TRIES = 100 };
+
+static const char magic[8] = "SLUICEIX";
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+static void put_u32(uint8_t *to, uint32_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = (uint8_t)(number >> 8 * i);
+    }
+}
+
+static void put_u64(uint8_t *to, uint64_t number)
+{
+    put_u32(to, (uint32_t)number);
+    put_u32(to + 4, (uint32_t)(number >> 32));
+}
+
+static uint32_t get_u32(const uint8_t *from)
+{
+    return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+static uint64_t get_u64(const uint8_t *from)
+{
+    return get_u32(from) | (uint64_t)get_u32(from + 4) << 32;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void put_head(uint8_t *to, const shard_index *index, uint32_t texts, uint64_t size)
+{
+    memset(to, 0, HEAD);
+    memcpy(to, magic, sizeof(magic));
+    put_u32(to + 8, VERSION);
+    put_u32(to + 12, index->has_more ? HAS_MORE : 0);
+    put_u64(to + 16, index->shard_size);
+    put_u64(to + 24, index->count);
+    put_u64(to + 32, index->names_size);
+    put_u64(to + 40, size);
+    put_u64(to + 48, index->imageless);
+    put_u64(to + 56, index->passed_over);
+    put_u32(to + 64, texts);
+}
+
+static uint8_t *put_samples(uint8_t *to, const shard_index *index)
+{
+    for (uint64_t i = 0; i < index->count; i++, to += SAMPLE) {
+        const shard_sample *sample = &index->samples[i];
+
+        put_u64(to, sample->offset);
+        put_u64(to + 8, sample->size);
+        put_u32(to + 16, sample->name);
+        put_u32(to + 20, (uint32_t)sample->label);
+        put_u32(to + 24, sample->crc);
+        put_u32(to + 28, sample->flags);
+    }
+    return to;
+}
+
+/* The whole file in memory, freed by sli_free(). */
+static sluice_status encode(const shard_index *index, const shard_fields *fields,
+                            uint8_t **bytes_out, size_t *size_out)
+{
+    const char *const texts[TEXTS] = {fields->image, fields->label, index->first_imageless,
+                                      index->seen};
+    size_t text_size = 0;
+    size_t size;
+    uint8_t *bytes;
+    uint8_t *to;
+
+    for (int i = 0; i < TEXTS; i++) {
+        text_size += strlen(texts[i]) + 1;
+    }
+    size = HEAD + index->count * SAMPLE + text_size + index->names_size + 4;
+    bytes = sli_calloc(1, size);
+    if (bytes == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "an index of %zu bytes", size);
+    }
+    put_head(bytes, index, (uint32_t)text_size, size);
+    to = put_samples(bytes + HEAD, index);
+    for (int i = 0; i < TEXTS; i++) {
+        memcpy(to, texts[i], strlen(texts[i]) + 1);
+        to += strlen(texts[i]) + 1;
+    }
+    if (index->names_size > 0) {
+        memcpy(to, index->names, index->names_size);
+    }
+    put_u32(bytes + size - 4, sli_crc32c(0, bytes, size - 4));
+    *bytes_out = bytes;
+    *size_out = size;
+    return SLUICE_OK;
+}
+
+/* Another name in the same folder, which nobody else has. Returns the file, -1 and errno. */
+static int open_temporary(const char *path, char *name, size_t size)
+{
+    static atomic_uint next;
+    int fd = -1;
+
+    for (int i = 0; fd < 0 && i < TRIES; i++) {
+        unsigned number = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+
+        snprintf(name, size, "%s.%ld-%u.tmp", path, (long)getpid(), number);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    return fd;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t more = write(fd, bytes, size);
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more <= 0) {
+            errno = more == 0 ? EIO : errno;
+            return false;
+        }
+        bytes += more;
+        size -= (size_t)more;
+    }
+    return true;
+}
+
+sluice_status shard_index_write(const shard_index *index, const shard_fields *fields,
+                                const char *path)
+{
+    const size_t name_size = strlen(path) + 64;
+    char *name = sli_calloc(1, name_size);
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    int fd;
+    int error = 0;
+    sluice_status st;
+
+    if (name == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path);
+    }
+    st = encode(index, fields, &bytes, &size);
+    if (st != SLUICE_OK) {
+        sli_free(name);
+        return st;
+    }
+    fd = open_temporary(path, name, name_size);
+    if (fd < 0) {
+        error = errno;
+    } else {
+        error = write_all(fd, bytes, size) && fsync(fd) == 0 ? 0 : errno;
+        error = close(fd) != 0 && error == 0 ? errno : error;
+        error = error == 0 && rename(name, path) != 0 ? errno : error;
+        if (error != 0) {
+            unlink(name);
+        }
+    }
+    sli_free(name);
+    sli_free(bytes);
+    return error == 0 ? SLUICE_OK : sli_fail_errno(SLUICE_E_IO, error, "cannot write %s", path);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static sluice_status damaged(const char *path, const char *what)
+{
+    return sli_fail(SLUICE_E_CORRUPT, "the index %s %s", path, what);
+}
+
+/* The whole file; freed by sli_free(). */
+static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *size_out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    uint8_t *bytes = NULL;
+    size_t got = 0;
+    ssize_t more = 1;
+    sluice_status st = SLUICE_OK;
+
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the index %s", path);
+    }
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD + 4) {
+        st = damaged(path, "is no index");
+    } else {
+        bytes = sli_calloc(1, (size_t)info.st_size);
+        st = bytes == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path) : SLUICE_OK;
+    }
+    while (st == SLUICE_OK && got < (size_t)info.st_size && more > 0) {
+        more = read(fd, bytes + got, (size_t)info.st_size - got);
+        if (more < 0 && errno == EINTR) {
+            more = 1;
+            continue;
+        }
+        got += more > 0 ? (size_t)more : 0;
+    }
+    if (st == SLUICE_OK && got < (size_t)info.st_size) {
+        st = more < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the index %s", path)
+                      : damaged(path, "became shorter while it was read");
+    }
+    close(fd);
+    if (st != SLUICE_OK) {
+        sli_free(bytes);
+        return st;
+    }
+    *bytes_out = bytes;
+    *size_out = got;
+    return SLUICE_OK;
+}
+
+/* What the head says, once its lengths have been found to fit. */
+typedef struct index_parts {
+    uint64_t count;
+    const uint8_t *samples;
+    const char *texts[TEXTS];
+    const char *names;
+    size_t names_size;
+} index_parts;
+
+/* Finds the parts of a file; false when lengths do not fit or texts do not end. */
+static bool find_parts(const uint8_t *bytes, size_t size, index_parts *parts)
+{
+    const size_t room = size - HEAD - 4;
+    const uint32_t text_size = get_u32(bytes + 64);
+    const uint64_t names_size = get_u64(bytes + 32);
+    const char *text;
+    const char *end;
+
+    parts->count = get_u64(bytes + 24);
+    if (parts->count > room / SAMPLE || text_size > room - parts->count * SAMPLE ||
+        names_size != room - parts->count * SAMPLE - text_size) {
+        return false;
+    }
+    parts->samples = bytes + HEAD;
+    text = (const char *)parts->samples + parts->count * SAMPLE;
+    parts->names = text + text_size;
+    parts->names_size = (size_t)names_size;
+    for (int i = 0; i < TEXTS; i++) {
+        end = memchr(text, '\0', (size_t)(parts->names - text));
+        if (end == NULL) {
+            return false;
+        }
+        parts->texts[i] = text;
+        text = end + 1;
+    }
+    return text == parts->names &&
+           (names_size == 0 ? parts->count == 0 : parts->names[names_size - 1] == '\0');
+}
+
+/* A sample as it is written; false when it cannot be. */
+static bool get_sample(const uint8_t *from, uint64_t shard_size, size_t names_size,
+                       shard_sample *sample)
+{
+    const uint32_t all = SHARD_HAS_LABEL | SHARD_BAD_LABEL | SHARD_HAS_CRC | SHARD_DUPLICATE;
+
+    *sample = (shard_sample){.offset = get_u64(from),
+                             .size = get_u64(from + 8),
+                             .name = get_u32(from + 16),
+                             .label = (int32_t)get_u32(from + 20),
+                             .crc = get_u32(from + 24),
+                             .flags = get_u32(from + 28)};
+    return sample->offset <= shard_size && sample->size <= shard_size - sample->offset &&
+           sample->name < names_size && (sample->flags & ~all) == 0;
+}
+
+static sluice_status decode(const uint8_t *bytes, const index_parts *parts, const char *path,
+                            shard_index *index)
+{
+    index->shard_size = get_u64(bytes + 16);
+    index->imageless = get_u64(bytes + 48);
+    index->passed_over = get_u64(bytes + 56);
+    index->has_more = (get_u32(bytes + 12) & HAS_MORE) != 0;
+    snprintf(index->first_imageless, sizeof(index->first_imageless), "%s", parts->texts[2]);
+    snprintf(index->seen, sizeof(index->seen), "%s", parts->texts[3]);
+    index->samples = sli_calloc((size_t)parts->count, sizeof(*index->samples));
+    index->names = sli_calloc(parts->names_size, 1);
+    if (index->samples == NULL || index->names == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path);
+    }
+    memcpy(index->names, parts->names, parts->names_size);
+    index->names_size = index->names_capacity = parts->names_size;
+    index->capacity = (size_t)parts->count;
+    for (; index->count < parts->count; index->count++) {
+        if (!get_sample(parts->samples + index->count * SAMPLE, index->shard_size,
+                        parts->names_size, &index->samples[index->count])) {
+            return damaged(path, "has a sample that lies outside of the shard");
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const char *path,
+                                      uint64_t shard_size, const shard_fields *fields,
+                                      shard_index *index)
+{
+    index_parts parts;
+
+    if (memcmp(bytes, magic, sizeof(magic)) != 0) {
+        return damaged(path, "is no index");
+    }
+    if (get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
+        return damaged(path, "is damaged: its checksum is wrong");
+    }
+    if (get_u32(bytes + 8) != VERSION) {
+        return damaged(path, "is of another version");
+    }
+    if (get_u64(bytes + 16) != shard_size) {
+        return damaged(path, "is of a shard of another size");
+    }
+    if (get_u64(bytes + 40) != size || !find_parts(bytes, size, &parts)) {
+        return damaged(path, "is damaged: its parts do not fit");
+    }
+    if (strcmp(parts.texts[0], fields->image) != 0 || strcmp(parts.texts[1], fields->label) != 0) {
+        return damaged(path, "is for other fields");
+    }
+    return decode(bytes, &parts, path, index);
+}
+
+sluice_status shard_index_read(const char *path, uint64_t shard_size, const shard_fields *fields,
+                               shard_index *index_out)
+{
+    shard_index index = {0};
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    sluice_status st = read_file(path, &bytes, &size);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = check_and_decode(bytes, size, path, shard_size, fields, &index);
+    sli_free(bytes);
+    if (st != SLUICE_OK) {
+        shard_index_free(&index);
+        return st;
+    }
+    *index_out = index;
+    return SLUICE_OK;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shard_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+#include "text_int.h"
+
+/* Shards of one range, and of a whole text: more are a slip of the hand. */
+static const uint64_t MOST_SHARDS = 1000000;
+
+void shard_list_free(shard_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        sli_free(list->paths[i]);
+    }
+    sli_free(list->paths);
+    memset(list, 0, sizeof(*list));
+}
+
+static sluice_status add(shard_list *list, const char *path)
+{
+    char **grown;
+
+    if (list->count >= MOST_SHARDS) {
+        return sli_fail(SLUICE_E_INVALID, "webdataset: more than %llu shards",
+                        (unsigned long long)MOST_SHARDS);
+    }
+    grown = sli_grow(list->paths, &list->capacity, list->count + 1, sizeof(*grown));
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the list of shards");
+    }
+    list->paths = grown;
+    grown[list->count] = sli_strdup(path);
+    if (grown[list->count] == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the list of shards");
+    }
+    list->count++;
+    return SLUICE_OK;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_from(shard_list *list, size_t first)
+{
+    if (list->count > first) {
+        qsort(list->paths + first, list->count - first, sizeof(*list->paths), compare_paths);
+    }
+}
+
+/* ---- what exists ---------------------------------------------------------------------------- */
+
+static bool ends_in(const char *name, const char *end)
+{
+    const size_t length = strlen(name);
+
+    return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
+}
+
+/* All *.tar in a folder. */
+static sluice_status add_folder(shard_list *list, const char *folder)
+{
+    const size_t first = list->count;
+    DIR *entries = opendir(folder);
+    struct dirent *entry;
+    sluice_status st = SLUICE_OK;
+
+    if (entries == NULL) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "webdataset: cannot list %s", folder);
+    }
+    do {
+        errno = 0;
+        entry = readdir(entries);
+        if (entry == NULL && errno != 0) {
+            st = sli_fail_errno(SLUICE_E_IO, errno, "webdataset: cannot list %s", folder);
+        } else if (entry != NULL && entry->d_name[0] != '.' && ends_in(entry->d_name, ".tar")) {
+            sli_text path = {0};
+            char *whole = NULL;
+
+            sli_text_add(&path, "%s/%s", folder, entry->d_name);
+            st = sli_text_take(&path, &whole);
+            if (st == SLUICE_OK) {
+                st = add(list, whole);
+            }
+            sli_free(whole);
+        }
+    } while (st == SLUICE_OK && entry != NULL);
+    closedir(entries);
+    if (st == SLUICE_OK && list->count == first) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "no valid data in the dataset: webdataset: the folder %s has no *.tar in it",
+                      folder);
+    }
+    sort_from(list, first);
+    return st;
+}
+
+/* Adds what exists under this very name: a file, or a folder's shards. */
+static sluice_status add_existing(shard_list *list, const char *path, bool *exists)
+{
+    struct stat info;
+
+    *exists = stat(path, &info) == 0;
+    if (!*exists) {
+        return SLUICE_OK;
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return add_folder(list, path);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "webdataset: %s is no plain file; streams cannot be read yet: give the "
+                        "names of .tar files, or of a folder that holds them",
+                        path);
+    }
+    return add(list, path);
+}
+
+/* ---- patterns ------------------------------------------------------------------------------- */
+
+static sluice_status no_match(const char *pattern)
+{
+    return sli_fail(SLUICE_E_INVALID,
+                    "no valid data in the dataset: webdataset: no file matches %s", pattern);
+}
+
+/* Files that match a wildcard. */
+static sluice_status add_matches(shard_list *list, const char *pattern)
+{
+    const size_t first = list->count;
+    glob_t found;
+    sluice_status st = SLUICE_OK;
+    int error = glob(pattern, GLOB_NOSORT, NULL, &found);
+
+    if (error == GLOB_NOMATCH) {
+        return no_match(pattern);
+    }
+    if (error != 0) {
+        return error == GLOB_NOSPACE
+                   ? sli_fail(SLUICE_E_NO_MEMORY, "the files that match %s", pattern)
+                   : sli_fail(SLUICE_E_IO, "webdataset: cannot look for files that match %s",
+                              pattern);
+    }
+    for (size_t i = 0; i < found.gl_pathc && st == SLUICE_OK; i++) {
+        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* an index that lies beside its shard */
+            st = add(list, found.gl_pathv[i]);
+        }
+    }
+    globfree(&found);
+    sort_from(list, first);
+    return st == SLUICE_OK && list->count == first ? no_match(pattern) : st;
+}
+
+/* A range in braces: FROM..TO, both in decimal digits. */
+typedef struct brace_range {
+    const char *begin; /* the brace */
+    const char *end;   /* behind the other one */
+    uint64_t from;
+    uint64_t to;
+    int width; /* numbers have zeros before them up to this many digits */
+} brace_range;
+
+static sluice_status bad_range(const char *text, const char *why)
+{
+    return sli_fail(SLUICE_E_INVALID, "webdataset: %s: %s; want a range such as {000000..000123}",
+                    text, why);
+}
+
+/* Digits up to `end`; false when there are none, others, or more than 18. */
+static bool parse_digits(const char *digits, const char *end, uint64_t *number)
+{
+    *number = 0;
+    if (digits == end || end - digits > 18) {
+        return false;
+    }
+    for (; digits < end; digits++) {
+        if (*digits < '0' || *digits > '9') {
+            return false;
+        }
+        *number = *number * 10 + (uint64_t)(*digits - '0');
+    }
+    return true;
+}
+
+/* The first range of a text, begin NULL when it has none. */
+static sluice_status find_range(const char *text, brace_range *range)
+{
+    const char *open = strchr(text, '{');
+    const char *close = open != NULL ? strchr(open, '}') : NULL;
+    const char *dots = open != NULL ? strstr(open, "..") : NULL;
+    ptrdiff_t first;
+    ptrdiff_t second;
+
+    range->begin = NULL;
+    if (open == NULL) {
+        return strchr(text, '}') == NULL ? SLUICE_OK : bad_range(text, "a '}' without its '{'");
+    }
+    if (close == NULL) {
+        return bad_range(text, "a '{' without its '}'");
+    }
+    if (dots == NULL || dots > close || !parse_digits(open + 1, dots, &range->from) ||
+        !parse_digits(dots + 2, close, &range->to)) {
+        return bad_range(text, "no two numbers with '..' between them in the braces");
+    }
+    if (range->from > range->to) {
+        return bad_range(text, "the range ends before it begins");
+    }
+    if (range->to - range->from >= MOST_SHARDS) {
+        return bad_range(text, "the range is longer than a million");
+    }
+    first = dots - (open + 1);
+    second = close - (dots + 2);
+    range->width = open[1] == '0' || dots[2] == '0' ? (int)(first > second ? first : second) : 0;
+    range->begin = open;
+    range->end = close + 1;
+    return SLUICE_OK;
+}
+
+/* Adds a pattern with its first range filled in by each of its numbers in turn. */
+static sluice_status add_pattern(shard_list *list, const char *text, int depth)
+{
+    brace_range range;
+    bool exists = false;
+    sluice_status st = find_range(text, &range);
+
+    if (st == SLUICE_OK && range.begin == NULL) {
+        st = add_existing(list, text, &exists);
+        return st != SLUICE_OK || exists      ? st
+               : strpbrk(text, "*?[") != NULL ? add_matches(list, text)
+                                              : add(list, text);
+    }
+    if (st == SLUICE_OK && depth == 0) {
+        st = bad_range(text, "too many ranges");
+    }
+    for (uint64_t i = range.from; st == SLUICE_OK && i <= range.to; i++) {
+        sli_text filled = {0};
+        char *whole = NULL;
+
+        sli_text_add(&filled, "%.*s%0*llu%s", (int)(range.begin - text), text, range.width,
+                     (unsigned long long)i, range.end);
+        st = sli_text_take(&filled, &whole);
+        if (st == SLUICE_OK) {
+            st = add_pattern(list, whole, depth - 1);
+        }
+        sli_free(whole);
+    }
+    return st;
+}
+
+/* One entry of the list. */
+static sluice_status add_entry(shard_list *list, const char *text)
+{
+    bool exists = false;
+    sluice_status st;
+
+    if (text[0] == '\0') {
+        return sli_fail(SLUICE_E_INVALID, "webdataset: an empty name in the list of shards");
+    }
+    if (strcmp(text, "-") == 0 || strncmp(text, "pipe:", 5) == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "webdataset: %s is a stream, which cannot be read yet: give the names of "
+                        ".tar files, or of a folder that holds them",
+                        text);
+    }
+    st = add_existing(list, text, &exists);
+    return st == SLUICE_OK && !exists ? add_pattern(list, text, 4) : st;
+}
+
+sluice_status shard_list_make(const char *text, shard_list *list_out)
+{
+    shard_list list = {0};
+    bool exists = false;
+    char *copy = sli_strdup(text);
+    sluice_status st;
+
+    if (copy == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the list of shards");
+    }
+    st = add_existing(&list, text, &exists); /* a name may have commas in it */
+    for (char *entry = copy; st == SLUICE_OK && !exists && entry != NULL;) {
+        char *comma = strchr(entry, ',');
+
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        st = add_entry(&list, entry);
+        entry = comma != NULL ? comma + 1 : NULL;
+    }
+    sli_free(copy);
+    if (st != SLUICE_OK) {
+        shard_list_free(&list);
+        return st;
+    }
+    *list_out = list;
+    return SLUICE_OK;
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * webdataset: samples in tar archives, read at random by their index (shard_index.h). A sample
+ * costs 32 bytes and its name. Its bytes are read straight from its place in the shard.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "log_int.h"
+#include "shard_index.h"
+#include "shard_list.h"
+#include "stage.h"
+#include "status_int.h"
+
+/* An image beyond this is a mistake, or meant to exhaust memory. */
+static const uint64_t MOST_BYTES = UINT64_C(1) << 30;
+
+typedef struct web_args {
+    const char *shards;
+    const char *image;
+    const char *label;
+    const char *index;
+} web_args;
+
+typedef struct web_shard {
+    const char *path; /* in the list */
+    int fd;           /* -1: opened for each sample */
+    uint64_t first;   /* number of its first sample */
+    shard_index index;
+} web_shard;
+
+/* Samples that were left out, and the first of them. */
+typedef struct left_out {
+    uint64_t count;
+    char first[400];
+} left_out;
+
+typedef struct webdataset {
+    shard_list list;
+    web_shard *shards;
+    size_t shard_count;
+    uint64_t count;
+    bool labelled;
+    left_out imageless;
+    left_out unlabelled;
+    left_out passed_over; /* members; the first is its shard */
+    left_out has_more;    /* shards */
+} webdataset;
+
+/* ---- files that stay open ------------------------------------------------------------------ */
+
+/* Shards that all datasets of this process hold open; beyond the most they are opened when needed.
+ */
+static atomic_int held;
+
+static int most_held(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 2 < 512
+               ? (int)(limit.rlim_cur / 2)
+               : 512;
+}
+
+/* Leaves a shard open if there is room for one more; closes it otherwise. */
+static int hold(int fd)
+{
+    if (atomic_fetch_add_explicit(&held, 1, memory_order_relaxed) < most_held()) {
+        return fd;
+    }
+    atomic_fetch_sub_explicit(&held, 1, memory_order_relaxed);
+    close(fd);
+    return -1;
+}
+
+static void let_go(int fd)
+{
+    if (fd >= 0) {
+        atomic_fetch_sub_explicit(&held, 1, memory_order_relaxed);
+        close(fd);
+    }
+}
+
+static sluice_status open_file(const char *path, struct stat *info, int *fd_out)
+{
+    /* Not blocking: a fifo must not hold us. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the shard %s", path);
+    }
+    if (fstat(fd, info) != 0 || !S_ISREG(info->st_mode)) {
+        close(fd);
+        return sli_fail(SLUICE_E_IO, "the shard %s is no plain file", path);
+    }
+    *fd_out = fd;
+    return SLUICE_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static void note(left_out *left, uint64_t count, const web_shard *shard, const char *name,
+                 size_t length)
+{
+    if (left->count == 0 && count > 0) {
+        snprintf(left->first, sizeof(left->first), "%.120s%s%.*s", base_of(shard->path),
+                 length > 0 ? "/" : "", (int)(length < 256 ? length : 256), name);
+    }
+    left->count += count;
+}
+
+/* Leaves out what has no label; the others move together. */
+static void keep_labelled(webdataset *web, web_shard *shard)
+{
+    shard_index *index = &shard->index;
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < index->count; i++) {
+        const shard_sample sample = index->samples[i];
+
+        if ((sample.flags & (SHARD_HAS_LABEL | SHARD_BAD_LABEL)) != 0) {
+            index->samples[kept++] = sample;
+        } else {
+            const char *name = shard_sample_name(index, i);
+
+            note(&web->unlabelled, 1, shard, name, shard_key_length(name));
+        }
+    }
+    index->count = kept;
+}
+
+static sluice_status open_shard(webdataset *web, const char *path, const web_args *args)
+{
+    const shard_fields fields = {args->image,
+                                 web->labelled ? args->label : shard_default_fields.label};
+    const char *folder = strcmp(args->index, "auto") == 0 ? NULL : args->index;
+    web_shard *shard = &web->shards[web->shard_count];
+    struct stat info;
+    int fd = -1;
+    sluice_status st = open_file(path, &info, &fd);
+
+    if (st == SLUICE_OK) {
+        st = shard_index_obtain(fd, path, &fields, folder, &shard->index);
+    }
+    if (st != SLUICE_OK) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return st;
+    }
+    shard->path = path;
+    shard->fd = hold(fd);
+    shard->first = web->count;
+    web->shard_count++;
+    note(&web->imageless, shard->index.imageless, shard, shard->index.first_imageless,
+         strlen(shard->index.first_imageless));
+    note(&web->passed_over, shard->index.passed_over, shard, "", 0);
+    note(&web->has_more, shard->index.has_more, shard, "", 0);
+    if (web->labelled) {
+        keep_labelled(web, shard);
+    }
+    web->count += shard->index.count;
+    return SLUICE_OK;
+}
+
+static void warn(const left_out *left, const web_args *args, const char *what)
+{
+    if (left->count > 0) {
+        sli_log(SLUICE_LOG_WARN, "webdataset %.200s: %llu %s, first %s", args->shards,
+                (unsigned long long)left->count, what, left->first);
+    }
+}
+
+/* Fields that were met anywhere. */
+static const char *fields_seen(const webdataset *web)
+{
+    for (size_t i = 0; i < web->shard_count; i++) {
+        if (web->shards[i].index.seen[0] != '\0') {
+            return web->shards[i].index.seen;
+        }
+    }
+    return "none";
+}
+
+static sluice_status nothing(const webdataset *web, const web_args *args)
+{
+    const char *seen = fields_seen(web);
+
+    if (web->unlabelled.count > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: webdataset %.200s: none of %llu images has "
+                        "a label, a member KEY.%.40s directly before or behind it; fields seen: "
+                        "%s. label=FIELD names another, label=none reads images alone, and tar "
+                        "--sort=name puts the members of a sample together",
+                        args->shards, (unsigned long long)web->unlabelled.count, args->label, seen);
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "no valid data in the dataset: webdataset %.200s: no image among %llu samples "
+                    "in %zu shards, want members KEY.FIELD with a field of %.100s; fields seen: "
+                    "%s. image=FIELD,FIELD names others",
+                    args->shards, (unsigned long long)web->imageless.count, web->shard_count,
+                    args->image, seen);
+}
+
+static sluice_status remarks(const webdataset *web, const web_args *args)
+{
+    warn(&web->imageless, args, "samples without an image left out");
+    warn(&web->unlabelled, args, "samples without a label left out");
+    warn(&web->passed_over, args, "links, special and sparse members passed over");
+    warn(&web->has_more, args,
+         "shards have bytes behind the archive's end, which are not read (several archives in one "
+         "file?)");
+    return web->count > 0 ? SLUICE_OK : nothing(web, args);
+}
+
+static void web_close(void *source)
+{
+    webdataset *web = source;
+
+    for (size_t i = 0; i < web->shard_count; i++) {
+        let_go(web->shards[i].fd);
+        shard_index_free(&web->shards[i].index);
+    }
+    sli_free(web->shards);
+    shard_list_free(&web->list);
+    sli_free(web);
+}
+
+static sluice_status web_open(const void *opaque, void **source_out)
+{
+    const web_args *args = opaque;
+    webdataset *web = sli_calloc(1, sizeof(*web));
+    sluice_status st;
+
+    if (web == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
+    }
+    web->labelled = strcmp(args->label, "none") != 0;
+    st = shard_list_make(args->shards, &web->list);
+    if (st == SLUICE_OK) {
+        web->shards = sli_calloc(web->list.count, sizeof(*web->shards));
+        st = web->shards == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "%zu shards", web->list.count)
+                                 : SLUICE_OK;
+    }
+    for (size_t i = 0; st == SLUICE_OK && i < web->list.count; i++) {
+        st = open_shard(web, web->list.paths[i], args);
+    }
+    if (st == SLUICE_OK) {
+        st = remarks(web, args);
+    }
+    if (st != SLUICE_OK) {
+        web_close(web);
+        return st;
+    }
+    *source_out = web;
+    return SLUICE_OK;
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+static uint64_t web_count(const void *source)
+{
+    return ((const webdataset *)source)->count;
+}
+
+static uint64_t web_memory(const void *source)
+{
+    const webdataset *web = source;
+    uint64_t bytes = sizeof(*web) + web->list.capacity * sizeof(*web->list.paths) +
+                     web->shard_count * sizeof(*web->shards);
+
+    for (size_t i = 0; i < web->shard_count; i++) {
+        const shard_index *index = &web->shards[i].index;
+
+        bytes += index->capacity * sizeof(*index->samples) + index->names_capacity +
+                 strlen(web->list.paths[i]) + 1;
+    }
+    return bytes;
+}
+
+/* The shard that holds a sample, the last that begins at or before it; *index becomes its own. */
+static const web_shard *shard_of(const webdataset *web, uint64_t *index)
+{
+    size_t low = 0;
+    size_t high = web->shard_count;
+
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+
+        *(web->shards[middle].first <= *index ? &low : &high) = middle;
+    }
+    *index -= web->shards[low].first;
+    return &web->shards[low];
+}
+
+static void web_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    const web_shard *shard = shard_of(source, &index);
+
+    snprintf(text, size, "%s/%s", base_of(shard->path), shard_sample_name(&shard->index, index));
+}
+
+/* The shard as an open file, of the size that its index knows. */
+static sluice_status file_of(const web_shard *shard, int *fd_out)
+{
+    struct stat info;
+    sluice_status st;
+
+    if (shard->fd >= 0) {
+        *fd_out = shard->fd;
+        return SLUICE_OK;
+    }
+    st = open_file(shard->path, &info, fd_out);
+    if (st == SLUICE_OK && (uint64_t)info.st_size != shard->index.shard_size) {
+        close(*fd_out);
+        return sli_fail(SLUICE_E_IO, "the shard %s is not what it was: it has %llu bytes, had %llu",
+                        shard->path, (unsigned long long)info.st_size,
+                        (unsigned long long)shard->index.shard_size);
+    }
+    return st;
+}
+
+static sluice_status read_bytes(int fd, const web_shard *shard, const shard_sample *sample,
+                                uint8_t *to)
+{
+    uint64_t got = 0;
+
+    while (got < sample->size) {
+        ssize_t more =
+            pread(fd, to + got, (size_t)(sample->size - got), (off_t)(sample->offset + got));
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the shard %s at %llu",
+                                  shard->path, (unsigned long long)(sample->offset + got));
+        }
+        if (more == 0) {
+            return sli_fail(SLUICE_E_IO,
+                            "the shard %s ends at %llu, within the sample: it was cut since it was "
+                            "opened",
+                            shard->path, (unsigned long long)(sample->offset + got));
+        }
+        got += (uint64_t)more;
+    }
+    return SLUICE_OK;
+}
+
+/* What the index says against a sample. */
+static sluice_status check_sample(const webdataset *web, const web_shard *shard,
+                                  const shard_sample *sample)
+{
+    if ((sample->flags & SHARD_DUPLICATE) != 0) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "its image or its label is in the shard %s twice, and nothing says which "
+                        "one is meant",
+                        shard->path);
+    }
+    if (web->labelled && (sample->flags & SHARD_HAS_LABEL) == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "its label in the shard %s is no whole number",
+                        shard->path);
+    }
+    if (sample->size > MOST_BYTES) {
+        return sli_fail(SLUICE_E_IO, "%llu bytes are more than a sample's image may have (%llu)",
+                        (unsigned long long)sample->size, (unsigned long long)MOST_BYTES);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status web_read(const void *source, uint64_t index, sample_io *io, void *const *row,
+                              sample_data *data_out)
+{
+    const webdataset *web = source;
+    const web_shard *shard = shard_of(web, &index);
+    const shard_sample *sample = &shard->index.samples[index];
+    int fd = -1;
+    sluice_status st = check_sample(web, shard, sample);
+
+    if (st == SLUICE_OK) {
+        st = image_buffer_reserve(&io->bytes, (size_t)sample->size);
+    }
+    if (st == SLUICE_OK) {
+        st = file_of(shard, &fd);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = read_bytes(fd, shard, sample, io->bytes.data);
+    if (shard->fd < 0) {
+        close(fd);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (web->labelled && row[1] != NULL) {
+        *(int32_t *)row[1] = sample->label;
+    }
+    io->bytes_read += sample->size;
+    data_out->bytes = io->bytes.data;
+    data_out->size = (size_t)sample->size;
+    return SLUICE_OK;
+}
+
+static const source_ops web_ops = {
+    .open = web_open,
+    .close = web_close,
+    .count = web_count,
+    .name = web_name,
+    .read = web_read,
+    .memory = web_memory,
+};
+
+/* ---- the stage ----------------------------------------------------------------------------- */
+
+/* Fields are what stands behind a name's first dot. */
+static bool is_field_list(const char *list, bool one)
+{
+    do {
+        size_t length = strcspn(list, ",");
+
+        if (length == 0 || list[0] == '.' || memchr(list, '/', length) != NULL ||
+            (one && list[length] == ',')) {
+            return false;
+        }
+        list += length;
+    } while (*list++ == ',');
+    return true;
+}
+
+static sluice_status web_check(void *opaque)
+{
+    const web_args *args = opaque;
+
+    if (!is_field_list(args->image, false)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "webdataset: image=%.100s: want fields such as jpg,png, without dots",
+                        args->image);
+    }
+    if (!is_field_list(args->label, true)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "webdataset: label=%.100s: want one field such as cls, without dots, or "
+                        "none",
+                        args->label);
+    }
+    if (args->shards[0] == '\0' || args->index[0] == '\0') {
+        return sli_fail(SLUICE_E_INVALID, "webdataset: %s is empty",
+                        args->shards[0] == '\0' ? "shards" : "index");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status web_infer(const void *opaque, stage_schema *schema)
+{
+    const web_args *args = opaque;
+
+    schema->column_count = strcmp(args->label, "none") != 0 ? 2 : 1;
+    schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
+    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
+    schema->image = 0;
+    return SLUICE_OK;
+}
+
+static const stage_param web_params[] = {
+    PARAM_(web_args, shards, PARAM_TEXT, NULL, 0, 0, NULL,
+           "tar files, folders of them, patterns with {000..123} and wildcards"),
+    PARAM_(web_args, image, PARAM_TEXT, "jpg,jpeg,png,ppm", 0, 0, NULL,
+           "fields that are images, the best first, any case"),
+    PARAM_(web_args, label, PARAM_TEXT, "cls", 0, 0, NULL,
+           "field that is the label; none: there is no label"),
+    PARAM_(web_args, index, PARAM_TEXT, "auto", 0, 0, NULL,
+           "where indexes are kept: auto (beside the shards), none, or a folder"),
+};
+
+const stage_def stage_webdataset = {
+    .name = "webdataset",
+    .summary =
+        "Samples in tar archives of WebDataset layout; members KEY.FIELD that stand together "
+        "are one sample.",
+    .gives = "image (encoded), label i32",
+    .kind = STAGE_SOURCE,
+    STAGE_PARAMS(web_params),
+    .args_size = sizeof(web_args),
+    .check = web_check,
+    .infer = web_infer,
+    .source = &web_ops,
+};
+
+sluice_status sluice_dataset_webdataset(const char *shards, const char *image, const char *label,
+                                        sluice_dataset **dataset_out)
+{
+    const web_args args = {shards, image != NULL ? image : shard_default_fields.image,
+                           label != NULL ? label : shard_default_fields.label, "auto"};
+
+    return dataset_begin(&stage_webdataset, &args, dataset_out);
+}

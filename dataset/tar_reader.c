@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tar_reader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+
+enum { BLOCK = 512, RECORD = 20 * BLOCK };
+
+/* An extended header beyond this is a mistake, or meant to exhaust memory. */
+static const uint64_t MOST_RECORDS = 1 << 20;
+
+/* Where a header has what. */
+enum {
+    AT_NAME = 0,
+    AT_SIZE = 124,
+    AT_CHECKSUM = 148,
+    AT_TYPE = 156,
+    AT_MAGIC = 257,
+    AT_PREFIX = 345,
+    AT_GNU_MORE = 482,   /* of a sparse member: a block of its map follows */
+    AT_SPARSE_MORE = 504 /* in such a block: one more */
+};
+enum { NAME_SIZE = 100, NUMBER_SIZE = 12, CHECKSUM_SIZE = 8, PREFIX_SIZE = 155 };
+
+void tar_begin(tar_reader *reader, int fd, uint64_t file_size, const char *path)
+{
+    memset(reader, 0, sizeof(*reader));
+    reader->fd = fd;
+    reader->file_size = file_size;
+    reader->path = path;
+}
+
+void tar_end(tar_reader *reader)
+{
+    sli_free(reader->next.name);
+    sli_free(reader->all.name);
+    sli_free(reader->records);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------- */
+
+/* Reads up to `size` bytes; fewer only at the end of the file. */
+static sluice_status read_at(const tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
+                             size_t *got_out)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t more = pread(reader->fd, to + got, size - got, (off_t)(offset + got));
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read %s at %llu", reader->path,
+                                  (unsigned long long)offset);
+        }
+        if (more == 0) {
+            break;
+        }
+        got += (size_t)more;
+    }
+    *got_out = got;
+    return SLUICE_OK;
+}
+
+/* Makes the window begin at an offset, unless it has these bytes. */
+static sluice_status look_at(tar_reader *reader, uint64_t offset, size_t size)
+{
+    if (offset >= reader->window_at && offset - reader->window_at <= reader->window_size &&
+        reader->window_size - (size_t)(offset - reader->window_at) >= size) {
+        return SLUICE_OK;
+    }
+    reader->window_at = offset;
+    reader->window_size = 0;
+    return read_at(reader, offset, reader->window, sizeof(reader->window), &reader->window_size);
+}
+
+sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t size)
+{
+    size_t got = size;
+    sluice_status st = SLUICE_OK;
+
+    if (size <= BLOCK) {
+        st = look_at(reader, offset, size);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        got = reader->window_size - (size_t)(offset - reader->window_at);
+        got = got < size ? got : size;
+        memcpy(to, reader->window + (offset - reader->window_at), got);
+    } else {
+        st = read_at(reader, offset, to, size, &got);
+    }
+    if (st == SLUICE_OK && got < size) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s became shorter while it was read", reader->path);
+    }
+    return st;
+}
+
+/* ---- fields of headers -------------------------------------------------------------------- */
+
+/* A number in octal digits between blanks, or, behind a byte of 0x80, in binary. Empty is 0. */
+static bool parse_number(const uint8_t *field, size_t size, uint64_t *number_out)
+{
+    uint64_t number = 0;
+    size_t i = 0;
+
+    if (field[0] & 0x80) {
+        if (field[0] != 0x80) {
+            return false; /* negative, or beyond 64 bits */
+        }
+        for (i = 1; i < size; i++) {
+            if (number >> 56 != 0) {
+                return false;
+            }
+            number = number << 8 | field[i];
+        }
+        *number_out = number;
+        return true;
+    }
+    while (i < size && field[i] == ' ') {
+        i++;
+    }
+    for (; i < size && field[i] >= '0' && field[i] <= '7'; i++) {
+        number = number << 3 | (uint64_t)(field[i] - '0'); /* at most 36 bits */
+    }
+    for (; i < size; i++) {
+        if (field[i] != ' ' && field[i] != '\0') {
+            return false;
+        }
+    }
+    *number_out = number;
+    return true;
+}
+
+/* The sum of the header's bytes with its own field blank; old programs took them for signed. */
+static bool checksum_holds(const uint8_t *header)
+{
+    uint64_t stored = 0;
+    uint64_t sum = 0;
+    int64_t signed_sum = 0;
+
+    for (size_t i = 0; i < BLOCK; i++) {
+        uint8_t byte =
+            i >= AT_CHECKSUM && i < AT_CHECKSUM + CHECKSUM_SIZE ? (uint8_t)' ' : header[i];
+
+        sum += byte;
+        signed_sum += (int8_t)byte;
+    }
+    return parse_number(header + AT_CHECKSUM, CHECKSUM_SIZE, &stored) &&
+           (stored == sum || (signed_sum >= 0 && stored == (uint64_t)signed_sum));
+}
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The name in the header itself, with the part before it where the format has one. */
+static void copy_name(tar_reader *reader, const uint8_t *header)
+{
+    const char *prefix = (const char *)header + AT_PREFIX;
+    const size_t length = strnlen((const char *)header + AT_NAME, NAME_SIZE);
+    size_t at = 0;
+
+    if (memcmp(header + AT_MAGIC, "ustar", 6) == 0 && prefix[0] != '\0') {
+        at = strnlen(prefix, PREFIX_SIZE);
+        memcpy(reader->header_name, prefix, at);
+        reader->header_name[at++] = '/';
+    }
+    memcpy(reader->header_name + at, header + AT_NAME, length);
+    reader->header_name[at + length] = '\0';
+}
+
+static const char *name_of_next(const tar_reader *reader)
+{
+    return reader->next.has_name  ? reader->next.name
+           : reader->all.has_name ? reader->all.name
+                                  : reader->header_name;
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------ */
+
+static sluice_status damaged(const tar_reader *reader, uint64_t at, const char *what)
+{
+    return sli_fail(SLUICE_E_CORRUPT, "%s, member '%.200s' at offset %llu: %s", reader->path,
+                    name_of_next(reader), (unsigned long long)at, what);
+}
+
+static sluice_status too_long(const tar_reader *reader, uint64_t at, uint64_t size)
+{
+    return sli_fail(SLUICE_E_CORRUPT,
+                    "%s, member '%.200s' at offset %llu: it has %llu bytes and reaches beyond the "
+                    "end of the file, which has %llu; the shard was cut off or its header is "
+                    "damaged",
+                    reader->path, name_of_next(reader), (unsigned long long)at,
+                    (unsigned long long)size, (unsigned long long)reader->file_size);
+}
+
+/* No header where one should be: at the file's start it is another kind of file. */
+static sluice_status no_header(const tar_reader *reader, const uint8_t *bytes)
+{
+    static const struct {
+        const char *name;
+        const char *magic;
+        size_t size;
+    } packed[] = {{"gzip", "\x1f\x8b", 2},
+                  {"zstd", "\x28\xb5\x2f\xfd", 4},
+                  {"xz", "\xfd\x37zXZ", 5},
+                  {"bzip2", "BZh", 3}};
+
+    for (size_t i = 0; reader->at == 0 && i < sizeof(packed) / sizeof(packed[0]); i++) {
+        if (memcmp(bytes, packed[i].magic, packed[i].size) == 0) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "%s is compressed (%s): samples of it cannot be read one by one; "
+                            "unpack it to a plain .tar",
+                            reader->path, packed[i].name);
+        }
+    }
+    if (reader->at == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s is no tar archive", reader->path);
+    }
+    return sli_fail(SLUICE_E_CORRUPT, "%s: no header at offset %llu, where a member should begin",
+                    reader->path, (unsigned long long)reader->at);
+}
+
+/* ---- extended headers --------------------------------------------------------------------- */
+
+static sluice_status keep_name(tar_reader *reader, tar_extension *extension, const char *name,
+                               size_t length)
+{
+    char *grown = sli_grow(extension->name, &extension->capacity, length + 1, 1);
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a name in %s", reader->path);
+    }
+    extension->name = grown;
+    memcpy(grown, name, length);
+    grown[length] = '\0';
+    extension->has_name = length > 0;
+    return SLUICE_OK;
+}
+
+/* Decimal digits and nothing else. */
+static bool parse_decimal(const char *digits, size_t length, uint64_t *number_out)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (digits[i] < '0' || digits[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(digits[i] - '0'), &number)) {
+            return false;
+        }
+    }
+    *number_out = number;
+    return length > 0;
+}
+
+/* One record: a key that matters, or any other. An empty value takes back what was said. */
+static sluice_status take_record(tar_reader *reader, tar_extension *extension, uint64_t at,
+                                 const char *key, size_t key_length, const char *value,
+                                 size_t length)
+{
+    if (key_length == 4 && memcmp(key, "path", 4) == 0) {
+        if (memchr(value, '\0', length) != NULL) {
+            return damaged(reader, at, "a name in its extended header has a zero byte in it");
+        }
+        return keep_name(reader, extension, value, length);
+    }
+    if (key_length == 4 && memcmp(key, "size", 4) == 0) {
+        extension->has_size = length > 0;
+        if (length > 0 && !parse_decimal(value, length, &extension->size)) {
+            return damaged(reader, at, "the size in its extended header is no number");
+        }
+    }
+    if ((key_length > 11 && memcmp(key, "GNU.sparse.", 11) == 0) ||
+        (key_length == 15 && memcmp(key, "SCHILY.realsize", 15) == 0)) {
+        extension->is_sparse = true;
+    }
+    return SLUICE_OK;
+}
+
+/* "LENGTH KEY=VALUE\n", one after another; LENGTH counts all of it. */
+static sluice_status take_records(tar_reader *reader, tar_extension *extension, uint64_t at,
+                                  const char *records, size_t size)
+{
+    while (size > 0) {
+        const char *blank = memchr(records, ' ', size < 21 ? size : 21);
+        const char *equals;
+        uint64_t length = 0;
+        size_t head;
+        sluice_status st;
+
+        if (blank == NULL || !parse_decimal(records, (size_t)(blank - records), &length) ||
+            length > size || length < (size_t)(blank - records) + 3 ||
+            records[length - 1] != '\n') {
+            return damaged(reader, at, "a record of its extended header has a wrong length");
+        }
+        head = (size_t)(blank + 1 - records);
+        equals = memchr(blank + 1, '=', length - head);
+        if (equals == NULL) {
+            return damaged(reader, at, "a record of its extended header has no '='");
+        }
+        st = take_record(reader, extension, at, blank + 1, (size_t)(equals - blank - 1), equals + 1,
+                         (size_t)(records + length - 1 - (equals + 1)));
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        records += length;
+        size -= length;
+    }
+    return SLUICE_OK;
+}
+
+/* Reads the body of an extended header: pax records, or GNU's long name. */
+static sluice_status take_extension(tar_reader *reader, uint8_t type, uint64_t at, uint64_t data,
+                                    uint64_t size)
+{
+    char *grown;
+    sluice_status st;
+
+    if (size > MOST_RECORDS) {
+        return damaged(reader, at, "its extended header is larger than 1 MiB");
+    }
+    grown = sli_grow(reader->records, &reader->records_capacity, (size_t)size + 1, 1);
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "an extended header of %s", reader->path);
+    }
+    reader->records = grown;
+    st = tar_read(reader, data, grown, (size_t)size);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (type == 'L') {
+        return keep_name(reader, &reader->next, grown, strnlen(grown, (size_t)size));
+    }
+    return take_records(reader, type == 'g' ? &reader->all : &reader->next, at, grown,
+                        (size_t)size);
+}
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+/* Is this the header of something that has no bytes, whatever its size says? */
+static bool has_no_bytes(uint8_t type)
+{
+    return type >= '1' && type <= '6';
+}
+
+static bool is_plain(uint8_t type, const char *name)
+{
+    size_t length = strlen(name);
+
+    return (type == '0' || type == '\0' || type == '7') && (length == 0 || name[length - 1] != '/');
+}
+
+static bool is_extension(uint8_t type)
+{
+    return type == 'x' || type == 'g' || type == 'L' || type == 'X';
+}
+
+/* Skips the blocks of a sparse member's map that follow its header. */
+static sluice_status skip_sparse_map(tar_reader *reader, const uint8_t *header, uint64_t at,
+                                     uint64_t *data)
+{
+    bool more = header[AT_GNU_MORE] != 0;
+
+    while (more) {
+        uint8_t byte;
+        sluice_status st;
+
+        if (reader->file_size - *data < BLOCK) {
+            return too_long(reader, at, BLOCK);
+        }
+        st = tar_read(reader, *data + AT_SPARSE_MORE, &byte, 1);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        more = byte != 0;
+        *data += BLOCK;
+    }
+    return SLUICE_OK;
+}
+
+static void count_skipped(tar_reader *reader, uint8_t type, bool is_sparse)
+{
+    if (is_sparse) {
+        reader->sparse++;
+    } else if (type == '1' || type == '2') {
+        reader->links++;
+    } else if (type != '5' && type != '\0' && type != '0' && type != 'D' && type != 'K' &&
+               type != 'V') {
+        reader->specials++;
+    }
+}
+
+/* What stands in a block that is a header. Sets *is_file when it is a plain file's. */
+static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool *is_file,
+                                 tar_member *member)
+{
+    const uint8_t type = header[AT_TYPE];
+    const uint64_t at = reader->at;
+    uint64_t data = at + BLOCK;
+    uint64_t size = 0;
+    uint64_t padding;
+    uint64_t left;
+    bool is_sparse;
+    sluice_status st = SLUICE_OK;
+
+    copy_name(reader, header);
+    if (!parse_number(header + AT_SIZE, NUMBER_SIZE, &size)) {
+        return damaged(reader, at, "its size is no number");
+    }
+    if (!is_extension(type) && type != 'K') {
+        size = reader->next.has_size  ? reader->next.size
+               : reader->all.has_size ? reader->all.size
+                                      : size;
+    }
+    size = has_no_bytes(type) ? 0 : size;
+    if (type == 'S') {
+        st = skip_sparse_map(reader, header, at, &data);
+    }
+    if (st == SLUICE_OK && size > reader->file_size - data) {
+        st = too_long(reader, at, size);
+    }
+    if (st == SLUICE_OK && is_extension(type)) {
+        st = take_extension(reader, type, at, data, size);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    padding = (BLOCK - size % BLOCK) % BLOCK;
+    left = reader->file_size - data - size; /* the last member may lack its padding */
+    reader->at = data + size + (padding < left ? padding : left);
+    if (is_extension(type) || type == 'K') {
+        return SLUICE_OK;
+    }
+    is_sparse = type == 'S' || reader->next.is_sparse || reader->all.is_sparse;
+    *is_file = !is_sparse && is_plain(type, name_of_next(reader));
+    if (!*is_file) {
+        count_skipped(reader, type, is_sparse);
+        reader->next.has_name = false;
+    }
+    *member = (tar_member){name_of_next(reader), data, size};
+    reader->next.has_size = false;
+    reader->next.is_sparse = false;
+    return SLUICE_OK;
+}
+
+/* Looks whether more than zeros follows where the archive ends: another one may be behind it. */
+static sluice_status look_behind(tar_reader *reader)
+{
+    for (uint64_t at = reader->at; at < reader->file_size && at - reader->at <= RECORD;
+         at += BLOCK) {
+        uint8_t block[BLOCK];
+        const uint64_t left = reader->file_size - at;
+        const size_t size = left < BLOCK ? (size_t)left : BLOCK;
+        sluice_status st = tar_read(reader, at, block, size);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (!is_zero(block, size)) {
+            reader->has_more = true;
+            break;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* The next header, or the archive's end. */
+static sluice_status next_header(tar_reader *reader, uint8_t *header)
+{
+    const uint64_t left = reader->file_size - reader->at;
+    sluice_status st;
+
+    memset(header, 0, BLOCK);
+    st = tar_read(reader, reader->at, header, left < BLOCK ? (size_t)left : BLOCK);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (is_zero(header, BLOCK)) {
+        reader->ended = true;
+        return look_behind(reader);
+    }
+    return left >= BLOCK && checksum_holds(header) ? SLUICE_OK : no_header(reader, header);
+}
+
+sluice_status tar_next(tar_reader *reader, tar_member *member_out)
+{
+    uint8_t header[BLOCK];
+    tar_member member = {0};
+    bool is_file = false;
+    sluice_status st = SLUICE_OK;
+
+    if (reader->file_size == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s is empty", reader->path);
+    }
+    reader->next.has_name = false;
+    while (!reader->ended && !is_file) {
+        st = next_header(reader, header);
+        if (st == SLUICE_OK && !reader->ended) {
+            st = take_header(reader, header, &is_file, &member);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    if (!is_file) {
+        return reader->next.has_name || reader->next.has_size || reader->next.is_sparse
+                   ? damaged(reader, reader->at, "no member follows its extended header")
+                   : SLUICE_END_OF_DATA;
+    }
+    *member_out = member;
+    return SLUICE_OK;
+}
