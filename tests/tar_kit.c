@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tar_kit.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "testing.h"
+
+enum { BLOCK = 512 };
+
+void tar_add_bytes(tar_maker *tar, const void *bytes, size_t size)
+{
+    tar->bytes = realloc(tar->bytes, tar->size + size + 1);
+    T_TRUE(tar->bytes != NULL);
+    if (size > 0) {
+        memcpy(tar->bytes + tar->size, bytes, size);
+    }
+    tar->size += size;
+}
+
+void tar_add_zeros(tar_maker *tar, size_t blocks)
+{
+    static const uint8_t zeros[BLOCK];
+
+    for (size_t i = 0; i < blocks; i++) {
+        tar_add_bytes(tar, zeros, BLOCK);
+    }
+}
+
+void tar_seal(tar_maker *tar, size_t header)
+{
+    uint8_t *bytes = tar->bytes + header;
+    unsigned sum = 0;
+    char text[16];
+
+    memset(bytes + 148, ' ', 8);
+    for (int i = 0; i < BLOCK; i++) {
+        sum += bytes[i];
+    }
+    snprintf(text, sizeof(text), "%06o", sum);
+    memcpy(bytes + 148, text, 7);
+}
+
+void tar_set(tar_maker *tar, size_t header, size_t at, const void *bytes, size_t size)
+{
+    memcpy(tar->bytes + header + at, bytes, size);
+    tar_seal(tar, header);
+}
+
+size_t tar_add(tar_maker *tar, const char *name, char type, const void *data, size_t size)
+{
+    static const uint8_t zeros[BLOCK];
+    const size_t at = tar->size;
+    const size_t length = strlen(name);
+    char header[BLOCK] = {0};
+
+    memcpy(header, name, length < 100 ? length : 100);
+    snprintf(header + 100, 8, "0000644");
+    snprintf(header + 124, 12, "%011zo", size);
+    header[156] = type;
+    memcpy(header + 257,
+           "ustar\0"
+           "00",
+           8);
+    tar_add_bytes(tar, header, BLOCK);
+    tar_seal(tar, at);
+    tar_add_bytes(tar, data, size);
+    tar_add_bytes(tar, zeros, (BLOCK - size % BLOCK) % BLOCK);
+    return at;
+}
+
+void tar_add_text(tar_maker *tar, const char *name, const char *text)
+{
+    tar_add(tar, name, '0', text, strlen(text));
+}
+
+size_t tar_add_pax(tar_maker *tar, char type, const char *const *records, size_t count)
+{
+    char *text = calloc(1, 100000);
+    size_t length = 0;
+    size_t at;
+
+    for (size_t i = 0; i < count; i++) {
+        const size_t body = strlen(records[i]) + 2; /* the blank and the line's end */
+        size_t whole = body + 1;
+
+        while (whole != body + (size_t)snprintf(NULL, 0, "%zu", whole)) {
+            whole++;
+        }
+        length += (size_t)snprintf(text + length, 100000 - length, "%zu %s\n", whole, records[i]);
+    }
+    at = tar_add(tar, "PaxHeaders/x", type, text, length);
+    free(text);
+    return at;
+}
+
+void tar_free(tar_maker *tar)
+{
+    free(tar->bytes);
+    *tar = (tar_maker){NULL, 0};
+}
+
+int bytes_file(const void *bytes, size_t size)
+{
+    int fd = memfd_create("bytes", MFD_CLOEXEC);
+
+    T_TRUE(fd >= 0);
+    T_EQ(pwrite(fd, bytes, size, 0), size);
+    return fd;
+}
+
+void tar_write(tar_maker *tar, const char *path)
+{
+    tar_add_zeros(tar, 2);
+    t_write_file(path, tar->bytes, tar->size);
+    tar_free(tar);
+}
+
+void shell(const char *format, ...)
+{
+    char command[4000];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(command, sizeof(command), format, args);
+    va_end(args);
+    if (system(command) != 0) {
+        T_FAIL_("this fails: %s", command);
+    }
+}
