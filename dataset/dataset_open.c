@@ -162,7 +162,7 @@ static sluice_status probe(sluice_dataset *dataset, uint64_t *sample_out, uint32
     const uint64_t tries = dataset->source_count < PROBES ? dataset->source_count : PROBES;
     const decode_args *decode = find_decode(dataset);
     image_decoder *decoder = NULL;
-    sample_io io = {{NULL, 0}, 0};
+    sample_io io = {.bytes_read = 0};
     sluice_status st = image_decoder_create(&decoder);
 
     if (st != SLUICE_OK) {
@@ -176,7 +176,7 @@ static sluice_status probe(sluice_dataset *dataset, uint64_t *sample_out, uint32
         }
     }
     image_decoder_destroy(decoder);
-    image_buffer_free(&io.bytes);
+    sample_io_free(&io);
     if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
         st = sli_fail(SLUICE_E_INVALID,
                       "no valid data in the dataset: of %llu samples %llu were tried and none can "

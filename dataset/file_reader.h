@@ -6,8 +6,8 @@
 #include "stage.h"
 
 /*
- * Reads folder_fd/path (folder_fd may be AT_FDCWD) into io->bytes and sets data_out's bytes and
- * size. E_IO it cannot be opened or read, or is no plain file, or is larger than a file of one
+ * Reads folder_fd/path (folder_fd may be AT_FDCWD) into io->bytes and sets data_out's bytes,
+ * size and modified_ns. E_IO it cannot be opened or read, or is no plain file, or is larger than a file of one
  * sample may be; the messages leave out the path, whoever reports knows it.
  */
 sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out);

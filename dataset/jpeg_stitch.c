@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bytes_int.h"
 #include "jpeg_entropy.h"
 
 enum { DHT = 0xC4, SOS = 0xDA, EOI = 0xD9 };
@@ -18,34 +19,21 @@ typedef struct index_entry {
     int16_t dc[JPEG_MAX_COMPONENTS];
 } index_entry;
 
-static void put_u32(uint8_t *to, uint32_t value)
-{
-    for (int i = 0; i < 4; i++) {
-        to[i] = (uint8_t)(value >> (8 * i));
-    }
-}
-
-static uint32_t get_u32(const uint8_t *from)
-{
-    return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-
 static void put_entry(uint8_t *to, const index_entry *entry)
 {
-    put_u32(to, entry->place);
+    sli_put_u32(to, entry->place);
     for (int i = 0; i < JPEG_MAX_COMPONENTS; i++) {
-        to[4 + 2 * i] = (uint8_t)((uint16_t)entry->dc[i]);
-        to[5 + 2 * i] = (uint8_t)((uint16_t)entry->dc[i] >> 8);
+        sli_put_u16(to + 4 + 2 * i, (uint16_t)entry->dc[i]);
     }
 }
 
 static index_entry get_entry(const uint8_t *index, size_t number)
 {
     const uint8_t *from = index + HEAD + number * ENTRY;
-    index_entry entry = {.place = get_u32(from)};
+    index_entry entry = {.place = sli_get_u32(from)};
 
     for (int i = 0; i < JPEG_MAX_COMPONENTS; i++) {
-        entry.dc[i] = (int16_t)(uint16_t)(from[4 + 2 * i] | from[5 + 2 * i] << 8);
+        entry.dc[i] = (int16_t)sli_get_u16(from + 4 + 2 * i);
     }
     return entry;
 }
@@ -142,8 +130,8 @@ bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t siz
     if (!jpeg_can_index(layout, size) || !jpeg_entropy_read(layout, bytes, &entropy)) {
         return false;
     }
-    put_u32(index, VERSION);
-    put_u32(index + 4, STEP);
+    sli_put_u32(index, VERSION);
+    sli_put_u32(index + 4, STEP);
     index += HEAD;
     jpeg_bits_start(&bits, bytes, size, (uint32_t)layout->scan * 8);
     for (uint32_t y = 0; y < layout->rows; y++) {
@@ -376,7 +364,7 @@ static bool is_index(const jpeg_layout *layout, size_t size, const uint8_t *inde
                      size_t index_size)
 {
     return jpeg_can_index(layout, size) && index_size == jpeg_index_size(layout) &&
-           get_u32(index) == VERSION && get_u32(index + 4) == STEP;
+           sli_get_u32(index) == VERSION && sli_get_u32(index + 4) == STEP;
 }
 
 jpeg_part_result jpeg_stitch(const jpeg_layout *layout, const uint8_t *bytes, size_t size,

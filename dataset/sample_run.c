@@ -21,7 +21,7 @@ void sample_runner_fini(sample_runner *runner)
 {
     image_decoder_destroy(runner->decoder);
     resampler_free(&runner->resampler);
-    image_buffer_free(&runner->io.bytes);
+    sample_io_free(&runner->io);
     image_buffer_free(&runner->between[0]);
     image_buffer_free(&runner->between[1]);
 }
@@ -93,6 +93,7 @@ static sluice_status open_image(sample_runner *runner, const sample_data *data,
 {
     const dataset_stage *decode = runner->plan->details->decode;
     const decode_args *args;
+    sluice_status st;
 
     current->encoded = data->bytes != NULL;
     current->image = data->image;
@@ -101,8 +102,12 @@ static sluice_status open_image(sample_runner *runner, const sample_data *data,
     }
     args = (const decode_args *)(const void *)decode->args.bytes;
     current->image.channels = args->mode == 0 ? 3 : 1;
-    return image_decoder_open(runner->decoder, data->bytes, data->size, args->max_pixels,
-                              args->mode == 1, &current->image.width, &current->image.height);
+    st = image_decoder_open(runner->decoder, data->bytes, data->size, args->max_pixels,
+                            args->mode == 1, &current->image.width, &current->image.height);
+    if (st == SLUICE_OK && data->index != NULL) {
+        image_decoder_use_index(runner->decoder, data->index);
+    }
+    return st;
 }
 
 /* The pixels of a box of the image; decodes them when it is a file still. */
@@ -245,7 +250,13 @@ static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }
     *row->flags = 0;
-    return plan->image_column >= 0 ? run_image(runner, sample, pass, &data, row, now) : SLUICE_OK;
+    if (plan->image_column >= 0) {
+        st = run_image(runner, sample, pass, &data, row, now);
+    }
+    if (st == SLUICE_OK && data.index != NULL && (data.index->is_made || data.index->is_wrong)) {
+        source->keep_index(plan->dataset->source, sample, &runner->io, &data);
+    }
+    return st;
 }
 
 sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,

@@ -15,12 +15,14 @@
 
 #include "alloc_int.h"
 #include "file_reader.h"
+#include "index_store.h"
 #include "log_int.h"
 #include "status_int.h"
 
 typedef struct folder_args {
     const char *dir;
     const char *extensions;
+    const char *index; /* "": none */
 } folder_args;
 
 /* One class: its name, and where its files begin. */
@@ -40,6 +42,7 @@ typedef struct image_folder {
     uint64_t *files; /* offset in names of each sample's file */
     size_t count;
     size_t files_capacity;
+    index_store *indexes;     /* NULL: none are kept */
     uint64_t folders_skipped; /* named like images */
     uint64_t loose_images;    /* directly in dir */
     char first_skipped[520];
@@ -312,6 +315,7 @@ static void folder_close(void *source)
     for (size_t i = 0; i < folder->class_count; i++) {
         sli_free(folder->classes[i].name);
     }
+    index_store_close(folder->indexes);
     sli_free(folder->classes);
     sli_free(folder->names);
     sli_free(folder->files);
@@ -339,6 +343,9 @@ static sluice_status folder_open(const void *opaque, void **source_out)
     if (st == SLUICE_OK) {
         st = remarks(folder, args);
     }
+    if (st == SLUICE_OK && args->index[0] != '\0') {
+        st = index_store_open(args->index, folder->count, &folder->indexes);
+    }
     if (st != SLUICE_OK) {
         folder_close(folder);
         return st;
@@ -362,6 +369,9 @@ static uint64_t folder_memory(const void *source)
                      folder->files_capacity * sizeof(*folder->files) +
                      folder->classes_capacity * sizeof(*folder->classes);
 
+    if (folder->indexes != NULL) {
+        bytes += index_store_memory(folder->indexes);
+    }
     for (size_t i = 0; i < folder->class_count; i++) {
         bytes += strlen(folder->classes[i].name) + 1;
     }
@@ -390,6 +400,24 @@ static void folder_name(const void *source, uint64_t index, char *text, size_t s
              folder->names + folder->files[index]);
 }
 
+/* What the kept index of a sample's file is found by. */
+static index_key key_of(const image_folder *folder, uint64_t index, const sample_data *data)
+{
+    const uint64_t class = sli_hash_text(folder->classes[class_of(folder, index)].name);
+
+    return (index_key){sli_mix_in(class, sli_hash_text(folder->names + folder->files[index])),
+                       data->size, data->modified_ns};
+}
+
+static void folder_keep_index(const void *source, uint64_t index, const sample_io *io,
+                              const sample_data *data)
+{
+    const image_folder *folder = source;
+    const index_key key = key_of(folder, index, data);
+
+    index_store_keep(folder->indexes, &key, &io->index);
+}
+
 static sluice_status folder_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
@@ -399,6 +427,7 @@ static sluice_status folder_read(const void *source, uint64_t index, sample_io *
     const char *file = folder->names + folder->files[index];
     size_t class_length = strlen(class_name);
     char path[2 * NAME_MAX + 8];
+    sluice_status st;
 
     /* Both are single names of at most NAME_MAX bytes. */
     memcpy(path, class_name, class_length);
@@ -407,7 +436,14 @@ static sluice_status folder_read(const void *source, uint64_t index, sample_io *
     if (row[1] != NULL) {
         *(int32_t *)row[1] = (int32_t) class;
     }
-    return file_read(folder->fd, path, io, data_out);
+    st = file_read(folder->fd, path, io, data_out);
+    if (st == SLUICE_OK && folder->indexes != NULL) {
+        const index_key key = key_of(folder, index, data_out);
+
+        index_store_find(folder->indexes, &key, &io->index);
+        data_out->index = &io->index;
+    }
+    return st;
 }
 
 static const source_ops folder_ops = {
@@ -416,6 +452,7 @@ static const source_ops folder_ops = {
     .count = folder_count,
     .name = folder_name,
     .read = folder_read,
+    .keep_index = folder_keep_index,
     .memory = folder_memory,
 };
 
@@ -455,6 +492,8 @@ static const stage_param folder_params[] = {
            "the folder that holds the class folders"),
     PARAM_(folder_args, extensions, PARAM_TEXT, "jpg,jpeg,png", 0, 0, NULL,
            "of files that count, any case"),
+    PARAM_(folder_args, index, PARAM_TEXT, "", 0, 0, NULL,
+           "a folder to keep indexes of the JPEG files' bits in; later passes decode less"),
 };
 
 const stage_def stage_image_folder = {
@@ -471,9 +510,10 @@ const stage_def stage_image_folder = {
 };
 
 sluice_status sluice_dataset_image_folder(const char *dir, const char *extensions,
-                                          sluice_dataset **dataset_out)
+                                          const char *index, sluice_dataset **dataset_out)
 {
-    const folder_args args = {dir, extensions != NULL ? extensions : "jpg,jpeg,png"};
+    const folder_args args = {dir, extensions != NULL ? extensions : "jpg,jpeg,png",
+                              index != NULL ? index : ""};
 
     return dataset_begin(&stage_image_folder, &args, dataset_out);
 }

@@ -23,7 +23,7 @@
 #include <sluice/transforms.h>
 
 #include "conversion_int.h"
-#include "image.h"
+#include "image_decoder.h"
 #include "rng_int.h"
 #include "text_int.h"
 
@@ -133,13 +133,22 @@ typedef struct conversion_state {
 /* One worker's way to read samples. */
 typedef struct sample_io {
     image_buffer bytes; /* a file's content */
+    image_index index;  /* of the image in it */
     uint64_t bytes_read;
 } sample_io;
+
+static inline void sample_io_free(sample_io *io)
+{
+    image_buffer_free(&io->bytes);
+    image_buffer_free(&io->index.bytes);
+}
 
 /* What a source gives of a sample. Borrowed from sample_io or the source until the next read. */
 typedef struct sample_data {
     const uint8_t *bytes; /* encoded; NULL when the image is raw */
     size_t size;
+    int64_t modified_ns; /* when the file was changed */
+    image_index *index;  /* for the decoder, which fills it; NULL: the source keeps none */
     image_view image;
 } sample_data;
 
@@ -158,6 +167,10 @@ typedef struct source_ops {
      */
     sluice_status (*read)(const void *source, uint64_t index, sample_io *io, void *const *row,
                           sample_data *data_out);
+
+    /* Optional: the sample read last with io was decoded, and its index made or found wrong. */
+    void (*keep_index)(const void *source, uint64_t index, const sample_io *io,
+                       const sample_data *data);
 
     /* Bytes the source keeps in memory for itself, for reports. */
     uint64_t (*memory)(const void *source);

@@ -421,15 +421,30 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
     }
 }
 
+/* Is the argument what stands for none given? */
+static bool is_nothing(const stage_param *param, const void *from)
+{
+    const param_reals *reals = from;
+
+    switch (param->type) {
+    case PARAM_REALS:
+        return reals->count == 0 && reals->name[0] == '\0';
+    case PARAM_TEXT:
+        return param->default_text != NULL && param->default_text[0] == '\0' &&
+               (*(const char *const *)from)[0] == '\0';
+    default:
+        return false;
+    }
+}
+
 void stage_args_print(const stage_def *def, const void *args, sli_text *text)
 {
     for (uint32_t i = 0; i < def->param_count; i++) {
         const stage_param *param = &def->params[i];
         const void *from = const_field(param, args);
 
-        if (param->type == PARAM_REALS && ((const param_reals *)from)->count == 0 &&
-            ((const param_reals *)from)->name[0] == '\0') {
-            continue; /* not given, and nothing is its default */
+        if (is_nothing(param, from)) {
+            continue;
         }
         sli_text_add(text, " %s=", param->name);
         print_value(param, from, text);

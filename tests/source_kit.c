@@ -34,25 +34,25 @@ sluice_status read_sample(const sluice_dataset *dataset, uint64_t index, sample_
 
 int32_t label_of(const sluice_dataset *dataset, uint64_t index)
 {
-    sample_io io = {{NULL, 0}, 0};
+    sample_io io = {.bytes_read = 0};
     sample_data data;
     int32_t label = -1;
 
     T_OK(read_sample(dataset, index, &io, &label, &data));
-    image_buffer_free(&io.bytes);
+    sample_io_free(&io);
     return label;
 }
 
 void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_status want,
                       const char *words)
 {
-    sample_io io = {{NULL, 0}, 0};
+    sample_io io = {.bytes_read = 0};
     sample_data data;
     int32_t label = -1;
 
     T_STATUS(read_sample(dataset, index, &io, &label, &data), want);
     T_CONTAINS(sluice_last_error(), words);
-    image_buffer_free(&io.bytes);
+    sample_io_free(&io);
 }
 
 bool become_nobody(void)

@@ -154,7 +154,7 @@ static void paths_of_any_bytes_read_back(void)
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         sluice_dataset *dataset = NULL;
 
-        T_OK(sluice_dataset_image_folder(odd[i], NULL, &dataset));
+        T_OK(sluice_dataset_image_folder(odd[i], NULL, NULL, &dataset));
         check_round_trip(dataset);
         sluice_dataset_destroy(dataset);
     }
@@ -167,7 +167,7 @@ static void paths_of_any_bytes_read_back(void)
             path[k] = (char)(1 + (state = sli_mix64(state + 1)) % 255);
         }
         path[length] = '\0';
-        T_OK(sluice_dataset_image_folder(path, NULL, &dataset));
+        T_OK(sluice_dataset_image_folder(path, NULL, NULL, &dataset));
         check_round_trip(dataset);
         sluice_dataset_destroy(dataset);
     }

@@ -53,7 +53,7 @@ static sluice_dataset *open_cifar(const char *folder, const char *split)
 
 static void check_cifar_sample(const sluice_dataset *dataset, uint64_t index, uint32_t seed)
 {
-    sample_io io = {{NULL, 0}, 0};
+    sample_io io = {.bytes_read = 0};
     uint8_t record[RECORD];
     sample_data data;
     int32_t label = -1;
@@ -72,7 +72,7 @@ static void check_cifar_sample(const sluice_dataset *dataset, uint64_t index, ui
         }
     }
     T_EQ(io.bytes_read, RECORD);
-    image_buffer_free(&io.bytes);
+    sample_io_free(&io);
 }
 
 static void cifar10_reads_planes_and_labels_from_both_places(void)

@@ -13,7 +13,7 @@ static sluice_dataset *folder_dataset(const char *folder, const char *extensions
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder(folder, extensions, &dataset));
+    T_OK(sluice_dataset_image_folder(folder, extensions, NULL, &dataset));
     return dataset;
 }
 
@@ -28,7 +28,7 @@ static sluice_dataset *open_folder(const char *folder)
 /* The names, in order; each file holds its own name, and the label is that of its folder. */
 static void check_files(const sluice_dataset *dataset, const char *const *names, size_t count)
 {
-    sample_io io = {{NULL, 0}, 0};
+    sample_io io = {.bytes_read = 0};
     size_t bytes = 0;
 
     T_EQ(dataset->source_count, count);
@@ -45,7 +45,7 @@ static void check_files(const sluice_dataset *dataset, const char *const *names,
         bytes += data.size;
     }
     T_EQ(io.bytes_read, bytes);
-    image_buffer_free(&io.bytes);
+    sample_io_free(&io);
 }
 
 /* A file that holds its own name. */
@@ -239,7 +239,7 @@ static void a_fifo_is_a_bad_sample_and_holds_nobody(void)
 static void files_that_change_after_opening_are_read_as_they_are(void)
 {
     const char *folder = t_folder();
-    sample_io io = {{NULL, 0}, 0};
+    sample_io io = {.bytes_read = 0};
     sample_data data;
     sluice_dataset *dataset;
 
@@ -260,7 +260,7 @@ static void files_that_change_after_opening_are_read_as_they_are(void)
     T_EQ(data.size, 0);
     T_TRUE(data.bytes != NULL);
     check_read_fails(dataset, 3, SLUICE_E_IO, "this is a folder, not a file");
-    image_buffer_free(&io.bytes);
+    sample_io_free(&io);
     sluice_dataset_destroy(dataset);
 }
 

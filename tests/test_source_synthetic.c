@@ -16,7 +16,7 @@ static void synthetic_samples_are_functions_of_their_index(void)
 {
     sluice_dataset *few = open_synthetic(10, 5, 7, 3, 4);
     sluice_dataset *many = open_synthetic(1000000000000000, 5, 7, 3, 4);
-    sample_io ios[2] = {{{NULL, 0}, 0}, {{NULL, 0}, 0}};
+    sample_io ios[2] = {{.bytes_read = 0}};
     sample_data a;
     sample_data b;
     int32_t label = -1;
@@ -46,7 +46,7 @@ static void synthetic_samples_are_functions_of_their_index(void)
 static void synthetic_pixels_take_all_values(void)
 {
     sluice_dataset *dataset = open_synthetic(1, 64, 64, 1, 1);
-    sample_io io = {{NULL, 0}, 0};
+    sample_io io = {.bytes_read = 0};
     uint32_t counts[256] = {0};
     sample_data data;
 
@@ -57,7 +57,7 @@ static void synthetic_pixels_take_all_values(void)
     for (int i = 0; i < 256; i++) {
         T_TRUE(counts[i] > 0 && counts[i] < 64);
     }
-    image_buffer_free(&io.bytes);
+    sample_io_free(&io);
     sluice_dataset_destroy(dataset);
 }
 

@@ -177,7 +177,7 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
     sluice_dataset_info info = {.struct_size = sizeof(info)};
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, &dataset));
+    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "rgb", 0));
     T_OK(sluice_dataset_resize(dataset, 8, 8));
     T_OK(sluice_dataset_batch(dataset, 2, false));
