@@ -143,19 +143,16 @@ static gpu_verdict check(const char *device, choice *choose, char *text)
 {
     cudaStream_t streams[STREAMS];
     uint8_t *seen = NULL;
-    gpu_busy busy = {};
-    gpu_busy *on_device;
+    gpu_busy *busy;
     loop l = {};
     gpu_verdict verdict;
 
-    NEED_CUDA(gpu_ticks_of(200, &busy.ticks));
-    NEED_CUDA(cudaMalloc(&on_device, sizeof(busy)));
-    NEED_CUDA(gpu_upload(on_device, &busy, sizeof(busy)));
+    NEED_CUDA(gpu_make_busy(200.0, NULL, &busy));
     for (int i = 0; i < STREAMS; i++) {
         NEED_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
     }
     NEED(open_loop(&l, device) == SLUICE_OK, "%s: %s", device, sluice_last_error());
-    verdict = fetch(&l, choose, streams, on_device, &seen, text);
+    verdict = fetch(&l, choose, streams, busy, &seen, text);
     close_loop(&l);
     return verdict == GPU_PASS ? compare(seen, text) : verdict;
 }

@@ -236,18 +236,6 @@ gpu_verdict check_mapped_words(char *text)
     return gpu_say(text, GPU_PASS, "host to device and back: %.2f us", us);
 }
 
-/* The driver's calls, found as the library finds them: nothing links with libcuda. */
-static cudaError_t find_call(const char *name, void *call_out)
-{
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    void *address = NULL;
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion(name, &address, 12000, cudaEnableDefault, &found);
-
-    memcpy(call_out, &address, sizeof(address));
-    return error == cudaSuccess && address == NULL ? cudaErrorSymbolNotFound : error;
-}
-
 /* One batch of operations writes a word on the device and one in mapped host memory. */
 gpu_verdict check_stream_memory_operations(char *text)
 {
@@ -261,8 +249,8 @@ gpu_verdict check_stream_memory_operations(char *text)
 
     NEED_CUDA(cudaHostAlloc((void **)&host, 64, cudaHostAllocMapped));
     NEED_CUDA(cudaMalloc(&device, 64));
-    NEED_CUDA(find_call("cuDeviceGetAttribute", &attribute));
-    NEED_CUDA(find_call("cuStreamBatchMemOp", &operate));
+    NEED_CUDA(gpu_driver_call("cuDeviceGetAttribute", &attribute));
+    NEED_CUDA(gpu_driver_call("cuStreamBatchMemOp", &operate));
     NEED(attribute(&has_64_bits, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 0) ==
              CUDA_SUCCESS,
          "no attribute");

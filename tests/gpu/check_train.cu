@@ -266,19 +266,17 @@ gpu_verdict check_stop(char *text)
 {
     gpu_run run = probe_run("cuda:0", SMALL, SLUICE_MODE_LOOP);
     stopper s = {};
-    gpu_busy busy = {};
     volatile uint64_t *done;
-    gpu_busy *on_device;
+    volatile uint64_t *counts;
+    gpu_busy *busy;
 
     NEED_CUDA(cudaHostAlloc((void **)&done, sizeof(*done), cudaHostAllocMapped));
-    NEED_CUDA(cudaHostGetDevicePointer((void **)&busy.done, (void *)done, 0));
+    NEED_CUDA(cudaHostGetDevicePointer((void **)&counts, (void *)done, 0));
     *done = 0;
-    NEED_CUDA(gpu_ticks_of(20000.0, &busy.ticks));
-    NEED_CUDA(cudaMalloc(&on_device, sizeof(busy)));
-    NEED_CUDA(gpu_upload(on_device, &busy, sizeof(busy)));
+    NEED_CUDA(gpu_make_busy(20000.0, counts, &busy));
     s.done = done;
     run.step = gpu_busy_step;
-    run.user = on_device;
+    run.user = busy;
     if (stop_run(&run, &s, text) != GPU_PASS) {
         return GPU_FAIL;
     }
@@ -311,15 +309,12 @@ gpu_verdict check_stop_starved(char *text)
 /* Sinks of 100 steps of 2 ms: half a second each at the most. */
 static gpu_verdict busy_run(gpu_run *run, char *text)
 {
-    gpu_busy busy = {};
-    gpu_busy *on_device;
+    gpu_busy *busy;
 
     *run = probe_run("cuda:0", SMALL, SLUICE_MODE_LOOP);
-    NEED_CUDA(gpu_ticks_of(2000.0, &busy.ticks));
-    NEED_CUDA(cudaMalloc(&on_device, sizeof(busy)));
-    NEED_CUDA(gpu_upload(on_device, &busy, sizeof(busy)));
+    NEED_CUDA(gpu_make_busy(2000.0, NULL, &busy));
     run->step = gpu_busy_step;
-    run->user = on_device;
+    run->user = busy;
     run->digest = false;
     run->sink_size = 100;
     run->steps = 500;

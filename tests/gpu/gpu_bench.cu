@@ -233,11 +233,7 @@ static gpu_verdict measure_limits(char *text)
     printf("while_iteration,%.2f,us\n", 1e6 / loop);
     printf("convnet_step_of_128_images,%.1f,us\n", network);
     for (int i = 0; i < STEPS; i++) {
-        gpu_busy busy = {};
-
-        NEED_CUDA(gpu_ticks_of(step_us[i], &busy.ticks));
-        NEED_CUDA(cudaMalloc(&bench.busy[i], sizeof(busy)));
-        NEED_CUDA(gpu_upload(bench.busy[i], &busy, sizeof(busy)));
+        NEED_CUDA(gpu_make_busy(step_us[i], NULL, &bench.busy[i]));
         if (measure_loop(bench.busy[i], (uint32_t)(500000 / step_us[i]), &bench.reference[i],
                          text) != GPU_PASS) {
             return GPU_FAIL;

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 gpu_verdict gpu_say(char *text, gpu_verdict verdict, const char *format, ...)
@@ -33,6 +32,17 @@ cudaError_t gpu_upload(void *to, const void *from, size_t bytes)
     const cudaError_t error = cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice);
 
     return error == cudaSuccess ? cudaDeviceSynchronize() : error;
+}
+
+cudaError_t gpu_driver_call(const char *name, void *call_out)
+{
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    void *address = NULL;
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &address, 12000, cudaEnableDefault, &found);
+
+    memcpy(call_out, &address, sizeof(address));
+    return error == cudaSuccess && address == NULL ? cudaErrorSymbolNotFound : error;
 }
 
 cudaError_t gpu_condition(cudaGraph_t graph, unsigned int first,
@@ -111,6 +121,17 @@ cudaError_t gpu_ticks_of(double us, uint64_t *ticks_out)
     (void)cudaFree(busy);
     *ticks_out = seconds > 0.0 ? (uint64_t)((double)trial.ticks / seconds * us * 1e-6) : 0;
     return error;
+}
+
+cudaError_t gpu_make_busy(double us, volatile uint64_t *done, gpu_busy **busy_out)
+{
+    gpu_busy busy = {0, done};
+    cudaError_t error = gpu_ticks_of(us, &busy.ticks);
+
+    if (error == cudaSuccess) {
+        error = cudaMalloc(busy_out, sizeof(busy));
+    }
+    return error == cudaSuccess ? gpu_upload(*busy_out, &busy, sizeof(busy)) : error;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -226,11 +247,10 @@ sluice_status gpu_content_step(const sluice_step *s, void *user)
 
 static double thread_cpu_seconds(void)
 {
-    struct rusage usage;
+    struct timespec used;
 
-    getrusage(RUSAGE_THREAD, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
 static sluice_status sink_begins(sluice_hook *hook, void *user)
@@ -251,6 +271,9 @@ static sluice_status sink_ends(sluice_hook *hook, void *user)
     if (run->sinks++ > 0) { /* the first may have to capture */
         run->sink_seconds += gpu_now() - run->sink_began;
         run->cpu_seconds += thread_cpu_seconds() - run->cpu_began;
+    }
+    if (run->sink_ended != NULL) {
+        run->sink_ended(run->sink_user);
     }
     return SLUICE_OK;
 }

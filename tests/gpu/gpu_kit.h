@@ -55,6 +55,9 @@ cudaError_t gpu_ticks_of(double us, uint64_t *ticks_out); /* of the multiprocess
 /* Copies to the device, and waits: other streams do not wait for what cudaMemcpy() has begun. */
 cudaError_t gpu_upload(void *to, const void *from, size_t bytes);
 
+/* A call of the driver, found as the library finds it: nothing links with libcuda. */
+cudaError_t gpu_driver_call(const char *name, void *call_out);
+
 /* A condition that is `first` at the beginning of each launch of the graph. */
 cudaError_t gpu_condition(cudaGraph_t graph, unsigned int first,
                           cudaGraphConditionalHandle *handle_out);
@@ -79,6 +82,9 @@ struct gpu_content {
     unsigned long long wrong; /* 8-byte words and labels that are not what they must be */
     unsigned long long rows;  /* that were looked at */
 };
+
+/* One on the device that takes so many microseconds; done as above. */
+cudaError_t gpu_make_busy(double us, volatile uint64_t *done, gpu_busy **busy_out);
 
 /* A kernel that takes a while. user: the address of a gpu_busy on the device; NULL: takes none. */
 sluice_status gpu_busy_step(const sluice_step *s, void *user);
@@ -112,6 +118,8 @@ struct gpu_run {
     sluice_step_fn step;
     void *user;
     sluice_stop *stop;
+    void (*sink_ended)(void *user); /* on the trainer's thread, after each sink; NULL: none */
+    void *sink_user;
 
     /* what came of it */
     sluice_status status;
