@@ -49,6 +49,7 @@ static const gpu_check checks[] = {
      check_loop},
     {"lazy_loading", "CUDA_MODULE_LOADING=LAZY", 60, check_late_kernel},
     {"ptx", "CUDA_FORCE_PTX_JIT=1", 60, check_ptx},
+    {"publish_order", "", 60, check_publish_order},
     {"content_small", "", 80, check_content_small},
     {"content_medium", "", 60, check_content_medium},
     {"content_large", "", 60, check_content_large},

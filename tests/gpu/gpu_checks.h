@@ -17,6 +17,9 @@ gpu_check_fn check_modes, check_conversions, check_launches, check_sinks_of_one,
 /* check_content.cu */
 gpu_check_fn check_content_small, check_content_medium, check_content_large, check_memcheck;
 
+/* check_publish.cu */
+gpu_check_fn check_publish_order;
+
 /* check_channel.cu */
 gpu_check_fn check_channel;
 
