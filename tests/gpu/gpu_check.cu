@@ -33,6 +33,7 @@ static const gpu_check checks[] = {
     {"modes", "", 60, check_modes},
     {"conversions", "", 60, check_conversions},
     {"launches", "", 30, check_launches},
+    {"launches_counted_by_cupti", "CUDA_MODULE_LOADING=EAGER", 40, check_launches_counted},
     {"sinks_of_one", "", 30, check_sinks_of_one},
     {"slots_wrap", "", 60, check_wrap},
     {"micro_batches", "", 30, check_micro_batches},

@@ -20,6 +20,9 @@ gpu_check_fn check_content_small, check_content_medium, check_content_large, che
 /* check_publish.cu */
 gpu_check_fn check_publish_order;
 
+/* check_calls.cu */
+gpu_check_fn check_launches_counted;
+
 /* check_channel.cu */
 gpu_check_fn check_channel;
 
