@@ -50,21 +50,14 @@ static unsigned long long without_copies(const counter *c, gpu_call call)
 /* Loads the module, which lies in lib beside this program's bin. */
 static gpu_verdict load(counter *c, char *text)
 {
-    char self[400];
-    char path[500];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     gpu_calls_begin_fn *begin;
+    char folder[400];
+    char path[500];
     const char *why;
     void *module;
 
-    self[length < 0 ? 0 : length] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(self, '/');
-
-        NEED(slash != NULL, "where is this program? %s", self);
-        *slash = '\0';
-    }
-    snprintf(path, sizeof(path), "%s/lib/%s", self, GPU_CALLS_MODULE);
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(path, sizeof(path), "%s/../lib/%s", folder, GPU_CALLS_MODULE);
     if (access(path, F_OK) != 0) {
         return gpu_say(
             text, GPU_SKIP,

@@ -6,10 +6,6 @@
 #include "gpu_checks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static gpu_verdict content(uint64_t steps, const char *shape, unsigned int rows, double seconds,
                            char *text)
@@ -55,26 +51,4 @@ gpu_verdict check_content_medium(char *text)
 gpu_verdict check_content_large(char *text)
 {
     return content(2000, "1024,2048,1", 32, 45.0, text);
-}
-
-/* This very program, a short check of it, under compute-sanitizer. */
-gpu_verdict check_memcheck(char *text)
-{
-    char self[400];
-    char command[600];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    int code;
-
-    if (length < 0 || system("command -v compute-sanitizer >/dev/null") != 0) {
-        return gpu_say(text, GPU_SKIP, "compute-sanitizer is not in PATH");
-    }
-    self[length] = '\0';
-    snprintf(command, sizeof(command),
-             "compute-sanitizer --tool memcheck --error-exitcode 9 '%s' --only sinks_of_one "
-             ">/dev/null 2>&1",
-             self);
-    code = system(command);
-    NEED(WIFEXITED(code) && WEXITSTATUS(code) == 0, "compute-sanitizer ends with %d",
-         WIFEXITED(code) ? WEXITSTATUS(code) : -1);
-    return gpu_say(text, GPU_PASS, "sinks_of_one without an error");
 }

@@ -176,6 +176,34 @@ gpu_verdict check_micro_batches(char *text)
     return gpu_say(text, GPU_PASS, "4 modes, 40 steps of 3 batches");
 }
 
+/* Whole turns of four, then what is left of a sink; and turns whose batches are late. */
+gpu_verdict check_unrolled(char *text)
+{
+    static const char *const devices[] = {"cuda:0,unroll=4", "cuda:0,unroll=4,transport=pull"};
+    uint64_t launches = 0;
+    gpu_run late = probe_run("cuda:0,unroll=4,spin_us=100", SLOW, SLUICE_MODE_LOOP);
+
+    for (int i = 0; i < 2; i++) {
+        gpu_run run = probe_run(devices[i], SMALL, SLUICE_MODE_LOOP);
+
+        run.slots = 5;
+        run.sink_size = 11;
+        if (compare(&run, text) != GPU_PASS) {
+            return GPU_FAIL;
+        }
+        launches = run.stats.launches;
+    }
+    late.workers = 1;
+    late.steps = 20;
+    if (compare(&late, text) != GPU_PASS) {
+        return GPU_FAIL;
+    }
+    return gpu_say(text, GPU_PASS,
+                   "turns of 4, sinks of 11: 100 steps as on host:0, %llu launches; 20 late ones "
+                   "with %llu yields",
+                   (unsigned long long)launches, (unsigned long long)late.stats.yields);
+}
+
 gpu_verdict check_nan(char *text)
 {
     for (int i = 0; i < 4; i++) {

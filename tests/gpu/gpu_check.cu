@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks on a real GPU, on the public headers and the CUDA runtime: what Sluice takes for granted
- * of CUDA, and that sluice_train() does on cuda:0 what it does on host:0.
+ * Checks on a real GPU: what Sluice takes for granted of CUDA, that sluice_train() does on cuda:0
+ * what it does on host:0, and a few rates.
  *
  *     sluice_gpu_check              all checks, each in a process of its own, below 8 minutes
  *     sluice_gpu_check --list       their names
@@ -37,9 +37,11 @@ static const gpu_check checks[] = {
     {"sinks_of_one", "", 30, check_sinks_of_one},
     {"slots_wrap", "", 60, check_wrap},
     {"micro_batches", "", 30, check_micro_batches},
+    {"unrolled", "", 60, check_unrolled},
     {"nan_ends_a_sink", "", 30, check_nan},
     {"starved", "", 60, check_starved},
     {"starved_and_patient", "", 60, check_patient},
+    {"shared_library", "", 30, check_shared_library},
     {"channel", "", 60, check_channel},
     {"stop_within_a_step", "", 40, check_stop},
     {"stop_while_starved", "", 40, check_stop_starved},
@@ -55,6 +57,8 @@ static const gpu_check checks[] = {
     {"content_medium", "", 60, check_content_medium},
     {"content_large", "", 60, check_content_large},
     {"memcheck", "", 90, check_memcheck},
+    {"racecheck", "", 60, check_racecheck},
+    {"synccheck", "", 60, check_synccheck},
 };
 
 enum { COUNT = sizeof(checks) / sizeof(checks[0]), ALL_SECONDS = 470 };

@@ -11,11 +11,12 @@ gpu_check_fn check_conditional_default, check_conditional_upstream, check_condit
 
 /* check_train.cu */
 gpu_check_fn check_modes, check_conversions, check_launches, check_sinks_of_one, check_wrap,
-    check_micro_batches, check_nan, check_loop, check_late_kernel, check_starved, check_patient,
-    check_stop, check_stop_starved, check_trainer_sleeps, check_ptx;
+    check_micro_batches, check_unrolled, check_nan, check_loop, check_late_kernel, check_starved,
+    check_patient, check_stop, check_stop_starved, check_trainer_sleeps, check_ptx;
 
 /* check_content.cu */
-gpu_check_fn check_content_small, check_content_medium, check_content_large, check_memcheck;
+gpu_check_fn check_content_small, check_content_medium, check_content_large, check_memcheck,
+    check_racecheck, check_synccheck, check_shared_library;
 
 /* check_publish.cu */
 gpu_check_fn check_publish_order;

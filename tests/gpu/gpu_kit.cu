@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 gpu_verdict gpu_say(char *text, gpu_verdict verdict, const char *format, ...)
 {
@@ -15,6 +16,18 @@ gpu_verdict gpu_say(char *text, gpu_verdict verdict, const char *format, ...)
     vsnprintf(text, GPU_TEXT, format, values);
     va_end(values);
     return verdict;
+}
+
+void gpu_own_folder(char *path, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    char *slash;
+
+    path[length < 0 ? 0 : length] = '\0';
+    slash = strrchr(path, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
 }
 
 /* ---- CUDA ------------------------------------------------------------------------------------ */
@@ -136,7 +149,7 @@ cudaError_t gpu_make_busy(double us, volatile uint64_t *done, gpu_busy **busy_ou
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static sluice_status launched(void)
+sluice_status gpu_launched(void)
 {
     const cudaError_t error = cudaGetLastError();
 
@@ -148,7 +161,7 @@ static sluice_status launched(void)
 sluice_status gpu_busy_step(const sluice_step *s, void *user)
 {
     busy_kernel<<<1, 1, 0, (cudaStream_t)s->stream>>>((const gpu_busy *)user, &s->outputs[0]);
-    return launched();
+    return gpu_launched();
 }
 
 /* What a step can be told, as one number that a float holds; micro-batches add up. */
@@ -177,7 +190,7 @@ sluice_status gpu_probe_step(const sluice_step *s, void *user)
         return SLUICE_OK;
     }
     probe_kernel<<<1, 1, 0, (cudaStream_t)s->stream>>>(*s, labels);
-    return launched();
+    return gpu_launched();
 }
 
 static __global__ void nan_kernel(const sluice_step s)
@@ -189,7 +202,7 @@ sluice_status gpu_nan_step(const sluice_step *s, void *user)
 {
     (void)user;
     nan_kernel<<<1, 1, 0, (cudaStream_t)s->stream>>>(*s);
-    return launched();
+    return gpu_launched();
 }
 
 /* The finaliser of splitmix64, from which the source `synthetic` makes the words of a sample. */
@@ -240,7 +253,7 @@ sluice_status gpu_content_step(const sluice_step *s, void *user)
                      (cudaStream_t)s->stream>>>(*s, (const uint64_t *)image->data,
                                                 (const int32_t *)label->data, rows, words / rows,
                                                 (gpu_content *)user);
-    return launched();
+    return gpu_launched();
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */

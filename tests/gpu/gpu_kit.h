@@ -30,6 +30,9 @@ struct gpu_check {
 gpu_verdict gpu_say(char *text, gpu_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The folder that this program lies in. */
+void gpu_own_folder(char *path, size_t size);
+
 /* Ends a check that has `text` with what CUDA, or Sluice, says. */
 #define NEED_CUDA(call)                                                                            \
     do {                                                                                           \
@@ -82,6 +85,9 @@ struct gpu_content {
     unsigned long long wrong; /* 8-byte words and labels that are not what they must be */
     unsigned long long rows;  /* that were looked at */
 };
+
+/* What a step returns that has just launched a kernel. */
+sluice_status gpu_launched(void);
 
 /* One on the device that takes so many microseconds; done as above. */
 cudaError_t gpu_make_busy(double us, volatile uint64_t *done, gpu_busy **busy_out);

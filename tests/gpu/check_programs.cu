@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks that are other programs: NVIDIA's sanitizers over this one, and an example. */
+#include "gpu_checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINE = 300 };
+
+/* Runs a command; `last` is the last line it writes, without its end. Returns its exit code. */
+static int run_command(const char *command, char last[LINE])
+{
+    FILE *output = popen(command, "r");
+    char line[LINE];
+    int code;
+
+    last[0] = '\0';
+    while (output != NULL && fgets(line, sizeof(line), output) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(last, LINE, "%s", line);
+    }
+    code = output != NULL ? pclose(output) : -1;
+    return WIFEXITED(code) ? WEXITSTATUS(code) : -1;
+}
+
+/* This very program, a short check of it, under compute-sanitizer. */
+static gpu_verdict sanitize(const char *tool, char *text)
+{
+    char folder[400];
+    char command[700];
+    char last[LINE];
+    int code;
+
+    if (system("command -v compute-sanitizer >/dev/null") != 0) {
+        return gpu_say(text, GPU_SKIP,
+                       "compute-sanitizer is not in PATH: it is in the toolkit's package "
+                       "cuda-sanitizer");
+    }
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(command, sizeof(command),
+             "compute-sanitizer --tool %s --error-exitcode 9 '%s/sluice_gpu_check' --only "
+             "sinks_of_one 2>&1",
+             tool, folder);
+    code = run_command(command, last);
+    NEED(code == 0, "%s ends with %d: %s", tool, code, last);
+    return gpu_say(text, GPU_PASS, "sinks_of_one without an error");
+}
+
+gpu_verdict check_memcheck(char *text)
+{
+    return sanitize("memcheck", text);
+}
+
+gpu_verdict check_racecheck(char *text)
+{
+    return sanitize("racecheck", text);
+}
+
+gpu_verdict check_synccheck(char *text)
+{
+    return sanitize("synccheck", text);
+}
+
+/* These checks have the library in them; a program of a user's has it beside its own CUDA runtime,
+ * two of which are then in one process. */
+gpu_verdict check_shared_library(char *text)
+{
+    char folder[400];
+    char command[500];
+    char last[LINE];
+    int code;
+
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(command, sizeof(command), "%s/own_kernels", folder);
+    if (access(command, X_OK) != 0) {
+        return gpu_say(text, GPU_SKIP, "the example own_kernels was not built");
+    }
+    snprintf(command, sizeof(command), "'%s/own_kernels' 2>&1", folder);
+    code = run_command(command, last);
+    NEED(code == 0, "own_kernels ends with %d: %s", code, last);
+    return gpu_say(text, GPU_PASS, "own_kernels, linked with libsluice.so: %s", last);
+}
