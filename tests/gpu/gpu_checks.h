@@ -24,6 +24,9 @@ gpu_check_fn check_publish_order;
 /* check_calls.cu */
 gpu_check_fn check_launches_counted;
 
+/* check_rates.cu */
+gpu_check_fn check_gather_rate, check_step_gaps, check_far_node;
+
 /* check_channel.cu */
 gpu_check_fn check_channel;
 

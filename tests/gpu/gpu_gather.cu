@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library's gather kernel by itself: from a slot in device memory to the tensors of a step, as
+ * it is planned and launched for a run, but again and again.
+ */
+#include "gpu_measures.h"
+
+#include <string.h>
+
+extern "C" {
+#include "getnext_int.h"
+}
+
+enum { ROWS = 512, SIDE = 224, TOKENS = 75264, REPEATS = 20 }; /* one column is 77 MB or 154 MB */
+
+struct gather_case {
+    const char *name;
+    sluice_dtype from, to; /* i32: tokens, as they are */
+    bool to_chw, flip;
+};
+
+static const gather_case cases[GPU_GATHERS] = {
+    {"u8_hwc_to_f16_chw", SLUICE_U8, SLUICE_F16, true, false},
+    {"u8_hwc_to_f16_chw_flipped", SLUICE_U8, SLUICE_F16, true, true},
+    {"u8_hwc_to_bf16_chw", SLUICE_U8, SLUICE_BF16, true, false},
+    {"u8_hwc_to_bf16_chw_flipped", SLUICE_U8, SLUICE_BF16, true, true},
+    {"u8_hwc_to_f32_chw", SLUICE_U8, SLUICE_F32, true, false},
+    {"u8_hwc_to_f32_chw_flipped", SLUICE_U8, SLUICE_F32, true, true},
+    {"u8_hwc_copied", SLUICE_U8, SLUICE_U8, false, false},
+    {"i32_tokens_copied", SLUICE_I32, SLUICE_I32, false, false},
+};
+
+/* A slot, the tensor and all that the kernel is given. */
+struct bed {
+    sli_layout layout;
+    sli_conversion conversion;
+    sli_getnext getnext;
+    sli_gather gather;
+    sli_kernel_launch launch;
+    uint8_t *slot;
+    uint8_t *output;
+    sli_batch_header *header;
+    uint64_t bytes; /* that a launch reads and writes of the column */
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+};
+
+static sluice_column column_of(const gather_case *c)
+{
+    const bool tokens = c->from == SLUICE_I32;
+    sluice_column column = {};
+
+    strcpy(column.name, tokens ? "tokens" : "image");
+    column.dtype = c->from;
+    column.rank = tokens ? 1 : 3;
+    column.shape[0] = tokens ? TOKENS : SIDE;
+    column.shape[1] = tokens ? 0 : SIDE;
+    column.shape[2] = tokens ? 0 : 3;
+    return column;
+}
+
+static sluice_status plan(bed *b, const gather_case *c)
+{
+    const sluice_column column = column_of(c);
+    const bool converts = c->from != c->to;
+    sluice_tensor output = {};
+    sluice_status st = sli_layout_make(&column, 1, ROWS, &b->layout);
+
+    b->conversion.height = b->conversion.width = SIDE;
+    b->conversion.channels = 3;
+    b->conversion.from = c->from;
+    b->conversion.to = c->to;
+    b->conversion.to_chw = c->to_chw;
+    b->conversion.flip = c->flip;
+    b->conversion.affine = true;
+    for (int i = 0; i < 3; i++) {
+        b->conversion.scale[i] = 1.0f / 64.0f;
+        b->conversion.bias[i] = -1.5f;
+    }
+    if (st == SLUICE_OK && converts) {
+        st = sli_conversion_prepare(&b->conversion);
+    }
+    output.data = b->output;
+    b->bytes = b->layout.row_bytes[0] * ROWS * 2;
+    if (converts) {
+        b->bytes = (b->layout.row_bytes[0] + sli_conversion_out_bytes(&b->conversion)) * ROWS;
+    }
+    return st == SLUICE_OK ? sli_gather_plan(&b->layout, converts ? &b->conversion : NULL, 0,
+                                             &output, b->header, &b->gather)
+                           : st;
+}
+
+/* A batch is found and stays so; every other row is to be mirrored. */
+static gpu_verdict fill(bed *b, char *text)
+{
+    sli_getnext_state state;
+    uint8_t flags[ROWS];
+
+    for (int row = 0; row < ROWS; row++) {
+        flags[row] = row % 2 == 0 ? SLI_ROW_FLIP : 0;
+    }
+    NEED_CUDA(cudaMalloc(&b->slot, b->layout.slot_bytes));
+    NEED_CUDA(cudaMemset(b->slot, 77, b->layout.slot_bytes));
+    NEED_CUDA(gpu_upload(b->slot + b->layout.row_flags_offset, flags, sizeof(flags)));
+    sli_getnext_state_init(&state);
+    state.end = SLI_GETNEXT_GOES_ON;
+    NEED_CUDA(cudaMalloc(&b->getnext.state, sizeof(state)));
+    NEED_CUDA(gpu_upload(b->getnext.state, &state, sizeof(state)));
+    NEED_CUDA(cudaHostAlloc((void **)&b->getnext.ring.consumed, 256, cudaHostAllocMapped));
+    b->getnext.ring.slots = 1;
+    b->getnext.slots = b->slot;
+    b->getnext.slot_bytes = b->layout.slot_bytes;
+    b->getnext.micro_batches = 1;
+    return GPU_PASS;
+}
+
+static gpu_verdict make(bed *b, const gather_case *c, char *text)
+{
+    const size_t most = (size_t)ROWS * SIDE * SIDE * 3 * sizeof(float);
+    int multiprocessors = 0;
+
+    memset(b, 0, sizeof(*b));
+    NEED_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    NEED_CUDA(cudaMalloc(&b->output, most));
+    NEED_CUDA(cudaMalloc(&b->header, sizeof(*b->header)));
+    NEED(plan(b, c) == SLUICE_OK, "%s: %s", c->name, sluice_last_error());
+    if (fill(b, text) != GPU_PASS) {
+        return GPU_FAIL;
+    }
+    sli_getnext_gather_launch(&b->getnext, &b->gather, (uint32_t)multiprocessors, &b->launch);
+    NEED_CUDA(cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking));
+    NEED_CUDA(cudaEventCreate(&b->begin));
+    NEED_CUDA(cudaEventCreate(&b->end));
+    return GPU_PASS;
+}
+
+static gpu_verdict destroy(bed *b, char *text)
+{
+    NEED_CUDA(cudaFree(b->slot));
+    NEED_CUDA(cudaFree(b->output));
+    NEED_CUDA(cudaFree(b->header));
+    NEED_CUDA(cudaFree(b->getnext.state));
+    NEED_CUDA(cudaFreeHost(b->getnext.ring.consumed));
+    NEED_CUDA(cudaStreamDestroy(b->stream));
+    NEED_CUDA(cudaEventDestroy(b->begin));
+    NEED_CUDA(cudaEventDestroy(b->end));
+    return GPU_PASS;
+}
+
+static gpu_verdict measure(const gather_case *c, double *gb_s, char *text)
+{
+    float ms = 0.0f;
+    bed b;
+
+    if (make(&b, c, text) != GPU_PASS) {
+        return GPU_FAIL;
+    }
+    *b.getnext.ring.consumed = 0;
+    for (int i = -3; i < REPEATS; i++) {
+        if (i == 0) {
+            NEED_CUDA(cudaEventRecord(b.begin, b.stream));
+        }
+        NEED_CUDA(cudaLaunchKernel(b.launch.function, dim3(b.launch.blocks), dim3(b.launch.threads),
+                                   b.launch.args, 0, b.stream));
+    }
+    NEED_CUDA(cudaEventRecord(b.end, b.stream));
+    NEED_CUDA(cudaStreamSynchronize(b.stream));
+    NEED_CUDA(cudaEventElapsedTime(&ms, b.begin, b.end));
+    NEED(*b.getnext.ring.consumed == 1, "%s: the slot is not given back", c->name);
+    *gb_s = gpu_share((double)b.bytes * REPEATS / 1e6, (double)ms);
+    return destroy(&b, text);
+}
+
+gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text)
+{
+    for (int i = 0; i < GPU_GATHERS; i++) {
+        rates[i].name = cases[i].name;
+        if (measure(&cases[i], &rates[i].value, text) != GPU_PASS) {
+            return GPU_FAIL;
+        }
+    }
+    return GPU_PASS;
+}
