@@ -4,7 +4,7 @@
 #
 #     sh tests/gpu.sh build   a release build with CUDA in build/gpu: these programs and the examples
 #     sh tests/gpu.sh check   what a GPU must show, below 8 minutes: PASS, FAIL, SKIP for each check
-#     sh tests/gpu.sh bench   limits and rates as CSV, below 8 minutes
+#     sh tests/gpu.sh bench   limits and rates as CSV, below 8 minutes; torch's last, where it is
 #
 # check and bench build nothing. They exit with 0 when nothing failed, and 77 without a GPU.
 #
@@ -36,13 +36,28 @@ use_sysroot() {
     export LD_LIBRARY_PATH="$libraries:$root/lib/$triplet${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 }
 
-# program NAME: runs it instead of this script.
+# program NAME: runs it; its exit code.
 program() {
     if [ ! -x "$folder/bin/$1" ]; then
         echo "gpu.sh: there is no $folder/bin/$1: run 'sh tests/gpu.sh build' first" >&2
         exit 1
     fi
-    exec "$folder/bin/$1"
+    "$folder/bin/$1"
+}
+
+# The benchmark's cells by torch: rows to compare with, and no part of the verdict.
+torch_rows() {
+    echo
+    if ! command -v python3 >/dev/null; then
+        echo "SKIP torch: there is no python3"
+        return
+    fi
+    result=0
+    timeout 75 python3 tests/bench/torch_graph.py || result=$?
+    case $result in
+    0 | 77) ;;
+    *) echo "SKIP torch: torch_graph.py ended with $result" ;;
+    esac
 }
 
 [ $# -ge 1 ] || usage
@@ -56,6 +71,11 @@ build)
         train_image_folder sluice_tool
     ;;
 check) program sluice_gpu_check ;;
-bench) program sluice_gpu_bench ;;
+bench)
+    verdict=0
+    program sluice_gpu_bench || verdict=$?
+    [ "$verdict" -eq 77 ] || torch_rows
+    exit "$verdict"
+    ;;
 *) usage ;;
 esac
