@@ -130,6 +130,57 @@ static void other_modes_launch_each_batch(void)
     }
 }
 
+enum { MAX_SINKS = 8 };
+
+typedef struct sink_calls {
+    int64_t graphs[MAX_SINKS];
+    int64_t kernels[MAX_SINKS];
+    int64_t waits[MAX_SINKS];
+    int sinks;
+} sink_calls;
+
+static sluice_status keep_calls(sluice_hook *hook, void *user)
+{
+    sink_calls *c = user;
+
+    (void)hook;
+    c->graphs[c->sinks] = fake_cuda_count_of("cudaGraphLaunch");
+    c->kernels[c->sinks] = fake_cuda_count_of("cudaLaunchKernel");
+    c->waits[c->sinks] = fake_cuda_count_of("cudaEventSynchronize") +
+                         fake_cuda_count_of("cudaStreamSynchronize") +
+                         fake_cuda_count_of("cudaDeviceSynchronize");
+    c->sinks += c->sinks < MAX_SINKS - 1;
+    return SLUICE_OK;
+}
+
+/* The first sets things up. What tests/gpu/check_calls.cu takes for granted on a GPU. */
+static void every_further_sink_waits_once_and_launches_no_kernel(void)
+{
+    for (int i = 0; i < 2; i++) {
+        sink_calls calls = {.sinks = 0};
+        const sluice_callback callback = {.step_end = keep_calls, .user = &calls};
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.device = "cuda:0,transport=pull,spin_us=1000000"; /* no copies ahead to wait for */
+        k.config.mode = i == 0 ? SLUICE_MODE_LOOP : SLUICE_MODE_GRAPH;
+        k.config.sink_size = 50;
+        k.config.epochs = 6;
+        k.config.callbacks = &callback;
+        k.config.callback_count = 1;
+        T_OK(kit_run(&k));
+        T_EQ(calls.sinks, 6);
+        for (int sink = 1; sink < calls.sinks; sink++) {
+            T_EQ(calls.graphs[sink] - calls.graphs[sink - 1], i == 0 ? 1 : 50);
+            T_EQ(calls.waits[sink] - calls.waits[sink - 1], 1);
+            T_EQ(calls.kernels[sink], calls.kernels[0]);
+        }
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
 /* Calls of CUDA for a run of so many steps of one batch, whose sink is half of it. */
 static int64_t calls_of(sluice_mode mode, const char *device, int64_t steps)
 {
@@ -442,6 +493,7 @@ const t_test cuda_train_tests[] = {T_TEST(steps_are_the_hosts_in_every_mode),
                                    T_TEST(steps_of_several_batches_are_the_hosts),
                                    T_TEST(a_sink_in_loop_mode_is_one_launch),
                                    T_TEST(other_modes_launch_each_batch),
+                                   T_TEST(every_further_sink_waits_once_and_launches_no_kernel),
                                    T_TEST(calls_for_a_batch_are_few),
                                    T_TEST(late_batches_are_waited_for_on_the_host),
                                    T_TEST(the_least_concurrency_is_enough),
