@@ -130,6 +130,7 @@ static gpu_verdict measure_copies(char *text)
 static gpu_verdict measure_launches(char *text)
 {
     gpu_rate releases[GPU_RELEASES];
+    gpu_rate looks[GPU_LOOKS];
     double launch = 0.0;
     double loop = 0.0;
     double network = 0.0;
@@ -137,7 +138,8 @@ static gpu_verdict measure_launches(char *text)
     if (gpu_measure_launch(&launch, text) != GPU_PASS ||
         gpu_measure_loop(NULL, 10000, &loop, text) != GPU_PASS ||
         gpu_measure_convnet(&network, text) != GPU_PASS ||
-        gpu_measure_releases(releases, text) != GPU_PASS) {
+        gpu_measure_releases(releases, text) != GPU_PASS ||
+        gpu_measure_looks(looks, text) != GPU_PASS) {
         return GPU_FAIL;
     }
     printf("graph_launch_and_sync,%.2f,us\n", launch);
@@ -145,6 +147,9 @@ static gpu_verdict measure_launches(char *text)
     printf("convnet_step_of_128_images,%.1f,us\n", network);
     for (int i = 0; i < GPU_RELEASES; i++) {
         printf("step_with_%s,%.0f,ns\n", releases[i].name, releases[i].value);
+    }
+    for (int i = 0; i < GPU_LOOKS; i++) {
+        printf("%s,%.0f,ns\n", looks[i].name, looks[i].value);
     }
     for (int i = 0; i < STEPS; i++) {
         NEED_CUDA(gpu_make_busy(step_us[i], NULL, &bench.busy[i]));

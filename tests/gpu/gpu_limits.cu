@@ -7,33 +7,35 @@
 
 #include "convnet_cuda.h"
 
-static const size_t copy_bytes = 64U << 20;
+static const size_t host_bytes = 64U << 20;
+static const size_t device_bytes = 256U << 20; /* more than any cache of a device holds */
 enum { COPIES = 20 };
 
 gpu_verdict gpu_measure_copy(cudaMemcpyKind kind, unsigned int host_flags, double *gb_s, char *text)
 {
+    const size_t bytes = kind == cudaMemcpyHostToDevice ? host_bytes : device_bytes;
     cudaStream_t stream;
     void *from;
     void *to;
     double begin = 0.0;
 
     NEED_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    NEED_CUDA(cudaMalloc(&to, copy_bytes));
+    NEED_CUDA(cudaMalloc(&to, bytes));
     if (kind == cudaMemcpyHostToDevice) {
-        NEED_CUDA(cudaHostAlloc(&from, copy_bytes, host_flags));
-        memset(from, 1, copy_bytes);
+        NEED_CUDA(cudaHostAlloc(&from, bytes, host_flags));
+        memset(from, 1, bytes);
     } else {
-        NEED_CUDA(cudaMalloc(&from, copy_bytes));
+        NEED_CUDA(cudaMalloc(&from, bytes));
     }
     for (int i = -1; i < COPIES; i++) {
         if (i == 0) {
             NEED_CUDA(cudaStreamSynchronize(stream));
             begin = gpu_now();
         }
-        NEED_CUDA(cudaMemcpyAsync(to, from, copy_bytes, kind, stream));
+        NEED_CUDA(cudaMemcpyAsync(to, from, bytes, kind, stream));
     }
     NEED_CUDA(cudaStreamSynchronize(stream));
-    *gb_s = (double)copy_bytes * COPIES / (gpu_now() - begin) / 1e9;
+    *gb_s = (double)bytes * COPIES / (gpu_now() - begin) / 1e9;
     NEED_CUDA(cudaFree(to));
     NEED_CUDA(kind == cudaMemcpyHostToDevice ? cudaFreeHost(from) : cudaFree(from));
     NEED_CUDA(cudaStreamDestroy(stream));
@@ -45,12 +47,12 @@ gpu_verdict gpu_measure_fill(unsigned int host_flags, double *gb_s, char *text)
     void *memory;
     double begin = 0.0;
 
-    NEED_CUDA(cudaHostAlloc(&memory, copy_bytes, host_flags));
+    NEED_CUDA(cudaHostAlloc(&memory, host_bytes, host_flags));
     for (int i = -1; i < COPIES; i++) {
         begin = i == 0 ? gpu_now() : begin;
-        memset(memory, i + 2, copy_bytes);
+        memset(memory, i + 2, host_bytes);
     }
-    *gb_s = (double)copy_bytes * COPIES / (gpu_now() - begin) / 1e9;
+    *gb_s = (double)host_bytes * COPIES / (gpu_now() - begin) / 1e9;
     NEED_CUDA(cudaFreeHost(memory));
     return GPU_PASS;
 }

@@ -17,7 +17,8 @@ struct gpu_rate {
 
 /* ---- gpu_limits.cu --------------------------------------------------------------------------- */
 
-/* Of one copy of 64 MB after another; bytes count once. host_flags as of cudaHostAlloc(). */
+/* Of one copy of 64 MB, or of 256 MB on the device, after another; bytes count once. host_flags as
+ * of cudaHostAlloc(). */
 gpu_verdict gpu_measure_copy(cudaMemcpyKind kind, unsigned int host_flags, double *gb_s,
                              char *text);
 
@@ -44,12 +45,17 @@ enum { GPU_GATHERS = 8 };
 /* The library's gather by itself, bytes read and written: GB/s. */
 gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text);
 
-/* ---- gpu_release.cu -------------------------------------------------------------------------- */
+/* ---- gpu_ring_costs.cu ----------------------------------------------------------------------- */
 
 enum { GPU_RELEASES = 4 };
 
 /* Nanoseconds of a step of 196 KB by how its slot is given back; the first is: not at all. */
 gpu_verdict gpu_measure_releases(gpu_rate rates[GPU_RELEASES], char *text);
+
+enum { GPU_LOOKS = 4 };
+
+/* Nanoseconds between two looks of a thread at a word that does not change. */
+gpu_verdict gpu_measure_looks(gpu_rate rates[GPU_LOOKS], char *text);
 
 /* ---- gpu_gaps.cu ----------------------------------------------------------------------------- */
 

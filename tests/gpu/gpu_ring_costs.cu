@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What it costs to give a slot back: a grid that copies a batch, and whose last block then does so
- * as GetNext does, in mapped host memory behind a fence that the host sees; or only at each fourth
- * step; or in device memory, behind a fence of the device; or not at all.
+ * What the ring costs a device. To give a slot back: a grid copies a batch, and its last block then
+ * does so as GetNext does, in mapped host memory behind a fence that the host sees; or only at each
+ * fourth step; or in device memory, behind a fence of the device; or not at all. And to look for a
+ * batch: one thread, with naps of GetNext's lengths between looks and without.
  */
 #include "gpu_measures.h"
 
@@ -101,6 +102,68 @@ gpu_verdict gpu_measure_releases(gpu_rate rates[GPU_RELEASES], char *text)
         }
         NEED(how < EVERY_FOURTH || *on_host == STEPS, "%s: %llu slots given back, want %d",
              names[how], (unsigned long long)*on_host, (int)STEPS);
+    }
+    return GPU_PASS;
+}
+
+/* ---- looking for a batch --------------------------------------------------------------------- */
+
+enum { LOOKS = 20000 };
+
+static __global__ void look(sli_ring ring, uint32_t nap_ns, uint32_t *seen)
+{
+    uint32_t there = 0;
+
+    for (int i = 0; i < LOOKS; i++) {
+        there += sli_ring_peek(&ring, 1) != SLI_RING_EMPTY;
+        if (nap_ns > 0) {
+            __nanosleep(nap_ns);
+        }
+    }
+    *seen = there;
+}
+
+static gpu_verdict measure_look(uint64_t *word, uint32_t nap_ns, double *ns, char *text)
+{
+    const sli_ring ring = {word, NULL, 1};
+    uint32_t *seen;
+    double begin = 0.0;
+
+    NEED_CUDA(cudaMalloc(&seen, sizeof(*seen)));
+    for (int i = 0; i < 2; i++) { /* the first one warms up */
+        NEED_CUDA(cudaDeviceSynchronize());
+        begin = gpu_now();
+        look<<<1, 1>>>(ring, nap_ns, seen);
+        NEED_CUDA(cudaDeviceSynchronize());
+    }
+    *ns = (gpu_now() - begin) * 1e9 / LOOKS;
+    NEED_CUDA(cudaFree(seen));
+    return GPU_PASS;
+}
+
+gpu_verdict gpu_measure_looks(gpu_rate rates[GPU_LOOKS], char *text)
+{
+    static const struct {
+        const char *name;
+        uint32_t nap_ns;
+        bool on_host;
+    } looks[GPU_LOOKS] = {{"look_at_device_memory", 0, false},
+                          {"look_at_device_memory_and_nap_of_32_ns", 32, false},
+                          {"look_at_device_memory_and_nap_of_256_ns", 256, false},
+                          {"look_at_host_memory", 0, true}};
+    uint64_t *on_device;
+    uint64_t *on_host;
+
+    NEED_CUDA(cudaMalloc(&on_device, 256));
+    NEED_CUDA(cudaMemset(on_device, 0, 256));
+    NEED_CUDA(cudaHostAlloc((void **)&on_host, 256, cudaHostAllocMapped));
+    *on_host = 0;
+    for (int i = 0; i < GPU_LOOKS; i++) {
+        rates[i].name = looks[i].name;
+        if (measure_look(looks[i].on_host ? on_host : on_device, looks[i].nap_ns, &rates[i].value,
+                         text) != GPU_PASS) {
+            return GPU_FAIL;
+        }
     }
     return GPU_PASS;
 }
