@@ -35,7 +35,7 @@ gpu_verdict check_gather_rate(char *text)
     for (int i = 0; i < GPU_GATHERS; i++) {
         const double share = gpu_share(gathers[i].value, 2.0 * copy);
 
-        add_share(shares, sizeof(shares), gathers[i].name, share);
+        add_share(shares, sizeof(shares), gathers[i].name + strlen("gather_"), share);
         worst = i == 0 || share < worst ? share : worst;
     }
     return gpu_say(text, worst < fails ? GPU_FAIL : GPU_PASS,

@@ -80,77 +80,23 @@ static struct {
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* Beside the device copy, which is their limit. */
-static gpu_verdict print_gathers(double copy, char *text)
+/* What the cells are compared with. */
+static gpu_verdict measure_limits(double *device_copy, char *text)
 {
-    gpu_rate gathers[GPU_GATHERS];
-
-    if (gpu_measure_gathers(gathers, text) != GPU_PASS) {
-        return GPU_FAIL;
-    }
-    for (int i = 0; i < GPU_GATHERS; i++) {
-        printf("gather_%s,%.2f,GB/s read and written\n", gathers[i].name, gathers[i].value);
-        printf("gather_%s_by_device_copy,%.3f,share\n", gathers[i].name,
-               gpu_share(gathers[i].value, copy));
-    }
-    return GPU_PASS;
-}
-
-static gpu_verdict measure_copies(char *text)
-{
-    const unsigned int combined = cudaHostAllocWriteCombined;
-    double device = 0.0;
-    double rates[3] = {};
-
-    if (gpu_measure_copy(cudaMemcpyHostToDevice, 0, &bench.pinned, text) != GPU_PASS ||
-        gpu_measure_copy(cudaMemcpyHostToDevice, combined, &rates[0], text) != GPU_PASS ||
-        gpu_measure_fill(0, &rates[1], text) != GPU_PASS ||
-        gpu_measure_fill(combined, &rates[2], text) != GPU_PASS ||
-        gpu_measure_copy(cudaMemcpyDeviceToDevice, 0, &device, text) != GPU_PASS) {
-        return GPU_FAIL;
-    }
-    printf("pinned_h2d,%.2f,GB/s\n", bench.pinned);
-    printf("write_combined_h2d,%.2f,GB/s\n", rates[0]);
-    printf("pinned_fill_by_one_thread,%.2f,GB/s\n", rates[1]);
-    printf("write_combined_fill_by_one_thread,%.2f,GB/s\n", rates[2]);
-    printf("device_copy,%.2f,GB/s read and written\n", 2.0 * device);
-    for (int i = COPIED_PAYLOAD; i < PAYLOADS; i++) {
-        double made = 0.0;
-
-        if (gpu_measure_producer(payloads[i].pipeline, payloads[i].bytes, &made, text) !=
-            GPU_PASS) {
-            return GPU_FAIL;
-        }
-        printf("batches_of_%llu_bytes_made,%.2f,GB/s\n", (unsigned long long)payloads[i].bytes,
-               made);
-    }
-    return print_gathers(2.0 * device, text);
-}
-
-static gpu_verdict measure_launches(char *text)
-{
-    gpu_rate releases[GPU_RELEASES];
-    gpu_rate looks[GPU_LOOKS];
     double launch = 0.0;
     double loop = 0.0;
-    double network = 0.0;
 
-    if (gpu_measure_launch(&launch, text) != GPU_PASS ||
-        gpu_measure_loop(NULL, 10000, &loop, text) != GPU_PASS ||
-        gpu_measure_convnet(&network, text) != GPU_PASS ||
-        gpu_measure_releases(releases, text) != GPU_PASS ||
-        gpu_measure_looks(looks, text) != GPU_PASS) {
+    if (gpu_measure_copy(cudaMemcpyHostToDevice, 0, &bench.pinned, text) != GPU_PASS ||
+        gpu_measure_copy(cudaMemcpyDeviceToDevice, 0, device_copy, text) != GPU_PASS ||
+        gpu_measure_launch(&launch, text) != GPU_PASS ||
+        gpu_measure_loop(NULL, 10000, &loop, text) != GPU_PASS) {
         return GPU_FAIL;
     }
+    *device_copy *= 2.0;
+    printf("pinned_h2d,%.2f,GB/s\n", bench.pinned);
+    printf("device_copy,%.2f,GB/s read and written\n", *device_copy);
     printf("graph_launch_and_sync,%.2f,us\n", launch);
     printf("while_iteration,%.2f,us\n", 1e6 / loop);
-    printf("convnet_step_of_128_images,%.1f,us\n", network);
-    for (int i = 0; i < GPU_RELEASES; i++) {
-        printf("step_with_%s,%.0f,ns\n", releases[i].name, releases[i].value);
-    }
-    for (int i = 0; i < GPU_LOOKS; i++) {
-        printf("%s,%.0f,ns\n", looks[i].name, looks[i].value);
-    }
     for (int i = 0; i < STEPS; i++) {
         NEED_CUDA(gpu_make_busy(step_us[i], NULL, &bench.busy[i]));
         if (gpu_measure_loop(bench.busy[i], (uint32_t)(500000 / step_us[i]), &bench.reference[i],
@@ -160,6 +106,68 @@ static gpu_verdict measure_launches(char *text)
         printf("steps_of_%d_us_without_data,%.1f,1/s\n", step_us[i], bench.reference[i]);
     }
     return GPU_PASS;
+}
+
+/* A figure that no other depends on; where it was not to be had, why. */
+static void print_rate(gpu_verdict verdict, const char *name, double value, const char *unit)
+{
+    if (verdict == GPU_PASS) {
+        printf("%s,%.3f,%s\n", name, value, unit);
+        return;
+    }
+    printf("%s,failed: %s\n", name, bench.text);
+    bench.failed = true;
+}
+
+static void print_rates(gpu_verdict verdict, const gpu_rate *rates, int count, const char *unit)
+{
+    for (int i = 0; i < (verdict == GPU_PASS ? count : 1); i++) {
+        print_rate(verdict, rates[i].name, rates[i].value, unit);
+    }
+}
+
+/* Memory of the host: page-locked, and write-combined, which a CPU only writes. */
+static void print_memory(void)
+{
+    const unsigned int combined = cudaHostAllocWriteCombined;
+    double gb_s = 0.0;
+    gpu_verdict verdict = gpu_measure_copy(cudaMemcpyHostToDevice, combined, &gb_s, bench.text);
+
+    print_rate(verdict, "write_combined_h2d", gb_s, "GB/s");
+    verdict = gpu_measure_fill(0, &gb_s, bench.text);
+    print_rate(verdict, "pinned_fill_by_one_thread", gb_s, "GB/s");
+    verdict = gpu_measure_fill(combined, &gb_s, bench.text);
+    print_rate(verdict, "write_combined_fill_by_one_thread", gb_s, "GB/s");
+    for (int i = COPIED_PAYLOAD; i < PAYLOADS; i++) {
+        char name[60];
+
+        snprintf(name, sizeof(name), "batches_of_%llu_bytes_made",
+                 (unsigned long long)payloads[i].bytes);
+        verdict = gpu_measure_producer(payloads[i].pipeline, payloads[i].bytes, &gb_s, bench.text);
+        print_rate(verdict, name, gb_s, "GB/s");
+    }
+}
+
+/* Single kernels; the gather beside the device copy, which is its limit. */
+static void print_kernels(double device_copy)
+{
+    gpu_rate gathers[GPU_GATHERS] = {{"gather", 0.0}};
+    gpu_rate releases[GPU_RELEASES] = {{"release", 0.0}};
+    gpu_rate looks[GPU_LOOKS] = {{"look", 0.0}};
+    double us = 0.0;
+    gpu_verdict verdict = gpu_measure_convnet(&us, bench.text);
+
+    print_rate(verdict, "convnet_step_of_128_images", us, "us");
+    verdict = gpu_measure_gathers(gathers, bench.text);
+    print_rates(verdict, gathers, GPU_GATHERS, "GB/s read and written");
+    for (int i = 0; i < GPU_GATHERS; i++) {
+        gathers[i].value = gpu_share(gathers[i].value, device_copy);
+    }
+    print_rates(verdict, gathers, GPU_GATHERS, "of the device copy");
+    verdict = gpu_measure_releases(releases, bench.text);
+    print_rates(verdict, releases, GPU_RELEASES, "ns a step");
+    verdict = gpu_measure_looks(looks, bench.text);
+    print_rates(verdict, looks, GPU_LOOKS, "ns");
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -303,6 +311,7 @@ static void print_table(void)
 int main(int argc, char **argv)
 {
     sluice_device *device = NULL;
+    double device_copy = 0.0;
     sluice_status st;
 
     if (argc == 2 && strcmp(argv[1], "--columns") == 0) {
@@ -321,10 +330,12 @@ int main(int argc, char **argv)
     sluice_device_close(device);
     bench.begin = gpu_now();
     printf("limit,value,unit\n");
-    if (measure_copies(bench.text) != GPU_PASS || measure_launches(bench.text) != GPU_PASS) {
+    if (measure_limits(&device_copy, bench.text) != GPU_PASS) {
         printf("FAIL limits: %s\n", bench.text);
         return 1;
     }
+    print_memory();
+    print_kernels(device_copy);
     fflush(stdout);
     run_cells();
     run_gaps();

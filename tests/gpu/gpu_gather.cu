@@ -20,14 +20,14 @@ struct gather_case {
 };
 
 static const gather_case cases[GPU_GATHERS] = {
-    {"u8_hwc_to_f16_chw", SLUICE_U8, SLUICE_F16, true, false},
-    {"u8_hwc_to_f16_chw_flipped", SLUICE_U8, SLUICE_F16, true, true},
-    {"u8_hwc_to_bf16_chw", SLUICE_U8, SLUICE_BF16, true, false},
-    {"u8_hwc_to_bf16_chw_flipped", SLUICE_U8, SLUICE_BF16, true, true},
-    {"u8_hwc_to_f32_chw", SLUICE_U8, SLUICE_F32, true, false},
-    {"u8_hwc_to_f32_chw_flipped", SLUICE_U8, SLUICE_F32, true, true},
-    {"u8_hwc_copied", SLUICE_U8, SLUICE_U8, false, false},
-    {"i32_tokens_copied", SLUICE_I32, SLUICE_I32, false, false},
+    {"gather_u8_hwc_to_f16_chw", SLUICE_U8, SLUICE_F16, true, false},
+    {"gather_u8_hwc_to_f16_chw_flipped", SLUICE_U8, SLUICE_F16, true, true},
+    {"gather_u8_hwc_to_bf16_chw", SLUICE_U8, SLUICE_BF16, true, false},
+    {"gather_u8_hwc_to_bf16_chw_flipped", SLUICE_U8, SLUICE_BF16, true, true},
+    {"gather_u8_hwc_to_f32_chw", SLUICE_U8, SLUICE_F32, true, false},
+    {"gather_u8_hwc_to_f32_chw_flipped", SLUICE_U8, SLUICE_F32, true, true},
+    {"gather_u8_hwc_copied", SLUICE_U8, SLUICE_U8, false, false},
+    {"gather_i32_tokens_copied", SLUICE_I32, SLUICE_I32, false, false},
 };
 
 /* A slot, the tensor and all that the kernel is given. */

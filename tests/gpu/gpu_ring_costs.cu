@@ -12,9 +12,9 @@
 enum { BYTES = 196608, THREADS = 256, STEPS = 64, LAUNCHES = 50 };
 enum { NOT_AT_ALL, ON_DEVICE, EVERY_FOURTH, EACH_STEP };
 
-static const char *const names[GPU_RELEASES] = {"no_release", "release_in_device_memory",
-                                                "release_to_host_every_4th_step",
-                                                "release_to_host_each_step"};
+static const char *const names[GPU_RELEASES] = {
+    "step_with_no_release", "step_with_release_in_device_memory",
+    "step_with_release_to_host_every_4th_step", "step_with_release_to_host_each_step"};
 
 struct copy {
     const uint4 *from;
