@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sluice/status.h>
+
 /* An archive on its way; starts as {0}. */
 typedef struct tar_maker {
     uint8_t *bytes;
@@ -37,6 +39,6 @@ int bytes_file(const void *bytes, size_t size);
 void tar_write(tar_maker *tar, const char *path);
 
 /* Runs a command of the shell, such as tar; what fails fails the test. */
-void shell(const char *format, ...);
+void shell(const char *format, ...) SLUICE_PRINTF(1, 2);
 
 #endif

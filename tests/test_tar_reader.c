@@ -339,9 +339,9 @@ static void records_of_pax_with_wrong_lengths_are_refused(void)
         {"11 size=-1\n", "the size in its extended header is no number"},
         {"29 size=18446744073709551616\n", "the size in its extended header is no number"},
         {"11 size=1x\n", "the size in its extended header is no number"},
-        {"28 size=18446744073709551615\n", "reaches beyond the end"},
-        {"28 size=18446744073709551104\n", "reaches beyond the end"},
-        {"27 size=9223372036854775807\n", "reaches beyond the end"},
+        {"29 size=18446744073709551615\n", "reaches beyond the end"},
+        {"29 size=18446744073709551104\n", "reaches beyond the end"},
+        {"28 size=9223372036854775807\n", "reaches beyond the end"},
         {"13 size=1025\n", "reaches beyond the end"},
     };
 
