@@ -28,6 +28,14 @@ typedef struct image_box {
     uint32_t height;
 } image_box;
 
+/* Where all of an encoded image lies, of which only the first bytes were read. */
+typedef struct image_rest {
+    int fd;               /* open until the image was decoded */
+    uint64_t offset;      /* of the image's first byte */
+    uint64_t size;        /* of the whole image; 0: nothing is left, all of it was read */
+    uint64_t *bytes_read; /* grows by what is read of it */
+} image_rest;
+
 /* Memory that a worker keeps between samples. It grows to the largest it has seen. */
 typedef struct image_buffer {
     uint8_t *data;

@@ -8,6 +8,8 @@
 
 extern const image_format format_jpeg;
 extern const image_format format_png;
+extern const image_format format_ppm;
+extern const image_format format_pgm;
 
 /* The formats of this build: a line each. */
 static const image_format *const formats[] = {
@@ -15,6 +17,8 @@ static const image_format *const formats[] = {
 #ifdef SLI_HAVE_PNG
     &format_png,
 #endif
+    &format_ppm,
+    &format_pgm,
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -36,6 +40,9 @@ static const struct {
     {"TIFF", "II*\0", 4},
     {"TIFF", "MM\0*", 4},
     {"BMP", "BM", 2},
+    {"plain PPM; want P6", "P3", 2},
+    {"plain PGM; want P5", "P2", 2},
+    {"PAM; want P6", "P7\n", 3},
 };
 
 sluice_status image_decoder_create(image_decoder **decoder_out)
@@ -75,29 +82,67 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
     return sli_fail(SLUICE_E_CORRUPT, "this is no image that can be decoded");
 }
 
-sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, size_t size,
-                                 uint64_t max_pixels, bool gray, uint32_t *width_out,
-                                 uint32_t *height_out)
+/* The format of a file that begins with these bytes; FORMATS when there is none. */
+static int format_of(const uint8_t *bytes, size_t size)
 {
-    sluice_status st = SLUICE_OK;
     int i = 0;
 
     while (i < FORMATS && (size < formats[i]->magic_size ||
                            memcmp(bytes, formats[i]->magic, formats[i]->magic_size) != 0)) {
         i++;
     }
+    return i;
+}
+
+bool image_decoder_takes_head(const uint8_t *bytes, size_t size)
+{
+    const int i = format_of(bytes, size);
+
+    return i < FORMATS && formats[i]->open_head != NULL;
+}
+
+/* Makes the format of the file the current one. */
+static sluice_status choose_format(image_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+    const int i = format_of(bytes, size);
+    sluice_status st = SLUICE_OK;
+
     if (i == FORMATS) {
         return no_format(bytes, size);
     }
     if (decoder->states[i] == NULL) {
         st = formats[i]->create(&decoder->states[i]);
     }
-    if (st != SLUICE_OK) {
-        return st;
+    decoder->current = st == SLUICE_OK ? i : decoder->current;
+    return st;
+}
+
+sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, size_t size,
+                                 uint64_t max_pixels, bool gray, uint32_t *width_out,
+                                 uint32_t *height_out)
+{
+    sluice_status st = choose_format(decoder, bytes, size);
+
+    return st != SLUICE_OK
+               ? st
+               : formats[decoder->current]->open(decoder->states[decoder->current], bytes, size,
+                                                 max_pixels, gray, width_out, height_out);
+}
+
+sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *bytes, size_t size,
+                                      const image_rest *rest, uint64_t max_pixels, bool gray,
+                                      uint32_t *width_out, uint32_t *height_out)
+{
+    sluice_status st;
+
+    if (rest->size == 0) {
+        return image_decoder_open(decoder, bytes, size, max_pixels, gray, width_out, height_out);
     }
-    decoder->current = i;
-    return formats[i]->open(decoder->states[i], bytes, size, max_pixels, gray, width_out,
-                            height_out);
+    st = choose_format(decoder, bytes, size);
+    return st != SLUICE_OK ? st
+                           : formats[decoder->current]->open_head(decoder->states[decoder->current],
+                                                                  bytes, size, rest, max_pixels,
+                                                                  gray, width_out, height_out);
 }
 
 sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,

@@ -28,6 +28,21 @@ sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, s
                                  uint64_t max_pixels, bool gray, uint32_t *width_out,
                                  uint32_t *height_out);
 
+/* What image_decoder_open_head() wants to see of a file at most. */
+enum { IMAGE_HEAD = 512 };
+
+/* Is an image that begins with these bytes one whose regions can be read without the others? */
+bool image_decoder_takes_head(const uint8_t *bytes, size_t size);
+
+/*
+ * image_decoder_open() of an image of which only the first bytes are in memory, IMAGE_HEAD of them,
+ * and which image_decoder_takes_head(); a region then is read from the file, E_IO. A rest of size 0
+ * makes it image_decoder_open() itself.
+ */
+sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *bytes, size_t size,
+                                      const image_rest *rest, uint64_t max_pixels, bool gray,
+                                      uint32_t *width_out, uint32_t *height_out);
+
 /*
  * Decodes a box of the opened file, which lies within it, once for each opening; its pixels are
  * those of a full decode. region_out borrows the decoder's memory until the next call. E_CORRUPT
@@ -60,6 +75,10 @@ typedef struct image_format {
     void (*destroy)(void *state);
     sluice_status (*open)(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
                           bool gray, uint32_t *width_out, uint32_t *height_out);
+    /* Optional: opens by the first bytes alone, whose rest is read by region. */
+    sluice_status (*open_head)(void *state, const uint8_t *bytes, size_t size,
+                               const image_rest *rest, uint64_t max_pixels, bool gray,
+                               uint32_t *width_out, uint32_t *height_out);
     sluice_status (*region)(void *state, const image_box *box, image_view *region_out);
     void (*use_index)(void *state, image_index *index); /* NULL: it has none */
 } image_format;

@@ -102,8 +102,9 @@ static sluice_status open_image(sample_runner *runner, const sample_data *data,
     }
     args = (const decode_args *)(const void *)decode->args.bytes;
     current->image.channels = args->mode == 0 ? 3 : 1;
-    st = image_decoder_open(runner->decoder, data->bytes, data->size, args->max_pixels,
-                            args->mode == 1, &current->image.width, &current->image.height);
+    st = image_decoder_open_head(runner->decoder, data->bytes, data->size, &data->rest,
+                                 args->max_pixels, args->mode == 1, &current->image.width,
+                                 &current->image.height);
     if (st == SLUICE_OK && data->index != NULL) {
         image_decoder_use_index(runner->decoder, data->index);
     }
@@ -237,6 +238,7 @@ static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64
     const uint64_t before = runner->io.bytes_read;
     const uint64_t start = enter(runner, PLAN_READ);
     sample_data data = {0};
+    uint64_t counted;
     uint64_t now;
     sluice_status st =
         source->read(plan->dataset->source, sample, &runner->io, row->columns, &data);
@@ -250,9 +252,13 @@ static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }
     *row->flags = 0;
-    if (plan->image_column >= 0) {
-        st = run_image(runner, sample, pass, &data, row, now);
+    if (plan->image_column < 0) {
+        return SLUICE_OK;
     }
+    counted = runner->io.bytes_read;
+    st = run_image(runner, sample, pass, &data, row, now);
+    /* What decoding has read itself was read all the same. */
+    sli_counter_add(&runner->counters[PLAN_READ]->bytes, runner->io.bytes_read - counted);
     if (st == SLUICE_OK && data.index != NULL && (data.index->is_made || data.index->is_wrong)) {
         source->keep_index(plan->dataset->source, sample, &runner->io, &data);
     }

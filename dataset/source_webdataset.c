@@ -8,11 +8,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "image_decoder.h"
 #include "log_int.h"
 #include "shard_index.h"
 #include "shard_list.h"
@@ -334,14 +336,15 @@ static sluice_status file_of(const web_shard *shard, int *fd_out)
     return st;
 }
 
+/* Bytes [first, end) of a sample's image, into their places in a buffer for all of them. */
 static sluice_status read_bytes(int fd, const web_shard *shard, const shard_sample *sample,
-                                uint8_t *to)
+                                uint64_t first, uint64_t end, sample_io *io)
 {
-    uint64_t got = 0;
+    uint64_t got = first;
 
-    while (got < sample->size) {
+    while (got < end) {
         ssize_t more =
-            pread(fd, to + got, (size_t)(sample->size - got), (off_t)(sample->offset + got));
+            pread(fd, io->bytes.data + got, (size_t)(end - got), (off_t)(sample->offset + got));
 
         if (more < 0 && errno == EINTR) {
             continue;
@@ -358,7 +361,53 @@ static sluice_status read_bytes(int fd, const web_shard *shard, const shard_samp
         }
         got += (uint64_t)more;
     }
+    io->bytes_read += end - first;
     return SLUICE_OK;
+}
+
+/* Is this the name of an image that need not be read as a whole? Its bytes have the last word. */
+static bool may_have_head(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return strcasecmp(dot, ".ppm") == 0 || strcasecmp(dot, ".pgm") == 0 ||
+           strcasecmp(dot, ".pnm") == 0;
+}
+
+/*
+ * An image of which the decoder reads what it needs, or all of it. The former only from a file that
+ * stays open, and not where the first bytes are nearly all there is.
+ */
+static sluice_status read_image(const web_shard *shard, const shard_sample *sample, sample_io *io,
+                                sample_data *data_out)
+{
+    uint64_t done = 0;
+    int fd = -1;
+    sluice_status st = file_of(shard, &fd);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (shard->fd >= 0 && sample->size > 4 * IMAGE_HEAD &&
+        may_have_head(shard->index.names + sample->name)) {
+        st = read_bytes(fd, shard, sample, 0, IMAGE_HEAD, io);
+        if (st == SLUICE_OK && image_decoder_takes_head(io->bytes.data, IMAGE_HEAD)) {
+            data_out->bytes = io->bytes.data;
+            data_out->size = IMAGE_HEAD;
+            data_out->rest = (image_rest){fd, sample->offset, sample->size, &io->bytes_read};
+            return SLUICE_OK;
+        }
+        done = IMAGE_HEAD;
+    }
+    if (st == SLUICE_OK) {
+        st = read_bytes(fd, shard, sample, done, sample->size, io);
+    }
+    if (shard->fd < 0) {
+        close(fd);
+    }
+    data_out->bytes = io->bytes.data;
+    data_out->size = (size_t)sample->size;
+    return st;
 }
 
 /* What the index says against a sample. */
@@ -388,32 +437,18 @@ static sluice_status web_read(const void *source, uint64_t index, sample_io *io,
     const webdataset *web = source;
     const web_shard *shard = shard_of(web, &index);
     const shard_sample *sample = &shard->index.samples[index];
-    int fd = -1;
     sluice_status st = check_sample(web, shard, sample);
 
     if (st == SLUICE_OK) {
         st = image_buffer_reserve(&io->bytes, (size_t)sample->size);
     }
     if (st == SLUICE_OK) {
-        st = file_of(shard, &fd);
+        st = read_image(shard, sample, io, data_out);
     }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    st = read_bytes(fd, shard, sample, io->bytes.data);
-    if (shard->fd < 0) {
-        close(fd);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    if (web->labelled && row[1] != NULL) {
+    if (st == SLUICE_OK && web->labelled && row[1] != NULL) {
         *(int32_t *)row[1] = sample->label;
     }
-    io->bytes_read += sample->size;
-    data_out->bytes = io->bytes.data;
-    data_out->size = (size_t)sample->size;
-    return SLUICE_OK;
+    return st;
 }
 
 static const source_ops web_ops = {

@@ -149,6 +149,7 @@ typedef struct sample_data {
     size_t size;
     int64_t modified_ns; /* when the file was changed */
     image_index *index;  /* for the decoder, which fills it; NULL: the source keeps none */
+    image_rest rest; /* of an encoded image of which bytes are but the first */
     image_view image;
 } sample_data;
 

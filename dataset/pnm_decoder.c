@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PPM and PGM files in binary, 8 bits a sample: a line of text with the size, then the pixels.
+ * Where they lie in a file only the lines of the box are read.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "image_decoder.h"
+#include "status_int.h"
+
+enum { MAX_SIDE = 1000000 };
+
+typedef struct pnm_decoder {
+    const uint8_t *bytes; /* all of the file; unless fd has it */
+    int fd;               /* -1: bytes is all */
+    uint64_t offset;      /* in fd, of the file's first byte */
+    uint64_t *bytes_read;
+    bool gray; /* what is wanted */
+    uint32_t width;
+    uint32_t height;
+    uint32_t channels;  /* in the file */
+    uint64_t pixels_at; /* in the file */
+    image_buffer lines; /* of the box, as wide as the image */
+    image_buffer image; /* the box with another number of channels */
+} pnm_decoder;
+
+/* The text before the pixels, while it is read. */
+typedef struct pnm_text {
+    const uint8_t *bytes;
+    size_t size;
+    size_t at;
+} pnm_text;
+
+static sluice_status pnm_create(void **state_out)
+{
+    pnm_decoder *decoder = sli_calloc(1, sizeof(*decoder));
+
+    if (decoder == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a PNM decoder");
+    }
+    *state_out = decoder;
+    return SLUICE_OK;
+}
+
+static void pnm_destroy(void *state)
+{
+    pnm_decoder *decoder = state;
+
+    image_buffer_free(&decoder->lines);
+    image_buffer_free(&decoder->image);
+    sli_free(decoder);
+}
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Goes over blanks and comments, at least one; false when there is none or the text ends. */
+static bool skip_blanks(pnm_text *text)
+{
+    const size_t first = text->at;
+
+    while (text->at < text->size &&
+           (is_blank(text->bytes[text->at]) || text->bytes[text->at] == '#')) {
+        if (text->bytes[text->at] == '#') {
+            while (text->at < text->size && text->bytes[text->at] != '\n' &&
+                   text->bytes[text->at] != '\r') {
+                text->at++;
+            }
+        } else {
+            text->at++;
+        }
+    }
+    return text->at > first && text->at < text->size;
+}
+
+/* A number below 2^31 behind blanks. */
+static bool read_number(pnm_text *text, uint32_t *number_out)
+{
+    uint32_t number = 0;
+    size_t first;
+
+    if (!skip_blanks(text)) {
+        return false;
+    }
+    for (first = text->at;
+         text->at < text->size && text->bytes[text->at] >= '0' && text->bytes[text->at] <= '9';
+         text->at++) {
+        if (number > (INT32_MAX - 9) / 10) {
+            return false;
+        }
+        number = number * 10 + (uint32_t)(text->bytes[text->at] - '0');
+    }
+    *number_out = number;
+    return text->at > first;
+}
+
+/* Size and depth, then one blank. */
+static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, size_t size,
+                                 uint64_t max_pixels)
+{
+    pnm_text text = {bytes, size < IMAGE_HEAD ? size : IMAGE_HEAD, 2};
+    uint32_t depth = 0;
+
+    if (!read_number(&text, &decoder->width) || !read_number(&text, &decoder->height) ||
+        !read_number(&text, &depth) || text.at == text.size || !is_blank(bytes[text.at])) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the header of the PNM file is damaged, or longer than %d bytes",
+                        IMAGE_HEAD);
+    }
+    if (decoder->width == 0 || decoder->height == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "the PNM file has no pixels");
+    }
+    if (depth != 255) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the PNM file has values up to %u; want 255", depth);
+    }
+    if ((uint64_t)decoder->width * decoder->height > max_pixels) {
+        return image_too_large(decoder->width, decoder->height, max_pixels);
+    }
+    if (decoder->width > MAX_SIDE || decoder->height > MAX_SIDE) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d",
+                        decoder->width, decoder->height, MAX_SIDE);
+    }
+    decoder->channels = bytes[1] == '6' ? 3 : 1;
+    decoder->pixels_at = text.at + 1;
+    return SLUICE_OK;
+}
+
+static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t size,
+                                   const image_rest *rest, uint64_t max_pixels, bool gray,
+                                   uint32_t *width_out, uint32_t *height_out)
+{
+    pnm_decoder *decoder = state;
+    const uint64_t whole = rest != NULL ? rest->size : size;
+    sluice_status st = read_header(decoder, bytes, size, max_pixels);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (whole - decoder->pixels_at <
+        (uint64_t)decoder->width * decoder->height * decoder->channels) {
+        return sli_fail(SLUICE_E_CORRUPT, "the PNM file ends early: %ux%u pixels do not fit in it",
+                        decoder->width, decoder->height);
+    }
+    decoder->bytes = bytes;
+    decoder->fd = rest != NULL ? rest->fd : -1;
+    decoder->offset = rest != NULL ? rest->offset : 0;
+    decoder->bytes_read = rest != NULL ? rest->bytes_read : NULL;
+    decoder->gray = gray;
+    *width_out = decoder->width;
+    *height_out = decoder->height;
+    return SLUICE_OK;
+}
+
+static sluice_status pnm_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
+                              bool gray, uint32_t *width_out, uint32_t *height_out)
+{
+    return pnm_open_head(state, bytes, size, NULL, max_pixels, gray, width_out, height_out);
+}
+
+/* Bytes of the file, from its memory or from where it lies. */
+static sluice_status fetch(pnm_decoder *decoder, uint64_t at, uint8_t *to, size_t size)
+{
+    size_t got = 0;
+
+    if (decoder->fd < 0) {
+        memcpy(to, decoder->bytes + at, size);
+        return SLUICE_OK;
+    }
+    while (got < size) {
+        ssize_t more =
+            pread(decoder->fd, to + got, size - got, (off_t)(decoder->offset + at + got));
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the pixels");
+        }
+        if (more == 0) {
+            return sli_fail(SLUICE_E_IO,
+                            "the file ends within the pixels: it was cut since it was opened");
+        }
+        got += (size_t)more;
+    }
+    *decoder->bytes_read += size;
+    return SLUICE_OK;
+}
+
+/* The box with three channels from one, or one from three. */
+static void convert(pnm_decoder *decoder, const image_box *box, const uint8_t *lines, size_t stride)
+{
+    uint8_t *out = decoder->image.data;
+
+    for (uint32_t y = 0; y < box->height; y++) {
+        const uint8_t *in = lines + y * stride;
+
+        for (uint32_t x = 0; x < box->width; x++) {
+            if (decoder->gray) {
+                *out++ = image_luma(in[3 * x], in[3 * x + 1], in[3 * x + 2]);
+            } else {
+                memset(out, in[x], 3);
+                out += 3;
+            }
+        }
+    }
+}
+
+static sluice_status pnm_region(void *state, const image_box *box, image_view *region_out)
+{
+    pnm_decoder *decoder = state;
+    const uint32_t channels = decoder->gray ? 1 : 3;
+    const size_t stride = (size_t)decoder->width * decoder->channels;
+    const uint8_t *lines;
+    sluice_status st;
+
+    assert(box->x + box->width <= decoder->width && box->y + box->height <= decoder->height);
+    st = image_buffer_reserve(&decoder->lines, stride * box->height);
+    if (st == SLUICE_OK) {
+        st = fetch(decoder, decoder->pixels_at + box->y * stride, decoder->lines.data,
+                   stride * box->height);
+    }
+    if (st == SLUICE_OK && channels != decoder->channels) {
+        st = image_buffer_reserve(&decoder->image, (size_t)box->width * box->height * channels);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    lines = decoder->lines.data + (size_t)box->x * decoder->channels;
+    *region_out = (image_view){lines, stride, box->width, box->height, channels};
+    if (channels != decoder->channels) {
+        convert(decoder, box, lines, stride);
+        region_out->pixels = decoder->image.data;
+        region_out->stride = (size_t)box->width * channels;
+    }
+    return SLUICE_OK;
+}
+
+extern const image_format format_ppm;
+const image_format format_ppm = {
+    .name = "PPM",
+    .magic = (const uint8_t *)"P6",
+    .magic_size = 2,
+    .create = pnm_create,
+    .destroy = pnm_destroy,
+    .open = pnm_open,
+    .open_head = pnm_open_head,
+    .region = pnm_region,
+};
+
+extern const image_format format_pgm;
+const image_format format_pgm = {
+    .name = "PGM",
+    .magic = (const uint8_t *)"P5",
+    .magic_size = 2,
+    .create = pnm_create,
+    .destroy = pnm_destroy,
+    .open = pnm_open,
+    .open_head = pnm_open_head,
+    .region = pnm_region,
+};
