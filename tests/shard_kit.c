@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shard_kit.h"
+
+#include "crc32c_int.h"
+#include "testing.h"
+
+void check_same_index(const shard_index *a, const shard_index *b)
+{
+    T_EQ(a->shard_size, b->shard_size);
+    T_EQ(a->count, b->count);
+    T_EQ(a->names_size, b->names_size);
+    T_EQ(memcmp(a->samples, b->samples, a->count * sizeof(*a->samples)), 0);
+    T_EQ(memcmp(a->names, b->names, a->names_size), 0);
+    T_EQ(a->imageless, b->imageless);
+    T_STR(a->first_imageless, b->first_imageless);
+    T_EQ(a->passed_over, b->passed_over);
+    T_EQ(a->has_more, b->has_more);
+    T_STR(a->seen, b->seen);
+}
+
+void make_members(tar_maker *tar)
+{
+    tar_add_text(tar, "a/1.jpg", "one");
+    tar_add_text(tar, "a/1.cls", "-3");
+    tar_add_text(tar, "a/2.png", "two");
+    tar_add_text(tar, "a/3.txt", "three");
+    tar_add(tar, "a/link", '2', NULL, 0);
+    tar_add_text(tar, "a/4.ppm", "four");
+    tar_add_text(tar, "a/4.cls", "x");
+    tar_add_zeros(tar, 2);
+    tar_add_text(tar, "behind.jpg", "");
+}
+
+size_t read_file_bytes(const char *path, uint8_t *bytes, size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    size_t size;
+
+    T_TRUE(file != NULL);
+    size = fread(bytes, 1, room, file);
+    fclose(file);
+    T_TRUE(size < room);
+    return size;
+}
+
+void put_in_index(uint8_t *bytes, size_t size, size_t at, uint64_t number, size_t width)
+{
+    uint32_t crc;
+
+    for (size_t i = 0; i < width; i++) {
+        bytes[at + i] = (uint8_t)(number >> 8 * i);
+    }
+    crc = sli_crc32c(0, bytes, size - 4);
+    for (size_t i = 0; i < 4; i++) {
+        bytes[size - 4 + i] = (uint8_t)(crc >> 8 * i);
+    }
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sluice/log.h>
+
+#include "alloc_int.h"
+#include "shard_kit.h"
+#include "source_kit.h"
+#include "testing.h"
+
+static char caught[4000];
+static int warnings;
+
+static void catch_message(sluice_log_level level, const char *message, void *user)
+{
+    size_t length = strlen(caught);
+
+    (void)user;
+    warnings += level == SLUICE_LOG_WARN;
+    snprintf(caught + length, sizeof(caught) - length, "%s\n", message);
+}
+
+static void catch_messages(bool on)
+{
+    if (on) {
+        caught[0] = '\0';
+        warnings = 0;
+    }
+    sluice_log_set_level(on ? SLUICE_LOG_INFO : SLUICE_LOG_WARN);
+    sluice_log_set_callback(on ? catch_message : NULL, NULL);
+}
+
+/* The index of the shard; messages are in `caught`. */
+static shard_index obtained(const char *shard, const char *folder)
+{
+    shard_index index = {0};
+    int fd = open(shard, O_RDONLY | O_CLOEXEC);
+
+    T_TRUE(fd >= 0);
+    catch_messages(true);
+    T_OK(shard_index_obtain(fd, shard, &shard_default_fields, folder, &index));
+    catch_messages(false);
+    close(fd);
+    return index;
+}
+
+static void make_shard(const char *path)
+{
+    tar_maker tar = {0};
+
+    make_members(&tar);
+    tar_write(&tar, path);
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static int entries_in(const char *folder)
+{
+    char command[500];
+    FILE *pipe;
+    int count = -1;
+
+    snprintf(command, sizeof(command), "ls -A '%s' 2>/dev/null | wc -l", folder);
+    pipe = popen(command, "r");
+    T_TRUE(pipe != NULL && fscanf(pipe, "%d", &count) == 1);
+    pclose(pipe);
+    return count;
+}
+
+static void an_index_is_kept_beside_its_shard_and_used(void)
+{
+    char shard[400];
+    char kept[420];
+    uint8_t bytes[2000];
+    shard_index first;
+    shard_index second;
+    size_t size;
+
+    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
+    snprintf(kept, sizeof(kept), "%s.sluice", shard);
+    make_shard(shard);
+    first = obtained(shard, NULL);
+    T_CONTAINS(caught, "3 samples, is kept in ");
+    T_CONTAINS(caught, kept);
+    T_EQ(warnings, 0);
+    second = obtained(shard, NULL);
+    T_STR(caught, "");
+    check_same_index(&first, &second);
+    shard_index_free(&second);
+    /* It is what is used: a label in it that is another one comes out. */
+    size = read_file_bytes(kept, bytes, sizeof(bytes));
+    put_in_index(bytes, size, 96 + 20, 77, 4);
+    t_write_file(kept, bytes, size);
+    second = obtained(shard, NULL);
+    T_EQ(second.samples[0].label, 77);
+    shard_index_free(&second);
+    shard_index_free(&first);
+}
+
+static void other_fields_have_an_index_of_their_own(void)
+{
+    static const shard_fields fields = {"png", "cls"};
+    char shard[400];
+    shard_index index = {0};
+    int fd;
+
+    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
+    make_shard(shard);
+    index = obtained(shard, NULL);
+    T_EQ(index.count, 3);
+    shard_index_free(&index);
+    fd = open(shard, O_RDONLY | O_CLOEXEC);
+    for (int i = 0; i < 2; i++) {
+        catch_messages(true);
+        T_OK(shard_index_obtain(fd, shard, &fields, NULL, &index));
+        catch_messages(false);
+        T_EQ(index.count, 1);
+        T_EQ(warnings, 0);
+        T_EQ(caught[0] != '\0', i == 0);
+        shard_index_free(&index);
+    }
+    close(fd);
+    index = obtained(shard, NULL);
+    T_STR(caught, "");
+    shard_index_free(&index);
+}
+
+/* Any one byte of the index wrong, or its end missing: the same samples, by another walk. */
+static void a_damaged_index_is_made_anew(void)
+{
+    char shard[400];
+    char kept[420];
+    uint8_t bytes[2000];
+    shard_index first;
+    size_t size;
+
+    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
+    snprintf(kept, sizeof(kept), "%s.sluice", shard);
+    make_shard(shard);
+    first = obtained(shard, NULL);
+    size = read_file_bytes(kept, bytes, sizeof(bytes));
+    for (size_t i = 0; i < 2 * size; i++) {
+        shard_index again;
+        uint8_t now[2000];
+
+        if (i < size) {
+            bytes[i] ^= (uint8_t)(1 << i % 8);
+        }
+        t_write_file(kept, bytes, i < size ? size : i - size);
+        if (i < size) {
+            bytes[i] ^= (uint8_t)(1 << i % 8);
+        }
+        again = obtained(shard, NULL);
+        check_same_index(&first, &again);
+        shard_index_free(&again);
+        T_EQ(warnings, 1);
+        T_CONTAINS(caught, kept);
+        T_EQ(read_file_bytes(kept, now, sizeof(now)), size);
+        T_EQ(memcmp(now, bytes, size), 0);
+    }
+    shard_index_free(&first);
+}
+
+static void set_time(const char *path, time_t seconds, long ns)
+{
+    const struct timespec times[2] = {{seconds, ns}, {seconds, ns}};
+
+    T_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void an_index_older_than_its_shard_is_made_anew(void)
+{
+    char shard[400];
+    char kept[420];
+    shard_index index;
+
+    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
+    snprintf(kept, sizeof(kept), "%s.sluice", shard);
+    make_shard(shard);
+    index = obtained(shard, NULL);
+    shard_index_free(&index);
+    for (int i = 0; i < 4; i++) {
+        set_time(shard, 1000000, 500);
+        set_time(kept, 1000000 + (i == 0 ? -1 : i == 1), i == 2 ? 499 : i == 3 ? 500 : 0);
+        index = obtained(shard, NULL);
+        T_EQ(warnings, i == 0 || i == 2);
+        if (warnings > 0) {
+            T_CONTAINS(caught, "is older than its shard");
+        }
+        shard_index_free(&index);
+    }
+}
+
+static void a_shard_of_another_size_is_walked_again(void)
+{
+    char shard[400];
+    tar_maker tar = {0};
+    shard_index index;
+
+    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
+    make_shard(shard);
+    index = obtained(shard, NULL);
+    shard_index_free(&index);
+    tar_add_text(&tar, "n.jpg", "new");
+    tar_write(&tar, shard);
+    set_time(shard, 1000, 0);
+    index = obtained(shard, NULL);
+    T_EQ(warnings, 1);
+    T_CONTAINS(caught, "of another size");
+    T_EQ(index.count, 1);
+    T_STR(shard_sample_name(&index, 0), "n.jpg");
+    shard_index_free(&index);
+}
+
+/* Environment of the caches for one test. */
+static void set_caches(const char *cache, const char *home)
+{
+    T_EQ(cache != NULL ? setenv("XDG_CACHE_HOME", cache, 1) : unsetenv("XDG_CACHE_HOME"), 0);
+    T_EQ(home != NULL ? setenv("HOME", home, 1) : unsetenv("HOME"), 0);
+}
+
+static void where_shards_cannot_have_company_the_cache_has_it(void)
+{
+    char folder[300];
+    char shard[400];
+    char cache[400];
+    char home[400];
+    char old_home[400];
+    char up[400];
+    const char *was = getenv("HOME");
+    shard_index index;
+
+    snprintf(old_home, sizeof(old_home), "%s", was != NULL ? was : "/");
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    snprintf(shard, sizeof(shard), "%s/data/s.tar", folder);
+    snprintf(cache, sizeof(cache), "%s/open/cache", folder);
+    snprintf(home, sizeof(home), "%s/open", folder);
+    make_shard(shard);
+    T_EQ(mkdir(home, 0777), 0);
+    T_EQ(chmod(home, 0777), 0);
+    snprintf(up, sizeof(up), "%s/..", folder);
+    T_EQ(chmod(up, 0755) | chmod(folder, 0755) | chmod(t_path(folder, "data"), 0555) |
+             chmod(shard, 0644),
+         0);
+    if (!become_nobody()) {
+        T_SKIP("cannot become anybody else");
+    }
+    set_caches(cache, home);
+    index = obtained(shard, NULL);
+    T_CONTAINS(caught, "Permission denied");
+    T_CONTAINS(caught, cache);
+    T_EQ(warnings, 0);
+    shard_index_free(&index);
+    T_EQ(entries_in(t_path(cache, "sluice")), 1);
+    index = obtained(shard, NULL);
+    T_STR(caught, "");
+    shard_index_free(&index);
+    set_caches("relative", home); /* which the specification says to ignore */
+    index = obtained(shard, NULL);
+    T_CONTAINS(caught, "/.cache/sluice/");
+    T_EQ(entries_in(t_path(home, ".cache/sluice")), 1);
+    shard_index_free(&index);
+    set_caches(NULL, "/proc");
+    index = obtained(shard, NULL);
+    T_CONTAINS(caught, "is kept in memory only");
+    T_EQ(index.count, 3);
+    shard_index_free(&index);
+    set_caches(NULL, NULL);
+    index = obtained(shard, NULL);
+    T_CONTAINS(caught, "is kept in memory only");
+    shard_index_free(&index);
+    become_oneself();
+    set_caches(NULL, old_home);
+}
+
+static void a_folder_of_ones_own_or_none_is_obeyed(void)
+{
+    char folder[300];
+    char shard[400];
+    char twin[400];
+    char own[400];
+    shard_index index;
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    snprintf(shard, sizeof(shard), "%s/a/s.tar", folder);
+    snprintf(twin, sizeof(twin), "%s/b/s.tar", folder);
+    snprintf(own, sizeof(own), "%s/own/deep", folder);
+    make_shard(shard);
+    make_shard(twin);
+    index = obtained(shard, "none");
+    T_STR(caught, "");
+    shard_index_free(&index);
+    T_EQ(entries_in(t_path(folder, "a")), 1);
+    index = obtained(shard, own);
+    shard_index_free(&index);
+    index = obtained(twin, own);
+    shard_index_free(&index);
+    T_EQ(entries_in(t_path(folder, "a")), 1);
+    T_EQ(entries_in(own), 2);
+    index = obtained(shard, own);
+    T_STR(caught, "");
+    shard_index_free(&index);
+}
+
+static void nothing_is_left_of_an_index_that_cannot_be_written(void)
+{
+    char folder[300];
+    char shard[400];
+    char kept[420];
+    shard_index index;
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    snprintf(shard, sizeof(shard), "%s/s.tar", folder);
+    snprintf(kept, sizeof(kept), "%s.sluice", shard);
+    make_shard(shard);
+    T_EQ(mkdir(kept, 0755), 0); /* what a rename does not replace */
+    t_write_file(t_path(kept, "x"), "", 0);
+    set_caches("/proc", getenv("HOME"));
+    index = obtained(shard, NULL);
+    set_caches(NULL, getenv("HOME"));
+    T_EQ(index.count, 3);
+    T_CONTAINS(caught, "is kept in memory only");
+    T_EQ(entries_in(folder), 2);
+    shard_index_free(&index);
+}
+
+static void several_processes_may_make_one_index(void)
+{
+    enum { CHILDREN = 4, TIMES = 50 };
+    char folder[300];
+    char shard[400];
+    char kept[420];
+    pid_t children[CHILDREN];
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    snprintf(shard, sizeof(shard), "%s/s.tar", folder);
+    snprintf(kept, sizeof(kept), "%s.sluice", shard);
+    make_shard(shard);
+    for (int i = 0; i < CHILDREN; i++) {
+        children[i] = fork();
+        T_TRUE(children[i] >= 0);
+        for (int k = 0; children[i] == 0 && k < TIMES; k++) {
+            shard_index index = {0};
+            int fd = open(shard, O_RDONLY | O_CLOEXEC);
+
+            if (shard_index_obtain(fd, shard, &shard_default_fields, NULL, &index) != SLUICE_OK ||
+                index.count != 3) {
+                _exit(1);
+            }
+            shard_index_free(&index);
+            unlink(kept);
+            close(fd);
+        }
+        if (children[i] == 0) {
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < CHILDREN; i++) {
+        int status = -1;
+
+        T_EQ(waitpid(children[i], &status, 0), children[i]);
+        T_EQ(status, 0);
+    }
+    T_TRUE(entries_in(folder) <= 2);
+}
+
+static void failing_allocations_of_an_index_are_reported(void)
+{
+    char shard[400];
+    char kept[420];
+    int failures = 0;
+    int fd;
+    sluice_status st;
+
+    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
+    snprintf(kept, sizeof(kept), "%s.sluice", shard);
+    make_shard(shard);
+    fd = open(shard, O_RDONLY | O_CLOEXEC);
+    for (int again = 0; again < 2; again++) {
+        bool passed = false;
+
+        for (failures = 0; !passed; failures++) {
+            shard_index index = {0};
+
+            if (again == 0) {
+                unlink(kept);
+            }
+            sli_alloc_fail_after(failures);
+            st = shard_index_obtain(fd, shard, &shard_default_fields, NULL, &index);
+            sli_alloc_fail_after(-1);
+            T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
+            passed = st == SLUICE_OK && exists(kept);
+            T_EQ(index.count, st == SLUICE_OK ? 3 : 0);
+            shard_index_free(&index);
+            T_TRUE(failures < 100);
+        }
+        T_TRUE(failures > 4);
+    }
+    close(fd);
+}
+
+const t_test shard_cache_tests[] = {
+    T_TEST(an_index_is_kept_beside_its_shard_and_used),
+    T_TEST(other_fields_have_an_index_of_their_own),
+    T_TEST(a_damaged_index_is_made_anew),
+    T_TEST(an_index_older_than_its_shard_is_made_anew),
+    T_TEST(a_shard_of_another_size_is_walked_again),
+    T_TEST(where_shards_cannot_have_company_the_cache_has_it),
+    T_TEST(a_folder_of_ones_own_or_none_is_obeyed),
+    T_TEST(nothing_is_left_of_an_index_that_cannot_be_written),
+    T_TEST(several_processes_may_make_one_index),
+    T_TEST(failing_allocations_of_an_index_are_reported),
+    T_END,
+};
