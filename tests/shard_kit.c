@@ -2,6 +2,7 @@
 #include "shard_kit.h"
 
 #include "crc32c_int.h"
+#include "source_kit.h"
 #include "testing.h"
 
 void check_same_index(const shard_index *a, const shard_index *b)
@@ -54,4 +55,70 @@ void put_in_index(uint8_t *bytes, size_t size, size_t at, uint64_t number, size_
     for (size_t i = 0; i < 4; i++) {
         bytes[size - 4 + i] = (uint8_t)(crc >> 8 * i);
     }
+}
+
+void make_web_shard(const char *path, const char *name, int count)
+{
+    tar_maker tar = {0};
+
+    for (int i = 0; i < count; i++) {
+        char member[40];
+        char text[40];
+
+        snprintf(member, sizeof(member), "%03d.jpg", i);
+        snprintf(text, sizeof(text), "%s-%d", name, i);
+        tar_add_text(&tar, member, text);
+        snprintf(member, sizeof(member), "%03d.cls", i);
+        snprintf(text, sizeof(text), "%d", i);
+        tar_add_text(&tar, member, text);
+    }
+    tar_write(&tar, path);
+}
+
+sluice_dataset *web_dataset(const char *text, const char *path)
+{
+    sluice_dataset *dataset = NULL;
+    char filled[3000];
+    size_t length = 0;
+
+    for (; *text != '\0'; text++) {
+        length += (size_t)snprintf(filled + length, sizeof(filled) - length, "%.*s%s", *text != '@',
+                                   text, *text == '@' ? path : "");
+    }
+    T_OK(sluice_dataset_parse(filled, &dataset));
+    return dataset;
+}
+
+sluice_dataset *open_web(const char *text, const char *path)
+{
+    sluice_dataset *dataset = web_dataset(text, path);
+
+    T_OK(dataset_open(dataset));
+    return dataset;
+}
+
+void check_web_fails(const char *text, const char *path, sluice_status want, const char *words)
+{
+    sluice_dataset *dataset = web_dataset(text, path);
+
+    T_STATUS(dataset_open(dataset), want);
+    T_CONTAINS(sluice_last_error(), words);
+    sluice_dataset_destroy(dataset);
+}
+
+void check_web_sample(const sluice_dataset *dataset, uint64_t index, const char *name,
+                      const char *text, int32_t label)
+{
+    sample_io io = {.bytes_read = 0};
+    sample_data data;
+    int32_t got = -99;
+
+    T_STR(name_of(dataset, index), name);
+    T_OK(read_sample(dataset, index, &io, &got, &data));
+    T_EQ(got, label);
+    T_EQ(data.size, strlen(text));
+    T_EQ(memcmp(data.bytes, text, data.size), 0);
+    T_EQ(io.bytes_read, data.size);
+    T_OK(read_sample(dataset, index, &io, NULL, &data));
+    sample_io_free(&io);
 }
