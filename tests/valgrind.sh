@@ -47,8 +47,8 @@ clean "pictures, converted by the device" 0 "$bin/sluice" bench "$on_device" --w
     --on-error zero --device host:0,copy=1
 clean "a picture that is none" 1 "$bin/sluice" bench "$images" --workers 2
 for suite in text queue_batches queue_ends queue_memory queue_stats source_image_folder \
-    source_cifar10 source_synthetic pipeline_text pipeline_errors pipeline_calls png error_samples \
-    hooks; do
+    source_cifar10 source_synthetic tar_reader shard_index shard_list source_webdataset pnm \
+    pipeline_text pipeline_errors pipeline_calls png error_samples hooks; do
     clean "suite $suite" 0 "$bin/sluice_unit" -s "$suite"
 done
 echo "valgrind: $passed passed, $failed failed, 0 skipped"

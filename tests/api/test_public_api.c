@@ -67,8 +67,7 @@ static void a_device_is_opened_by_name(void)
     sluice_device_close(NULL);
 }
 
-/* ---- datasets ----------------------------------------------------------------------------------
- */
+/* ---- datasets ------------------------------------------------------------------------------ */
 
 /* Every call that adds a stage, in an order in which they can stand. */
 static sluice_dataset *build_by_calls(void)
@@ -171,25 +170,28 @@ static void a_text_that_cannot_be_read_is_shown_with_its_place(void)
     T_CONTAINS(sluice_last_error(), "synthetic | shufle | batch 2\n                ^");
 }
 
+static void check_first_use_fails(sluice_dataset *dataset, const char *words)
+{
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_STATUS(sluice_dataset_explain(dataset, &(char *){NULL}), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), words);
+    sluice_dataset_destroy(dataset);
+}
+
 /* Files are opened by the first use. */
 static void files_that_are_not_there_are_an_error_of_the_first_use(void)
 {
-    sluice_dataset_info info = {.struct_size = sizeof(info)};
     sluice_dataset *dataset = NULL;
 
     T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "rgb", 0));
-    T_OK(sluice_dataset_resize(dataset, 8, 8));
-    T_OK(sluice_dataset_batch(dataset, 2, false));
-    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_IO);
-    T_CONTAINS(sluice_last_error(), "/nonexistent/folder");
-    sluice_dataset_destroy(dataset);
+    check_first_use_fails(dataset, "/nonexistent/folder");
     T_OK(sluice_dataset_cifar10("/nonexistent/cifar", "test", &dataset));
     T_OK(sluice_dataset_shard_none(dataset));
-    T_OK(sluice_dataset_batch(dataset, 2, false));
-    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_IO);
-    T_CONTAINS(sluice_last_error(), "/nonexistent/cifar");
-    sluice_dataset_destroy(dataset);
+    check_first_use_fails(dataset, "/nonexistent/cifar");
+    T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, "none", &dataset));
+    T_OK(sluice_dataset_decode(dataset, "rgb", 0));
+    check_first_use_fails(dataset, "/nonexistent/s.tar");
 }
 
 static void stages_have_help(void)
