@@ -56,6 +56,7 @@ uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
 typedef struct decode_args {
     uint32_t mode; /* 0 rgb, 1 gray */
     uint64_t max_pixels;
+    bool fast_scale;
 } decode_args;
 
 #endif

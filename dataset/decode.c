@@ -24,6 +24,9 @@ static const stage_param decode_params[] = {
     PARAM_(decode_args, mode, PARAM_CHOICE, "rgb", 0, 0, modes, "what comes out"),
     PARAM_(decode_args, max_pixels, PARAM_COUNT, "100000000", 1, 4294836225.0, NULL,
            "an image that says it has more is refused"),
+    PARAM_(
+        decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
+        "decode JPEG at 1/2, 1/4 or 1/8 where a resize to less follows; changes pixels a little"),
 };
 
 const stage_def stage_decode = {
@@ -36,9 +39,11 @@ const stage_def stage_decode = {
     .infer = decode_infer,
 };
 
-sluice_status sluice_dataset_decode(sluice_dataset *dataset, const char *mode, uint64_t max_pixels)
+sluice_status sluice_dataset_decode(sluice_dataset *dataset, const char *mode, uint64_t max_pixels,
+                                    bool fast_scale)
 {
-    decode_args args = {.max_pixels = max_pixels > 0 ? max_pixels : 100000000};
+    decode_args args = {.max_pixels = max_pixels > 0 ? max_pixels : 100000000,
+                        .fast_scale = fast_scale};
     sluice_status st = stage_arg_choose(&stage_decode, "mode", mode, &args.mode);
 
     return st == SLUICE_OK ? dataset_append(dataset, &stage_decode, &args)

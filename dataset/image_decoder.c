@@ -151,6 +151,15 @@ sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
     return formats[decoder->current]->region(decoder->states[decoder->current], box, region_out);
 }
 
+bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *width_out,
+                         uint32_t *height_out)
+{
+    const image_format *format = formats[decoder->current];
+
+    return format->scale != NULL &&
+           format->scale(decoder->states[decoder->current], divisor, width_out, height_out);
+}
+
 void image_decoder_use_index(image_decoder *decoder, image_index *index)
 {
     const image_format *format = formats[decoder->current];

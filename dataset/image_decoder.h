@@ -52,6 +52,14 @@ sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
                                    image_view *region_out);
 
 /*
+ * Makes the opened image smaller by a power of two up to 8, where its format decodes that faster
+ * than the whole; its sides are then divided by that and rounded up, and regions are of what is
+ * left. False: it does not, and nothing has changed.
+ */
+bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *width_out,
+                         uint32_t *height_out);
+
+/*
  * What decoding a region of a file is faster with, for which the file has to be read through once.
  * Whoever has the file keeps it, as bytes of the format's own.
  */
@@ -80,6 +88,8 @@ typedef struct image_format {
                                const image_rest *rest, uint64_t max_pixels, bool gray,
                                uint32_t *width_out, uint32_t *height_out);
     sluice_status (*region)(void *state, const image_box *box, image_view *region_out);
+    bool (*scale)(void *state, uint32_t divisor, uint32_t *width_out,
+                  uint32_t *height_out);                /* NULL: it does not */
     void (*use_index)(void *state, image_index *index); /* NULL: it has none */
 } image_format;
 

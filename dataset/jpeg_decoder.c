@@ -43,6 +43,7 @@ typedef struct jpeg_decoder {
     uint64_t max_pixels;
     uint64_t pixels;
     bool gray;
+    uint32_t divisor;     /* of the sides; 1, 2, 4 or 8 */
     const uint8_t *bytes; /* the opened file */
     size_t size;
     image_index *index; /* of it; NULL: none, and none is wanted */
@@ -253,6 +254,7 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
     decoder->bytes = bytes;
     decoder->size = size;
     decoder->index = NULL;
+    decoder->divisor = 1;
     st = open_bytes(decoder, bytes, size);
     if (st == SLUICE_OK) {
         *width_out = decoder->info.image_width;
@@ -269,6 +271,8 @@ static void choose_output(jpeg_decoder *decoder)
 
     info->out_color_space = cmyk ? JCS_CMYK : decoder->gray ? JCS_GRAYSCALE : JCS_RGB;
     info->dct_method = JDCT_ISLOW;
+    info->scale_num = 1;
+    info->scale_denom = decoder->divisor;
     /* Smooth upsampling stays on: libjpeg-turbo 2.1 skips and crops wrongly without it (its issues
      * 574 and 915). */
     info->do_fancy_upsampling = TRUE;
@@ -446,21 +450,57 @@ static jpeg_part_result shorten(jpeg_decoder *decoder, const jpeg_layout *layout
                        &decoder->part, size_out, cells_out);
 }
 
+/* One direction of a box of the scaled image in pixels of the file, and at least so many. */
+static void unscale(uint32_t at, uint32_t length, uint32_t divisor, uint32_t least, uint32_t extent,
+                    uint32_t *at_out, uint32_t *length_out)
+{
+    uint32_t low = at * divisor;
+    uint32_t high = (at + length) * divisor < extent ? (at + length) * divisor : extent;
+
+    if (high - low < least) {
+        high = low + least < extent ? low + least : extent;
+        low = high > least ? high - least : 0;
+    }
+    *at_out = low;
+    *length_out = high - low;
+}
+
+/*
+ * What a shorter file must hold for a box of the scaled image. What smooth upsampling looks at
+ * beside it is a scaled pixel wide, as cells are a multiple of: jpeg_layout_cells() takes the next
+ * one along. But narrow images are not smoothed, and what is wide enough there may not be so here.
+ */
+static image_box source_box(const jpeg_decoder *decoder, const jpeg_layout *layout,
+                            const image_box *box)
+{
+    const uint32_t least = (2 * layout->h_max + 1) * decoder->divisor;
+    image_box source = *box;
+
+    if (decoder->divisor > 1) {
+        unscale(box->x, box->width, decoder->divisor, least, layout->width, &source.x,
+                &source.width);
+        unscale(box->y, box->height, decoder->divisor, 0, layout->height, &source.y,
+                &source.height);
+    }
+    return source;
+}
+
 /* Decodes a box from a shorter file. Whatever is odd about it is left to a decode of the whole
  * file, which has the words for it. */
 static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *layout,
                                     const image_box *box, image_view *region_out)
 {
+    const image_box source = source_box(decoder, layout, box);
     image_box within = *box;
     jpeg_cells cells;
     size_t size;
-    jpeg_part_result result = shorten(decoder, layout, box, &size, &cells);
+    jpeg_part_result result = shorten(decoder, layout, &source, &size, &cells);
 
     if (result != JPEG_PART_MADE) {
         return result;
     }
-    within.x -= cells.pixels.x;
-    within.y -= cells.pixels.y;
+    within.x -= cells.pixels.x / decoder->divisor; /* cells begin at multiples of 8 */
+    within.y -= cells.pixels.y / decoder->divisor;
     return open_bytes(decoder, decoder->part.data, size) == SLUICE_OK &&
                    decoder->info.image_width == cells.pixels.width &&
                    decoder->info.image_height == cells.pixels.height &&
@@ -514,6 +554,16 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
     return st;
 }
 
+static bool jpeg_scale(void *state, uint32_t divisor, uint32_t *width_out, uint32_t *height_out)
+{
+    jpeg_decoder *decoder = state;
+
+    decoder->divisor = divisor;
+    *width_out = (decoder->info.image_width + divisor - 1) / divisor;
+    *height_out = (decoder->info.image_height + divisor - 1) / divisor;
+    return true;
+}
+
 static void jpeg_use_index(void *state, image_index *index)
 {
     ((jpeg_decoder *)state)->index = index;
@@ -528,5 +578,6 @@ const image_format format_jpeg = {
     .destroy = jpeg_destroy_state,
     .open = jpeg_open,
     .region = jpeg_region,
+    .scale = jpeg_scale,
     .use_index = jpeg_use_index,
 };

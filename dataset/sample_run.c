@@ -111,6 +111,36 @@ static sluice_status open_image(sample_runner *runner, const sample_data *data,
     return st;
 }
 
+static bool scales_fast(const struct plan_details *details)
+{
+    return ((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale;
+}
+
+/* One axis of a part of an image that was made smaller: to the nearest pixels. */
+static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
+{
+    *length = (*length + divisor / 2) / divisor;
+    *at = (*at + divisor / 2) / divisor;
+    *at = *at + *length > extent ? extent - *length : *at;
+}
+
+/* Has the decoder make the image smaller, as far as what is resized stays larger than what it is
+ * resized to. */
+static void scale_down(const sample_runner *runner, plan_window *window, current_image *current)
+{
+    uint32_t divisor = 1;
+
+    while (divisor < 8 && window->width / (divisor * 2) >= window->new_width &&
+           window->height / (divisor * 2) >= window->new_height) {
+        divisor *= 2;
+    }
+    if (divisor > 1 && image_decoder_scale(runner->decoder, divisor, &current->image.width,
+                                           &current->image.height)) {
+        scale_axis(&window->x, &window->width, divisor, current->image.width);
+        scale_axis(&window->y, &window->height, divisor, current->image.height);
+    }
+}
+
 /* The pixels of a box of the image; decodes them when it is a file still. */
 static sluice_status pixels_of(sample_runner *runner, const current_image *current,
                                const image_box *box, image_view *pixels_out)
@@ -177,6 +207,9 @@ static sluice_status run_group(sample_runner *runner, uint32_t number, uint64_t 
         plan_compose(details, &details->groups[number], sample, pass, current->image.width,
                      current->image.height, &window, &runner->stage);
 
+    if (st == SLUICE_OK && current->encoded && scales_fast(details)) {
+        scale_down(runner, &window, current);
+    }
     if (st == SLUICE_OK) {
         const resample_job job = {channels,         window.width,        window.height,
                                   window.new_width, window.new_height,   window.window_x,

@@ -92,7 +92,7 @@ static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_o
     if (training) {
         failed |= sluice_dataset_shuffle(set, SLUICE_SEED_OF_RUN);
     }
-    failed |= sluice_dataset_decode(set, "rgb", 0);
+    failed |= sluice_dataset_decode(set, "rgb", 0, false);
     if (training) {
         failed |= sluice_dataset_random_resized_crop(set, size, size, scale, NULL);
         failed |= sluice_dataset_random_horizontal_flip(set, 0.5);

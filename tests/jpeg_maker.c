@@ -77,6 +77,21 @@ static void configure(struct jpeg_compress_struct *info, const jpeg_recipe *reci
     }
 }
 
+static uint8_t sample_of(const struct jpeg_compress_struct *info, const jpeg_recipe *recipe,
+                         uint32_t x, uint32_t y, uint32_t c)
+{
+    const uint32_t across = x * 255 / info->image_width;
+    const uint32_t down = y * 255 / info->image_height;
+
+    if (recipe->flat != 0) {
+        return (uint8_t)(recipe->flat - 1);
+    }
+    if (recipe->smooth) {
+        return (uint8_t)(c == 0 ? across : c == 1 ? down : (across + down) / 2);
+    }
+    return picture_sample(recipe->seed, x, y, c);
+}
+
 static void fill_line(const struct jpeg_compress_struct *info, const jpeg_recipe *recipe,
                       uint8_t *line)
 {
@@ -84,9 +99,7 @@ static void fill_line(const struct jpeg_compress_struct *info, const jpeg_recipe
 
     for (uint32_t x = 0; x < info->image_width; x++) {
         for (uint32_t c = 0; c < channels; c++) {
-            line[x * channels + c] = recipe->flat != 0
-                                         ? (uint8_t)(recipe->flat - 1)
-                                         : picture_sample(recipe->seed, x, info->next_scanline, c);
+            line[x * channels + c] = sample_of(info, recipe, x, info->next_scanline, c);
         }
     }
 }
@@ -133,6 +146,12 @@ uint8_t *jpeg_make(const jpeg_recipe *recipe, size_t *size_out)
 
 jpeg_plain jpeg_plain_decode(const uint8_t *bytes, size_t size, J_COLOR_SPACE out)
 {
+    return jpeg_scaled_decode(bytes, size, out, 1);
+}
+
+jpeg_plain jpeg_scaled_decode(const uint8_t *bytes, size_t size, J_COLOR_SPACE out,
+                              unsigned divisor)
+{
     struct jpeg_decompress_struct info;
     error_catcher catcher;
     uint8_t *volatile pixels = NULL;
@@ -152,6 +171,8 @@ jpeg_plain jpeg_plain_decode(const uint8_t *bytes, size_t size, J_COLOR_SPACE ou
     info.out_color_space = out;
     info.dct_method = JDCT_ISLOW;
     info.do_fancy_upsampling = TRUE;
+    info.scale_num = 1;
+    info.scale_denom = divisor;
     jpeg_start_decompress(&info);
     stride = (size_t)info.output_width * (size_t)info.output_components;
     pixels = malloc(stride * info.output_height);

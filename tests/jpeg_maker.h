@@ -28,6 +28,7 @@ typedef struct jpeg_recipe {
     const jpeg_scan_info *scans; /* a script of its own; NULL: the library's */
     int scan_count;
     int flat;      /* not 0: every sample of the picture is flat - 1, without noise */
+    bool smooth;   /* slopes only: red grows with x, green with y, blue with both */
     uint32_t seed; /* of the picture */
 } jpeg_recipe;
 
@@ -47,6 +48,10 @@ typedef struct jpeg_plain {
 /* Decodes a whole file into JCS_RGB, JCS_GRAYSCALE or JCS_CMYK: line by line, accurate DCT, smooth
  * upsampling. */
 jpeg_plain jpeg_plain_decode(const uint8_t *bytes, size_t size, J_COLOR_SPACE out);
+
+/* The same at 1/divisor of the size. */
+jpeg_plain jpeg_scaled_decode(const uint8_t *bytes, size_t size, J_COLOR_SPACE out,
+                              unsigned divisor);
 
 /* A sample of the test picture: edges, slopes and noise; channel c. */
 uint8_t picture_sample(uint32_t seed, uint32_t x, uint32_t y, uint32_t c);

@@ -148,10 +148,10 @@ static void texts_and_calls_build_the_same(void)
     T_OK(sluice_dataset_cifar10("x", "test", &dataset));
     check_same("cifar10 x test", dataset);
     T_OK(sluice_dataset_image_folder("x", NULL, NULL, &dataset));
-    T_OK(sluice_dataset_decode(dataset, "gray", 0));
+    T_OK(sluice_dataset_decode(dataset, "gray", 0, false));
     check_same("image_folder x | decode gray", dataset);
     T_OK(sluice_dataset_image_folder("x", NULL, NULL, &dataset));
-    T_OK(sluice_dataset_decode(dataset, "rgb", 5));
+    T_OK(sluice_dataset_decode(dataset, "rgb", 5, false));
     check_same("image_folder x | decode max_pixels=5", dataset);
     for (int i = 0; i < STAGE_CALLS; i++) {
         char text[200];
@@ -191,15 +191,15 @@ static sluice_status bad_batch(sluice_dataset *d)
 }
 static sluice_status bad_decode(sluice_dataset *d)
 {
-    return sluice_dataset_decode(d, "rgba", 0);
+    return sluice_dataset_decode(d, "rgba", 0, false);
 }
 static sluice_status bad_decode_null(sluice_dataset *d)
 {
-    return sluice_dataset_decode(d, NULL, 0);
+    return sluice_dataset_decode(d, NULL, 0, false);
 }
 static sluice_status bad_decode_place(sluice_dataset *d)
 {
-    return sluice_dataset_decode(d, "rgb", 0);
+    return sluice_dataset_decode(d, "rgb", 0, false);
 }
 static sluice_status bad_resize(sluice_dataset *d)
 {

@@ -28,9 +28,13 @@ SLUICE_BEGIN_DECLS
  *
  * @param mode        "rgb" (H, W, 3) or "gray" (H, W, 1)
  * @param max_pixels  an image that says it has more is refused; 0 is 100 000 000
+ * @param fast_scale  where a resize to half or less follows, decode JPEG files at 1/2, 1/4 or 1/8
+ *                    of their size and resize from there: faster for large photographs, and the
+ *                    pixels are other ones (a crop begins and ends at whole pixels of the smaller
+ *                    image, and its DCT takes the place of a part of the filter)
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset, const char *mode,
-                                                       uint64_t max_pixels);
+                                                       uint64_t max_pixels, bool fast_scale);
 
 /**
  * Resizes with an antialiased triangle filter ("bilinear" as Pillow does it, within 1 of its
