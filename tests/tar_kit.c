@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tar_reader.h"
 #include "testing.h"
 
 enum { BLOCK = 512 };
@@ -129,4 +130,46 @@ void shell(const char *format, ...)
     if (system(command) != 0) {
         T_FAIL_("this fails: %s", command);
     }
+}
+
+walked walk_fd(int fd, uint64_t size)
+{
+    static tar_reader reader;
+    walked found = {0};
+    size_t length = 0;
+    size_t at = 0;
+
+    tar_begin(&reader, fd, size, "x.tar");
+    for (;;) {
+        tar_member member;
+
+        found.st = tar_next(&reader, &member);
+        if (found.st != SLUICE_OK) {
+            break;
+        }
+        found.members++;
+        T_TRUE(member.offset <= size && member.size <= size - member.offset);
+        length += (size_t)snprintf(found.names + length, sizeof(found.names) - length, "%s\n",
+                                   member.name);
+        if (member.size < sizeof(found.bytes) - at) {
+            T_OK(tar_read(&reader, member.offset, found.bytes + at, (size_t)member.size));
+            at += (size_t)member.size;
+        }
+        T_TRUE(length < sizeof(found.names) && found.members < 10000);
+    }
+    found.links = reader.links;
+    found.specials = reader.specials;
+    found.sparse = reader.sparse;
+    found.has_more = reader.has_more;
+    tar_end(&reader);
+    return found;
+}
+
+walked walk_bytes(const void *bytes, size_t size)
+{
+    int fd = bytes_file(bytes, size);
+    walked found = walk_fd(fd, size);
+
+    close(fd);
+    return found;
 }

@@ -3,6 +3,7 @@
 #ifndef SLUICE_TAR_KIT_H
 #define SLUICE_TAR_KIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,22 @@ void tar_free(tar_maker *tar);
 
 /* The bytes as an open file without a name. */
 int bytes_file(const void *bytes, size_t size);
+
+/* What a walk has found. */
+typedef struct walked {
+    sluice_status st;
+    unsigned members;
+    char names[8000]; /* each with a line's end */
+    char bytes[8000]; /* of all members, one after another */
+    uint64_t links;
+    uint64_t specials;
+    uint64_t sparse;
+    bool has_more;
+} walked;
+
+/* Walks over an archive, which messages call x.tar. */
+walked walk_fd(int fd, uint64_t size);
+walked walk_bytes(const void *bytes, size_t size);
 
 /* Writes the archive, with its end, to a file. */
 void tar_write(tar_maker *tar, const char *path);

@@ -274,8 +274,8 @@ static void an_index_that_lies_is_refused(void)
         {8, 2, 4},  /* version */
         {24, 4, 8}, /* samples */
         {24, UINT64_MAX, 8},
-        {24, UINT64_C(1) << 59, 8},
-        {32, 0, 8}, /* bytes of names */
+        {24, (UINT64_C(1) << 59) + 3, 8}, /* whose product with 32 is that of 3 */
+        {32, 0, 8},                       /* bytes of names */
         {32, UINT64_MAX, 8},
         {40, 0, 8},          /* this file's size */
         {64, UINT32_MAX, 4}, /* bytes of texts */
@@ -311,6 +311,9 @@ static void an_index_that_lies_is_refused(void)
     memcpy(changed, bytes, size);
     put_in_index(changed, size, size - 5, 'x', 1); /* the last name has no end */
     t_write_file(path, changed, size);
+    T_STATUS(shard_index_read(path, tar.size, &shard_default_fields, &back), SLUICE_E_CORRUPT);
+    put_in_index(bytes, size, 96 + 8, tar.size - index.samples[0].offset + 1, 8);
+    t_write_file(path, bytes, size);
     T_STATUS(shard_index_read(path, tar.size, &shard_default_fields, &back), SLUICE_E_CORRUPT);
     put_in_index(bytes, size, 96 + 8, tar.size - index.samples[0].offset,
                  8); /* as far as it can reach */
