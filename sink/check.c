@@ -12,7 +12,7 @@
 
 #include "agree.h"
 #include "alloc_int.h"
-#include "file_tree.h"
+#include "file_tree_int.h"
 #include "log_int.h"
 
 enum { STEPS_MOST = 16, STEPS_LEAST = 2, FOLDER_SIZE = 4096, VALUE_SIZE = 40 };
@@ -55,7 +55,7 @@ static sluice_status make_folder(mode_check *c)
 
 static void remove_folder(const mode_check *c)
 {
-    if (tree_remove(AT_FDCWD, c->folder) != 0) {
+    if (sli_tree_remove(AT_FDCWD, c->folder) != 0) {
         sli_log(SLUICE_LOG_WARN, "check: cannot remove %s: %s", c->folder, strerror(errno));
     }
 }

@@ -14,7 +14,7 @@
 #include "agree.h"
 #include "alloc_int.h"
 #include "checkpoint_files.h"
-#include "file_tree.h"
+#include "file_tree_int.h"
 #include "log_int.h"
 
 enum { PATH_SIZE = 4096, NAME_SIZE = 64 };
@@ -67,7 +67,7 @@ static bool is_checkpoint(int folder_fd, checkpoint_kind kind, const char *name,
 static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bool any,
                         char name_out[NAME_SIZE], uint64_t *step_out)
 {
-    int fd = tree_open(folder_fd, ".");
+    int fd = sli_tree_open(folder_fd, ".");
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
     bool found = false;
 
@@ -94,11 +94,11 @@ static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bo
 /* Removes a checkpoint; its name goes first, so that what a kill leaves of it is known as such. */
 static int remove_checkpoint(int folder_fd, const char *name)
 {
-    if (tree_remove(folder_fd, REMOVED) != 0 ||
+    if (sli_tree_remove(folder_fd, REMOVED) != 0 ||
         renameat(folder_fd, name, folder_fd, REMOVED) != 0) {
         return -1;
     }
-    return tree_remove(folder_fd, REMOVED);
+    return sli_tree_remove(folder_fd, REMOVED);
 }
 
 /* Removes all of a kind but the newest `keep` complete ones. */
@@ -123,7 +123,7 @@ static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
 /* Removes what kills have left, too. What cannot be removed is said, and is no error. */
 static void clean(int folder_fd, const sluice_checkpointing *checkpoint)
 {
-    if (tree_remove(folder_fd, PARTIAL) != 0 || tree_remove(folder_fd, REMOVED) != 0 ||
+    if (sli_tree_remove(folder_fd, PARTIAL) != 0 || sli_tree_remove(folder_fd, REMOVED) != 0 ||
         !clean_kind(folder_fd, CHECKPOINT_STEP, checkpoint->keep) ||
         !clean_kind(folder_fd, CHECKPOINT_BEST, 1)) {
         (void)fail_io("clean up", checkpoint->folder, "");
@@ -173,7 +173,7 @@ static sluice_status save(const train_run *run, int store_fd, const sluice_model
         return sli_fail_from(st, failures, "checkpoint: model.save returned %s for %s",
                              sluice_status_name(st), path);
     }
-    return tree_sync(store_fd, PARTIAL) == 0 ? SLUICE_OK : fail_io("sync", path, "");
+    return sli_tree_sync(store_fd, PARTIAL) == 0 ? SLUICE_OK : fail_io("sync", path, "");
 }
 
 /* The list of files, and the state, into the partial folder. */
@@ -192,8 +192,8 @@ static sluice_status describe(const train_run *run, int store_fd, const char *pa
     if (st != SLUICE_OK) {
         return st;
     }
-    fd = tree_open(store_fd, PARTIAL);
-    if (fd < 0 || tree_write_file(fd, STATE, lines, strlen(lines)) != 0 || fsync(fd) != 0) {
+    fd = sli_tree_open(store_fd, PARTIAL);
+    if (fd < 0 || sli_tree_write_file(fd, STATE, lines, strlen(lines)) != 0 || fsync(fd) != 0) {
         st = fail_io("write", path, STATE);
     }
     if (fd >= 0) {
@@ -219,8 +219,8 @@ static sluice_status complete(const train_run *run, int store_fd, checkpoint_kin
     if (renameat(store_fd, PARTIAL, store_fd, name) != 0 || fsync(store_fd) != 0) {
         return fail_io("complete", folder, name);
     }
-    fd = tree_open(store_fd, name);
-    if (fd < 0 || tree_write_file(fd, DONE, "", 0) != 0 || fsync(fd) != 0) {
+    fd = sli_tree_open(store_fd, name);
+    if (fd < 0 || sli_tree_write_file(fd, DONE, "", 0) != 0 || fsync(fd) != 0) {
         st = fail_io("complete", folder, name);
     }
     if (fd >= 0) {
@@ -307,7 +307,7 @@ static sluice_status read_state(int store_fd, const char *path, const char *name
     sluice_status st;
 
     snprintf(file, sizeof(file), "%s/%s", name, STATE);
-    if (tree_read_file(store_fd, file, TRAIN_STATE_SIZE, &text) != 0) {
+    if (sli_tree_read_file(store_fd, file, TRAIN_STATE_SIZE, &text) != 0) {
         return fail_io("read", path, STATE);
     }
     st = train_state_parse(text, state_out);

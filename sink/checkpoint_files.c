@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "file_tree.h"
+#include "file_tree_int.h"
 #include "status_int.h"
 #include "text_int.h"
 
@@ -19,7 +19,7 @@ static const char LIST[] = "sluice_files";
 enum { LIST_MOST = 64 << 20 };
 
 /* Names with a line's end in them are left out: they cannot be listed. */
-static int add_file(void *user, const tree_entry *entry)
+static int add_file(void *user, const sli_tree_entry *entry)
 {
     if (entry->is_file && strchr(entry->path, '\n') == NULL) {
         sli_text_add(user, "%lld %s\n", (long long)entry->bytes, entry->path);
@@ -32,16 +32,16 @@ sluice_status checkpoint_files_write(int at_fd, const char *name, const char *pa
     sli_text text = {0};
     char *lines = NULL;
     sluice_status st = SLUICE_OK;
-    int fd = tree_open(at_fd, name);
+    int fd = sli_tree_open(at_fd, name);
 
-    if (fd < 0 || tree_walk(at_fd, name, add_file, &text) != 0) {
+    if (fd < 0 || sli_tree_walk(at_fd, name, add_file, &text) != 0) {
         st = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot list %s", path);
         sli_text_free(&text);
     } else {
         sli_text_add(&text, "%s", "");
         st = sli_text_take(&text, &lines);
     }
-    if (st == SLUICE_OK && tree_write_file(fd, LIST, lines, strlen(lines)) != 0) {
+    if (st == SLUICE_OK && sli_tree_write_file(fd, LIST, lines, strlen(lines)) != 0) {
         st = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot write %s/%s", path, LIST);
     }
     sluice_string_free(lines);
@@ -96,9 +96,9 @@ sluice_status checkpoint_files_check(int at_fd, const char *name, const char *pa
     sluice_status st = SLUICE_OK;
     char *text = NULL;
     char *next;
-    int fd = tree_open(at_fd, name);
+    int fd = sli_tree_open(at_fd, name);
 
-    if (fd < 0 || tree_read_file(fd, LIST, LIST_MOST, &text) != 0) {
+    if (fd < 0 || sli_tree_read_file(fd, LIST, LIST_MOST, &text) != 0) {
         st = sli_fail_errno(SLUICE_E_CORRUPT, errno, "cannot read %s/%s", path, LIST);
     }
     for (next = text; st == SLUICE_OK && *next != '\0';) {

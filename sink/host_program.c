@@ -100,7 +100,7 @@ static void fail(host_program *p, sluice_status status)
 
 static bool asked_to_stop(const host_program *p)
 {
-    return stop_is_requested(p->token) || atomic_load_explicit(&p->stop, memory_order_relaxed);
+    return sli_stop_is_requested(p->token) || atomic_load_explicit(&p->stop, memory_order_relaxed);
 }
 
 /* Waits for batch p->seq; false when the launch is over, which p->end then says. */

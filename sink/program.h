@@ -11,7 +11,7 @@
 #include "data_channel.h"
 #include "sink_plan.h"
 #include "status_int.h"
-#include "stop_token.h"
+#include "stop_int.h"
 
 /* Why a launch ended. */
 typedef enum program_end {

@@ -93,7 +93,7 @@ sluice_status train_wants_to_stop(train_run *run, sluice_status st)
 static void watch_for_ends(train_run *run, int64_t now)
 {
     const sluice_train_config *config = &run->config;
-    const bool stop = stop_is_requested(config->stop);
+    const bool stop = sli_stop_is_requested(config->stop);
     const bool late =
         config->max_seconds > 0 && (double)(now - run->start_ns) / 1e9 >= config->max_seconds;
 

@@ -13,6 +13,7 @@
 #include <sluice/ranks.h>
 #include <sluice/report.h>
 #include <sluice/status.h>
+#include <sluice/stop.h>
 #include <sluice/tensor.h>
 #include <sluice/topology.h>
 #include <sluice/train.h>

@@ -15,6 +15,7 @@
 #include <sluice/device.h>
 #include <sluice/ranks.h>
 #include <sluice/report.h>
+#include <sluice/stop.h>
 
 SLUICE_BEGIN_DECLS
 
@@ -167,21 +168,6 @@ typedef struct sluice_checkpointing {
                                 in FOLDER/best-000000001200; NULL: none. Borrowed */
     bool best_is_larger;   /**< it is the largest that is best */
 } sluice_checkpointing;
-
-/** A request to stop that any thread, or a signal handler, can make. */
-typedef struct sluice_stop sluice_stop;
-
-/** Returns: E_NO_MEMORY. The token is the caller's and outlives the runs that look at it. */
-SLUICE_API_CHECKED sluice_status sluice_stop_create(sluice_stop **stop_out);
-
-/** Frees a token. NULL is fine. */
-SLUICE_API void sluice_stop_destroy(sluice_stop *stop);
-
-/** Asks the runs with this token to stop: within one step. Async-signal-safe. */
-SLUICE_API void sluice_stop_request(sluice_stop *stop);
-
-/** Takes a request back, for another run with the same token. */
-SLUICE_API void sluice_stop_clear(sluice_stop *stop);
 
 /** What is known of one step that ran. */
 typedef struct sluice_step_record {

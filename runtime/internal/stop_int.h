@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stop token, as a run looks at it. */
-#ifndef SLUICE_STOP_TOKEN_H
-#define SLUICE_STOP_TOKEN_H
+#ifndef SLUICE_STOP_INT_H
+#define SLUICE_STOP_INT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-#include <sluice/train.h>
+#include <sluice/stop.h>
 
 /* One lock-free word, so that a signal handler may set it. */
 struct sluice_stop {
@@ -14,7 +15,7 @@ struct sluice_stop {
 };
 
 /* NULL: nobody can ask. */
-static inline bool stop_is_requested(const sluice_stop *stop)
+static inline bool sli_stop_is_requested(const sluice_stop *stop)
 {
     /* Pairs with the release store in sluice_stop_request(): seeing the request, a hook that the
      * run then calls sees what was written before it. */

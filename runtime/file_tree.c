@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file_tree.h"
+#include "file_tree_int.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "alloc_int.h"
 
 typedef struct tree_walker {
-    tree_fn visit;
+    sli_tree_fn visit;
     void *user;
-    char path[TREE_PATH_SIZE];
+    char path[SLI_TREE_PATH_SIZE];
 } tree_walker;
 
 static void close_quietly(int fd)
@@ -27,7 +27,7 @@ static void close_quietly(int fd)
     errno = error;
 }
 
-int tree_open(int at_fd, const char *name)
+int sli_tree_open(int at_fd, const char *name)
 {
     return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
@@ -55,7 +55,8 @@ static int walk_entry(tree_walker *w, int fd, const char *name, int depth)
     if (S_ISDIR(info.st_mode)) {
         result = walk_folder(w, fd, name, depth + 1);
     } else {
-        const tree_entry entry = {fd, name, w->path, false, S_ISREG(info.st_mode), info.st_size};
+        const sli_tree_entry entry = {fd,          name, w->path, false, S_ISREG(info.st_mode),
+                                      info.st_size};
 
         result = w->visit(w->user, &entry);
     }
@@ -65,8 +66,8 @@ static int walk_entry(tree_walker *w, int fd, const char *name, int depth)
 
 static int walk_folder(tree_walker *w, int at_fd, const char *name, int depth)
 {
-    const tree_entry entry = {at_fd, name, w->path, true, false, 0};
-    int fd = depth < TREE_DEEPEST ? tree_open(at_fd, name) : (errno = ELOOP, -1);
+    const sli_tree_entry entry = {at_fd, name, w->path, true, false, 0};
+    int fd = depth < SLI_TREE_DEEPEST ? sli_tree_open(at_fd, name) : (errno = ELOOP, -1);
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
     int result = entries != NULL ? 0 : -1;
     const struct dirent *next;
@@ -87,26 +88,27 @@ static int walk_folder(tree_walker *w, int at_fd, const char *name, int depth)
     return result == 0 ? w->visit(w->user, &entry) : result;
 }
 
-int tree_walk(int at_fd, const char *name, tree_fn visit, void *user)
+int sli_tree_walk(int at_fd, const char *name, sli_tree_fn visit, void *user)
 {
     tree_walker w = {visit, user, ""};
 
     return walk_folder(&w, at_fd, name, 0);
 }
 
-static int remove_entry(void *user, const tree_entry *entry)
+static int remove_entry(void *user, const sli_tree_entry *entry)
 {
     (void)user;
     return unlinkat(entry->at_fd, entry->name, entry->is_folder ? AT_REMOVEDIR : 0);
 }
 
-int tree_remove(int at_fd, const char *name)
+int sli_tree_remove(int at_fd, const char *name)
 {
-    return faccessat(at_fd, name, F_OK, 0) != 0 ? 0 : tree_walk(at_fd, name, remove_entry, NULL);
+    return faccessat(at_fd, name, F_OK, 0) != 0 ? 0
+                                                : sli_tree_walk(at_fd, name, remove_entry, NULL);
 }
 
 /* Links have nothing of their own to sync. */
-static int sync_entry(void *user, const tree_entry *entry)
+static int sync_entry(void *user, const sli_tree_entry *entry)
 {
     int result;
     int fd;
@@ -125,12 +127,12 @@ static int sync_entry(void *user, const tree_entry *entry)
     return result;
 }
 
-int tree_sync(int at_fd, const char *name)
+int sli_tree_sync(int at_fd, const char *name)
 {
-    return tree_walk(at_fd, name, sync_entry, NULL);
+    return sli_tree_walk(at_fd, name, sync_entry, NULL);
 }
 
-int tree_write_file(int at_fd, const char *name, const char *bytes, size_t size)
+int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t size)
 {
     int fd = openat(at_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     int result = fd >= 0 ? 0 : -1;
@@ -171,7 +173,7 @@ static ssize_t read_all(int fd, char *bytes, size_t most)
     return (ssize_t)size;
 }
 
-int tree_read_file(int at_fd, const char *name, size_t most, char **text_out)
+int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out)
 {
     int fd = openat(at_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat info;

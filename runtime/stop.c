@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stop tokens: made, asked and taken back by the caller. */
-#include "stop_token.h"
+#include "stop_int.h"
 
 #include "alloc_int.h"
 #include "status_int.h"
