@@ -1,47 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG files, through libjpeg-turbo's libjpeg API. The one place that knows the library. A region's
- * pixels are those of a full decode (accurate integer DCT, smooth chroma upsampling), for every
- * chroma subsampling, and only the lines and columns it needs are transformed. A file with restart
- * markers, or with an index, is made shorter first, so that only what lies under the region is read
- * at all.
+ * JPEG files, through libjpeg-turbo's libjpeg API. A region's pixels are those of a full decode
+ * (accurate integer DCT, smooth chroma upsampling), for every chroma subsampling, and only the
+ * lines and columns it needs are transformed. A file with restart markers, or with an index, is
+ * made shorter first, so that only what lies under the region is read at all.
  */
-#include <setjmp.h>
-#include <stdio.h>
 #include <string.h>
-
-/* jpeglib.h wants stdio.h before it. */
-#include <jpeglib.h>
-
-#include <jerror.h>
 
 #include "alloc_int.h"
 #include "image_decoder.h"
 #include "jpeg_cut.h"
+#include "jpeg_guard.h"
 #include "jpeg_stitch.h"
 #include "status_int.h"
 
-enum {
-    /* A progressive file is decoded once for each of its scans. Encoders write about 10. */
-    MAX_SCANS = 100,
-    /* Scans times pixels: what bounds the time of a small file that claims much of both. */
-    MAX_SCAN_SHARE = 16,
-    /* Of the coefficients of a progressive file. */
-    MAX_LIBRARY_BYTES = 1 << 30,
-    ROWS_AT_ONCE = 8
-};
+enum { ROWS_AT_ONCE = 8 };
 
 typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
-    struct jpeg_error_mgr errors;
-    struct jpeg_source_mgr source;
-    struct jpeg_progress_mgr progress;
-    jmp_buf give_up;
-    sluice_status status; /* why it was given up, and its words */
-    char text[JMSG_LENGTH_MAX];
-    bool exhausted; /* the library wanted more bytes than there are */
-    uint64_t max_pixels;
-    uint64_t pixels;
+    jpeg_guard guard;
     bool gray;
     uint32_t divisor;     /* of the sides; 1, 2, 4 or 8 */
     const uint8_t *bytes; /* the opened file */
@@ -54,119 +31,6 @@ typedef struct jpeg_decoder {
 
 static const uint8_t magic[] = {0xFF, 0xD8};
 
-static jpeg_decoder *of(j_common_ptr info)
-{
-    return info->client_data;
-}
-
-static sluice_status status_of(int code)
-{
-    switch (code) {
-    case JERR_OUT_OF_MEMORY:
-    case JERR_NO_BACKING_STORE:
-        return SLUICE_E_NO_MEMORY;
-    case JERR_ARITH_NOTIMPL:
-    case JERR_BAD_PRECISION:
-    case JERR_CCIR601_NOTIMPL:
-    case JERR_CONVERSION_NOTIMPL:
-    case JERR_FRACT_SAMPLE_NOTIMPL:
-    case JERR_IMAGE_TOO_BIG:
-    case JERR_NOT_COMPILED:
-    case JERR_SOF_UNSUPPORTED:
-        return SLUICE_E_UNSUPPORTED;
-    default:
-        return SLUICE_E_CORRUPT;
-    }
-}
-
-static void give_up(j_common_ptr info)
-{
-    jpeg_decoder *decoder = of(info);
-
-    info->err->format_message(info, decoder->text);
-    decoder->status = status_of(info->err->msg_code);
-    longjmp(decoder->give_up, 1);
-}
-
-/* Warnings that mean wrong pixels; the others (stray bytes, odd markers) do no harm. */
-static bool is_damage(const struct jpeg_error_mgr *errors)
-{
-    switch (errors->msg_code) {
-    case JWRN_ARITH_BAD_CODE:
-    case JWRN_BOGUS_PROGRESSION:
-    case JWRN_HIT_MARKER:
-    case JWRN_HUFF_BAD_CODE:
-    case JWRN_MUST_RESYNC:
-        return true;
-    case JWRN_EXTRANEOUS_DATA: /* before a restart marker they belong to blocks */
-        return errors->msg_parm.i[1] >= JPEG_RST0 && errors->msg_parm.i[1] <= JPEG_RST0 + 7;
-    default:
-        return false;
-    }
-}
-
-/* Gives up at the first damage: it would be an error at the end, and hostile files take time. */
-static void note(j_common_ptr info, int level)
-{
-    if (level < 0 && is_damage(info->err)) {
-        give_up(info);
-    }
-}
-
-static void say_nothing(j_common_ptr info)
-{
-    (void)info;
-}
-
-static void nothing_to_do(j_decompress_ptr info)
-{
-    (void)info;
-}
-
-/*
- * The end of the bytes. A file whose last marker is missing is whole all the same, so the marker
- * is made up; a decoder that wanted more than that warns of it itself.
- */
-static boolean made_up_end(j_decompress_ptr info)
-{
-    static const JOCTET end[2] = {0xFF, JPEG_EOI};
-
-    of((j_common_ptr)info)->exhausted = true;
-    info->src->next_input_byte = end;
-    info->src->bytes_in_buffer = sizeof(end);
-    return TRUE;
-}
-
-static void skip_bytes(j_decompress_ptr info, long count)
-{
-    struct jpeg_source_mgr *source = info->src;
-
-    if (count <= 0) {
-        return;
-    }
-    if ((size_t)count > source->bytes_in_buffer) {
-        made_up_end(info);
-        return;
-    }
-    source->next_input_byte += count;
-    source->bytes_in_buffer -= (size_t)count;
-}
-
-/* Called as each scan of a progressive file is read. */
-static void watch_scans(j_common_ptr info)
-{
-    jpeg_decoder *decoder = of(info);
-    uint64_t scans = (uint64_t)decoder->info.input_scan_number;
-
-    if (scans > MAX_SCANS || (scans > MAX_SCAN_SHARE &&
-                              scans * decoder->pixels > MAX_SCAN_SHARE * decoder->max_pixels)) {
-        snprintf(decoder->text, sizeof(decoder->text), "more than %llu scans",
-                 (unsigned long long)scans - 1);
-        decoder->status = SLUICE_E_CORRUPT;
-        longjmp(decoder->give_up, 1);
-    }
-}
-
 static sluice_status jpeg_create(void **state_out)
 {
     jpeg_decoder *decoder = sli_calloc(1, sizeof(*decoder));
@@ -174,17 +38,7 @@ static sluice_status jpeg_create(void **state_out)
     if (decoder == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a JPEG decoder");
     }
-    decoder->info.err = jpeg_std_error(&decoder->errors);
-    decoder->info.client_data = decoder;
-    decoder->errors.error_exit = give_up;
-    decoder->errors.emit_message = note;
-    decoder->errors.output_message = say_nothing;
-    decoder->source.init_source = nothing_to_do;
-    decoder->source.fill_input_buffer = made_up_end;
-    decoder->source.skip_input_data = skip_bytes;
-    decoder->source.resync_to_restart = jpeg_resync_to_restart;
-    decoder->source.term_source = nothing_to_do;
-    decoder->progress.progress_monitor = watch_scans;
+    jpeg_guard_init(&decoder->guard);
     *state_out = decoder;
     return SLUICE_OK;
 }
@@ -200,47 +54,20 @@ static void jpeg_destroy_state(void *state)
     sli_free(decoder);
 }
 
-/*
- * The library's object is made anew for each file: one that is only aborted keeps its tables, and
- * a file that lacks some would be decoded with those of the file before it.
- */
-static void begin(jpeg_decoder *decoder, const uint8_t *bytes, size_t size)
-{
-    struct jpeg_decompress_struct *info = &decoder->info;
-
-    jpeg_destroy_decompress(info);
-    jpeg_create_decompress(info);
-    info->mem->max_memory_to_use = MAX_LIBRARY_BYTES;
-    info->src = &decoder->source;
-    info->progress = &decoder->progress;
-    decoder->source.next_input_byte = bytes;
-    decoder->source.bytes_in_buffer = size;
-    decoder->exhausted = false;
-}
-
-/* The failure that longjmp left, as this thread's error. */
-static sluice_status failed(jpeg_decoder *decoder)
-{
-    jpeg_destroy_decompress(&decoder->info);
-    return sli_fail(decoder->status, "%s",
-                    decoder->status == SLUICE_E_NO_MEMORY ? "out of memory while decoding"
-                                                          : decoder->text);
-}
-
 /* Reads the headers of a file. */
 static sluice_status open_bytes(jpeg_decoder *decoder, const uint8_t *bytes, size_t size)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
 
-    if (setjmp(decoder->give_up) != 0) {
-        return failed(decoder);
+    if (setjmp(decoder->guard.give_up) != 0) {
+        return jpeg_guard_failed(&decoder->guard, info);
     }
-    begin(decoder, bytes, size);
+    jpeg_guard_begin(&decoder->guard, info, bytes, size);
     jpeg_read_header(info, TRUE);
-    decoder->pixels = (uint64_t)info->image_width * info->image_height;
-    return decoder->pixels <= decoder->max_pixels
+    decoder->guard.pixels = (uint64_t)info->image_width * info->image_height;
+    return decoder->guard.pixels <= decoder->guard.max_pixels
                ? SLUICE_OK
-               : image_too_large(info->image_width, info->image_height, decoder->max_pixels);
+               : image_too_large(info->image_width, info->image_height, decoder->guard.max_pixels);
 }
 
 static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
@@ -249,7 +76,7 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
     jpeg_decoder *decoder = state;
     sluice_status st;
 
-    decoder->max_pixels = max_pixels;
+    decoder->guard.max_pixels = max_pixels;
     decoder->gray = gray;
     decoder->bytes = bytes;
     decoder->size = size;
@@ -353,22 +180,6 @@ static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
     }
 }
 
-/* Did every scan come that the pixels are made of? All were read when there are several. */
-static bool has_all_scans(const struct jpeg_decompress_struct *info)
-{
-    for (int i = 0; i < info->num_components; i++) {
-        if (info->comp_info[i].quant_table == NULL) {
-            return false; /* no scan of this component */
-        }
-        for (int k = 0; info->progressive_mode && k < DCTSIZE2; k++) {
-            if (info->coef_bits[i][k] != 0) {
-                return false; /* bits of its coefficients are missing */
-            }
-        }
-    }
-    return true;
-}
-
 /*
  * Damage that the library does not warn of: scans that are not there, and the end of arithmetic
  * code, which may be cut or not.
@@ -377,10 +188,10 @@ static sluice_status look_for_damage(jpeg_decoder *decoder)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
 
-    if (jpeg_has_multiple_scans(info) && !has_all_scans(info)) {
+    if (jpeg_has_multiple_scans(info) && !jpeg_has_all_scans(info)) {
         return sli_fail(SLUICE_E_CORRUPT, "the file ends before its last scan");
     }
-    if (decoder->exhausted && info->arith_code) {
+    if (decoder->guard.exhausted && info->arith_code) {
         return sli_fail(SLUICE_E_CORRUPT, "the file has no end");
     }
     return SLUICE_OK;
@@ -397,8 +208,8 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     size_t stride;
     sluice_status st;
 
-    if (setjmp(decoder->give_up) != 0) {
-        return failed(decoder);
+    if (setjmp(decoder->guard.give_up) != 0) {
+        return jpeg_guard_failed(&decoder->guard, info);
     }
     choose_output(decoder);
     jpeg_start_decompress(info);

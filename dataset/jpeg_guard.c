@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jpeg_guard.h"
+
+#include "status_int.h"
+
+enum {
+    /* A progressive file is decoded once for each of its scans. Encoders write about 10. */
+    MAX_SCANS = 100,
+    /* Scans times pixels: what bounds the time of a small file that claims much of both. */
+    MAX_SCAN_SHARE = 16,
+    /* Of the coefficients of a progressive file. */
+    MAX_LIBRARY_BYTES = 1 << 30
+};
+
+static jpeg_guard *of(j_common_ptr info)
+{
+    return info->client_data;
+}
+
+static sluice_status status_of(int code)
+{
+    switch (code) {
+    case JERR_OUT_OF_MEMORY:
+    case JERR_NO_BACKING_STORE:
+        return SLUICE_E_NO_MEMORY;
+    case JERR_ARITH_NOTIMPL:
+    case JERR_BAD_PRECISION:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_NOT_COMPILED:
+    case JERR_SOF_UNSUPPORTED:
+        return SLUICE_E_UNSUPPORTED;
+    default:
+        return SLUICE_E_CORRUPT;
+    }
+}
+
+static void give_up(j_common_ptr info)
+{
+    jpeg_guard *guard = of(info);
+
+    info->err->format_message(info, guard->text);
+    guard->code = info->err->msg_code;
+    guard->status = status_of(guard->code);
+    longjmp(guard->give_up, 1);
+}
+
+/* Warnings that mean wrong pixels; the others (stray bytes, odd markers) do no harm. */
+static bool is_damage(const struct jpeg_error_mgr *errors)
+{
+    switch (errors->msg_code) {
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_BOGUS_PROGRESSION:
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+        return true;
+    case JWRN_EXTRANEOUS_DATA: /* before a restart marker they belong to blocks */
+        return errors->msg_parm.i[1] >= JPEG_RST0 && errors->msg_parm.i[1] <= JPEG_RST0 + 7;
+    default:
+        return false;
+    }
+}
+
+/* Gives up at the first damage: it would be an error at the end, and hostile files take time. */
+static void note(j_common_ptr info, int level)
+{
+    if (level < 0 && (of(info)->strict || is_damage(info->err))) {
+        give_up(info);
+    }
+}
+
+static void say_nothing(j_common_ptr info)
+{
+    (void)info;
+}
+
+static void nothing_to_do(j_decompress_ptr info)
+{
+    (void)info;
+}
+
+/*
+ * The end of the bytes. A file whose last marker is missing is whole all the same, so the marker
+ * is made up; a decoder that wanted more than that warns of it itself.
+ */
+static boolean made_up_end(j_decompress_ptr info)
+{
+    static const JOCTET end[2] = {0xFF, JPEG_EOI};
+
+    of((j_common_ptr)info)->exhausted = true;
+    info->src->next_input_byte = end;
+    info->src->bytes_in_buffer = sizeof(end);
+    return TRUE;
+}
+
+static void skip_bytes(j_decompress_ptr info, long count)
+{
+    struct jpeg_source_mgr *source = info->src;
+
+    if (count <= 0) {
+        return;
+    }
+    if ((size_t)count > source->bytes_in_buffer) {
+        made_up_end(info);
+        return;
+    }
+    source->next_input_byte += count;
+    source->bytes_in_buffer -= (size_t)count;
+}
+
+/* Called as each scan of a progressive file is read. */
+static void watch_scans(j_common_ptr info)
+{
+    jpeg_guard *guard = of(info);
+    uint64_t scans = (uint64_t)((j_decompress_ptr)info)->input_scan_number;
+
+    if (scans > MAX_SCANS ||
+        (scans > MAX_SCAN_SHARE && scans * guard->pixels > MAX_SCAN_SHARE * guard->max_pixels)) {
+        snprintf(guard->text, sizeof(guard->text), "more than %llu scans",
+                 (unsigned long long)scans - 1);
+        guard->status = SLUICE_E_CORRUPT;
+        guard->code = 0;
+        longjmp(guard->give_up, 1);
+    }
+}
+
+void jpeg_guard_init(jpeg_guard *guard)
+{
+    jpeg_std_error(&guard->errors);
+    guard->errors.error_exit = give_up;
+    guard->errors.emit_message = note;
+    guard->errors.output_message = say_nothing;
+    guard->source.init_source = nothing_to_do;
+    guard->source.fill_input_buffer = made_up_end;
+    guard->source.skip_input_data = skip_bytes;
+    guard->source.resync_to_restart = jpeg_resync_to_restart;
+    guard->source.term_source = nothing_to_do;
+    guard->progress.progress_monitor = watch_scans;
+}
+
+void jpeg_guard_begin(jpeg_guard *guard, struct jpeg_decompress_struct *info, const uint8_t *bytes,
+                      size_t size)
+{
+    info->err = &guard->errors;
+    info->client_data = guard;
+    jpeg_destroy_decompress(info);
+    jpeg_create_decompress(info);
+    info->mem->max_memory_to_use = MAX_LIBRARY_BYTES;
+    info->src = &guard->source;
+    info->progress = &guard->progress;
+    guard->source.next_input_byte = bytes;
+    guard->source.bytes_in_buffer = size;
+    guard->exhausted = false;
+}
+
+void jpeg_guard_compress(jpeg_guard *guard, struct jpeg_compress_struct *info)
+{
+    info->err = &guard->errors;
+    info->client_data = guard;
+}
+
+sluice_status jpeg_guard_failed(const jpeg_guard *guard, struct jpeg_decompress_struct *info)
+{
+    jpeg_destroy_decompress(info);
+    return sli_fail(guard->status, "%s",
+                    guard->status == SLUICE_E_NO_MEMORY ? "out of memory while decoding"
+                                                        : guard->text);
+}
+
+bool jpeg_has_all_scans(const struct jpeg_decompress_struct *info)
+{
+    for (int i = 0; i < info->num_components; i++) {
+        if (info->comp_info[i].quant_table == NULL) {
+            return false; /* no scan of this component */
+        }
+        for (int k = 0; info->progressive_mode && k < DCTSIZE2; k++) {
+            if (info->coef_bits[i][k] != 0) {
+                return false; /* bits of its coefficients are missing */
+            }
+        }
+    }
+    return true;
+}
