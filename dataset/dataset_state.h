@@ -46,6 +46,10 @@ static inline const source_ops *dataset_source(const sluice_dataset *dataset)
 /* Adds the text of stages [first, end): parsing it gives them again. */
 void dataset_print(const sluice_dataset *dataset, uint32_t first, uint32_t end, sli_text *text);
 
+/* A hash of samples' names in the source, of all or of 1024 spread over them. The dataset is open.
+ */
+uint64_t dataset_names_hash(const sluice_dataset *dataset);
+
 /*
  * Which occurrence of its name stage i is, from 0: what its random numbers are keyed by, so that
  * editing one stage does not reshuffle the others.

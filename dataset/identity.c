@@ -7,14 +7,11 @@
 /* Names that are hashed at most: enough to notice other files, quick for millions of them. */
 enum { NAMES_MOST = 1024 };
 
-sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
+uint64_t dataset_names_hash(const sluice_dataset *dataset)
 {
-    const sluice_dataset *dataset = plan->dataset;
     const uint64_t count = dataset->source_count;
     const uint64_t stride = count / NAMES_MOST + 1;
     uint64_t names = count;
-    uint32_t end = dataset->stage_count;
-    sli_text text = {0};
 
     for (uint64_t sample = 0; sample < count; sample += stride) {
         char name[1024];
@@ -22,8 +19,17 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
         dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
         names = sli_mix_in(names, sli_hash_text(name));
     }
-    identity_out->samples = count;
-    identity_out->names = names;
+    return names;
+}
+
+sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
+{
+    const sluice_dataset *dataset = plan->dataset;
+    uint32_t end = dataset->stage_count;
+    sli_text text = {0};
+
+    identity_out->samples = dataset->source_count;
+    identity_out->names = dataset_names_hash(dataset);
     while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
         end--; /* batches are regrouped */
     }

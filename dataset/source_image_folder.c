@@ -446,6 +446,16 @@ static sluice_status folder_read(const void *source, uint64_t index, sample_io *
     return st;
 }
 
+static uint32_t folder_classes(const void *source)
+{
+    return (uint32_t)((const image_folder *)source)->class_count;
+}
+
+static void folder_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    snprintf(text, size, "%s", ((const image_folder *)source)->classes[label].name);
+}
+
 static const source_ops folder_ops = {
     .open = folder_open,
     .close = folder_close,
@@ -454,6 +464,8 @@ static const source_ops folder_ops = {
     .read = folder_read,
     .keep_index = folder_keep_index,
     .memory = folder_memory,
+    .classes = folder_classes,
+    .class_name = folder_class_name,
 };
 
 /* ---- the stage ----------------------------------------------------------------------------- */

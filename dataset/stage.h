@@ -175,6 +175,10 @@ typedef struct source_ops {
 
     /* Bytes the source keeps in memory for itself, for reports. */
     uint64_t (*memory)(const void *source);
+
+    /* Optional, both: how many classes there are, and the name of one, for lists of them. */
+    uint32_t (*classes)(const void *source);
+    void (*class_name)(const void *source, uint32_t label, char *text, size_t size);
 } source_ops;
 
 /* ---- the definition --------------------------------------------------------------------- */

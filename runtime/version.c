@@ -17,6 +17,6 @@ const char *sluice_version(void)
 
 const char *sluice_build_options(void)
 {
-    return "cuda " SLI_BUILD_CUDA ", png " SLI_BUILD_PNG ", kernels " SLI_BUILD_KERNELS
-           ", sanitize " SLI_BUILD_SANITIZE ", " COMPILER;
+    return "cuda " SLI_BUILD_CUDA ", png " SLI_BUILD_PNG ", archive " SLI_BUILD_ARCHIVE
+           ", kernels " SLI_BUILD_KERNELS ", sanitize " SLI_BUILD_SANITIZE ", " COMPILER;
 }

@@ -18,6 +18,7 @@ want 'pkg-config --exists hwloc' libhwloc-dev
 want 'pkg-config --exists numa' libnuma-dev
 want 'pkg-config --exists libjpeg' libjpeg-dev
 want 'pkg-config --exists libpng' libpng-dev
+want 'pkg-config --exists libarchive' libarchive-dev
 want 'pkg-config --exists cunit' libcunit1-dev
 if [ "${1-}" = ci ]; then
     want 'command -v gcc' gcc

@@ -3,6 +3,10 @@
 #include "testing.h"
 
 extern const t_test public_api_tests[];
+extern const t_test pack_api_tests[];
 extern const t_test abi_tests[];
 
-const t_suite t_suites[] = {{"public_api", public_api_tests}, {"abi", abi_tests}, {NULL, NULL}};
+const t_suite t_suites[] = {{"public_api", public_api_tests},
+                            {"pack_api", pack_api_tests},
+                            {"abi", abi_tests},
+                            {NULL, NULL}};

@@ -75,6 +75,22 @@ static void numbers_of_enums_stay(void)
         NUMBER(SLUICE_LOG_WARN, 2),
         NUMBER(SLUICE_LOG_INFO, 3),
         NUMBER(SLUICE_LOG_DEBUG, 4),
+        NUMBER(SLUICE_PACK_TRANSCODED, 0),
+        NUMBER(SLUICE_PACK_ENCODED, 1),
+        NUMBER(SLUICE_PACK_RAW, 2),
+        NUMBER(SLUICE_PACK_KEPT_FORMAT, 3),
+        NUMBER(SLUICE_PACK_KEPT_COMPONENTS, 4),
+        NUMBER(SLUICE_PACK_KEPT_PRECISION, 5),
+        NUMBER(SLUICE_PACK_KEPT_DAMAGED, 6),
+        NUMBER(SLUICE_PACK_KEPT_INCOMPLETE, 7),
+        NUMBER(SLUICE_PACK_KEPT_RANGE, 8),
+        NUMBER(SLUICE_PACK_KEPT_HEADER, 9),
+        NUMBER(SLUICE_PACK_KEPT_LARGE, 10),
+        NUMBER(SLUICE_PACK_KEPT_GROWN, 11),
+        NUMBER(SLUICE_PACK_KEPT_DIFFERENT, 12),
+        NUMBER(SLUICE_PACK_LEFT_UNREADABLE, 13),
+        NUMBER(SLUICE_PACK_LEFT_NO_IMAGE, 14),
+        NUMBER(SLUICE_PACK_LEFT_UNDECODABLE, 15),
         NUMBER(SLUICE_MODE_AUTO, 0),
         NUMBER(SLUICE_MODE_DIRECT, 1),
         NUMBER(SLUICE_MODE_DATA, 2),
@@ -320,6 +336,43 @@ static void layouts_of_structs_stay(void)
         FIELD(sluice_channel_stats, replaced, 40),
         FIELD(sluice_channel_stats, zeroed, 48),
         FIELD(sluice_channel_stats, wait_seconds, 56),
+        STRUCT(sluice_pack_stats, 272),
+        FIELD(sluice_pack_stats, struct_size, 0),
+        FIELD(sluice_pack_stats, samples, 8),
+        FIELD(sluice_pack_stats, done, 16),
+        FIELD(sluice_pack_stats, resumed, 24),
+        FIELD(sluice_pack_stats, written, 32),
+        FIELD(sluice_pack_stats, fates, 40),
+        FIELD(sluice_pack_stats, bytes_in, 232),
+        FIELD(sluice_pack_stats, bytes_out, 240),
+        FIELD(sluice_pack_stats, tar_bytes, 248),
+        FIELD(sluice_pack_stats, shards, 256),
+        FIELD(sluice_pack_stats, complete, 260),
+        FIELD(sluice_pack_stats, seconds, 264),
+        STRUCT(sluice_pack_problem, 32),
+        FIELD(sluice_pack_problem, position, 0),
+        FIELD(sluice_pack_problem, fate, 8),
+        FIELD(sluice_pack_problem, name, 16),
+        FIELD(sluice_pack_problem, why, 24),
+        STRUCT(sluice_pack_config, 112),
+        FIELD(sluice_pack_config, struct_size, 0),
+        FIELD(sluice_pack_config, dataset, 8),
+        FIELD(sluice_pack_config, folder, 16),
+        FIELD(sluice_pack_config, interval, 24),
+        FIELD(sluice_pack_config, max_side, 28),
+        FIELD(sluice_pack_config, quality, 32),
+        FIELD(sluice_pack_config, subsampling, 36),
+        FIELD(sluice_pack_config, raw, 40),
+        FIELD(sluice_pack_config, verify, 41),
+        FIELD(sluice_pack_config, workers, 44),
+        FIELD(sluice_pack_config, shard_bytes, 48),
+        FIELD(sluice_pack_config, memory_bytes, 56),
+        FIELD(sluice_pack_config, max_pixels, 64),
+        FIELD(sluice_pack_config, seed, 72),
+        FIELD(sluice_pack_config, stop, 80),
+        FIELD(sluice_pack_config, progress, 88),
+        FIELD(sluice_pack_config, problem, 96),
+        FIELD(sluice_pack_config, user, 104),
     };
 
     check(layouts, COUNT(layouts));
@@ -348,7 +401,12 @@ static void init_functions_write_the_callers_struct_alone(void)
         sluice_channel_config channel;
         unsigned char after[16];
     } channel;
+    struct {
+        sluice_pack_config pack;
+        unsigned char after[16];
+    } pack;
 
+    memset(&pack, 0xEE, sizeof(pack));
     memset(&config, 0xEE, sizeof(config));
     memset(&model, 0xEE, sizeof(model));
     memset(&topology, 0xEE, sizeof(topology));
@@ -357,16 +415,20 @@ static void init_functions_write_the_callers_struct_alone(void)
     sluice_model_init(&model.model);
     sluice_topology_config_init(&topology.topology);
     sluice_channel_config_init(&channel.channel);
+    sluice_pack_config_init(&pack.pack);
     T_EQ(config.config.struct_size, sizeof(config.config));
     T_EQ(config.config.sink_size, -1);
     T_EQ(model.model.struct_size, sizeof(model.model));
     T_EQ(topology.topology.struct_size, sizeof(topology.topology));
     T_EQ(channel.channel.struct_size, sizeof(channel.channel));
+    T_EQ(pack.pack.struct_size, sizeof(pack.pack));
+    T_EQ(pack.pack.interval, 32);
     for (size_t i = 0; i < sizeof(config.after); i++) {
         T_EQ(config.after[i], 0xEE);
         T_EQ(model.after[i], 0xEE);
         T_EQ(topology.after[i], 0xEE);
         T_EQ(channel.after[i], 0xEE);
+        T_EQ(pack.after[i], 0xEE);
     }
 }
 

@@ -373,7 +373,8 @@ static sluice_status fetch(sluice_channel *channel, const sluice_batch **batch)
 {
     const sluice_status st = sluice_channel_get_next_async(channel, NULL, batch);
 
-    return st == SLUICE_TIMEOUT ? sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, batch) : st;
+    return st == SLUICE_TIMEOUT ? sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, batch)
+                                : st;
 }
 
 /* Fetches all batches, through DLPack too; returns the sum of labels. */

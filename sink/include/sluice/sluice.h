@@ -10,6 +10,7 @@
 #include <sluice/device.h>
 #include <sluice/dlpack.h>
 #include <sluice/log.h>
+#include <sluice/pack.h>
 #include <sluice/ranks.h>
 #include <sluice/report.h>
 #include <sluice/status.h>

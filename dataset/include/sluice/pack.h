@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Packing images for training: tar shards in WebDataset layout, in which each JPEG file is stored
+ * so that a part of it can be decoded without the rest.
+ *
+ * Sluice's own reader, given a crop, then decodes that crop alone; every other reader sees a
+ * standard JPEG file with the same pixels. The folder holds
+ *
+ *     shard-000000.tar         KEY.jpg (or .png, .ppm) and KEY.cls, the label in decimal digits
+ *     shard-000000.tar.sluice  where the samples lie in it, with checksums
+ *     shard-000000.tsv         a line a sample: key, field, label, what became of it, bytes before
+ *                              and after, its name in the source, and why
+ *     classes.txt              a class's name a line, the first is label 0
+ *     pack.txt                 the options, by which a pack is continued
+ *     pack.json                counts; written last, so a pack that has it is complete
+ *
+ * KEY is the sample's place in the order that it was packed in. The same dataset and options give
+ * the same bytes, for any number of workers and wherever a pack was interrupted and continued.
+ */
+#ifndef SLUICE_PACK_H
+#define SLUICE_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/dataset.h>
+#include <sluice/stop.h>
+
+SLUICE_BEGIN_DECLS
+
+/** X(name, number, word, text): what can become of a sample. Numbers are never changed or reused. */
+#define SLUICE_PACK_FATE_MAP(X)                                                                    \
+    X(TRANSCODED, 0, "transcoded", "rewritten, same pixels")                                       \
+    X(ENCODED, 1, "encoded", "encoded anew, lossy")                                                \
+    X(RAW, 2, "raw", "stored as pixels")                                                           \
+    X(KEPT_FORMAT, 3, "kept_format", "kept: is no JPEG file")                                      \
+    X(KEPT_COMPONENTS, 4, "kept_components", "kept: has not 1 or 3 components")                    \
+    X(KEPT_PRECISION, 5, "kept_precision", "kept: has not 8 bits a value")                         \
+    X(KEPT_DAMAGED, 6, "kept_damaged", "kept: is damaged")                                         \
+    X(KEPT_INCOMPLETE, 7, "kept_incomplete", "kept: scans are missing")                            \
+    X(KEPT_RANGE, 8, "kept_range", "kept: baseline cannot code its coefficients")                  \
+    X(KEPT_HEADER, 9, "kept_header", "kept: a copy cannot have its header")                        \
+    X(KEPT_LARGE, 10, "kept_large", "kept: takes too much memory or time")                         \
+    X(KEPT_GROWN, 11, "kept_grown", "kept: the copy would be far larger")                          \
+    X(KEPT_DIFFERENT, 12, "kept_different", "kept: the copy has other pixels")                     \
+    X(LEFT_UNREADABLE, 13, "left_unreadable", "left out: cannot be read")                          \
+    X(LEFT_NO_IMAGE, 14, "left_no_image", "left out: is no image")                                 \
+    X(LEFT_UNDECODABLE, 15, "left_undecodable", "left out: cannot be decoded")
+
+/** What became of a sample. */
+typedef enum sluice_pack_fate {
+#define SLUICE_PACK_FATE_ENUM(name, number, word, text) SLUICE_PACK_##name = (number),
+    SLUICE_PACK_FATE_MAP(SLUICE_PACK_FATE_ENUM)
+#undef SLUICE_PACK_FATE_ENUM
+} sluice_pack_fate;
+
+/** Entries of sluice_pack_stats.fates: those there are, and room. */
+#define SLUICE_PACK_FATES 24
+
+/** Returns the word of a fate, "kept_format"; "?" for a number that is none. */
+SLUICE_API const char *sluice_pack_fate_name(sluice_pack_fate fate);
+
+/** Returns a few words for a fate, "kept: is no JPEG file". */
+SLUICE_API const char *sluice_pack_fate_text(sluice_pack_fate fate);
+
+/** How far a pack is. */
+typedef struct sluice_pack_stats {
+    size_t struct_size;  /**< bytes; set by the caller to sizeof */
+    uint64_t samples;    /**< of the dataset, in its order */
+    uint64_t done;       /**< of them: written or left out, earlier runs included */
+    uint64_t resumed;    /**< of these: by earlier runs */
+    uint64_t written;    /**< samples in shards */
+    uint64_t fates[SLUICE_PACK_FATES]; /**< how many of each, of those done */
+    uint64_t bytes_in;   /**< of images that are in shards, as the source has them */
+    uint64_t bytes_out;  /**< of the same, as the shards have them */
+    uint64_t tar_bytes;  /**< of finished shards */
+    uint32_t shards;     /**< finished ones */
+    bool complete;       /**< all is done and safe on disk */
+    double seconds;      /**< this run has taken */
+} sluice_pack_stats;
+
+/** A sample that was kept as it was, or left out. */
+typedef struct sluice_pack_problem {
+    uint64_t position;     /**< in the dataset's order; of it KEY is made */
+    sluice_pack_fate fate; /**< what became of it */
+    const char *name;      /**< in the source; all texts are good during the call only */
+    const char *why;       /**< the cause, as who met it said it */
+} sluice_pack_problem;
+
+/** Settings of a pack. Made by sluice_pack_config_init(); zero takes the default given beside it. */
+typedef struct sluice_pack_config {
+    size_t struct_size;      /**< bytes; set by sluice_pack_config_init() */
+    sluice_dataset *dataset; /**< a source and stages of order: shuffle, split, ...; borrowed */
+    const char *folder;      /**< made when missing; its parent must exist. Borrowed */
+    uint32_t interval;    /**< pixels between restart markers, about; 32, set by init; 0 none */
+    uint32_t max_side;    /**< a larger image is resized so that its longer side is this. 0: none */
+    uint32_t quality;     /**< 1 to 100: all images are encoded anew with it. 0: those that are
+                               resized are, with 90 */
+    uint32_t subsampling; /**< of chroma, 420 or 444: all images are encoded anew. 0: 420 in those
+                               that are encoded anew for another reason */
+    bool raw;             /**< pixels (u8, RGB, binary PPM) instead of files: no decoding later */
+    bool verify;          /**< decodes every result, and compares it with the source where the
+                               pixels are to be the same */
+    uint32_t workers;     /**< threads that transcode; 0: by cores and quota */
+    uint64_t shard_bytes; /**< most bytes of a shard; one sample is always in it. 0 is 2^30 */
+    uint64_t memory_bytes; /**< of samples that wait to be written; each worker has one more. 0 is
+                                2^28 */
+    uint64_t max_pixels;   /**< an image that says it has more is not decoded. 0 is 100 000 000 */
+    uint64_t seed;         /**< of shuffle stages without a seed of their own */
+    sluice_stop *stop;     /**< NULL: nobody can ask */
+
+    /** Called after every sample, on the caller's thread; NULL: not. */
+    void (*progress)(const sluice_pack_stats *stats, void *user);
+    /** Called for each sample with a problem, in order, also those of earlier runs; NULL: not. */
+    void (*problem)(const sluice_pack_problem *problem, void *user);
+    void *user; /**< handed to both; borrowed */
+} sluice_pack_config;
+
+/** Sets everything to its default; dataset and folder have none. */
+static inline void sluice_pack_config_init(sluice_pack_config *config)
+{
+    const sluice_pack_config zero = {sizeof(sluice_pack_config),
+                                     NULL,
+                                     NULL,
+                                     32,
+                                     0,
+                                     0,
+                                     0,
+                                     false,
+                                     false,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     NULL,
+                                     NULL,
+                                     NULL,
+                                     NULL};
+
+    *config = zero;
+}
+
+/**
+ * Packs a dataset into a folder, or goes on with a pack that was interrupted: behind its last
+ * finished shard. Of a pack that is complete nothing is done again.
+ *
+ * JPEG files are transcoded without loss unless max_side, quality, subsampling or raw say
+ * otherwise; those for which that cannot be sure to hold are stored as they were, as are images of
+ * other formats. Samples that are no images are left out. Both are counted by reason.
+ *
+ * @param stats_out  also filled in after STOPPED and after errors once packing has begun; may be
+ *                   NULL
+ *
+ * Returns: STOPPED on request; finished shards stay. E_INVALID an argument makes no sense, the
+ *          folder holds something else or a pack with other options, or there is nothing to pack;
+ *          E_BUSY another process packs into the folder; E_IO a file cannot be written, with its
+ *          name: finished shards stay; E_UNSUPPORTED the library was built without libarchive;
+ *          E_NO_MEMORY; errors of opening the dataset.
+ * Threads: any, one pack for a folder. Threads of its own have ended when it returns.
+ */
+SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
+                                             sluice_pack_stats *stats_out);
+
+SLUICE_END_DECLS
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jpeg_transcode.h"
+
+#include <string.h>
+
+#include "status_int.h"
+
+/* A copy may have this many times the bytes of its source, and this many more. Progressive and
+ * arithmetic code are denser than baseline, by a tenth or two. */
+enum { GROWTH = 2, GROWTH_FLOOR = 65536 };
+
+typedef struct transcoder {
+    struct jpeg_decompress_struct in;
+    struct jpeg_compress_struct out;
+    jpeg_guard guard;
+    jpeg_sink sink;
+    uint32_t interval;
+    sluice_pack_fate fate;
+    bool is_writing; /* what fails from here on, fails for the copy */
+} transcoder;
+
+/* ---- what cannot be rewritten --------------------------------------------------------------- */
+
+/* The file is given up for a reason that the library does not know of. */
+static void refuse(transcoder *t, sluice_pack_fate fate, const char *why)
+{
+    t->fate = fate;
+    snprintf(t->guard.text, sizeof(t->guard.text), "%s", why);
+    longjmp(t->guard.give_up, 1);
+}
+
+/* The reason for an error of the library. */
+static sluice_pack_fate fate_of(const transcoder *t)
+{
+    if (t->sink.grew) {
+        return SLUICE_PACK_KEPT_GROWN;
+    }
+    switch (t->guard.code) {
+    case 0:
+    case JERR_NO_BACKING_STORE:
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_WIDTH_OVERFLOW:
+        return SLUICE_PACK_KEPT_LARGE;
+    case JERR_BAD_PRECISION:
+        return SLUICE_PACK_KEPT_PRECISION;
+    case JERR_BAD_DCT_COEF:
+    case JERR_HUFF_MISSING_CODE:
+    case JERR_HUFF_CLEN_OVERFLOW:
+        return SLUICE_PACK_KEPT_RANGE;
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_ARITH_NOTIMPL:
+    case JERR_NOT_COMPILED:
+        return SLUICE_PACK_KEPT_HEADER;
+    default:
+        return t->is_writing ? SLUICE_PACK_KEPT_HEADER : SLUICE_PACK_KEPT_DAMAGED;
+    }
+}
+
+/* What the header tells. */
+static void check_header(transcoder *t)
+{
+    if (t->in.num_components != 1 && t->in.num_components != 3) {
+        refuse(t, SLUICE_PACK_KEPT_COMPONENTS,
+               t->in.num_components == 4 ? "it has 4 components, as CMYK"
+                                         : "it has neither 1 nor 3 components");
+    }
+    t->guard.pixels = (uint64_t)t->in.image_width * t->in.image_height;
+    if (t->guard.pixels > t->guard.max_pixels) {
+        refuse(t, SLUICE_PACK_KEPT_LARGE, "it says that it has more than max_pixels");
+    }
+}
+
+/* The last marker that was saved; NULL when none was. */
+static jpeg_saved_marker_ptr last_marker(const struct jpeg_decompress_struct *info)
+{
+    jpeg_saved_marker_ptr last = info->marker_list;
+
+    while (last != NULL && last->next != NULL) {
+        last = last->next;
+    }
+    return last;
+}
+
+/*
+ * What all of the file tells. Markers that say what colours mean count before the first scan only:
+ * those behind it would count in the copy, where all come first.
+ */
+static void check_whole(transcoder *t, jpeg_saved_marker_ptr last_of_header)
+{
+    jpeg_saved_marker_ptr marker =
+        last_of_header != NULL ? last_of_header->next : t->in.marker_list;
+
+    if (!jpeg_has_all_scans(&t->in)) {
+        refuse(t, SLUICE_PACK_KEPT_INCOMPLETE, "the file ends before its last scan");
+    }
+    if (t->guard.exhausted) {
+        refuse(t, SLUICE_PACK_KEPT_DAMAGED, "the file has no end");
+    }
+    for (; marker != NULL; marker = marker->next) {
+        if (marker->marker == JPEG_APP0 || marker->marker == JPEG_APP0 + 14) {
+            refuse(t, SLUICE_PACK_KEPT_HEADER, "a marker of its colours stands behind a scan");
+        }
+    }
+}
+
+/* ---- the copy ------------------------------------------------------------------------------- */
+
+static void save_markers(struct jpeg_decompress_struct *info)
+{
+    for (int i = 0; i < 16; i++) {
+        jpeg_save_markers(info, JPEG_APP0 + i, 0xFFFF);
+    }
+    jpeg_save_markers(info, JPEG_COM, 0xFFFF);
+}
+
+/* The copy's header: that of the source but for the coding. */
+static void configure(transcoder *t)
+{
+    struct jpeg_compress_struct *out = &t->out;
+    int across = 1;
+
+    jpeg_copy_critical_parameters(&t->in, out);
+    if (out->num_components == 1) { /* its blocks come one by one whatever the header says */
+        out->comp_info[0].h_samp_factor = 1;
+        out->comp_info[0].v_samp_factor = 1;
+    }
+    for (int i = 0; i < out->num_components; i++) {
+        across =
+            out->comp_info[i].h_samp_factor > across ? out->comp_info[i].h_samp_factor : across;
+    }
+    out->optimize_coding = TRUE;
+    out->arith_code = FALSE;
+    out->write_JFIF_header = FALSE; /* the source's own are copied */
+    out->write_Adobe_marker = FALSE;
+    out->restart_interval =
+        jpeg_restart_interval(t->in.image_width, 8 * (uint32_t)across, t->interval);
+}
+
+static void copy_markers(transcoder *t)
+{
+    for (jpeg_saved_marker_ptr m = t->in.marker_list; m != NULL; m = m->next) {
+        jpeg_write_marker(&t->out, m->marker, m->data, m->data_length);
+    }
+}
+
+/* Everything that the library may give up; false when it did. */
+static bool run(transcoder *t, const uint8_t *bytes, size_t size)
+{
+    jpeg_saved_marker_ptr last;
+    jvirt_barray_ptr *coefficients;
+
+    if (setjmp(t->guard.give_up) != 0) {
+        return false;
+    }
+    jpeg_guard_begin(&t->guard, &t->in, bytes, size);
+    save_markers(&t->in);
+    jpeg_read_header(&t->in, TRUE);
+    check_header(t);
+    last = last_marker(&t->in);
+    coefficients = jpeg_read_coefficients(&t->in);
+    check_whole(t, last);
+    t->is_writing = true;
+    jpeg_create_compress(&t->out);
+    jpeg_sink_begin(&t->sink, &t->out, size * GROWTH + GROWTH_FLOOR);
+    configure(t);
+    jpeg_write_coefficients(&t->out, coefficients);
+    copy_markers(t);
+    jpeg_finish_compress(&t->out);
+    return true;
+}
+
+sluice_status jpeg_transcode(const uint8_t *bytes, size_t size, uint32_t interval,
+                             uint64_t max_pixels, jpeg_bytes *file_out, sluice_pack_fate *fate_out,
+                             char *why, size_t why_size)
+{
+    transcoder t;
+    bool done;
+
+    memset(&t, 0, sizeof(t));
+    jpeg_guard_init(&t.guard);
+    jpeg_guard_compress(&t.guard, &t.out);
+    t.guard.strict = true;
+    t.guard.max_pixels = max_pixels;
+    t.interval = interval;
+    done = run(&t, bytes, size);
+    jpeg_destroy_compress(&t.out);
+    jpeg_destroy_decompress(&t.in);
+    if (done) {
+        *file_out = jpeg_sink_take(&t.sink);
+        *fate_out = SLUICE_PACK_TRANSCODED;
+        why[0] = '\0';
+        return SLUICE_OK;
+    }
+    jpeg_sink_free(&t.sink);
+    if (t.fate == SLUICE_PACK_TRANSCODED && t.guard.code == JERR_OUT_OF_MEMORY) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "out of memory while transcoding");
+    }
+    *file_out = (jpeg_bytes){NULL, 0};
+    *fate_out = t.fate != SLUICE_PACK_TRANSCODED ? t.fate : fate_of(&t);
+    snprintf(why, why_size, "%s", t.guard.text);
+    return SLUICE_OK;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ordered_run.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "alloc_int.h"
+#include "placement_int.h"
+#include "status_int.h"
+#include "stop_int.h"
+#include "worker_pool_int.h"
+
+/* Items between the one that is taken next and the last that is begun: enough for workers to go on
+ * beside a slow item. */
+enum { WINDOW = 256 };
+
+/* How often a request to stop is looked for while nothing comes. */
+static const long LOOK_NS = 50000000;
+
+typedef struct ordered_item {
+    bool is_made;
+    void *made;
+    size_t bytes;
+    sluice_status status;
+    char *error; /* the text of a status that is none of OK */
+} ordered_item;
+
+typedef struct ordered_state {
+    const ordered_job *job;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t room;  /* an item was taken, or it is over */
+    pthread_cond_t made;  /* the item that is taken next is there */
+    uint64_t next;        /* item that is begun next */
+    uint64_t taken;       /* items before it are taken */
+    size_t bytes;         /* of items that are made and not taken */
+    bool over;
+    ordered_item items[WINDOW]; /* by item modulo WINDOW */
+} ordered_state;
+
+/* ---- workers -------------------------------------------------------------------------------- */
+
+static bool has_work(const ordered_state *s)
+{
+    return !s->over && s->next < s->job->end;
+}
+
+/* May an item be begun? That which is taken next always may, or nothing would go on. */
+static bool has_room(const ordered_state *s)
+{
+    return s->next == s->taken || (s->next < s->taken + WINDOW && s->bytes < s->job->budget);
+}
+
+static void make_items(void *arg, uint32_t worker)
+{
+    ordered_state *s = arg;
+
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        ordered_item made = {.is_made = true};
+        uint64_t item;
+
+        while (has_work(s) && !has_room(s)) {
+            pthread_cond_wait(&s->room, &s->lock);
+        }
+        if (!has_work(s)) {
+            break;
+        }
+        item = s->next++;
+        pthread_mutex_unlock(&s->lock);
+        made.status = s->job->make(s->job->arg, worker, item, &made.made, &made.bytes);
+        if (made.status != SLUICE_OK) {
+            made.error = sli_strdup(sluice_last_error());
+        }
+        pthread_mutex_lock(&s->lock);
+        s->items[item % WINDOW] = made;
+        s->bytes += made.bytes;
+        if (item == s->taken) {
+            pthread_cond_signal(&s->made);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the caller ----------------------------------------------------------------------------- */
+
+/* Waits for the next item; STOPPED when asked to stop meanwhile. */
+static sluice_status await_item(ordered_state *s, ordered_item *item_out)
+{
+    ordered_item *item = &s->items[s->taken % WINDOW];
+    sluice_status st = SLUICE_OK;
+
+    pthread_mutex_lock(&s->lock);
+    while (!item->is_made && !sli_stop_is_requested(s->job->stop)) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += LOOK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&s->made, &s->lock, &until);
+    }
+    if (sli_stop_is_requested(s->job->stop)) {
+        st = SLUICE_STOPPED;
+    } else {
+        *item_out = *item;
+        *item = (ordered_item){.is_made = false};
+        s->taken++;
+        s->bytes -= item_out->bytes;
+        pthread_cond_broadcast(&s->room);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+static sluice_status take_items(ordered_state *s)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint64_t i = s->job->first; st == SLUICE_OK && i < s->job->end; i++) {
+        ordered_item item = {.is_made = false};
+
+        st = await_item(s, &item);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        st = item.status == SLUICE_OK ? s->job->take(s->job->arg, i, item.made)
+                                      : sli_fail_again(item.status, item.error);
+        sli_free(item.error);
+    }
+    return st;
+}
+
+static void end(ordered_state *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->over = true;
+    pthread_cond_broadcast(&s->room);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void drop_items(ordered_state *s)
+{
+    for (size_t i = 0; i < WINDOW; i++) {
+        if (s->items[i].made != NULL) {
+            s->job->drop(s->items[i].made);
+        }
+        sli_free(s->items[i].error);
+    }
+}
+
+/* Starts the workers where the machine has room for them. */
+static sluice_status start(ordered_state *s, sli_worker_pool **pool_out)
+{
+    const sli_placement_request request = {.workers = s->job->workers, .node = -1};
+    sli_topology *topology = NULL;
+    sli_placement *placement = NULL;
+    sluice_status st = sli_topology_open(NULL, &topology);
+
+    if (st == SLUICE_OK) {
+        st = sli_placement_plan(topology, &request, &placement);
+    }
+    if (st == SLUICE_OK) {
+        st = sli_worker_pool_start(placement, "sluice/o", make_items, s, pool_out);
+    }
+    sli_placement_free(placement);
+    sli_topology_close(topology);
+    return st;
+}
+
+sluice_status ordered_run(const ordered_job *job)
+{
+    ordered_state *s = sli_calloc(1, sizeof(*s));
+    pthread_condattr_t clock;
+    sli_worker_pool *pool = NULL;
+    sluice_status st;
+
+    if (s == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a run of workers");
+    }
+    s->job = job;
+    s->next = job->first;
+    s->taken = job->first;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->room, NULL);
+    pthread_cond_init(&s->made, &clock);
+    pthread_condattr_destroy(&clock);
+    st = start(s, &pool);
+    if (st == SLUICE_OK) {
+        st = take_items(s);
+    }
+    end(s);
+    sli_worker_pool_join(pool);
+    drop_items(s);
+    pthread_cond_destroy(&s->made);
+    pthread_cond_destroy(&s->room);
+    pthread_mutex_destroy(&s->lock);
+    sli_free(s);
+    return st;
+}

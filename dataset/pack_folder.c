@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "pack_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "file_tree_int.h"
+#include "status_int.h"
+
+static const char LOCK[] = "pack.lock";
+static const char OPTIONS[] = "pack.txt";
+
+enum { FILE_MOST = 1 << 30, NAME_MOST = 64 };
+
+sluice_status pack_folder_failed(const pack_folder *folder, const char *what, const char *name,
+                                 int error)
+{
+    const char *advice =
+        error == ENOSPC || error == EDQUOT ? "; make room and run the same again, it goes on" : "";
+
+    return sli_fail_errno(SLUICE_E_IO, error, "cannot %s %s/%s%s", what, folder->path, name,
+                          advice);
+}
+
+/* ---- the lock ------------------------------------------------------------------------------- */
+
+/*
+ * Is the file that was locked the one that has the name? Whoever ends removes the file while it is
+ * locked, so that it may have lost its name between opening and locking it.
+ */
+static bool has_name(int folder_fd, int fd)
+{
+    struct stat opened;
+    struct stat named;
+
+    return fstat(fd, &opened) == 0 && fstatat(folder_fd, LOCK, &named, 0) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+static sluice_status lock(pack_folder *folder)
+{
+    for (;;) {
+        const int fd = openat(folder->fd, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        int error;
+
+        if (fd < 0) {
+            return pack_folder_failed(folder, "make", LOCK, errno);
+        }
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            if (has_name(folder->fd, fd)) {
+                folder->lock_fd = fd;
+                return SLUICE_OK;
+            }
+            close(fd);
+            continue;
+        }
+        error = errno;
+        close(fd);
+        if (error == EWOULDBLOCK) {
+            return sli_fail(SLUICE_E_BUSY, "another process packs into %s; wait for its end",
+                            folder->path);
+        }
+        if (error != EINTR) {
+            return pack_folder_failed(folder, "lock", LOCK, error);
+        }
+    }
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+sluice_status pack_folder_open(pack_folder *folder, const char *path)
+{
+    sluice_status st;
+
+    *folder = (pack_folder){path, -1, -1};
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot make the folder %s", path);
+    }
+    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder %s", path);
+    }
+    st = lock(folder);
+    if (st != SLUICE_OK) {
+        pack_folder_close(folder);
+    }
+    return st;
+}
+
+void pack_folder_close(pack_folder *folder)
+{
+    if (folder->lock_fd >= 0) {
+        (void)unlinkat(folder->fd, LOCK, 0);
+        close(folder->lock_fd);
+    }
+    if (folder->fd >= 0) {
+        close(folder->fd);
+    }
+    folder->fd = -1;
+    folder->lock_fd = -1;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+sluice_status pack_folder_publish(const pack_folder *folder, const char *name)
+{
+    char part[NAME_MOST];
+
+    snprintf(part, sizeof(part), "%s" PACK_PART, name);
+    if (renameat(folder->fd, part, folder->fd, name) != 0 || fsync(folder->fd) != 0) {
+        return pack_folder_failed(folder, "write", name, errno);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status pack_folder_write(const pack_folder *folder, const char *name, const char *text)
+{
+    char part[NAME_MOST];
+
+    snprintf(part, sizeof(part), "%s" PACK_PART, name);
+    if (sli_tree_write_file(folder->fd, part, text, strlen(text)) != 0) {
+        const int error = errno;
+
+        (void)unlinkat(folder->fd, part, 0);
+        return pack_folder_failed(folder, "write", name, error);
+    }
+    return pack_folder_publish(folder, name);
+}
+
+sluice_status pack_folder_read(const pack_folder *folder, const char *name, char **text_out)
+{
+    if (sli_tree_read_file(folder->fd, name, FILE_MOST, text_out) == 0) {
+        return SLUICE_OK;
+    }
+    *text_out = NULL;
+    return errno == ENOENT ? SLUICE_OK : pack_folder_failed(folder, "read", name, errno);
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+/* May the file be there before a pack has begun? Only what one that was killed at once left. */
+static bool is_left_over(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, LOCK) == 0 ||
+           strcmp(name, "pack.txt" PACK_PART) == 0;
+}
+
+static sluice_status want_empty(const pack_folder *folder)
+{
+    const int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    sluice_status st = SLUICE_OK;
+
+    if (entries == NULL) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot list the folder %s", folder->path);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return st;
+    }
+    while (st == SLUICE_OK && (entry = readdir(entries)) != NULL) {
+        if (!is_left_over(entry->d_name)) {
+            st = sli_fail(SLUICE_E_INVALID,
+                          "the folder %s is no pack and not empty, it holds %s; name another",
+                          folder->path, entry->d_name);
+        }
+    }
+    closedir(entries);
+    return st;
+}
+
+/* Bytes of a line's name, "interval" of "interval 32". */
+static size_t name_length(const char *line)
+{
+    return strcspn(line, " \n");
+}
+
+/* Is this the line's end, or that of the text? */
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line != '\0' ? line + 1 : line;
+}
+
+static sluice_status differ(const pack_folder *folder, const char *had, const char *want)
+{
+    const size_t name = name_length(want);
+
+    if (name_length(had) != name || strncmp(had, want, name) != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s/%s is no list of options of this version; name another folder",
+                        folder->path, OPTIONS);
+    }
+    if (strncmp(want, "names ", 6) == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s holds a pack of other samples: their names differ; name another folder",
+                        folder->path);
+    }
+    had += name + (had[name] == ' ');
+    want += name + (want[name] == ' ');
+    return sli_fail(SLUICE_E_INVALID,
+                    "%s holds a pack with %.*s \"%.*s\", this is one with \"%.*s\"; name another "
+                    "folder, or pack with the same options to go on",
+                    folder->path, (int)name, want - name - 1, (int)strcspn(had, "\n"), had,
+                    (int)strcspn(want, "\n"), want);
+}
+
+/* Compares line by line. */
+static sluice_status compare(const pack_folder *folder, const char *had, const char *want)
+{
+    for (; *had != '\0' || *want != '\0'; had = next_line(had), want = next_line(want)) {
+        const size_t length = strcspn(want, "\n");
+
+        if (strncmp(had, "source", 6) == 0 && strncmp(want, "source", 6) == 0) {
+            continue;
+        }
+        if (strcspn(had, "\n") != length || strncmp(had, want, length) != 0) {
+            return differ(folder, had, want);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status pack_folder_claim(const pack_folder *folder, const char *options)
+{
+    char *had = NULL;
+    sluice_status st = pack_folder_read(folder, OPTIONS, &had);
+
+    if (st == SLUICE_OK && had != NULL) {
+        st = compare(folder, had, options);
+    } else if (st == SLUICE_OK) {
+        st = want_empty(folder);
+        if (st == SLUICE_OK) {
+            st = pack_folder_write(folder, OPTIONS, options);
+        }
+    }
+    sli_free(had);
+    return st;
+}

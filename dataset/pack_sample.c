@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pack_sample.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "jpeg_transcode.h"
+
+enum { DEFAULT_QUALITY = 90 };
+
+struct pack_worker {
+    const pack_settings *settings;
+    image_decoder *decoder;
+    image_decoder *checker; /* of results; NULL: nothing is verified */
+    sample_io io;
+    image_resampler resampler;
+    image_buffer resized;
+    image_buffer gray;
+};
+
+sluice_status pack_worker_create(const pack_settings *settings, pack_worker **worker_out)
+{
+    pack_worker *worker = sli_calloc(1, sizeof(*worker));
+    sluice_status st;
+
+    if (worker == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a worker that packs");
+    }
+    worker->settings = settings;
+    st = image_decoder_create(&worker->decoder);
+    if (st == SLUICE_OK && settings->verify) {
+        st = image_decoder_create(&worker->checker);
+    }
+    if (st != SLUICE_OK) {
+        pack_worker_destroy(worker);
+        return st;
+    }
+    *worker_out = worker;
+    return SLUICE_OK;
+}
+
+void pack_worker_destroy(pack_worker *worker)
+{
+    if (worker == NULL) {
+        return;
+    }
+    image_decoder_destroy(worker->decoder);
+    image_decoder_destroy(worker->checker);
+    image_buffer_free(&worker->io.bytes);
+    resampler_free(&worker->resampler);
+    image_buffer_free(&worker->resized);
+    image_buffer_free(&worker->gray);
+    sli_free(worker);
+}
+
+void packed_sample_free(packed_sample *sample)
+{
+    if (sample != NULL) {
+        sli_free(sample->file.data);
+        sli_free(sample);
+    }
+}
+
+/* ---- fates ---------------------------------------------------------------------------------- */
+
+/*
+ * The sample is left out because of the last error, unless that is the want of memory, which is
+ * nothing of the sample's.
+ */
+static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, sluice_status status)
+{
+    if (status == SLUICE_E_NO_MEMORY) {
+        return status;
+    }
+    sample->fate = fate;
+    snprintf(sample->why, sizeof(sample->why), "%s", sluice_last_error());
+    return SLUICE_OK;
+}
+
+static sluice_status copy_bytes(packed_sample *sample, const uint8_t *bytes, size_t size)
+{
+    sample->file.data = sli_realloc_array(NULL, size, 1);
+    if (sample->file.data == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a sample of %zu bytes", size);
+    }
+    memcpy(sample->file.data, bytes, size);
+    sample->file.size = size;
+    return SLUICE_OK;
+}
+
+static bool is_jpeg(const sample_data *data)
+{
+    return data->size >= 2 && data->bytes[0] == 0xFF && data->bytes[1] == 0xD8;
+}
+
+/* The field of a file that is stored as it is, by its first bytes. */
+static const char *field_of(const sample_data *data)
+{
+    if (is_jpeg(data)) {
+        return "jpg";
+    }
+    return data->size >= 2 && data->bytes[0] == 'P' ? "ppm" : "png";
+}
+
+/* ---- pixels --------------------------------------------------------------------------------- */
+
+/* All of the file's image. */
+static sluice_status decode(image_decoder *decoder, const pack_settings *settings,
+                            const uint8_t *bytes, size_t size, image_view *image_out)
+{
+    image_box all = {.x = 0, .y = 0};
+    sluice_status st = image_decoder_open(decoder, bytes, size, settings->max_pixels, false,
+                                          &all.width, &all.height);
+
+    return st == SLUICE_OK ? image_decoder_region(decoder, &all, image_out) : st;
+}
+
+static uint32_t scaled(uint32_t side, uint32_t from, uint32_t to)
+{
+    const uint64_t length = ((uint64_t)side * to + from / 2) / from;
+
+    return length > 0 ? (uint32_t)length : 1;
+}
+
+static bool is_too_long(const pack_settings *settings, const image_view *image)
+{
+    const uint32_t longer = image->width > image->height ? image->width : image->height;
+
+    return settings->max_side > 0 && longer > settings->max_side;
+}
+
+/* Makes the longer side max_side. */
+static sluice_status shrink(pack_worker *worker, image_view *image)
+{
+    const uint32_t longer = image->width > image->height ? image->width : image->height;
+    const uint32_t width = scaled(image->width, longer, worker->settings->max_side);
+    const uint32_t height = scaled(image->height, longer, worker->settings->max_side);
+    const resample_job job = {image->channels, image->width, image->height, width, height, 0, 0,
+                              width,           height};
+    image_box needed;
+    line_sink sink = {.line = NULL};
+    sluice_status st = resample_prepare(&worker->resampler, &job, &needed);
+
+    if (st == SLUICE_OK) {
+        st = image_buffer_reserve(&worker->resized, (size_t)width * height * image->channels);
+    }
+    if (st == SLUICE_OK) {
+        image->pixels += needed.y * image->stride + (size_t)needed.x * image->channels;
+        image->width = needed.width;
+        image->height = needed.height;
+        sink.direct = worker->resized.data;
+        st = resample_run(&worker->resampler, image, &sink);
+    }
+    *image = (image_view){worker->resized.data, (size_t)width * image->channels, width, height,
+                          image->channels};
+    return st;
+}
+
+/* An image of three equal channels as one of one channel: it takes a third to store. */
+static sluice_status drop_equal_channels(pack_worker *worker, image_view *image)
+{
+    sluice_status st;
+
+    for (uint32_t y = 0; y < image->height; y++) {
+        const uint8_t *line = image->pixels + y * image->stride;
+
+        for (uint32_t x = 0; x < image->width * 3; x += 3) {
+            if (image->channels != 3 || line[x] != line[x + 1] || line[x] != line[x + 2]) {
+                return SLUICE_OK;
+            }
+        }
+    }
+    st = image_buffer_reserve(&worker->gray, (size_t)image->width * image->height);
+    for (uint32_t y = 0; st == SLUICE_OK && y < image->height; y++) {
+        for (uint32_t x = 0; x < image->width; x++) {
+            worker->gray.data[(size_t)y * image->width + x] =
+                image->pixels[y * image->stride + (size_t)x * 3];
+        }
+    }
+    if (st == SLUICE_OK) {
+        *image = (image_view){worker->gray.data, image->width, image->width, image->height, 1};
+    }
+    return st;
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+/* Stores the pixels as a binary PPM file, of one channel thrice. */
+static sluice_status store_raw(packed_sample *sample, const image_view *image)
+{
+    char header[48];
+    const int length =
+        snprintf(header, sizeof(header), "P6\n%u %u\n255\n", image->width, image->height);
+    const size_t pixels = (size_t)image->width * image->height;
+    uint8_t *to = sli_realloc_array(NULL, (size_t)length + 3 * pixels, 1);
+
+    if (to == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "an image of %zu pixels", pixels);
+    }
+    sample->fate = SLUICE_PACK_RAW;
+    sample->file = (jpeg_bytes){to, (size_t)length + 3 * pixels};
+    snprintf(sample->field, sizeof(sample->field), "ppm");
+    memcpy(to, header, (size_t)length);
+    to += length;
+    for (uint32_t y = 0; y < image->height; y++) {
+        const uint8_t *line = image->pixels + y * image->stride;
+
+        for (uint32_t x = 0; x < image->width; x++, to += 3, line += image->channels) {
+            to[0] = line[0];
+            to[1] = line[image->channels == 3 ? 1 : 0];
+            to[2] = line[image->channels == 3 ? 2 : 0];
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status store_encoded(pack_worker *worker, packed_sample *sample, image_view *image)
+{
+    const pack_settings *settings = worker->settings;
+    const jpeg_encoding encoding = {settings->quality > 0 ? settings->quality : DEFAULT_QUALITY,
+                                    settings->subsampling != 444, settings->interval};
+    sluice_status st = drop_equal_channels(worker, image);
+
+    if (st == SLUICE_OK) {
+        st = jpeg_encode(image, &encoding, &sample->file);
+    }
+    sample->fate = SLUICE_PACK_ENCODED;
+    snprintf(sample->field, sizeof(sample->field), "jpg");
+    return st;
+}
+
+/* From pixels to what is stored of them; image may be changed. */
+static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, image_view *image)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (image->channels != 1 && image->channels != 3) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "an image of %u channels; want 1 or 3",
+                        image->channels);
+    }
+    if (is_too_long(worker->settings, image)) {
+        st = shrink(worker, image);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    return worker->settings->raw ? store_raw(sample, image) : store_encoded(worker, sample, image);
+}
+
+/* Are the pixels of the result those of the source? E_CORRUPT, E_NO_MEMORY. */
+static sluice_status compare(pack_worker *worker, const sample_data *data, const jpeg_bytes *file)
+{
+    image_view was;
+    image_view is;
+    sluice_status st = decode(worker->decoder, worker->settings, data->bytes, data->size, &was);
+
+    if (st == SLUICE_OK) {
+        st = decode(worker->checker, worker->settings, file->data, file->size, &is);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (was.width != is.width || was.height != is.height) {
+        return sli_fail(SLUICE_E_CORRUPT, "the copy has another size");
+    }
+    for (uint32_t y = 0; y < was.height; y++) {
+        if (memcmp(was.pixels + y * was.stride, is.pixels + y * is.stride, (size_t)was.width * 3) !=
+            0) {
+            return sli_fail(SLUICE_E_CORRUPT, "the copy differs in line %u", y);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* A file that is stored as it is, with the fate that it has. */
+static sluice_status keep(packed_sample *sample, const sample_data *data)
+{
+    snprintf(sample->field, sizeof(sample->field), "%s", field_of(data));
+    return copy_bytes(sample, data->bytes, data->size);
+}
+
+static sluice_status transcode(pack_worker *worker, packed_sample *sample, const sample_data *data)
+{
+    const pack_settings *settings = worker->settings;
+    sluice_status st =
+        jpeg_transcode(data->bytes, data->size, settings->interval, settings->max_pixels,
+                       &sample->file, &sample->fate, sample->why, sizeof(sample->why));
+
+    if (st == SLUICE_OK && settings->verify && sample->fate == SLUICE_PACK_TRANSCODED) {
+        st = compare(worker, data, &sample->file);
+        if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
+            sample->fate = SLUICE_PACK_KEPT_DIFFERENT;
+            snprintf(sample->why, sizeof(sample->why), "%s", sluice_last_error());
+            sli_free(sample->file.data);
+            sample->file = (jpeg_bytes){NULL, 0};
+            st = SLUICE_OK;
+        }
+    }
+    if (st == SLUICE_OK && sample->fate != SLUICE_PACK_TRANSCODED) {
+        return keep(sample, data);
+    }
+    snprintf(sample->field, sizeof(sample->field), "jpg");
+    return st;
+}
+
+/* ---- a sample ------------------------------------------------------------------------------- */
+
+/*
+ * Reads the header of a file whose pixels may stay as they are; *same_out: they do. E_CORRUPT and
+ * its like: it is no image.
+ */
+static sluice_status look(pack_worker *worker, const sample_data *data, bool *same_out)
+{
+    const pack_settings *settings = worker->settings;
+    image_view image = {.pixels = NULL};
+    sluice_status st = image_decoder_open(worker->decoder, data->bytes, data->size,
+                                          settings->max_pixels, false, &image.width, &image.height);
+
+    *same_out = !settings->raw && settings->quality == 0 && settings->subsampling == 0 &&
+                (st != SLUICE_OK || !is_too_long(settings, &image));
+    return st;
+}
+
+static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const sample_data *data)
+{
+    image_view image;
+    bool same;
+    sluice_status st = look(worker, data, &same);
+
+    if (same && is_jpeg(data)) {
+        return transcode(worker, sample, data);
+    }
+    if (st != SLUICE_OK) {
+        return leave_out(
+            sample, is_jpeg(data) ? SLUICE_PACK_LEFT_UNDECODABLE : SLUICE_PACK_LEFT_NO_IMAGE, st);
+    }
+    if (same) {
+        sample->fate = SLUICE_PACK_KEPT_FORMAT;
+        snprintf(sample->why, sizeof(sample->why), "it is no JPEG file");
+        return keep(sample, data);
+    }
+    st = decode(worker->decoder, worker->settings, data->bytes, data->size, &image);
+    if (st == SLUICE_OK) {
+        st = store_pixels(worker, sample, &image);
+    }
+    if (st == SLUICE_OK && worker->settings->verify) {
+        st =
+            decode(worker->checker, worker->settings, sample->file.data, sample->file.size, &image);
+    }
+    return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
+}
+
+/* Pixels that are no file: there is nothing to keep as it was. */
+static sluice_status pack_image(pack_worker *worker, packed_sample *sample, const sample_data *data)
+{
+    image_view image = data->image;
+    sluice_status st = store_pixels(worker, sample, &image);
+
+    sample->bytes_in = (uint64_t)data->image.width * data->image.height * data->image.channels;
+    return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
+}
+
+sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out)
+{
+    const pack_settings *settings = worker->settings;
+    const sluice_dataset *dataset = settings->dataset;
+    packed_sample *sample = sli_calloc(1, sizeof(*sample));
+    void *row[SLUICE_MAX_COLUMNS] = {NULL};
+    sample_data data = {.bytes = NULL};
+    sluice_status st;
+
+    if (sample == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a sample");
+    }
+    dataset_source(dataset)->name(dataset->source, index, sample->name, sizeof(sample->name));
+    if (settings->label >= 0) {
+        row[settings->label] = &sample->label;
+        sample->has_label = true;
+    }
+    st = dataset_source(dataset)->read(dataset->source, index, &worker->io, row, &data);
+    if (st != SLUICE_OK) {
+        st = leave_out(sample, SLUICE_PACK_LEFT_UNREADABLE, st);
+    } else if (data.bytes != NULL) {
+        sample->bytes_in = data.size;
+        st = pack_file(worker, sample, &data);
+    } else {
+        st = pack_image(worker, sample, &data);
+    }
+    if (pack_is_left_out(sample->fate)) { /* it may have come to a result before */
+        sli_free(sample->file.data);
+        sample->file = (jpeg_bytes){NULL, 0};
+    }
+    if (st != SLUICE_OK) {
+        packed_sample_free(sample);
+        return st;
+    }
+    *sample_out = sample;
+    return SLUICE_OK;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pack_summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void pack_summary_note(pack_summary *summary, const sluice_pack_problem *problem)
+{
+    sli_text *text = &summary->problems;
+
+    if (summary->count == 0) {
+        snprintf(summary->first_why, sizeof(summary->first_why), "%.150s: %.150s", problem->name,
+                 problem->why);
+    }
+    if (summary->count == PACK_PROBLEMS_NAMED) {
+        return;
+    }
+    sli_text_add(text, "%s{\"position\":%" PRIu64 ",\"fate\":\"%s\",\"name\":",
+                 summary->count > 0 ? "," : "", problem->position,
+                 sluice_pack_fate_name(problem->fate));
+    sli_text_add_json(text, problem->name);
+    sli_text_add(text, ",\"why\":");
+    sli_text_add_json(text, problem->why);
+    sli_text_add(text, "}");
+    summary->count++;
+}
+
+sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_stats *stats,
+                                 char **text_out)
+{
+    sli_text text = {0};
+    bool is_first = true;
+
+    sli_text_add(&text,
+                 "{\"schema\":1,\"samples\":%" PRIu64 ",\"written\":%" PRIu64
+                 ",\"bytes_in\":%" PRIu64 ",\"bytes_out\":%" PRIu64 ",\"tar_bytes\":%" PRIu64
+                 ",\"shards\":%" PRIu32 ",\"fates\":{",
+                 stats->samples, stats->written, stats->bytes_in, stats->bytes_out,
+                 stats->tar_bytes, stats->shards);
+    for (int i = 0; i < SLUICE_PACK_FATES; i++) {
+        if (stats->fates[i] > 0) {
+            sli_text_add(&text, "%s\"%s\":%" PRIu64, is_first ? "" : ",",
+                         sluice_pack_fate_name((sluice_pack_fate)i), stats->fates[i]);
+            is_first = false;
+        }
+    }
+    sli_text_add(&text, "},\"problems\":[");
+    text.failed = text.failed || summary->problems.failed;
+    sli_text_add(&text, "%s]}\n", summary->problems.data != NULL ? summary->problems.data : "");
+    return sli_text_take(&text, text_out);
+}
+
+void pack_summary_free(pack_summary *summary)
+{
+    sli_text_free(&summary->problems);
+}

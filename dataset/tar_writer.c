@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Archives, through libarchive. */
+#include "tar_writer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+
+/* Written at once. */
+enum { BUFFER = 1 << 20 };
+
+struct tar_writer {
+    int fd;
+    const char *path;
+    struct archive *archive;
+    struct archive_entry *entry;
+    size_t used; /* of buffer */
+    uint64_t bytes;
+    int error; /* errno of a write that failed; 0 none has */
+    uint8_t buffer[BUFFER];
+};
+
+sluice_status tar_writer_check(void)
+{
+    return SLUICE_OK;
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static bool write_out(tar_writer *writer, const uint8_t *bytes, size_t size)
+{
+    while (size > 0 && writer->error == 0) {
+        const ssize_t written = write(writer->fd, bytes, size);
+
+        if (written < 0 && errno != EINTR) {
+            writer->error = errno;
+        } else if (written > 0) {
+            bytes += written;
+            size -= (size_t)written;
+        }
+    }
+    return writer->error == 0;
+}
+
+static bool flush(tar_writer *writer)
+{
+    const size_t used = writer->used;
+
+    writer->used = 0;
+    return write_out(writer, writer->buffer, used);
+}
+
+/* What libarchive gives goes through a buffer: it gives a member's header and contents apart. */
+static la_ssize_t take(struct archive *archive, void *arg, const void *bytes, size_t size)
+{
+    tar_writer *writer = arg;
+    bool done = true;
+
+    if (size > BUFFER - writer->used) {
+        done = flush(writer);
+    }
+    if (done && size >= BUFFER) {
+        done = write_out(writer, bytes, size);
+    } else if (done) {
+        memcpy(writer->buffer + writer->used, bytes, size);
+        writer->used += size;
+    }
+    if (!done) {
+        archive_set_error(archive, writer->error, "cannot write");
+        return -1;
+    }
+    writer->bytes += size;
+    return (la_ssize_t)size;
+}
+
+static sluice_status failed(const tar_writer *writer)
+{
+    const int error = writer->error;
+
+    if (error != 0) {
+        return sli_fail_errno(SLUICE_E_IO, error, "cannot write %s%s", writer->path,
+                              error == ENOSPC || error == EDQUOT
+                                  ? "; make room and run the same again, it goes on"
+                                  : "");
+    }
+    return sli_fail(archive_errno(writer->archive) == ENOMEM ? SLUICE_E_NO_MEMORY : SLUICE_E_IO,
+                    "cannot write %s: %s", writer->path, archive_error_string(writer->archive));
+}
+
+/* ---- the archive ---------------------------------------------------------------------------- */
+
+sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)
+{
+    tar_writer *writer = sli_calloc(1, sizeof(*writer));
+    bool is_open;
+
+    if (writer == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "an archive");
+    }
+    writer->fd = fd;
+    writer->path = path;
+    writer->archive = archive_write_new();
+    writer->entry = archive_entry_new();
+    is_open = writer->archive != NULL && writer->entry != NULL &&
+              archive_write_set_format_ustar(writer->archive) == ARCHIVE_OK &&
+              archive_write_set_bytes_per_block(writer->archive, 0) == ARCHIVE_OK &&
+              archive_write_open(writer->archive, writer, NULL, take, NULL) == ARCHIVE_OK;
+    if (!is_open) {
+        tar_writer_close(writer);
+        return sli_fail(SLUICE_E_NO_MEMORY, "an archive");
+    }
+    *writer_out = writer;
+    return SLUICE_OK;
+}
+
+sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size)
+{
+    struct archive_entry *entry = archive_entry_clear(writer->entry);
+
+    archive_entry_set_pathname(entry, name);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    archive_entry_set_size(entry, (la_int64_t)size);
+    archive_entry_set_mtime(entry, 0, 0);
+    archive_entry_set_uid(entry, 0);
+    archive_entry_set_gid(entry, 0);
+    if (archive_write_header(writer->archive, entry) != ARCHIVE_OK ||
+        archive_write_data(writer->archive, bytes, size) != (la_ssize_t)size ||
+        archive_write_finish_entry(writer->archive) != ARCHIVE_OK) {
+        return failed(writer);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out)
+{
+    if (archive_write_close(writer->archive) != ARCHIVE_OK || !flush(writer)) {
+        return failed(writer);
+    }
+    if (fsync(writer->fd) != 0) {
+        writer->error = errno;
+        return failed(writer);
+    }
+    *bytes_out = writer->bytes;
+    return SLUICE_OK;
+}
+
+void tar_writer_close(tar_writer *writer)
+{
+    if (writer == NULL) {
+        return;
+    }
+    if (writer->archive != NULL) {
+        archive_write_fail(writer->archive); /* or freeing it would write the rest */
+        archive_write_free(writer->archive);
+    }
+    archive_entry_free(writer->entry);
+    sli_free(writer);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packing, as a program that only sees the public headers does it. */
+#include <stdlib.h>
+
+#include <sluice/sluice.h>
+
+#include "testing.h"
+
+static sluice_dataset *synthetic(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_parse("synthetic samples=10 shape=20,30,3 classes=4", &dataset));
+    return dataset;
+}
+
+/* Does this build pack? Else the test is skipped. */
+static bool can_pack(void)
+{
+    return strstr(sluice_build_options(), "archive on") != NULL;
+}
+
+static void pixels_are_packed_and_counted(void)
+{
+    sluice_pack_config config;
+    sluice_pack_stats stats = {.struct_size = sizeof(stats)};
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    sluice_pack_config_init(&config);
+    config.dataset = synthetic();
+    config.folder = t_folder();
+    config.raw = true;
+    T_OK(sluice_pack(&config, &stats));
+    T_TRUE(stats.complete);
+    T_EQ(stats.written, 10);
+    T_EQ(stats.fates[SLUICE_PACK_RAW], 10);
+    T_EQ(stats.bytes_in, 10 * 20 * 30 * 3);
+    T_EQ(stats.shards, 1);
+    sluice_dataset_destroy(config.dataset);
+}
+
+static void every_fate_has_a_word_and_a_text(void)
+{
+#define CHECK_FATE(name, number, word, text)                                                       \
+    T_STR(sluice_pack_fate_name(SLUICE_PACK_##name), word);                                        \
+    T_STR(sluice_pack_fate_text(SLUICE_PACK_##name), text);
+    SLUICE_PACK_FATE_MAP(CHECK_FATE)
+#undef CHECK_FATE
+    T_STR(sluice_pack_fate_name((sluice_pack_fate)99), "?");
+    T_STR(sluice_pack_fate_text((sluice_pack_fate)99), "?");
+}
+
+static void arguments_that_make_no_sense_are_refused(void)
+{
+    sluice_pack_config config;
+    sluice_pack_stats stats = {.struct_size = 1};
+
+    T_STATUS(sluice_pack(NULL, NULL), SLUICE_E_INVALID);
+    memset(&config, 0, sizeof(config));
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    sluice_pack_config_init(&config);
+    config.folder = t_folder();
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "dataset is NULL");
+    config.dataset = synthetic();
+    config.folder = NULL;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    config.folder = t_folder();
+    config.quality = 101;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    config.quality = 0;
+    config.subsampling = 411;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    config.subsampling = 420;
+    config.raw = true;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    config.raw = false;
+    config.interval = 65536;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    config.interval = 32;
+    config.workers = 1025;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    config.workers = 1;
+    if (can_pack()) {
+        T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "struct_size");
+    }
+    T_OK(sluice_dataset_batch(config.dataset, 2, false));
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "batch has no place");
+    sluice_dataset_destroy(config.dataset);
+}
+
+const t_test pack_api_tests[] = {
+    T_TEST(pixels_are_packed_and_counted),
+    T_TEST(every_fate_has_a_word_and_a_text),
+    T_TEST(arguments_that_make_no_sense_are_refused),
+    T_END,
+};
