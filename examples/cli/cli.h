@@ -17,6 +17,7 @@ typedef enum option_type {
     OPTION_FLAG,    /* bool, set to true */
     OPTION_TEXT,    /* const char * */
     OPTION_COUNT,   /* uint64_t, not negative */
+    OPTION_MAYBE,   /* uint64_t, not negative; --name alone leaves it as it is */
     OPTION_INTEGER, /* int64_t */
     OPTION_REAL,    /* double, not negative */
     OPTION_BYTES    /* uint64_t with K, M, G */
@@ -37,6 +38,19 @@ typedef struct cli_option {
  */
 int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
               int most, int *word_count);
+
+/* Reads "auto" as 0, or a number from 1 to 1024; false after saying what is wrong. */
+bool cli_workers(const char *command, const char *text, uint32_t *workers);
+
+/* Is the number of an option in a range? false after saying that it is not. */
+bool cli_in_range(const char *command, const char *option, uint64_t value, uint64_t low,
+                  uint64_t high);
+
+/*
+ * Says the library's last error; EXIT_WORDS when that is an argument's fault, EXIT_WORLD when it is
+ * the data's or the machine's.
+ */
+int cli_refused(sluice_status status);
 
 /* Was the option of that name given? */
 bool cli_given(const cli_option *options, const char *name);
@@ -64,12 +78,33 @@ int cmd_bench(int argc, char **argv);
 int cmd_synth(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_help(int argc, char **argv);
+int cmd_pack(int argc, char **argv);
+
+/* ---- progress on a terminal ------------------------------------------------------------------ */
+
+typedef struct cli_progress {
+    bool is_terminal; /* stderr is */
+    double shown;     /* seconds; when it was drawn last */
+    bool is_shown;
+} cli_progress;
+
+void cli_progress_begin(cli_progress *progress);
+
+/* Draws how far it is, a few times a second: `here` of `done` were done in `seconds`, by this run. */
+void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uint64_t all,
+                       double seconds);
+
+/* Takes the line away. */
+void cli_progress_end(cli_progress *progress);
 
 /* Says an error on stderr, "sluice: ...". */
 void cli_error(const char *format, ...) SLUICE_PRINTF(1, 2);
 
 /* What cli_error() said last, "" nothing. */
 const char *cli_said(void);
+
+/* Prints a text as JSON, with its quotes. */
+void cli_json_string(const char *text);
 
 /* Prints {"schema":1,"status":...,"error":...} on stdout: the one JSON object after a failure. */
 void cli_json_failure(sluice_status status, const char *error);

@@ -32,6 +32,32 @@ const cli_command cli_commands[] = {
      "  --ids FILE         a line a step: step, then the sample indices of its rows\n"
      "  --json             one JSON object on stdout instead of the table\n",
      cmd_bench},
+    {"pack", "pack SRC DST [OPTIONS]",
+     "Packs images into tar shards of which a part of each image can be decoded alone.",
+     "SRC is a folder DIR/CLASS/FILE, or a source in quotes with stages of order behind it, such "
+     "as\n"
+     "`image_folder DIR | split train 0.9`. DST is made: tar shards in WebDataset layout, an "
+     "index\n"
+     "and a list of samples beside each, classes.txt, pack.txt and pack.json.\n\n"
+     "JPEG files are rewritten without loss: the same coefficients, in baseline code with restart\n"
+     "markers, 3 percent larger, from which a random crop is decoded in half the time. Files for\n"
+     "which that cannot be done are stored as they are, and told of.\n\n"
+     "The same options make the same bytes. A pack that was interrupted goes on behind its last\n"
+     "finished shard when the same command is run again.\n",
+     "  --interval PX      pixels between restart markers, about; 0 none (32)\n"
+     "  --max-side N       resize larger images so that their longer side is N, and encode these\n"
+     "                     anew: lossy\n"
+     "  --quality Q        encode all images anew, 1 to 100: lossy (90 for those that are "
+     "resized)\n"
+     "  --subsampling S    encode all images anew, chroma 420 or 444: lossy (420 for those "
+     "resized)\n"
+     "  --raw              store pixels instead of files, as PPM: large, and no decoding later\n"
+     "  --shard-size BYTES most bytes of a shard, as 512M (1G)\n"
+     "  --shuffle[=SEED]   in a random order, the same for the same seed (0)\n"
+     "  --workers N|auto   threads that transcode (auto: by cores and quota)\n"
+     "  --verify           decode every result and compare its pixels with those of its source\n"
+     "  --json             one JSON object on stdout instead of the summary\n",
+     cmd_pack},
     {"synth", "synth DIR [OPTIONS]",
      "Makes a small labelled JPEG dataset in DIR/train and DIR/test.",
      "The pictures of a class differ from each other and from those of other classes enough to be\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,6 +85,7 @@ static bool read_value(const cli_option *option, const char *text)
         *(const char **)option->to = text;
         return true;
     case OPTION_COUNT:
+    case OPTION_MAYBE:
         if (!read_integer(text, &integer) || integer < 0) {
             return false;
         }
@@ -107,6 +109,7 @@ static const char *wanted(option_type type)
 {
     switch (type) {
     case OPTION_COUNT:
+    case OPTION_MAYBE:
         return "a whole number, not negative";
     case OPTION_INTEGER:
         return "a whole number";
@@ -117,6 +120,46 @@ static const char *wanted(option_type type)
     default:
         return "a text";
     }
+}
+
+bool cli_workers(const char *command, const char *text, uint32_t *workers)
+{
+    char *end;
+    unsigned long value;
+
+    *workers = 0;
+    if (strcmp(text, "auto") == 0) {
+        return true;
+    }
+    errno = 0;
+    value = strtoul(text, &end, 10);
+    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value < 1 || value > 1024) {
+        cli_error("%s: --workers %s: want auto, or a number from 1 to 1024", command, text);
+        return false;
+    }
+    *workers = (uint32_t)value;
+    return true;
+}
+
+bool cli_in_range(const char *command, const char *option, uint64_t value, uint64_t low,
+                  uint64_t high)
+{
+    if (value < low || value > high) {
+        cli_error("%s: --%s %" PRIu64 ": want %" PRIu64 " to %" PRIu64, command, option, value, low,
+                  high);
+        return false;
+    }
+    return true;
+}
+
+int cli_refused(sluice_status status)
+{
+    static const char no_data[] = "no valid data in the dataset"; /* the words were right */
+    const char *error = sluice_last_error();
+
+    cli_error("%s", error);
+    return status == SLUICE_E_INVALID && strncmp(error, no_data, strlen(no_data)) != 0 ? EXIT_WORDS
+                                                                                       : EXIT_WORLD;
 }
 
 /* One option at argv[*i]; *i moves to its last word. */
@@ -136,6 +179,9 @@ static int parse_option(const char *command, int argc, char **argv, int *i, cli_
         return EXIT_WORDS;
     }
     option->given = true;
+    if (option->type == OPTION_MAYBE && name[length] != '=') {
+        return EXIT_DONE;
+    }
     if (option->type == OPTION_FLAG) {
         if (name[length] == '=') {
             cli_error("%s: --%s takes no value", command, option->name);

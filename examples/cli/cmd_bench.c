@@ -128,16 +128,6 @@ static sluice_status flush_records(sluice_hook *hook, void *user)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool in_range(uint64_t value, uint64_t low, uint64_t high, const char *option)
-{
-    if (value < low || value > high) {
-        cli_error("bench: --%s %" PRIu64 ": want %" PRIu64 " to %" PRIu64, option, value, low,
-                  high);
-        return false;
-    }
-    return true;
-}
-
 static bool choose(const char *text, const char *const *choices, const char *option, int *chosen)
 {
     char all[100] = "";
@@ -152,25 +142,6 @@ static bool choose(const char *text, const char *const *choices, const char *opt
     }
     cli_error("bench: --%s %s: want one of%s", option, text, all);
     return false;
-}
-
-static bool choose_workers(const char *text, uint32_t *workers)
-{
-    char *end;
-    unsigned long value;
-
-    *workers = 0;
-    if (strcmp(text, "auto") == 0) {
-        return true;
-    }
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value < 1 || value > 1024) {
-        cli_error("bench: --workers %s: want auto, or a number from 1 to 1024", text);
-        return false;
-    }
-    *workers = (uint32_t)value;
-    return true;
 }
 
 /* Zero would mean the default to the library; to whoever writes it, it means nothing. */
@@ -239,11 +210,12 @@ static bool make_config(bench *b)
     sluice_train_config_init(config);
     if (!choose(b->mode, modes, "mode", &mode) ||
         !choose(b->on_error, policies, "on-error", &policy) ||
-        !choose_workers(b->workers, &config->workers) ||
-        (b->slots != 0 && !in_range(b->slots, 2, 1024, "slots")) ||
-        !in_range(b->step_us, 0, UINT64_C(3600000000), "step-us") ||
-        !in_range(b->micro_batches, 1, 65536, "micro-batches") ||
-        !in_range(b->world, 1, 1000000, "world") || !in_range(b->rank, 0, b->world - 1, "rank")) {
+        !cli_workers("bench", b->workers, &config->workers) ||
+        (b->slots != 0 && !cli_in_range("bench", "slots", b->slots, 2, 1024)) ||
+        !cli_in_range("bench", "step-us", b->step_us, 0, UINT64_C(3600000000)) ||
+        !cli_in_range("bench", "micro-batches", b->micro_batches, 1, 65536) ||
+        !cli_in_range("bench", "world", b->world, 1, 1000000) ||
+        !cli_in_range("bench", "rank", b->rank, 0, b->world - 1)) {
         return false;
     }
     if (b->sink_size == 0 || b->sink_size < -1) {
@@ -353,13 +325,8 @@ static void print_report(bench *b, const sluice_report *report)
 /* Says what failed before a run could begin, and whether the words or the world were wrong. */
 static int refused(bench *b, sluice_status status)
 {
-    static const char no_data[] = "no valid data in the dataset"; /* the words were right */
-    const char *error = sluice_last_error();
-    const bool words = status == SLUICE_E_INVALID && strncmp(error, no_data, strlen(no_data)) != 0;
-
-    cli_error("%s", error);
     b->status = status;
-    return words ? EXIT_WORDS : EXIT_WORLD;
+    return cli_refused(status);
 }
 
 static bool has_begun(const sluice_report *report)

@@ -32,16 +32,6 @@ typedef struct synth {
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static bool in_range(uint64_t value, uint64_t low, uint64_t high, const char *option)
-{
-    if (value < low || value > high) {
-        cli_error("synth: --%s %" PRIu64 ": want %" PRIu64 " to %" PRIu64, option, value, low,
-                  high);
-        return false;
-    }
-    return true;
-}
-
 static int parse(synth *s, int argc, char **argv)
 {
     cli_option options[] = {
@@ -63,9 +53,10 @@ static int parse(synth *s, int argc, char **argv)
         return EXIT_WORDS;
     }
     /* Five of a class are the fewest of which one can be in DIR/test. */
-    return in_range(s->classes, 1, 1000, "classes") &&
-                   in_range(s->per_class, 5, 100000, "per-class") &&
-                   in_range(s->size, 8, 4096, "size") && in_range(s->quality, 1, 100, "quality")
+    return cli_in_range("synth", "classes", s->classes, 1, 1000) &&
+                   cli_in_range("synth", "per-class", s->per_class, 5, 100000) &&
+                   cli_in_range("synth", "size", s->size, 8, 4096) &&
+                   cli_in_range("synth", "quality", s->quality, 1, 100)
                ? EXIT_DONE
                : EXIT_WORDS;
 }

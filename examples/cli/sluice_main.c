@@ -80,11 +80,11 @@ static int utf8_length(const unsigned char *s)
     return length;
 }
 
-void cli_json_failure(sluice_status status, const char *error)
+void cli_json_string(const char *text)
 {
-    const unsigned char *c = (const unsigned char *)error;
+    const unsigned char *c = (const unsigned char *)text;
 
-    printf("{\"schema\":1,\"status\":\"%s\",\"error\":\"", sluice_status_name(status));
+    putchar('"');
     while (*c != '\0') {
         const int length = utf8_length(c);
 
@@ -99,7 +99,14 @@ void cli_json_failure(sluice_status status, const char *error)
         }
         c += length > 0 ? length : 1;
     }
-    printf("\"}\n");
+    putchar('"');
+}
+
+void cli_json_failure(sluice_status status, const char *error)
+{
+    printf("{\"schema\":1,\"status\":\"%s\",\"error\":", sluice_status_name(status));
+    cli_json_string(error);
+    printf("}\n");
 }
 
 const cli_command *cli_find(const char *name)

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice pack: puts images into tar shards, so that a part of each can be decoded alone. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli.h"
+
+/* Problems that are told one by one; the others are counted. */
+enum { PROBLEMS_NAMED = 100 };
+
+typedef struct named_problem {
+    uint64_t position;
+    sluice_pack_fate fate;
+    char *text; /* name and cause, a zero between them */
+    const char *why;
+} named_problem;
+
+typedef struct pack {
+    const char *source;
+    const char *folder;
+    const char *workers;
+    uint64_t interval;
+    uint64_t max_side;
+    uint64_t quality;
+    uint64_t subsampling;
+    uint64_t shard_size;
+    uint64_t seed;
+    bool shuffle;
+    bool json;
+    sluice_pack_config config;
+    sluice_pack_stats stats;
+    cli_progress progress;
+    named_problem problems[PROBLEMS_NAMED];
+    uint32_t problem_count;
+    sluice_status status;
+    bool reported; /* the one JSON object, or the summary, is printed */
+} pack;
+
+/* ---- while it runs -------------------------------------------------------------------------- */
+
+static void on_progress(const sluice_pack_stats *stats, void *user)
+{
+    pack *p = user;
+
+    cli_progress_draw(&p->progress, stats->done, stats->done - stats->resumed, stats->samples,
+                      stats->seconds);
+}
+
+static void on_problem(const sluice_pack_problem *problem, void *user)
+{
+    pack *p = user;
+    named_problem *named = &p->problems[p->problem_count];
+    const size_t name = strlen(problem->name) + 1;
+
+    if (p->problem_count == PROBLEMS_NAMED) {
+        return;
+    }
+    named->text = malloc(name + strlen(problem->why) + 1);
+    if (named->text == NULL) {
+        return; /* it is counted */
+    }
+    memcpy(named->text, problem->name, name);
+    strcpy(named->text + name, problem->why);
+    named->why = named->text + name;
+    named->position = problem->position;
+    named->fate = problem->fate;
+    p->problem_count++;
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+static bool make_config(pack *p, const cli_option *options)
+{
+    sluice_pack_config *config = &p->config;
+
+    if (!cli_in_range("pack", "interval", p->interval, 0, 65535) ||
+        (cli_given(options, "max-side") &&
+         !cli_in_range("pack", "max-side", p->max_side, 1, 65535)) ||
+        (cli_given(options, "quality") && !cli_in_range("pack", "quality", p->quality, 1, 100)) ||
+        (cli_given(options, "shard-size") &&
+         !cli_in_range("pack", "shard-size", p->shard_size, 1, UINT64_C(1) << 50)) ||
+        !cli_workers("pack", p->workers, &config->workers)) {
+        return false;
+    }
+    if (cli_given(options, "subsampling") && p->subsampling != 420 && p->subsampling != 444) {
+        cli_error("pack: --subsampling %" PRIu64 ": want 420 or 444", p->subsampling);
+        return false;
+    }
+    if (config->raw && (p->quality != 0 || p->subsampling != 0)) {
+        cli_error("pack: --raw stores pixels, which have no --quality and no --subsampling");
+        return false;
+    }
+    config->folder = p->folder;
+    config->interval = (uint32_t)p->interval;
+    config->max_side = (uint32_t)p->max_side;
+    config->quality = (uint32_t)p->quality;
+    config->subsampling = (uint32_t)p->subsampling;
+    config->shard_bytes = p->shard_size;
+    config->progress = on_progress;
+    config->problem = on_problem;
+    config->user = p;
+    return true;
+}
+
+static int parse(pack *p, int argc, char **argv)
+{
+    cli_option options[] = {
+        {"interval", OPTION_COUNT, &p->interval, "PX", NULL, false},
+        {"max-side", OPTION_COUNT, &p->max_side, "N", NULL, false},
+        {"quality", OPTION_COUNT, &p->quality, "Q", NULL, false},
+        {"subsampling", OPTION_COUNT, &p->subsampling, "S", NULL, false},
+        {"raw", OPTION_FLAG, &p->config.raw, NULL, NULL, false},
+        {"shard-size", OPTION_BYTES, &p->shard_size, "BYTES", NULL, false},
+        {"shuffle", OPTION_MAYBE, &p->seed, "SEED", NULL, false},
+        {"workers", OPTION_TEXT, &p->workers, "N", NULL, false},
+        {"verify", OPTION_FLAG, &p->config.verify, NULL, NULL, false},
+        {"json", OPTION_FLAG, &p->json, NULL, NULL, false},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
+    };
+    const char *words[2] = {NULL, NULL};
+    int count;
+    int code = cli_parse("pack", argc, argv, options, words, 2, &count);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (count < 2) {
+        cli_error("pack: want a folder of images and one to make, such as `sluice pack train "
+                  "train-packed`");
+        return EXIT_WORDS;
+    }
+    p->source = words[0];
+    p->folder = words[1];
+    p->shuffle = cli_given(options, "shuffle");
+    return make_config(p, options) ? EXIT_DONE : EXIT_WORDS;
+}
+
+/* A folder means the images in its class folders; all else is a pipeline's text. */
+static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
+{
+    struct stat info;
+    sluice_status st = stat(p->source, &info) == 0 && S_ISDIR(info.st_mode)
+                           ? sluice_dataset_image_folder(p->source, NULL, NULL, dataset_out)
+                           : sluice_dataset_parse(p->source, dataset_out);
+
+    if (st == SLUICE_OK && p->shuffle) {
+        st = sluice_dataset_shuffle(*dataset_out, p->seed);
+        if (st != SLUICE_OK) {
+            sluice_dataset_destroy(*dataset_out);
+            *dataset_out = NULL;
+        }
+    }
+    return st;
+}
+
+/* ---- the report ----------------------------------------------------------------------------- */
+
+static double ratio(const sluice_pack_stats *stats)
+{
+    return stats->bytes_in > 0 ? (double)stats->bytes_out / (double)stats->bytes_in : 0;
+}
+
+static double rate(const sluice_pack_stats *stats)
+{
+    return stats->seconds > 0 ? (double)(stats->done - stats->resumed) / stats->seconds : 0;
+}
+
+static bool is_lossy(const sluice_pack_stats *stats)
+{
+    return stats->fates[SLUICE_PACK_ENCODED] > 0;
+}
+
+/* What readers pay that decode whole files; measured on ImageNet, docs/BENCHMARKS.md. */
+static void say_price(const pack *p)
+{
+    const uint64_t cut =
+        p->stats.fates[SLUICE_PACK_TRANSCODED] + p->stats.fates[SLUICE_PACK_ENCODED];
+
+    if (cut > 0 && p->interval > 0) {
+        printf("restart markers about every %" PRIu64 " pixels: %s\n", p->interval,
+               p->interval == 32
+                   ? "decoders that know nothing of them take some 7 % longer"
+                   : "decoders that know nothing of them take some percent longer (7 at 32)");
+    }
+}
+
+static void print_text(const pack *p)
+{
+    const sluice_pack_stats *s = &p->stats;
+
+    for (uint32_t i = 0; i < p->problem_count; i++) {
+        printf("%s: %s (%s)\n", p->problems[i].text, sluice_pack_fate_text(p->problems[i].fate),
+               p->problems[i].why);
+    }
+    printf("%s: %" PRIu64 " of %" PRIu64 " samples in %" PRIu32 " shards, %s\n", p->folder,
+           s->written, s->samples, s->shards,
+           !s->complete  ? "not complete"
+           : is_lossy(s) ? "complete, lossy"
+                         : "complete, lossless");
+    for (int i = 0; i < SLUICE_PACK_FATES; i++) {
+        if (s->fates[i] > 0) {
+            printf("  %-16s %10" PRIu64 "  %s\n", sluice_pack_fate_name((sluice_pack_fate)i),
+                   s->fates[i], sluice_pack_fate_text((sluice_pack_fate)i));
+        }
+    }
+    printf("images: %.1f MB before, %.1f MB after, ratio %.3f; shards %.1f MB\n",
+           (double)s->bytes_in / 1e6, (double)s->bytes_out / 1e6, ratio(s),
+           (double)s->tar_bytes / 1e6);
+    printf("%" PRIu64 " samples in %.1f s, %.0f images/s", s->done - s->resumed, s->seconds,
+           rate(s));
+    if (s->resumed > 0) {
+        printf("; %" PRIu64 " were there", s->resumed);
+    }
+    printf("\n");
+    say_price(p);
+}
+
+static void print_json(const pack *p, const char *error)
+{
+    const sluice_pack_stats *s = &p->stats;
+
+    printf("{\"schema\":1,\"status\":\"%s\",\"error\":", sluice_status_name(p->status));
+    if (error != NULL) {
+        cli_json_string(error);
+    } else {
+        printf("null");
+    }
+    printf(",\"complete\":%s,\"lossy\":%s,\"samples\":%" PRIu64 ",\"done\":%" PRIu64
+           ",\"resumed\":%" PRIu64 ",\"written\":%" PRIu64 ",\"shards\":%" PRIu32
+           ",\"bytes_in\":%" PRIu64 ",\"bytes_out\":%" PRIu64
+           ",\"ratio\":%.4f,\"tar_bytes\":%" PRIu64
+           ",\"seconds\":%.3f,\"images_per_s\":%.1f,\"fates\":{",
+           s->complete ? "true" : "false", is_lossy(s) ? "true" : "false", s->samples, s->done,
+           s->resumed, s->written, s->shards, s->bytes_in, s->bytes_out, ratio(s), s->tar_bytes,
+           s->seconds, rate(s));
+    for (int i = 0, first = 1; i < SLUICE_PACK_FATES; i++) {
+        if (s->fates[i] > 0) {
+            printf("%s\"%s\":%" PRIu64, first ? "" : ",",
+                   sluice_pack_fate_name((sluice_pack_fate)i), s->fates[i]);
+            first = 0;
+        }
+    }
+    printf("},\"problems\":[");
+    for (uint32_t i = 0; i < p->problem_count; i++) {
+        printf("%s{\"position\":%" PRIu64 ",\"fate\":\"%s\",\"name\":", i > 0 ? "," : "",
+               p->problems[i].position, sluice_pack_fate_name(p->problems[i].fate));
+        cli_json_string(p->problems[i].text);
+        printf(",\"why\":");
+        cli_json_string(p->problems[i].why);
+        printf("}");
+    }
+    printf("]}\n");
+}
+
+static int run(pack *p, sluice_stop *stop)
+{
+    sluice_dataset *dataset = NULL;
+    int code;
+
+    p->status = open_source(p, &dataset);
+    if (p->status != SLUICE_OK) {
+        return cli_refused(p->status);
+    }
+    p->config.dataset = dataset;
+    p->config.stop = stop;
+    p->stats.struct_size = sizeof(p->stats);
+    cli_progress_begin(&p->progress);
+    p->status = sluice_pack(&p->config, &p->stats);
+    cli_progress_end(&p->progress);
+    code = cli_exit_code(p->status);
+    if (p->status < 0) {
+        code = p->stats.samples == 0 ? cli_refused(p->status)
+                                     : (cli_error("%s", sluice_last_error()), code);
+    } else if (p->status == SLUICE_STOPPED) {
+        cli_error("pack: stopped; run the same again to go on behind shard %" PRIu32,
+                  p->stats.shards);
+    }
+    if (p->stats.samples > 0 && p->json) {
+        print_json(p, p->status < 0 ? cli_said() : NULL);
+        p->reported = true;
+    } else if (p->stats.samples > 0 && p->status >= 0) {
+        print_text(p);
+    }
+    sluice_dataset_destroy(dataset);
+    return code;
+}
+
+int cmd_pack(int argc, char **argv)
+{
+    pack p = {.workers = "auto",
+              .interval = 32,
+              .json = cli_wants_json(argc, argv),
+              .status = SLUICE_E_INVALID};
+    sluice_stop *stop = NULL;
+    int code;
+
+    sluice_pack_config_init(&p.config);
+    if (sluice_stop_create(&stop) != SLUICE_OK) {
+        code = cli_refused(SLUICE_E_NO_MEMORY);
+    } else {
+        cli_catch_signals(stop);
+        code = parse(&p, argc, argv);
+        code = code == EXIT_DONE ? run(&p, stop) : code;
+        cli_catch_signals(NULL);
+    }
+    if (p.json && !p.reported) {
+        cli_json_failure(p.status, cli_said());
+    }
+    for (uint32_t i = 0; i < p.problem_count; i++) {
+        free(p.problems[i].text);
+    }
+    sluice_stop_destroy(stop);
+    return code;
+}
