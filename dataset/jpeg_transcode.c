@@ -29,14 +29,16 @@ static void refuse(transcoder *t, sluice_pack_fate fate, const char *why)
     longjmp(t->guard.give_up, 1);
 }
 
-/* The reason for an error of the library. */
+/* The reason for an error of the library; TRANSCODED: there is no memory, which is none. */
 static sluice_pack_fate fate_of(const transcoder *t)
 {
     if (t->sink.grew) {
         return SLUICE_PACK_KEPT_GROWN;
     }
     switch (t->guard.code) {
-    case 0:
+    case JERR_OUT_OF_MEMORY:
+        return SLUICE_PACK_TRANSCODED;
+    case 0: /* too many scans */
     case JERR_NO_BACKING_STORE:
     case JERR_IMAGE_TOO_BIG:
     case JERR_WIDTH_OVERFLOW:
@@ -191,12 +193,15 @@ sluice_status jpeg_transcode(const uint8_t *bytes, size_t size, uint32_t interva
         why[0] = '\0';
         return SLUICE_OK;
     }
+    t.fate = t.fate != SLUICE_PACK_TRANSCODED ? t.fate : fate_of(&t);
     jpeg_sink_free(&t.sink);
-    if (t.fate == SLUICE_PACK_TRANSCODED && t.guard.code == JERR_OUT_OF_MEMORY) {
+    if (t.fate == SLUICE_PACK_TRANSCODED) {
         return sli_fail(SLUICE_E_NO_MEMORY, "out of memory while transcoding");
     }
     *file_out = (jpeg_bytes){NULL, 0};
-    *fate_out = t.fate != SLUICE_PACK_TRANSCODED ? t.fate : fate_of(&t);
-    snprintf(why, why_size, "%s", t.guard.text);
+    *fate_out = t.fate;
+    snprintf(why, why_size, "%s",
+             t.fate == SLUICE_PACK_KEPT_GROWN ? "the copy would have more than twice its bytes"
+                                              : t.guard.text);
     return SLUICE_OK;
 }
