@@ -21,7 +21,6 @@
 static const uint64_t DEFAULT_SHARD_BYTES = UINT64_C(1) << 30;
 
 static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
-static const uint64_t DEFAULT_MAX_PIXELS = 100000000;
 
 /* The archive's own end. */
 enum { TAR_END = 1024 };
@@ -143,7 +142,7 @@ static sluice_status set_up(pack_run *run)
         .subsampling = config->subsampling,
         .raw = config->raw,
         .verify = config->verify,
-        .max_pixels = or_default(config->max_pixels, DEFAULT_MAX_PIXELS),
+        .max_pixels = or_default(config->max_pixels, PACK_MAX_PIXELS),
     };
     run->shard_bytes = or_default(config->shard_bytes, DEFAULT_SHARD_BYTES);
     run->stats.struct_size = sizeof(run->stats);

@@ -105,13 +105,12 @@ static const char *field_of(const sample_data *data)
 
 /* ---- pixels --------------------------------------------------------------------------------- */
 
-/* All of the file's image. */
-static sluice_status decode(image_decoder *decoder, const pack_settings *settings,
-                            const uint8_t *bytes, size_t size, image_view *image_out)
+sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uint8_t *bytes,
+                          size_t size, image_view *image_out)
 {
     image_box all = {.x = 0, .y = 0};
-    sluice_status st = image_decoder_open(decoder, bytes, size, settings->max_pixels, false,
-                                          &all.width, &all.height);
+    sluice_status st =
+        image_decoder_open(decoder, bytes, size, max_pixels, false, &all.width, &all.height);
 
     return st == SLUICE_OK ? image_decoder_region(decoder, &all, image_out) : st;
 }
@@ -253,10 +252,12 @@ static sluice_status compare(pack_worker *worker, const sample_data *data, const
 {
     image_view was;
     image_view is;
-    sluice_status st = decode(worker->decoder, worker->settings, data->bytes, data->size, &was);
+    sluice_status st =
+        pack_decode(worker->decoder, worker->settings->max_pixels, data->bytes, data->size, &was);
 
     if (st == SLUICE_OK) {
-        st = decode(worker->checker, worker->settings, file->data, file->size, &is);
+        st =
+            pack_decode(worker->checker, worker->settings->max_pixels, file->data, file->size, &is);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -340,13 +341,14 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
         snprintf(sample->why, sizeof(sample->why), "it is no JPEG file");
         return keep(sample, data);
     }
-    st = decode(worker->decoder, worker->settings, data->bytes, data->size, &image);
+    st =
+        pack_decode(worker->decoder, worker->settings->max_pixels, data->bytes, data->size, &image);
     if (st == SLUICE_OK) {
         st = store_pixels(worker, sample, &image);
     }
     if (st == SLUICE_OK && worker->settings->verify) {
-        st =
-            decode(worker->checker, worker->settings, sample->file.data, sample->file.size, &image);
+        st = pack_decode(worker->checker, worker->settings->max_pixels, sample->file.data,
+                         sample->file.size, &image);
     }
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }

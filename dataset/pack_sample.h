@@ -37,6 +37,9 @@ typedef struct packed_sample {
     char why[PACK_WHY_SIZE];     /* of a problem */
 } packed_sample;
 
+/* An image that says it has more pixels is not decoded, where no other number is given. */
+#define PACK_MAX_PIXELS UINT64_C(100000000)
+
 /* What a worker keeps from one sample to the next. */
 typedef struct pack_worker pack_worker;
 
@@ -48,6 +51,10 @@ void pack_worker_destroy(pack_worker *worker);
  */
 sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out);
 void packed_sample_free(packed_sample *sample);
+
+/* Decodes all of a file's image. */
+sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uint8_t *bytes,
+                          size_t size, image_view *image_out);
 
 static inline bool pack_is_left_out(sluice_pack_fate fate)
 {

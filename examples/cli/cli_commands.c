@@ -77,6 +77,15 @@ const cli_command cli_commands[] = {
      "  --ranks N          processes that share the machine (1)\n"
      "  --json             one JSON object on stdout instead of tables\n",
      cmd_topo},
+    {"verify", "verify PATH [OPTIONS]",
+     "Decodes all images of a pack, a tar shard or a folder, and tells of those that are bad.",
+     "Of shards the checksums are compared with those of their index, and indexes with what lies "
+     "in\n"
+     "the archives; of a pack the lists, too, and whether it is complete. Exit 1 when anything is\n"
+     "wrong. Nothing is changed.\n",
+     "  --workers N|auto   threads that decode (auto: by cores and quota)\n"
+     "  --json             one JSON object on stdout instead of lines\n",
+     cmd_verify},
     {"help", "help [COMMAND | stages [STAGE] | --man]", "Tells about commands and stages.", NULL,
      "  --man              everything, as the source of the manual page sluice(1)\n", cmd_help},
     {NULL, NULL, NULL, NULL, NULL, NULL},

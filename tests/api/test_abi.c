@@ -373,6 +373,25 @@ static void layouts_of_structs_stay(void)
         FIELD(sluice_pack_config, progress, 88),
         FIELD(sluice_pack_config, problem, 96),
         FIELD(sluice_pack_config, user, 104),
+        STRUCT(sluice_verify_stats, 64),
+        FIELD(sluice_verify_stats, struct_size, 0),
+        FIELD(sluice_verify_stats, samples, 8),
+        FIELD(sluice_verify_stats, done, 16),
+        FIELD(sluice_verify_stats, problems, 24),
+        FIELD(sluice_verify_stats, checked, 32),
+        FIELD(sluice_verify_stats, bytes, 40),
+        FIELD(sluice_verify_stats, shards, 48),
+        FIELD(sluice_verify_stats, is_pack, 52),
+        FIELD(sluice_verify_stats, seconds, 56),
+        STRUCT(sluice_verify_config, 64),
+        FIELD(sluice_verify_config, struct_size, 0),
+        FIELD(sluice_verify_config, path, 8),
+        FIELD(sluice_verify_config, workers, 16),
+        FIELD(sluice_verify_config, max_pixels, 24),
+        FIELD(sluice_verify_config, stop, 32),
+        FIELD(sluice_verify_config, progress, 40),
+        FIELD(sluice_verify_config, problem, 48),
+        FIELD(sluice_verify_config, user, 56),
     };
 
     check(layouts, COUNT(layouts));
@@ -405,7 +424,12 @@ static void init_functions_write_the_callers_struct_alone(void)
         sluice_pack_config pack;
         unsigned char after[16];
     } pack;
+    struct {
+        sluice_verify_config verify;
+        unsigned char after[16];
+    } verify;
 
+    memset(&verify, 0xEE, sizeof(verify));
     memset(&pack, 0xEE, sizeof(pack));
     memset(&config, 0xEE, sizeof(config));
     memset(&model, 0xEE, sizeof(model));
@@ -416,6 +440,8 @@ static void init_functions_write_the_callers_struct_alone(void)
     sluice_topology_config_init(&topology.topology);
     sluice_channel_config_init(&channel.channel);
     sluice_pack_config_init(&pack.pack);
+    sluice_verify_config_init(&verify.verify);
+    T_EQ(verify.verify.struct_size, sizeof(verify.verify));
     T_EQ(config.config.struct_size, sizeof(config.config));
     T_EQ(config.config.sink_size, -1);
     T_EQ(model.model.struct_size, sizeof(model.model));
@@ -429,6 +455,7 @@ static void init_functions_write_the_callers_struct_alone(void)
         T_EQ(topology.after[i], 0xEE);
         T_EQ(channel.after[i], 0xEE);
         T_EQ(pack.after[i], 0xEE);
+        T_EQ(verify.after[i], 0xEE);
     }
 }
 

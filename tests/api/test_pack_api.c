@@ -41,6 +41,63 @@ static void pixels_are_packed_and_counted(void)
     sluice_dataset_destroy(config.dataset);
 }
 
+/* Notes the problem in the text that user is. */
+static void note(const char *name, const char *why, void *user)
+{
+    snprintf(user, 400, "%s: %s", name, why);
+}
+
+static void a_pack_is_verified_until_a_byte_changes(void)
+{
+    sluice_pack_config config;
+    sluice_verify_config check;
+    sluice_verify_stats stats = {.struct_size = sizeof(stats)};
+    char said[400] = "";
+    FILE *file;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    sluice_pack_config_init(&config);
+    config.dataset = synthetic();
+    config.folder = t_folder();
+    config.quality = 80;
+    T_OK(sluice_pack(&config, NULL));
+    sluice_verify_config_init(&check);
+    check.path = config.folder;
+    check.problem = note;
+    check.user = said;
+    T_OK(sluice_pack_verify(&check, &stats));
+    T_TRUE(stats.is_pack);
+    T_EQ(stats.samples, 10);
+    T_EQ(stats.checked, 10);
+    T_EQ(stats.problems, 0);
+    file = fopen(t_path(config.folder, "shard-000000.tar"), "r+b");
+    T_TRUE(file != NULL);
+    T_EQ(fseek(file, 512 + 400, SEEK_SET), 0);
+    T_EQ(fputc(0x55, file), 0x55);
+    T_EQ(fclose(file), 0);
+    T_STATUS(sluice_pack_verify(&check, &stats), SLUICE_E_CORRUPT);
+    T_EQ(stats.problems, 1);
+    T_CONTAINS(said, "shard-000000.tar: 000000000.jpg: the checksum is another");
+    sluice_dataset_destroy(config.dataset);
+}
+
+static void a_check_of_nothing_is_refused(void)
+{
+    sluice_verify_config check;
+
+    T_STATUS(sluice_pack_verify(NULL, NULL), SLUICE_E_INVALID);
+    sluice_verify_config_init(&check);
+    T_STATUS(sluice_pack_verify(&check, NULL), SLUICE_E_INVALID);
+    check.path = t_path(t_folder(), "nothing");
+    T_STATUS(sluice_pack_verify(&check, NULL), SLUICE_E_IO);
+    check.path = t_folder();
+    T_STATUS(sluice_pack_verify(&check, NULL), SLUICE_E_INVALID);
+    check.workers = 1025;
+    T_STATUS(sluice_pack_verify(&check, NULL), SLUICE_E_INVALID);
+}
+
 static void every_fate_has_a_word_and_a_text(void)
 {
 #define CHECK_FATE(name, number, word, text)                                                       \
@@ -95,6 +152,8 @@ static void arguments_that_make_no_sense_are_refused(void)
 
 const t_test pack_api_tests[] = {
     T_TEST(pixels_are_packed_and_counted),
+    T_TEST(a_pack_is_verified_until_a_byte_changes),
+    T_TEST(a_check_of_nothing_is_refused),
     T_TEST(every_fate_has_a_word_and_a_text),
     T_TEST(arguments_that_make_no_sense_are_refused),
     T_END,

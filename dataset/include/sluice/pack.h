@@ -163,6 +163,58 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
 SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
                                              sluice_pack_stats *stats_out);
 
+/** What has been checked. */
+typedef struct sluice_verify_stats {
+    size_t struct_size; /**< bytes; set by the caller to sizeof */
+    uint64_t samples;   /**< that were found */
+    uint64_t done;      /**< of them: looked at so far */
+    uint64_t problems;  /**< samples that cannot be used, and files that are missing or damaged */
+    uint64_t checked;   /**< samples whose checksum was known, and compared */
+    uint64_t bytes;     /**< of images that were decoded */
+    uint32_t shards;    /**< archives; 0 of a folder of images */
+    bool is_pack;       /**< the folder is a pack's */
+    double seconds;     /**< it has taken */
+} sluice_verify_stats;
+
+/** Settings of a check. Made by sluice_verify_config_init(); zero takes the default given beside it.
+ */
+typedef struct sluice_verify_config {
+    size_t struct_size;  /**< bytes; set by sluice_verify_config_init() */
+    const char *path;    /**< a pack, a folder of shards, a shard, or a folder of images; borrowed */
+    uint32_t workers;    /**< threads that decode; 0: by cores and quota */
+    uint64_t max_pixels; /**< an image that says it has more is a problem. 0 is 100 000 000 */
+    sluice_stop *stop;   /**< NULL: nobody can ask */
+
+    /** Called after every sample, on the caller's thread; NULL: not. */
+    void (*progress)(const sluice_verify_stats *stats, void *user);
+    /** Called for each problem, in order, with the file or sample and the cause; NULL: not. */
+    void (*problem)(const char *name, const char *why, void *user);
+    void *user; /**< handed to both; borrowed */
+} sluice_verify_config;
+
+/** Sets everything to its default; path has none. */
+static inline void sluice_verify_config_init(sluice_verify_config *config)
+{
+    const sluice_verify_config zero = {
+        sizeof(sluice_verify_config), NULL, 0, 0, NULL, NULL, NULL, NULL};
+
+    *config = zero;
+}
+
+/**
+ * Reads all there is: decodes every image, compares it with its checksum where an index has one,
+ * indexes with their archives, and a pack with its lists. Changes nothing.
+ *
+ * @param stats_out  also filled in after STOPPED and E_CORRUPT; may be NULL
+ *
+ * Returns: OK everything is as it should be; E_CORRUPT something is not, and how much; STOPPED on
+ *          request; E_INVALID an argument makes no sense, or there is nothing to check; E_IO the
+ *          path cannot be read; E_NO_MEMORY.
+ * Threads: any. Threads of its own have ended when it returns.
+ */
+SLUICE_API_CHECKED sluice_status sluice_pack_verify(const sluice_verify_config *config,
+                                                    sluice_verify_stats *stats_out);
+
 SLUICE_END_DECLS
 
 #endif

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking all there is of a pack, a shard, or a folder of images. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "clock_int.h"
+#include "ordered_run.h"
+#include "pack_shard.h"
+#include "placement_int.h"
+#include "verify_shard.h"
+
+/* What a sample has come to costs nothing to keep. */
+enum { BUDGET = 1 << 20 };
+
+/* What a worker keeps from one sample to the next. */
+typedef struct verify_worker {
+    image_decoder *decoder;
+    sample_io io;
+} verify_worker;
+
+typedef struct verify_run {
+    const sluice_verify_config *config;
+    uint64_t max_pixels;
+    verify_teller teller;
+    sluice_dataset *dataset; /* of a folder of images; NULL: there are shards */
+    verify_shard *shards;
+    size_t shard_count;
+    size_t shard_capacity;
+    verify_worker *workers[SLI_MAX_WORKERS];
+    sluice_verify_stats stats;
+    int64_t start_ns;
+} verify_run;
+
+/* What has come of one sample. */
+typedef struct verified {
+    bool is_bad;
+    bool is_checked;
+    uint64_t bytes;
+    char why[PACK_WHY_SIZE];
+} verified;
+
+static void tell(void *arg, const char *name, const char *why)
+{
+    verify_run *run = arg;
+
+    run->stats.problems++;
+    if (run->config->problem != NULL) {
+        run->config->problem(name, why, run->config->user);
+    }
+}
+
+/* ---- what there is -------------------------------------------------------------------------- */
+
+static sluice_status add_shard(verify_run *run, const char *path)
+{
+    verify_shard *grown =
+        sli_grow(run->shards, &run->shard_capacity, run->shard_count + 1, sizeof(*grown));
+    verify_shard *shard;
+    sluice_status st;
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of shards");
+    }
+    run->shards = grown;
+    shard = &grown[run->shard_count++];
+    memset(shard, 0, sizeof(*shard));
+    shard->first = run->stats.samples;
+    st = verify_shard_open(shard, path, run->stats.is_pack, &run->teller);
+    run->stats.samples += shard->index.count;
+    run->stats.shards++;
+    return st;
+}
+
+static int is_archive(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+
+    return length > 4 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 4, ".tar") == 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Adds all archives of the folder, by name. */
+static sluice_status add_shards(verify_run *run)
+{
+    const char *folder = run->config->path;
+    struct dirent **entries = NULL;
+    const int count = scandir(folder, &entries, is_archive, by_bytes);
+    sluice_status st = SLUICE_OK;
+
+    if (count < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot list the folder %s", folder);
+    }
+    for (int i = 0; i < count; i++) {
+        const size_t size = strlen(folder) + strlen(entries[i]->d_name) + 2;
+        char *path = st == SLUICE_OK ? sli_calloc(size, 1) : NULL;
+
+        if (path != NULL) {
+            snprintf(path, size, "%s/%s", folder, entries[i]->d_name);
+            st = add_shard(run, path);
+        } else if (st == SLUICE_OK) {
+            st = sli_fail(SLUICE_E_NO_MEMORY, "a path");
+        }
+        sli_free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return st;
+}
+
+static sluice_status open_images(verify_run *run)
+{
+    sluice_status st = sluice_dataset_image_folder(run->config->path, NULL, NULL, &run->dataset);
+
+    if (st == SLUICE_OK) {
+        st = dataset_open(run->dataset);
+    }
+    if (st == SLUICE_OK) {
+        run->stats.samples = run->dataset->source_count;
+    }
+    return st;
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* ---- a pack as a whole ---------------------------------------------------------------------- */
+
+/* What the list beside a shard says. */
+typedef struct verify_list {
+    bool has_first;
+    uint64_t first; /* position of its first line */
+    uint64_t lines;
+    uint64_t written;
+} verify_list;
+
+static void note_line(void *arg, const pack_line *line)
+{
+    verify_list *list = arg;
+
+    list->first = list->has_first ? list->first : line->position;
+    list->has_first = true;
+    list->lines++;
+    list->written += !pack_is_left_out(line->fate);
+}
+
+/* One shard's list: is it there, of this archive, and where the one before it has ended? */
+static sluice_status check_list(verify_run *run, const pack_folder *folder, size_t number,
+                                uint64_t *next)
+{
+    const verify_shard *shard = &run->shards[number];
+    verify_list list = {.has_first = false};
+    char name[PACK_SHARD_NAME_SIZE];
+    char want[PACK_SHARD_NAME_SIZE];
+    uint64_t tar_bytes;
+    uint64_t end = 0;
+    sluice_status st;
+
+    pack_shard_name((uint32_t)number, ".tar", want);
+    if (strcmp(verify_shard_name(shard), want) != 0) {
+        tell(run, shard->path, "it is no shard of the pack, or one before it is missing");
+        return SLUICE_OK;
+    }
+    pack_shard_name((uint32_t)number, ".tsv", name);
+    st = pack_shard_read(folder, (uint32_t)number, note_line, &list, &tar_bytes, &end);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (end == 0) {
+        tell(run, name, "the list is missing, damaged, or not of this archive");
+    } else if (list.first != *next || list.first + list.lines != end) {
+        tell(run, name, "the list does not go on where the one before it ends");
+    } else if (list.written != shard->index.count) {
+        tell(run, name, "the list has not as many samples as the archive");
+    }
+    *next = end != 0 ? end : *next;
+    return SLUICE_OK;
+}
+
+static sluice_status check_pack(verify_run *run)
+{
+    const pack_folder folder = {run->config->path,
+                                open(run->config->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), -1};
+    sluice_status st = SLUICE_OK;
+    uint64_t next = 0;
+
+    if (folder.fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder %s", folder.path);
+    }
+    for (size_t i = 0; st == SLUICE_OK && i < run->shard_count; i++) {
+        st = check_list(run, &folder, i, &next);
+    }
+    if (st == SLUICE_OK && !has_file(folder.path, "pack.json")) {
+        tell(run, "pack.json", "the pack is not complete; run `sluice pack` again to go on");
+    }
+    close(folder.fd);
+    return st;
+}
+
+static sluice_status discover(verify_run *run)
+{
+    const char *path = run->config->path;
+    struct stat info;
+    sluice_status st;
+
+    if (stat(path, &info) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open %s", path);
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return add_shard(run, path);
+    }
+    run->stats.is_pack = has_file(path, "pack.txt");
+    st = add_shards(run);
+    if (st == SLUICE_OK && run->stats.is_pack) {
+        st = check_pack(run);
+    }
+    return st == SLUICE_OK && run->stats.shards == 0 && !run->stats.is_pack ? open_images(run) : st;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static const verify_shard *shard_of(const verify_run *run, uint64_t sample)
+{
+    size_t low = 0;
+    size_t high = run->shard_count;
+
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+
+        *(run->shards[middle].first <= sample ? &low : &high) = middle;
+    }
+    return &run->shards[low];
+}
+
+/* "shard-000000.tar: 000000012.jpg", or the sample's name in its folder. */
+static void name_sample(const verify_run *run, uint64_t sample, char *text, size_t size)
+{
+    if (run->dataset != NULL) {
+        dataset_source(run->dataset)->name(run->dataset->source, sample, text, size);
+    } else {
+        const verify_shard *shard = shard_of(run, sample);
+
+        snprintf(text, size, "%s: %s", verify_shard_name(shard),
+                 shard_sample_name(&shard->index, sample - shard->first));
+    }
+}
+
+static sluice_status read_sample(const verify_run *run, verify_worker *worker, uint64_t sample,
+                                 sample_data *data, bool *checked)
+{
+    void *const row[SLUICE_MAX_COLUMNS] = {NULL};
+    const verify_shard *shard;
+    sluice_status st;
+
+    if (run->dataset != NULL) {
+        return dataset_source(run->dataset)
+            ->read(run->dataset->source, sample, &worker->io, row, data);
+    }
+    shard = shard_of(run, sample);
+    st = verify_shard_read(shard, sample - shard->first, &worker->io.bytes, checked);
+    data->bytes = worker->io.bytes.data;
+    data->size = shard->index.samples[sample - shard->first].size;
+    return st;
+}
+
+static sluice_status create_worker(verify_worker **worker_out)
+{
+    verify_worker *worker = sli_calloc(1, sizeof(*worker));
+    sluice_status st;
+
+    if (worker == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a worker that verifies");
+    }
+    st = image_decoder_create(&worker->decoder);
+    if (st != SLUICE_OK) {
+        sli_free(worker);
+        return st;
+    }
+    *worker_out = worker;
+    return SLUICE_OK;
+}
+
+static sluice_status make(void *arg, uint32_t worker, uint64_t sample, void **made_out,
+                          size_t *bytes_out)
+{
+    verify_run *run = arg;
+    verified *v = sli_calloc(1, sizeof(*v));
+    sample_data data = {.bytes = NULL};
+    image_view image;
+    sluice_status st = v != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "a sample");
+
+    if (st == SLUICE_OK && run->workers[worker] == NULL) {
+        st = create_worker(&run->workers[worker]);
+    }
+    if (st != SLUICE_OK) {
+        sli_free(v);
+        return st;
+    }
+    st = read_sample(run, run->workers[worker], sample, &data, &v->is_checked);
+    if (st == SLUICE_OK) {
+        v->bytes = data.size;
+        st = pack_decode(run->workers[worker]->decoder, run->max_pixels, data.bytes, data.size,
+                         &image);
+    }
+    if (st == SLUICE_E_NO_MEMORY) {
+        sli_free(v);
+        return st;
+    }
+    v->is_bad = st != SLUICE_OK;
+    snprintf(v->why, sizeof(v->why), "%s", v->is_bad ? sluice_last_error() : "");
+    *made_out = v;
+    *bytes_out = sizeof(*v);
+    return SLUICE_OK;
+}
+
+static sluice_status take(void *arg, uint64_t sample, void *made)
+{
+    verify_run *run = arg;
+    verified *v = made;
+    char name[PACK_NAME_SIZE];
+
+    if (v->is_bad) {
+        name_sample(run, sample, name, sizeof(name));
+        tell(run, name, v->why);
+    }
+    run->stats.done++;
+    run->stats.checked += v->is_checked;
+    run->stats.bytes += v->bytes;
+    run->stats.seconds = (double)(sli_now_ns() - run->start_ns) / 1e9;
+    if (run->config->progress != NULL) {
+        run->config->progress(&run->stats, run->config->user);
+    }
+    sli_free(v);
+    return SLUICE_OK;
+}
+
+static void drop(void *made)
+{
+    sli_free(made);
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+static sluice_status check_all(verify_run *run)
+{
+    ordered_job job = {
+        .workers = run->config->workers,
+        .budget = BUDGET,
+        .stop = run->config->stop,
+        .arg = run,
+        .make = make,
+        .take = take,
+        .drop = drop,
+    };
+    sluice_status st = discover(run);
+
+    job.end = run->stats.samples;
+    if (st == SLUICE_OK && job.end > 0) {
+        st = ordered_run(&job);
+    }
+    if (st == SLUICE_OK && run->stats.problems > 0) {
+        st = sli_fail(SLUICE_E_CORRUPT, "%s: %" PRIu64 " problems", run->config->path,
+                      run->stats.problems);
+    }
+    if (st == SLUICE_OK && job.end == 0) {
+        st = sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s holds no samples",
+                      run->config->path);
+    }
+    run->stats.seconds = (double)(sli_now_ns() - run->start_ns) / 1e9;
+    return st;
+}
+
+static void tear_down(verify_run *run)
+{
+    for (uint32_t i = 0; i < SLI_MAX_WORKERS; i++) {
+        if (run->workers[i] != NULL) {
+            image_decoder_destroy(run->workers[i]->decoder);
+            image_buffer_free(&run->workers[i]->io.bytes);
+            sli_free(run->workers[i]);
+        }
+    }
+    for (size_t i = 0; i < run->shard_count; i++) {
+        verify_shard_close(&run->shards[i]);
+    }
+    sli_free(run->shards);
+    sluice_dataset_destroy(run->dataset);
+    sli_free(run);
+}
+
+sluice_status sluice_pack_verify(const sluice_verify_config *config, sluice_verify_stats *stats_out)
+{
+    verify_run *run;
+    sluice_status st;
+
+    if (config == NULL || config->struct_size != sizeof(*config) || config->path == NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "sluice_pack_verify: call sluice_verify_config_init(), and set path");
+    }
+    if (config->workers > SLI_MAX_WORKERS) {
+        return sli_fail(SLUICE_E_INVALID, "workers %" PRIu32 ": want at most %d", config->workers,
+                        SLI_MAX_WORKERS);
+    }
+    if (stats_out != NULL && stats_out->struct_size != sizeof(*stats_out)) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_pack_verify: struct_size is not set");
+    }
+    run = sli_calloc(1, sizeof(*run));
+    if (run == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a check");
+    }
+    run->config = config;
+    run->max_pixels = config->max_pixels != 0 ? config->max_pixels : PACK_MAX_PIXELS;
+    run->teller = (verify_teller){tell, run};
+    run->stats.struct_size = sizeof(run->stats);
+    run->start_ns = sli_now_ns();
+    st = check_all(run);
+    if (stats_out != NULL) {
+        *stats_out = run->stats;
+    }
+    tear_down(run);
+    return st;
+}

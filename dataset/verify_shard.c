@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verify_shard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "crc32c_int.h"
+#include "status_int.h"
+
+const char *verify_shard_name(const verify_shard *shard)
+{
+    const char *slash = strrchr(shard->path, '/');
+
+    return slash != NULL ? slash + 1 : shard->path;
+}
+
+/* Tells the last error, unless it is the want of memory, which is nobody's fault. */
+static sluice_status tell_error(const verify_teller *teller, const char *name, sluice_status status)
+{
+    if (status == SLUICE_E_NO_MEMORY) {
+        return status;
+    }
+    teller->tell(teller->arg, name, sluice_last_error());
+    return SLUICE_OK;
+}
+
+/* ---- the index ------------------------------------------------------------------------------ */
+
+/* Is the sample the same in both, as far as headers tell? */
+static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t i)
+{
+    const shard_sample *a = &walked->samples[i];
+    const shard_sample *b = &kept->samples[i];
+
+    return a->offset == b->offset && a->size == b->size && a->label == b->label &&
+           (a->flags | SHARD_HAS_CRC) == (b->flags | SHARD_HAS_CRC) &&
+           strcmp(shard_sample_name(walked, i), shard_sample_name(kept, i)) == 0;
+}
+
+/* Takes the checksums of an index that says what the archive's headers say. */
+static void compare_index(verify_shard *shard, const shard_index *kept, const char *path,
+                          const verify_teller *teller)
+{
+    if (kept->count != shard->index.count) {
+        teller->tell(teller->arg, path, "the index has not as many samples as the archive");
+        return;
+    }
+    for (uint64_t i = 0; i < kept->count; i++) {
+        if (!is_same(&shard->index, kept, i)) {
+            teller->tell(teller->arg, path, "the index is not that of the archive");
+            return;
+        }
+    }
+    for (uint64_t i = 0; i < kept->count; i++) {
+        shard->index.samples[i].crc = kept->samples[i].crc;
+        shard->index.samples[i].flags = kept->samples[i].flags;
+    }
+}
+
+static sluice_status read_index(verify_shard *shard, bool has_index, const verify_teller *teller)
+{
+    shard_index kept;
+    char *path = NULL;
+    sluice_status st = shard_index_path(shard->path, &shard_default_fields, &path);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (access(path, F_OK) == 0) {
+        st = shard_index_read(path, shard->index.shard_size, &shard_default_fields, &kept);
+        if (st == SLUICE_OK) {
+            compare_index(shard, &kept, path, teller);
+            shard_index_free(&kept);
+        } else {
+            st = tell_error(teller, path, st);
+        }
+    } else if (has_index) {
+        teller->tell(teller->arg, path, "the index is missing");
+    }
+    sli_free(path);
+    return st;
+}
+
+/* ---- the archive ---------------------------------------------------------------------------- */
+
+/* What the walk found that makes no sample. */
+static void tell_oddities(const verify_shard *shard, const verify_teller *teller)
+{
+    char why[SHARD_FIRST_SIZE + 80];
+
+    if (shard->index.imageless > 0) {
+        snprintf(why, sizeof(why), "%" PRIu64 " samples have no image, the first is %s",
+                 shard->index.imageless, shard->index.first_imageless);
+        teller->tell(teller->arg, shard->path, why);
+    }
+    if (shard->index.has_more) {
+        teller->tell(teller->arg, shard->path, "bytes follow the archive's end");
+    }
+}
+
+sluice_status verify_shard_open(verify_shard *shard, const char *path, bool has_index,
+                                const verify_teller *teller)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    sluice_status st;
+
+    shard->path = sli_strdup(path);
+    if (shard->path == NULL) {
+        st = sli_fail(SLUICE_E_NO_MEMORY, "a path");
+    } else if (fd < 0) {
+        st = tell_error(teller, path, sli_fail_errno(SLUICE_E_IO, errno, "cannot open"));
+    } else {
+        st = shard_index_build(fd, path, &shard_default_fields, false, &shard->index);
+        if (st != SLUICE_OK) {
+            memset(&shard->index, 0, sizeof(shard->index));
+            st = tell_error(teller, path, st);
+        } else {
+            tell_oddities(shard, teller);
+            st = read_index(shard, has_index, teller);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+void verify_shard_close(verify_shard *shard)
+{
+    shard_index_free(&shard->index);
+    sli_free(shard->path);
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static sluice_status read_bytes(const verify_shard *shard, const shard_sample *sample,
+                                image_buffer *bytes)
+{
+    const int fd = open(shard->path, O_RDONLY | O_CLOEXEC);
+    sluice_status st = SLUICE_OK;
+    uint64_t got = 0;
+
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
+    }
+    while (st == SLUICE_OK && got < sample->size) {
+        const ssize_t more =
+            pread(fd, bytes->data + got, sample->size - got, (off_t)(sample->offset + got));
+
+        if (more == 0) {
+            st = sli_fail(SLUICE_E_CORRUPT, "the archive was cut");
+        } else if (more < 0 && errno != EINTR) {
+            st = sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
+        } else if (more > 0) {
+            got += (uint64_t)more;
+        }
+    }
+    close(fd);
+    return st;
+}
+
+sluice_status verify_shard_read(const verify_shard *shard, uint64_t sample, image_buffer *bytes,
+                                bool *checked_out)
+{
+    const shard_sample *s = &shard->index.samples[sample];
+    sluice_status st = SLUICE_OK;
+
+    *checked_out = (s->flags & SHARD_HAS_CRC) != 0;
+    if ((s->flags & SHARD_DUPLICATE) != 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "its image or its label is there twice");
+    }
+    if ((s->flags & SHARD_BAD_LABEL) != 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "its label is no number");
+    }
+    st = image_buffer_reserve(bytes, s->size);
+    if (st == SLUICE_OK) {
+        st = read_bytes(shard, s, bytes);
+    }
+    if (st == SLUICE_OK && *checked_out && sli_crc32c(0, bytes->data, s->size) != s->crc) {
+        st = sli_fail(SLUICE_E_CORRUPT, "the checksum is another: its bytes have changed");
+    }
+    return st;
+}
