@@ -27,8 +27,8 @@ sluice_status pack_folder_failed(const pack_folder *folder, const char *what, co
     const char *advice =
         error == ENOSPC || error == EDQUOT ? "; make room and run the same again, it goes on" : "";
 
-    return sli_fail_errno(SLUICE_E_IO, error, "cannot %s %s/%s%s", what, folder->path, name,
-                          advice);
+    return sli_fail_errno(error == ENOMEM ? SLUICE_E_NO_MEMORY : SLUICE_E_IO, error,
+                          "cannot %s %s/%s%s", what, folder->path, name, advice);
 }
 
 /* ---- the lock ------------------------------------------------------------------------------- */

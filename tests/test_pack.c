@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packing within a process: stopped at every sample, without memory, by many workers. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sluice/pack.h>
+
+#include "alloc_int.h"
+#include "dataset_kit.h"
+#include "ordered_run.h"
+#include "tar_writer.h"
+#include "testing.h"
+
+enum { SAMPLES = 24 };
+
+static bool can_pack(void)
+{
+    return tar_writer_check() == SLUICE_OK;
+}
+
+/* A folder of pictures, some of which are none. */
+static sluice_dataset *pictures(const char *folder)
+{
+    char name[64];
+
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        snprintf(name, sizeof(name), "c%u/%02u.jpg", i % 3, i);
+        if (i % 10 == 7) {
+            t_write_file(t_path(folder, name), "no image", 8);
+        } else {
+            make_jpeg(folder, name, 40 + i, 70 - i, i);
+        }
+    }
+    return folder_dataset(folder, "shuffle 5");
+}
+
+static sluice_pack_config config_of(sluice_dataset *dataset, const char *folder)
+{
+    sluice_pack_config config;
+
+    sluice_pack_config_init(&config);
+    config.dataset = dataset;
+    config.folder = folder;
+    config.shard_bytes = 20000;
+    config.workers = 1;
+    return config;
+}
+
+/* Are all files of a the same in b? */
+static bool same_folders(const char *a, const char *b)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command), "diff -r '%s' '%s' >/dev/null", a, b);
+    return system(command) == 0;
+}
+
+/* A folder beside others of the test; in a static buffer for each of four. */
+static const char *folder_named(const char *top, const char *name)
+{
+    static char paths[4][512];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+
+    snprintf(path, sizeof(paths[0]), "%s/%s", top, name);
+    return path;
+}
+
+static void make_empty(const char *path)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command), "rm -rf '%s'", path);
+    T_EQ(system(command), 0);
+}
+
+/* ---- interrupted
+ * ---------------------------------------------------------------------------------- */
+
+typedef struct stopper {
+    sluice_stop *stop;
+    uint64_t after; /* so many samples of this run */
+    uint64_t seen;
+} stopper;
+
+static void stop_after(const sluice_pack_stats *stats, void *user)
+{
+    stopper *s = user;
+
+    (void)stats;
+    if (++s->seen == s->after) {
+        sluice_stop_request(s->stop);
+    }
+}
+
+static void a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes(void)
+{
+    const char *top = t_folder();
+    const char *whole = folder_named(top, "whole");
+    const char *broken = folder_named(top, "broken");
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, whole);
+    sluice_pack_stats first = {.struct_size = sizeof(first)};
+    sluice_pack_stats stats = {.struct_size = sizeof(stats)};
+    sluice_stop *stop = NULL;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    T_OK(sluice_stop_create(&stop));
+    T_OK(sluice_pack(&config, &first));
+    T_TRUE(first.shards > 3);
+    T_EQ(first.fates[SLUICE_PACK_LEFT_NO_IMAGE], 2);
+    for (uint64_t after = 1; after <= SAMPLES; after++) {
+        stopper s = {stop, after, 0};
+
+        make_empty(broken);
+        config.folder = broken;
+        config.stop = stop;
+        config.progress = stop_after;
+        config.user = &s;
+        sluice_stop_clear(stop);
+        T_STATUS(sluice_pack(&config, &stats), after == SAMPLES ? SLUICE_OK : SLUICE_STOPPED);
+        T_EQ(stats.complete, after == SAMPLES);
+        config.progress = NULL;
+        sluice_stop_clear(stop);
+        config.workers = 1 + (uint32_t)after % 3;
+        T_OK(sluice_pack(&config, &stats));
+        T_EQ(stats.done, SAMPLES);
+        T_EQ(stats.bytes_out, first.bytes_out);
+        T_EQ(stats.tar_bytes, first.tar_bytes);
+        T_EQ(stats.fates[SLUICE_PACK_LEFT_NO_IMAGE], 2);
+        T_TRUE(same_folders(whole, broken));
+    }
+    sluice_stop_destroy(stop);
+    sluice_dataset_destroy(dataset);
+}
+
+static void workers_and_memory_do_not_change_the_bytes(void)
+{
+    const char *top = t_folder();
+    const char *whole = folder_named(top, "whole");
+    const char *other = folder_named(top, "other");
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, whole);
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    T_OK(sluice_pack(&config, NULL));
+    config.folder = other;
+    for (uint32_t workers = 2; workers < 9; workers++) {
+        config.workers = workers;
+        config.memory_bytes = workers % 2 == 0 ? 1 : 30000;
+        make_empty(other);
+        T_OK(sluice_pack(&config, NULL));
+        T_TRUE(same_folders(whole, other));
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- memory
+ * --------------------------------------------------------------------------------------- */
+
+/* Whichever request fails: it is an error, no sample's fate, and the pack goes on afterwards. */
+static void want_of_memory_ends_a_pack_that_can_go_on(void)
+{
+    const char *top = t_folder();
+    const char *whole = folder_named(top, "whole");
+    const char *broken = folder_named(top, "broken");
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, whole);
+    sluice_status st = SLUICE_E_NO_MEMORY;
+    unsigned failures = 0;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    T_OK(sluice_pack(&config, NULL));
+    config.folder = broken;
+    for (int64_t passed = 0; st == SLUICE_E_NO_MEMORY; passed += 1 + passed / 40) {
+        if (passed % 3 == 0) {
+            make_empty(broken);
+        }
+        config.verify = passed % 2 == 0;
+        sli_alloc_fail_after(passed);
+        st = sluice_pack(&config, NULL);
+        sli_alloc_fail_after(-1);
+        failures += st == SLUICE_E_NO_MEMORY;
+    }
+    T_OK(st);
+    T_TRUE(failures > 50);
+    T_TRUE(same_folders(whole, broken));
+    sluice_dataset_destroy(dataset);
+}
+
+static void want_of_memory_ends_a_check(void)
+{
+    const char *top = t_folder();
+    const char *whole = folder_named(top, "whole");
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, whole);
+    sluice_verify_config check;
+    sluice_verify_stats stats = {.struct_size = sizeof(stats)};
+    sluice_status st = SLUICE_E_NO_MEMORY;
+    unsigned failures = 0;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    T_OK(sluice_pack(&config, NULL));
+    sluice_verify_config_init(&check);
+    check.path = whole;
+    check.workers = 1;
+    for (int64_t passed = 0; st == SLUICE_E_NO_MEMORY; passed++) {
+        sli_alloc_fail_after(passed);
+        st = sluice_pack_verify(&check, &stats);
+        sli_alloc_fail_after(-1);
+        failures += st == SLUICE_E_NO_MEMORY;
+    }
+    T_OK(st);
+    T_TRUE(failures > 20);
+    T_EQ(stats.problems, 0);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- ordered runs
+ * ---------------------------------------------------------------------------------- */
+
+typedef struct counting {
+    uint64_t taken;
+    uint64_t fails_at; /* the item whose make() fails */
+    uint64_t refused;  /* the item whose take() fails */
+    _Atomic int64_t alive;
+    _Atomic int64_t most_alive;
+    bool in_order;
+} counting;
+
+static counting *counted;
+
+static sluice_status make_number(void *arg, uint32_t worker, uint64_t item, void **made_out,
+                                 size_t *bytes_out)
+{
+    counting *c = arg;
+    uint64_t *number = malloc(sizeof(*number));
+    const int64_t alive = ++c->alive;
+
+    (void)worker;
+    for (volatile uint64_t spin = 0; spin < item * 7919 % 20000; spin = spin + 1) {
+    }
+    if (alive > c->most_alive) {
+        c->most_alive = alive;
+    }
+    if (number == NULL || item == c->fails_at) {
+        free(number);
+        --c->alive;
+        return sluice_fail(SLUICE_E_IO, "item %d", (int)item);
+    }
+    *number = item;
+    *made_out = number;
+    *bytes_out = 100;
+    return SLUICE_OK;
+}
+
+static void drop_number(void *made)
+{
+    --counted->alive;
+    free(made);
+}
+
+static sluice_status take_number(void *arg, uint64_t item, void *made)
+{
+    counting *c = arg;
+
+    c->in_order = c->in_order && *(uint64_t *)made == item && c->taken == item;
+    drop_number(made);
+    if (item == c->refused) {
+        return sluice_fail(SLUICE_E_INVALID, "no");
+    }
+    c->taken++;
+    return SLUICE_OK;
+}
+
+static ordered_job job_of(counting *c, uint32_t workers, size_t budget)
+{
+    const ordered_job job = {.end = 1000,
+                             .workers = workers,
+                             .budget = budget,
+                             .arg = c,
+                             .make = make_number,
+                             .take = take_number,
+                             .drop = drop_number};
+
+    *c = (counting){.fails_at = UINT64_MAX, .refused = UINT64_MAX, .in_order = true};
+    counted = c;
+    return job;
+}
+
+static void items_are_taken_in_order_within_a_budget(void)
+{
+    for (uint32_t workers = 1; workers < 7; workers++) {
+        counting c;
+        ordered_job job = job_of(&c, workers, 1000);
+
+        T_OK(ordered_run(&job));
+        T_TRUE(c.in_order);
+        T_EQ(c.taken, 1000);
+        T_EQ(c.alive, 0);
+        /* Ten of 100 bytes, one that is taken, and what each worker is at. */
+        T_TRUE(c.most_alive <= 10 + 1 + (int64_t)workers);
+    }
+}
+
+static void an_error_comes_after_all_items_before_it(void)
+{
+    for (uint32_t workers = 1; workers < 5; workers++) {
+        counting c;
+        ordered_job job = job_of(&c, workers, 1 << 20);
+
+        c.fails_at = 500;
+        T_STATUS(ordered_run(&job), SLUICE_E_IO);
+        T_STR(sluice_last_error(), "item 500");
+        T_EQ(c.taken, 500);
+        T_EQ(c.alive, 0);
+        job = job_of(&c, workers, 1 << 20);
+        c.refused = 300;
+        T_STATUS(ordered_run(&job), SLUICE_E_INVALID);
+        T_EQ(c.taken, 300);
+        T_EQ(c.alive, 0);
+    }
+}
+
+const t_test pack_tests[] = {
+    T_TEST(a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes),
+    T_TEST(workers_and_memory_do_not_change_the_bytes),
+    T_TEST(want_of_memory_ends_a_pack_that_can_go_on),
+    T_TEST(want_of_memory_ends_a_check),
+    T_TEST(items_are_taken_in_order_within_a_budget),
+    T_TEST(an_error_comes_after_all_items_before_it),
+    T_END,
+};
