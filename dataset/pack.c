@@ -22,6 +22,9 @@ static const uint64_t DEFAULT_SHARD_BYTES = UINT64_C(1) << 30;
 
 static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
 
+/* Written last: a pack that has it is complete. */
+static const char SUMMARY[] = "pack.json";
+
 /* The archive's own end. */
 enum { TAR_END = 1024 };
 
@@ -358,7 +361,7 @@ static sluice_status complete(pack_run *run)
         st = pack_summary_print(&run->summary, &run->stats, &text);
     }
     if (st == SLUICE_OK) {
-        st = pack_folder_write(&run->folder, "pack.json", text);
+        st = pack_folder_write(&run->folder, SUMMARY, text);
     }
     run->stats.complete = st == SLUICE_OK;
     sluice_string_free(text);
@@ -393,7 +396,10 @@ static sluice_status run_in_folder(pack_run *run)
     }
     rest.first = run->stats.done;
     if (st == SLUICE_OK && rest.first < rest.end) {
-        st = ordered_run(&rest);
+        st = pack_folder_remove(&run->folder, SUMMARY); /* of a pack that has lost a shard */
+        if (st == SLUICE_OK) {
+            st = ordered_run(&rest);
+        }
     }
     if (st == SLUICE_OK) {
         st = complete(run);

@@ -136,6 +136,14 @@ sluice_status pack_folder_write(const pack_folder *folder, const char *name, con
     return pack_folder_publish(folder, name);
 }
 
+sluice_status pack_folder_remove(const pack_folder *folder, const char *name)
+{
+    if (unlinkat(folder->fd, name, 0) != 0) {
+        return errno == ENOENT ? SLUICE_OK : pack_folder_failed(folder, "remove", name, errno);
+    }
+    return fsync(folder->fd) == 0 ? SLUICE_OK : pack_folder_failed(folder, "remove", name, errno);
+}
+
 sluice_status pack_folder_read(const pack_folder *folder, const char *name, char **text_out)
 {
     if (sli_tree_read_file(folder->fd, name, FILE_MOST, text_out) == 0) {

@@ -34,6 +34,9 @@ sluice_status pack_folder_write(const pack_folder *folder, const char *name, con
 /* Gives the file NAME.part its name, and makes sure that it keeps it. E_IO. */
 sluice_status pack_folder_publish(const pack_folder *folder, const char *name);
 
+/* Removes a file, for good; none is fine. E_IO. */
+sluice_status pack_folder_remove(const pack_folder *folder, const char *name);
+
 /* Reads a file; *text_out is NULL when it is not there, else freed by sli_free(). E_IO. */
 sluice_status pack_folder_read(const pack_folder *folder, const char *name, char **text_out);
 

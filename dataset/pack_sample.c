@@ -323,9 +323,30 @@ static sluice_status look(pack_worker *worker, const sample_data *data, bool *sa
     return st;
 }
 
+/* From a file to what is stored of its pixels. */
+static sluice_status store_image(pack_worker *worker, packed_sample *sample,
+                                 const sample_data *data)
+{
+    const pack_settings *settings = worker->settings;
+    bool is_whole = settings->raw;
+    image_view image;
+    sluice_status st =
+        pack_decode(worker->decoder, settings->max_pixels, data->bytes, data->size, &image);
+
+    if (st == SLUICE_OK) {
+        is_whole = is_whole && !is_too_long(settings, &image);
+        st = store_pixels(worker, sample, &image);
+    }
+    if (st != SLUICE_OK || !settings->verify) {
+        return st;
+    }
+    return is_whole ? compare(worker, data, &sample->file)
+                    : pack_decode(worker->checker, settings->max_pixels, sample->file.data,
+                                  sample->file.size, &image);
+}
+
 static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
-    image_view image;
     bool same;
     sluice_status st = look(worker, data, &same);
 
@@ -341,15 +362,7 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
         snprintf(sample->why, sizeof(sample->why), "it is no JPEG file");
         return keep(sample, data);
     }
-    st =
-        pack_decode(worker->decoder, worker->settings->max_pixels, data->bytes, data->size, &image);
-    if (st == SLUICE_OK) {
-        st = store_pixels(worker, sample, &image);
-    }
-    if (st == SLUICE_OK && worker->settings->verify) {
-        st = pack_decode(worker->checker, worker->settings->max_pixels, sample->file.data,
-                         sample->file.size, &image);
-    }
+    st = store_image(worker, sample, data);
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
 

@@ -56,24 +56,24 @@ static bool flush(tar_writer *writer)
     return write_out(writer, writer->buffer, used);
 }
 
-/* What libarchive gives goes through a buffer: it gives a member's header and contents apart. */
+/*
+ * What libarchive gives goes through a buffer: it gives a member's header and contents apart. It is
+ * not told of what fails, for it would not free all that it has then: callers look at `error`.
+ */
 static la_ssize_t take(struct archive *archive, void *arg, const void *bytes, size_t size)
 {
     tar_writer *writer = arg;
-    bool done = true;
+    bool done = writer->error == 0;
 
-    if (size > BUFFER - writer->used) {
+    (void)archive;
+    if (done && size > BUFFER - writer->used) {
         done = flush(writer);
     }
     if (done && size >= BUFFER) {
-        done = write_out(writer, bytes, size);
+        write_out(writer, bytes, size);
     } else if (done) {
         memcpy(writer->buffer + writer->used, bytes, size);
         writer->used += size;
-    }
-    if (!done) {
-        archive_set_error(archive, writer->error, "cannot write");
-        return -1;
     }
     writer->bytes += size;
     return (la_ssize_t)size;
@@ -132,7 +132,7 @@ sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *b
     archive_entry_set_gid(entry, 0);
     if (archive_write_header(writer->archive, entry) != ARCHIVE_OK ||
         archive_write_data(writer->archive, bytes, size) != (la_ssize_t)size ||
-        archive_write_finish_entry(writer->archive) != ARCHIVE_OK) {
+        archive_write_finish_entry(writer->archive) != ARCHIVE_OK || writer->error != 0) {
         return failed(writer);
     }
     return SLUICE_OK;
@@ -156,10 +156,8 @@ void tar_writer_close(tar_writer *writer)
     if (writer == NULL) {
         return;
     }
-    if (writer->archive != NULL) {
-        archive_write_fail(writer->archive); /* or freeing it would write the rest */
-        archive_write_free(writer->archive);
-    }
+    writer->error = writer->error != 0 ? writer->error : ECANCELED; /* the rest goes nowhere */
+    archive_write_free(writer->archive);
     archive_entry_free(writer->entry);
     sli_free(writer);
 }

@@ -218,6 +218,15 @@ for file in shard-000001.tar shard-000001.tsv; do
     rm -rf "$tmp/lost"
 done
 
+cp -r "$tmp/unbroken" "$tmp/lost"
+rm "$tmp/lost/shard-000000.tar"
+(
+    trap '' XFSZ
+    ulimit -f 600
+    "$sluice" pack "$tmp/large/train" "$tmp/lost" --shard-size 1M >"$tmp/out" 2>"$tmp/err"
+)
+check "a pack that lost a shard is not complete while that is made anew" gone "$tmp/lost/pack.json"
+
 # ---- disks and folders ------------------------------------------------------------------------------
 
 mkdir "$tmp/disk"
