@@ -8,6 +8,8 @@
 
 #include "alloc_int.h"
 #include "dataset_kit.h"
+#include "jpeg_maker.h"
+#include "jpeg_walk.h"
 #include "ordered_run.h"
 #include "tar_writer.h"
 #include "testing.h"
@@ -158,6 +160,58 @@ static void workers_and_memory_do_not_change_the_bytes(void)
         T_TRUE(same_folders(whole, other));
     }
     sluice_dataset_destroy(dataset);
+}
+
+/* ---- lossy --------------------------------------------------------------------------------- */
+
+/* The first file of a pack: behind the header of an archive's first member. */
+static void walk_first(const char *folder, jpeg_walk *walk)
+{
+    static uint8_t bytes[20000];
+    FILE *file = fopen(folder_named(folder, "shard-000000.tar"), "rb");
+
+    T_TRUE(file != NULL);
+    T_EQ(fseek(file, 512, SEEK_SET), 0);
+    T_TRUE(jpeg_walk_file(bytes, fread(bytes, 1, sizeof(bytes), file), walk));
+    T_EQ(fclose(file), 0);
+}
+
+static void images_encoded_anew_have_restart_markers_and_their_own_colours(void)
+{
+    static const struct {
+        J_COLOR_SPACE space;
+        uint32_t subsampling;
+        uint32_t components;
+        uint32_t across;
+    } cases[] = {{JCS_GRAYSCALE, 0, 1, 1}, {JCS_YCbCr, 0, 3, 2}, {JCS_YCbCr, 444, 3, 1}};
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *top = t_folder();
+        const char *packed = folder_named(top, "packed");
+        const jpeg_recipe recipe = {.width = 160, .height = 90, .space = cases[i].space};
+        size_t size = 0;
+        uint8_t *bytes = jpeg_make(&recipe, &size);
+        sluice_pack_config config;
+        jpeg_walk walk;
+
+        t_write_file(folder_named(top, "src/a/1.jpg"), bytes, size);
+        free(bytes);
+        config = config_of(folder_dataset(folder_named(top, "src"), "take 1"), packed);
+        config.max_side = 128;
+        config.subsampling = cases[i].subsampling;
+        make_empty(packed);
+        T_OK(sluice_pack(&config, NULL));
+        walk_first(packed, &walk);
+        T_EQ(walk.width, 128);
+        T_EQ(walk.height, 72);
+        T_EQ(walk.components, cases[i].components);
+        T_EQ(walk.across, cases[i].across);
+        T_EQ(walk.interval, cases[i].across == 2 ? 2 : 4);
+        sluice_dataset_destroy(config.dataset);
+    }
 }
 
 /* ---- memory
@@ -340,6 +394,7 @@ static void an_error_comes_after_all_items_before_it(void)
 const t_test pack_tests[] = {
     T_TEST(a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes),
     T_TEST(workers_and_memory_do_not_change_the_bytes),
+    T_TEST(images_encoded_anew_have_restart_markers_and_their_own_colours),
     T_TEST(want_of_memory_ends_a_pack_that_can_go_on),
     T_TEST(want_of_memory_ends_a_check),
     T_TEST(items_are_taken_in_order_within_a_budget),

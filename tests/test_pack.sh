@@ -406,6 +406,9 @@ broken "an index that is damaged" 'tar.sluice: ' poke shard-000000.tar.sluice 90
 broken "an index of another shard" 'tar.sluice: ' cp shard-000000.tar.sluice shard-000001.tar.sluice
 broken "a shard that was cut" 'shard-000000.tar: ' sh -c 'head -c 3000 shard-000000.tar >x; mv x shard-000000.tar'
 broken "a pack that is not complete" 'the pack is not complete' rm pack.json
+broken "a list that says less is there" 'not as many samples as the archive' \
+    sed -i '3s/transcoded/left_no_image/' shard-000001.tsv
+broken "a list that lacks its first line" 'does not go on' sed -i 2d shard-000001.tsv
 broken "a list of another shard" 'does not go on\|not of this archive' cp shard-000000.tsv shard-000001.tsv
 
 finish
