@@ -77,8 +77,7 @@ static void make_empty(const char *path)
     T_EQ(system(command), 0);
 }
 
-/* ---- interrupted
- * ---------------------------------------------------------------------------------- */
+/* ---- interrupted --------------------------------------------------------------------------- */
 
 typedef struct stopper {
     sluice_stop *stop;
@@ -214,8 +213,7 @@ static void images_encoded_anew_have_restart_markers_and_their_own_colours(void)
     }
 }
 
-/* ---- memory
- * --------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 /* Whichever request fails: it is an error, no sample's fate, and the pack goes on afterwards. */
 static void want_of_memory_ends_a_pack_that_can_go_on(void)
@@ -279,8 +277,7 @@ static void want_of_memory_ends_a_check(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- ordered runs
- * ---------------------------------------------------------------------------------- */
+/* ---- ordered runs -------------------------------------------------------------------------- */
 
 typedef struct counting {
     uint64_t taken;

@@ -173,7 +173,7 @@ static bool is_lossy(const sluice_pack_stats *stats)
     return stats->fates[SLUICE_PACK_ENCODED] > 0;
 }
 
-/* What readers pay that decode whole files; measured on ImageNet, docs/BENCHMARKS.md. */
+/* What readers pay that decode whole files, as measured on ImageNet. */
 static void say_price(const pack *p)
 {
     const uint64_t cut =
@@ -182,8 +182,8 @@ static void say_price(const pack *p)
     if (cut > 0 && p->interval > 0) {
         printf("restart markers about every %" PRIu64 " pixels: %s\n", p->interval,
                p->interval == 32
-                   ? "decoders that know nothing of them take some 7 % longer"
-                   : "decoders that know nothing of them take some percent longer (7 at 32)");
+                   ? "decoders that know nothing of them take up to 7 % longer"
+                   : "decoders that know nothing of them take some percent longer (up to 7 at 32)");
     }
 }
 
