@@ -65,7 +65,7 @@ static const char *folder_named(const char *top, const char *name)
     static unsigned next;
     char *path = paths[next++ % 4];
 
-    snprintf(path, sizeof(paths[0]), "%s/%s", top, name);
+    snprintf(path, sizeof(paths[0]), "%s", t_path(top, name));
     return path;
 }
 
