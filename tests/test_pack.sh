@@ -404,6 +404,12 @@ broken "a list that was cut" 'the list is missing, damaged' sh -c 'head -c 300 s
 broken "an index that is missing" 'the index is missing' rm shard-000000.tar.sluice
 broken "an index that is damaged" 'tar.sluice: ' poke shard-000000.tar.sluice 90
 broken "an index of another shard" 'tar.sluice: ' cp shard-000000.tar.sluice shard-000001.tar.sluice
+for seed in 1 2; do # as large, with other labels
+    "$sluice" pack "synthetic samples=40 shape=8,9,3 classes=9" "$tmp/same$seed" --raw --shuffle=$seed >/dev/null
+done
+cp "$tmp/same1/shard-000000.tar.sluice" "$tmp/same2/shard-000000.tar.sluice"
+expect "verify finds an index of an archive as large" 1 verify "$tmp/same2"
+check "... by what it says" out_has 'the index is not that of the archive'
 broken "a shard that was cut" 'shard-000000.tar: ' sh -c 'head -c 3000 shard-000000.tar >x; mv x shard-000000.tar'
 broken "a pack that is not complete" 'the pack is not complete' rm pack.json
 broken "a list that says less is there" 'not as many samples as the archive' \
