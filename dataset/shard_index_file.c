@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "bytes_int.h"
 #include "crc32c_int.h"
 #include "shard_index.h"
 #include "status_int.h"
@@ -30,46 +31,21 @@ enum { VERSION = 1, HEAD = 96, SAMPLE = 32, TEXTS = 4, HAS_MORE = 1, TRIES = 100
 
 static const char magic[8] = "SLUICEIX";
 
-/* ---- numbers ------------------------------------------------------------------------------ */
-
-static void put_u32(uint8_t *to, uint32_t number)
-{
-    for (int i = 0; i < 4; i++) {
-        to[i] = (uint8_t)(number >> 8 * i);
-    }
-}
-
-static void put_u64(uint8_t *to, uint64_t number)
-{
-    put_u32(to, (uint32_t)number);
-    put_u32(to + 4, (uint32_t)(number >> 32));
-}
-
-static uint32_t get_u32(const uint8_t *from)
-{
-    return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-
-static uint64_t get_u64(const uint8_t *from)
-{
-    return get_u32(from) | (uint64_t)get_u32(from + 4) << 32;
-}
-
 /* ---- writing ------------------------------------------------------------------------------ */
 
 static void put_head(uint8_t *to, const shard_index *index, uint32_t texts, uint64_t size)
 {
     memset(to, 0, HEAD);
     memcpy(to, magic, sizeof(magic));
-    put_u32(to + 8, VERSION);
-    put_u32(to + 12, index->has_more ? HAS_MORE : 0);
-    put_u64(to + 16, index->shard_size);
-    put_u64(to + 24, index->count);
-    put_u64(to + 32, index->names_size);
-    put_u64(to + 40, size);
-    put_u64(to + 48, index->imageless);
-    put_u64(to + 56, index->passed_over);
-    put_u32(to + 64, texts);
+    sli_put_u32(to + 8, VERSION);
+    sli_put_u32(to + 12, index->has_more ? HAS_MORE : 0);
+    sli_put_u64(to + 16, index->shard_size);
+    sli_put_u64(to + 24, index->count);
+    sli_put_u64(to + 32, index->names_size);
+    sli_put_u64(to + 40, size);
+    sli_put_u64(to + 48, index->imageless);
+    sli_put_u64(to + 56, index->passed_over);
+    sli_put_u32(to + 64, texts);
 }
 
 static uint8_t *put_samples(uint8_t *to, const shard_index *index)
@@ -77,12 +53,12 @@ static uint8_t *put_samples(uint8_t *to, const shard_index *index)
     for (uint64_t i = 0; i < index->count; i++, to += SAMPLE) {
         const shard_sample *sample = &index->samples[i];
 
-        put_u64(to, sample->offset);
-        put_u64(to + 8, sample->size);
-        put_u32(to + 16, sample->name);
-        put_u32(to + 20, (uint32_t)sample->label);
-        put_u32(to + 24, sample->crc);
-        put_u32(to + 28, sample->flags);
+        sli_put_u64(to, sample->offset);
+        sli_put_u64(to + 8, sample->size);
+        sli_put_u32(to + 16, sample->name);
+        sli_put_u32(to + 20, (uint32_t)sample->label);
+        sli_put_u32(to + 24, sample->crc);
+        sli_put_u32(to + 28, sample->flags);
     }
     return to;
 }
@@ -115,7 +91,7 @@ static sluice_status encode(const shard_index *index, const shard_fields *fields
     if (index->names_size > 0) {
         memcpy(to, index->names, index->names_size);
     }
-    put_u32(bytes + size - 4, sli_crc32c(0, bytes, size - 4));
+    sli_put_u32(bytes + size - 4, sli_crc32c(0, bytes, size - 4));
     *bytes_out = bytes;
     *size_out = size;
     return SLUICE_OK;
@@ -253,12 +229,12 @@ typedef struct index_parts {
 static bool find_parts(const uint8_t *bytes, size_t size, index_parts *parts)
 {
     const size_t room = size - HEAD - 4;
-    const uint32_t text_size = get_u32(bytes + 64);
-    const uint64_t names_size = get_u64(bytes + 32);
+    const uint32_t text_size = sli_get_u32(bytes + 64);
+    const uint64_t names_size = sli_get_u64(bytes + 32);
     const char *text;
     const char *end;
 
-    parts->count = get_u64(bytes + 24);
+    parts->count = sli_get_u64(bytes + 24);
     if (parts->count > room / SAMPLE || text_size > room - parts->count * SAMPLE ||
         names_size != room - parts->count * SAMPLE - text_size) {
         return false;
@@ -285,12 +261,12 @@ static bool get_sample(const uint8_t *from, uint64_t shard_size, size_t names_si
 {
     const uint32_t all = SHARD_HAS_LABEL | SHARD_BAD_LABEL | SHARD_HAS_CRC | SHARD_DUPLICATE;
 
-    *sample = (shard_sample){.offset = get_u64(from),
-                             .size = get_u64(from + 8),
-                             .name = get_u32(from + 16),
-                             .label = (int32_t)get_u32(from + 20),
-                             .crc = get_u32(from + 24),
-                             .flags = get_u32(from + 28)};
+    *sample = (shard_sample){.offset = sli_get_u64(from),
+                             .size = sli_get_u64(from + 8),
+                             .name = sli_get_u32(from + 16),
+                             .label = (int32_t)sli_get_u32(from + 20),
+                             .crc = sli_get_u32(from + 24),
+                             .flags = sli_get_u32(from + 28)};
     return sample->offset <= shard_size && sample->size <= shard_size - sample->offset &&
            sample->name < names_size && (sample->flags & ~all) == 0;
 }
@@ -298,10 +274,10 @@ static bool get_sample(const uint8_t *from, uint64_t shard_size, size_t names_si
 static sluice_status decode(const uint8_t *bytes, const index_parts *parts, const char *path,
                             shard_index *index)
 {
-    index->shard_size = get_u64(bytes + 16);
-    index->imageless = get_u64(bytes + 48);
-    index->passed_over = get_u64(bytes + 56);
-    index->has_more = (get_u32(bytes + 12) & HAS_MORE) != 0;
+    index->shard_size = sli_get_u64(bytes + 16);
+    index->imageless = sli_get_u64(bytes + 48);
+    index->passed_over = sli_get_u64(bytes + 56);
+    index->has_more = (sli_get_u32(bytes + 12) & HAS_MORE) != 0;
     snprintf(index->first_imageless, sizeof(index->first_imageless), "%s", parts->texts[2]);
     snprintf(index->seen, sizeof(index->seen), "%s", parts->texts[3]);
     index->samples = sli_calloc((size_t)parts->count, sizeof(*index->samples));
@@ -330,16 +306,16 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
     if (memcmp(bytes, magic, sizeof(magic)) != 0) {
         return damaged(path, "is no index");
     }
-    if (get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
+    if (sli_get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
         return damaged(path, "is damaged: its checksum is wrong");
     }
-    if (get_u32(bytes + 8) != VERSION) {
+    if (sli_get_u32(bytes + 8) != VERSION) {
         return damaged(path, "is of another version");
     }
-    if (get_u64(bytes + 16) != shard_size) {
+    if (sli_get_u64(bytes + 16) != shard_size) {
         return damaged(path, "is of a shard of another size");
     }
-    if (get_u64(bytes + 40) != size || !find_parts(bytes, size, &parts)) {
+    if (sli_get_u64(bytes + 40) != size || !find_parts(bytes, size, &parts)) {
         return damaged(path, "is damaged: its parts do not fit");
     }
     if (strcmp(parts.texts[0], fields->image) != 0 || strcmp(parts.texts[1], fields->label) != 0) {
