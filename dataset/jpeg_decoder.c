@@ -317,7 +317,7 @@ static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *la
                    decoder->info.image_height == cells.pixels.height &&
                    decode_box(decoder, &within, region_out) == SLUICE_OK
                ? JPEG_PART_MADE
-               : JPEG_PART_CANNOT;
+               : JPEG_PART_WRONG;
 }
 
 /* Reads the opened file through; one that cannot have an index (layout: NULL)
@@ -352,9 +352,11 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
             return SLUICE_OK;
         }
         if (index != NULL) {
-            index->is_wrong = index->size > 0 && result == JPEG_PART_CANNOT;
+            index->is_wrong = index->size > 0 && result != JPEG_PART_IS_ALL;
         }
-        st = open_bytes(decoder, decoder->bytes, decoder->size);
+        if (result == JPEG_PART_WRONG) {
+            st = open_bytes(decoder, decoder->bytes, decoder->size);
+        }
     }
     if (st == SLUICE_OK) {
         st = decode_box(decoder, box, region_out);

@@ -26,7 +26,7 @@ typedef struct jpeg_layout {
     uint32_t v_max;
     uint32_t columns; /* of MCUs, each 8 * h_max by 8 * v_max pixels */
     uint32_t rows;
-    uint32_t restart; /* MCUs between restart markers; 0: there are none */
+    uint32_t restart;                /* MCUs between restart markers; 0: there are none */
     jpeg_part parts[JPEG_MAX_PARTS]; /* the headers that decoding depends on, in order */
     uint32_t part_count;
     size_t head_size; /* all of them */
@@ -54,7 +54,8 @@ typedef struct jpeg_cells {
 typedef enum jpeg_part_result {
     JPEG_PART_MADE,
     JPEG_PART_IS_ALL, /* every cell is needed */
-    JPEG_PART_CANNOT  /* the file is not as it should be; out of memory */
+    JPEG_PART_CANNOT, /* the file is not as it should be; out of memory */
+    JPEG_PART_WRONG   /* made, and it does not decode */
 } jpeg_part_result;
 
 /*

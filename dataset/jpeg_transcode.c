@@ -134,8 +134,8 @@ static void configure(transcoder *t)
     out->arith_code = FALSE;
     out->write_JFIF_header = FALSE; /* the source's own are copied */
     out->write_Adobe_marker = FALSE;
-    out->restart_interval =
-        jpeg_restart_interval(t->in.image_width, 8 * (uint32_t)across, t->interval);
+    out->restart_interval = jpeg_restart_interval(t->in.image_width, t->in.image_height,
+                                                  8 * (uint32_t)across, t->interval);
 }
 
 static void copy_markers(transcoder *t)

@@ -88,12 +88,14 @@ static bool is_nearer(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     return high * (c > d ? d : c) < (c > d ? c : d) * low;
 }
 
-uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t mcu_width, uint32_t pixels)
+uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t image_height, uint32_t mcu_width,
+                               uint32_t pixels)
 {
     const uint32_t row = (image_width + mcu_width - 1) / mcu_width;
     uint32_t best = 1;
 
-    if (pixels == 0) {
+    if (pixels == 0 || ((uint64_t)image_width <= 2 * (uint64_t)pixels &&
+                        (uint64_t)image_height <= 2 * (uint64_t)pixels)) {
         return 0;
     }
     for (uint32_t k = 2; k <= row; k++) {
@@ -123,8 +125,8 @@ static void configure(struct jpeg_compress_struct *info, const image_view *image
     info->comp_info[0].v_samp_factor = across;
     info->dct_method = JDCT_ISLOW;
     info->optimize_coding = TRUE;
-    info->restart_interval =
-        jpeg_restart_interval(image->width, 8 * (uint32_t)across, encoding->interval);
+    info->restart_interval = jpeg_restart_interval(image->width, image->height,
+                                                   8 * (uint32_t)across, encoding->interval);
 }
 
 static void write_lines(struct jpeg_compress_struct *info, const image_view *image)

@@ -34,9 +34,11 @@ void jpeg_sink_free(jpeg_sink *sink);
 
 /*
  * MCUs from one restart marker to the next: the divisor of the MCUs in a row (of mcu_width pixels
- * each) that is nearest in ratio to `pixels`, the smaller of two as near. 0 pixels: 0, none.
+ * each) that is nearest in ratio to `pixels`, the smaller of two as near. 0, none: for 0 pixels, and
+ * for an image of at most twice as many each way, of which a crop leaves next to nothing out.
  */
-uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t mcu_width, uint32_t pixels);
+uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t image_height, uint32_t mcu_width,
+                               uint32_t pixels);
 
 /* How an image is encoded. */
 typedef struct jpeg_encoding {

@@ -94,7 +94,8 @@ static void check_form(const jpeg_bytes *copy, uint32_t interval)
     T_EQ(walk.scans, 1);
     T_TRUE(walk.restarts_in_order);
     T_EQ(walk.interval,
-         jpeg_restart_interval(walk.width, 8 * (walk.components == 1 ? 1 : walk.across), interval));
+         jpeg_restart_interval(walk.width, walk.height,
+                               8 * (walk.components == 1 ? 1 : walk.across), interval));
     if (walk.components == 1) {
         T_EQ(walk.across, 1);
         T_EQ(walk.down, 1);
@@ -112,7 +113,7 @@ static void check_form(const jpeg_bytes *copy, uint32_t interval)
 
 static void copies_of_all_kinds_and_sizes_have_the_same_pixels(void)
 {
-    static const uint32_t intervals[] = {32, 0, 8, 1000};
+    static const uint32_t intervals[] = {32, 0, 8, 17};
     unsigned made = 0;
 
     for (size_t i = 0; i < (size_t)KINDS * SIZES; i++) {
@@ -182,8 +183,18 @@ static void the_interval_is_the_divisor_nearest_in_ratio(void)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        T_EQ(jpeg_restart_interval(cases[i].width, cases[i].mcu, cases[i].pixels), cases[i].want);
+        T_EQ(jpeg_restart_interval(cases[i].width, 1000000, cases[i].mcu, cases[i].pixels),
+             cases[i].want);
     }
+}
+
+static void small_images_have_no_interval(void)
+{
+    T_EQ(jpeg_restart_interval(64, 64, 8, 32), 0);
+    T_EQ(jpeg_restart_interval(65, 64, 8, 32), 3);
+    T_EQ(jpeg_restart_interval(64, 65, 8, 32), 4);
+    T_EQ(jpeg_restart_interval(1, 1, 8, 32), 0);
+    T_EQ(jpeg_restart_interval(500, 500, 8, UINT32_MAX), 0);
 }
 
 /* ---- markers ------------------------------------------------------------------------------------
@@ -287,6 +298,7 @@ const t_test jpeg_transcode_tests[] = {
     T_TEST(copies_of_all_kinds_and_sizes_have_the_same_pixels),
     T_TEST(a_copy_of_a_copy_is_the_copy),
     T_TEST(the_interval_is_the_divisor_nearest_in_ratio),
+    T_TEST(small_images_have_no_interval),
     T_TEST(markers_are_kept_byte_for_byte_in_their_order),
     T_TEST(a_file_without_markers_gets_none),
     T_END,
