@@ -16,6 +16,7 @@
 #ifndef SLUICE_STAGE_H
 #define SLUICE_STAGE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -153,6 +154,16 @@ typedef struct sample_data {
     image_view image;
 } sample_data;
 
+/* Where a sample's bytes lie: in an open file, or in one that is opened by its path. */
+typedef struct sample_location {
+    int fd;           /* -1: by path */
+    int folder_fd;    /* where a relative path begins, AT_FDCWD */
+    const char *path; /* the source's own, or in name */
+    uint64_t offset;
+    uint64_t size; /* 0: all there is from offset on */
+    char name[2 * NAME_MAX + 8];
+} sample_location;
+
 typedef struct source_ops {
     /* Opens files; args as parsed. */
     sluice_status (*open)(const void *args, void **source_out);
@@ -168,6 +179,12 @@ typedef struct source_ops {
      */
     sluice_status (*read)(const void *source, uint64_t index, sample_io *io, void *const *row,
                           sample_data *data_out);
+
+    /*
+     * Optional: where the bytes lie that read() is going to read, for readahead; it touches no file
+     * itself. False: there is nothing to ask for. Borrowed from the source.
+     */
+    bool (*locate)(const void *source, uint64_t index, sample_location *location_out);
 
     /* Optional: the sample read last with io was decoded, and its index made or found wrong. */
     void (*keep_index)(const void *source, uint64_t index, const sample_io *io,

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "page_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "clock_int.h"
+
+/* Where the kernel does not say whether bytes are cached, opening them and asking for them takes
+ * longer than this when they are not. */
+static const int64_t CACHED_NS = 20000;
+
+static bool is_cached(int fd, uint64_t offset, int64_t start_ns)
+{
+    char byte;
+    const struct iovec place = {&byte, 1};
+
+    if (preadv2(fd, &place, 1, (off_t)offset, RWF_NOWAIT) == 1) {
+        return true;
+    }
+    return errno != EAGAIN && sli_now_ns() - start_ns < CACHED_NS;
+}
+
+static page_answer fetch(int fd, const sample_location *location, uint64_t most, int64_t start_ns,
+                         uint64_t *bytes_out)
+{
+    uint64_t size = location->size;
+    struct stat info;
+    bool cached;
+
+    if (size == 0) {
+        if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+            (uint64_t)info.st_size <= location->offset) {
+            return PAGES_NONE;
+        }
+        size = (uint64_t)info.st_size - location->offset;
+    }
+    size = size < most ? size : most;
+    /* The middle: a page at an end may be there for the sake of its neighbour. */
+    cached = is_cached(fd, location->offset + size / 2, start_ns);
+    if (cached) {
+        return PAGES_CACHED;
+    }
+    (void)posix_fadvise(fd, (off_t)location->offset, (off_t)size, POSIX_FADV_WILLNEED);
+    *bytes_out = size;
+    return PAGES_ASKED;
+}
+
+page_answer page_cache_fetch(const sample_location *location, uint64_t most, uint64_t *bytes_out)
+{
+    const int64_t start_ns = sli_now_ns();
+    page_answer answer;
+    int fd = location->fd;
+
+    *bytes_out = 0;
+    if (fd < 0) {
+        /* Not blocking: a fifo must not hold us. */
+        fd = openat(location->folder_fd, location->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    if (fd < 0) {
+        return PAGES_NONE;
+    }
+    answer = fetch(fd, location, most, start_ns, bytes_out);
+    if (location->fd < 0) {
+        close(fd);
+    }
+    return answer;
+}
+
+void page_cache_drop(int fd, uint64_t offset, uint64_t size)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t first = offset / page * page;
+    const uint64_t end = (offset + size) / page * page;
+
+    if (size == 0) {
+        (void)posix_fadvise(fd, (off_t)offset, 0, POSIX_FADV_DONTNEED);
+    } else if (end > first) {
+        (void)posix_fadvise(fd, (off_t)first, (off_t)(end - first), POSIX_FADV_DONTNEED);
+    }
+}
