@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "readahead.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "clock_int.h"
+#include "event_int.h"
+#include "status_int.h"
+#include "worker_pool_int.h"
+
+/* So many rows in turn that were cached all send the threads to sleep: a few when they have been
+ * woken for nothing, more when they have been of use. */
+enum { CACHED_AT_FIRST = 8, CACHED_IN_TURN = 32 };
+
+/* So many slow reads wake them: one, but ever more when it was for nothing. */
+enum { MOST_PATIENCE = 1024 };
+
+/* A read from the page cache takes less than SLOW_NS, and as much again for each SLOW_BYTES. That
+ * it is wrong now and then, where a worker was interrupted, costs a few looks. */
+enum { SLOW_NS = 50000, SLOW_BYTES = 1 << 18 };
+
+struct readahead {
+    readahead_config config;
+    sli_worker_pool *pool;
+    uint64_t start_ticks;
+    int64_t start_ns;
+    _Atomic bool stopped;
+    sli_event woken; /* whatever choose() looks at has changed */
+
+    pthread_mutex_t lock;           /* guards what follows, up to the next empty line */
+    uint64_t next;                  /* row to be looked at */
+    uint64_t behind;                /* rows before it are the workers' */
+    uint64_t bytes;                 /* that rows [behind, next) were asked for */
+    uint64_t sizes[READAHEAD_ROWS]; /* of each of them, by row modulo READAHEAD_ROWS */
+    uint32_t cached;                /* rows in turn that were */
+    bool useful;                    /* since the threads woke, some were not */
+    bool asleep;
+    int32_t patience;
+
+    _Atomic uint64_t samples;
+    _Atomic uint64_t total_bytes;
+
+    _Alignas(64) _Atomic uint64_t wake_row; /* a worker that comes here wakes; UINT64_MAX: none */
+    _Atomic uint64_t slow_ticks;            /* SLOW_NS; UINT64_MAX: nobody sleeps */
+    _Atomic int32_t slow_left;              /* slow reads to come before somebody wakes */
+};
+
+/* ---- sleeping and waking --------------------------------------------------------------------- */
+
+/* Locked. */
+static void fall_asleep(readahead *ahead)
+{
+    const double ns = (double)(sli_now_ns() - ahead->start_ns);
+    const double ticks = (double)(sli_ticks() - ahead->start_ticks);
+
+    ahead->patience = ahead->useful ? 1 : 2 * ahead->patience;
+    ahead->patience = ahead->patience < MOST_PATIENCE ? ahead->patience : MOST_PATIENCE;
+    ahead->asleep = true;
+    atomic_store_explicit(&ahead->slow_left, ahead->patience, memory_order_relaxed);
+    atomic_store_explicit(&ahead->slow_ticks, (uint64_t)(SLOW_NS * ticks / (ns > 1 ? ns : 1)) + 1,
+                          memory_order_relaxed);
+}
+
+/* Locked. */
+static void stay_awake(readahead *ahead, bool useful)
+{
+    ahead->asleep = false;
+    ahead->useful = useful;
+    ahead->cached = 0;
+    atomic_store_explicit(&ahead->slow_ticks, UINT64_MAX, memory_order_relaxed);
+}
+
+void readahead_wake(readahead *ahead)
+{
+    if (ahead != NULL) {
+        sli_event_notify(&ahead->woken);
+    }
+}
+
+void readahead_claimed(readahead *ahead, uint64_t row)
+{
+    uint64_t wake_row;
+
+    if (ahead == NULL) {
+        return;
+    }
+    wake_row = atomic_load_explicit(&ahead->wake_row, memory_order_relaxed);
+    if (row >= wake_row &&
+        atomic_compare_exchange_strong_explicit(&ahead->wake_row, &wake_row, UINT64_MAX,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+        sli_event_notify(&ahead->woken);
+    }
+}
+
+void readahead_was_read(readahead *ahead, uint64_t ticks, uint64_t bytes)
+{
+    uint64_t slow;
+
+    if (ahead == NULL) {
+        return;
+    }
+    slow = atomic_load_explicit(&ahead->slow_ticks, memory_order_relaxed);
+    if (ticks > slow && ticks > slow + bytes * slow / SLOW_BYTES &&
+        atomic_fetch_sub_explicit(&ahead->slow_left, 1, memory_order_relaxed) == 1) {
+        sli_event_notify(&ahead->woken);
+    }
+}
+
+/* ---- the rows in front of the workers -------------------------------------------------------- */
+
+/* Rows that workers have begun count no more, and are not looked at. Locked. */
+static void follow_workers(readahead *ahead)
+{
+    const uint64_t claimed = atomic_load_explicit(ahead->config.claimed, memory_order_relaxed);
+
+    for (; ahead->behind < claimed && ahead->behind < ahead->next; ahead->behind++) {
+        ahead->bytes -= ahead->sizes[ahead->behind % READAHEAD_ROWS];
+        ahead->sizes[ahead->behind % READAHEAD_ROWS] = 0;
+    }
+    if (ahead->next < claimed) {
+        ahead->next = claimed;
+        ahead->behind = claimed;
+    }
+}
+
+/* Is anybody to look for rows now? Locked. */
+static bool is_awake(readahead *ahead)
+{
+    if (ahead->asleep && atomic_load_explicit(&ahead->slow_left, memory_order_relaxed) <= 0) {
+        stay_awake(ahead, false);
+    }
+    return !ahead->asleep;
+}
+
+/* Is there room for one more row? If not, the worker that makes it half empty shall wake us.
+ * Locked.
+ */
+static bool has_room(readahead *ahead)
+{
+    for (;;) {
+        const uint64_t rows = ahead->next - ahead->behind;
+        const uint64_t wake_row = ahead->behind + (rows - 1) / 2;
+
+        if (rows < READAHEAD_ROWS && ahead->bytes < READAHEAD_BYTES) {
+            return true;
+        }
+        /* A worker that claims the row now may still see none; the next one that claims any does
+         * see it. */
+        atomic_store_explicit(&ahead->wake_row, wake_row, memory_order_seq_cst);
+        if (atomic_load_explicit(ahead->config.claimed, memory_order_seq_cst) <= wake_row) {
+            return false;
+        }
+        follow_workers(ahead);
+    }
+}
+
+/* The next row that has bytes to be fetched; WAIT and END as they are. Locked. */
+static readahead_row choose(readahead *ahead, uint64_t *row_out, sample_location *location_out)
+{
+    const readahead_config *config = &ahead->config;
+
+    for (;;) {
+        readahead_row what;
+        uint64_t sample;
+
+        follow_workers(ahead);
+        what = atomic_load_explicit(&ahead->stopped, memory_order_relaxed)
+                   ? READAHEAD_END
+                   : config->row(config->arg, ahead->next, &sample);
+        if (what == READAHEAD_WAIT || what == READAHEAD_END) {
+            return what;
+        }
+        if (!is_awake(ahead) || !has_room(ahead)) {
+            return READAHEAD_WAIT;
+        }
+        *row_out = ahead->next++;
+        if (what == READAHEAD_SAMPLE && config->ops->locate(config->source, sample, location_out)) {
+            return what;
+        }
+    }
+}
+
+/* What came of a row. Locked. */
+static void note(readahead *ahead, uint64_t row, page_answer answer, uint64_t bytes)
+{
+    if (answer == PAGES_ASKED) {
+        stay_awake(ahead, true);
+        if (row >= ahead->behind) {
+            ahead->sizes[row % READAHEAD_ROWS] = bytes;
+            ahead->bytes += bytes;
+        }
+        atomic_fetch_add_explicit(&ahead->samples, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&ahead->total_bytes, bytes, memory_order_relaxed);
+    } else if (!ahead->asleep &&
+               ++ahead->cached >= (ahead->useful ? CACHED_IN_TURN : CACHED_AT_FIRST)) {
+        fall_asleep(ahead);
+    }
+}
+
+static void ahead_main(void *arg, uint32_t thread)
+{
+    readahead *ahead = arg;
+    readahead_row what = READAHEAD_WAIT;
+
+    (void)thread;
+    while (what != READAHEAD_END) {
+        const uint32_t ticket = sli_event_prepare(&ahead->woken);
+        sample_location location;
+        page_answer answer;
+        uint64_t bytes = 0;
+        uint64_t row = 0;
+
+        pthread_mutex_lock(&ahead->lock);
+        what = choose(ahead, &row, &location);
+        pthread_mutex_unlock(&ahead->lock);
+        if (what == READAHEAD_WAIT) {
+            sli_event_wait(&ahead->woken, ticket, -1);
+            continue;
+        }
+        sli_event_cancel(&ahead->woken);
+        if (what == READAHEAD_SAMPLE) {
+            answer = ahead->config.fetch(&location, READAHEAD_BYTES, &bytes);
+            pthread_mutex_lock(&ahead->lock);
+            note(ahead, row, answer, bytes);
+            pthread_mutex_unlock(&ahead->lock);
+        }
+    }
+}
+
+/* ---- starting and stopping ------------------------------------------------------------------- */
+
+/* Threads that run wherever the workers do: pages come to lie on the nodes of those who ask. */
+static sluice_status start_threads(readahead *ahead)
+{
+    const sli_placement *workers = ahead->config.placement;
+    sli_cpus *cpus = sli_calloc(READAHEAD_THREADS, sizeof(*cpus));
+    const sli_placement threads = {.worker_count = READAHEAD_THREADS, .worker_cpus = cpus};
+    sluice_status st;
+
+    if (cpus == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%d threads for readahead", READAHEAD_THREADS);
+    }
+    for (uint32_t i = 0; i < READAHEAD_THREADS; i++) {
+        for (uint32_t w = 0; w < workers->worker_count; w++) {
+            for (size_t word = 0; word < SLI_MAX_CPUS / 64; word++) {
+                cpus[i].bits[word] |= workers->worker_cpus[w].bits[word];
+            }
+        }
+    }
+    st = sli_worker_pool_start(&threads, "sluice/ra", ahead_main, ahead, &ahead->pool);
+    sli_free(cpus);
+    return st;
+}
+
+sluice_status readahead_start(const readahead_config *config, readahead **ahead_out)
+{
+    readahead *ahead = sli_aligned_alloc(64, sizeof(*ahead));
+    sluice_status st;
+
+    if (ahead == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "readahead");
+    }
+    memset((void *)ahead, 0, sizeof(*ahead));
+    ahead->config = *config;
+    ahead->start_ticks = sli_ticks();
+    ahead->start_ns = sli_now_ns();
+    ahead->patience = 1;
+    pthread_mutex_init(&ahead->lock, NULL);
+    atomic_store_explicit(&ahead->wake_row, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&ahead->slow_ticks, UINT64_MAX, memory_order_relaxed);
+    st = start_threads(ahead);
+    if (st != SLUICE_OK) {
+        readahead_destroy(ahead);
+        return st;
+    }
+    *ahead_out = ahead;
+    return SLUICE_OK;
+}
+
+void readahead_stop(readahead *ahead)
+{
+    if (ahead != NULL && ahead->pool != NULL) {
+        atomic_store_explicit(&ahead->stopped, true, memory_order_relaxed);
+        sli_event_notify(&ahead->woken);
+        sli_worker_pool_wait(ahead->pool);
+    }
+}
+
+void readahead_destroy(readahead *ahead)
+{
+    if (ahead != NULL) {
+        readahead_stop(ahead);
+        sli_worker_pool_join(ahead->pool);
+        pthread_mutex_destroy(&ahead->lock);
+        sli_free(ahead);
+    }
+}
+
+void readahead_counts(const readahead *ahead, uint64_t *samples_out, uint64_t *bytes_out)
+{
+    *samples_out = ahead != NULL ? atomic_load_explicit(&ahead->samples, memory_order_relaxed) : 0;
+    *bytes_out =
+        ahead != NULL ? atomic_load_explicit(&ahead->total_bytes, memory_order_relaxed) : 0;
+}
