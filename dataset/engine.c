@@ -2,12 +2,15 @@
 #include "engine_int.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "error_samples.h"
 #include "event_int.h"
+#include "log_int.h"
 #include "range_int.h"
+#include "readahead.h"
 #include "sample_run.h"
 
 /* Draws of a replacement before a row is left zero. */
@@ -26,6 +29,7 @@ struct sli_engine {
     uint32_t worker_count;
     sample_runner *runners;
     sli_worker_pool *pool;
+    readahead *ahead;    /* NULL: none */
     _Atomic bool paused; /* no row is begun; read for each row, so beside what does not change */
     sli_event resumed;   /* paused or stop_at has changed */
     error_samples errors;
@@ -161,27 +165,39 @@ static void bad_sample(sli_engine *engine, sample_runner *runner, row_task *task
     }
 }
 
-/* Fills one row of a batch: a sample, or padding past the end of the pass. */
+/* Finds what is to stand at a row of the run; task->sample is NO_SAMPLE for padding past the end of
+ * a pass. Returns the pass that the sample's random numbers belong to. */
+static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row, row_task *task)
+{
+    const sli_plan *plan = engine->plan;
+    uint64_t sample_pass = 0;
+    batch_place place;
+    uint64_t position;
+
+    plan_locate(plan, seq - 1, &place);
+    position = place.first + row;
+    *task = (row_task){.seq = seq, .number = row, .pass = place.pass, .sample = NO_SAMPLE};
+    task->global_position = place.done + position * plan->settings.world + plan->settings.rank;
+    if (position < place.order->length) {
+        order_at(place.order, place.pass, position, &task->sample, &sample_pass);
+    }
+    return sample_pass;
+}
+
+/* Fills one row of a batch: a sample, or padding. */
 static void fill_row(sli_engine *engine, sample_runner *runner, const sli_batch *batch,
                      uint64_t seq, uint32_t row_number)
 {
-    const sli_plan *plan = engine->plan;
-    row_task task = {.seq = seq, .number = row_number, .sample = NO_SAMPLE};
-    batch_place place;
-    uint64_t position;
-    uint64_t sample_pass;
+    row_task task;
+    const uint64_t sample_pass = locate_row(engine, seq, row_number, &task);
     sluice_status st;
 
-    plan_locate(plan, seq - 1, &place);
-    position = place.first + row_number;
-    task.pass = place.pass;
-    task.global_position = place.done + position * plan->settings.world + plan->settings.rank;
     row_of(engine, batch, row_number, &task.row);
-    if (position >= place.order->length) {
+    if (task.sample == NO_SAMPLE) {
         zero_row(engine, &task.row);
     } else {
-        order_at(place.order, task.pass, position, &task.sample, &sample_pass);
         st = sample_run(runner, task.sample, sample_pass, &task.row);
+        readahead_was_read(engine->ahead, runner->read_ticks, runner->read_bytes);
         if (st != SLUICE_OK) {
             bad_sample(engine, runner, &task, st);
         }
@@ -255,6 +271,7 @@ static bool work_once(sli_engine *engine, sample_runner *runner)
     if (seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
         return false;
     }
+    readahead_claimed(engine->ahead, claim);
     if (seq > engine->batches) {
         if (seq == engine->batches + 1 && row == 0 &&
             acquire(engine, runner, seq, &batch) == SLUICE_OK) {
@@ -282,6 +299,57 @@ static void worker_main(void *arg, uint32_t worker)
 
     while (work_once(engine, &engine->runners[worker])) {
     }
+}
+
+/* ---- readahead --------------------------------------------------------------------------------
+ */
+
+/* What readahead finds at a row. */
+static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
+{
+    const sli_engine *engine = arg;
+    const uint64_t seq = row / engine->plan->batch_size + 1;
+    row_task task;
+
+    if (seq > engine->batches ||
+        seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
+        return READAHEAD_END;
+    }
+    if (atomic_load_explicit(&engine->paused, memory_order_relaxed)) {
+        return READAHEAD_WAIT;
+    }
+    (void)locate_row(engine, seq, (uint32_t)(row % engine->plan->batch_size), &task);
+    *sample_out = task.sample;
+    return task.sample == NO_SAMPLE ? READAHEAD_NOTHING : READAHEAD_SAMPLE;
+}
+
+/* Is it switched off by hand? */
+static bool readahead_is_off(void)
+{
+    const char *value = getenv("SLUICE_READAHEAD");
+    const bool off = value != NULL && strcmp(value, "off") == 0;
+
+    if (value != NULL && value[0] != '\0') {
+        sli_log(SLUICE_LOG_WARN, "SLUICE_READAHEAD=%.40s: %s", value,
+                off ? "no readahead" : "want off; readahead as needed");
+    }
+    return off;
+}
+
+static sluice_status start_readahead(sli_engine *engine, const sli_placement *placement)
+{
+    const sluice_dataset *dataset = engine->plan->dataset;
+    const readahead_config config = {.ops = dataset_source(dataset),
+                                     .source = dataset->source,
+                                     .placement = placement,
+                                     .claimed = &engine->next_row,
+                                     .row = row_ahead,
+                                     .arg = engine,
+                                     .fetch = page_cache_fetch};
+
+    return config.ops->locate == NULL || readahead_is_off()
+               ? SLUICE_OK
+               : readahead_start(&config, &engine->ahead);
 }
 
 /* ---- starting and stopping ----------------------------------------------------------------------
@@ -329,6 +397,9 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
         st = make_runners(engine);
     }
     if (st == SLUICE_OK) {
+        st = start_readahead(engine, config->placement);
+    }
+    if (st == SLUICE_OK) {
         st = sli_worker_pool_start(config->placement, "sluice/w", worker_main, engine,
                                    &engine->pool);
     }
@@ -345,11 +416,13 @@ void sli_engine_close(sli_engine *engine)
     atomic_store_explicit(&engine->stop_at, 0, memory_order_relaxed);
     sli_queue_close(engine->queue);
     sli_event_notify(&engine->resumed);
+    readahead_wake(engine->ahead);
 }
 
 void sli_engine_stop(sli_engine *engine)
 {
     sli_engine_close(engine);
+    readahead_stop(engine->ahead);
     sli_worker_pool_wait(engine->pool);
 }
 
@@ -357,6 +430,7 @@ void sli_engine_pause(sli_engine *engine, bool paused)
 {
     atomic_store_explicit(&engine->paused, paused, memory_order_relaxed);
     sli_event_notify(&engine->resumed);
+    readahead_wake(engine->ahead);
 }
 
 void sli_engine_destroy(sli_engine *engine)
@@ -365,6 +439,7 @@ void sli_engine_destroy(sli_engine *engine)
         return;
     }
     sli_worker_pool_join(engine->pool);
+    readahead_destroy(engine->ahead);
     for (uint32_t i = 0; engine->runners != NULL && i < engine->worker_count; i++) {
         sample_runner_fini(&engine->runners[i]);
     }
@@ -398,6 +473,11 @@ uint64_t sli_engine_bytes_read(const sli_engine *engine)
         bytes += atomic_load_explicit(&cell->bytes, memory_order_relaxed);
     }
     return bytes;
+}
+
+void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint64_t *bytes_out)
+{
+    readahead_counts(engine->ahead, samples_out, bytes_out);
 }
 
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t worker)

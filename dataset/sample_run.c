@@ -276,11 +276,14 @@ static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64
     sluice_status st =
         source->read(plan->dataset->source, sample, &runner->io, row->columns, &data);
 
+    runner->read_ticks = 0;
     if (st != SLUICE_OK) {
         return st;
     }
     now = change(runner, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
-    sli_counters_item(runner->counters[PLAN_READ], now - start, runner->io.bytes_read - before);
+    runner->read_ticks = now - start;
+    runner->read_bytes = runner->io.bytes_read - before;
+    sli_counters_item(runner->counters[PLAN_READ], runner->read_ticks, runner->read_bytes);
     if (plan->mask_column >= 0) {
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }

@@ -26,6 +26,8 @@ typedef struct sample_runner {
     image_resampler resampler;
     image_buffer between[2]; /* images between two groups of geometry, by turns */
     const char *stage;       /* where the last failure happened */
+    uint64_t read_ticks;     /* of the last read, 0 when it failed, and its bytes */
+    uint64_t read_bytes;
     worker_state state;
     sli_counters *counters[PLAN_PROFILED]; /* of this worker */
 } sample_runner;

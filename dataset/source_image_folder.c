@@ -418,21 +418,40 @@ static void folder_keep_index(const void *source, uint64_t index, const sample_i
     index_store_keep(folder->indexes, &key, &io->index);
 }
 
+/* CLASS/FILE; both are single names of at most NAME_MAX bytes. */
+static void path_of(const image_folder *folder, uint64_t index, size_t class, char *path)
+{
+    const char *class_name = folder->classes[class].name;
+    const char *file = folder->names + folder->files[index];
+    const size_t length = strlen(class_name);
+
+    memcpy(path, class_name, length);
+    path[length] = '/';
+    memcpy(path + length + 1, file, strlen(file) + 1);
+}
+
+static bool folder_locate(const void *source, uint64_t index, sample_location *location_out)
+{
+    const image_folder *folder = source;
+
+    path_of(folder, index, class_of(folder, index), location_out->name);
+    location_out->fd = -1;
+    location_out->folder_fd = folder->fd;
+    location_out->path = location_out->name;
+    location_out->offset = 0;
+    location_out->size = 0;
+    return true;
+}
+
 static sluice_status folder_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
     const image_folder *folder = source;
     size_t class = class_of(folder, index);
-    const char *class_name = folder->classes[class].name;
-    const char *file = folder->names + folder->files[index];
-    size_t class_length = strlen(class_name);
     char path[2 * NAME_MAX + 8];
     sluice_status st;
 
-    /* Both are single names of at most NAME_MAX bytes. */
-    memcpy(path, class_name, class_length);
-    path[class_length] = '/';
-    memcpy(path + class_length + 1, file, strlen(file) + 1);
+    path_of(folder, index, class, path);
     if (row[1] != NULL) {
         *(int32_t *)row[1] = (int32_t) class;
     }
@@ -462,6 +481,7 @@ static const source_ops folder_ops = {
     .count = folder_count,
     .name = folder_name,
     .read = folder_read,
+    .locate = folder_locate,
     .keep_index = folder_keep_index,
     .memory = folder_memory,
     .classes = folder_classes,

@@ -451,12 +451,26 @@ static sluice_status web_read(const void *source, uint64_t index, sample_io *io,
     return st;
 }
 
+static bool web_locate(const void *source, uint64_t index, sample_location *location_out)
+{
+    const web_shard *shard = shard_of(source, &index);
+    const shard_sample *sample = &shard->index.samples[index];
+
+    location_out->fd = shard->fd;
+    location_out->folder_fd = AT_FDCWD;
+    location_out->path = shard->path;
+    location_out->offset = sample->offset;
+    location_out->size = sample->size;
+    return sample->size > 0;
+}
+
 static const source_ops web_ops = {
     .open = web_open,
     .close = web_close,
     .count = web_count,
     .name = web_name,
     .read = web_read,
+    .locate = web_locate,
     .memory = web_memory,
 };
 

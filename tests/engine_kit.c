@@ -22,6 +22,8 @@ void script_reset(uint64_t samples, behaviour all)
     script.blocked = 0;
     script.released = false;
     script.reads = 0;
+    script.holds = false;
+    script.located = 0;
 }
 
 void script_wait_blocked(uint32_t readers)
@@ -42,10 +44,20 @@ void script_wait_reads(uint64_t reads)
     pthread_mutex_unlock(&script.lock);
 }
 
+void script_wait_located(uint64_t samples)
+{
+    pthread_mutex_lock(&script.lock);
+    while (script.located < samples) {
+        pthread_cond_wait(&script.changed, &script.lock);
+    }
+    pthread_mutex_unlock(&script.lock);
+}
+
 void script_release(void)
 {
     pthread_mutex_lock(&script.lock);
     script.released = true;
+    script.holds = false;
     pthread_cond_broadcast(&script.changed);
     pthread_mutex_unlock(&script.lock);
 }
@@ -110,6 +122,23 @@ static sluice_status script_read(const void *source, uint64_t index, sample_io *
     return SLUICE_OK;
 }
 
+/* There is nothing to fetch, so readahead never finds that all of it is cached. */
+static bool script_locate(const void *source, uint64_t index, sample_location *location_out)
+{
+    (void)source;
+    (void)location_out;
+    pthread_mutex_lock(&script.lock);
+    if (script.located < MOST_SAMPLES) {
+        script.locations[script.located++] = (uint32_t)index;
+    }
+    pthread_cond_broadcast(&script.changed);
+    while (script.holds) {
+        pthread_cond_wait(&script.changed, &script.lock);
+    }
+    pthread_mutex_unlock(&script.lock);
+    return false;
+}
+
 static uint64_t script_memory(const void *source)
 {
     (void)source;
@@ -133,6 +162,7 @@ static const source_ops script_ops = {
     .count = script_count,
     .name = script_name,
     .read = script_read,
+    .locate = script_locate,
     .memory = script_memory,
 };
 

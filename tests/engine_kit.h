@@ -28,6 +28,9 @@ struct script {
     uint32_t blocked; /* readers that wait */
     bool released;
     uint64_t reads; /* of bad samples */
+    bool holds;     /* readahead, in its next question */
+    uint64_t located;
+    uint32_t locations[MOST_SAMPLES]; /* samples that readahead wanted to know of, in this order */
 };
 
 extern struct script script;
@@ -40,6 +43,9 @@ void script_wait_blocked(uint32_t readers);
 
 /* Until so many reads of bad samples have begun. */
 void script_wait_reads(uint64_t reads);
+
+/* Until readahead has wanted to know of so many samples. */
+void script_wait_located(uint64_t samples);
 
 /* Lets all samples through that block, now and later. */
 void script_release(void);

@@ -65,6 +65,9 @@ void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_o
 /* Bytes read from files so far. */
 uint64_t sli_engine_bytes_read(const sli_engine *engine);
 
+/* Samples, and their bytes, that the kernel was asked to read before a worker came to them. */
+void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint64_t *bytes_out);
+
 /* Where worker i was to run and where it did; of a stopped engine. */
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t worker);
 

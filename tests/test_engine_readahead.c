@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What engines have read ahead of their workers: the run's own samples, in its order, and only
+ * while it goes on. */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "cache_kit.h"
+#include "dataset_kit.h"
+#include "engine_kit.h"
+#include "readahead.h"
+#include "testing.h"
+
+enum { SAMPLES = 90, BATCH = 4 };
+
+/* The samples of a run, row by row, without padding. */
+static uint64_t samples_of(sluice_dataset *dataset, const run_options *options, uint32_t *samples)
+{
+    uint64_t count = 0;
+    engine_run run;
+
+    open_run(&run, dataset, options);
+    while (next_batch(&run) == SLUICE_OK) {
+        for (uint32_t row = 0; row < run.plan->batch_size; row++) {
+            if (run.input.samples[row] != UINT64_MAX) {
+                T_TRUE(count < MOST_SAMPLES);
+                samples[count++] = (uint32_t)run.input.samples[row];
+            }
+        }
+    }
+    close_run(&run);
+    return count;
+}
+
+/*
+ * Readahead of a run whose first sample is not read before it is through: of all samples but those
+ * that workers have taken, in their order.
+ */
+static void check_run(sluice_dataset *dataset, const run_options *options)
+{
+    static uint32_t samples[MOST_SAMPLES];
+    uint64_t count;
+    engine_run run;
+
+    script_reset(SAMPLES, GOOD);
+    count = samples_of(dataset, options, samples);
+    script_reset(SAMPLES, BLOCKS);
+    open_run(&run, dataset, options);
+    script_wait_blocked(1);
+    script_wait_located(count - 1);
+    script_release();
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    close_run(&run);
+    T_TRUE(script.located <= count);
+    for (uint64_t i = 1; i <= count - 1; i++) {
+        T_EQ(script.locations[script.located - i], samples[count - i]);
+    }
+}
+
+static sluice_dataset *shuffled(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(dataset_begin(&stage_script, "", &dataset));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN));
+    T_OK(sluice_dataset_batch(dataset, BATCH, false));
+    return dataset;
+}
+
+static void the_samples_of_a_run_are_read_ahead_in_its_order(void)
+{
+    const run_options cases[] = {
+        {.workers = 1},
+        {.workers = 1, .batches = 50}, /* two passes and a half */
+        {.workers = 1, .batches = 7},  /* not a pass */
+        {.workers = 1, .first_step = 10, .batches = 30},
+        {.workers = 1, .settings = {.seed = 3, .rank = 0, .world = 3}},
+        {.workers = 1, .settings = {.seed = 3, .rank = 2, .world = 3}, .batches = 20},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_dataset *dataset;
+
+        script_reset(SAMPLES, GOOD);
+        dataset = shuffled();
+        check_run(dataset, &cases[i]);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* Workers are stopped by the queue that is full, readahead by its own bound. */
+static void no_more_than_the_bound_is_read_ahead(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    script_reset(MOST_SAMPLES, GOOD);
+    dataset = script_dataset(BATCH, false);
+    open_run(&run, dataset, &(run_options){.workers = 2, .slots = 3, .batches = UINT64_MAX});
+    T_OK(next_batch(&run));
+    script_wait_located(READAHEAD_ROWS / 2);
+    sli_engine_stop(run.engine);
+    /* 3 slots, a row that each worker waits with, and no more. */
+    T_TRUE(script.locations[script.located - 1] < 3 * BATCH + 2 + READAHEAD_ROWS);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* Readahead is held in its first question while the engine is paused. */
+static void pause_held(engine_run *run, sluice_dataset **dataset_out)
+{
+    script_reset(MOST_SAMPLES, BLOCKS);
+    script.holds = true;
+    *dataset_out = script_dataset(BATCH, false);
+    open_run(run, *dataset_out, &(run_options){.workers = 1, .batches = UINT64_MAX});
+    script_wait_blocked(1);
+    script_wait_located(1);
+    sli_engine_pause(run->engine, true);
+    script_release();
+}
+
+static void a_paused_engine_reads_nothing_ahead_until_it_is_resumed(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    pause_held(&run, &dataset);
+    sli_engine_pause(run.engine, false);
+    script_wait_located(READAHEAD_ROWS);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_paused_engine_reads_nothing_ahead_until_it_is_stopped(void)
+{
+    for (uint32_t i = 0; i < 20; i++) {
+        sluice_dataset *dataset;
+        engine_run run;
+
+        pause_held(&run, &dataset);
+        sli_engine_stop(run.engine);
+        T_EQ(script.located, 1);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* Behind an error no row is begun, so none is asked for. */
+static void a_run_that_fails_reads_nothing_ahead_of_its_error(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    script_reset(MOST_SAMPLES, BAD);
+    dataset = script_dataset(BATCH, false);
+    open_run(&run, dataset, &(run_options){.workers = 1, .batches = UINT64_MAX});
+    T_STATUS(next_batch(&run), SLUICE_E_CORRUPT);
+    sli_engine_stop(run.engine);
+    T_TRUE(script.located <= READAHEAD_ROWS + 1);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static bool take_folder_out(const char *folder)
+{
+    bool dropped = true;
+
+    for (uint32_t i = 0; i < 20; i++) {
+        char path[600];
+
+        snprintf(path, sizeof(path), "%s/class_%u/%02u.jpg", folder, i % 3, i);
+        dropped &= take_out_of_cache(path);
+    }
+    return dropped;
+}
+
+/* The queue is full after 3 batches: the one worker waits with row 12, what follows is ahead of it.
+ */
+static void files_are_read_ahead_when_they_are_not_cached(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = jpeg_dataset(folder, "shuffle | decode | resize 40,30 | batch 4");
+    const run_options options = {.workers = 1, .slots = 3};
+    tape want = record(dataset, &options);
+    tape got = {.bytes = NULL};
+    uint64_t samples = 0;
+    uint64_t bytes = 0;
+    engine_run run;
+
+    if (!take_folder_out(folder)) {
+        free(want.bytes);
+        sluice_dataset_destroy(dataset);
+        T_SKIP("the file system of TMPDIR keeps files in memory");
+    }
+    open_run(&run, dataset, &options);
+    while (samples < 7) {
+        sched_yield();
+        sli_engine_read_ahead(run.engine, &samples, &bytes);
+    }
+    while ((got.end = next_batch(&run)) == SLUICE_OK) {
+        tape_batch(&got, &run);
+    }
+    sli_engine_stop(run.engine);
+    T_TRUE(bytes > 0 && bytes <= sli_engine_bytes_read(run.engine));
+    check_equal_tapes(&got, &want, "not cached");
+    close_run(&run);
+    free(want.bytes);
+    free(got.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void files_that_are_cached_are_not_asked_for(void)
+{
+    sluice_dataset *dataset = jpeg_dataset(t_folder(), "decode | resize 40,30 | batch 4");
+    uint64_t samples;
+    uint64_t bytes;
+    engine_run run;
+
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    sli_engine_stop(run.engine);
+    sli_engine_read_ahead(run.engine, &samples, &bytes);
+    T_EQ(samples, 0);
+    T_EQ(bytes, 0);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void the_environment_switches_readahead_off(void)
+{
+    sluice_dataset *dataset;
+
+    setenv("SLUICE_READAHEAD", "off", 1);
+    script_reset(SAMPLES, GOOD);
+    dataset = script_dataset(BATCH, false);
+    free(record(dataset, &(run_options){.workers = 2}).bytes);
+    unsetenv("SLUICE_READAHEAD");
+    T_EQ(script.located, 0);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test engine_readahead_tests[] = {
+    T_TEST(the_samples_of_a_run_are_read_ahead_in_its_order),
+    T_TEST(no_more_than_the_bound_is_read_ahead),
+    T_TEST(a_paused_engine_reads_nothing_ahead_until_it_is_resumed),
+    T_TEST(a_paused_engine_reads_nothing_ahead_until_it_is_stopped),
+    T_TEST(a_run_that_fails_reads_nothing_ahead_of_its_error),
+    T_TEST(files_are_read_ahead_when_they_are_not_cached),
+    T_TEST(files_that_are_cached_are_not_asked_for),
+    T_TEST(the_environment_switches_readahead_off),
+    T_END,
+};
