@@ -122,7 +122,8 @@ static sluice_status add_shards(verify_run *run)
 
 static sluice_status open_images(verify_run *run)
 {
-    sluice_status st = sluice_dataset_image_folder(run->config->path, NULL, NULL, &run->dataset);
+    sluice_status st =
+        sluice_dataset_image_folder(run->config->path, NULL, NULL, NULL, &run->dataset);
 
     if (st == SLUICE_OK) {
         st = dataset_open(run->dataset);

@@ -50,36 +50,54 @@ static page_answer fetch(int fd, const sample_location *location, uint64_t most,
     return PAGES_ASKED;
 }
 
+/* The file; -1 when it cannot be opened. */
+static int open_at(const sample_location *location)
+{
+    /* Not blocking: a fifo must not hold us. */
+    return location->fd >= 0
+               ? location->fd
+               : openat(location->folder_fd, location->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static void close_at(const sample_location *location, int fd)
+{
+    if (location->fd < 0) {
+        close(fd);
+    }
+}
+
 page_answer page_cache_fetch(const sample_location *location, uint64_t most, uint64_t *bytes_out)
 {
     const int64_t start_ns = sli_now_ns();
+    const int fd = open_at(location);
     page_answer answer;
-    int fd = location->fd;
 
     *bytes_out = 0;
-    if (fd < 0) {
-        /* Not blocking: a fifo must not hold us. */
-        fd = openat(location->folder_fd, location->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    }
     if (fd < 0) {
         return PAGES_NONE;
     }
     answer = fetch(fd, location, most, start_ns, bytes_out);
-    if (location->fd < 0) {
-        close(fd);
-    }
+    close_at(location, fd);
     return answer;
 }
 
-void page_cache_drop(int fd, uint64_t offset, uint64_t size)
+void page_cache_drop(const sample_location *location)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    const uint64_t first = offset / page * page;
-    const uint64_t end = (offset + size) / page * page;
+    const uint64_t first = location->offset / page * page;
+    const uint64_t end = (location->offset + location->size) / page * page;
+    int fd;
 
-    if (size == 0) {
-        (void)posix_fadvise(fd, (off_t)offset, 0, POSIX_FADV_DONTNEED);
-    } else if (end > first) {
-        (void)posix_fadvise(fd, (off_t)first, (off_t)(end - first), POSIX_FADV_DONTNEED);
+    if (location->size > 0 && end == first) {
+        return;
+    }
+    fd = open_at(location);
+    if (fd >= 0) {
+        /* A length of 0 goes up to the end. */
+        (void)posix_fadvise(fd, (off_t)first, location->size > 0 ? (off_t)(end - first) : 0,
+                            POSIX_FADV_DONTNEED);
+        close_at(location, fd);
     }
 }
+
+const char *const page_cache_choices[] = {"keep", "drop", NULL};

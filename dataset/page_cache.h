@@ -21,9 +21,13 @@ typedef enum page_answer {
 page_answer page_cache_fetch(const sample_location *location, uint64_t most, uint64_t *bytes_out);
 
 /*
- * Makes the kernel forget bytes of a file; size 0: all of it. A page that other bytes share goes
- * when the last bytes that begin in it do, so that a file read in order is not read twice.
+ * Makes the kernel forget the bytes. A page that other bytes share goes with the bytes that begin
+ * in it last, so that what is read in order is not read twice.
  */
-void page_cache_drop(int fd, uint64_t offset, uint64_t size);
+void page_cache_drop(const sample_location *location);
+
+/* The stages' argument `cache`, and what a source's own of it says. */
+extern const char *const page_cache_choices[];
+enum { PAGE_CACHE_KEEP = 0, PAGE_CACHE_DROP = 1 };
 
 #endif

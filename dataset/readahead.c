@@ -177,7 +177,8 @@ static readahead_row choose(readahead *ahead, uint64_t *row_out, sample_location
             return READAHEAD_WAIT;
         }
         *row_out = ahead->next++;
-        if (what == READAHEAD_SAMPLE && config->ops->locate(config->source, sample, location_out)) {
+        if (what == READAHEAD_SAMPLE && config->ops->locate(config->source, sample, location_out) &&
+            !location_out->in_parts) {
             return what;
         }
     }

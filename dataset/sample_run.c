@@ -5,13 +5,17 @@
 #include <string.h>
 
 #include "layout_int.h"
+#include "page_cache.h"
 #include "range_int.h"
 
 sluice_status sample_runner_init(sample_runner *runner, const sli_plan *plan)
 {
+    const source_ops *source = dataset_source(plan->dataset);
+
     memset(runner, 0, sizeof(*runner));
     runner->plan = plan;
     runner->stage = "";
+    runner->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
     atomic_store_explicit(&runner->state.stage, "", memory_order_relaxed);
     return plan->details->decode != NULL ? image_decoder_create(&runner->decoder) : SLUICE_OK;
@@ -301,6 +305,17 @@ static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64
     return st;
 }
 
+/* Nobody wants the sample's bytes any more, also where they could not be used. */
+static void drop(const sample_runner *runner, uint64_t sample)
+{
+    const sluice_dataset *dataset = runner->plan->dataset;
+    sample_location location = {0};
+
+    if (dataset_source(dataset)->locate(dataset->source, sample, &location)) {
+        page_cache_drop(&location);
+    }
+}
+
 sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
                          const sample_row *row)
 {
@@ -308,6 +323,9 @@ sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
 
     atomic_store_explicit(&runner->state.sample, sample, memory_order_relaxed);
     st = read_and_run(runner, sample, pass, row);
+    if (runner->drops) {
+        drop(runner, sample);
+    }
     leave(runner);
     return st;
 }

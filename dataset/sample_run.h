@@ -28,6 +28,7 @@ typedef struct sample_runner {
     const char *stage;       /* where the last failure happened */
     uint64_t read_ticks;     /* of the last read, 0 when it failed, and its bytes */
     uint64_t read_bytes;
+    bool drops; /* bytes that were read, from the page cache */
     worker_state state;
     sli_counters *counters[PLAN_PROFILED]; /* of this worker */
 } sample_runner;

@@ -17,12 +17,14 @@
 #include "file_reader.h"
 #include "index_store.h"
 #include "log_int.h"
+#include "page_cache.h"
 #include "status_int.h"
 
 typedef struct folder_args {
     const char *dir;
     const char *extensions;
     const char *index; /* "": none */
+    uint32_t cache;
 } folder_args;
 
 /* One class: its name, and where its files begin. */
@@ -32,7 +34,8 @@ typedef struct folder_class {
 } folder_class;
 
 typedef struct image_folder {
-    int fd;                /* of the folder */
+    int fd; /* of the folder */
+    bool drops;
     folder_class *classes; /* by name in byte order */
     size_t class_count;
     size_t classes_capacity;
@@ -331,6 +334,7 @@ static sluice_status folder_open(const void *opaque, void **source_out)
     if (folder == NULL) {
         return no_memory(args->dir);
     }
+    folder->drops = args->cache == PAGE_CACHE_DROP;
     folder->fd = open(args->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->fd < 0) {
         st = sli_fail_errno(SLUICE_E_IO, errno, "image_folder: cannot open %s", args->dir);
@@ -440,7 +444,13 @@ static bool folder_locate(const void *source, uint64_t index, sample_location *l
     location_out->path = location_out->name;
     location_out->offset = 0;
     location_out->size = 0;
+    location_out->in_parts = false;
     return true;
+}
+
+static bool folder_drops(const void *source)
+{
+    return ((const image_folder *)source)->drops;
 }
 
 static sluice_status folder_read(const void *source, uint64_t index, sample_io *io,
@@ -482,6 +492,7 @@ static const source_ops folder_ops = {
     .name = folder_name,
     .read = folder_read,
     .locate = folder_locate,
+    .drops = folder_drops,
     .keep_index = folder_keep_index,
     .memory = folder_memory,
     .classes = folder_classes,
@@ -526,6 +537,8 @@ static const stage_param folder_params[] = {
            "of files that count, any case"),
     PARAM_(folder_args, index, PARAM_TEXT, "", 0, 0, NULL,
            "a folder to keep indexes of the JPEG files' bits in; later passes decode less"),
+    PARAM_(folder_args, cache, PARAM_CHOICE, "keep", 0, 0, page_cache_choices,
+           "drop: what was read leaves the page cache, for sets larger than memory"),
 };
 
 const stage_def stage_image_folder = {
@@ -542,10 +555,14 @@ const stage_def stage_image_folder = {
 };
 
 sluice_status sluice_dataset_image_folder(const char *dir, const char *extensions,
-                                          const char *index, sluice_dataset **dataset_out)
+                                          const char *index, const char *cache,
+                                          sluice_dataset **dataset_out)
 {
-    const folder_args args = {dir, extensions != NULL ? extensions : "jpg,jpeg,png",
-                              index != NULL ? index : ""};
+    folder_args args = {dir, extensions != NULL ? extensions : "jpg,jpeg,png",
+                        index != NULL ? index : "", PAGE_CACHE_KEEP};
+    sluice_status st = cache != NULL
+                           ? stage_arg_choose(&stage_image_folder, "cache", cache, &args.cache)
+                           : SLUICE_OK;
 
-    return dataset_begin(&stage_image_folder, &args, dataset_out);
+    return st == SLUICE_OK ? dataset_begin(&stage_image_folder, &args, dataset_out) : st;
 }

@@ -16,6 +16,7 @@
 #include "alloc_int.h"
 #include "image_decoder.h"
 #include "log_int.h"
+#include "page_cache.h"
 #include "shard_index.h"
 #include "shard_list.h"
 #include "stage.h"
@@ -29,6 +30,7 @@ typedef struct web_args {
     const char *image;
     const char *label;
     const char *index;
+    uint32_t cache;
 } web_args;
 
 typedef struct web_shard {
@@ -50,6 +52,7 @@ typedef struct webdataset {
     size_t shard_count;
     uint64_t count;
     bool labelled;
+    bool drops;
     left_out imageless;
     left_out unlabelled;
     left_out passed_over; /* members; the first is its shard */
@@ -252,6 +255,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
     }
     web->labelled = strcmp(args->label, "none") != 0;
+    web->drops = args->cache == PAGE_CACHE_DROP;
     st = shard_list_make(args->shards, &web->list);
     if (st == SLUICE_OK) {
         web->shards = sli_calloc(web->list.count, sizeof(*web->shards));
@@ -365,19 +369,20 @@ static sluice_status read_bytes(int fd, const web_shard *shard, const shard_samp
     return SLUICE_OK;
 }
 
-/* Is this the name of an image that need not be read as a whole? Its bytes have the last word. */
-static bool may_have_head(const char *name)
+/*
+ * May this be an image of which the decoder reads what it needs? Its bytes have the last word. Only
+ * from a file that stays open, and not where the first bytes are nearly all there is.
+ */
+static bool may_have_head(const web_shard *shard, const shard_sample *sample)
 {
-    const char *dot = strrchr(name, '.');
+    const char *dot = strrchr(shard->index.names + sample->name, '.');
 
-    return strcasecmp(dot, ".ppm") == 0 || strcasecmp(dot, ".pgm") == 0 ||
-           strcasecmp(dot, ".pnm") == 0;
+    return shard->fd >= 0 && sample->size > 4 * IMAGE_HEAD &&
+           (strcasecmp(dot, ".ppm") == 0 || strcasecmp(dot, ".pgm") == 0 ||
+            strcasecmp(dot, ".pnm") == 0);
 }
 
-/*
- * An image of which the decoder reads what it needs, or all of it. The former only from a file that
- * stays open, and not where the first bytes are nearly all there is.
- */
+/* An image of which the decoder reads what it needs, or all of it. */
 static sluice_status read_image(const web_shard *shard, const shard_sample *sample, sample_io *io,
                                 sample_data *data_out)
 {
@@ -388,8 +393,7 @@ static sluice_status read_image(const web_shard *shard, const shard_sample *samp
     if (st != SLUICE_OK) {
         return st;
     }
-    if (shard->fd >= 0 && sample->size > 4 * IMAGE_HEAD &&
-        may_have_head(shard->index.names + sample->name)) {
+    if (may_have_head(shard, sample)) {
         st = read_bytes(fd, shard, sample, 0, IMAGE_HEAD, io);
         if (st == SLUICE_OK && image_decoder_takes_head(io->bytes.data, IMAGE_HEAD)) {
             data_out->bytes = io->bytes.data;
@@ -461,7 +465,13 @@ static bool web_locate(const void *source, uint64_t index, sample_location *loca
     location_out->path = shard->path;
     location_out->offset = sample->offset;
     location_out->size = sample->size;
+    location_out->in_parts = may_have_head(shard, sample);
     return sample->size > 0;
+}
+
+static bool web_drops(const void *source)
+{
+    return ((const webdataset *)source)->drops;
 }
 
 static const source_ops web_ops = {
@@ -471,6 +481,7 @@ static const source_ops web_ops = {
     .name = web_name,
     .read = web_read,
     .locate = web_locate,
+    .drops = web_drops,
     .memory = web_memory,
 };
 
@@ -533,6 +544,8 @@ static const stage_param web_params[] = {
            "field that is the label; none: there is no label"),
     PARAM_(web_args, index, PARAM_TEXT, "auto", 0, 0, NULL,
            "where indexes are kept: auto (beside the shards), none, or a folder"),
+    PARAM_(web_args, cache, PARAM_CHOICE, "keep", 0, 0, page_cache_choices,
+           "drop: what was read leaves the page cache, for sets larger than memory"),
 };
 
 const stage_def stage_webdataset = {
@@ -550,10 +563,13 @@ const stage_def stage_webdataset = {
 };
 
 sluice_status sluice_dataset_webdataset(const char *shards, const char *image, const char *label,
-                                        sluice_dataset **dataset_out)
+                                        const char *cache, sluice_dataset **dataset_out)
 {
-    const web_args args = {shards, image != NULL ? image : shard_default_fields.image,
-                           label != NULL ? label : shard_default_fields.label, "auto"};
+    web_args args = {shards, image != NULL ? image : shard_default_fields.image,
+                     label != NULL ? label : shard_default_fields.label, "auto", PAGE_CACHE_KEEP};
+    sluice_status st = cache != NULL
+                           ? stage_arg_choose(&stage_webdataset, "cache", cache, &args.cache)
+                           : SLUICE_OK;
 
-    return dataset_begin(&stage_webdataset, &args, dataset_out);
+    return st == SLUICE_OK ? dataset_begin(&stage_webdataset, &args, dataset_out) : st;
 }

@@ -150,7 +150,7 @@ typedef struct sample_data {
     size_t size;
     int64_t modified_ns; /* when the file was changed */
     image_index *index;  /* for the decoder, which fills it; NULL: the source keeps none */
-    image_rest rest; /* of an encoded image of which bytes are but the first */
+    image_rest rest;     /* of an encoded image of which bytes are but the first */
     image_view image;
 } sample_data;
 
@@ -161,6 +161,7 @@ typedef struct sample_location {
     const char *path; /* the source's own, or in name */
     uint64_t offset;
     uint64_t size; /* 0: all there is from offset on */
+    bool in_parts; /* what of it is read is known only once it has begun */
     char name[2 * NAME_MAX + 8];
 } sample_location;
 
@@ -181,10 +182,13 @@ typedef struct source_ops {
                           sample_data *data_out);
 
     /*
-     * Optional: where the bytes lie that read() is going to read, for readahead; it touches no file
-     * itself. False: there is nothing to ask for. Borrowed from the source.
+     * Optional: where the bytes of a sample lie, for readahead and dropping; it touches no file
+     * itself. False: there are none. Borrowed from the source.
      */
     bool (*locate)(const void *source, uint64_t index, sample_location *location_out);
+
+    /* Optional: are bytes that were read to be dropped from the page cache? */
+    bool (*drops)(const void *source);
 
     /* Optional: the sample read last with io was decoded, and its index made or found wrong. */
     void (*keep_index)(const void *source, uint64_t index, const sample_io *io,

@@ -59,7 +59,7 @@ typedef struct trainer {
 static int open_part(const trainer *t, bool training, sluice_dataset **set_out)
 {
     const char *dir = training || t->opt.test_dir == NULL ? t->opt.train_dir : t->opt.test_dir;
-    int failed = sluice_dataset_image_folder(dir, NULL, NULL, set_out);
+    int failed = sluice_dataset_image_folder(dir, NULL, NULL, NULL, set_out);
 
     if (!failed && t->opt.test_dir == NULL) {
         failed = training ? sluice_dataset_split(*set_out, "train", 0.8, 0, 0.0)

@@ -8,6 +8,7 @@
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "readahead.h"
+#include "tar_kit.h"
 #include "testing.h"
 
 enum { SAMPLES = 90, BATCH = 4 };
@@ -230,6 +231,112 @@ static void files_that_are_cached_are_not_asked_for(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* ---- dropping ---------------------------------------------------------------------------------
+ */
+
+/* Two passes of 20 images of a folder; what then is cached of one. */
+static uint64_t cached_after(const char *folder, const char *cache)
+{
+    char text[700];
+    sluice_dataset *dataset;
+    tape t;
+
+    snprintf(text, sizeof(text),
+             "image_folder %s cache=%s | shuffle | decode | resize 40,30 | batch 4", folder, cache);
+    dataset = parsed(text);
+    t = record(dataset, &(run_options){.workers = 2, .batches = 10});
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "%s/class_1/07.jpg", folder);
+    return cached_pages(text, 0, 0);
+}
+
+static void files_that_were_read_are_dropped_where_asked(void)
+{
+    const char *folder = t_folder();
+
+    sluice_dataset_destroy(jpeg_dataset(folder, "decode | resize 4 | batch 4"));
+    if (!take_folder_out(folder)) {
+        T_SKIP("the file system of TMPDIR keeps files in memory");
+    }
+    T_TRUE(cached_after(folder, "keep") > 0);
+    T_EQ(cached_after(folder, "drop"), 0);
+}
+
+/* Raw pictures of some pages each, of which a crop reads a part. */
+static void make_ppm_shard(const char *path, uint32_t count)
+{
+    static uint8_t picture[15 + 100 * 100 * 3] = "P6\n100 100\n255\n";
+    tar_maker tar = {0};
+
+    for (uint32_t i = 0; i < count; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "%04u.ppm", i);
+        tar_add(&tar, name, '0', picture, sizeof(picture));
+        snprintf(name, sizeof(name), "%04u.cls", i);
+        tar_add_text(&tar, name, "1");
+    }
+    tar_add_zeros(&tar, 2);
+    t_write_file(path, tar.bytes, tar.size);
+    tar_free(&tar);
+}
+
+static void samples_of_shards_are_dropped_where_asked(void)
+{
+    static const char *const stages[] = {"decode", "decode | center_crop 50"};
+    char path[512];
+    char text[700];
+
+    snprintf(path, sizeof(path), "%s/a.tar", t_folder());
+    make_ppm_shard(path, 40);
+    if (!take_out_of_cache(path)) {
+        T_SKIP("the file system of TMPDIR keeps files in memory");
+    }
+    for (int i = 0; i < 2; i++) {
+        sluice_dataset *dataset;
+        tape t;
+
+        snprintf(text, sizeof(text), "webdataset %s index=none cache=drop | %s | batch 4", path,
+                 stages[i]);
+        dataset = parsed(text);
+        t = record(dataset, &(run_options){.workers = 2});
+        T_EQ(t.end, SLUICE_END_OF_DATA);
+        T_EQ(t.batches, 10);
+        /* Of eight pages each one at most is left, in which the next one's header is. */
+        T_TRUE(cached_pages(path, 0, 0) <= 40 + 1);
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* Of what is read in parts readahead cannot know which. */
+static void nothing_is_asked_for_of_samples_that_are_read_in_parts(void)
+{
+    char path[512];
+    char text[700];
+    sluice_dataset *dataset;
+    uint64_t samples = 1;
+    uint64_t bytes;
+    engine_run run;
+
+    snprintf(path, sizeof(path), "%s/a.tar", t_folder());
+    make_ppm_shard(path, 40);
+    (void)take_out_of_cache(path);
+    snprintf(text, sizeof(text), "webdataset %s index=none | decode | center_crop 50 | batch 4",
+             path);
+    dataset = parsed(text);
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    sli_engine_stop(run.engine);
+    sli_engine_read_ahead(run.engine, &samples, &bytes);
+    T_EQ(samples, 0);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 static void the_environment_switches_readahead_off(void)
 {
     sluice_dataset *dataset;
@@ -251,6 +358,9 @@ const t_test engine_readahead_tests[] = {
     T_TEST(a_run_that_fails_reads_nothing_ahead_of_its_error),
     T_TEST(files_are_read_ahead_when_they_are_not_cached),
     T_TEST(files_that_are_cached_are_not_asked_for),
+    T_TEST(files_that_were_read_are_dropped_where_asked),
+    T_TEST(samples_of_shards_are_dropped_where_asked),
+    T_TEST(nothing_is_asked_for_of_samples_that_are_read_in_parts),
     T_TEST(the_environment_switches_readahead_off),
     T_END,
 };

@@ -327,7 +327,7 @@ static uint64_t read_all(const char *folder, const char *index, int passes)
     int32_t label;
     void *const columns[2] = {pixels, &label};
 
-    T_OK(sluice_dataset_image_folder(folder, NULL, index, &dataset));
+    T_OK(sluice_dataset_image_folder(folder, NULL, index, NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "rgb", 0, false));
     T_OK(sluice_dataset_random_resized_crop(dataset, 32, 32, scale, NULL));
     T_OK(sluice_dataset_batch(dataset, 1, false));

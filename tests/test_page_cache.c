@@ -84,18 +84,26 @@ static void dropping_takes_the_pages_that_the_bytes_begin_in(void)
     const uint64_t page = cache_page();
     const char *path = cached_file(PAGES);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    sample_location location = {.fd = fd};
 
     T_TRUE(fd >= 0);
     CACHE_NEEDS_DROP(path);
     read_into_cache(path);
-    page_cache_drop(fd, 4 * page + 100, 4 * page); /* up to 100 bytes into page 8 */
+    location.offset = 4 * page + 100; /* and up to 100 bytes into page 8 */
+    location.size = 4 * page;
+    page_cache_drop(&location);
     T_EQ(cached_pages(path, 0, 4), 4);
     T_EQ(cached_pages(path, 4, 4), 0);
     T_EQ(cached_pages(path, 8, PAGES - 8), PAGES - 8);
-    page_cache_drop(fd, 8 * page + 100, 200); /* within a page: others may want it */
+    location.offset = 8 * page + 100; /* within a page: others may want it */
+    location.size = 200;
+    page_cache_drop(&location);
     T_EQ(cached_pages(path, 8, PAGES - 8), PAGES - 8);
-    page_cache_drop(fd, 0, 0);
+    location = whole(path);
+    page_cache_drop(&location);
     T_EQ(cached_pages(path, 0, PAGES), 0);
+    location.path = "/nonexistent/file";
+    page_cache_drop(&location);
     close(fd);
 }
 

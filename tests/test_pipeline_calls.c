@@ -141,16 +141,18 @@ static void texts_and_calls_build_the_same(void)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder("x", "png,jpg", NULL, &dataset));
+    T_OK(sluice_dataset_image_folder("x", "png,jpg", NULL, NULL, &dataset));
     check_same("image_folder x png,jpg", dataset);
-    T_OK(sluice_dataset_image_folder("x", NULL, NULL, &dataset));
+    T_OK(sluice_dataset_image_folder("x", NULL, NULL, NULL, &dataset));
     check_same("image_folder x", dataset);
+    T_OK(sluice_dataset_image_folder("x", NULL, "y", "drop", &dataset));
+    check_same("image_folder x index=y cache=drop", dataset);
     T_OK(sluice_dataset_cifar10("x", "test", &dataset));
     check_same("cifar10 x test", dataset);
-    T_OK(sluice_dataset_image_folder("x", NULL, NULL, &dataset));
+    T_OK(sluice_dataset_image_folder("x", NULL, NULL, NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "gray", 0, false));
     check_same("image_folder x | decode gray", dataset);
-    T_OK(sluice_dataset_image_folder("x", NULL, NULL, &dataset));
+    T_OK(sluice_dataset_image_folder("x", NULL, NULL, NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "rgb", 5, false));
     check_same("image_folder x | decode max_pixels=5", dataset);
     for (int i = 0; i < STAGE_CALLS; i++) {
@@ -341,8 +343,11 @@ static void null_arguments_are_refused(void)
 
     T_STATUS(sluice_dataset_parse(NULL, &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_parse("synthetic", NULL), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_image_folder(NULL, NULL, NULL, &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_image_folder("x", NULL, NULL, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_image_folder(NULL, NULL, NULL, NULL, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_image_folder("x", NULL, NULL, NULL, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_image_folder("x", NULL, NULL, "lose", &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "cache=lose");
+    T_STATUS(sluice_dataset_webdataset("x", NULL, NULL, "", &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_cifar10(NULL, "test", &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_cifar10("x", NULL, &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_cifar10("x", "test", NULL), SLUICE_E_INVALID);
@@ -384,7 +389,7 @@ static void calls_keep_running_out_of_memory(void)
     CU_ASSERT_PTR_NULL(dataset);
     for (int64_t passes = 0; passes < 3; passes++) {
         sli_alloc_fail_after(passes);
-        T_STATUS(sluice_dataset_image_folder("x", "png", NULL, &dataset), SLUICE_E_NO_MEMORY);
+        T_STATUS(sluice_dataset_image_folder("x", "png", NULL, NULL, &dataset), SLUICE_E_NO_MEMORY);
         sli_alloc_fail_after(-1);
         CU_ASSERT_PTR_NULL(dataset);
     }

@@ -13,7 +13,7 @@ static sluice_dataset *folder_dataset(const char *folder, const char *extensions
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder(folder, extensions, NULL, &dataset));
+    T_OK(sluice_dataset_image_folder(folder, extensions, NULL, NULL, &dataset));
     return dataset;
 }
 

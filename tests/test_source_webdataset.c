@@ -389,14 +389,14 @@ static void the_call_is_the_text(void)
     sluice_dataset *dataset = NULL;
     char *text = NULL;
 
-    T_OK(sluice_dataset_webdataset("a.tar", NULL, NULL, &dataset));
+    T_OK(sluice_dataset_webdataset("a.tar", NULL, NULL, NULL, &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto");
+    T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto cache=keep");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_webdataset("b.tar", "webp", "none", &dataset));
+    T_OK(sluice_dataset_webdataset("b.tar", "webp", "none", "drop", &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=b.tar image=webp label=none index=auto");
+    T_STR(text, "webdataset shards=b.tar image=webp label=none index=auto cache=drop");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }

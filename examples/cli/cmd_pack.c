@@ -143,7 +143,7 @@ static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
 {
     struct stat info;
     sluice_status st = stat(p->source, &info) == 0 && S_ISDIR(info.st_mode)
-                           ? sluice_dataset_image_folder(p->source, NULL, NULL, dataset_out)
+                           ? sluice_dataset_image_folder(p->source, NULL, NULL, NULL, dataset_out)
                            : sluice_dataset_parse(p->source, dataset_out);
 
     if (st == SLUICE_OK && p->shuffle) {

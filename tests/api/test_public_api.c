@@ -183,13 +183,13 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, NULL, &dataset));
+    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, NULL, NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "rgb", 0, false));
     check_first_use_fails(dataset, "/nonexistent/folder");
     T_OK(sluice_dataset_cifar10("/nonexistent/cifar", "test", &dataset));
     T_OK(sluice_dataset_shard_none(dataset));
     check_first_use_fails(dataset, "/nonexistent/cifar");
-    T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, "none", &dataset));
+    T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, "none", NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "rgb", 0, false));
     check_first_use_fails(dataset, "/nonexistent/s.tar");
 }

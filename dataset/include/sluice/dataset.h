@@ -151,10 +151,14 @@ SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text
  *                    and some 3 % of its size is kept; later passes and runs decode only what lies
  *                    under the crop. Files that have changed since (by size and time) are read
  *                    through again; several processes may share the folder. NULL: nothing is kept
+ * @param cache       "keep": files stay in the system's page cache for later passes, as it sees
+ *                    fit; "drop": each leaves it once it has been read, which is for sets larger
+ *                    than memory; NULL is "keep"
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(const char *dir,
                                                              const char *extensions,
                                                              const char *index,
+                                                             const char *cache,
                                                              sluice_dataset **dataset_out);
 
 /**
@@ -168,9 +172,11 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(const char *dir,
  * @param image   fields that are images, the best first, any case; NULL is "jpg,jpeg,png,ppm"
  * @param label   field that holds the label, a whole number in ASCII; "none": there is no column
  *                `label`; NULL is "cls"
+ * @param cache   "keep" or "drop", as for sluice_dataset_image_folder(); NULL is "keep"
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards, const char *image,
                                                            const char *label,
+                                                           const char *cache,
                                                            sluice_dataset **dataset_out);
 
 /**
