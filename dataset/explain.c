@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan will do, in words. */
 #include "plan.h"
+#include "readahead.h"
 
 static void explain_order(const sli_plan *plan, sli_text *text)
 {
@@ -42,11 +43,28 @@ static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
                      : "one pass");
 }
 
+static void explain_reading(const sli_plan *plan, sli_text *text)
+{
+    const source_ops *source = dataset_source(plan->dataset);
+
+    if (source->locate != NULL) {
+        sli_text_add(
+            text,
+            "reading: what is not in the page cache is asked for up to %d samples or %d MB "
+            "before workers come to it%s\n",
+            READAHEAD_ROWS, READAHEAD_BYTES >> 20,
+            source->drops != NULL && source->drops(plan->dataset->source)
+                ? ", and dropped behind them"
+                : "");
+    }
+}
+
 void sli_plan_explain(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
     explain_order(plan, text);
+    explain_reading(plan, text);
     for (uint32_t i = 0; i < details->group_count && plan->image_column >= 0; i++) {
         explain_group(plan, i, text);
     }

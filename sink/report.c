@@ -158,6 +158,7 @@ static void collect_stats(const train_run *run, sluice_report *report)
     report->has_digest = run->config.digest;
     report->batches = run->steps_run * run->config.micro_batches;
     report->bytes_read = sli_engine_bytes_read(run->channel.engine);
+    sli_engine_read_ahead(run->channel.engine, &report->ahead_samples, &report->ahead_bytes);
     report->mode = sluice_mode_name(run->mode);
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);
 }

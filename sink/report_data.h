@@ -30,6 +30,8 @@ struct sluice_report {
     char mode_reason[400];
     uint64_t batches;
     uint64_t bytes_read;
+    uint64_t ahead_samples; /* that readahead asked for */
+    uint64_t ahead_bytes;
     uint64_t bytes_h2d;
     const char *transport; /* as sli_queue_stats has it; NULL when the run never began */
     uint64_t h2d_batches;

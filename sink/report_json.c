@@ -46,6 +46,8 @@ static void add_totals(const sluice_report *report, sli_text *text)
     add_number(text, "cpu_s_per_1000_samples",
                share((double)report->cpu_ns / 1e6, (double)stats->samples));
     add_count(text, "bytes_read", report->bytes_read);
+    add_count(text, "samples_read_ahead", report->ahead_samples);
+    add_count(text, "bytes_read_ahead", report->ahead_bytes);
     add_count(text, "bytes_h2d", report->bytes_h2d);
     add_number(text, "h2d_gb_per_s", share((double)report->bytes_h2d / 1e9, stats->seconds));
     add_string(text, "mode", report->mode);

@@ -127,6 +127,10 @@ static void add_run(const sluice_report *report, sli_text *text)
     for (uint32_t i = 0; i < report->queue_count; i++) {
         add_queue(report->queue_names[i], &report->queues[i], text);
     }
+    if (report->ahead_samples > 0) {
+        sli_text_add(text, "readahead: %llu samples, %.1f MB were not in the page cache\n",
+                     (unsigned long long)report->ahead_samples, (double)report->ahead_bytes / 1e6);
+    }
     add_transport(report, text);
     add_errors(report, text);
     sli_text_add(text,
