@@ -118,6 +118,8 @@ static void pause_held(engine_run *run, sluice_dataset **dataset_out)
     script_wait_located(1);
     sli_engine_pause(run->engine, true);
     script_release();
+    T_STATUS(sli_queue_wait(run->queue, 1, 20000000, false), SLUICE_TIMEOUT);
+    T_EQ(script.located, 1);
 }
 
 static void a_paused_engine_reads_nothing_ahead_until_it_is_resumed(void)
@@ -134,16 +136,34 @@ static void a_paused_engine_reads_nothing_ahead_until_it_is_resumed(void)
 
 static void a_paused_engine_reads_nothing_ahead_until_it_is_stopped(void)
 {
-    for (uint32_t i = 0; i < 20; i++) {
-        sluice_dataset *dataset;
-        engine_run run;
+    sluice_dataset *dataset;
+    engine_run run;
 
-        pause_held(&run, &dataset);
-        sli_engine_stop(run.engine);
-        T_EQ(script.located, 1);
-        close_run(&run);
-        sluice_dataset_destroy(dataset);
+    pause_held(&run, &dataset);
+    sli_engine_stop(run.engine);
+    T_EQ(script.located, 1);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void readahead_goes_on_as_workers_do(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    script_reset(MOST_SAMPLES, GOOD);
+    script.behaviours[0] = BLOCKS;
+    dataset = script_dataset(BATCH, false);
+    open_run(&run, dataset, &(run_options){.workers = 1, .slots = 3, .batches = UINT64_MAX});
+    script_wait_blocked(1);
+    script_wait_located(READAHEAD_ROWS);
+    script_release();
+    for (uint32_t i = 0; i < READAHEAD_ROWS / 2; i++) {
+        T_OK(next_batch(&run));
     }
+    script_wait_located(READAHEAD_ROWS + READAHEAD_ROWS / 2);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
 }
 
 /* Behind an error no row is begun, so none is asked for. */
@@ -234,20 +254,31 @@ static void files_that_are_cached_are_not_asked_for(void)
 /* ---- dropping ---------------------------------------------------------------------------------
  */
 
+/*
+ * A whole run by one worker, without readahead: threads of it that workers overtake ask for what
+ * has been dropped already, and the kernel may read on into what another worker has dropped.
+ */
+static void run_alone(sluice_dataset *dataset, uint64_t batches)
+{
+    tape t;
+
+    setenv("SLUICE_READAHEAD", "off", 1);
+    t = record(dataset, &(run_options){.batches = batches});
+    unsetenv("SLUICE_READAHEAD");
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    T_EQ(t.batches, 10);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
 /* Two passes of 20 images of a folder; what then is cached of one. */
 static uint64_t cached_after(const char *folder, const char *cache)
 {
     char text[700];
-    sluice_dataset *dataset;
-    tape t;
 
     snprintf(text, sizeof(text),
              "image_folder %s cache=%s | shuffle | decode | resize 40,30 | batch 4", folder, cache);
-    dataset = parsed(text);
-    t = record(dataset, &(run_options){.workers = 2, .batches = 10});
-    T_EQ(t.end, SLUICE_END_OF_DATA);
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    run_alone(parsed(text), 10);
     snprintf(text, sizeof(text), "%s/class_1/07.jpg", folder);
     return cached_pages(text, 0, 0);
 }
@@ -295,19 +326,11 @@ static void samples_of_shards_are_dropped_where_asked(void)
         T_SKIP("the file system of TMPDIR keeps files in memory");
     }
     for (int i = 0; i < 2; i++) {
-        sluice_dataset *dataset;
-        tape t;
-
         snprintf(text, sizeof(text), "webdataset %s index=none cache=drop | %s | batch 4", path,
                  stages[i]);
-        dataset = parsed(text);
-        t = record(dataset, &(run_options){.workers = 2});
-        T_EQ(t.end, SLUICE_END_OF_DATA);
-        T_EQ(t.batches, 10);
+        run_alone(parsed(text), 10);
         /* Of eight pages each one at most is left, in which the next one's header is. */
         T_TRUE(cached_pages(path, 0, 0) <= 40 + 1);
-        free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -355,6 +378,7 @@ const t_test engine_readahead_tests[] = {
     T_TEST(no_more_than_the_bound_is_read_ahead),
     T_TEST(a_paused_engine_reads_nothing_ahead_until_it_is_resumed),
     T_TEST(a_paused_engine_reads_nothing_ahead_until_it_is_stopped),
+    T_TEST(readahead_goes_on_as_workers_do),
     T_TEST(a_run_that_fails_reads_nothing_ahead_of_its_error),
     T_TEST(files_are_read_ahead_when_they_are_not_cached),
     T_TEST(files_that_are_cached_are_not_asked_for),

@@ -107,11 +107,29 @@ static void dropping_takes_the_pages_that_the_bytes_begin_in(void)
     close(fd);
 }
 
+/* Where the kernel keeps pages in larger pieces, only a file of one shows it. */
+static void bytes_within_a_page_leave_it_to_others(void)
+{
+    const char *path = cached_file(1);
+    sample_location location = whole(path);
+
+    CACHE_NEEDS_DROP(path);
+    read_into_cache(path);
+    location.offset = 100;
+    location.size = 200;
+    page_cache_drop(&location);
+    T_EQ(cached_pages(path, 0, 1), 1);
+    location.size = cache_page();
+    page_cache_drop(&location);
+    T_EQ(cached_pages(path, 0, 1), 0);
+}
+
 const t_test page_cache_tests[] = {
     T_TEST(cached_bytes_are_said_to_be),
     T_TEST(bytes_that_are_not_cached_come_to_be),
     T_TEST(only_the_bytes_of_a_sample_are_asked_for),
     T_TEST(what_is_no_file_is_nothing),
     T_TEST(dropping_takes_the_pages_that_the_bytes_begin_in),
+    T_TEST(bytes_within_a_page_leave_it_to_others),
     T_END,
 };
