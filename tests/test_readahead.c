@@ -373,7 +373,7 @@ static void fetches_that_take_long_hold_their_threads_only(void)
     uint64_t bytes;
     readahead *ahead;
 
-    reset(UINT64_MAX, READAHEAD_BYTES / 4, INT64_MAX);
+    reset(UINT64_MAX, READAHEAD_BYTES, INT64_MAX);
     play.blocks = true;
     ahead = start();
     await(&play.fetched, READAHEAD_THREADS);
@@ -383,12 +383,12 @@ static void fetches_that_take_long_hold_their_threads_only(void)
     play.blocks = false;
     pthread_cond_broadcast(&play.changed);
     pthread_mutex_unlock(&play.lock);
-    /* Their bytes count no more: the bound has room for four others. */
-    await(&play.fetched, READAHEAD_THREADS + 4);
+    /* Their bytes count no more: the bound has room for another. */
+    await(&play.fetched, READAHEAD_THREADS + 1);
     readahead_stop(ahead);
     readahead_counts(ahead, &samples, &bytes);
     T_EQ(samples, play.fetched);
-    T_EQ(bytes, play.fetched * (READAHEAD_BYTES / 4));
+    T_EQ(bytes, play.fetched * READAHEAD_BYTES);
     readahead_destroy(ahead);
 }
 
