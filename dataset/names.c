@@ -46,6 +46,8 @@ static const struct {
     {"num_shards", "world, of the stage shard or an option of the run (--world)"},
     {"shard_id", "rank, of the stage shard or an option of the run (--rank)"},
     {"batch_size", "the stage batch N"},
+    {"interpolation", "filter"},
+    {"interp_type", "filter"},
     {"drop_last", "drop_remainder"},
     {"last_batch_policy", "drop_remainder"},
     {"map", "the transforms themselves, one after another"},

@@ -135,8 +135,9 @@ static sluice_status shrink(pack_worker *worker, image_view *image)
     const uint32_t longer = image->width > image->height ? image->width : image->height;
     const uint32_t width = scaled(image->width, longer, worker->settings->max_side);
     const uint32_t height = scaled(image->height, longer, worker->settings->max_side);
-    const resample_job job = {image->channels, image->width, image->height, width, height, 0, 0,
-                              width,           height};
+    const resample_job job = {
+        image->channels, image->width, image->height,          width, height, 0, 0,
+        width,           height,       {FILTER_BILINEAR, true}};
     image_box needed;
     line_sink sink = {.line = NULL};
     sluice_status st = resample_prepare(&worker->resampler, &job, &needed);

@@ -61,6 +61,7 @@ typedef struct plan_window {
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
+    resize_filter filter;
 } plan_window;
 
 /* Where a batch of a run stands: row i of it is position first + i of the order, which is number

@@ -37,6 +37,7 @@ static void compose_resize(plan_window *w, const stage_geometry *g)
 {
     w->new_width = g->new_width;
     w->new_height = g->new_height;
+    w->filter = g->filter;
     w->window_x = 0;
     w->window_y = 0;
     w->window_width = g->new_width;
@@ -47,7 +48,7 @@ sluice_status plan_compose(const struct plan_details *details, const plan_group 
                            uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
                            plan_window *window_out, const char **stage_out)
 {
-    plan_window w = {0, 0, width, height, width, height, 0, 0, width, height};
+    plan_window w = {0, 0, width, height, width, height, 0, 0, width, height, {0}};
     bool resized = false;
 
     for (uint32_t i = group->first; i < group->first + group->count; i++) {

@@ -15,6 +15,7 @@ typedef struct rrc_args {
     param_size size;
     param_reals scale;
     param_reals ratio;
+    resize_filter filter;
 } rrc_args;
 
 static sluice_status rrc_check(void *opaque)
@@ -31,7 +32,7 @@ static sluice_status rrc_check(void *opaque)
         return sli_fail(SLUICE_E_INVALID, "random_resized_crop: ratio: want LOW,HIGH with "
                                           "0.0001 < LOW <= HIGH <= 10000");
     }
-    return SLUICE_OK;
+    return resize_filter_check("random_resized_crop", &args->filter);
 }
 
 static sluice_status rrc_infer(const void *args, stage_schema *schema)
@@ -105,6 +106,7 @@ static sluice_status rrc_geometry(const void *opaque, const sli_draws *draws, ui
 
     out->crops = true;
     out->resizes = true;
+    out->filter = args->filter;
     out->new_width = crop_width(&args->size);
     out->new_height = args->size.height;
     while (try < TRIES && !draw_part(args, draws, try, width, height, out)) {
@@ -122,6 +124,7 @@ static const stage_param rrc_params[] = {
     PARAM_(rrc_args, scale, PARAM_REALS, "0.08,1", 0, 0, NULL, "LOW,HIGH share of the area"),
     PARAM_(rrc_args, ratio, PARAM_REALS, "0.75,1.3333333333333333", 0, 0, NULL,
            "LOW,HIGH width over height"),
+    RESIZE_FILTER_PARAMS(rrc_args, filter),
 };
 
 const stage_def stage_random_resized_crop = {
@@ -139,14 +142,20 @@ const stage_def stage_random_resized_crop = {
 
 sluice_status sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32_t height,
                                                  uint32_t width, const double *scale,
-                                                 const double *ratio)
+                                                 const double *ratio, const char *filter,
+                                                 bool antialias)
 {
-    rrc_args args = {
-        .size = {height, width}, .scale = {2, {0.08, 1}, ""}, .ratio = {2, {3.0 / 4, 4.0 / 3}, ""}};
+    const stage_def *def = &stage_random_resized_crop;
+    rrc_args args = {.size = {height, width},
+                     .scale = {2, {0.08, 1}, ""},
+                     .ratio = {2, {3.0 / 4, 4.0 / 3}, ""},
+                     .filter = {FILTER_BILINEAR, antialias}};
+    sluice_status st =
+        stage_arg_choose(def, "filter", filter != NULL ? filter : "bilinear", &args.filter.filter);
 
     for (int i = 0; i < 2; i++) {
         args.scale.values[i] = scale != NULL ? scale[i] : args.scale.values[i];
         args.ratio.values[i] = ratio != NULL ? ratio[i] : args.ratio.values[i];
     }
-    return dataset_append(dataset, &stage_random_resized_crop, &args);
+    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
 }

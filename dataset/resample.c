@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resample.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -10,152 +9,6 @@
 #include "status_int.h"
 
 enum { MAX_CHANNELS = 4 };
-
-/* The filter of an axis, as Pillow's resize has it: lengths in inputs. */
-typedef struct filter {
-    double scale;
-    double support;
-} filter;
-
-static filter filter_of(const resample_axis *axis)
-{
-    const double scale = (double)axis->in / axis->out;
-
-    return (filter){scale, scale < 1 ? 1 : scale};
-}
-
-/* The inputs [*from, *to) of output i: those within the support. */
-static void support_of(const resample_axis *axis, const filter *f, uint32_t i, int64_t *from,
-                       int64_t *to)
-{
-    const double center = (i + 0.5) * f->scale;
-
-    *from = center - f->support + 0.5 < 0 ? 0 : (int64_t)(center - f->support + 0.5);
-    *to = (int64_t)(center + f->support + 0.5);
-    *to = *to > axis->in ? axis->in : *to;
-}
-
-/* Weights of output i, unnormalised: inputs [*first, *first + n). Returns n. */
-static uint32_t triangle(const resample_axis *axis, const filter *f, uint32_t i, int32_t *first,
-                         double *weights, double *sum)
-{
-    const double center = (i + 0.5) * f->scale;
-    uint32_t n = 0;
-    int64_t from;
-    int64_t to;
-
-    support_of(axis, f, i, &from, &to);
-    *first = (int32_t)from;
-    *sum = 0;
-    for (int64_t k = from; k < to; k++, n++) {
-        double w = 1 - fabs(((double)k - center + 0.5) / f->support);
-
-        weights[n] = w > 0 ? w : 0;
-        *sum += weights[n];
-    }
-    return n;
-}
-
-/*
- * Rounds the running sum, not each weight: the weights add up to 2^14 exactly, and the error stays
- * small however many there are.
- */
-static void quantise(const double *weights, uint32_t n, double sum, int16_t *out)
-{
-    double running = 0;
-    int32_t before = 0;
-
-    for (uint32_t k = 0; k < n; k++) {
-        int32_t now;
-
-        running += weights[k];
-        now = (int32_t)(running / sum * (1 << RESAMPLE_WEIGHT_BITS) + 0.5);
-        out[k] = (int16_t)(now - before);
-        before = now;
-    }
-}
-
-/* Most inputs that one output of the axis touches, rounded up to an even number. */
-static uint32_t most_taps(const resample_axis *axis, const filter *f)
-{
-    int64_t most = 1;
-
-    for (uint32_t i = axis->from; i < axis->from + axis->count; i++) {
-        int64_t from;
-        int64_t to;
-
-        support_of(axis, f, i, &from, &to);
-        most = to - from > most ? to - from : most;
-    }
-    return (uint32_t)(most + most % 2);
-}
-
-static sluice_status axis_reserve(resample_axis *axis, size_t weights)
-{
-    int32_t *first = sli_grow(axis->first, &axis->first_capacity, axis->count, sizeof(*first));
-    int16_t *grown;
-
-    if (first == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "weights of a resize to %u", axis->out);
-    }
-    axis->first = first;
-    grown = sli_grow(axis->weights, &axis->weight_capacity, weights, sizeof(*grown));
-    if (grown == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "weights of a resize to %u", axis->out);
-    }
-    axis->weights = grown;
-    return SLUICE_OK;
-}
-
-/* The weights of outputs [from, from + count); keeps those it has when nothing changed. */
-static sluice_status axis_prepare(resample_axis *axis, uint32_t in, uint32_t out, uint32_t from,
-                                  uint32_t count)
-{
-    double stack_weights[256];
-    double *weights = stack_weights;
-    filter f;
-    sluice_status st;
-
-    if (axis->in == in && axis->out == out && axis->from == from && axis->count == count) {
-        return SLUICE_OK;
-    }
-    axis->in = in;
-    axis->out = out;
-    axis->from = from;
-    axis->count = count;
-    f = filter_of(axis);
-    axis->taps = most_taps(axis, &f);
-    st = axis_reserve(axis, (size_t)count * axis->taps);
-    if (st == SLUICE_OK && axis->taps > 256) {
-        weights = sli_calloc(axis->taps, sizeof(*weights));
-        st = weights != NULL ? SLUICE_OK
-                             : sli_fail(SLUICE_E_NO_MEMORY, "weights of a resize to %u", out);
-    }
-    if (st != SLUICE_OK) {
-        axis->in = 0; /* what is there is not of this size */
-        return st;
-    }
-    memset(axis->weights, 0, (size_t)count * axis->taps * sizeof(*axis->weights));
-    for (uint32_t i = 0; i < count; i++) {
-        double sum;
-        uint32_t n = triangle(axis, &f, from + i, &axis->first[i], weights, &sum);
-
-        quantise(weights, n, sum, axis->weights + (size_t)i * axis->taps);
-    }
-    if (weights != stack_weights) {
-        sli_free(weights);
-    }
-    return SLUICE_OK;
-}
-
-/* The inputs [*from, *to) that any output of the axis touches with a weight. */
-static void axis_span(const resample_axis *axis, uint32_t *from, uint32_t *to)
-{
-    int64_t last = (int64_t)axis->first[axis->count - 1] + axis->taps;
-
-    *from = (uint32_t)axis->first[0];
-    *to = last < axis->in ? (uint32_t)last : axis->in;
-}
 
 /* The part [*from, *from + *count) of [0, out) that a window [start, start + length) shows. */
 static void visible(int64_t start, uint32_t length, uint32_t out, uint32_t *from, uint32_t *count)
@@ -181,13 +34,15 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     if (!r->empty && r->copies) {
         r->needed = (image_box){from_x, from_y, count_x, count_y};
     } else if (!r->empty) {
-        st = axis_prepare(&r->x, job->in_width, job->out_width, from_x, count_x);
+        st = resample_axis_prepare(&r->x, &job->filter, job->in_width, job->out_width, from_x,
+                                   count_x);
         if (st == SLUICE_OK) {
-            st = axis_prepare(&r->y, job->in_height, job->out_height, from_y, count_y);
+            st = resample_axis_prepare(&r->y, &job->filter, job->in_height, job->out_height, from_y,
+                                       count_y);
         }
         if (st == SLUICE_OK) {
-            axis_span(&r->x, &from_x, &to_x);
-            axis_span(&r->y, &from_y, &to_y);
+            resample_axis_span(&r->x, &from_x, &to_x);
+            resample_axis_span(&r->y, &from_y, &to_y);
             r->needed = (image_box){from_x, from_y, to_x - from_x, to_y - from_y};
         }
     }
@@ -195,11 +50,25 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     return st;
 }
 
-/* One line; `channels` is a constant where this is inlined for some number of them. */
-static inline void horizontal_line(const resample_axis *axis, int32_t origin, const int16_t *in,
-                                   uint8_t *out, const uint32_t channels)
+/* Does its filter have negative weights? */
+static bool clips(const image_resampler *r)
 {
-    const int shift = RESAMPLE_MID_BITS + RESAMPLE_WEIGHT_BITS;
+    return r->job.filter.filter == FILTER_BICUBIC;
+}
+
+/* ---- the passes -------------------------------------------------------------------------------
+ */
+
+/*
+ * One line, to bytes or to the range of bytes with the fraction of the middle; `channels` and what
+ * there is of `bytes` and `wide` are constants where this is inlined.
+ */
+static inline void horizontal_line(const resample_axis *axis, int32_t origin, const int16_t *in,
+                                   uint8_t *bytes, int16_t *wide, const uint32_t channels)
+{
+    const int shift =
+        RESAMPLE_WEIGHT_BITS + (wide != NULL ? -RESAMPLE_MID_BITS : RESAMPLE_MID_BITS);
+    const int32_t most = wide != NULL ? 255 << RESAMPLE_MID_BITS : 255;
 
     for (uint32_t i = 0; i < axis->count; i++) {
         const int16_t *from = in + (size_t)(axis->first[i] - origin) * channels;
@@ -217,7 +86,12 @@ static inline void horizontal_line(const resample_axis *axis, int32_t origin, co
         for (uint32_t c = 0; c < channels; c++) {
             int32_t sum = sums[c] >> shift;
 
-            *out++ = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+            sum = sum < 0 ? 0 : sum > most ? most : sum;
+            if (wide != NULL) {
+                wide[(size_t)i * channels + c] = (int16_t)sum;
+            } else {
+                bytes[(size_t)i * channels + c] = (uint8_t)sum;
+            }
         }
     }
 }
@@ -226,48 +100,43 @@ void resample_horizontal(const resample_axis *axis, int32_t origin, const int16_
                          uint32_t channels)
 {
     if (channels == 3) {
-        horizontal_line(axis, origin, in, out, 3);
+        horizontal_line(axis, origin, in, out, NULL, 3);
     } else if (channels == 1) {
-        horizontal_line(axis, origin, in, out, 1);
+        horizontal_line(axis, origin, in, out, NULL, 1);
     } else {
-        horizontal_line(axis, origin, in, out, channels);
+        horizontal_line(axis, origin, in, out, NULL, channels);
     }
 }
 
-/* Vertical pass of output line i of the y axis into one line of the middle. */
-static sluice_status vertical_line(image_resampler *r, const image_view *needed, uint32_t i,
-                                   int16_t *out)
+void resample_horizontal_wide(const resample_axis *axis, int32_t origin, const int16_t *in,
+                              int16_t *out, uint32_t channels)
 {
-    const resample_kernels *kernels = SLI_CHOOSE(sli_resample_kernels);
-    const size_t n = (size_t)needed->width * needed->channels;
-    const int16_t *weights = r->y.weights + (size_t)i * r->y.taps;
-    const uint8_t *stack_rows[64];
-    const uint8_t **rows = stack_rows;
+    if (channels == 3) {
+        horizontal_line(axis, origin, in, NULL, out, 3);
+    } else {
+        horizontal_line(axis, origin, in, NULL, out, channels);
+    }
+}
+
+/* Weights of output line i that count: many outputs touch less than the most. */
+static uint32_t taps_of(const image_resampler *r, uint32_t i, const int16_t **weights)
+{
     uint32_t taps = r->y.taps;
 
-    /* Many outputs touch less than the most; rows without a weight are left out. */
-    while (taps > 2 && weights[taps - 1] == 0 && weights[taps - 2] == 0) {
+    *weights = r->y.weights + (size_t)i * taps;
+    while (taps > 2 && (*weights)[taps - 1] == 0 && (*weights)[taps - 2] == 0) {
         taps -= 2;
     }
-    if (taps > 64) {
-        rows = sli_calloc(taps, sizeof(*rows));
-        if (rows == NULL) {
-            return sli_fail(SLUICE_E_NO_MEMORY, "a resize from %u lines", r->y.in);
-        }
-    }
-    for (uint32_t k = 0; k < taps; k++) {
-        uint32_t row = (uint32_t)r->y.first[i] - r->needed.y + k;
+    return taps;
+}
 
-        /* Weights past the end of the crop are zero, whatever they are multiplied with. */
-        row = row < needed->height ? row : needed->height - 1;
-        rows[k] = needed->pixels + row * needed->stride;
-    }
-    kernels->vertical(rows, weights, taps, out, n);
-    memset(out + n, 0, MIDDLE_SLACK * sizeof(*out));
-    if (rows != stack_rows) {
-        sli_free((void *)rows);
-    }
-    return SLUICE_OK;
+/* The needed line of weight k of output line i. */
+static uint32_t row_of(const image_resampler *r, uint32_t i, uint32_t k)
+{
+    const uint32_t row = (uint32_t)r->y.first[i] - r->needed.y + k;
+
+    /* Weights past the end of the crop are zero, whatever they are multiplied with. */
+    return row < r->needed.height ? row : r->needed.height - 1;
 }
 
 /* Elements of one line of the middle: what is needed, and zeros that padding weights may touch. */
@@ -278,31 +147,118 @@ static size_t middle_line(const image_resampler *r)
     return (elements + 31) / 32 * 32;
 }
 
-/* One strip of up to STRIP visible lines, from the i-th on; out[l] are where they begin. */
-static sluice_status strip(image_resampler *r, const image_view *needed, uint32_t i, uint32_t lines,
-                           uint8_t *const *out)
+/* The l-th of STRIP lines of the middle. */
+static int16_t *middle_of(const image_resampler *r, uint32_t l)
 {
-    const size_t line = middle_line(r);
+    return (int16_t *)(void *)r->middle.data + l * middle_line(r);
+}
+
+/* ---- vertical pass first ----------------------------------------------------------------------
+ */
+
+/* Vertical pass of output line i of the y axis into one line of the middle. */
+static void vertical_line(const image_resampler *r, const image_view *needed, uint32_t i,
+                          int16_t *out)
+{
+    const uint8_t **rows = (const uint8_t **)(void *)r->rows.data;
+    const size_t n = (size_t)needed->width * needed->channels;
+    const int16_t *weights;
+    const uint32_t taps = taps_of(r, i, &weights);
+
+    for (uint32_t k = 0; k < taps; k++) {
+        rows[k] = needed->pixels + row_of(r, i, k) * needed->stride;
+    }
+    SLI_CHOOSE(sli_resample_kernels)->vertical(rows, weights, taps, out, n);
+    memset(out + n, 0, MIDDLE_SLACK * sizeof(*out));
+}
+
+/* One strip of up to STRIP visible lines, from the i-th on; out[l] are where they begin. */
+static void strip(image_resampler *r, const image_view *needed, uint32_t i, uint32_t lines,
+                  uint8_t *const *out)
+{
     const int16_t *in[STRIP];
 
     for (uint32_t l = 0; l < lines; l++) {
-        int16_t *middle = (int16_t *)(void *)r->middle.data + l * line;
-        sluice_status st = vertical_line(r, needed, i + l, middle);
-
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        in[l] = middle;
+        vertical_line(r, needed, i + l, middle_of(r, l));
+        in[l] = middle_of(r, l);
     }
     if (lines == STRIP && r->job.channels == 3) {
         SLI_CHOOSE(sli_resample_kernels)->horizontal_rgb(&r->x, (int32_t)r->needed.x, in, out);
-        return SLUICE_OK;
+        return;
     }
     for (uint32_t l = 0; l < lines; l++) {
         resample_horizontal(&r->x, (int32_t)r->needed.x, in[l], out[l], r->job.channels);
     }
-    return SLUICE_OK;
 }
+
+/* ---- horizontal pass first --------------------------------------------------------------------
+ */
+
+/* Elements of a line between the passes. */
+static size_t across_line(const image_resampler *r)
+{
+    return (size_t)r->x.count * r->job.channels + WIDE_SLACK;
+}
+
+/* Needed line `row` after the horizontal pass: there is room for those that one output needs, and
+ * for the strip in which the last of them came. */
+static int16_t *across_of(const image_resampler *r, uint32_t row)
+{
+    return (int16_t *)(void *)r->across.data + row % (r->y.taps + STRIP) * across_line(r);
+}
+
+/* Horizontal pass of the needed lines before `end` that are not done yet. */
+static void across_until(image_resampler *r, const image_view *needed, uint32_t end)
+{
+    const resample_kernels *kernels = SLI_CHOOSE(sli_resample_kernels);
+
+    while (r->across_lines < end) {
+        const uint32_t left = needed->height - r->across_lines;
+        const uint32_t lines = left < STRIP ? left : STRIP;
+        const int16_t *in[STRIP];
+        int16_t *out[STRIP];
+
+        for (uint32_t l = 0; l < lines; l++) {
+            const uint32_t row = r->across_lines + l;
+
+            kernels->widen(needed->pixels + row * needed->stride, middle_of(r, l),
+                           (size_t)needed->width * needed->channels);
+            in[l] = middle_of(r, l);
+            out[l] = across_of(r, row);
+        }
+        if (lines == STRIP && r->job.channels == 3) {
+            kernels->horizontal_wide(&r->x, (int32_t)r->needed.x, in, out);
+        } else {
+            for (uint32_t l = 0; l < lines; l++) {
+                resample_horizontal_wide(&r->x, (int32_t)r->needed.x, in[l], out[l],
+                                         r->job.channels);
+            }
+        }
+        r->across_lines += lines;
+    }
+}
+
+/* As strip(), for filters whose results leave the range of bytes: each pass cuts them to it. */
+static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t i, uint32_t lines,
+                          uint8_t *const *out)
+{
+    const int16_t **rows = (const int16_t **)(void *)r->rows.data;
+
+    for (uint32_t l = 0; l < lines; l++) {
+        const int16_t *weights;
+        const uint32_t taps = taps_of(r, i + l, &weights);
+
+        across_until(r, needed, row_of(r, i + l, taps - 1) + 1);
+        for (uint32_t k = 0; k < taps; k++) {
+            rows[k] = across_of(r, row_of(r, i + l, k));
+        }
+        SLI_CHOOSE(sli_resample_kernels)
+            ->vertical_wide(rows, weights, taps, out[l], (size_t)r->x.count * r->job.channels);
+    }
+}
+
+/* ---- windows ----------------------------------------------------------------------------------
+ */
 
 /* What the window shows of one line: zeros, the visible part, zeros. */
 typedef struct window_line {
@@ -376,14 +332,13 @@ static void copy_lines(image_resampler *r, const image_view *needed, const line_
 }
 
 /* Lines [from, from + count) of the window, resized. */
-static sluice_status resize_lines(image_resampler *r, const image_view *needed,
-                                  const line_sink *sink, const window_line *line, uint32_t from,
-                                  uint32_t count)
+static void resize_lines(image_resampler *r, const image_view *needed, const line_sink *sink,
+                         const window_line *line, uint32_t from, uint32_t count)
 {
+    r->across_lines = 0;
     for (uint32_t i = 0; i < count; i += STRIP) {
         uint32_t lines = count - i < STRIP ? count - i : STRIP;
         uint8_t *out[STRIP] = {NULL};
-        sluice_status st;
 
         for (uint32_t l = 0; l < lines; l++) {
             uint8_t *at = line_at(r, sink, line, from + i + l);
@@ -391,15 +346,32 @@ static sluice_status resize_lines(image_resampler *r, const image_view *needed,
             zero_sides(at, line);
             out[l] = at + line->before;
         }
-        st = strip(r, needed, i, lines, out);
-        if (st != SLUICE_OK) {
-            return st;
+        if (clips(r)) {
+            strip_clipped(r, needed, i, lines, out);
+        } else {
+            strip(r, needed, i, lines, out);
         }
         for (uint32_t l = 0; l < lines; l++) {
             emit(sink, from + i + l, out[l] - line->before);
         }
     }
-    return SLUICE_OK;
+}
+
+/* Room between the passes. */
+static sluice_status reserve_middle(image_resampler *r)
+{
+    const size_t bytes = STRIP * middle_line(r) * sizeof(int16_t);
+    sluice_status st = image_buffer_reserve(&r->middle, bytes);
+
+    if (st == SLUICE_OK) {
+        memset(r->middle.data, 0, bytes);
+        st = image_buffer_reserve(&r->rows, r->y.taps * sizeof(void *));
+    }
+    if (st == SLUICE_OK && clips(r)) {
+        st = image_buffer_reserve(&r->across,
+                                  ((size_t)r->y.taps + STRIP) * across_line(r) * sizeof(int16_t));
+    }
+    return st;
 }
 
 sluice_status resample_run(image_resampler *r, const image_view *needed, const line_sink *sink)
@@ -417,10 +389,7 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
         st = image_buffer_reserve(&r->line, STRIP * line.bytes);
     }
     if (st == SLUICE_OK && !r->copies && count > 0) {
-        st = image_buffer_reserve(&r->middle, STRIP * middle_line(r) * sizeof(int16_t));
-        if (st == SLUICE_OK) {
-            memset(r->middle.data, 0, STRIP * middle_line(r) * sizeof(int16_t));
-        }
+        st = reserve_middle(r);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -429,21 +398,19 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
     if (r->copies) {
         copy_lines(r, needed, sink, &line, above, count);
     } else if (count > 0) {
-        st = resize_lines(r, needed, sink, &line, above, count);
+        resize_lines(r, needed, sink, &line, above, count);
     }
-    if (st == SLUICE_OK) {
-        emit_zeros(r, sink, &line, above + count, r->job.window_height);
-    }
-    return st;
+    emit_zeros(r, sink, &line, above + count, r->job.window_height);
+    return SLUICE_OK;
 }
 
 void resampler_free(image_resampler *r)
 {
-    sli_free(r->x.first);
-    sli_free(r->x.weights);
-    sli_free(r->y.first);
-    sli_free(r->y.weights);
+    resample_axis_free(&r->x);
+    resample_axis_free(&r->y);
     image_buffer_free(&r->middle);
+    image_buffer_free(&r->across);
+    image_buffer_free(&r->rows);
     image_buffer_free(&r->line);
     memset(r, 0, sizeof(*r));
 }

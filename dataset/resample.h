@@ -5,32 +5,19 @@
  *
  *     crop (in_width, in_height) --resize--> (out_width, out_height) --window--> lines
  *
- * The filter is the antialiased triangle ("bilinear") of Pillow: support max(1, scale), its weights
- * cut at the border of the crop and normalised. Arithmetic is in integers, vertical pass first:
- * weights sum to 2^14, the image between the passes has 7 fractional bits, one rounding at the end
- * of each pass. Every level of instructions gives the same bytes, within 1 of Pillow's.
+ * The filters are Pillow's (resample_axis.h), and so are the bytes: equal for nearest, within 1 for
+ * the others. Arithmetic is in integers: weights sum to 2^14, the image between the passes has 7
+ * fractional bits, one rounding at the end of each pass. The vertical pass comes first, on long
+ * lines of bytes. Of bicubic the horizontal one does: where a filter leaves the range of bytes
+ * Pillow cuts after each pass, so that their order shows. (Pillow 13 begins with the vertical one
+ * where the height shrinks by more than twice what the width does; the others do not, nor does
+ * this.) Every level of instructions gives the same bytes.
  */
 #ifndef SLUICE_RESAMPLE_H
 #define SLUICE_RESAMPLE_H
 
-#include <stdbool.h>
-
 #include "image.h"
-
-enum { RESAMPLE_WEIGHT_BITS = 14, RESAMPLE_MID_BITS = 7 };
-
-/* The weights of one axis for a range of outputs. */
-typedef struct resample_axis {
-    uint32_t in;   /* length of the crop */
-    uint32_t out;  /* length it is resized to */
-    uint32_t from; /* outputs [from, from + count) */
-    uint32_t count;
-    uint32_t taps;    /* weights of each output, an even number; the last may be zero */
-    int32_t *first;   /* (count) first input of each output */
-    int16_t *weights; /* (count, taps) */
-    size_t first_capacity;
-    size_t weight_capacity;
-} resample_axis;
+#include "resample_axis.h"
 
 /* What is asked for. The window may reach beyond the resized crop: zeros are there. */
 typedef struct resample_job {
@@ -43,6 +30,7 @@ typedef struct resample_job {
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
+    resize_filter filter;
 } resample_job;
 
 /* One worker's own; starts zeroed. */
@@ -50,11 +38,15 @@ typedef struct image_resampler {
     resample_job job;
     resample_axis x;
     resample_axis y;
-    image_box needed;    /* of the crop */
-    bool empty;          /* the window sees nothing of the image */
-    bool copies;         /* no resizing: lines are copied */
-    image_buffer middle; /* (4, needed.width * channels + slack) int16 */
-    image_buffer line;   /* (4, window_width * channels + slack) */
+    image_box needed;      /* of the crop */
+    bool empty;            /* the window sees nothing of the image */
+    bool copies;           /* no resizing: lines are copied */
+    image_buffer middle;   /* (4, needed.width * channels + slack) int16 */
+    image_buffer across;   /* lines after the horizontal pass where that comes first: a ring of
+                              (y.taps + 4, x.count * channels + slack) int16 */
+    uint32_t across_lines; /* needed lines that are or were in it */
+    image_buffer rows;     /* (y.taps) pointers */
+    image_buffer line;     /* (4, window_width * channels + slack) */
 } image_resampler;
 
 /* Where lines go, in order; pixels is (window_width, channels). */

@@ -9,9 +9,25 @@
 enum {
     MIDDLE_SHIFT = RESAMPLE_WEIGHT_BITS - RESAMPLE_MID_BITS,
     FINAL_SHIFT = RESAMPLE_MID_BITS + RESAMPLE_WEIGHT_BITS,
+    MIDDLE_MOST = 255 << RESAMPLE_MID_BITS,
     ALL_WEIGHT = 1 << RESAMPLE_WEIGHT_BITS, /* of one input, when the others have none */
     BLOCK = 32                              /* samples that the vertical pass does at a time */
 };
+
+/* Samples [i, n) of vertical_wide(). */
+static void vertical_wide_from(size_t i, const int16_t *const *rows, const int16_t *weights,
+                               uint32_t taps, uint8_t *out, size_t n)
+{
+    for (; i < n; i++) {
+        int32_t sum = 1 << (FINAL_SHIFT - 1);
+
+        for (uint32_t k = 0; k < taps; k++) {
+            sum += rows[k][i] * weights[k];
+        }
+        sum >>= FINAL_SHIFT;
+        out[i] = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+    }
+}
 
 #if defined(__AVX2__)
 #include "resample_x86.h"
@@ -53,9 +69,33 @@ static void horizontal_rgb(const resample_axis *axis, int32_t origin, const int1
     }
 }
 
+static void horizontal_wide(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                            int16_t *const *out)
+{
+    for (int line = 0; line < STRIP; line++) {
+        resample_horizontal_wide(axis, origin, in[line], out[line], 3);
+    }
+}
+
+static void vertical_wide(const int16_t *const *rows, const int16_t *weights, uint32_t taps,
+                          uint8_t *out, size_t n)
+{
+    vertical_wide_from(0, rows, weights, taps, out, n);
+}
+
 #endif
+
+static void widen(const uint8_t *in, int16_t *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = in[i];
+    }
+}
 
 const resample_kernels SLI_AT_LEVEL(sli_resample_kernels) = {
     .vertical = vertical,
     .horizontal_rgb = horizontal_rgb,
+    .widen = widen,
+    .horizontal_wide = horizontal_wide,
+    .vertical_wide = vertical_wide,
 };

@@ -14,9 +14,12 @@ enum { STRIP = 4 };
  */
 enum { MIDDLE_SLACK = 32 };
 
+enum { WIDE_SLACK = 4 };
+
 typedef struct resample_kernels {
     /*
-     * out[i] = (sum over k of rows[k][i] * weights[k] + 64) >> 7, i < n; taps is even.
+     * out[i] = (sum over k of rows[k][i] * weights[k] + 64) >> 7, i < n; taps is even; no weight is
+     * negative.
      */
     void (*vertical)(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
                      int16_t *out, size_t n);
@@ -27,6 +30,20 @@ typedef struct resample_kernels {
      */
     void (*horizontal_rgb)(const resample_axis *axis, int32_t origin, const int16_t *const *in,
                            uint8_t *const *out);
+
+    /* The same for filters with negative weights, the horizontal pass first: out[i] = in[i] */
+    void (*widen)(const uint8_t *in, int16_t *out, size_t n);
+
+    /*
+     * of these STRIP lines of 3 channels (sum + 64) >> 7, cut to 0..255 << 7; out[l] is
+     * (axis->count, 3), and up to WIDE_SLACK more are written;
+     */
+    void (*horizontal_wide)(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                            int16_t *const *out);
+
+    /* out[i] = (sum over k of rows[k][i] * weights[k] + 2^20) >> 21, cut to bytes, i < n. */
+    void (*vertical_wide)(const int16_t *const *rows, const int16_t *weights, uint32_t taps,
+                          uint8_t *out, size_t n);
 } resample_kernels;
 
 extern const resample_kernels sli_resample_kernels_portable;
@@ -36,5 +53,9 @@ extern const resample_kernels sli_resample_kernels_v4;
 /* Any number of channels, one line; the reference of horizontal_rgb. */
 void resample_horizontal(const resample_axis *axis, int32_t origin, const int16_t *in, uint8_t *out,
                          uint32_t channels);
+
+/* The same of horizontal_wide, written exactly. */
+void resample_horizontal_wide(const resample_axis *axis, int32_t origin, const int16_t *in,
+                              int16_t *out, uint32_t channels);
 
 #endif

@@ -69,8 +69,8 @@ static inline __m256i byte_pair(uint32_t a, uint32_t b)
 }
 
 /*
- * Two or four taps, none of all the weight, in 16-bit sums. With q the samples less 128, and each
- * weight 64 * high + low in bytes, what is wanted is
+ * Two or four taps, none of all the weight, in 16-bit sums. With q the samples less
+ * 128, and each weight 64 * high + low in bytes, what is wanted is
  *
  *     (sum of samples * weights + 64) >> 7  =  ((H + ((L + 64) >> 6)) >> 1) + 2^14,
  *     H = sum of q * high,  L = sum of q * low,
@@ -130,12 +130,41 @@ static void vertical(const uint8_t *const *rows, const int16_t *weights, uint32_
     }
 }
 
+static void vertical_wide(const int16_t *const *rows, const int16_t *weights, uint32_t taps,
+                          uint8_t *out, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 16 <= n; i += 16) {
+        __m256i low = _mm256_set1_epi32(1 << (FINAL_SHIFT - 1));
+        __m256i high = low;
+
+        for (uint32_t k = 0; k < taps; k += 2) {
+            const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(rows[k] + i));
+            const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(rows[k + 1] + i));
+            const __m256i pair = _mm256_set1_epi32(weight_pair(weights + k));
+
+            low = _mm256_add_epi32(low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), pair));
+            high = _mm256_add_epi32(high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), pair));
+        }
+        low = _mm256_packs_epi32(_mm256_srai_epi32(low, FINAL_SHIFT),
+                                 _mm256_srai_epi32(high, FINAL_SHIFT));
+        low = _mm256_permute4x64_epi64(_mm256_packus_epi16(low, low), 0x08);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), _mm256_castsi256_si128(low));
+    }
+    vertical_wide_from(i, rows, weights, taps, out, n);
+}
+
 /* ---- the horizontal pass ----------------------------------------------------------------------
  *
  * Four outputs of four lines at a time; a pixel is four 16- or 32-bit lanes, the last unused.
  */
 
 enum { GROUP = 4 };
+
+/* The number of taps and the kind of output shall be constants in what is made of these; left to
+ * itself gcc makes one function of all, which takes 1.2 times as long. */
+#define INLINED static inline __attribute__((always_inline))
 
 static inline __m128i load_pixels(const int16_t *in)
 {
@@ -156,6 +185,19 @@ static inline void store_group(uint8_t *to, __m128i bytes, bool exact)
     } else {
         _mm_storeu_si128((__m128i *)(void *)to, bytes);
     }
+}
+
+/* Stores four pixels of 16-bit r g b _, two in each half, as 12 values, and four more. */
+static inline void store_wide(int16_t *to, __m256i pixels)
+{
+    const __m256i dense = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1));
+    const __m256i most = _mm256_set1_epi16(MIDDLE_MOST);
+
+    pixels = _mm256_min_epi16(_mm256_max_epi16(pixels, _mm256_setzero_si256()), most);
+    pixels = _mm256_shuffle_epi8(pixels, dense);
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(pixels));
+    _mm_storeu_si128((__m128i *)(void *)(to + 6), _mm256_extracti128_si256(pixels, 1));
 }
 
 /* Two 32-bit values, one in each half. */
@@ -190,10 +232,25 @@ static inline __m256i finish_two(const __m256i a[2], const __m256i b[2])
         _mm256_broadcastsi128_si256(DENSE));
 }
 
+/* Where a line's outputs go: bytes, or 16 bits. */
+typedef union line_out {
+    uint8_t *bytes;
+    int16_t *wide;
+} line_out;
+
+/* Sums of outputs 0 | 1 and 2 | 3 of a line, stored as 16 bits. */
+static inline void finish_wide(int16_t *to, const __m256i sums[2])
+{
+    const __m256i words = _mm256_packs_epi32(_mm256_srai_epi32(sums[0], MIDDLE_SHIFT),
+                                             _mm256_srai_epi32(sums[1], MIDDLE_SHIFT));
+
+    store_wide(to, _mm256_permute4x64_epi64(words, 0xD8));
+}
+
 /* Outputs [i, i + 4) of any weights. */
-static inline void group_any(const resample_axis *axis, uint32_t i, int32_t origin,
-                             const int16_t *const *in, uint8_t *const *out, bool exact,
-                             uint32_t taps)
+INLINED void group_any(const resample_axis *axis, uint32_t i, int32_t origin,
+                       const int16_t *const *in, const line_out *out, bool exact, uint32_t taps,
+                       bool wide)
 {
     const int16_t *weights = axis->weights + (size_t)i * taps;
     size_t at[GROUP];
@@ -203,7 +260,7 @@ static inline void group_any(const resample_axis *axis, uint32_t i, int32_t orig
         at[j] = (size_t)(axis->first[i + (uint32_t)j] - origin) * 3;
     }
     for (int l = 0; l < STRIP; l++) {
-        sums[l][0] = _mm256_set1_epi32(1 << (FINAL_SHIFT - 1));
+        sums[l][0] = _mm256_set1_epi32(wide ? 1 << (MIDDLE_SHIFT - 1) : 1 << (FINAL_SHIFT - 1));
         sums[l][1] = sums[l][0];
     }
     for (uint32_t k = 0; k < taps; k += 2) {
@@ -221,11 +278,14 @@ static inline void group_any(const resample_axis *axis, uint32_t i, int32_t orig
                 sums[l][1], _mm256_madd_epi16(load_two(from + at[2], from + at[3]), weights23));
         }
     }
-    for (int l = 0; l < STRIP; l += 2) {
+    for (int l = 0; l < STRIP && wide; l++) {
+        finish_wide(out[l].wide + (size_t)i * 3, sums[l]);
+    }
+    for (int l = 0; l < STRIP && !wide; l += 2) {
         const __m256i pixels = finish_two(sums[l], sums[l + 1]);
 
-        store_group(out[l] + (size_t)i * 3, _mm256_castsi256_si128(pixels), exact);
-        store_group(out[l + 1] + (size_t)i * 3, _mm256_extracti128_si256(pixels, 1), exact);
+        store_group(out[l].bytes + (size_t)i * 3, _mm256_castsi256_si128(pixels), exact);
+        store_group(out[l + 1].bytes + (size_t)i * 3, _mm256_extracti128_si256(pixels, 1), exact);
     }
 }
 
@@ -238,16 +298,36 @@ static inline bool is_near(const resample_axis *axis, uint32_t i)
            axis->taps <= 8;
 }
 
+/* Sums of outputs [i, i + 4) of each line, stored as bytes. */
+static inline void finish_near(__m512i sums[STRIP], uint32_t i, const line_out *out, bool exact)
+{
+    const __m512i by_line = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const size_t at = (size_t)i * 3;
+    __m512i bytes;
+
+    for (int l = 0; l < STRIP; l++) {
+        sums[l] = _mm512_srai_epi32(sums[l], FINAL_SHIFT);
+    }
+    /* Packed, a quarter holds one output of lines 0, 1, 2 and 3. */
+    bytes = _mm512_packus_epi16(_mm512_packs_epi32(sums[0], sums[1]),
+                                _mm512_packs_epi32(sums[2], sums[3]));
+    bytes = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_line, bytes),
+                                _mm512_broadcast_i32x4(DENSE));
+    store_group(out[0].bytes + at, _mm512_castsi512_si128(bytes), exact);
+    store_group(out[1].bytes + at, _mm512_extracti32x4_epi32(bytes, 1), exact);
+    store_group(out[2].bytes + at, _mm512_extracti32x4_epi32(bytes, 2), exact);
+    store_group(out[3].bytes + at, _mm512_extracti32x4_epi32(bytes, 3), exact);
+}
+
 /*
  * Outputs [i, i + 4) whose inputs lie within 32 values: these are loaded at once for a line, and
  * for each pair of taps permuted to r0 r1 g0 g1 b0 b1 - - of all four outputs.
  */
-static inline void group_near(const resample_axis *axis, uint32_t i, int32_t origin,
-                              const int16_t *const *in, uint8_t *const *out, bool exact,
-                              uint32_t taps)
+INLINED void group_near(const resample_axis *axis, uint32_t i, int32_t origin,
+                        const int16_t *const *in, const line_out *out, bool exact, uint32_t taps,
+                        bool wide)
 {
     const __m512i each = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    const __m512i by_line = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i rgb = _mm512_set4_epi32(0x00030000, 0x00050002, 0x00040001, 0x00030000);
     const __mmask16 loaded = (__mmask16)((1U << 2 * taps) - 1);
     const __m512i weights = _mm512_maskz_loadu_epi32(loaded, axis->weights + (size_t)i * taps);
@@ -261,10 +341,9 @@ static inline void group_near(const resample_axis *axis, uint32_t i, int32_t ori
     __m512i pair_of = _mm512_mullo_epi32(each, _mm512_set1_epi32((int32_t)taps / 2));
     __m512i sums[STRIP];
     __m512i values[STRIP];
-    __m512i bytes;
 
     for (int l = 0; l < STRIP; l++) {
-        sums[l] = _mm512_set1_epi32(1 << (FINAL_SHIFT - 1));
+        sums[l] = _mm512_set1_epi32(wide ? 1 << (MIDDLE_SHIFT - 1) : 1 << (FINAL_SHIFT - 1));
         values[l] = _mm512_loadu_si512(in[l] + at);
     }
     for (uint32_t k = 0; k < taps; k += 2) {
@@ -277,24 +356,20 @@ static inline void group_near(const resample_axis *axis, uint32_t i, int32_t ori
         places = _mm512_add_epi32(places, _mm512_set1_epi32(0x00060006));
         pair_of = _mm512_add_epi32(pair_of, _mm512_set1_epi32(1));
     }
-    for (int l = 0; l < STRIP; l++) {
-        sums[l] = _mm512_srai_epi32(sums[l], FINAL_SHIFT);
+    if (wide) {
+        for (int l = 0; l < STRIP; l++) {
+            store_wide(out[l].wide + (size_t)i * 3,
+                       _mm512_cvtsepi32_epi16(_mm512_srai_epi32(sums[l], MIDDLE_SHIFT)));
+        }
+    } else {
+        finish_near(sums, i, out, exact);
     }
-    /* Packed, a quarter holds one output of lines 0, 1, 2 and 3. */
-    bytes = _mm512_packus_epi16(_mm512_packs_epi32(sums[0], sums[1]),
-                                _mm512_packs_epi32(sums[2], sums[3]));
-    bytes = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_line, bytes),
-                                _mm512_broadcast_i32x4(DENSE));
-    store_group(out[0] + (size_t)i * 3, _mm512_castsi512_si128(bytes), exact);
-    store_group(out[1] + (size_t)i * 3, _mm512_extracti32x4_epi32(bytes, 1), exact);
-    store_group(out[2] + (size_t)i * 3, _mm512_extracti32x4_epi32(bytes, 2), exact);
-    store_group(out[3] + (size_t)i * 3, _mm512_extracti32x4_epi32(bytes, 3), exact);
 }
 
 #endif
 
-static inline void horizontal_taps(const resample_axis *axis, int32_t origin,
-                                   const int16_t *const *in, uint8_t *const *out, uint32_t taps)
+INLINED void horizontal_taps(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                             const line_out *out, uint32_t taps, bool wide)
 {
     resample_axis rest = *axis;
     uint32_t i = 0;
@@ -304,31 +379,47 @@ static inline void horizontal_taps(const resample_axis *axis, int32_t origin,
 
 #if defined(__AVX512BW__)
         if (is_near(axis, i)) {
-            group_near(axis, i, origin, in, out, exact, taps);
+            group_near(axis, i, origin, in, out, exact, taps, wide);
             continue;
         }
 #endif
-        group_any(axis, i, origin, in, out, exact, taps);
+        group_any(axis, i, origin, in, out, exact, taps, wide);
     }
     rest.first += i;
     rest.weights += (size_t)i * taps;
     rest.count -= i;
     for (int l = 0; l < STRIP && rest.count > 0; l++) {
-        resample_horizontal(&rest, origin, in[l], out[l] + (size_t)i * 3, 3);
+        if (wide) {
+            resample_horizontal_wide(&rest, origin, in[l], out[l].wide + (size_t)i * 3, 3);
+        } else {
+            resample_horizontal(&rest, origin, in[l], out[l].bytes + (size_t)i * 3, 3);
+        }
     }
 }
 
 static void horizontal_rgb(const resample_axis *axis, int32_t origin, const int16_t *const *in,
                            uint8_t *const *out)
 {
+    const line_out to[STRIP] = {
+        {.bytes = out[0]}, {.bytes = out[1]}, {.bytes = out[2]}, {.bytes = out[3]}};
+
     /* Loops over few taps are worth unrolling. */
     if (axis->taps == 2) {
-        horizontal_taps(axis, origin, in, out, 2);
+        horizontal_taps(axis, origin, in, to, 2, false);
     } else if (axis->taps == 4) {
-        horizontal_taps(axis, origin, in, out, 4);
+        horizontal_taps(axis, origin, in, to, 4, false);
     } else {
-        horizontal_taps(axis, origin, in, out, axis->taps);
+        horizontal_taps(axis, origin, in, to, axis->taps, false);
     }
+}
+
+static void horizontal_wide(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                            int16_t *const *out)
+{
+    const line_out to[STRIP] = {
+        {.wide = out[0]}, {.wide = out[1]}, {.wide = out[2]}, {.wide = out[3]}};
+
+    horizontal_taps(axis, origin, in, to, axis->taps, true);
 }
 
 #endif

@@ -1,10 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resize: to a size, or the shorter side to a length. */
 #include "stage.h"
+#include "status_int.h"
 
 typedef struct resize_args {
     param_size size; /* width 0: height is the shorter side's length */
+    resize_filter filter;
 } resize_args;
+
+static sluice_status resize_check(void *args)
+{
+    return resize_filter_check("resize", &((const resize_args *)args)->filter);
+}
+
+const char *const resize_filter_names[] = {"bilinear", "bicubic", "nearest", "area", NULL};
+
+sluice_status resize_filter_check(const char *stage, const resize_filter *filter)
+{
+    if (filter->filter == FILTER_AREA && !filter->antialias) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: filter=area is the mean of what an output covers; for a single pixel "
+                        "of it, want filter=nearest instead of antialias=false",
+                        stage);
+    }
+    return SLUICE_OK;
+}
 
 /* The longer side when the shorter becomes `length`: as torchvision, rounded down, at least 1. */
 static uint32_t longer_side(uint32_t shorter, uint32_t longer, uint32_t length)
@@ -21,6 +41,7 @@ static sluice_status resize_geometry(const void *opaque, const sli_draws *draws,
 
     (void)draws;
     out->resizes = true;
+    out->filter = args->filter;
     out->new_height = args->size.height;
     out->new_width = args->size.width;
     if (args->size.width == 0 && width < height) {
@@ -60,23 +81,29 @@ static sluice_status resize_infer(const void *opaque, stage_schema *schema)
 static const stage_param resize_params[] = {
     PARAM_(resize_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is the length of the shorter side"),
+    RESIZE_FILTER_PARAMS(resize_args, filter),
 };
 
 const stage_def stage_resize = {
     .name = "resize",
-    .summary = "Resizes with an antialiased triangle filter (bilinear).",
+    .summary = "Resizes to a size, or the shorter side to a length.",
     .gives = "image u8 (height, width, C)",
     .kind = STAGE_GEOMETRY,
     STAGE_PARAMS(resize_params),
     .args_size = sizeof(resize_args),
+    .check = resize_check,
     .infer = resize_infer,
     .geometry = resize_geometry,
     .resizes = true,
 };
 
-sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height, uint32_t width)
+sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height, uint32_t width,
+                                    const char *filter, bool antialias)
 {
-    const resize_args args = {{height, width}};
+    resize_args args = {{height, width}, {FILTER_BILINEAR, antialias}};
+    sluice_status st = stage_arg_choose(&stage_resize, "filter",
+                                        filter != NULL ? filter : "bilinear", &args.filter.filter);
 
-    return dataset_append(dataset, &stage_resize, &args);
+    return st == SLUICE_OK ? dataset_append(dataset, &stage_resize, &args)
+                           : dataset_keep(dataset, &stage_resize, st);
 }

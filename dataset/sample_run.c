@@ -217,7 +217,8 @@ static sluice_status run_group(sample_runner *runner, uint32_t number, uint64_t 
     if (st == SLUICE_OK) {
         const resample_job job = {channels,         window.width,        window.height,
                                   window.new_width, window.new_height,   window.window_x,
-                                  window.window_y,  window.window_width, window.window_height};
+                                  window.window_y,  window.window_width, window.window_height,
+                                  window.filter};
 
         st = resample_prepare(&runner->resampler, &job, &needed);
     }

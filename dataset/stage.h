@@ -25,6 +25,7 @@
 
 #include "conversion_int.h"
 #include "image_decoder.h"
+#include "resize_filter.h"
 #include "rng_int.h"
 #include "text_int.h"
 
@@ -110,6 +111,7 @@ typedef struct stage_geometry {
     bool resizes;
     uint32_t new_width;
     uint32_t new_height;
+    resize_filter filter; /* where it resizes */
 } stage_geometry;
 
 /* Where a conversion shall be done: what each one's struct of arguments begins with. */

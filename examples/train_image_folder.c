@@ -94,10 +94,10 @@ static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_o
     }
     failed |= sluice_dataset_decode(set, "rgb", 0, false);
     if (training) {
-        failed |= sluice_dataset_random_resized_crop(set, size, size, scale, NULL);
+        failed |= sluice_dataset_random_resized_crop(set, size, size, scale, NULL, NULL, true);
         failed |= sluice_dataset_random_horizontal_flip(set, 0.5);
     } else {
-        failed |= sluice_dataset_resize(set, size, 0); /* its shorter side */
+        failed |= sluice_dataset_resize(set, size, 0, NULL, true); /* its shorter side */
         failed |= sluice_dataset_center_crop(set, size, size);
     }
     failed |= sluice_dataset_normalize(set, mean, deviation, 3, 1.0, SLUICE_F32);

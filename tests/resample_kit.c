@@ -39,14 +39,31 @@ void run_job(image_resampler *resampler, const resample_job *job, const picture 
     T_EQ(lines.count, direct ? 0 : job->window_height);
 }
 
-resample_job whole_job(const picture *in, uint32_t width, uint32_t height)
+const resize_filter ways[WAYS] = {
+    {FILTER_BILINEAR, true}, {FILTER_BILINEAR, false}, {FILTER_BICUBIC, true},
+    {FILTER_BICUBIC, false}, {FILTER_NEAREST, true},   {FILTER_NEAREST, false},
+    {FILTER_AREA, true},
+};
+
+const char *way_name(const resize_filter *filter)
 {
-    return (resample_job){in->channels, in->width, in->height, width, height, 0, 0, width, height};
+    static char name[40];
+
+    snprintf(name, sizeof(name), "%s%s", resize_filter_names[filter->filter],
+             filter->antialias ? "" : ", not antialiased");
+    return name;
 }
 
-picture resized(const picture *in, uint32_t width, uint32_t height)
+resample_job whole_job(const picture *in, uint32_t width, uint32_t height,
+                       const resize_filter *filter)
 {
-    const resample_job job = whole_job(in, width, height);
+    return (resample_job){in->channels, in->width, in->height, width, height, 0, 0,
+                          width,        height,    *filter};
+}
+
+picture resized(const picture *in, uint32_t width, uint32_t height, const resize_filter *filter)
+{
+    const resample_job job = whole_job(in, width, height, filter);
     image_resampler resampler = {0};
     picture out = picture_empty(width, height, in->channels);
 

@@ -10,10 +10,19 @@
 void run_job(image_resampler *resampler, const resample_job *job, const picture *in, bool direct,
              uint8_t *out);
 
+/* The filters that there are, antialiased and not. */
+enum { WAYS = 7 };
+extern const resize_filter ways[WAYS];
+#define PLAIN (&ways[0]) /* antialiased bilinear */
+
+/* "bicubic, not antialiased" */
+const char *way_name(const resize_filter *filter);
+
 /* The picture to a new size, all of it. */
-resample_job whole_job(const picture *in, uint32_t width, uint32_t height);
+resample_job whole_job(const picture *in, uint32_t width, uint32_t height,
+                       const resize_filter *filter);
 
 /* What that gives. */
-picture resized(const picture *in, uint32_t width, uint32_t height);
+picture resized(const picture *in, uint32_t width, uint32_t height, const resize_filter *filter);
 
 #endif

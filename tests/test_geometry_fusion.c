@@ -31,9 +31,12 @@ static picture cropped(picture in, const stage_geometry *g)
 }
 
 /* The whole picture resized; frees it. */
-static picture resized(picture in, uint32_t width, uint32_t height)
+static picture resized(picture in, const stage_geometry *g)
 {
-    const resample_job job = {in.channels, in.width, in.height, width, height, 0, 0, width, height};
+    const uint32_t width = g->new_width;
+    const uint32_t height = g->new_height;
+    const resample_job job = {in.channels, in.width, in.height, width,  height,
+                              0,           0,        width,     height, g->filter};
     picture out = picture_zero(width, height, in.channels);
     const line_sink sink = {NULL, NULL, out.pixels};
     image_resampler resampler = {0};
@@ -118,7 +121,7 @@ static picture one_by_one(const pipeline *p, picture image, uint64_t sample, uin
             image = cropped(image, &g);
         }
         if (g.resizes) {
-            image = resized(image, g.new_width, g.new_height);
+            image = resized(image, &g);
         }
     }
     return image;
@@ -184,6 +187,13 @@ static void add_stage(writer *w, uint32_t *state)
         width = 1 + test_below(state, w->width + 2 * padding);
         snprintf(to, room, " | random_crop %u,%u padding=%u", height, width, padding);
     }
+    if (kind <= 2) {
+        const uint32_t filter = test_below(state, FILTERS);
+
+        snprintf(to + strlen(to), room - strlen(to), " filter=%s antialias=%s",
+                 resize_filter_names[filter],
+                 filter == FILTER_AREA || test_below(state, 2) == 0 ? "true" : "false");
+    }
     w->width = width;
     w->height = height;
     w->narrowed = kind > 2 && w->resized;
@@ -224,6 +234,10 @@ static void fused_stages_decode_what_they_need(void)
 {
     static const char *const stages[] = {
         "random_resized_crop 24,30",
+        "random_resized_crop 24,30 filter=bicubic",
+        "random_resized_crop 10 filter=bicubic antialias=false | center_crop 6",
+        "random_resized_crop 24,30 filter=nearest",
+        "resize 13,70 filter=area",
         "center_crop 40",
         "random_crop 30,20 padding=30",
         "resize 20 | center_crop 16",

@@ -85,6 +85,29 @@ static void one_number_resizes_the_shorter_side(void)
     }
 }
 
+static void stages_resize_by_the_filter_they_were_given(void)
+{
+    static const char *const names[] = {"resize", "random_resized_crop"};
+    static const char *const antialias[] = {"antialias=false", "antialias=true"};
+
+    for (uint32_t i = 0; i < 2 * FILTERS * 2; i++) {
+        const uint32_t filter = i / 2 % FILTERS;
+        char argument[40];
+        dataset_stage stage;
+        stage_geometry g;
+
+        if (filter == FILTER_AREA && i % 2 == 0) {
+            continue;
+        }
+        snprintf(argument, sizeof(argument), "filter=%s", resize_filter_names[filter]);
+        stage = stage_of(names[i / 2 / FILTERS],
+                         (const char *const[3]){"size=9", argument, antialias[i % 2]});
+        g = geometry_of(&stage, 0, 20, 30);
+        T_EQ(g.filter.filter, filter);
+        T_EQ(g.filter.antialias, i % 2 == 1);
+    }
+}
+
 static void crops_that_do_not_fit_are_refused(void)
 {
     dataset_stage stage = stage_of("random_crop", (const char *const[3]){"size=9", "padding=1"});
@@ -299,6 +322,7 @@ const t_test geometry_stages_tests[] = {
     T_TEST(random_resized_crops_reach_the_edges),
     T_TEST(extreme_shapes_give_their_middle),
     T_TEST(draws_depend_on_seed_pass_sample_and_stage_alone),
+    T_TEST(stages_resize_by_the_filter_they_were_given),
     T_TEST(crops_that_do_not_fit_are_refused),
     T_END,
 };

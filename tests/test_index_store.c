@@ -329,7 +329,7 @@ static uint64_t read_all(const char *folder, const char *index, int passes)
 
     T_OK(sluice_dataset_image_folder(folder, NULL, index, NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, "rgb", 0, false));
-    T_OK(sluice_dataset_random_resized_crop(dataset, 32, 32, scale, NULL));
+    T_OK(sluice_dataset_random_resized_crop(dataset, 32, 32, scale, NULL, NULL, true));
     T_OK(sluice_dataset_batch(dataset, 1, false));
     for (int pass = 0; pass < passes; pass++) {
         for (uint64_t i = 0; i < 6; i++) {

@@ -48,11 +48,19 @@ static sluice_status call_batch(sluice_dataset *d)
 }
 static sluice_status call_resize(sluice_dataset *d)
 {
-    return sluice_dataset_resize(d, 30, 40);
+    return sluice_dataset_resize(d, 30, 40, NULL, true);
 }
 static sluice_status call_resize_short(sluice_dataset *d)
 {
-    return sluice_dataset_resize(d, 30, 0);
+    return sluice_dataset_resize(d, 30, 0, NULL, true);
+}
+static sluice_status call_resize_bicubic(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 30, 0, "bicubic", false);
+}
+static sluice_status call_resize_area(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 30, 40, "area", true);
 }
 static sluice_status call_center_crop(sluice_dataset *d)
 {
@@ -67,11 +75,19 @@ static sluice_status call_rrc(sluice_dataset *d)
     const double scale[] = {0.1, 0.2};
     const double ratio[] = {0.5, 2};
 
-    return sluice_dataset_random_resized_crop(d, 3, 4, scale, ratio);
+    return sluice_dataset_random_resized_crop(d, 3, 4, scale, ratio, NULL, true);
 }
 static sluice_status call_rrc_default(sluice_dataset *d)
 {
-    return sluice_dataset_random_resized_crop(d, 3, 4, NULL, NULL);
+    return sluice_dataset_random_resized_crop(d, 3, 4, NULL, NULL, NULL, true);
+}
+static sluice_status call_rrc_nearest(sluice_dataset *d)
+{
+    return sluice_dataset_random_resized_crop(d, 3, 4, NULL, NULL, "nearest", true);
+}
+static sluice_status call_rrc_aliased(sluice_dataset *d)
+{
+    return sluice_dataset_random_resized_crop(d, 3, 4, NULL, NULL, "bilinear", false);
 }
 static sluice_status call_flip(sluice_dataset *d)
 {
@@ -115,10 +131,14 @@ static const struct {
     {"batch 10 drop_remainder=true", call_batch},
     {"resize 30,40", call_resize},
     {"resize 30", call_resize_short},
+    {"resize 30 bicubic false", call_resize_bicubic},
+    {"resize 30,40 filter=area", call_resize_area},
     {"center_crop 3,4", call_center_crop},
     {"random_crop 3,4 padding=2", call_random_crop},
     {"random_resized_crop 3,4 scale=0.1,0.2 ratio=0.5,2", call_rrc},
     {"random_resized_crop 3,4", call_rrc_default},
+    {"random_resized_crop 3,4 filter=nearest", call_rrc_nearest},
+    {"random_resized_crop 3,4 antialias=false", call_rrc_aliased},
     {"random_horizontal_flip 0.75", call_flip},
     {"normalize 1,2,3 4,5,6 range=255 dtype=f16", call_normalize},
     {"to_dtype bf16 scale=true", call_to_dtype},
@@ -205,17 +225,33 @@ static sluice_status bad_decode_place(sluice_dataset *d)
 }
 static sluice_status bad_resize(sluice_dataset *d)
 {
-    return sluice_dataset_resize(d, 0, 3);
+    return sluice_dataset_resize(d, 0, 3, NULL, true);
 }
 static sluice_status bad_resize_huge(sluice_dataset *d)
 {
-    return sluice_dataset_resize(d, 3, 70000);
+    return sluice_dataset_resize(d, 3, 70000, NULL, true);
+}
+static sluice_status bad_resize_filter(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 3, 3, "cubic", true);
+}
+static sluice_status bad_resize_area(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 3, 3, "area", false);
+}
+static sluice_status bad_rrc_filter(sluice_dataset *d)
+{
+    return sluice_dataset_random_resized_crop(d, 3, 3, NULL, NULL, "lanczos", true);
+}
+static sluice_status bad_rrc_area(sluice_dataset *d)
+{
+    return sluice_dataset_random_resized_crop(d, 3, 3, NULL, NULL, "area", false);
 }
 static sluice_status bad_rrc(sluice_dataset *d)
 {
     const double scale[] = {0.5, (double)NAN};
 
-    return sluice_dataset_random_resized_crop(d, 3, 3, scale, NULL);
+    return sluice_dataset_random_resized_crop(d, 3, 3, scale, NULL, NULL, true);
 }
 static sluice_status bad_flip(sluice_dataset *d)
 {
@@ -292,6 +328,10 @@ static const struct {
     {bad_decode_place, "there is no encoded image"},
     {bad_resize, "resize: size=0"},
     {bad_resize_huge, "resize: size=70000"},
+    {bad_resize_filter, "resize: filter=cubic: want one of bilinear bicubic nearest area"},
+    {bad_resize_area, "resize: filter=area"},
+    {bad_rrc_filter, "random_resized_crop: filter=lanczos"},
+    {bad_rrc_area, "random_resized_crop: filter=area"},
     {bad_rrc, "random_resized_crop: scale: nan"},
     {bad_flip, "random_horizontal_flip: p=nan"},
     {bad_normalize_null, "want mean and std of 1 to 4 channels"},

@@ -78,8 +78,11 @@ static void every_element_of_the_grammar_is_read(void)
         {"synthetic | shuffle 7", SYNTHETIC " | shuffle seed=7"},
         {"synthetic | split val 0.1 test=0.2", SYNTHETIC " | split part=val fraction=0.1 seed=0 "
                                                          "test=0.2"},
-        {"synthetic | resize 5 | center_crop 4,3", SYNTHETIC " | resize size=5 | center_crop "
-                                                             "size=4,3"},
+        {"synthetic | resize 5 | center_crop 4,3", SYNTHETIC " | resize size=5 filter=bilinear "
+                                                             "antialias=true | center_crop size=4,3"},
+        {"synthetic | random_resized_crop 5 antialias=false filter=bicubic",
+         SYNTHETIC " | random_resized_crop size=5 scale=0.08,1 ratio=0.75,1.3333333333333333 "
+                   "filter=bicubic antialias=false"},
     };
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -127,6 +130,7 @@ static void descriptions_read_back_to_themselves(void)
         "synthetic | random_crop 1,65535 padding=65535",
         "synthetic | random_resized_crop 7 1e-300,1 0.00010000000000000002,10000",
         "synthetic | random_resized_crop 7,9 scale=0.3,0.3 ratio=1,1",
+        "synthetic | random_resized_crop 7 filter=nearest antialias=false | resize 3 area",
         ("synthetic | random_horizontal_flip 0 | random_horizontal_flip 1 | "
          "random_horizontal_flip 0.1 offload=host"),
         "synthetic | normalize 0,-1e-320,0.30000000000000004 1e-5,3,-2 dtype=f16",

@@ -7,19 +7,46 @@
 
 /* ---- the reference: plain sums in double ----------------------------------------------------- */
 
+/* The filters as their definitions have them; x in units of the filter. */
+static double weight_of(uint32_t filter, double x)
+{
+    const double d = fabs(x);
+
+    switch (filter) {
+    case FILTER_BICUBIC: /* Keys's two cubics, a = -1/2 */
+        if (d < 1) {
+            return 1.5 * d * d * d - 2.5 * d * d + 1;
+        }
+        return d < 2 ? -0.5 * d * d * d + 2.5 * d * d - 4 * d + 2 : 0;
+    case FILTER_AREA:
+        return x > -0.5 && x <= 0.5 ? 1 : 0;
+    default:
+        return d < 1 ? 1 - d : 0;
+    }
+}
+
 /* One axis: lines of `count` samples, `step` apart, each `in` long and becoming `out` long. */
-static double filtered(const double *line, size_t step, uint32_t in, uint32_t out, uint32_t i)
+static double filtered(const resize_filter *filter, const double *line, size_t step, uint32_t in,
+                       uint32_t out, uint32_t i)
 {
     const double scale = (double)in / out;
-    const double support = scale > 1 ? scale : 1;
+    const double wide = filter->antialias && scale > 1 ? scale : 1;
     const double center = (i + 0.5) * scale;
     double sum = 0;
     double weights = 0;
 
-    for (int64_t k = (int64_t)(center - support) - 1; k <= (int64_t)(center + support) + 1; k++) {
-        double weight = 1 - fabs((double)k + 0.5 - center) / support;
+    if (filter->filter == FILTER_NEAREST) {
+        double at = scale / 2; /* summed up as in Pillow: the rounding of halves depends on it */
 
-        if (k >= 0 && k < in && weight > 0) {
+        for (uint32_t k = 0; k < i; k++) {
+            at += scale;
+        }
+        return line[(size_t)at * step];
+    }
+    for (int64_t k = (int64_t)(center - 2 * wide) - 1; k <= (int64_t)(center + 2 * wide) + 1; k++) {
+        if (k >= 0 && k < in) {
+            double weight = weight_of(filter->filter, ((double)k - center + 0.5) * (1 / wide));
+
             sum += weight * line[(size_t)k * step];
             weights += weight;
         }
@@ -27,8 +54,14 @@ static double filtered(const double *line, size_t step, uint32_t in, uint32_t ou
     return sum / weights;
 }
 
+static double cut(double value)
+{
+    return value < 0 ? 0 : value > 255 ? 255 : value;
+}
+
 /* What the resize would be without any rounding; from malloc(). */
-static double *reference(const picture *in, uint32_t width, uint32_t height)
+static double *reference(const picture *in, uint32_t width, uint32_t height,
+                         const resize_filter *filter)
 {
     const size_t line = (size_t)in->width * in->channels;
     const size_t out_line = (size_t)width * in->channels;
@@ -41,13 +74,15 @@ static double *reference(const picture *in, uint32_t width, uint32_t height)
     }
     for (uint32_t y = 0; y < in->height; y++) {
         for (size_t i = 0; i < out_line; i++) {
-            middle[y * out_line + i] = filtered(from + y * line + i % in->channels, in->channels,
-                                                in->width, width, (uint32_t)(i / in->channels));
+            middle[y * out_line + i] =
+                cut(filtered(filter, from + y * line + i % in->channels, in->channels, in->width,
+                             width, (uint32_t)(i / in->channels)));
         }
     }
     for (uint32_t y = 0; y < height; y++) {
         for (size_t i = 0; i < out_line; i++) {
-            out[y * out_line + i] = filtered(middle + i, out_line, in->height, height, y);
+            out[y * out_line + i] =
+                cut(filtered(filter, middle + i, out_line, in->height, height, y));
         }
     }
     free(from);
@@ -56,16 +91,18 @@ static double *reference(const picture *in, uint32_t width, uint32_t height)
 }
 
 static void check_against_reference(uint32_t width, uint32_t height, uint32_t new_width,
-                                    uint32_t new_height, uint32_t channels)
+                                    uint32_t new_height, uint32_t channels,
+                                    const resize_filter *filter)
 {
+    const double most = filter->filter == FILTER_NEAREST ? 0 : 1;
     picture in = picture_make(width, height, channels, width + height);
-    picture out = resized(&in, new_width, new_height);
-    double *want = reference(&in, new_width, new_height);
+    picture out = resized(&in, new_width, new_height, filter);
+    double *want = reference(&in, new_width, new_height, filter);
 
     for (size_t i = 0; i < picture_size(&out); i++) {
-        if (!(fabs(out.pixels[i] - floor(want[i] + 0.5)) <= 1)) {
-            T_FAIL_("%ux%ux%u to %ux%u: byte %zu is %d, want %.9g", width, height, channels,
-                    new_width, new_height, i, out.pixels[i], want[i]);
+        if (!(fabs(out.pixels[i] - floor(want[i] + 0.5)) <= most)) {
+            T_FAIL_("%ux%ux%u to %ux%u, %s: byte %zu is %d, want %.9g", width, height, channels,
+                    new_width, new_height, way_name(filter), i, out.pixels[i], want[i]);
         }
     }
     free(want);
@@ -79,11 +116,11 @@ static void resizing_is_within_1_of_exact_arithmetic(void)
     static const uint32_t channels[] = {3, 1, 3, 4, 2};
     enum { N = sizeof(lengths) / sizeof(lengths[0]) };
 
-    for (uint32_t i = 0; i < N * N; i++) {
+    for (uint32_t i = 0; i < WAYS * N * N; i++) {
         uint32_t j = i * 37 % (N * N);
 
-        check_against_reference(lengths[i / N], lengths[j / N], lengths[i % N], lengths[j % N],
-                                channels[i % 5]);
+        check_against_reference(lengths[i % (N * N) / N], lengths[j / N], lengths[i % N],
+                                lengths[j % N], channels[i % 5], &ways[i / (N * N)]);
     }
 }
 
@@ -93,11 +130,71 @@ static void extreme_ratios_are_within_1_of_exact_arithmetic(void)
         {5000, 2, 3, 7},  {2, 5000, 7, 3},  {3, 4, 5000, 2},  {4, 3, 2, 5000},  {1, 1, 1000, 3},
         {65500, 1, 9, 1}, {1, 65500, 2, 1}, {300, 1, 299, 1}, {299, 2, 300, 2}, {513, 700, 1, 1},
     };
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
-    for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
-        const uint32_t *s = sizes[i / 2];
+    for (size_t i = 0; i < 2 * SIZES * WAYS; i++) {
+        const uint32_t *s = sizes[i / 2 % SIZES];
 
-        check_against_reference(s[0], s[1], s[2], s[3], i % 2 == 0 ? 1 : 3);
+        check_against_reference(s[0], s[1], s[2], s[3], i % 2 == 0 ? 1 : 3, &ways[i / 2 / SIZES]);
+    }
+}
+
+/* Black beside white makes cubics leave the range of bytes, in either direction and in both. */
+static void overshooting_is_clipped_after_each_pass(void)
+{
+    for (uint32_t i = 0; i < 60; i++) {
+        const resize_filter *filter = &ways[2 + i % 2];
+        picture in = picture_empty(9 + i % 7, 8 + i % 5, i % 3 == 0 ? 1 : 3);
+        const uint32_t width = 3 + i * 5 % 31;
+        const uint32_t height = 4 + i * 3 % 29;
+        picture out;
+        double *want;
+
+        for (size_t k = 0; k < picture_size(&in); k++) {
+            in.pixels[k] = (k * 2654435761U >> 7) % 3 == 0 ? 0 : 255;
+        }
+        out = resized(&in, width, height, filter);
+        want = reference(&in, width, height, filter);
+        for (size_t k = 0; k < picture_size(&out); k++) {
+            T_NEAR(out.pixels[k], floor(want[k] + 0.5), 1);
+        }
+        free(want);
+        free(in.pixels);
+        free(out.pixels);
+    }
+}
+
+/* Where output pixels lie between inputs: the numbers of a hand. */
+static void filters_weigh_as_their_formulas_say(void)
+{
+    static const uint8_t line[] = {0, 0, 64, 192, 255, 255, 128, 0};
+    static const struct {
+        resize_filter filter;
+        uint32_t width;
+        uint8_t want[8];
+        uint32_t count;
+    } cases[] = {
+        {{FILTER_NEAREST, true}, 4, {0, 192, 255, 0}, 4},
+        {{FILTER_NEAREST, true}, 2, {64, 128}, 2},
+        {{FILTER_NEAREST, true}, 3, {0, 255, 128}, 3},
+        {{FILTER_AREA, true}, 4, {0, 128, 255, 64}, 4},
+        {{FILTER_AREA, true}, 2, {64, 160}, 2},
+        {{FILTER_BILINEAR, false}, 4, {0, 128, 255, 64}, 4},
+        {{FILTER_BILINEAR, false}, 2, {32, 192}, 2},
+        {{FILTER_BICUBIC, false}, 4, {0, 128, 255, 53}, 4}, /* -1/16, 9/16, 9/16, -1/16, cut */
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        picture in = picture_empty(8, 1, 1);
+        picture out;
+
+        memcpy(in.pixels, line, sizeof(line));
+        out = resized(&in, cases[i].width, 1, &cases[i].filter);
+        for (uint32_t x = 0; x < cases[i].count; x++) {
+            T_EQ(out.pixels[x], cases[i].want[x]);
+        }
+        free(in.pixels);
+        free(out.pixels);
     }
 }
 
@@ -146,7 +243,7 @@ static void resizing_is_within_1_of_pillow(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         picture in = read_fixture(cases[i][0]);
         picture want = read_fixture(cases[i][1]);
-        picture out = resized(&in, want.width, want.height);
+        picture out = resized(&in, want.width, want.height, PLAIN);
 
         for (size_t k = 0; k < picture_size(&want); k++) {
             T_NEAR(out.pixels[k], want.pixels[k], 1);
@@ -161,9 +258,9 @@ static void resizing_is_within_1_of_pillow(void)
 
 static void the_same_size_is_a_copy(void)
 {
-    for (uint32_t i = 1; i < 40; i++) {
-        picture in = picture_make(i, 41 - i, i % 2 == 0 ? 3 : 1, i);
-        picture out = resized(&in, in.width, in.height);
+    for (uint32_t i = 1; i < 80; i++) {
+        picture in = picture_make(i % 40 + 1, 41 - i % 40, i % 2 == 0 ? 3 : 1, i);
+        picture out = resized(&in, in.width, in.height, &ways[i % WAYS]);
 
         T_TRUE(memcmp(in.pixels, out.pixels, picture_size(&in)) == 0);
         free(in.pixels);
@@ -176,7 +273,8 @@ static void one_colour_stays_that_colour(void)
     static const uint8_t values[] = {0, 1, 127, 128, 254, 255};
     static const uint32_t others[] = {1, 2, 3, 50, 333, 3000};
 
-    for (uint32_t i = 0; i < 40 * 40 + 6 * 6; i++) {
+    for (uint32_t n = 0; n < (40 * 40 + 6 * 6) * WAYS; n++) {
+        uint32_t i = n / WAYS;
         uint32_t from = i < 1600 ? 1 + i / 40 : others[(i - 1600) / 6];
         uint32_t to = i < 1600 ? 1 + i % 40 : others[(i - 1600) % 6];
         uint8_t value = values[i % sizeof(values)];
@@ -184,7 +282,7 @@ static void one_colour_stays_that_colour(void)
         picture out;
 
         memset(in.pixels, value, picture_size(&in));
-        out = resized(&in, to, 1 + i % 3);
+        out = resized(&in, to, 1 + i % 3, &ways[n % WAYS]);
         for (size_t k = 0; k < picture_size(&out); k++) {
             T_EQ(out.pixels[k], value);
         }
@@ -196,6 +294,8 @@ static void one_colour_stays_that_colour(void)
 const t_test resample_values_tests[] = {
     T_TEST(resizing_is_within_1_of_exact_arithmetic),
     T_TEST(extreme_ratios_are_within_1_of_exact_arithmetic),
+    T_TEST(overshooting_is_clipped_after_each_pass),
+    T_TEST(filters_weigh_as_their_formulas_say),
     T_TEST(resizing_is_within_1_of_pillow),
     T_TEST(the_same_size_is_a_copy),
     T_TEST(one_colour_stays_that_colour),

@@ -14,9 +14,9 @@ static int64_t some_start(uint32_t *state, uint32_t size, uint32_t length)
 }
 
 static void check_window(image_resampler *resampler, const picture *in, const picture *whole,
-                         uint32_t *state)
+                         const resize_filter *filter, uint32_t *state)
 {
-    resample_job job = whole_job(in, whole->width, whole->height);
+    resample_job job = whole_job(in, whole->width, whole->height, filter);
     uint8_t *out;
 
     job.window_width = 1 + test_below(state, whole->width + 6);
@@ -50,16 +50,18 @@ static void a_window_is_a_part_of_the_whole(void)
         {40, 30, 20, 15}, {20, 15, 33, 40}, {31, 17, 31, 17}, {31, 17, 31, 20},
         {1, 1, 9, 9},     {90, 5, 3, 21},   {64, 64, 1, 1},   {7, 7, 1, 30},
     };
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
     uint32_t state = 10;
 
-    for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
-        const uint32_t *s = sizes[i / 2];
+    for (size_t i = 0; i < 2 * SIZES * WAYS; i++) {
+        const uint32_t *s = sizes[i / 2 % SIZES];
+        const resize_filter *filter = &ways[i / 2 / SIZES];
         picture in = picture_make(s[0], s[1], i % 2 == 0 ? 3 : 1, (uint32_t)i);
-        picture whole = resized(&in, s[2], s[3]);
+        picture whole = resized(&in, s[2], s[3], filter);
         image_resampler resampler = {0};
 
         for (int k = 0; k < 60; k++) {
-            check_window(&resampler, &in, &whole, &state);
+            check_window(&resampler, &in, &whole, filter, &state);
         }
         resampler_free(&resampler);
         free(in.pixels);
@@ -78,8 +80,9 @@ static void a_used_resampler_is_as_good_as_a_new_one(void)
                                   i % 4 == 0 ? 1 : 3, i);
         uint32_t width = 1 + test_below(&state, 40);
         uint32_t height = 1 + test_below(&state, 40);
-        const resample_job job = whole_job(&in, width, height);
-        picture want = resized(&in, width, height);
+        const resize_filter *filter = &ways[test_below(&state, WAYS)];
+        const resample_job job = whole_job(&in, width, height, filter);
+        picture want = resized(&in, width, height, filter);
         picture out = picture_empty(width, height, in.channels);
 
         run_job(&used, &job, &in, i % 3 != 0, out.pixels);
@@ -91,11 +94,34 @@ static void a_used_resampler_is_as_good_as_a_new_one(void)
     resampler_free(&used);
 }
 
-static void running_out_of_memory_is_said(void)
+/* The size stays and the filter changes: what is kept of the weights is not taken for its own. */
+static void another_filter_of_the_same_size_is_that_filter(void)
+{
+    picture in = picture_make(50, 40, 3, 5);
+    image_resampler used = {0};
+
+    for (uint32_t i = 0; i < WAYS * WAYS; i++) {
+        for (int k = 0; k < 2; k++) {
+            const resize_filter *filter = &ways[k == 0 ? i / WAYS : i % WAYS];
+            const resample_job job = whole_job(&in, 20, 70, filter);
+            picture want = resized(&in, 20, 70, filter);
+            picture out = picture_empty(20, 70, 3);
+
+            run_job(&used, &job, &in, true, out.pixels);
+            T_TRUE(memcmp(out.pixels, want.pixels, picture_size(&want)) == 0);
+            free(want.pixels);
+            free(out.pixels);
+        }
+    }
+    resampler_free(&used);
+    free(in.pixels);
+}
+
+static void check_running_out_of_memory(const resize_filter *filter, int64_t least)
 {
     picture in = picture_make(300, 300, 3, 1);
     picture out = picture_empty(2, 2, 3);
-    const resample_job job = whole_job(&in, 2, 2);
+    const resample_job job = whole_job(&in, 2, 2, filter);
     const line_sink sink = {NULL, NULL, out.pixels};
     const image_view view = {in.pixels, 900, 300, 300, 3};
     int64_t passes = 0;
@@ -117,14 +143,22 @@ static void running_out_of_memory_is_said(void)
         }
         T_EQ(st, SLUICE_E_NO_MEMORY);
     }
-    T_TRUE(passes >= 5);
+    T_TRUE(passes >= least);
     free(in.pixels);
     free(out.pixels);
+}
+
+static void running_out_of_memory_is_said(void)
+{
+    check_running_out_of_memory(PLAIN, 5);
+    check_running_out_of_memory(&(resize_filter){FILTER_BICUBIC, true}, 6);
+    check_running_out_of_memory(&(resize_filter){FILTER_NEAREST, true}, 5);
 }
 
 const t_test resample_windows_tests[] = {
     T_TEST(a_window_is_a_part_of_the_whole),
     T_TEST(a_used_resampler_is_as_good_as_a_new_one),
+    T_TEST(another_filter_of_the_same_size_is_that_filter),
     T_TEST(running_out_of_memory_is_said),
     T_END,
 };

@@ -86,8 +86,8 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_shard(dataset, SLUICE_OF_RUN, SLUICE_OF_RUN));
     T_OK(sluice_dataset_center_crop(dataset, 36, 28));
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
-    T_OK(sluice_dataset_resize(dataset, 20, 0));
-    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, scale, NULL));
+    T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
+    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, scale, NULL, NULL, true));
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
     T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
     T_OK(sluice_dataset_to_chw(dataset));

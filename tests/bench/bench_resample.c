@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_resample [IN [OUT [ROUNDS]]]: what resizing an IN x IN crop of RGB to OUT x OUT costs, at
- * each level of instructions. IN varies by a few pixels from image to image, as crops do, so that
- * weights are computed each time. Levels take turns, each in a process of its own; times are thread
- * CPU time.
+ * bench_resample [IN [OUT [ROUNDS [FILTER]]]]: what resizing an IN x IN crop of RGB to OUT x OUT
+ * costs, at each level of instructions. IN varies by a few pixels from image to image, as crops do,
+ * so that weights are computed each time. Levels take turns, each in a process of its own; times
+ * are thread CPU time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ typedef struct work {
     uint8_t *out;
     uint32_t in_size;
     uint32_t out_size;
+    resize_filter filter;
 } work;
 
 static double now_us(void)
@@ -40,7 +41,7 @@ static void resize(work *w, uint32_t i)
     const uint32_t width = w->in_size + i % 7;
     const uint32_t height = w->in_size + i % 5;
     const resample_job job = {3, width, height,      w->out_size, w->out_size,
-                              0, 0,     w->out_size, w->out_size};
+                              0, 0,     w->out_size, w->out_size, w->filter};
     const line_sink sink = {NULL, NULL, w->out};
     image_box needed;
     image_view view;
@@ -56,9 +57,9 @@ static void resize(work *w, uint32_t i)
 }
 
 /* One round of one level: microseconds per image; ends the process. */
-static void run_level(uint32_t in_size, uint32_t out_size, int to)
+static void run_level(uint32_t in_size, uint32_t out_size, uint32_t filter, int to)
 {
-    work w = {.in_size = in_size, .out_size = out_size};
+    work w = {.in_size = in_size, .out_size = out_size, .filter = {filter, true}};
     size_t in_bytes;
     double time;
 
@@ -86,7 +87,7 @@ static void run_level(uint32_t in_size, uint32_t out_size, int to)
     exit(0);
 }
 
-static double measure(sli_cpu_level level, uint32_t in_size, uint32_t out_size)
+static double measure(sli_cpu_level level, uint32_t in_size, uint32_t out_size, uint32_t filter)
 {
     double time = 0;
     int ends[2];
@@ -98,7 +99,7 @@ static double measure(sli_cpu_level level, uint32_t in_size, uint32_t out_size)
     if (child == 0) {
         setenv("SLUICE_CPU", sli_cpu_level_name(level), 1);
         setenv("SLUICE_LOG", "error", 1);
-        run_level(in_size, out_size, ends[1]);
+        run_level(in_size, out_size, filter, ends[1]);
     }
     close(ends[1]);
     if (read(ends[0], &time, sizeof(time)) != sizeof(time)) {
@@ -124,18 +125,24 @@ int main(int argc, char **argv)
     const uint32_t in_size = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 295;
     const uint32_t out_size = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 224;
     const uint32_t rounds = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 50;
+    uint32_t filter = 0;
     const int levels = (int)sli_cpu_best() + 1;
 
-    if (in_size == 0 || out_size == 0 || rounds == 0 || rounds > MAX_ROUNDS) {
-        fprintf(stderr, "bench_resample [IN [OUT [ROUNDS]]], up to %d rounds\n", MAX_ROUNDS);
+    while (argc > 4 && filter < FILTERS && strcmp(argv[4], resize_filter_names[filter]) != 0) {
+        filter++;
+    }
+    if (filter == FILTERS || in_size == 0 || out_size == 0 || rounds == 0 || rounds > MAX_ROUNDS) {
+        fprintf(stderr, "bench_resample [IN [OUT [ROUNDS [FILTER]]]], up to %d rounds\n",
+                MAX_ROUNDS);
         return 2;
     }
     for (uint32_t round = 0; round < rounds; round++) {
         for (int level = 0; level < levels; level++) {
-            times[level][round] = measure((sli_cpu_level)level, in_size, out_size);
+            times[level][round] = measure((sli_cpu_level)level, in_size, out_size, filter);
         }
     }
-    printf("%ux%u to %ux%u, RGB; us per image\n", in_size, in_size, out_size, out_size);
+    printf("%ux%u to %ux%u, RGB, %s; us per image\n", in_size, in_size, out_size, out_size,
+           resize_filter_names[filter]);
     for (int level = 0; level < levels; level++) {
         qsort(times[level], rounds, sizeof(times[level][0]), by_value);
         printf("%-8s  least %8.1f  median %8.1f\n", sli_cpu_level_name((sli_cpu_level)level),

@@ -37,14 +37,31 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset, 
                                                        uint64_t max_pixels, bool fast_scale);
 
 /**
- * Resizes with an antialiased triangle filter ("bilinear" as Pillow does it, within 1 of its
- * bytes).
+ * Resizes. Output i of a side has its middle at c = (i + 0.5) * scale of the input, scale = old /
+ * new length, and is the mean of the inputs k weighed by f((k + 0.5 - c) / s), where s is scale when
+ * shrinking with `antialias` and 1 otherwise; what would lie outside of the image has no weight.
+ * These are Pillow's filters (its Resample.c and Geometry.c), and the bytes are within 1 of Pillow's,
+ * those of "nearest" equal:
  *
- * @param height  new height; with width 0, the new length of the shorter side
- * @param width   new width, or 0
+ *   "bilinear"  f(x) = 1 - |x| within 1
+ *   "bicubic"   Keys, "Cubic convolution interpolation for digital image processing" (1981), with
+ *               a = -0.5; across first, then down, and clipped to bytes after each
+ *   "nearest"   the one input floor(c); antialias changes nothing
+ *   "area"      f(x) = 1 within -0.5 < x <= 0.5, Pillow's BOX: whole pixels only. Not without
+ *               antialias, where it would be "nearest"
+ *
+ * Without antialias Pillow has nothing to compare with: "bilinear" is then torchvision's with
+ * antialias=False and OpenCV's INTER_LINEAR, but for rounding; their bicubic has a = -0.75.
+ *
+ * @param height     new height; with width 0, the new length of the shorter side
+ * @param width      new width, or 0
+ * @param filter     one of the four; NULL is "bilinear"
+ * @param antialias  shrinking weighs all the pixels that an output covers; want true, unless a model
+ *                   was trained without
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height,
-                                                       uint32_t width);
+                                                       uint32_t width, const char *filter,
+                                                       bool antialias);
 
 /** Cuts the middle out; what lies outside of a smaller image is zero. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_center_crop(sluice_dataset *dataset,
@@ -61,11 +78,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_crop(sluice_dataset *data
  *
  * @param scale  {low, high} share of the area; NULL is {0.08, 1}
  * @param ratio  {low, high} width over height, drawn evenly in its logarithm; NULL is {3/4, 4/3}
+ * @param filter, antialias  as sluice_dataset_resize() has them; of the cut part alone
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_resized_crop(sluice_dataset *dataset,
                                                                     uint32_t height, uint32_t width,
                                                                     const double *scale,
-                                                                    const double *ratio);
+                                                                    const double *ratio,
+                                                                    const char *filter,
+                                                                    bool antialias);
 
 /** Mirrors left to right with probability p. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
