@@ -11,7 +11,11 @@ enum {
     FINAL_SHIFT = RESAMPLE_MID_BITS + RESAMPLE_WEIGHT_BITS,
     MIDDLE_MOST = 255 << RESAMPLE_MID_BITS,
     ALL_WEIGHT = 1 << RESAMPLE_WEIGHT_BITS, /* of one input, when the others have none */
-    BLOCK = 32                              /* samples that the vertical pass does at a time */
+#if defined(__AVX512BW__)
+    BLOCK = 64 /* samples that the vertical pass does at a time */
+#else
+    BLOCK = 32
+#endif
 };
 
 /* Samples [i, n) of vertical_wide(). */

@@ -12,7 +12,7 @@ enum { STRIP = 4 };
  * The vertical pass works in whole vectors: rows are read, and its output is written, up to this
  * much past the end.
  */
-enum { MIDDLE_SLACK = 32 };
+enum { MIDDLE_SLACK = 64 };
 
 enum { WIDE_SLACK = 4 };
 

@@ -5,6 +5,10 @@
 
 #include <immintrin.h>
 
+/* Numbers of taps and kinds of output shall be constants in what is made of these; left to
+ * itself gcc makes one function of all, which takes 1.2 times as long. */
+#define INLINED static inline __attribute__((always_inline))
+
 /* ---- the vertical pass ----------------------------------------------------------------------- */
 
 /* A pair of weights in every 32-bit lane. */
@@ -16,29 +20,63 @@ static inline int32_t weight_pair(const int16_t *weights)
     return pair;
 }
 
-static inline __m256i load_samples(const uint8_t *from)
+/* Vectors of the vertical pass: BLOCK bytes. */
+#if defined(__AVX512BW__)
+typedef __m512i vec;
+#define VEC(op) _mm512_##op
+
+static inline vec load_samples(const uint8_t *from)
+{
+    return _mm512_loadu_si512(from);
+}
+
+static inline vec signed_samples(vec samples)
+{
+    return _mm512_xor_si512(samples, _mm512_set1_epi8(-128));
+}
+
+/* Stores two vectors of 16 bits that hold groups of eight by turns, as unpacking leaves them. */
+static inline void store_samples(int16_t *to, vec low, vec high)
+{
+    const vec first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const vec second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+
+    _mm512_storeu_si512(to, _mm512_permutex2var_epi64(low, first, high));
+    _mm512_storeu_si512(to + 32, _mm512_permutex2var_epi64(low, second, high));
+}
+#else
+typedef __m256i vec;
+#define VEC(op) _mm256_##op
+
+static inline vec load_samples(const uint8_t *from)
 {
     return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
 
-/* Stores two vectors of 16 that hold 0..7, 16..23 and 8..15, 24..31, as unpacking leaves them. */
-static inline void store_samples(int16_t *to, __m256i low, __m256i high)
+static inline vec signed_samples(vec samples)
+{
+    return _mm256_xor_si256(samples, _mm256_set1_epi8(-128));
+}
+
+/* Stores two vectors of 16 bits that hold groups of eight by turns, as unpacking leaves them. */
+static inline void store_samples(int16_t *to, vec low, vec high)
 {
     _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permute2x128_si256(low, high, 0x20));
     _mm256_storeu_si256((__m256i *)(void *)(to + 16), _mm256_permute2x128_si256(low, high, 0x31));
 }
+#endif
 
-/* Adds two rows of 32 bytes, weighted; sums are in the order that unpacking leaves. */
-static inline void add_pair(__m256i sums[4], __m256i a, __m256i b, __m256i weights)
+/* Adds two rows of BLOCK bytes, weighted; sums are in the order that unpacking leaves. */
+static inline void add_pair(vec sums[4], vec a, vec b, vec weights)
 {
-    const __m256i zero = _mm256_setzero_si256();
-    const __m256i low = _mm256_unpacklo_epi8(a, b);
-    const __m256i high = _mm256_unpackhi_epi8(a, b);
-    const __m256i parts[4] = {_mm256_unpacklo_epi8(low, zero), _mm256_unpackhi_epi8(low, zero),
-                              _mm256_unpacklo_epi8(high, zero), _mm256_unpackhi_epi8(high, zero)};
+    const vec zero = VEC(set1_epi8)(0);
+    const vec low = VEC(unpacklo_epi8)(a, b);
+    const vec high = VEC(unpackhi_epi8)(a, b);
+    const vec parts[4] = {VEC(unpacklo_epi8)(low, zero), VEC(unpackhi_epi8)(low, zero),
+                          VEC(unpacklo_epi8)(high, zero), VEC(unpackhi_epi8)(high, zero)};
 
     for (int j = 0; j < 4; j++) {
-        sums[j] = _mm256_add_epi32(sums[j], _mm256_madd_epi16(parts[j], weights));
+        sums[j] = VEC(add_epi32)(sums[j], VEC(madd_epi16)(parts[j], weights));
     }
 }
 
@@ -47,30 +85,30 @@ static void vertical_any(const uint8_t *const *rows, const int16_t *weights, uin
                          int16_t *out, size_t n)
 {
     for (size_t i = 0; i < n; i += BLOCK) {
-        const __m256i half = _mm256_set1_epi32(1 << (MIDDLE_SHIFT - 1));
-        __m256i sums[4] = {half, half, half, half};
+        const vec half = VEC(set1_epi32)(1 << (MIDDLE_SHIFT - 1));
+        vec sums[4] = {half, half, half, half};
 
         for (uint32_t k = 0; k < taps; k += 2) {
             add_pair(sums, load_samples(rows[k] + i), load_samples(rows[k + 1] + i),
-                     _mm256_set1_epi32(weight_pair(weights + k)));
+                     VEC(set1_epi32)(weight_pair(weights + k)));
         }
         for (int j = 0; j < 4; j++) {
-            sums[j] = _mm256_srai_epi32(sums[j], MIDDLE_SHIFT);
+            sums[j] = VEC(srai_epi32)(sums[j], MIDDLE_SHIFT);
         }
-        store_samples(out + i, _mm256_packs_epi32(sums[0], sums[1]),
-                      _mm256_packs_epi32(sums[2], sums[3]));
+        store_samples(out + i, VEC(packs_epi32)(sums[0], sums[1]),
+                      VEC(packs_epi32)(sums[2], sums[3]));
     }
 }
 
 /* A pair of weights of one byte each, in every 16-bit lane. */
-static inline __m256i byte_pair(uint32_t a, uint32_t b)
+static inline vec byte_pair(uint32_t a, uint32_t b)
 {
-    return _mm256_set1_epi32((int32_t)((a | b << 8) * 0x10001U));
+    return VEC(set1_epi32)((int32_t)((a | b << 8) * 0x10001U));
 }
 
 /*
- * Two or four taps, none of all the weight, in 16-bit sums. With q the samples less
- * 128, and each weight 64 * high + low in bytes, what is wanted is
+ * Two or four taps, none of all the weight, in 16-bit sums. With q the samples less 128, and each
+ * weight 64 * high + low in bytes, what is wanted is
  *
  *     (sum of samples * weights + 64) >> 7  =  ((H + ((L + 64) >> 6)) >> 1) + 2^14,
  *     H = sum of q * high,  L = sum of q * low,
@@ -78,36 +116,36 @@ static inline __m256i byte_pair(uint32_t a, uint32_t b)
  * for weights sum to 2^14. No sum leaves 16 bits: high ones sum to at most 256, low ones to 252,
  * and H with its part of L is the wanted value's double.
  */
-static inline void vertical_few(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
-                                int16_t *out, size_t n)
+INLINED void vertical_few(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
+                          int16_t *out, size_t n)
 {
-    const __m256i bias = _mm256_set1_epi8(-128);
-    const __m256i half = _mm256_set1_epi16(64);
-    const __m256i all = _mm256_set1_epi16(ALL_WEIGHT);
-    __m256i highs[2];
-    __m256i lows[2];
+    const uint8_t *from[4];
+    vec highs[2];
+    vec lows[2];
 
     for (uint32_t k = 0; k < taps; k += 2) {
+        from[k] = rows[k];
+        from[k + 1] = rows[k + 1];
         highs[k / 2] = byte_pair((uint32_t)weights[k] >> 6, (uint32_t)weights[k + 1] >> 6);
         lows[k / 2] = byte_pair((uint32_t)weights[k] & 63, (uint32_t)weights[k + 1] & 63);
     }
     for (size_t i = 0; i < n; i += BLOCK) {
-        __m256i high[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-        __m256i low[2] = {half, half};
+        vec high[2] = {VEC(set1_epi16)(0), VEC(set1_epi16)(0)};
+        vec low[2] = {VEC(set1_epi16)(64), VEC(set1_epi16)(64)};
 
         for (uint32_t k = 0; k < taps; k += 2) {
-            const __m256i a = _mm256_xor_si256(load_samples(rows[k] + i), bias);
-            const __m256i b = _mm256_xor_si256(load_samples(rows[k + 1] + i), bias);
-            const __m256i parts[2] = {_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b)};
+            const vec a = signed_samples(load_samples(from[k] + i));
+            const vec b = signed_samples(load_samples(from[k + 1] + i));
+            const vec parts[2] = {VEC(unpacklo_epi8)(a, b), VEC(unpackhi_epi8)(a, b)};
 
             for (int j = 0; j < 2; j++) {
-                high[j] = _mm256_add_epi16(high[j], _mm256_maddubs_epi16(highs[k / 2], parts[j]));
-                low[j] = _mm256_add_epi16(low[j], _mm256_maddubs_epi16(lows[k / 2], parts[j]));
+                high[j] = VEC(add_epi16)(high[j], VEC(maddubs_epi16)(highs[k / 2], parts[j]));
+                low[j] = VEC(add_epi16)(low[j], VEC(maddubs_epi16)(lows[k / 2], parts[j]));
             }
         }
         for (int j = 0; j < 2; j++) {
-            high[j] = _mm256_add_epi16(high[j], _mm256_srai_epi16(low[j], 6));
-            high[j] = _mm256_add_epi16(_mm256_srai_epi16(high[j], 1), all);
+            high[j] = VEC(add_epi16)(high[j], VEC(srai_epi16)(low[j], 6));
+            high[j] = VEC(add_epi16)(VEC(srai_epi16)(high[j], 1), VEC(set1_epi16)(ALL_WEIGHT));
         }
         store_samples(out + i, high[0], high[1]);
     }
@@ -161,10 +199,6 @@ static void vertical_wide(const int16_t *const *rows, const int16_t *weights, ui
  */
 
 enum { GROUP = 4 };
-
-/* The number of taps and the kind of output shall be constants in what is made of these; left to
- * itself gcc makes one function of all, which takes 1.2 times as long. */
-#define INLINED static inline __attribute__((always_inline))
 
 static inline __m128i load_pixels(const int16_t *in)
 {
