@@ -290,6 +290,9 @@ static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_
 
 static void zero_sides(uint8_t *to, const window_line *line)
 {
+    if (line->visible == line->bytes) {
+        return;
+    }
     memset(to, 0, line->before);
     memset(to + line->before + line->visible, 0, line->bytes - line->before - line->visible);
 }

@@ -40,6 +40,9 @@ static const struct {
     [FILTER_AREA] = {area, 0.5},
 };
 
+/* More than weights can fall below zero. */
+enum { UP = 1 << (RESAMPLE_WEIGHT_BITS + 2) };
+
 /* The filter of an axis: lengths in inputs. */
 typedef struct span {
     double scale;
@@ -95,14 +98,15 @@ static uint32_t weigh(const resample_axis *axis, const span *s, uint32_t i, int3
  */
 static void quantise(const double *weights, uint32_t n, double sum, int16_t *out)
 {
+    const double factor = (1 << RESAMPLE_WEIGHT_BITS) / sum;
     double running = 0;
-    int32_t before = 0;
+    int32_t before = UP;
 
     for (uint32_t k = 0; k < n; k++) {
         int32_t now;
 
         running += weights[k];
-        now = (int32_t)floor(running / sum * (1 << RESAMPLE_WEIGHT_BITS) + 0.5);
+        now = (int32_t)(running * factor + (UP + 0.5)); /* which is positive: cut is down */
         out[k] = (int16_t)(now - before);
         before = now;
     }

@@ -245,6 +245,12 @@ void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_
         convert_line_any(conversion, y, in, out, mirrored);
         return;
     }
+    if (mirrored && conversion->to == SLUICE_U8 && !conversion->to_chw) {
+        const size_t line = (size_t)conversion->width * conversion->channels;
+
+        mirror(conversion, in, (uint8_t *)out + y * line);
+        return;
+    }
     if (mirrored) {
         mirror(conversion, in, mirrored_line);
         in = mirrored_line;
