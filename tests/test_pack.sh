@@ -123,9 +123,12 @@ compare_all "$tmp/one/shard-000000.tsv" "$tmp/files" >"$tmp/wrong"
 check "every sample is what the list says" [ ! -s "$tmp/wrong" ]
 command -v djpeg >/dev/null || skip "pixels by djpeg" "not installed"
 
-digest() { # digest SOURCE: of a pass of crops
-    "$sluice" bench "$1 | decode | random_resized_crop 48 | batch 8" --digest --json 2>/dev/null |
+pixels() { # pixels PIPELINE: the digest of a pass
+    "$sluice" bench "$1 | batch 8" --digest --json 2>/dev/null |
         sed -n 's/.*"digest": *"\([0-9a-f]*\)".*/\1/p'
+}
+digest() { # digest SOURCE: of a pass of crops
+    pixels "$1 | decode | random_resized_crop 48"
 }
 check "crops of the pack are those of the folder" \
     [ "$(digest "webdataset $tmp/one/shard-000000.tar")" = "$(digest "image_folder $src")" ]
@@ -357,6 +360,8 @@ expect "pixels" 0 pack "$src" "$tmp/raw" --raw --max-side 50 --verify --json
 check "... are stored" json "j['fates'] == {'raw': $count} and j['bytes_out'] == $count * (50 * 50 * 3 + 13)"
 tar xOf "$tmp/raw/shard-000000.tar" 000000000.ppm | head -c 13 >"$tmp/head"
 check "... as PPM" sh -c 'printf "P6\n50 50\n255\n" | cmp - "$1"' - "$tmp/head"
+check "... as resize has them" \
+    [ "$(pixels "webdataset $tmp/raw/shard-000000.tar | decode")" = "$(pixels "image_folder $src | decode | resize 50")" ]
 for pack in small quality raw; do
     expect "$pack verifies" 0 verify "$tmp/$pack"
 done

@@ -139,6 +139,43 @@ static void extreme_ratios_are_within_1_of_exact_arithmetic(void)
     }
 }
 
+/* The sum of the first weights is the exact one's nearest number: no error adds up. */
+static void weights_are_the_nearest_that_add_up(void)
+{
+    static const uint32_t sizes[][2] = {{7, 5}, {5, 7}, {295, 224}, {500, 224}, {40, 3}, {3, 40}};
+
+    for (uint32_t n = 0; n < WAYS * 6; n++) {
+        const resize_filter *filter = &ways[n / 6];
+        const uint32_t *s = sizes[n % 6];
+        const double scale = (double)s[0] / s[1];
+        const double wide = filter->antialias && scale > 1 ? scale : 1;
+        resample_axis axis = {.in = 0};
+
+        T_OK(resample_axis_prepare(&axis, filter, s[0], s[1], 0, s[1]));
+        for (uint32_t i = 0; i < s[1] && filter->filter != FILTER_NEAREST; i++) {
+            double exact[500];
+            double all = 0;
+            double running = 0;
+            int32_t sum = 0;
+
+            for (uint32_t k = 0; k < s[0]; k++) {
+                exact[k] = weight_of(filter->filter, (k - (i + 0.5) * scale + 0.5) * (1 / wide));
+                all += exact[k];
+            }
+            for (uint32_t k = 0; k < (uint32_t)axis.first[i]; k++) {
+                T_TRUE(exact[k] == 0);
+            }
+            for (uint32_t k = 0; k < axis.taps && axis.first[i] + k < s[0]; k++) {
+                running += exact[axis.first[i] + (int32_t)k];
+                sum += axis.weights[i * axis.taps + k];
+                T_NEAR(sum, running / all * 16384, 0.5 + 1e-6);
+            }
+            T_EQ(sum, 16384);
+        }
+        resample_axis_free(&axis);
+    }
+}
+
 /* Black beside white makes cubics leave the range of bytes, in either direction and in both. */
 static void overshooting_is_clipped_after_each_pass(void)
 {
@@ -294,6 +331,7 @@ static void one_colour_stays_that_colour(void)
 const t_test resample_values_tests[] = {
     T_TEST(resizing_is_within_1_of_exact_arithmetic),
     T_TEST(extreme_ratios_are_within_1_of_exact_arithmetic),
+    T_TEST(weights_are_the_nearest_that_add_up),
     T_TEST(overshooting_is_clipped_after_each_pass),
     T_TEST(filters_weigh_as_their_formulas_say),
     T_TEST(resizing_is_within_1_of_pillow),
