@@ -251,6 +251,7 @@ sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_inf
     const sli_run_settings settings = {.world = 1};
     sluice_dataset_info full;
     sli_plan *plan;
+    bool known;
     sluice_status st = dataset_status(dataset, "sluice_dataset_inspect");
 
     if (st == SLUICE_OK && (info == NULL || info->struct_size < sizeof(info->struct_size) ||
@@ -263,11 +264,12 @@ sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_inf
     if (st != SLUICE_OK) {
         return st;
     }
+    known = !sli_plan_is_stream(plan);
     memset(&full, 0, sizeof(full));
     full.struct_size = info->struct_size;
-    full.source_samples = dataset->source_count;
-    full.samples = plan->samples_per_pass;
-    full.batches = plan->batches_per_pass;
+    full.source_samples = known ? dataset->source_count : 0;
+    full.samples = known ? plan->samples_per_pass : 0;
+    full.batches = known ? plan->batches_per_pass : 0;
     full.batch_size = plan->batch_size;
     full.column_count = plan->column_count;
     memcpy(full.columns, plan->seen, sizeof(full.columns));

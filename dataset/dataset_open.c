@@ -11,6 +11,9 @@
 /* How many samples are tried for the size of an image before giving up. */
 enum { PROBES = 100 };
 
+/* How many samples a stream is taken to have: more than can be, few enough to compute with. */
+static const uint64_t STREAM_SAMPLES = UINT64_C(1) << 61;
+
 /* The samples that a split goes through one by one; 8 bytes are kept for each that stays. */
 static const uint64_t SPLIT_MOST = UINT32_MAX;
 
@@ -194,8 +197,14 @@ static sluice_status probe_size(sluice_dataset *dataset)
     uint32_t height = 0;
     uint64_t sample = 0;
     char name[256];
-    sluice_status st = probe(dataset, &sample, &width, &height);
+    sluice_status st;
 
+    if (dataset_is_stream(dataset)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the images' size must be known before a stream is read; add resize, or a "
+                        "crop, to one size");
+    }
+    st = probe(dataset, &sample, &width, &height);
     if (st == SLUICE_OK) {
         st = through_geometry(dataset, &width, &height);
     }
@@ -219,20 +228,25 @@ static void close_again(sluice_dataset *dataset)
         dataset_source(dataset)->close(dataset->source);
         dataset->source = NULL;
     }
+    dataset->ops = NULL;
 }
 
 static sluice_status open_locked(sluice_dataset *dataset)
 {
-    sluice_status st =
-        dataset_source(dataset)->open(dataset->stages[0].args.bytes, &dataset->source);
+    const dataset_stage *first = &dataset->stages[0];
+    sluice_status st;
 
+    dataset->ops = first->def->choose_source != NULL ? first->def->choose_source(first->args.bytes)
+                                                     : first->def->source;
+    st = dataset->ops->open(first->args.bytes, &dataset->source);
     if (st != SLUICE_OK) {
         return st;
     }
-    dataset->source_count = dataset_source(dataset)->count(dataset->source);
+    dataset->source_count =
+        dataset_is_stream(dataset) ? STREAM_SAMPLES : dataset->ops->count(dataset->source);
     dataset->opened_schema = dataset->schema;
     for (uint32_t i = 1; i < dataset->stage_count && st == SLUICE_OK; i++) {
-        if (dataset->stages[i].def->index == INDEX_SPLIT) {
+        if (dataset->stages[i].def->index == INDEX_SPLIT && !dataset_is_stream(dataset)) {
             st = make_split(dataset, i);
         }
     }
@@ -256,4 +270,16 @@ sluice_status dataset_open(sluice_dataset *dataset)
     }
     pthread_mutex_unlock(&dataset->lock);
     return st;
+}
+
+sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function)
+{
+    sluice_status st = dataset_open(dataset);
+
+    return st == SLUICE_OK && dataset_is_stream(dataset)
+               ? sli_fail(SLUICE_E_UNSUPPORTED,
+                          "%s takes samples by their numbers, which a stream does not have; give "
+                          "it plain files without access=stream",
+                          function)
+               : st;
 }

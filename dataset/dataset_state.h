@@ -25,6 +25,7 @@ struct sluice_dataset {
 
     pthread_mutex_t lock; /* guards what follows while it is being opened; later it is only read */
     bool opened;
+    const source_ops *ops; /* of the source, NULL until it is opened */
     void *source;
     uint64_t source_count;
     split_members splits[DATASET_MAX_STAGES]; /* by stage */
@@ -38,9 +39,18 @@ sluice_status dataset_status(sluice_dataset *dataset, const char *function);
 /* Opens the source, computes splits and finds unknown sizes, once. Any thread. */
 sluice_status dataset_open(sluice_dataset *dataset);
 
+/* The same for calls that take samples by their numbers: E_UNSUPPORTED for a stream. */
+sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function);
+
 static inline const source_ops *dataset_source(const sluice_dataset *dataset)
 {
-    return dataset->stages[0].def->source;
+    return dataset->ops != NULL ? dataset->ops : dataset->stages[0].def->source;
+}
+
+/* Do samples come in sequence? Then nobody knows how many there are. The dataset is open. */
+static inline bool dataset_is_stream(const sluice_dataset *dataset)
+{
+    return dataset_source(dataset)->next != NULL;
 }
 
 /* Adds the text of stages [first, end): parsing it gives them again. */

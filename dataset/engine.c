@@ -28,6 +28,7 @@ struct sli_engine {
     uint64_t first_whole_pass; /* the first that this run goes through from its beginning */
     uint32_t worker_count;
     sample_runner *runners;
+    sample_stream *stream; /* NULL: samples are read by their numbers */
     sli_worker_pool *pool;
     readahead *ahead;    /* NULL: none */
     _Atomic bool paused; /* no row is begun; read for each row, so beside what does not change */
@@ -83,8 +84,10 @@ static void fail_row(sli_engine *engine, const row_task *task, sluice_status sta
 
 static void note_failure(sli_engine *engine, const sample_runner *runner, uint64_t sample)
 {
-    error_samples_note(&engine->errors, engine->plan->dataset, sample, runner->stage,
-                       sluice_last_error());
+    char name[256];
+
+    sample_name(runner, sample, name, sizeof(name));
+    error_samples_note(&engine->errors, sample, name, runner->stage, sluice_last_error());
 }
 
 /* Another sample of the whole set in place of one that failed; the last error when none was found
@@ -178,7 +181,7 @@ static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row,
     position = place.first + row;
     *task = (row_task){.seq = seq, .number = row, .pass = place.pass, .sample = NO_SAMPLE};
     task->global_position = place.done + position * plan->settings.world + plan->settings.rank;
-    if (position < place.order->length) {
+    if (position < place.length) {
         order_at(place.order, place.pass, position, &task->sample, &sample_pass);
     }
     return sample_pass;
@@ -216,7 +219,7 @@ static void publish(sli_engine *engine, sample_runner *runner, const sli_batch *
     uint64_t rows;
 
     plan_locate(plan, seq - 1, &place);
-    rows = place.order->length > place.first ? place.order->length - place.first : 0;
+    rows = place.length > place.first ? place.length - place.first : 0;
     rows = rows < plan->batch_size ? rows : plan->batch_size;
     memset(batch->header, 0, sizeof(*batch->header));
     batch->header->position = place.done + place.first * plan->settings.world;
@@ -293,11 +296,73 @@ static bool work_once(sli_engine *engine, sample_runner *runner)
     return true;
 }
 
+/* Fills one row of a batch with what was claimed for it. */
+static void fill_claimed(sli_engine *engine, sample_runner *runner, const sli_batch *batch,
+                         const stream_claim *claim)
+{
+    row_task task = {.seq = claim->seq,
+                     .number = claim->row,
+                     .pass = claim->pass,
+                     .global_position = claim->position,
+                     .sample = NO_SAMPLE};
+    char text[SLI_ERROR_SIZE];
+    sluice_status st;
+
+    row_of(engine, batch, claim->row, &task.row);
+    if (claim->kind == STREAM_SAMPLE) {
+        task.sample = claim->sample;
+        st = sample_run(runner, task.sample, task.pass, &task.row);
+        if (st != SLUICE_OK) {
+            bad_sample(engine, runner, &task, st);
+        }
+    } else {
+        zero_row(engine, &task.row);
+    }
+    if (claim->kind == STREAM_FAILED) {
+        snprintf(text, sizeof(text), "read: %.900s", sluice_last_error());
+        fail_row(engine, &task, claim->status, text);
+    }
+    batch->samples[claim->row] = task.sample;
+}
+
+/* The same as work_once(), where the claim and the sample's bytes come together. */
+static bool work_on_stream(sli_engine *engine, sample_runner *runner)
+{
+    stream_claim claim;
+    sli_batch batch;
+
+    sample_take(runner, engine->stream, &claim);
+    if (claim.kind == STREAM_NOTHING ||
+        claim.seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed) ||
+        acquire(engine, runner, claim.seq, &batch) != SLUICE_OK) {
+        return false;
+    }
+    if (claim.kind == STREAM_END) {
+        sli_queue_publish_end(engine->queue, claim.seq);
+        return false;
+    }
+    if (atomic_load_explicit(&engine->paused, memory_order_relaxed) && !wait_while_paused(engine)) {
+        return false;
+    }
+    fill_claimed(engine, runner, &batch, &claim);
+    if (sli_queue_row_done(engine->queue, claim.seq)) {
+        if (sample_stream_drops(engine->stream, claim.seq) &&
+            sli_queue_begin_again(engine->queue, claim.seq)) {
+            sample_stream_again(engine->stream, claim.seq);
+        } else {
+            publish(engine, runner, &batch, claim.seq);
+        }
+    }
+    return true;
+}
+
 static void worker_main(void *arg, uint32_t worker)
 {
     sli_engine *engine = arg;
+    bool (*work)(sli_engine *, sample_runner *) =
+        engine->stream != NULL ? work_on_stream : work_once;
 
-    while (work_once(engine, &engine->runners[worker])) {
+    while (work(engine, &engine->runners[worker])) {
     }
 }
 
@@ -396,6 +461,9 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     if (st == SLUICE_OK) {
         st = make_runners(engine);
     }
+    if (st == SLUICE_OK && sli_plan_is_stream(config->plan)) {
+        st = sample_stream_create(config->plan, config->batches, config->passes, &engine->stream);
+    }
     if (st == SLUICE_OK) {
         st = start_readahead(engine, config->placement);
     }
@@ -415,6 +483,9 @@ void sli_engine_close(sli_engine *engine)
 {
     atomic_store_explicit(&engine->stop_at, 0, memory_order_relaxed);
     sli_queue_close(engine->queue);
+    if (engine->stream != NULL) {
+        sample_stream_stop(engine->stream);
+    }
     sli_event_notify(&engine->resumed);
     readahead_wake(engine->ahead);
 }
@@ -444,6 +515,7 @@ void sli_engine_destroy(sli_engine *engine)
         sample_runner_fini(&engine->runners[i]);
     }
     sli_free(engine->runners);
+    sample_stream_destroy(engine->stream);
     error_samples_fini(&engine->errors);
     sli_free(engine);
 }

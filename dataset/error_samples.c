@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dataset_state.h"
 #include "log_int.h"
 
 void error_samples_init(error_samples *errors)
@@ -28,8 +27,8 @@ static bool is_known(const error_samples *errors, uint64_t sample, uint32_t coun
     return false;
 }
 
-void error_samples_note(error_samples *errors, const sluice_dataset *dataset, uint64_t sample,
-                        const char *stage, const char *text)
+void error_samples_note(error_samples *errors, uint64_t sample, const char *name, const char *stage,
+                        const char *text)
 {
     uint32_t count;
 
@@ -41,7 +40,7 @@ void error_samples_note(error_samples *errors, const sluice_dataset *dataset, ui
         entry->sample = sample;
         snprintf(entry->stage, sizeof(entry->stage), "%s", stage);
         snprintf(entry->text, sizeof(entry->text), "%s", text);
-        dataset_source(dataset)->name(dataset->source, sample, entry->name, sizeof(entry->name));
+        snprintf(entry->name, sizeof(entry->name), "%s", name);
         /* Pairs with the acquire load in sli_engine_errors_get(): who sees the count sees these. */
         atomic_store_explicit(&errors->count, count + 1, memory_order_release);
         sli_log(SLUICE_LOG_INFO, "%s: sample %s: %s", entry->stage, entry->name, entry->text);

@@ -21,8 +21,9 @@ typedef struct error_samples {
 void error_samples_init(error_samples *errors);
 void error_samples_fini(error_samples *errors);
 
-/* Notes a sample that failed in a stage with a text, unless enough are known or it is already. */
-void error_samples_note(error_samples *errors, const sluice_dataset *dataset, uint64_t sample,
-                        const char *stage, const char *text);
+/* Notes a sample of that name that failed in a stage with a text, unless enough are known or it is
+ * already. */
+void error_samples_note(error_samples *errors, uint64_t sample, const char *name, const char *stage,
+                        const char *text);
 
 #endif

@@ -7,6 +7,14 @@ static void explain_order(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
+    if (details->is_stream) {
+        sli_text_add(text,
+                     "order: as the stream gives them; every rank reads all samples and keeps its "
+                     "own\nbatches: of %u rows, %s; how many there are is not known beforehand\n",
+                     plan->batch_size,
+                     plan->drop_remainder ? "the remainder dropped" : "the last one padded");
+        return;
+    }
     sli_text_add(text, "order: %llu samples a pass", (unsigned long long)plan->samples_per_pass);
     if (plan->settings.world > 1) {
         sli_text_add(text, ", %llu for rank %u of %u", (unsigned long long)details->order.length,

@@ -70,6 +70,10 @@ static sluice_status get(const sli_plan *plan, uint64_t pass, uint64_t index, vo
     uint64_t sample_pass;
     sluice_status st;
 
+    if (plan->details->is_stream) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "sluice_dataset_get: the samples of a stream come in sequence only");
+    }
     if (index >= order->length) {
         return sli_fail(SLUICE_E_INVALID,
                         "sluice_dataset_get: index %" PRIu64 " of a pass of %" PRIu64 " samples",

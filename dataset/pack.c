@@ -125,7 +125,7 @@ static sluice_status set_up(pack_run *run)
 {
     const sluice_pack_config *config = run->config;
     const order_settings order = {.seed = config->seed, .world = 1};
-    sluice_status st = dataset_open(config->dataset);
+    sluice_status st = dataset_open_indexed(config->dataset, "sluice_pack");
 
     if (st == SLUICE_OK) {
         st = order_make(config->dataset, &order, &run->order);

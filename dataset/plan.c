@@ -21,6 +21,46 @@ uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed
                       dataset_occurrence(dataset, i));
 }
 
+/* ---- streams: what cannot be done in sequence ------------------------------------------------ */
+
+/* What to write in place of an index stage that a stream does not have. */
+static const char *instead_of(index_kind kind)
+{
+    switch (kind) {
+    case INDEX_SHUFFLE:
+        return "it takes samples at random; shards that are plain files have it without "
+               "access=stream";
+    case INDEX_SHARD:
+        return "a stream deals its samples to the ranks of a run by itself; leave the stage out";
+    case INDEX_REPEAT:
+        return "shards are read again as long as steps are left; leave the stage out";
+    default:
+        return "plain files have it without access=stream";
+    }
+}
+
+static sluice_status plan_stream(sli_plan *plan)
+{
+    const sluice_dataset *dataset = plan->dataset;
+
+    plan->details->is_stream = dataset_is_stream(dataset);
+    atomic_init(&plan->details->stream_length, UINT64_MAX);
+    for (uint32_t i = 0; plan->details->is_stream && i < dataset->stage_count; i++) {
+        const stage_def *def = dataset->stages[i].def;
+
+        if (def->index != INDEX_NONE) {
+            return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no such stage for a stream: %s", def->name,
+                            instead_of(def->index));
+        }
+    }
+    if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "policy replace draws from all samples, which a stream does not have; use "
+                        "policy zero or fail");
+    }
+    return SLUICE_OK;
+}
+
 /* ---- pass 1: order ------------------------------------------------------------------------- */
 
 static sluice_status plan_order(sli_plan *plan)
@@ -349,8 +389,11 @@ static void plan_names(sli_plan *plan)
 
 static sluice_status run_passes(sli_plan *plan)
 {
-    sluice_status st = plan_order(plan);
+    sluice_status st = plan_stream(plan);
 
+    if (st == SLUICE_OK) {
+        st = plan_order(plan);
+    }
     if (st == SLUICE_OK) {
         st = plan_columns(plan);
     }

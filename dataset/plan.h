@@ -3,6 +3,8 @@
 #ifndef SLUICE_PLAN_H
 #define SLUICE_PLAN_H
 
+#include <stdatomic.h>
+
 #include "dataset_state.h"
 #include "order.h"
 #include "plan_int.h"
@@ -42,8 +44,11 @@ struct plan_details {
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
     uint64_t replace_key;
-    char pixels_name[64]; /* of the profile's stage of geometry and conversion */
-    char notes[1200];     /* of the passes, for explain */
+    bool is_stream;
+    _Atomic uint64_t stream_length; /* samples of a pass, over all ranks; UINT64_MAX: not known yet;
+                                       stored by the engine's stream */
+    char pixels_name[64];           /* of the profile's stage of geometry and conversion */
+    char notes[1200];               /* of the passes, for explain */
 };
 
 /*
@@ -67,7 +72,8 @@ typedef struct plan_window {
 /* Where a batch of a run stands: row i of it is position first + i of the order, which is number
  * done + (first + i) * world + rank of the pass. */
 typedef struct batch_place {
-    const sample_order *order;
+    const sample_order *order; /* not of a stream */
+    uint64_t length;           /* positions of this rank in what it counts from */
     uint64_t pass;
     uint64_t first;
     uint64_t done;

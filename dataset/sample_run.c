@@ -331,12 +331,35 @@ sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
     return st;
 }
 
-void sample_describe_failure(const sample_runner *runner, uint64_t sample, char *text, size_t size)
+void sample_name(const sample_runner *runner, uint64_t sample, char *text, size_t size)
 {
     const sluice_dataset *dataset = runner->plan->dataset;
+
+    if (dataset_is_stream(dataset)) {
+        snprintf(text, size, "%s", runner->io.item.name);
+    } else {
+        dataset_source(dataset)->name(dataset->source, sample, text, size);
+    }
+}
+
+void sample_describe_failure(const sample_runner *runner, uint64_t sample, char *text, size_t size)
+{
     char name[256];
 
-    dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+    sample_name(runner, sample, name, sizeof(name));
     snprintf(text, size, "%s: sample %llu, %s: %.600s", runner->stage, (unsigned long long)sample,
              name, sluice_last_error());
+}
+
+void sample_take(sample_runner *runner, sample_stream *stream, stream_claim *claim_out)
+{
+    const uint64_t start = enter(runner, PLAN_READ);
+    uint64_t busy;
+
+    atomic_store_explicit(&runner->state.sample, 0, memory_order_relaxed);
+    sample_stream_take(stream, &runner->io.item, claim_out);
+    busy = sli_ticks() - start - claim_out->waited_ticks;
+    sli_counter_add(&runner->counters[PLAN_READ]->busy_ticks, busy);
+    sli_counter_add(&runner->counters[PLAN_READ]->wait_input_ticks, claim_out->waited_ticks);
+    leave(runner);
 }

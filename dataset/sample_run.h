@@ -10,6 +10,7 @@
 #include "image_decoder.h"
 #include "plan.h"
 #include "resample.h"
+#include "sample_stream.h"
 
 /* What a worker is doing, for a report of who waits for whom; written by it, read by anyone. */
 typedef struct worker_state {
@@ -48,6 +49,12 @@ void sample_runner_fini(sample_runner *runner);
  */
 sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
                          const sample_row *row);
+
+/* Claims a row of a stream and takes its sample, which sample_run() then brings into the row. */
+void sample_take(sample_runner *runner, sample_stream *stream, stream_claim *claim_out);
+
+/* The name of a sample; of a stream's the one that was taken last, whatever its number. */
+void sample_name(const sample_runner *runner, uint64_t sample, char *text, size_t size);
 
 /* "decode: sample 7, cat/7.jpg: why", of the sample that the runner has just failed on. */
 void sample_describe_failure(const sample_runner *runner, uint64_t sample, char *text, size_t size);

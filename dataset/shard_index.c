@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building the index of a shard by a walk over its headers. */
-#include "shard_index.h"
+#include "shard_walk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,32 +11,10 @@
 #include "alloc_int.h"
 #include "crc32c_int.h"
 #include "status_int.h"
-#include "tar_reader.h"
 
 enum { MOST_LABEL = 64, CRC_CHUNK = 1 << 18 };
 
 const shard_fields shard_default_fields = {"jpg,jpeg,png,ppm", "cls"};
-
-/* The sample that members are being added to. */
-typedef struct open_sample {
-    char *key;
-    size_t key_length;
-    size_t key_capacity;
-    bool is_open;
-    bool has_image;
-    bool has_label; /* a member for it, whatever is in it */
-    uint32_t rank;  /* of the image's field in the list */
-    shard_sample sample;
-} open_sample;
-
-typedef struct shard_builder {
-    tar_reader tar;
-    const shard_fields *fields;
-    bool with_crc;
-    uint8_t *chunk; /* bytes on their way to the checksum */
-    open_sample current;
-    shard_index *index;
-} shard_builder;
 
 void shard_index_free(shard_index *index)
 {
@@ -147,9 +125,9 @@ static bool parse_label(const char *text, size_t size, int32_t *label_out)
     return true;
 }
 
-static sluice_status take_label(shard_builder *builder, const tar_member *member)
+static sluice_status take_label(shard_walk *walk, const tar_member *member)
 {
-    open_sample *current = &builder->current;
+    open_sample *current = &walk->current;
     char text[MOST_LABEL];
     bool is_number = false;
 
@@ -158,7 +136,7 @@ static sluice_status take_label(shard_builder *builder, const tar_member *member
     }
     current->has_label = true;
     if (member->size <= sizeof(text)) {
-        sluice_status st = tar_read(&builder->tar, member->offset, text, (size_t)member->size);
+        sluice_status st = tar_read(&walk->tar, member->offset, text, (size_t)member->size);
 
         if (st != SLUICE_OK) {
             return st;
@@ -170,7 +148,7 @@ static sluice_status take_label(shard_builder *builder, const tar_member *member
 }
 
 /* The image's bytes through the checksum. */
-static sluice_status take_crc(shard_builder *builder, shard_sample *sample)
+static sluice_status take_crc(shard_walk *walk, shard_sample *sample)
 {
     uint64_t done = 0;
 
@@ -178,12 +156,12 @@ static sluice_status take_crc(shard_builder *builder, shard_sample *sample)
     while (done < sample->size) {
         const uint64_t left = sample->size - done;
         const size_t size = left < CRC_CHUNK ? (size_t)left : CRC_CHUNK;
-        sluice_status st = tar_read(&builder->tar, sample->offset + done, builder->chunk, size);
+        sluice_status st = tar_read(&walk->tar, sample->offset + done, walk->chunk, size);
 
         if (st != SLUICE_OK) {
             return st;
         }
-        sample->crc = sli_crc32c(sample->crc, builder->chunk, size);
+        sample->crc = sli_crc32c(sample->crc, walk->chunk, size);
         done += size;
     }
     sample->flags |= SHARD_HAS_CRC;
@@ -192,71 +170,71 @@ static sluice_status take_crc(shard_builder *builder, shard_sample *sample)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-static sluice_status no_memory(const shard_builder *builder)
+static sluice_status no_memory(const shard_walk *walk)
 {
-    return sli_fail(SLUICE_E_NO_MEMORY, "the index of %s", builder->tar.path);
+    return sli_fail(SLUICE_E_NO_MEMORY, "the index of %s", walk->tar.path);
 }
 
 /* Keeps the image's name; the sample's own key is in it. Takes back that of a worse image. */
-static sluice_status add_name(shard_builder *builder, const char *name)
+static sluice_status add_name(shard_walk *walk, const char *name)
 {
-    shard_index *index = builder->index;
+    shard_index *index = walk->index;
     const size_t length = strlen(name) + 1;
     char *grown;
 
-    if (builder->current.has_image) {
-        index->names_size = builder->current.sample.name;
+    if (walk->current.has_image) {
+        index->names_size = walk->current.sample.name;
     }
     if (index->names_size > UINT32_MAX - length) {
         return sli_fail(SLUICE_E_UNSUPPORTED, "%s: the names of its members are more than 4 GiB",
-                        builder->tar.path);
+                        walk->tar.path);
     }
     grown = sli_grow(index->names, &index->names_capacity, index->names_size + length, 1);
     if (grown == NULL) {
-        return no_memory(builder);
+        return no_memory(walk);
     }
     index->names = grown;
     memcpy(grown + index->names_size, name, length);
-    builder->current.sample.name = (uint32_t)index->names_size;
+    walk->current.sample.name = (uint32_t)index->names_size;
     index->names_size += length;
     return SLUICE_OK;
 }
 
 /* Of several images of a sample the one whose field is named first counts. */
-static sluice_status take_image(shard_builder *builder, const tar_member *member, uint32_t rank)
+static sluice_status take_image(shard_walk *walk, const tar_member *member, uint32_t rank)
 {
-    open_sample *current = &builder->current;
+    open_sample *current = &walk->current;
     sluice_status st = SLUICE_OK;
 
     if (current->has_image && rank >= current->rank) {
         current->sample.flags |= rank == current->rank ? SHARD_DUPLICATE : 0;
         return SLUICE_OK;
     }
-    st = add_name(builder, member->name);
+    st = add_name(walk, member->name);
     if (st == SLUICE_OK) {
         current->has_image = true;
         current->rank = rank;
         current->sample.offset = member->offset;
         current->sample.size = member->size;
+        st = walk->keep_image != NULL ? walk->keep_image(walk->arg, member) : SLUICE_OK;
     }
     return st;
 }
 
-static void note_imageless(shard_builder *builder)
+static void note_imageless(shard_walk *walk)
 {
-    shard_index *index = builder->index;
+    shard_index *index = walk->index;
 
     if (index->imageless++ == 0) {
-        snprintf(index->first_imageless, sizeof(index->first_imageless), "%s",
-                 builder->current.key);
+        snprintf(index->first_imageless, sizeof(index->first_imageless), "%s", walk->current.key);
     }
 }
 
 /* The sample is complete: the next member belongs to another, or there is none. */
-static sluice_status close_sample(shard_builder *builder)
+static sluice_status close_sample(shard_walk *walk)
 {
-    open_sample *current = &builder->current;
-    shard_index *index = builder->index;
+    open_sample *current = &walk->current;
+    shard_index *index = walk->index;
     shard_sample *grown;
     sluice_status st = SLUICE_OK;
 
@@ -265,18 +243,18 @@ static sluice_status close_sample(shard_builder *builder)
     }
     current->is_open = false;
     if (!current->has_image) {
-        note_imageless(builder);
+        note_imageless(walk);
         return SLUICE_OK;
     }
-    if (builder->with_crc) {
-        st = take_crc(builder, &current->sample);
+    if (walk->with_crc) {
+        st = take_crc(walk, &current->sample);
     }
     if (st != SLUICE_OK) {
         return st;
     }
     grown = sli_grow(index->samples, &index->capacity, index->count + 1, sizeof(*grown));
     if (grown == NULL) {
-        return no_memory(builder);
+        return no_memory(walk);
     }
     index->samples = grown;
     grown[index->count++] = current->sample;
@@ -284,13 +262,13 @@ static sluice_status close_sample(shard_builder *builder)
 }
 
 /* Begins another sample with the key of this name. */
-static sluice_status open_next(shard_builder *builder, const char *name, size_t key_length)
+static sluice_status open_next(shard_walk *walk, const char *name, size_t key_length)
 {
-    open_sample *current = &builder->current;
+    open_sample *current = &walk->current;
     char *grown = sli_grow(current->key, &current->key_capacity, key_length + 1, 1);
 
     if (grown == NULL) {
-        return no_memory(builder);
+        return no_memory(walk);
     }
     memcpy(grown, name, key_length);
     grown[key_length] = '\0';
@@ -307,9 +285,9 @@ static bool has_field(const char *name, size_t key_length)
     return name[key_length] == '.' && name[key_length + 1] != '\0' && base_of(name)[0] != '.';
 }
 
-static sluice_status take_member(shard_builder *builder, const tar_member *member)
+static sluice_status take_member(shard_walk *walk, const tar_member *member)
 {
-    open_sample *current = &builder->current;
+    open_sample *current = &walk->current;
     const size_t key_length = shard_key_length(member->name);
     const char *field = member->name + key_length + 1;
     uint32_t rank;
@@ -320,42 +298,57 @@ static sluice_status take_member(shard_builder *builder, const tar_member *membe
     }
     if (!current->is_open || key_length != current->key_length ||
         memcmp(member->name, current->key, key_length) != 0) {
-        st = close_sample(builder);
+        st = close_sample(walk);
         if (st == SLUICE_OK) {
-            st = open_next(builder, member->name, key_length);
+            st = open_next(walk, member->name, key_length);
         }
     }
     if (st != SLUICE_OK) {
         return st;
     }
-    note_seen(builder->index, field);
-    rank = rank_of(field, builder->fields->image);
+    note_seen(walk->index, field);
+    rank = rank_of(field, walk->fields->image);
     if (rank != UINT32_MAX) {
-        return take_image(builder, member, rank);
+        return take_image(walk, member, rank);
     }
-    return same_field(field, builder->fields->label, strlen(builder->fields->label))
-               ? take_label(builder, member)
+    return same_field(field, walk->fields->label, strlen(walk->fields->label))
+               ? take_label(walk, member)
                : SLUICE_OK;
 }
 
-static sluice_status walk(shard_builder *builder)
+sluice_status shard_walk_step(shard_walk *walk)
 {
-    sluice_status st;
+    tar_member member;
+    sluice_status st = tar_next(&walk->tar, &member);
+    sluice_status closed;
 
-    do {
-        tar_member member;
-
-        st = tar_next(&builder->tar, &member);
-        if (st == SLUICE_OK) {
-            st = take_member(builder, &member);
-        }
-    } while (st == SLUICE_OK);
-    if (st == SLUICE_END_OF_DATA) {
-        st = close_sample(builder);
+    if (st == SLUICE_OK) {
+        return take_member(walk, &member);
     }
-    builder->index->passed_over = builder->tar.links + builder->tar.specials + builder->tar.sparse;
-    builder->index->has_more = builder->tar.has_more;
-    return st;
+    walk->index->passed_over = walk->tar.links + walk->tar.specials + walk->tar.sparse;
+    walk->index->has_more = walk->tar.has_more;
+    closed = st == SLUICE_END_OF_DATA ? close_sample(walk) : SLUICE_OK;
+    return closed == SLUICE_OK ? st : closed;
+}
+
+void shard_walk_forget(shard_walk *walk)
+{
+    shard_index *index = walk->index;
+    const size_t kept = walk->current.has_image ? walk->current.sample.name : index->names_size;
+
+    index->count = 0;
+    index->names_size -= kept;
+    if (index->names_size > 0) {
+        memmove(index->names, index->names + kept, index->names_size);
+    }
+    walk->current.sample.name = 0;
+}
+
+void shard_walk_end(shard_walk *walk)
+{
+    tar_end(&walk->tar);
+    sli_free(walk->chunk);
+    sli_free(walk->current.key);
 }
 
 /* Gives back what the lists grew beyond their contents; where that fails, they stay as they are. */
@@ -378,7 +371,7 @@ sluice_status shard_index_build(int fd, const char *path, const shard_fields *fi
                                 shard_index *index_out)
 {
     shard_index index = {0};
-    shard_builder builder = {.fields = fields, .with_crc = with_crc, .index = &index};
+    shard_walk walk = {.fields = fields, .with_crc = with_crc, .index = &index};
     struct stat info;
     sluice_status st = SLUICE_OK;
 
@@ -386,18 +379,16 @@ sluice_status shard_index_build(int fd, const char *path, const shard_fields *fi
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat %s", path);
     }
     index.shard_size = (uint64_t)info.st_size;
-    tar_begin(&builder.tar, fd, index.shard_size, path);
+    tar_begin(&walk.tar, fd, index.shard_size, path);
     if (with_crc) {
-        builder.chunk = sli_calloc(1, CRC_CHUNK);
-        st = builder.chunk == NULL ? no_memory(&builder) : SLUICE_OK;
+        walk.chunk = sli_calloc(1, CRC_CHUNK);
+        st = walk.chunk == NULL ? no_memory(&walk) : SLUICE_OK;
     }
-    if (st == SLUICE_OK) {
-        st = walk(&builder);
+    while (st == SLUICE_OK) {
+        st = shard_walk_step(&walk);
     }
-    tar_end(&builder.tar);
-    sli_free(builder.chunk);
-    sli_free(builder.current.key);
-    if (st != SLUICE_OK) {
+    shard_walk_end(&walk);
+    if (st != SLUICE_END_OF_DATA) {
         shard_index_free(&index);
         return st;
     }

@@ -119,11 +119,9 @@ static sluice_status add_existing(shard_list *list, const char *path, bool *exis
     if (S_ISDIR(info.st_mode)) {
         return add_folder(list, path);
     }
-    if (!S_ISREG(info.st_mode)) {
+    if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "webdataset: %s is no plain file; streams cannot be read yet: give the "
-                        "names of .tar files, or of a folder that holds them",
-                        path);
+                        "webdataset: %s is neither a file nor a folder nor a fifo", path);
     }
     return add(list, path);
 }
@@ -268,11 +266,14 @@ static sluice_status add_entry(shard_list *list, const char *text)
     if (text[0] == '\0') {
         return sli_fail(SLUICE_E_INVALID, "webdataset: an empty name in the list of shards");
     }
-    if (strcmp(text, "-") == 0 || strncmp(text, "pipe:", 5) == 0) {
+    if (strncmp(text, "pipe:", 5) == 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "webdataset: %s is a stream, which cannot be read yet: give the names of "
-                        ".tar files, or of a folder that holds them",
+                        "webdataset: %s: no commands are run: let the shell do it, as in COMMAND | "
+                        "sluice bench 'webdataset - | ...'",
                         text);
+    }
+    if (strcmp(text, "-") == 0) {
+        return add(list, text);
     }
     st = add_existing(list, text, &exists);
     return st == SLUICE_OK && !exists ? add_pattern(list, text, 4) : st;

@@ -15,23 +15,9 @@
 
 #include "alloc_int.h"
 #include "image_decoder.h"
-#include "log_int.h"
 #include "page_cache.h"
-#include "shard_index.h"
-#include "shard_list.h"
-#include "stage.h"
 #include "status_int.h"
-
-/* An image beyond this is a mistake, or meant to exhaust memory. */
-static const uint64_t MOST_BYTES = UINT64_C(1) << 30;
-
-typedef struct web_args {
-    const char *shards;
-    const char *image;
-    const char *label;
-    const char *index;
-    uint32_t cache;
-} web_args;
+#include "web_source.h"
 
 typedef struct web_shard {
     const char *path; /* in the list */
@@ -40,12 +26,6 @@ typedef struct web_shard {
     shard_index index;
 } web_shard;
 
-/* Samples that were left out, and the first of them. */
-typedef struct left_out {
-    uint64_t count;
-    char first[400];
-} left_out;
-
 typedef struct webdataset {
     shard_list list;
     web_shard *shards;
@@ -53,10 +33,7 @@ typedef struct webdataset {
     uint64_t count;
     bool labelled;
     bool drops;
-    left_out imageless;
-    left_out unlabelled;
-    left_out passed_over; /* members; the first is its shard */
-    left_out has_more;    /* shards */
+    web_left_out left;
 } webdataset;
 
 /* ---- files that stay open ------------------------------------------------------------------ */
@@ -111,23 +88,6 @@ static sluice_status open_file(const char *path, struct stat *info, int *fd_out)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
-static void note(left_out *left, uint64_t count, const web_shard *shard, const char *name,
-                 size_t length)
-{
-    if (left->count == 0 && count > 0) {
-        snprintf(left->first, sizeof(left->first), "%.120s%s%.*s", base_of(shard->path),
-                 length > 0 ? "/" : "", (int)(length < 256 ? length : 256), name);
-    }
-    left->count += count;
-}
-
 /* Leaves out what has no label; the others move together. */
 static void keep_labelled(webdataset *web, web_shard *shard)
 {
@@ -142,7 +102,7 @@ static void keep_labelled(webdataset *web, web_shard *shard)
         } else {
             const char *name = shard_sample_name(index, i);
 
-            note(&web->unlabelled, 1, shard, name, shard_key_length(name));
+            web_note(&web->left.unlabelled, 1, shard->path, name, shard_key_length(name));
         }
     }
     index->count = kept;
@@ -171,23 +131,12 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     shard->fd = hold(fd);
     shard->first = web->count;
     web->shard_count++;
-    note(&web->imageless, shard->index.imageless, shard, shard->index.first_imageless,
-         strlen(shard->index.first_imageless));
-    note(&web->passed_over, shard->index.passed_over, shard, "", 0);
-    note(&web->has_more, shard->index.has_more, shard, "", 0);
+    web_note_shard(&web->left, &shard->index, path);
     if (web->labelled) {
         keep_labelled(web, shard);
     }
     web->count += shard->index.count;
     return SLUICE_OK;
-}
-
-static void warn(const left_out *left, const web_args *args, const char *what)
-{
-    if (left->count > 0) {
-        sli_log(SLUICE_LOG_WARN, "webdataset %.200s: %llu %s, first %s", args->shards,
-                (unsigned long long)left->count, what, left->first);
-    }
 }
 
 /* Fields that were met anywhere. */
@@ -201,35 +150,11 @@ static const char *fields_seen(const webdataset *web)
     return "none";
 }
 
-static sluice_status nothing(const webdataset *web, const web_args *args)
-{
-    const char *seen = fields_seen(web);
-
-    if (web->unlabelled.count > 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: webdataset %.200s: none of %llu images has "
-                        "a label, a member KEY.%.40s directly before or behind it; fields seen: "
-                        "%s. label=FIELD names another, label=none reads images alone, and tar "
-                        "--sort=name puts the members of a sample together",
-                        args->shards, (unsigned long long)web->unlabelled.count, args->label, seen);
-    }
-    return sli_fail(SLUICE_E_INVALID,
-                    "no valid data in the dataset: webdataset %.200s: no image among %llu samples "
-                    "in %zu shards, want members KEY.FIELD with a field of %.100s; fields seen: "
-                    "%s. image=FIELD,FIELD names others",
-                    args->shards, (unsigned long long)web->imageless.count, web->shard_count,
-                    args->image, seen);
-}
-
 static sluice_status remarks(const webdataset *web, const web_args *args)
 {
-    warn(&web->imageless, args, "samples without an image left out");
-    warn(&web->unlabelled, args, "samples without a label left out");
-    warn(&web->passed_over, args, "links, special and sparse members passed over");
-    warn(&web->has_more, args,
-         "shards have bytes behind the archive's end, which are not read (several archives in one "
-         "file?)");
-    return web->count > 0 ? SLUICE_OK : nothing(web, args);
+    web_warn(&web->left, args);
+    return web->count > 0 ? SLUICE_OK
+                          : web_nothing(&web->left, args, web->shard_count, fields_seen(web));
 }
 
 static void web_close(void *source)
@@ -254,7 +179,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
     if (web == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
     }
-    web->labelled = strcmp(args->label, "none") != 0;
+    web->labelled = web_is_labelled(args);
     web->drops = args->cache == PAGE_CACHE_DROP;
     st = shard_list_make(args->shards, &web->list);
     if (st == SLUICE_OK) {
@@ -317,7 +242,8 @@ static void web_name(const void *source, uint64_t index, char *text, size_t size
 {
     const web_shard *shard = shard_of(source, &index);
 
-    snprintf(text, size, "%s/%s", base_of(shard->path), shard_sample_name(&shard->index, index));
+    snprintf(text, size, "%s/%s", web_base_of(shard->path),
+             shard_sample_name(&shard->index, index));
 }
 
 /* The shard as an open file, of the size that its index knows. */
@@ -414,34 +340,13 @@ static sluice_status read_image(const web_shard *shard, const shard_sample *samp
     return st;
 }
 
-/* What the index says against a sample. */
-static sluice_status check_sample(const webdataset *web, const web_shard *shard,
-                                  const shard_sample *sample)
-{
-    if ((sample->flags & SHARD_DUPLICATE) != 0) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "its image or its label is in the shard %s twice, and nothing says which "
-                        "one is meant",
-                        shard->path);
-    }
-    if (web->labelled && (sample->flags & SHARD_HAS_LABEL) == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "its label in the shard %s is no whole number",
-                        shard->path);
-    }
-    if (sample->size > MOST_BYTES) {
-        return sli_fail(SLUICE_E_IO, "%llu bytes are more than a sample's image may have (%llu)",
-                        (unsigned long long)sample->size, (unsigned long long)MOST_BYTES);
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status web_read(const void *source, uint64_t index, sample_io *io, void *const *row,
                               sample_data *data_out)
 {
     const webdataset *web = source;
     const web_shard *shard = shard_of(web, &index);
     const shard_sample *sample = &shard->index.samples[index];
-    sluice_status st = check_sample(web, shard, sample);
+    sluice_status st = web_check_sample(sample->flags, sample->size, web->labelled, shard->path);
 
     if (st == SLUICE_OK) {
         st = image_buffer_reserve(&io->bytes, (size_t)sample->size);
@@ -528,16 +433,23 @@ static sluice_status web_infer(const void *opaque, stage_schema *schema)
 {
     const web_args *args = opaque;
 
-    schema->column_count = strcmp(args->label, "none") != 0 ? 2 : 1;
+    schema->column_count = web_is_labelled(args) ? 2 : 1;
     schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
     schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
     schema->image = 0;
     return SLUICE_OK;
 }
 
+static const source_ops *web_choose(const void *opaque)
+{
+    return web_is_stream(opaque) ? &web_stream_ops : &web_ops;
+}
+
+static const char *const accesses[] = {"auto", "stream", NULL};
+
 static const stage_param web_params[] = {
     PARAM_(web_args, shards, PARAM_TEXT, NULL, 0, 0, NULL,
-           "tar files, folders of them, patterns with {000..123} and wildcards"),
+           "tar files, folders of them, patterns with {000..123} and wildcards; -: standard input"),
     PARAM_(web_args, image, PARAM_TEXT, "jpg,jpeg,png,ppm", 0, 0, NULL,
            "fields that are images, the best first, any case"),
     PARAM_(web_args, label, PARAM_TEXT, "cls", 0, 0, NULL,
@@ -546,6 +458,8 @@ static const stage_param web_params[] = {
            "where indexes are kept: auto (beside the shards), none, or a folder"),
     PARAM_(web_args, cache, PARAM_CHOICE, "keep", 0, 0, page_cache_choices,
            "drop: what was read leaves the page cache, for sets larger than memory"),
+    PARAM_(web_args, access, PARAM_CHOICE, "auto", 0, 0, accesses,
+           "stream: in sequence, as pipes and compressed shards always are"),
 };
 
 const stage_def stage_webdataset = {
@@ -560,13 +474,17 @@ const stage_def stage_webdataset = {
     .check = web_check,
     .infer = web_infer,
     .source = &web_ops,
+    .choose_source = web_choose,
 };
 
 sluice_status sluice_dataset_webdataset(const char *shards, const char *image, const char *label,
                                         const char *cache, sluice_dataset **dataset_out)
 {
-    web_args args = {shards, image != NULL ? image : shard_default_fields.image,
-                     label != NULL ? label : shard_default_fields.label, "auto", PAGE_CACHE_KEEP};
+    web_args args = {.shards = shards,
+                     .image = image != NULL ? image : shard_default_fields.image,
+                     .label = label != NULL ? label : shard_default_fields.label,
+                     .index = "auto",
+                     .cache = PAGE_CACHE_KEEP};
     sluice_status st = cache != NULL
                            ? stage_arg_choose(&stage_webdataset, "cache", cache, &args.cache)
                            : SLUICE_OK;

@@ -133,9 +133,20 @@ typedef struct conversion_state {
 
 /* ---- sources ---------------------------------------------------------------------------- */
 
+/* A sample that was taken from a stream. */
+typedef struct stream_item {
+    image_buffer bytes;
+    uint64_t size; /* of the image in bytes; more than the source takes: there are none */
+    uint32_t flags;
+    int32_t label;
+    const char *place; /* where it was found; the source's own */
+    char name[256];
+} stream_item;
+
 /* One worker's way to read samples. */
 typedef struct sample_io {
     image_buffer bytes; /* a file's content */
+    stream_item item;   /* what read() makes a sample of, where the source is a stream */
     image_index index;  /* of the image in it */
     uint64_t bytes_read;
 } sample_io;
@@ -143,6 +154,7 @@ typedef struct sample_io {
 static inline void sample_io_free(sample_io *io)
 {
     image_buffer_free(&io->bytes);
+    image_buffer_free(&io->item.bytes);
     image_buffer_free(&io->index.bytes);
 }
 
@@ -199,6 +211,17 @@ typedef struct source_ops {
     /* Bytes the source keeps in memory for itself, for reports. */
     uint64_t (*memory)(const void *source);
 
+    /*
+     * A stream has these four in place of count: its samples come in sequence, pass by pass.
+     * once(): there is but one pass. next() puts the next sample into the item, of which read() of
+     * the same io then makes one: END_OF_DATA after the last; CLOSED once stop_fd is readable; a
+     * pass that has failed is ended. One thread at a time calls next() and end() of a pass.
+     */
+    bool (*once)(const void *source);
+    sluice_status (*begin)(void *source, int stop_fd, void **pass_out);
+    sluice_status (*next)(void *pass, stream_item *item);
+    void (*end)(void *pass);
+
     /* Optional, both: how many classes there are, and the name of one, for lists of them. */
     uint32_t (*classes)(const void *source);
     void (*class_name)(const void *source, uint32_t label, char *text, size_t size);
@@ -242,6 +265,9 @@ typedef struct stage_def {
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
     const source_ops *source; /* of STAGE_SOURCE */
+
+    /* Optional, of STAGE_SOURCE: which operations these arguments take; asked when it is opened. */
+    const source_ops *(*choose_source)(const void *args);
 
     /* Of STAGE_GEOMETRY: what to do with an image of this size. E_INVALID when it does not fit. */
     sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,

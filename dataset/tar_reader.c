@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "byte_feed.h"
 #include "status_int.h"
 
 enum { BLOCK = 512, RECORD = 20 * BLOCK };
@@ -34,6 +35,12 @@ void tar_begin(tar_reader *reader, int fd, uint64_t file_size, const char *path)
     reader->path = path;
 }
 
+void tar_begin_feed(tar_reader *reader, byte_feed *feed, const char *path)
+{
+    tar_begin(reader, -1, UINT64_MAX, path);
+    reader->feed = feed;
+}
+
 void tar_end(tar_reader *reader)
 {
     sli_free(reader->next.name);
@@ -43,12 +50,34 @@ void tar_end(tar_reader *reader)
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
+/* The same from a feed, which has not come past the offset; its end is known once it is met. */
+static sluice_status read_feed(tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
+                               size_t *got_out)
+{
+    uint64_t skipped = 0;
+    sluice_status st = byte_feed_skip(reader->feed, offset - reader->fed, &skipped);
+
+    reader->fed += skipped;
+    *got_out = 0;
+    if (st == SLUICE_OK && reader->fed == offset) {
+        st = byte_feed_read(reader->feed, to, size, got_out);
+        reader->fed += *got_out;
+    }
+    if (st == SLUICE_OK && *got_out < size) {
+        reader->file_size = reader->fed;
+    }
+    return st;
+}
+
 /* Reads up to `size` bytes; fewer only at the end of the file. */
-static sluice_status read_at(const tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
+static sluice_status read_at(tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
                              size_t *got_out)
 {
     size_t got = 0;
 
+    if (reader->feed != NULL) {
+        return read_feed(reader, offset, to, size, got_out);
+    }
     while (got < size) {
         ssize_t more = pread(reader->fd, to + got, size - got, (off_t)(offset + got));
 
@@ -77,7 +106,8 @@ static sluice_status look_at(tar_reader *reader, uint64_t offset, size_t size)
     }
     reader->window_at = offset;
     reader->window_size = 0;
-    return read_at(reader, offset, reader->window, sizeof(reader->window), &reader->window_size);
+    return read_at(reader, offset, reader->window,
+                   reader->feed != NULL ? size : sizeof(reader->window), &reader->window_size);
 }
 
 sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t size)
@@ -97,7 +127,11 @@ sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t siz
         st = read_at(reader, offset, to, size, &got);
     }
     if (st == SLUICE_OK && got < size) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s became shorter while it was read", reader->path);
+        return reader->feed != NULL
+                   ? sli_fail(SLUICE_E_CORRUPT, "%s ends at %llu, within a member: it was cut off",
+                              reader->path, (unsigned long long)reader->file_size)
+                   : sli_fail(SLUICE_E_CORRUPT, "%s became shorter while it was read",
+                              reader->path);
     }
     return st;
 }
@@ -223,7 +257,7 @@ static sluice_status no_header(const tar_reader *reader, const uint8_t *bytes)
         if (memcmp(bytes, packed[i].magic, packed[i].size) == 0) {
             return sli_fail(SLUICE_E_UNSUPPORTED,
                             "%s is compressed (%s): samples of it cannot be read one by one; "
-                            "unpack it to a plain .tar",
+                            "unpack it to a plain .tar, or read it in sequence by access=stream",
                             reader->path, packed[i].name);
         }
     }
@@ -462,10 +496,13 @@ static sluice_status look_behind(tar_reader *reader)
     for (uint64_t at = reader->at; at < reader->file_size && at - reader->at <= RECORD;
          at += BLOCK) {
         uint8_t block[BLOCK];
-        const uint64_t left = reader->file_size - at;
+        sluice_status st = reader->feed != NULL ? look_at(reader, at, BLOCK) : SLUICE_OK;
+        const uint64_t left = reader->file_size - at; /* of a feed known by now, if it ends here */
         const size_t size = left < BLOCK ? (size_t)left : BLOCK;
-        sluice_status st = tar_read(reader, at, block, size);
 
+        if (st == SLUICE_OK) {
+            st = tar_read(reader, at, block, size);
+        }
         if (st != SLUICE_OK) {
             return st;
         }
@@ -477,13 +514,35 @@ static sluice_status look_behind(tar_reader *reader)
     return SLUICE_OK;
 }
 
+/* Comes to where the next header is. A feed that ends there was cut off: nobody knows its size, so
+ * that only the blocks of zeros tell that nothing is missing. */
+static sluice_status reach_header(tar_reader *reader)
+{
+    sluice_status st = reader->feed != NULL ? look_at(reader, reader->at, BLOCK) : SLUICE_OK;
+
+    if (st == SLUICE_OK && reader->file_size == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s is empty", reader->path);
+    }
+    if (st == SLUICE_OK && reader->feed != NULL && reader->at > 0 &&
+        (reader->file_size < reader->at || reader->file_size - reader->at < BLOCK)) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "%s ends at %llu, behind the member '%.200s', without the zeros that end "
+                        "an archive: it was cut off",
+                        reader->path, (unsigned long long)reader->file_size, name_of_next(reader));
+    }
+    return st;
+}
+
 /* The next header, or the archive's end. */
 static sluice_status next_header(tar_reader *reader, uint8_t *header)
 {
+    sluice_status st = reach_header(reader);
     const uint64_t left = reader->file_size - reader->at;
-    sluice_status st;
 
     memset(header, 0, BLOCK);
+    if (st != SLUICE_OK) {
+        return st;
+    }
     st = tar_read(reader, reader->at, header, left < BLOCK ? (size_t)left : BLOCK);
     if (st != SLUICE_OK) {
         return st;
@@ -502,9 +561,6 @@ sluice_status tar_next(tar_reader *reader, tar_member *member_out)
     bool is_file = false;
     sluice_status st = SLUICE_OK;
 
-    if (reader->file_size == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s is empty", reader->path);
-    }
     reader->next.has_name = false;
     while (!reader->ended && !is_file) {
         st = next_header(reader, header);

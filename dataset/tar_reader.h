@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking the members of a tar archive in a file: POSIX.1-1988 (ustar), POSIX.1-2001 (pax) and GNU.
- * Only headers are read, so that what a member holds costs nothing. Archives may be hostile: every
- * length is checked before use, and names are names, never paths.
+ * Walking the members of a tar archive in a file, or in sequence: POSIX.1-1988 (ustar),
+ * POSIX.1-2001 (pax) and GNU. Only headers are read, so that what a member holds costs nothing.
+ * Archives may be hostile: every length is checked before use, and names are names, never paths.
  */
 #ifndef SLUICE_TAR_READER_H
 #define SLUICE_TAR_READER_H
@@ -32,11 +32,15 @@ typedef struct tar_extension {
 
 enum { TAR_WINDOW = 4096 };
 
+struct byte_feed;
+
 typedef struct tar_reader {
     int fd;
-    uint64_t file_size;
-    const char *path; /* for messages */
-    uint64_t at;      /* where the next header is */
+    struct byte_feed *feed; /* in place of fd: bytes in sequence */
+    uint64_t fed;           /* that were taken from it */
+    uint64_t file_size;     /* of a feed UINT64_MAX until its end is met */
+    const char *path;       /* for messages */
+    uint64_t at;            /* where the next header is */
     bool ended;
 
     /* Members that are no plain files. */
@@ -63,13 +67,22 @@ void tar_begin(tar_reader *reader, int fd, uint64_t file_size, const char *path)
 void tar_end(tar_reader *reader);
 
 /*
+ * Begins at the start of what a feed gives (byte_feed.h): then a member's bytes are read before the
+ * next call of tar_next(), from its first to its last, or not at all.
+ */
+void tar_begin_feed(tar_reader *reader, struct byte_feed *feed, const char *path);
+
+/*
  * The next plain file. Folders, links, special files and sparse files are passed over and counted.
- * The archive ends at a block of zeros or with the file. END_OF_DATA; E_CORRUPT no archive, or
- * a damaged one, with path, member and offset; E_UNSUPPORTED a compressed one; E_IO, E_NO_MEMORY.
+ * The archive ends at a block of zeros, that of a file also with the file. END_OF_DATA; E_CORRUPT
+ * no archive, or a damaged one, with path, member and offset; E_UNSUPPORTED a compressed one; E_IO,
+ * E_NO_MEMORY; CLOSED a feed that was told to stop.
  */
 sluice_status tar_next(tar_reader *reader, tar_member *member_out);
 
-/* Reads bytes of the archive, [offset, offset + size), which lie within it. E_IO, E_CORRUPT. */
+/* Reads bytes of the archive, [offset, offset + size), which lie within it. E_IO, E_CORRUPT,
+ * CLOSED.
+ */
 sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t size);
 
 #endif

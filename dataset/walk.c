@@ -34,6 +34,10 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_place *place, uint32_t gr
     const uint64_t batches = plan->batches_per_pass / group * group;
     sluice_status st;
 
+    if (plan->details->is_stream) {
+        plan->begin = *place;
+        return SLUICE_OK;
+    }
     if (batches == 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "no valid data in the dataset: a pass has %llu batches, a step takes %u",
@@ -47,16 +51,60 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_place *place, uint32_t gr
     return st;
 }
 
+/* Batches of so many samples, over all ranks. */
+static uint64_t stream_batches(const sli_plan *plan, uint64_t samples)
+{
+    const uint64_t round = (uint64_t)plan->batch_size * plan->settings.world;
+
+    return samples / round + (!plan->drop_remainder && samples % round != 0);
+}
+
+/* This rank's share of so many samples. */
+static uint64_t stream_share(const sli_plan *plan, uint64_t samples)
+{
+    const uint32_t rank = plan->settings.rank;
+
+    return samples > rank ? (samples - rank - 1) / plan->settings.world + 1 : 0;
+}
+
+/* In a stream all batches are of the first pass until its end is met; then all passes are as long.
+ */
+static void locate_in_stream(const sli_plan *plan, uint64_t batch, batch_place *place_out)
+{
+    /* Pairs with the release store in end_pass() of sample_stream.c. */
+    const uint64_t length =
+        atomic_load_explicit(&plan->details->stream_length, memory_order_acquire);
+    const uint64_t left = length > plan->begin.done ? length - plan->begin.done : 0;
+    const uint64_t first = stream_batches(plan, left);
+    const uint64_t whole = stream_batches(plan, length);
+
+    *place_out = (batch_place){.pass = plan->begin.pass};
+    if (length == UINT64_MAX || batch < first || whole == 0) {
+        place_out->length = stream_share(plan, left);
+        place_out->first = batch * plan->batch_size;
+        place_out->done = plan->begin.done;
+        return;
+    }
+    place_out->length = stream_share(plan, length);
+    place_out->pass += 1 + (batch - first) / whole;
+    place_out->first = (batch - first) % whole * plan->batch_size;
+}
+
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_place *place_out)
 {
     const uint64_t later = batch - plan->begin_batches;
 
+    if (plan->details->is_stream) {
+        locate_in_stream(plan, batch, place_out);
+        return;
+    }
     if (batch < plan->begin_batches) {
-        *place_out = (batch_place){&plan->details->rest, plan->begin.pass, batch * plan->batch_size,
-                                   plan->begin.done};
+        *place_out = (batch_place){&plan->details->rest, plan->details->rest.length,
+                                   plan->begin.pass, batch * plan->batch_size, plan->begin.done};
         return;
     }
     place_out->order = &plan->details->order;
+    place_out->length = plan->details->order.length;
     place_out->pass = plan->begin.pass + 1 + later / plan->batches_per_pass;
     place_out->first = later % plan->batches_per_pass * plan->batch_size;
     place_out->done = 0;
@@ -88,11 +136,19 @@ uint64_t sli_plan_left(const sli_plan *plan)
     return plan->begin.done < all ? all - plan->begin.done : 0;
 }
 
+bool sli_plan_is_stream(const sli_plan *plan)
+{
+    return plan->details->is_stream;
+}
+
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out)
 {
     const uint64_t batch = plan->batch_size;
-    const bool whole = plan->batches_per_pass * batch > plan->details->order.shortest;
+    const bool whole = plan->details->is_stream
+                           ? !plan->drop_remainder
+                           : plan->batches_per_pass * batch > plan->details->order.shortest;
 
-    *rest_out = !whole && plan->begin_batches * batch > plan->details->rest.shortest;
+    *rest_out = !whole && !plan->details->is_stream &&
+                plan->begin_batches * batch > plan->details->rest.shortest;
     return whole || *rest_out;
 }

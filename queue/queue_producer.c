@@ -104,6 +104,21 @@ bool sli_queue_row_done(sli_queue *queue, uint64_t seq)
     return done == queue->layout.batch_size;
 }
 
+bool sli_queue_begin_again(sli_queue *queue, uint64_t seq)
+{
+    queue_place *place = place_of(queue, seq);
+    bool failed;
+
+    pthread_mutex_lock(&place->lock);
+    failed = place->error != SLUICE_OK;
+    pthread_mutex_unlock(&place->lock);
+    if (!failed) {
+        /* Who fills them anew is told so by the caller, behind this. */
+        atomic_store_explicit(&place->rows_done, 0, memory_order_relaxed);
+    }
+    return !failed;
+}
+
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq)
 {
     return atomic_load_explicit(&place_of(queue, seq)->rows_done, memory_order_relaxed);

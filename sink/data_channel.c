@@ -131,7 +131,8 @@ sluice_status channel_start(data_channel *c, uint64_t batches)
                                       .queue = c->queue,
                                       .placement = c->placement,
                                       .profile = &c->profile,
-                                      .batches = batches};
+                                      .batches = batches,
+                                      .passes = c->passes};
 
     sluice_status st;
 

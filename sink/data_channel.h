@@ -23,7 +23,7 @@ typedef struct channel_config {
     uint32_t workers;      /* 0: by the placement */
     uint32_t slots;        /* 0: as many as are useful and fit */
     uint64_t memory_bytes; /* 0: a quarter of what the process may use */
-    uint64_t history;      /* batches whose samples are asked for after their slots are given back */
+    uint64_t history; /* batches whose samples are asked for after their slots are given back */
 } channel_config;
 
 typedef struct data_channel {
@@ -35,6 +35,7 @@ typedef struct data_channel {
     sli_queue *queue;
     sli_queue_memory memory;
     uint32_t slots;
+    uint64_t passes;     /* of a stream, that are made; 0: without end. Set before the start */
     sli_profile profile; /* stages: the plan's, then CHANNEL_*; threads: workers, then the device */
     const char *stage_names[16];
     sli_engine *engine;

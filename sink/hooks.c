@@ -86,7 +86,9 @@ void train_fill_hook(const train_run *run, sluice_hook *hook)
     hook->step = run->step;
     hook->epoch = sink_plan_epoch(&run->plan, run->step);
     hook->epochs = run->config.epochs;
-    hook->last_step = run->plan.end_step;
+    hook->last_step = run->channel.passes > 0 && run->step < run->plan.end_step
+                          ? UINT64_MAX /* a stream tells at its end */
+                          : run->plan.end_step;
     hook->batch_size = run->channel.plan->batch_size;
     hook->rank = run->config.rank;
     hook->world = run->config.world;

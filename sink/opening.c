@@ -126,42 +126,66 @@ static sluice_status make_program(train_run *run)
     return st;
 }
 
-/* The run in one line: what will happen, and what it takes. */
-static void write_plan_line(train_run *run)
+/* How long the run is. */
+static void write_length(const train_run *run, char *text, size_t size)
 {
     const sli_plan *plan = run->channel.plan;
-    const double mb = 1e6;
-    const uint64_t used = plan->batches_per_pass * plan->batch_size * plan->settings.world;
-    char length[160];
+    const uint64_t steps = run->plan.end_step - run->plan.first_step;
+    const uint64_t batches = steps * run->config.micro_batches;
     char micro[60] = "";
-    char dropped[60] = "";
 
     if (run->config.micro_batches > 1) {
         snprintf(micro, sizeof(micro), " of %u micro-batches", run->config.micro_batches);
+    }
+    if (run->channel.passes > 0) {
+        snprintf(text, size, "steps%s until the stream ends", micro);
+    } else if (run->plan.end_step == UINT64_MAX) {
+        snprintf(text, size, "steps without end");
+    } else if (sli_plan_is_stream(plan)) {
+        snprintf(text, size, "%llu steps%s from step %llu", (unsigned long long)steps, micro,
+                 (unsigned long long)run->plan.first_step);
+    } else {
+        snprintf(text, size, "%llu steps%s from step %llu = %.1f passes (%llu touched)",
+                 (unsigned long long)steps, micro, (unsigned long long)run->plan.first_step,
+                 (double)batches / (double)plan->batches_per_pass,
+                 (unsigned long long)sli_plan_passes(plan, batches));
+    }
+}
+
+/* What a pass is. */
+static void write_pass(const sli_plan *plan, char *text, size_t size)
+{
+    const uint64_t used = plan->batches_per_pass * plan->batch_size * plan->settings.world;
+    char dropped[60] = "";
+
+    if (sli_plan_is_stream(plan)) {
+        snprintf(text, size, "batches of %u in sequence", plan->batch_size);
+        return;
     }
     if (used < plan->samples_per_pass) {
         snprintf(dropped, sizeof(dropped), ", %llu of them dropped",
                  (unsigned long long)(plan->samples_per_pass - used));
     }
-    if (run->plan.end_step == UINT64_MAX) {
-        snprintf(length, sizeof(length), "steps without end");
-    } else {
-        const uint64_t steps = run->plan.end_step - run->plan.first_step;
-        const uint64_t batches = steps * run->config.micro_batches;
+    snprintf(text, size, "%llu batches of %u (%llu samples a pass%s)",
+             (unsigned long long)plan->batches_per_pass, plan->batch_size,
+             (unsigned long long)plan->samples_per_pass, dropped);
+}
 
-        snprintf(length, sizeof(length), "%llu steps%s from step %llu = %.1f passes (%llu touched)",
-                 (unsigned long long)steps, micro, (unsigned long long)run->plan.first_step,
-                 (double)batches / (double)plan->batches_per_pass,
-                 (unsigned long long)sli_plan_passes(plan, batches));
-    }
+/* The run in one line: what will happen, and what it takes. */
+static void write_plan_line(train_run *run)
+{
+    const double mb = 1e6;
+    char length[160];
+    char pass[120];
+
+    write_length(run, length, sizeof(length));
+    write_pass(run->channel.plan, pass, sizeof(pass));
     snprintf(
         run->plan_line, sizeof(run->plan_line),
-        "plan: %s of %llu batches of %u (%llu samples a pass%s), mode %s%s%s%s, %u steps a sink "
+        "plan: %s of %s, mode %s%s%s%s, %u steps a sink "
         "at most, %u workers, %u slots, memory %.1f MB staging + %.1f MB slots on %s",
-        length, (unsigned long long)plan->batches_per_pass, plan->batch_size,
-        (unsigned long long)plan->samples_per_pass, dropped, sluice_mode_name(run->mode),
-        run->mode_reason[0] != '\0' ? " (" : "", run->mode_reason,
-        run->mode_reason[0] != '\0' ? ")" : "",
+        length, pass, sluice_mode_name(run->mode), run->mode_reason[0] != '\0' ? " (" : "",
+        run->mode_reason, run->mode_reason[0] != '\0' ? ")" : "",
         (unsigned)(run->plan.steps_per_epoch < UINT32_MAX ? run->plan.steps_per_epoch : UINT32_MAX),
         run->channel.placement->worker_count, run->channel.slots,
         (double)run->channel.memory.staging_bytes / mb, (double)run->channel.memory.slot_bytes / mb,
@@ -201,6 +225,9 @@ sluice_status train_open(train_run *run)
     }
     if (st == SLUICE_OK) {
         st = train_check_columns(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_stream(run);
     }
     if (st == SLUICE_OK) {
         st = train_start_watchdog(run);

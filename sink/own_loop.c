@@ -404,8 +404,8 @@ sluice_status sluice_channel_inspect(const sluice_channel *channel, sluice_chann
     if (channel != NULL) {
         const sli_plan *plan = channel->data.plan;
 
-        known.samples = plan->samples_per_pass;
-        known.batches = plan->batches_per_pass;
+        known.samples = sli_plan_is_stream(plan) ? 0 : plan->samples_per_pass;
+        known.batches = sli_plan_is_stream(plan) ? 0 : plan->batches_per_pass;
         known.batch_size = plan->batch_size;
         known.workers = channel->data.placement->worker_count;
         known.slots = channel->data.slots;

@@ -109,3 +109,10 @@ uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step)
                ? plan->epoch - 1
                : plan->epoch + (step - plan->epoch_step) / plan->steps_per_epoch;
 }
+
+void sink_plan_end(sink_plan *plan, uint64_t step)
+{
+    plan->epoch = sink_plan_epoch(plan, step) + 1;
+    plan->epoch_step = step;
+    plan->end_step = step;
+}

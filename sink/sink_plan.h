@@ -52,6 +52,9 @@ typedef struct sink_plan {
 /* E_INVALID for counts that do not fit 64 bits, and when nothing is left to do. */
 sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out);
 
+/* The data have ended when `step` steps were done, and with them the epoch and the run. */
+void sink_plan_end(sink_plan *plan, uint64_t step);
+
 /* Steps of the sink that begins at `step`: up to the end of its epoch, or of the run, or to a
  * border. */
 uint64_t sink_plan_length(const sink_plan *plan, uint64_t step);

@@ -126,6 +126,10 @@ static sluice_status run_epoch(train_run *run)
             answer = run_sink(run, sink_plan_length(&run->plan, run->step));
             sli_range_end();
         }
+        if (answer == SLUICE_END_OF_DATA && run->channel.passes > 0) {
+            sink_plan_end(&run->plan, run->step); /* the epoch was the stream */
+            answer = SLUICE_OK;
+        }
         if (st == SLUICE_OK && answer == SLUICE_OK && run->step > first) {
             st = train_validate(run, false);
             if (st == SLUICE_OK && run->validation_step == run->step) {

@@ -332,6 +332,24 @@ sluice_status train_check_columns(const train_run *run)
     return SLUICE_OK;
 }
 
+sluice_status train_check_stream(train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const bool passes = !config->dataset_sink_mode || config->sink_size < 0;
+
+    if (!sli_plan_is_stream(run->channel.plan) || !passes || config->epochs == 0) {
+        return SLUICE_OK;
+    }
+    if (config->epochs > 1 || config->initial_epoch > 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "epochs=%llu of a stream, whose passes nobody knows the length of: use "
+                        "epochs=1, or epochs of a fixed length by sink_size=N, or max_steps alone",
+                        (unsigned long long)config->epochs);
+    }
+    run->channel.passes = 1;
+    return SLUICE_OK;
+}
+
 sluice_status train_check_padding(const train_run *run)
 {
     const sli_plan *plan = run->channel.plan;
@@ -339,6 +357,13 @@ sluice_status train_check_padding(const train_run *run)
 
     if (run->model.reads_valid_rows || !sli_plan_pads(plan, &rest)) {
         return SLUICE_OK;
+    }
+    if (sli_plan_is_stream(plan)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "the last batch of a stream may be padded and the model does not say "
+                        "reads_valid_rows; use batch %u drop_remainder=true, or let the step look "
+                        "at *valid_rows and set model.reads_valid_rows",
+                        plan->batch_size);
     }
     return sli_fail(SLUICE_E_INVALID,
                     "the last batch of %s is padded (%llu samples in batches of %u) and the "

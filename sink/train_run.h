@@ -72,6 +72,7 @@ sluice_status train_check_arguments(const sluice_model *model, const sluice_data
 sluice_status train_find_ranks(train_run *run);     /* as the config says, or the launcher */
 sluice_status train_check_settings(train_run *run); /* fills in defaults, too */
 sluice_status train_check_columns(const train_run *run);
+sluice_status train_check_stream(train_run *run);        /* how many passes it makes of it, too */
 sluice_status train_check_padding(const train_run *run); /* the plan knows where it begins */
 sluice_status train_check_ranks(const train_run *run);
 

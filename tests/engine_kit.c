@@ -250,7 +250,8 @@ sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_opti
             .queue = run->queue,
             .placement = run->placement,
             .profile = &run->profile,
-            .batches = options->batches > 0 ? options->batches : run->plan->batches_per_pass};
+            .batches = options->batches > 0 ? options->batches : run->plan->batches_per_pass,
+            .passes = options->passes > 0 ? options->passes : options->batches == 0};
 
         sli_profile_start(&run->profile);
         st = sli_engine_start(&config, &run->engine);

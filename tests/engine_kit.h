@@ -59,6 +59,7 @@ typedef struct run_options {
     sli_run_settings settings;
     uint64_t first_step;
     uint64_t batches; /* 0: a pass; UINT64_MAX: without end */
+    uint64_t passes;  /* of a stream; 0: one, or without end where batches are given */
 } run_options;
 
 typedef struct engine_run {
@@ -101,6 +102,7 @@ typedef struct tape {
     size_t size;
     size_t capacity;
     uint64_t batches;
+    uint64_t passes; /* of a stream; 0: one, or without end where batches are given */
     sluice_status end;
     char error[1024];
     sli_engine_errors errors; /* without `first`, which is gone */

@@ -3,20 +3,9 @@
 
 #include <sluice/log.h>
 
-#include "dataset_state.h"
 #include "error_samples.h"
 #include "testing.h"
 #include "thread_int.h"
-
-/* Names come from a source. */
-static sluice_dataset *open_source(void)
-{
-    sluice_dataset *dataset = NULL;
-
-    T_OK(sluice_dataset_synthetic(1000, 1, 1, 1, 1, &dataset));
-    T_OK(dataset_open(dataset));
-    return dataset;
-}
 
 static error_samples *make_list(void)
 {
@@ -28,97 +17,91 @@ static error_samples *make_list(void)
     return errors;
 }
 
-static void free_list(error_samples *errors, sluice_dataset *dataset)
+static void free_list(error_samples *errors)
 {
     error_samples_fini(errors);
     free(errors);
-    sluice_dataset_destroy(dataset);
 }
 
 static void a_sample_is_noted_with_its_stage_name_and_text(void)
 {
-    sluice_dataset *dataset = open_source();
     error_samples *errors = make_list();
 
-    error_samples_note(errors, dataset, 7, "decode", "it is cut off");
+    error_samples_note(errors, 7, "a/7", "decode", "it is cut off");
     T_EQ(atomic_load(&errors->count), 1);
     T_EQ(errors->first[0].sample, 7);
     T_STR(errors->first[0].stage, "decode");
-    T_STR(errors->first[0].name, "synthetic/7");
+    T_STR(errors->first[0].name, "a/7");
     T_STR(errors->first[0].text, "it is cut off");
-    free_list(errors, dataset);
+    free_list(errors);
 }
 
 static void a_sample_is_noted_once(void)
 {
-    sluice_dataset *dataset = open_source();
     error_samples *errors = make_list();
 
-    error_samples_note(errors, dataset, 7, "read", "first");
-    error_samples_note(errors, dataset, 8, "read", "other");
-    error_samples_note(errors, dataset, 7, "decode", "second");
+    error_samples_note(errors, 7, "a/7", "read", "first");
+    error_samples_note(errors, 8, "a/8", "read", "other");
+    error_samples_note(errors, 7, "a/7", "decode", "second");
     T_EQ(atomic_load(&errors->count), 2);
     T_STR(errors->first[0].text, "first");
     T_EQ(errors->first[1].sample, 8);
-    free_list(errors, dataset);
+    free_list(errors);
 }
 
 static void the_first_hundred_are_kept(void)
 {
-    sluice_dataset *dataset = open_source();
     error_samples *errors = make_list();
 
     for (uint64_t i = 0; i < 250; i++) {
-        error_samples_note(errors, dataset, 999 - i, "read", "bad");
+        error_samples_note(errors, 999 - i, "a", "read", "bad");
     }
     T_EQ(atomic_load(&errors->count), SLI_ERROR_SAMPLES);
     for (uint64_t i = 0; i < SLI_ERROR_SAMPLES; i++) {
         T_EQ(errors->first[i].sample, 999 - i);
     }
-    free_list(errors, dataset);
+    free_list(errors);
 }
 
 static void long_texts_are_cut(void)
 {
-    sluice_dataset *dataset = open_source();
     error_samples *errors = make_list();
     char text[2000];
 
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    error_samples_note(errors, dataset, 1, text, text);
+    error_samples_note(errors, 1, "a/1", text, text);
     T_EQ(strlen(errors->first[0].stage), sizeof(errors->first[0].stage) - 1);
     T_EQ(strlen(errors->first[0].text), sizeof(errors->first[0].text) - 1);
-    free_list(errors, dataset);
+    free_list(errors);
 }
 
 /* Lines of the log, counted. */
 static void count_line(sluice_log_level level, const char *message, void *user)
 {
-    if (level == SLUICE_LOG_INFO && strcmp(message, "read: sample synthetic/3: it is bad") == 0) {
+    if (level == SLUICE_LOG_INFO && strcmp(message, "read: sample a/3: it is bad") == 0) {
         ++*(int *)user;
     }
 }
 
 static void each_is_logged_once_for_those_who_look(void)
 {
-    sluice_dataset *dataset = open_source();
     error_samples *errors = make_list();
     int lines = 0;
 
     sluice_log_set_callback(count_line, &lines);
     sluice_log_set_level(SLUICE_LOG_WARN);
-    error_samples_note(errors, dataset, 3, "read", "it is bad");
+    error_samples_note(errors, 3, "a/3", "read", "it is bad");
     T_EQ(lines, 0);
     sluice_log_set_level(SLUICE_LOG_INFO);
     error_samples_fini(errors);
     error_samples_init(errors);
-    error_samples_note(errors, dataset, 3, "read", "it is bad");
-    error_samples_note(errors, dataset, 3, "read", "it is bad");
+    error_samples_note(errors, 3, "a/3", "read", "it is bad");
+    error_samples_note(errors, 3, "a/3", "read", "it is bad");
     sluice_log_set_level(SLUICE_LOG_WARN);
     sluice_log_set_callback(NULL, NULL);
     T_EQ(lines, 1);
-    free_list(errors, dataset);
+    free_list(errors);
 }
 
 /* ---- several workers ------------------------------------------------------------------------- */
@@ -126,7 +109,6 @@ static void each_is_logged_once_for_those_who_look(void)
 typedef struct noter {
     sli_thread thread;
     error_samples *errors;
-    const sluice_dataset *dataset;
     uint64_t first;
 } noter;
 
@@ -135,27 +117,26 @@ static void note_many(void *arg)
     const noter *self = arg;
 
     for (uint64_t i = 0; i < 60; i++) {
-        error_samples_note(self->errors, self->dataset, self->first + i, "read", "bad");
+        error_samples_note(self->errors, self->first + i, "a", "read", "bad");
     }
 }
 
 /* Entries below the count are whole, and stay, while others are added. */
 static void workers_note_while_somebody_reads(void)
 {
-    sluice_dataset *dataset = open_source();
     error_samples *errors = make_list();
     noter noters[4];
     uint32_t count = 0;
     bool seen[1000] = {false};
 
     for (uint64_t i = 0; i < 4; i++) {
-        noters[i] = (noter){.errors = errors, .dataset = dataset, .first = i * 30};
+        noters[i] = (noter){.errors = errors, .first = i * 30};
         T_OK(sli_thread_start(&noters[i].thread, "test", NULL, note_many, &noters[i]));
     }
     while (count < SLI_ERROR_SAMPLES) {
         count = atomic_load_explicit(&errors->count, memory_order_acquire);
         for (uint32_t i = 0; i < count; i++) {
-            T_TRUE(strncmp(errors->first[i].name, "synthetic/", 10) == 0);
+            T_TRUE(strcmp(errors->first[i].name, "a") == 0);
             T_STR(errors->first[i].text, "bad");
         }
     }
@@ -166,7 +147,7 @@ static void workers_note_while_somebody_reads(void)
         T_TRUE(errors->first[i].sample < 150 && !seen[errors->first[i].sample]);
         seen[errors->first[i].sample] = true;
     }
-    free_list(errors, dataset);
+    free_list(errors);
 }
 
 const t_test error_samples_tests[] = {

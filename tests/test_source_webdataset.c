@@ -391,12 +391,12 @@ static void the_call_is_the_text(void)
 
     T_OK(sluice_dataset_webdataset("a.tar", NULL, NULL, NULL, &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto cache=keep");
+    T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto cache=keep access=auto");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
     T_OK(sluice_dataset_webdataset("b.tar", "webp", "none", "drop", &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=b.tar image=webp label=none index=auto cache=drop");
+    T_STR(text, "webdataset shards=b.tar image=webp label=none index=auto cache=drop access=auto");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }

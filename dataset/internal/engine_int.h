@@ -31,6 +31,7 @@ typedef struct sli_engine_config {
     const sli_placement *placement;
     sli_profile *profile; /* stages [0, plan->stage_count), threads [0, worker_count) */
     uint64_t batches;     /* to be made, then END; UINT64_MAX: without end */
+    uint64_t passes;      /* of a stream, the same; 0: without end */
 } sli_engine_config;
 
 /* Starts the workers. Everything in the config is borrowed until sli_engine_stop(). */

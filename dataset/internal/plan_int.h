@@ -48,8 +48,8 @@ typedef struct sli_plan {
     sli_run_settings settings;
     uint32_t batch_size;
     bool drop_remainder;
-    uint64_t samples_per_pass; /* over all ranks */
-    uint64_t batches_per_pass; /* of every rank */
+    uint64_t samples_per_pass; /* over all ranks; of a stream more than can be */
+    uint64_t batches_per_pass; /* of every rank; the same */
     sli_place begin;           /* of the run */
     uint64_t begin_batches;    /* what is left of its first pass comes to, at least 1 */
     uint32_t column_count;
@@ -87,7 +87,11 @@ uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
 /* Samples that are left of the pass that the run begins in, over all ranks. */
 uint64_t sli_plan_left(const sli_plan *plan);
 
-/* Is a batch of the run padded, on any rank? *rest_out: one of what is left of its first pass. */
+/* Do samples come in sequence, nobody knows how many? */
+bool sli_plan_is_stream(const sli_plan *plan);
+
+/* Is a batch of the run padded, on any rank? May be, of a stream. *rest_out: one of what is left of
+ * its first pass. */
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
 
 /* May other ranks go on in a pass than began it? Not where a stage of the pipeline deals. */

@@ -92,6 +92,10 @@ sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_
 /* True for the one caller after whom every row of seq is done. */
 bool sli_queue_row_done(sli_queue *queue, uint64_t seq);
 
+/* All rows of seq are done, and they are to be filled anew: false, and nothing has changed, when
+ * one of them has failed. */
+bool sli_queue_begin_again(sli_queue *queue, uint64_t seq);
+
 /* Remembers an error of a row; of several in a batch the one of the lowest row counts. */
 void sli_queue_row_failed(sli_queue *queue, uint64_t seq, uint32_t row, sluice_status status,
                           const char *text);

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * webdataset, in sequence: a pipe, compressed shards, or plain ones that shall be read so. A pass
+ * goes through the shards from the first byte to the last; nothing is kept but the sample at hand.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "alloc_int.h"
+#include "byte_feed.h"
+#include "image_decoder.h"
+#include "shard_walk.h"
+#include "status_int.h"
+#include "web_source.h"
+
+typedef struct web_stream {
+    shard_list list;
+    const web_args *args; /* of the dataset's stage */
+    bool once;            /* what was read is gone */
+    atomic_bool begun;
+} web_stream;
+
+typedef struct web_pass {
+    web_stream *stream;
+    int stop_fd;
+    size_t shard; /* the one that is read, or comes next */
+    bool is_open;
+    byte_feed *feed;
+    shard_fields fields;
+    shard_walk walk;
+    shard_index index;      /* of the samples that are complete, one at most */
+    image_buffer images[2]; /* of that sample, and of the one in the making; or of the latter */
+    uint64_t given;
+    web_left_out left;
+    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard that has any */
+} web_pass;
+
+/* ---- the source ---------------------------------------------------------------------------- */
+
+static bool ends_in(const char *path, const char *end)
+{
+    const size_t length = strlen(path);
+
+    return length > strlen(end) && strcmp(path + length - strlen(end), end) == 0;
+}
+
+/* Is this one that can be read but once? */
+static bool is_pipe(const char *path)
+{
+    struct stat info;
+
+    return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && S_ISFIFO(info.st_mode));
+}
+
+static bool is_packed(const char *path)
+{
+    static const char *const ends[] = {".gz", ".tgz", ".zst", ".xz", ".bz2"};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (ends_in(path, ends[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool web_is_stream(const web_args *args)
+{
+    shard_list list = {0};
+    bool found = args->access == 1;
+
+    if (!found && shard_list_make(args->shards, &list) == SLUICE_OK) {
+        for (size_t i = 0; i < list.count && !found; i++) {
+            found = is_pipe(list.paths[i]) || is_packed(list.paths[i]);
+        }
+        shard_list_free(&list);
+    }
+    return found;
+}
+
+static void stream_close(void *source)
+{
+    web_stream *stream = source;
+
+    shard_list_free(&stream->list);
+    sli_free(stream);
+}
+
+static sluice_status stream_open(const void *opaque, void **source_out)
+{
+    const web_args *args = opaque;
+    web_stream *stream = sli_calloc(1, sizeof(*stream));
+    sluice_status st;
+
+    if (stream == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
+    }
+    stream->args = args;
+    st = shard_list_make(args->shards, &stream->list);
+    if (st != SLUICE_OK) {
+        stream_close(stream);
+        return st;
+    }
+    for (size_t i = 0; i < stream->list.count; i++) {
+        stream->once = stream->once || is_pipe(stream->list.paths[i]);
+    }
+    *source_out = stream;
+    return SLUICE_OK;
+}
+
+static void stream_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    (void)source;
+    snprintf(text, size, "number %llu of the stream", (unsigned long long)index);
+}
+
+static uint64_t stream_memory(const void *source)
+{
+    const web_stream *stream = source;
+
+    return sizeof(*stream) + stream->list.capacity * sizeof(*stream->list.paths);
+}
+
+static bool stream_once(const void *source)
+{
+    return ((const web_stream *)source)->once;
+}
+
+/* ---- a pass -------------------------------------------------------------------------------- */
+
+/* The image of the sample in the making. What is too large is told when the sample is used. */
+static sluice_status keep_image(void *arg, const tar_member *member)
+{
+    web_pass *pass = arg;
+    image_buffer *image = &pass->images[pass->index.count];
+    sluice_status st;
+
+    if (member->size > WEB_MOST_BYTES) {
+        return SLUICE_OK;
+    }
+    st = image_buffer_reserve(image, (size_t)member->size);
+    return st == SLUICE_OK
+               ? tar_read(&pass->walk.tar, member->offset, image->data, (size_t)member->size)
+               : st;
+}
+
+static void close_shard(web_pass *pass)
+{
+    if (pass->is_open) {
+        shard_walk_end(&pass->walk);
+        shard_index_free(&pass->index);
+        byte_feed_close(pass->feed);
+    }
+    pass->is_open = false;
+    pass->feed = NULL;
+}
+
+static sluice_status open_shard(web_pass *pass)
+{
+    const char *path = pass->stream->list.paths[pass->shard];
+    sluice_status st = byte_feed_open(path, pass->stop_fd, &pass->feed);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    memset(&pass->walk, 0, sizeof(pass->walk));
+    pass->walk.fields = &pass->fields;
+    pass->walk.index = &pass->index;
+    pass->walk.keep_image = keep_image;
+    pass->walk.arg = pass;
+    tar_begin_feed(&pass->walk.tar, pass->feed, path);
+    pass->is_open = true;
+    return SLUICE_OK;
+}
+
+/* The shard has ended: what was left out of it is counted. */
+static void leave_shard(web_pass *pass)
+{
+    if (pass->seen[0] == '\0') {
+        memcpy(pass->seen, pass->index.seen, sizeof(pass->seen));
+    }
+    web_note_shard(&pass->left, &pass->index, pass->stream->list.paths[pass->shard]);
+    close_shard(pass);
+    pass->shard++;
+}
+
+/* Reads on until a sample is complete, or the pass is. */
+static sluice_status complete_sample(web_pass *pass)
+{
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && pass->index.count == 0) {
+        if (!pass->is_open && pass->shard == pass->stream->list.count) {
+            return SLUICE_END_OF_DATA;
+        }
+        st = pass->is_open ? shard_walk_step(&pass->walk) : open_shard(pass);
+        if (st == SLUICE_END_OF_DATA) {
+            st = SLUICE_OK;
+            if (pass->index.count == 0) {
+                leave_shard(pass);
+            }
+        }
+    }
+    return st;
+}
+
+/* Gives the complete sample away; false when it is one of those that are left out. */
+static bool give_sample(web_pass *pass, stream_item *item)
+{
+    const shard_sample *sample = &pass->index.samples[0];
+    const char *name = shard_sample_name(&pass->index, 0);
+    const char *path = pass->stream->list.paths[pass->shard];
+    const image_buffer bytes = item->bytes;
+    const bool labelled = web_is_labelled(pass->stream->args);
+    const bool kept =
+        !labelled || (sample->flags & (uint32_t)(SHARD_HAS_LABEL | SHARD_BAD_LABEL)) != 0;
+
+    if (kept) {
+        snprintf(item->name, sizeof(item->name), "%.100s/%s", web_base_of(path), name);
+        item->place = path;
+        item->size = sample->size;
+        item->flags = sample->flags;
+        item->label = sample->label;
+        item->bytes = pass->images[0];
+        pass->images[0] = bytes;
+    } else {
+        web_note(&pass->left.unlabelled, 1, path, name, shard_key_length(name));
+    }
+    shard_walk_forget(&pass->walk);
+    const image_buffer given = pass->images[0];
+    pass->images[0] = pass->images[1];
+    pass->images[1] = given;
+    return kept;
+}
+
+static sluice_status pass_next(void *opaque, stream_item *item)
+{
+    web_pass *pass = opaque;
+    bool given = false;
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && !given) {
+        st = complete_sample(pass);
+        given = st == SLUICE_OK && give_sample(pass, item);
+    }
+    pass->given += given;
+    if (st == SLUICE_END_OF_DATA) {
+        web_warn(&pass->left, pass->stream->args);
+        if (pass->given == 0) {
+            st = web_nothing(&pass->left, pass->stream->args, pass->stream->list.count,
+                             pass->seen[0] != '\0' ? pass->seen : "none");
+        }
+    }
+    return st;
+}
+
+static void pass_end(void *opaque)
+{
+    web_pass *pass = opaque;
+
+    close_shard(pass);
+    image_buffer_free(&pass->images[0]);
+    image_buffer_free(&pass->images[1]);
+    sli_free(pass);
+}
+
+static sluice_status pass_begin(void *source, int stop_fd, void **pass_out)
+{
+    web_stream *stream = source;
+    web_pass *pass;
+
+    if (atomic_exchange_explicit(&stream->begun, true, memory_order_relaxed) && stream->once) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "webdataset %.200s is a pipe, which can be read but once, and it has been",
+                        stream->args->shards);
+    }
+    pass = sli_calloc(1, sizeof(*pass));
+    if (pass == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %.200s", stream->args->shards);
+    }
+    pass->stream = stream;
+    pass->stop_fd = stop_fd;
+    pass->fields = (shard_fields){stream->args->image, web_is_labelled(stream->args)
+                                                           ? stream->args->label
+                                                           : shard_default_fields.label};
+    *pass_out = pass;
+    return SLUICE_OK;
+}
+
+/* What was taken from the pass becomes a sample. */
+static sluice_status stream_read(const void *source, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    const web_stream *stream = source;
+    const stream_item *item = &io->item;
+    const bool labelled = web_is_labelled(stream->args);
+    sluice_status st = web_check_sample(item->flags, item->size, labelled, item->place);
+
+    (void)index;
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    io->bytes_read += item->size;
+    data_out->bytes = item->bytes.data;
+    data_out->size = (size_t)item->size;
+    if (labelled && row[1] != NULL) {
+        *(int32_t *)row[1] = item->label;
+    }
+    return SLUICE_OK;
+}
+
+const source_ops web_stream_ops = {
+    .open = stream_open,
+    .close = stream_close,
+    .name = stream_name,
+    .read = stream_read,
+    .memory = stream_memory,
+    .once = stream_once,
+    .begin = pass_begin,
+    .next = pass_next,
+    .end = pass_end,
+};
