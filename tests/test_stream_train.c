@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_train() on data of which nobody knows how many there are. */
+#include "stream_kit.h"
+#include "testing.h"
+#include "train_kit.h"
+
+static const sluice_mode modes[] = {SLUICE_MODE_AUTO, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+static void run_on(kit *k, sluice_mode mode, const char *what, const char *path, uint64_t epochs,
+                   uint64_t steps)
+{
+    kit_init(k);
+    k->dataset = stream_dataset(what, path, "4");
+    k->config.dataset_sink_mode = mode != SLUICE_MODE_AUTO;
+    k->config.mode = mode;
+    k->config.epochs = epochs;
+    k->config.max_steps = steps;
+    k->model.reads_valid_rows = true;
+    kit_run(k);
+}
+
+static void done_with(kit *k)
+{
+    sluice_dataset *dataset = k->dataset;
+
+    kit_fini(k);
+    sluice_dataset_destroy(dataset);
+}
+
+static void compare(sluice_mode mode, uint64_t epochs, uint64_t steps, uint64_t want)
+{
+    char path[400];
+    kit indexed;
+    kit stream;
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    make_image_shard(path, 0, 23);
+    run_on(&indexed, mode, "@ index=none", path, epochs, steps);
+    run_on(&stream, mode, "@ access=stream", path, epochs, steps);
+    T_STATUS(indexed.status, SLUICE_OK);
+    if (stream.status != SLUICE_OK) {
+        T_FAIL_("the stream ends with %.900s", stream.error);
+    }
+    T_EQ(stream.count, want);
+    T_EQ(indexed.count, want);
+    T_EQ(stream.hook_calls[KIT_EPOCH_END], epochs > 0 ? epochs : 1);
+    kit_check_same(&indexed, &stream, 0, want);
+    done_with(&indexed);
+    done_with(&stream);
+}
+
+static void an_epoch_of_a_stream_is_the_stream(void)
+{
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        compare(modes[i], 1, 0, 6);
+    }
+}
+
+static void steps_of_a_stream_go_on_in_the_next_pass(void)
+{
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        compare(modes[i], 0, 4, 4);
+    }
+}
+
+static void epochs_of_unknown_length_are_refused(void)
+{
+    char path[400];
+    kit k;
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    make_image_shard(path, 0, 23);
+    run_on(&k, SLUICE_MODE_LOOP, "@ access=stream", path, 2, 0);
+    T_STATUS(k.status, SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(k.error, "epochs=2 of a stream");
+    done_with(&k);
+}
+
+const t_test stream_train_tests[] = {
+    T_TEST(an_epoch_of_a_stream_is_the_stream),
+    T_TEST(steps_of_a_stream_go_on_in_the_next_pass),
+    T_TEST(epochs_of_unknown_length_are_refused),
+    T_END,
+};
