@@ -6,10 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <archive.h>
-#include <archive_entry.h>
-
 #include "alloc_int.h"
+#include "archive_calls.h"
 #include "status_int.h"
 
 /* Written at once. */
@@ -28,7 +26,7 @@ struct tar_writer {
 
 sluice_status tar_writer_check(void)
 {
-    return SLUICE_OK;
+    return archive_calls_load();
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
@@ -89,28 +87,37 @@ static sluice_status failed(const tar_writer *writer)
                                   ? "; make room and run the same again, it goes on"
                                   : "");
     }
-    return sli_fail(archive_errno(writer->archive) == ENOMEM ? SLUICE_E_NO_MEMORY : SLUICE_E_IO,
-                    "cannot write %s: %s", writer->path, archive_error_string(writer->archive));
+    return sli_fail(archive_library->archive_errno(writer->archive) == ENOMEM ? SLUICE_E_NO_MEMORY
+                                                                              : SLUICE_E_IO,
+                    "cannot write %s: %s", writer->path,
+                    archive_library->archive_error_string(writer->archive));
 }
 
 /* ---- the archive ---------------------------------------------------------------------------- */
 
 sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)
 {
-    tar_writer *writer = sli_calloc(1, sizeof(*writer));
+    const sluice_status st = archive_calls_load();
+    tar_writer *writer;
     bool is_open;
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    writer = sli_calloc(1, sizeof(*writer));
     if (writer == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "an archive");
     }
     writer->fd = fd;
     writer->path = path;
-    writer->archive = archive_write_new();
-    writer->entry = archive_entry_new();
-    is_open = writer->archive != NULL && writer->entry != NULL &&
-              archive_write_set_format_ustar(writer->archive) == ARCHIVE_OK &&
-              archive_write_set_bytes_per_block(writer->archive, 0) == ARCHIVE_OK &&
-              archive_write_open(writer->archive, writer, NULL, take, NULL) == ARCHIVE_OK;
+    writer->archive = archive_library->archive_write_new();
+    writer->entry = archive_library->archive_entry_new();
+    is_open =
+        writer->archive != NULL && writer->entry != NULL &&
+        archive_library->archive_write_set_format_ustar(writer->archive) == ARCHIVE_OK &&
+        archive_library->archive_write_set_bytes_per_block(writer->archive, 0) == ARCHIVE_OK &&
+        archive_library->archive_write_open(writer->archive, writer, NULL, take, NULL) ==
+            ARCHIVE_OK;
     if (!is_open) {
         tar_writer_close(writer);
         return sli_fail(SLUICE_E_NO_MEMORY, "an archive");
@@ -121,18 +128,19 @@ sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)
 
 sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size)
 {
-    struct archive_entry *entry = archive_entry_clear(writer->entry);
+    struct archive_entry *entry = archive_library->archive_entry_clear(writer->entry);
 
-    archive_entry_set_pathname(entry, name);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    archive_entry_set_perm(entry, 0644);
-    archive_entry_set_size(entry, (la_int64_t)size);
-    archive_entry_set_mtime(entry, 0, 0);
-    archive_entry_set_uid(entry, 0);
-    archive_entry_set_gid(entry, 0);
-    if (archive_write_header(writer->archive, entry) != ARCHIVE_OK ||
-        archive_write_data(writer->archive, bytes, size) != (la_ssize_t)size ||
-        archive_write_finish_entry(writer->archive) != ARCHIVE_OK || writer->error != 0) {
+    archive_library->archive_entry_set_pathname(entry, name);
+    archive_library->archive_entry_set_filetype(entry, AE_IFREG);
+    archive_library->archive_entry_set_perm(entry, 0644);
+    archive_library->archive_entry_set_size(entry, (la_int64_t)size);
+    archive_library->archive_entry_set_mtime(entry, 0, 0);
+    archive_library->archive_entry_set_uid(entry, 0);
+    archive_library->archive_entry_set_gid(entry, 0);
+    if (archive_library->archive_write_header(writer->archive, entry) != ARCHIVE_OK ||
+        archive_library->archive_write_data(writer->archive, bytes, size) != (la_ssize_t)size ||
+        archive_library->archive_write_finish_entry(writer->archive) != ARCHIVE_OK ||
+        writer->error != 0) {
         return failed(writer);
     }
     return SLUICE_OK;
@@ -140,7 +148,7 @@ sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *b
 
 sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out)
 {
-    if (archive_write_close(writer->archive) != ARCHIVE_OK || !flush(writer)) {
+    if (archive_library->archive_write_close(writer->archive) != ARCHIVE_OK || !flush(writer)) {
         return failed(writer);
     }
     if (fsync(writer->fd) != 0) {
@@ -157,7 +165,7 @@ void tar_writer_close(tar_writer *writer)
         return;
     }
     writer->error = writer->error != 0 ? writer->error : ECANCELED; /* the rest goes nowhere */
-    archive_write_free(writer->archive);
-    archive_entry_free(writer->entry);
+    archive_library->archive_write_free(writer->archive);
+    archive_library->archive_entry_free(writer->entry);
     sli_free(writer);
 }

@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include <archive.h>
-#include <archive_entry.h>
-
 #include "alloc_int.h"
+#include "archive_calls.h"
 #include "status_int.h"
 
 enum { BUFFER = 1 << 16 };
@@ -34,7 +32,7 @@ static la_ssize_t give_packed(struct archive *archive, void *arg, const void **b
         u->status = raw_feed_read(u->raw, u->buffer, BUFFER, &got);
     }
     if (u->status != SLUICE_OK) {
-        archive_set_error(archive, EIO, "it cannot be read");
+        archive_library->archive_set_error(archive, EIO, "it cannot be read");
         return -1;
     }
     return (la_ssize_t)got;
@@ -42,12 +40,12 @@ static la_ssize_t give_packed(struct archive *archive, void *arg, const void **b
 
 static sluice_status failed(const unpacker *u)
 {
-    const char *why = archive_error_string(u->archive);
+    const char *why = archive_library->archive_error_string(u->archive);
 
     if (u->status != SLUICE_OK) {
         return u->status; /* reported where it was found */
     }
-    return archive_errno(u->archive) == ENOMEM
+    return archive_library->archive_errno(u->archive) == ENOMEM
                ? sli_fail(SLUICE_E_NO_MEMORY, "cannot unpack %s", u->raw->path)
                : sli_fail(SLUICE_E_CORRUPT, "cannot unpack %s: %.200s", u->raw->path,
                           why != NULL ? why : "it is damaged");
@@ -58,15 +56,15 @@ static sluice_status begin(unpacker *u)
     struct archive_entry *entry;
     int answer;
 
-    archive_read_support_filter_gzip(u->archive);
-    archive_read_support_filter_zstd(u->archive);
-    archive_read_support_filter_xz(u->archive);
-    archive_read_support_filter_bzip2(u->archive);
-    archive_read_support_format_raw(u->archive);
-    archive_read_support_format_empty(u->archive);
-    answer = archive_read_open(u->archive, u, NULL, give_packed, NULL);
+    archive_library->archive_read_support_filter_gzip(u->archive);
+    archive_library->archive_read_support_filter_zstd(u->archive);
+    archive_library->archive_read_support_filter_xz(u->archive);
+    archive_library->archive_read_support_filter_bzip2(u->archive);
+    archive_library->archive_read_support_format_raw(u->archive);
+    archive_library->archive_read_support_format_empty(u->archive);
+    answer = archive_library->archive_read_open(u->archive, u, NULL, give_packed, NULL);
     if (answer == ARCHIVE_OK) {
-        answer = archive_read_next_header(u->archive, &entry);
+        answer = archive_library->archive_read_next_header(u->archive, &entry);
     }
     u->ended = answer == ARCHIVE_EOF;
     return answer == ARCHIVE_OK || u->ended ? SLUICE_OK : failed(u);
@@ -90,11 +88,15 @@ bool unpacker_knows(const uint8_t *bytes, size_t size)
 sluice_status unpacker_open(raw_feed *raw, const uint8_t *bytes, size_t size,
                             unpacker **unpacker_out)
 {
-    unpacker *u = sli_calloc(1, sizeof(*u));
-    sluice_status st;
+    sluice_status st = archive_calls_load();
+    unpacker *u;
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    u = sli_calloc(1, sizeof(*u));
     if (u != NULL) {
-        u->archive = archive_read_new();
+        u->archive = archive_library->archive_read_new();
     }
     if (u == NULL || u->archive == NULL) {
         sli_free(u);
@@ -114,7 +116,7 @@ sluice_status unpacker_open(raw_feed *raw, const uint8_t *bytes, size_t size,
 
 sluice_status unpacker_read(unpacker *u, void *to, size_t size, size_t *got_out)
 {
-    la_ssize_t got = u->ended ? 0 : archive_read_data(u->archive, to, size);
+    la_ssize_t got = u->ended ? 0 : archive_library->archive_read_data(u->archive, to, size);
 
     if (got < 0) {
         return failed(u);
@@ -126,7 +128,7 @@ sluice_status unpacker_read(unpacker *u, void *to, size_t size, size_t *got_out)
 void unpacker_close(unpacker *u)
 {
     if (u != NULL) {
-        archive_read_free(u->archive);
+        archive_library->archive_read_free(u->archive);
         sli_free(u);
     }
 }

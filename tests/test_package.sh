@@ -104,11 +104,13 @@ check "tests/api calls every exported function" sh -c '! grep . "$1"' - "$tmp/un
 readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$tmp/needed"
 for library in $(cat "$tmp/needed"); do
     case $library in
-    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*.so.* | libhwloc.so.* | libnuma.so.* | libjpeg.so.* | libpng*.so.* | libarchive.so.*)
+    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*.so.* | libhwloc.so.* | libnuma.so.* | libjpeg.so.* | libpng*.so.*)
         check "it needs $library" true ;;
     *) check "it needs $library, which is not on the list" false ;;
     esac
 done
+ldd "$so" | grep -E 'libstdc|libarchive|libcuda' >"$tmp/brought"
+check "nothing brings a C++ runtime along, or CUDA" [ ! -s "$tmp/brought" ]
 check "its name is libsluice.so.${version%.*}" \
     sh -c 'readelf -d "$1" | grep -q "SONAME.*\[libsluice.so.$2\]"' - "$so" "${version%.*}"
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libarchive, loaded when it is first wanted: it brings a dozen libraries along, a C++ runtime among
+ * them, which a process that only trains has no use for.
+ */
+#ifndef SLUICE_ARCHIVE_CALLS_H
+#define SLUICE_ARCHIVE_CALLS_H
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <sluice/status.h>
+
+#define ARCHIVE_CALLS(X)                                                                           \
+    X(archive_entry_clear)                                                                         \
+    X(archive_entry_free)                                                                          \
+    X(archive_entry_new)                                                                           \
+    X(archive_entry_set_filetype)                                                                  \
+    X(archive_entry_set_gid)                                                                       \
+    X(archive_entry_set_mtime)                                                                     \
+    X(archive_entry_set_pathname)                                                                  \
+    X(archive_entry_set_perm)                                                                      \
+    X(archive_entry_set_size)                                                                      \
+    X(archive_entry_set_uid)                                                                       \
+    X(archive_errno)                                                                               \
+    X(archive_error_string)                                                                        \
+    X(archive_read_data)                                                                           \
+    X(archive_read_free)                                                                           \
+    X(archive_read_new)                                                                            \
+    X(archive_read_next_header)                                                                    \
+    X(archive_read_open)                                                                           \
+    X(archive_read_support_filter_bzip2)                                                           \
+    X(archive_read_support_filter_gzip)                                                            \
+    X(archive_read_support_filter_xz)                                                              \
+    X(archive_read_support_filter_zstd)                                                            \
+    X(archive_read_support_format_empty)                                                           \
+    X(archive_read_support_format_raw)                                                             \
+    X(archive_set_error)                                                                           \
+    X(archive_write_close)                                                                         \
+    X(archive_write_data)                                                                          \
+    X(archive_write_finish_entry)                                                                  \
+    X(archive_write_free)                                                                          \
+    X(archive_write_header)                                                                        \
+    X(archive_write_new)                                                                           \
+    X(archive_write_open)                                                                          \
+    X(archive_write_set_bytes_per_block)                                                           \
+    X(archive_write_set_format_ustar)
+
+/* The functions above under their own names. */
+typedef struct archive_calls {
+#define ARCHIVE_CALL_MEMBER(name) __typeof__(&name) name;
+    ARCHIVE_CALLS(ARCHIVE_CALL_MEMBER)
+#undef ARCHIVE_CALL_MEMBER
+} archive_calls;
+
+/* Loads the library, once. E_UNSUPPORTED it is not there, or lacks a function; any thread. */
+sluice_status archive_calls_load(void);
+
+/* The functions of the library, which was loaded. */
+extern const archive_calls *const archive_library;
+
+#endif
