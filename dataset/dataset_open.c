@@ -17,24 +17,6 @@ static const uint64_t STREAM_SAMPLES = UINT64_C(1) << 61;
 /* The samples that a split goes through one by one; 8 bytes are kept for each that stays. */
 static const uint64_t SPLIT_MOST = UINT32_MAX;
 
-/* Is the sample of this name in the part of the hash's range that the split keeps? */
-static bool keeps(const split_args *args, const char *name)
-{
-    const uint64_t hash = sli_mix_in(sli_hash_text(name), args->seed);
-    const uint64_t place = ((hash >> 32) * SPLIT_WHOLE) >> 32;
-    const uint64_t share = split_share(args->fraction);
-    const uint64_t test = split_share(args->test);
-
-    switch (args->part) {
-    case 0:
-        return place < share;
-    case 1:
-        return place >= SPLIT_WHOLE - test - share && place < SPLIT_WHOLE - test;
-    default:
-        return place >= SPLIT_WHOLE - share;
-    }
-}
-
 /* Lists what a split keeps of the positions before it. */
 static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
 {
@@ -63,7 +45,7 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
 
         order_at(before, 0, position, &sample, &pass);
         dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
-        if (keeps(args, name)) {
+        if (split_keeps(args, name)) {
             uint64_t *grown = sli_grow(split->members, &capacity, split->count + 1, sizeof(*grown));
 
             if (grown == NULL) {

@@ -2,15 +2,18 @@
 /* What a plan will do, in words. */
 #include "plan.h"
 #include "readahead.h"
+#include "stream_order.h"
 
 static void explain_order(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
     if (details->is_stream) {
+        sli_text_add(text, "order: ");
+        stream_order_explain(plan->dataset, text);
         sli_text_add(text,
-                     "order: as the stream gives them; every rank reads all samples and keeps its "
-                     "own\nbatches: of %u rows, %s; how many there are is not known beforehand\n",
+                     "; every rank reads all samples and keeps its own\nbatches: of %u rows, %s; "
+                     "how many there are is not known beforehand\n",
                      plan->batch_size,
                      plan->drop_remainder ? "the remainder dropped" : "the last one padded");
         return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image.h"
 
+#include <string.h>
+
 #include "alloc_int.h"
 #include "status_int.h"
 
@@ -19,6 +21,25 @@ sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes)
     }
     buffer->capacity = wanted;
     return SLUICE_OK;
+}
+
+sluice_status image_buffer_fit(image_buffer *buffer, size_t bytes)
+{
+    image_buffer fitting = {NULL, 0};
+    sluice_status st;
+
+    if (buffer->capacity / 2 <= bytes + IMAGE_SLACK) {
+        return SLUICE_OK;
+    }
+    st = image_buffer_reserve(&fitting, bytes);
+    if (st == SLUICE_OK) {
+        if (bytes > 0) {
+            memcpy(fitting.data, buffer->data, bytes);
+        }
+        sli_free(buffer->data);
+        *buffer = fitting;
+    }
+    return st;
 }
 
 void image_buffer_free(image_buffer *buffer)

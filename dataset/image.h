@@ -46,6 +46,9 @@ typedef struct image_buffer {
 sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes);
 void image_buffer_free(image_buffer *buffer);
 
+/* Gives back what it is too large by for the `bytes` it holds, which stay. E_NO_MEMORY. */
+sluice_status image_buffer_fit(image_buffer *buffer, size_t bytes);
+
 /* a * b / 255, rounded: a sample of which a part is covered. */
 static inline uint8_t image_times(uint8_t a, uint8_t b)
 {

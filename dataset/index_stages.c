@@ -7,11 +7,15 @@ static const char *const parts[] = {"train", "val", "test", NULL};
 
 static const stage_param shuffle_params[] = {
     PARAM_(shuffle_args, seed, PARAM_SEED, "run", 0, 0, NULL, "of the order; run: that of the run"),
+    PARAM_(shuffle_args, buffer, PARAM_COUNT, "1000", 1, 1e9, NULL,
+           "of a stream: how many samples it is mixed within, 1 GB of them at most"),
 };
 
 const stage_def stage_shuffle = {
     .name = "shuffle",
-    .summary = "Visits the samples of each pass in another random order; needs no memory.",
+    .summary = "Visits the samples of each pass in another random order; needs no memory. A stream "
+               "is mixed as far as its buffer goes, and so are its files, where shuffle is the "
+               "first to order samples.",
     .gives = "the same samples",
     .kind = STAGE_INDEX,
     .index = INDEX_SHUFFLE,
@@ -19,9 +23,9 @@ const stage_def stage_shuffle = {
     .args_size = sizeof(shuffle_args),
 };
 
-sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed)
+sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed, uint64_t buffer)
 {
-    const shuffle_args args = {seed};
+    const shuffle_args args = {seed, buffer != 0 ? buffer : SHUFFLE_BUFFER};
 
     return dataset_append(dataset, &stage_shuffle, &args);
 }
@@ -78,6 +82,23 @@ sluice_status sluice_dataset_shard_none(sluice_dataset *dataset)
 uint64_t split_share(double fraction)
 {
     return (uint64_t)(fraction * SPLIT_WHOLE + 0.5);
+}
+
+bool split_keeps(const split_args *args, const char *name)
+{
+    const uint64_t hash = sli_mix_in(sli_hash_text(name), args->seed);
+    const uint64_t place = ((hash >> 32) * SPLIT_WHOLE) >> 32;
+    const uint64_t share = split_share(args->fraction);
+    const uint64_t test = split_share(args->test);
+
+    switch (args->part) {
+    case 0:
+        return place < share;
+    case 1:
+        return place >= SPLIT_WHOLE - test - share && place < SPLIT_WHOLE - test;
+    default:
+        return place >= SPLIT_WHOLE - share;
+    }
 }
 
 static sluice_status check_split(void *opaque)

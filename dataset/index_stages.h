@@ -6,8 +6,12 @@
 #include "stage.h"
 
 typedef struct shuffle_args {
-    uint64_t seed; /* or SLUICE_SEED_OF_RUN */
+    uint64_t seed;   /* or SLUICE_SEED_OF_RUN */
+    uint64_t buffer; /* samples, of a stream */
 } shuffle_args;
+
+/* Samples that a stream is mixed within where nobody says how many. */
+enum { SHUFFLE_BUFFER = 1000 };
 
 typedef struct shard_args {
     uint32_t rank;  /* or SLUICE_OF_RUN, or PARAM_RANK_NONE */
@@ -27,6 +31,9 @@ typedef struct split_args {
  */
 #define SPLIT_WHOLE 1000000000
 uint64_t split_share(double fraction);
+
+/* Is the sample of this name in the part of the hash's range that the split keeps? */
+bool split_keeps(const split_args *args, const char *name);
 
 /* take, skip, repeat */
 typedef struct count_args {

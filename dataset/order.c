@@ -51,14 +51,18 @@ static void after_shard(const order_step *step, lengths *l)
     l->shortest = l->shortest / step->world;
 }
 
+uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed)
+{
+    const shuffle_args *shuffle = stage_args_of(dataset, i);
+    const uint64_t own = shuffle->seed == SLUICE_SEED_OF_RUN ? seed : shuffle->seed;
+
+    return sli_mix_in(sli_mix_in(sli_hash_text("shuffle"), own), dataset_occurrence(dataset, i));
+}
+
 static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_settings *settings,
                          order_step *step, const lengths *l)
 {
-    const shuffle_args *shuffle = stage_args_of(dataset, i);
-    uint64_t seed = shuffle->seed == SLUICE_SEED_OF_RUN ? settings->seed : shuffle->seed;
-
-    step->key =
-        sli_mix_in(sli_mix_in(sli_hash_text("shuffle"), seed), dataset_occurrence(dataset, i));
+    step->key = order_shuffle_key(dataset, i, settings->seed);
     step->permutation = permutation_of(l->own > 0 ? l->own : 1);
 }
 
@@ -178,6 +182,7 @@ static void add_ends(const sluice_dataset *dataset, const order_settings *settin
 sluice_status order_make(const sluice_dataset *dataset, const order_settings *settings,
                          sample_order *order_out)
 {
+    const uint32_t stages = dataset_is_stream(dataset) ? 1 : dataset->stage_count;
     sample_order *o = order_out;
     lengths l = {dataset->source_count, dataset->source_count, dataset->source_count};
     uint64_t ranks = 1;
@@ -186,7 +191,7 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
     if (settings->world == 0 || settings->rank >= settings->world) {
         return sli_fail(SLUICE_E_INVALID, "rank %u of world %u", settings->rank, settings->world);
     }
-    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+    for (uint32_t i = 1; i < stages; i++) {
         order_step *step = &o->steps[o->count];
         sluice_status st = make_step(dataset, i, settings, step, &l, &ranks);
 

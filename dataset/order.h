@@ -42,7 +42,11 @@ typedef struct order_settings {
 /* Does a stage of its own deal samples to ranks? Else order_make() adds one. */
 bool dataset_has_shard(const sluice_dataset *dataset);
 
-/* The dataset is open. E_INVALID for a rank beyond the world. */
+/* What the orders of stage i, a shuffle, are keyed by, beside the pass. seed is the run's. */
+uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);
+
+/* The dataset is open; a stream's index stages count for nothing (stream_order.h). E_INVALID for a
+ * rank beyond the world. */
 sluice_status order_make(const sluice_dataset *dataset, const order_settings *settings,
                          sample_order *order_out);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "stream_order.h"
 
 static void note(sli_plan *plan, const char *text)
 {
@@ -21,44 +22,20 @@ uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed
                       dataset_occurrence(dataset, i));
 }
 
-/* ---- streams: what cannot be done in sequence ------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------------------------- */
 
-/* What to write in place of an index stage that a stream does not have. */
-static const char *instead_of(index_kind kind)
-{
-    switch (kind) {
-    case INDEX_SHUFFLE:
-        return "it takes samples at random; shards that are plain files have it without "
-               "access=stream";
-    case INDEX_SHARD:
-        return "a stream deals its samples to the ranks of a run by itself; leave the stage out";
-    case INDEX_REPEAT:
-        return "shards are read again as long as steps are left; leave the stage out";
-    default:
-        return "plain files have it without access=stream";
-    }
-}
-
+/* What cannot be done in sequence is refused. */
 static sluice_status plan_stream(sli_plan *plan)
 {
-    const sluice_dataset *dataset = plan->dataset;
-
-    plan->details->is_stream = dataset_is_stream(dataset);
+    plan->details->is_stream = dataset_is_stream(plan->dataset);
     atomic_init(&plan->details->stream_length, UINT64_MAX);
-    for (uint32_t i = 0; plan->details->is_stream && i < dataset->stage_count; i++) {
-        const stage_def *def = dataset->stages[i].def;
-
-        if (def->index != INDEX_NONE) {
-            return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no such stage for a stream: %s", def->name,
-                            instead_of(def->index));
-        }
-    }
+    atomic_init(&plan->details->stream_memory, 0);
     if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "policy replace draws from all samples, which a stream does not have; use "
                         "policy zero or fail");
     }
-    return SLUICE_OK;
+    return plan->details->is_stream ? stream_order_check(plan->dataset) : SLUICE_OK;
 }
 
 /* ---- pass 1: order ------------------------------------------------------------------------- */
@@ -454,7 +431,8 @@ void sli_plan_close(sli_plan *plan)
 
 uint64_t sli_plan_source_memory(const sli_plan *plan)
 {
-    uint64_t bytes = dataset_source(plan->dataset)->memory(plan->dataset->source);
+    uint64_t bytes = dataset_source(plan->dataset)->memory(plan->dataset->source) +
+                     atomic_load_explicit(&plan->details->stream_memory, memory_order_relaxed);
 
     for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
         bytes += plan->dataset->splits[i].count * sizeof(*plan->dataset->splits[i].members);

@@ -47,6 +47,7 @@ struct plan_details {
     bool is_stream;
     _Atomic uint64_t stream_length; /* samples of a pass, over all ranks; UINT64_MAX: not known yet;
                                        stored by the engine's stream */
+    _Atomic uint64_t stream_memory; /* bytes of samples that it held at most; stored as above */
     char pixels_name[64];           /* of the profile's stage of geometry and conversion */
     char notes[1200];               /* of the passes, for explain */
 };

@@ -10,6 +10,7 @@
 #include "clock_int.h"
 #include "event_int.h"
 #include "log_int.h"
+#include "stream_order.h"
 
 struct sample_stream {
     const sli_plan *plan;
@@ -20,7 +21,7 @@ struct sample_stream {
     _Atomic uint64_t dropping; /* the batch that is dropped, whose rows are waited for; 0: none */
     sli_event changed;         /* one of the two has */
     pthread_mutex_t lock;      /* guards what follows */
-    void *pass;                /* the source's; NULL: to be begun */
+    stream_order *order;       /* whose pass is open, or to be begun */
     uint64_t pass_number;
     uint64_t passes_ended;
     uint64_t taken;    /* of the pass, over all ranks */
@@ -32,27 +33,24 @@ struct sample_stream {
     stream_item others; /* samples of other ranks */
 };
 
-static const source_ops *ops_of(const sample_stream *stream)
-{
-    return dataset_source(stream->plan->dataset);
-}
-
 /* ---- passes -------------------------------------------------------------------------------- */
 
 /* The next sample of the pass. */
 static sluice_status next_sample(sample_stream *stream, stream_item *item)
 {
-    sluice_status st = ops_of(stream)->next(stream->pass, item);
+    sluice_status st = stream_order_next(stream->order, item);
 
     stream->taken += st == SLUICE_OK;
     return st;
 }
 
-static void close_pass(sample_stream *stream)
+static void note_memory(sample_stream *stream)
 {
-    if (stream->pass != NULL) {
-        ops_of(stream)->end(stream->pass);
-        stream->pass = NULL;
+    _Atomic uint64_t *most = &stream->plan->details->stream_memory;
+    const uint64_t bytes = stream_order_memory(stream->order);
+
+    if (bytes > atomic_load_explicit(most, memory_order_relaxed)) {
+        atomic_store_explicit(most, bytes, memory_order_relaxed);
     }
 }
 
@@ -62,7 +60,7 @@ static sluice_status end_pass(sample_stream *stream)
     _Atomic uint64_t *length = &stream->plan->details->stream_length;
     const uint64_t known = atomic_load_explicit(length, memory_order_relaxed);
 
-    close_pass(stream);
+    stream_order_end(stream->order);
     stream->passes_ended++;
     if (known != UINT64_MAX && known != stream->taken) {
         return sli_fail(SLUICE_E_CORRUPT,
@@ -100,7 +98,7 @@ static bool may_begin(const sample_stream *stream)
     const sluice_dataset *dataset = stream->plan->dataset;
 
     return stream->passes_ended == 0 ||
-           (!ops_of(stream)->once(dataset->source) &&
+           (!dataset_source(dataset)->once(dataset->source) &&
             (stream->passes == 0 || stream->passes_ended < stream->passes));
 }
 
@@ -123,7 +121,6 @@ static sluice_status check_pass(const sample_stream *stream)
 /* Begins a pass, unless there is to be none: END_OF_DATA. */
 static sluice_status begin_pass(sample_stream *stream)
 {
-    sluice_dataset *dataset = stream->plan->dataset;
     sluice_status st = check_pass(stream);
 
     if (st != SLUICE_OK || !may_begin(stream)) {
@@ -132,7 +129,7 @@ static sluice_status begin_pass(sample_stream *stream)
     stream->pass_number = stream->plan->begin.pass + stream->passes_ended;
     stream->taken = 0;
     stream->pass_row = stream->row;
-    st = ops_of(stream)->begin(dataset->source, stream->stop_fd, &stream->pass);
+    st = stream_order_begin(stream->order, stream->pass_number, stream->stop_fd);
     return st == SLUICE_OK && stream->passes_ended == 0
                ? go_forward(stream, stream->plan->begin.done)
                : st;
@@ -167,7 +164,8 @@ static sluice_status take_row(sample_stream *stream, stream_item *item, stream_c
     sluice_status st = SLUICE_OK;
 
     do {
-        while (st == SLUICE_OK && stream->pass == NULL) { /* again: where it went on was its end */
+        while (st == SLUICE_OK &&
+               !stream_order_in_pass(stream->order)) { /* again: where it went on was its end */
             st = begin_pass(stream);
         }
         if (st != SLUICE_OK) {
@@ -175,14 +173,16 @@ static sluice_status take_row(sample_stream *stream, stream_item *item, stream_c
         }
         claim->pass = stream->pass_number;
         claim->position = stream->taken + plan->settings.rank;
-        claim->sample = claim->position;
         st = take_round(stream, item, &count);
+        claim->sample = item->number;
         if (st == SLUICE_END_OF_DATA) {
             st = end_pass(stream);
         }
         /* An end between two batches pads none of them. */
-    } while (st == SLUICE_OK && stream->pass == NULL && claim->row == 0 && count == 0);
-    if (st == SLUICE_OK && stream->pass == NULL) {
+    } while (st == SLUICE_OK && !stream_order_in_pass(stream->order) && claim->row == 0 &&
+             count == 0);
+    note_memory(stream);
+    if (st == SLUICE_OK && !stream_order_in_pass(stream->order)) {
         stream->rest = plan->drop_remainder ? STREAM_LEFT_OUT : STREAM_PADDING;
         claim->kind =
             !plan->drop_remainder && plan->settings.rank < count ? STREAM_SAMPLE : stream->rest;
@@ -274,14 +274,21 @@ sluice_status sample_stream_create(const sli_plan *plan, uint64_t batches, uint6
                                    sample_stream **stream_out)
 {
     sample_stream *stream = sli_calloc(1, sizeof(*stream));
+    sluice_status st;
 
     if (stream == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a stream");
     }
-    stream->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (stream->stop_fd < 0) {
+    st = stream_order_create(plan->dataset, plan->settings.seed, &stream->order);
+    if (st == SLUICE_OK) {
+        stream->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        st = stream->stop_fd >= 0 ? SLUICE_OK
+                                  : sli_fail_errno(SLUICE_E_IO, errno, "no event for a stream");
+    }
+    if (st != SLUICE_OK) {
+        stream_order_destroy(stream->order);
         sli_free(stream);
-        return sli_fail_errno(SLUICE_E_IO, errno, "no event for a stream");
+        return st;
     }
     pthread_mutex_init(&stream->lock, NULL);
     stream->plan = plan;
@@ -296,7 +303,7 @@ void sample_stream_destroy(sample_stream *stream)
     if (stream == NULL) {
         return;
     }
-    close_pass(stream);
+    stream_order_destroy(stream->order);
     image_buffer_free(&stream->others.bytes);
     pthread_mutex_destroy(&stream->lock);
     close(stream->stop_fd);

@@ -11,6 +11,7 @@
 #include "alloc_int.h"
 #include "byte_feed.h"
 #include "image_decoder.h"
+#include "permutation.h"
 #include "shard_walk.h"
 #include "status_int.h"
 #include "web_source.h"
@@ -25,7 +26,9 @@ typedef struct web_stream {
 typedef struct web_pass {
     web_stream *stream;
     int stop_fd;
-    size_t shard; /* the one that is read, or comes next */
+    bool mixed; /* shards are read in the order of a key */
+    uint64_t key;
+    size_t shard; /* the number in that order of the one that is read, or comes next */
     bool is_open;
     byte_feed *feed;
     shard_fields fields;
@@ -157,9 +160,17 @@ static void close_shard(web_pass *pass)
     pass->feed = NULL;
 }
 
+static const char *path_of(const web_pass *pass)
+{
+    const shard_list *list = &pass->stream->list;
+    const index_permutation order = permutation_of(list->count);
+
+    return list->paths[pass->mixed ? permutation_at(&order, pass->key, pass->shard) : pass->shard];
+}
+
 static sluice_status open_shard(web_pass *pass)
 {
-    const char *path = pass->stream->list.paths[pass->shard];
+    const char *path = path_of(pass);
     sluice_status st = byte_feed_open(path, pass->stop_fd, &pass->feed);
 
     if (st != SLUICE_OK) {
@@ -181,7 +192,7 @@ static void leave_shard(web_pass *pass)
     if (pass->seen[0] == '\0') {
         memcpy(pass->seen, pass->index.seen, sizeof(pass->seen));
     }
-    web_note_shard(&pass->left, &pass->index, pass->stream->list.paths[pass->shard]);
+    web_note_shard(&pass->left, &pass->index, path_of(pass));
     close_shard(pass);
     pass->shard++;
 }
@@ -211,16 +222,17 @@ static bool give_sample(web_pass *pass, stream_item *item)
 {
     const shard_sample *sample = &pass->index.samples[0];
     const char *name = shard_sample_name(&pass->index, 0);
-    const char *path = pass->stream->list.paths[pass->shard];
+    const char *path = path_of(pass);
     const image_buffer bytes = item->bytes;
     const bool labelled = web_is_labelled(pass->stream->args);
     const bool kept =
         !labelled || (sample->flags & (uint32_t)(SHARD_HAS_LABEL | SHARD_BAD_LABEL)) != 0;
 
     if (kept) {
-        snprintf(item->name, sizeof(item->name), "%.100s/%s", web_base_of(path), name);
+        snprintf(item->name, sizeof(item->name), "%s/%s", web_base_of(path), name);
         item->place = path;
         item->size = sample->size;
+        item->held = sample->size > WEB_MOST_BYTES ? 0 : (size_t)sample->size;
         item->flags = sample->flags;
         item->label = sample->label;
         item->bytes = pass->images[0];
@@ -266,7 +278,7 @@ static void pass_end(void *opaque)
     sli_free(pass);
 }
 
-static sluice_status pass_begin(void *source, int stop_fd, void **pass_out)
+static sluice_status pass_begin(void *source, int stop_fd, const uint64_t *key, void **pass_out)
 {
     web_stream *stream = source;
     web_pass *pass;
@@ -282,6 +294,8 @@ static sluice_status pass_begin(void *source, int stop_fd, void **pass_out)
     }
     pass->stream = stream;
     pass->stop_fd = stop_fd;
+    pass->mixed = key != NULL && !stream->once; /* what comes by a pipe comes in its order */
+    pass->key = pass->mixed ? *key : 0;
     pass->fields = (shard_fields){stream->args->image, web_is_labelled(stream->args)
                                                            ? stream->args->label
                                                            : shard_default_fields.label};

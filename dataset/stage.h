@@ -136,11 +136,13 @@ typedef struct conversion_state {
 /* A sample that was taken from a stream. */
 typedef struct stream_item {
     image_buffer bytes;
-    uint64_t size; /* of the image in bytes; more than the source takes: there are none */
+    uint64_t number; /* in the order that the source gave them in, of the pass */
+    uint64_t size;   /* of the image in bytes */
+    size_t held;     /* size; 0 when that is more than the source takes */
     uint32_t flags;
     int32_t label;
     const char *place; /* where it was found; the source's own */
-    char name[256];
+    char name[1024];
 } stream_item;
 
 /* One worker's way to read samples. */
@@ -213,12 +215,13 @@ typedef struct source_ops {
 
     /*
      * A stream has these four in place of count: its samples come in sequence, pass by pass.
-     * once(): there is but one pass. next() puts the next sample into the item, of which read() of
-     * the same io then makes one: END_OF_DATA after the last; CLOSED once stop_fd is readable; a
-     * pass that has failed is ended. One thread at a time calls next() and end() of a pass.
+     * once(): there is but one pass. begin() mixes the order of files by a key, not NULL, where it
+     * can. next() puts the next sample into the item (but its number), of which read() of the same
+     * io then makes one: END_OF_DATA after the last; CLOSED once stop_fd is readable; a pass that
+     * has failed is ended. One thread at a time calls next() and end() of a pass.
      */
     bool (*once)(const void *source);
-    sluice_status (*begin)(void *source, int stop_fd, void **pass_out);
+    sluice_status (*begin)(void *source, int stop_fd, const uint64_t *key, void **pass_out);
     sluice_status (*next)(void *pass, stream_item *item);
     void (*end)(void *pass);
 

@@ -90,7 +90,7 @@ static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_o
         return false;
     }
     if (training) {
-        failed |= sluice_dataset_shuffle(set, SLUICE_SEED_OF_RUN);
+        failed |= sluice_dataset_shuffle(set, SLUICE_SEED_OF_RUN, 0);
     }
     failed |= sluice_dataset_decode(set, "rgb", 0, false);
     if (training) {

@@ -177,19 +177,22 @@ static void write_plan_line(train_run *run)
     const double mb = 1e6;
     char length[160];
     char pass[120];
+    char sinks[60] = "one sink";
 
+    if (run->plan.steps_per_epoch < UINT32_MAX) {
+        snprintf(sinks, sizeof(sinks), "%u steps a sink at most",
+                 (unsigned)run->plan.steps_per_epoch);
+    }
     write_length(run, length, sizeof(length));
     write_pass(run->channel.plan, pass, sizeof(pass));
-    snprintf(
-        run->plan_line, sizeof(run->plan_line),
-        "plan: %s of %s, mode %s%s%s%s, %u steps a sink "
-        "at most, %u workers, %u slots, memory %.1f MB staging + %.1f MB slots on %s",
-        length, pass, sluice_mode_name(run->mode), run->mode_reason[0] != '\0' ? " (" : "",
-        run->mode_reason, run->mode_reason[0] != '\0' ? ")" : "",
-        (unsigned)(run->plan.steps_per_epoch < UINT32_MAX ? run->plan.steps_per_epoch : UINT32_MAX),
-        run->channel.placement->worker_count, run->channel.slots,
-        (double)run->channel.memory.staging_bytes / mb, (double)run->channel.memory.slot_bytes / mb,
-        sluice_device_name(run->device));
+    snprintf(run->plan_line, sizeof(run->plan_line),
+             "plan: %s of %s, mode %s%s%s%s, %s, %u workers, %u slots, memory %.1f MB staging + "
+             "%.1f MB slots on %s",
+             length, pass, sluice_mode_name(run->mode), run->mode_reason[0] != '\0' ? " (" : "",
+             run->mode_reason, run->mode_reason[0] != '\0' ? ")" : "", sinks,
+             run->channel.placement->worker_count, run->channel.slots,
+             (double)run->channel.memory.staging_bytes / mb,
+             (double)run->channel.memory.slot_bytes / mb, sluice_device_name(run->device));
     if (!run->nested && run->config.rank == 0) { /* the others' are the same */
         sli_log(SLUICE_LOG_INFO, "%s", run->plan_line);
     }

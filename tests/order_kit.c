@@ -84,7 +84,7 @@ uint64_t sample_at(const sample_order *order, uint64_t pass, uint64_t position)
     return sample;
 }
 
-bool split_keeps(const sluice_dataset *dataset, uint32_t i, uint64_t position)
+bool expect_kept(const sluice_dataset *dataset, uint32_t i, uint64_t position)
 {
     const split_members *split = &dataset->splits[i];
 

@@ -23,6 +23,6 @@ sample_order order_of(const sluice_dataset *dataset, const order_settings *setti
 uint64_t sample_at(const sample_order *order, uint64_t pass, uint64_t position);
 
 /* Does the split at stage i keep this position of what comes before it? */
-bool split_keeps(const sluice_dataset *dataset, uint32_t i, uint64_t position);
+bool expect_kept(const sluice_dataset *dataset, uint32_t i, uint64_t position);
 
 #endif

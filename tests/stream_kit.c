@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,55 @@ sluice_dataset *stream_dataset(const char *what, const char *path, const char *b
 
     snprintf(text, sizeof(text), "webdataset %s | decode | center_crop 2 | batch %s", what, batch);
     return web_dataset(text, path);
+}
+
+void make_two(const char *folder, int count)
+{
+    make_image_shard(t_path(folder, "a.tar"), 0, count / 2);
+    make_image_shard(t_path(folder, "b.tar"), count / 2, count - count / 2);
+}
+
+tape tape_by_index(const char *stages, const char *folder, const char *batch,
+                   const run_options *options)
+{
+    char what[200];
+    sluice_dataset *dataset;
+    run_options own = *options;
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    tape t;
+
+    snprintf(what, sizeof(what), "@ index=none%s", stages);
+    dataset = stream_dataset(what, folder, batch);
+    own.workers = 1;
+    T_OK(sluice_dataset_inspect(dataset, &info));
+    if (options->passes > 0) {
+        const uint64_t world = options->settings.world > 0 ? options->settings.world : 1;
+        const uint64_t a_batch = 4 * world;
+        const bool drops = strlen(batch) > 1;
+
+        own.batches = options->passes *
+                      (drops ? info.samples / a_batch : (info.samples + a_batch - 1) / a_batch);
+    }
+    t = record(dataset, &own);
+    sluice_dataset_destroy(dataset);
+    return t;
+}
+
+void check_stream(const char *what, const char *stages, const char *folder, const char *batch,
+                  const run_options *options)
+{
+    char all[300];
+    sluice_dataset *dataset;
+    tape want = tape_by_index(stages, folder, batch, options);
+    tape got;
+
+    snprintf(all, sizeof(all), "%s%s", what, stages);
+    dataset = stream_dataset(all, folder, batch);
+    got = record(dataset, options);
+    check_equal_tapes(&got, &want, all);
+    free(got.bytes);
+    free(want.bytes);
+    sluice_dataset_destroy(dataset);
 }
 
 static void write_all(void *arg)

@@ -16,6 +16,17 @@ void make_image_shard(const char *path, int first, int count);
 /* `webdataset WHAT | decode | center_crop 2 | batch BATCH`, @ in it the path. */
 sluice_dataset *stream_dataset(const char *what, const char *path, const char *batch);
 
+/* Two shards in the folder, of `count` samples together. */
+void make_two(const char *folder, int count);
+
+/* All of options->passes passes of them by their indexes; stages as " | skip 3", of order. */
+tape tape_by_index(const char *stages, const char *folder, const char *batch,
+                   const run_options *options);
+
+/* What a stream gives is what the same shards give by their indexes. */
+void check_stream(const char *what, const char *stages, const char *folder, const char *batch,
+                  const run_options *options);
+
 /* A thread that writes bytes to a fifo and closes it. */
 typedef struct fifo_writer {
     char path[400];

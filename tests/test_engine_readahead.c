@@ -63,7 +63,7 @@ static sluice_dataset *shuffled(void)
     sluice_dataset *dataset = NULL;
 
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
     T_OK(sluice_dataset_batch(dataset, BATCH, false));
     return dataset;
 }

@@ -81,10 +81,10 @@ static void replacements_are_the_same_for_any_world(void)
         script.behaviours[i] = BAD;
     }
     T_OK(dataset_begin(&stage_script, "", &alone));
-    T_OK(sluice_dataset_shuffle(alone, 1));
+    T_OK(sluice_dataset_shuffle(alone, 1, 0));
     T_OK(sluice_dataset_batch(alone, 15, false));
     T_OK(dataset_begin(&stage_script, "", &shared));
-    T_OK(sluice_dataset_shuffle(shared, 1));
+    T_OK(sluice_dataset_shuffle(shared, 1, 0));
     T_OK(sluice_dataset_batch(shared, 5, false));
     for (uint32_t rank = 0; rank < 3; rank++) {
         const sli_run_settings settings = {.on_error = SLI_ON_ERROR_REPLACE, .world = 1};
@@ -120,7 +120,7 @@ static void replacements_stay_within_a_split(void)
     }
     T_OK(dataset_begin(&stage_script, "", &dataset));
     T_OK(sluice_dataset_split(dataset, "test", 0.3, 0, 0));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
     T_OK(sluice_dataset_batch(dataset, 4, false));
     open_run(&run, dataset,
              &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE, .rank = 1, .world = 2},

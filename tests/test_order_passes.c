@@ -80,7 +80,7 @@ static places model(const sluice_dataset *dataset, uint32_t last, uint64_t pass,
 
             keep = i % world == rank;
         } else if (stage->def->index == INDEX_SPLIT) {
-            keep = split_keeps(dataset, last, i);
+            keep = expect_kept(dataset, last, i);
         } else if (stage->def->index == INDEX_SHUFFLE) {
             const uint64_t seed = ((const shuffle_args *)args)->seed;
 

@@ -123,7 +123,7 @@ static void another_seed_splits_in_another_way(void)
     uint32_t both = 0;
 
     for (uint64_t i = 0; i < 1000; i++) {
-        both += split_keeps(a, 1, i) && split_keeps(b, 1, i);
+        both += expect_kept(a, 1, i) && expect_kept(b, 1, i);
     }
     T_NEAR(both, 250, 80);
     sluice_dataset_destroy(a);
@@ -140,7 +140,7 @@ static void splits_of_splits_are_intersections(void)
     uint64_t next = 0;
 
     for (uint64_t i = 0; i < 1000; i++) {
-        if (split_keeps(a, 1, i) && split_keeps(b, 1, i)) {
+        if (expect_kept(a, 1, i) && expect_kept(b, 1, i)) {
             T_TRUE(next < order.length);
             T_EQ(sample_at(&order, 0, next++), i);
         }

@@ -12,11 +12,11 @@
 
 static sluice_status call_shuffle(sluice_dataset *d)
 {
-    return sluice_dataset_shuffle(d, 5);
+    return sluice_dataset_shuffle(d, 5, 0);
 }
 static sluice_status call_shuffle_run(sluice_dataset *d)
 {
-    return sluice_dataset_shuffle(d, SLUICE_SEED_OF_RUN);
+    return sluice_dataset_shuffle(d, SLUICE_SEED_OF_RUN, 0);
 }
 static sluice_status call_shard(sluice_dataset *d)
 {

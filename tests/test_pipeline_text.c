@@ -46,8 +46,9 @@ static void every_element_of_the_grammar_is_read(void)
         {"synthetic # all of it\n| take 3 # few\n", SYNTHETIC " | take n=3"},
         {"# begins with words\n#and more\nsynthetic", SYNTHETIC},
         {"synthetic |# right behind\ntake 3", SYNTHETIC " | take n=3"},
-        {"synthetic\n| shuffle\n| batch\n  7", SYNTHETIC " | shuffle seed=run | batch n=7 "
-                                                         "drop_remainder=false"},
+        {"synthetic\n| shuffle\n| batch\n  7",
+         SYNTHETIC " | shuffle seed=run buffer=1000 | batch n=7 "
+                   "drop_remainder=false"},
         {"'synthetic' \"samples\"=5", "synthetic samples=5 shape=224,224,3 classes=10"},
         {"synthetic s'amp'les='5'", "synthetic samples=5 shape=224,224,3 classes=10"},
         {"image_folder 'a b'", "image_folder dir='a b' extensions=jpg,jpeg,png cache=keep"},
@@ -75,11 +76,12 @@ static void every_element_of_the_grammar_is_read(void)
         {"synthetic | shard", SYNTHETIC " | shard rank=run world=run"},
         {"synthetic | shard none", SYNTHETIC " | shard rank=none world=run"},
         {"synthetic | shard 1 2", SYNTHETIC " | shard rank=1 world=2"},
-        {"synthetic | shuffle 7", SYNTHETIC " | shuffle seed=7"},
+        {"synthetic | shuffle 7", SYNTHETIC " | shuffle seed=7 buffer=1000"},
         {"synthetic | split val 0.1 test=0.2", SYNTHETIC " | split part=val fraction=0.1 seed=0 "
                                                          "test=0.2"},
-        {"synthetic | resize 5 | center_crop 4,3", SYNTHETIC " | resize size=5 filter=bilinear "
-                                                             "antialias=true | center_crop size=4,3"},
+        {"synthetic | resize 5 | center_crop 4,3",
+         SYNTHETIC " | resize size=5 filter=bilinear "
+                   "antialias=true | center_crop size=4,3"},
         {"synthetic | random_resized_crop 5 antialias=false filter=bicubic",
          SYNTHETIC " | random_resized_crop size=5 scale=0.08,1 ratio=0.75,1.3333333333333333 "
                    "filter=bicubic antialias=false"},

@@ -190,8 +190,6 @@ static void what_a_stream_cannot_do_is_refused(void)
         const char *text;
         const char *words;
     } wrong[] = {
-        {"webdataset @ access=stream | shuffle | decode | resize 2,2 | batch 2",
-         "shuffle: no such"},
         {"webdataset @ access=stream | shard | decode | resize 2,2 | batch 2", "shard: no such"},
         {"webdataset @ access=stream | repeat 2 | decode | resize 2,2 | batch 2",
          "leave the stage"},

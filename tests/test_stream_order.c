@@ -9,49 +9,6 @@
 
 static const char *const batches[] = {"4", "4 drop_remainder=true"};
 
-/* Two shards in the folder, of `count` samples together. */
-static void make_two(const char *folder, int count)
-{
-    make_image_shard(t_path(folder, "a.tar"), 0, count / 2);
-    make_image_shard(t_path(folder, "b.tar"), count / 2, count - count / 2);
-}
-
-/* All of `passes` passes by the indexes. */
-static tape by_index(const char *folder, const char *batch, const run_options *options)
-{
-    sluice_dataset *dataset = stream_dataset("@ index=none", folder, batch);
-    run_options own = *options;
-    sluice_dataset_info info = {.struct_size = sizeof(info)};
-    tape t;
-
-    own.workers = 1;
-    T_OK(sluice_dataset_inspect(dataset, &info));
-    if (options->passes > 0) {
-        const uint64_t world = options->settings.world > 0 ? options->settings.world : 1;
-        const uint64_t a_batch = 4 * world;
-        const bool drops = strlen(batch) > 1;
-
-        own.batches = options->passes *
-                      (drops ? info.samples / a_batch : (info.samples + a_batch - 1) / a_batch);
-    }
-    t = record(dataset, &own);
-    sluice_dataset_destroy(dataset);
-    return t;
-}
-
-static void compare(const char *what, const char *folder, const char *batch,
-                    const run_options *options)
-{
-    sluice_dataset *dataset = stream_dataset(what, folder, batch);
-    tape want = by_index(folder, batch, options);
-    tape got = record(dataset, options);
-
-    check_equal_tapes(&got, &want, what);
-    free(got.bytes);
-    free(want.bytes);
-    sluice_dataset_destroy(dataset);
-}
-
 static void streams_end_at_every_place_of_a_batch(void)
 {
     for (int count = 4; count <= 13; count++) {
@@ -59,10 +16,10 @@ static void streams_end_at_every_place_of_a_batch(void)
 
         make_two(folder, count);
         for (int i = 0; i < 12; i++) {
-            compare("@ access=stream", folder, batches[i % 2],
-                    &(run_options){.device = devices[i / 2 % 2],
-                                   .workers = worker_counts[i / 4],
-                                   .passes = 1});
+            check_stream("@ access=stream", "", folder, batches[i % 2],
+                         &(run_options){.device = devices[i / 2 % 2],
+                                        .workers = worker_counts[i / 4],
+                                        .passes = 1});
         }
     }
 }
@@ -74,11 +31,11 @@ static void passes_follow_each_other(void)
 
         make_two(folder, count);
         for (int i = 0; i < 12; i++) {
-            compare("@ access=stream", folder, batches[i % 2],
-                    &(run_options){.device = devices[i / 2 % 2],
-                                   .workers = worker_counts[i / 4],
-                                   .slots = 3 + (uint32_t)i % 3,
-                                   .passes = 3});
+            check_stream("@ access=stream", "", folder, batches[i % 2],
+                         &(run_options){.device = devices[i / 2 % 2],
+                                        .workers = worker_counts[i / 4],
+                                        .slots = 3 + (uint32_t)i % 3,
+                                        .passes = 3});
         }
     }
 }
@@ -90,10 +47,10 @@ static void each_rank_gets_its_own(void)
 
         make_two(folder, count);
         for (uint32_t i = 0; i < 6; i++) {
-            compare("@ access=stream", folder, batches[i % 2],
-                    &(run_options){.workers = worker_counts[i / 2],
-                                   .settings = {.rank = i / 2, .world = 3},
-                                   .passes = 2});
+            check_stream("@ access=stream", "", folder, batches[i % 2],
+                         &(run_options){.workers = worker_counts[i / 2],
+                                        .settings = {.rank = i / 2, .world = 3},
+                                        .passes = 2});
         }
     }
 }
@@ -157,7 +114,7 @@ static void compressed_shards_are_unpacked(void)
         make_two(folder, 11);
         shell("cd %s && %s -k a.tar && %s -k b.tar", folder, packers[i], packers[i]);
         snprintf(what, sizeof(what), "@/*.tar.%s", ends[i]);
-        compare(what, folder, "4", &(run_options){.workers = 2, .passes = 2});
+        check_stream(what, "", folder, "4", &(run_options){.workers = 2, .passes = 2});
     }
 }
 
@@ -174,7 +131,7 @@ static void a_fifo_gives_the_same(void)
         tape got;
 
         make_image_shard(t_path(folder, "all.tar"), 0, 23);
-        want = by_index(folder, "4", &options);
+        want = tape_by_index("", folder, "4", &options);
         add_images(&tar, 0, 23);
         tar_add_zeros(&tar, 2);
         snprintf(path, sizeof(path), "%s/fifo", folder);

@@ -64,6 +64,24 @@ static void steps_of_a_stream_go_on_in_the_next_pass(void)
     }
 }
 
+static void the_plan_of_a_stream_names_no_length(void)
+{
+    char path[400];
+    kit k;
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    make_image_shard(path, 0, 23);
+    run_on(&k, SLUICE_MODE_LOOP, "@ access=stream | shuffle", path, 1, 0);
+    T_STATUS(k.status, SLUICE_OK);
+    T_CONTAINS(
+        k.plan,
+        "plan: steps until the stream ends of batches of 4 in sequence, mode loop (asked for), "
+        "one sink, ");
+    /* What the shuffle held is in the report. */
+    T_TRUE(k.report->source_bytes > 23 * sizeof(stream_item));
+    done_with(&k);
+}
+
 static void epochs_of_unknown_length_are_refused(void)
 {
     char path[400];
@@ -80,6 +98,7 @@ static void epochs_of_unknown_length_are_refused(void)
 const t_test stream_train_tests[] = {
     T_TEST(an_epoch_of_a_stream_is_the_stream),
     T_TEST(steps_of_a_stream_go_on_in_the_next_pass),
+    T_TEST(the_plan_of_a_stream_names_no_length),
     T_TEST(epochs_of_unknown_length_are_refused),
     T_END,
 };

@@ -147,7 +147,7 @@ static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
                            : sluice_dataset_parse(p->source, dataset_out);
 
     if (st == SLUICE_OK && p->shuffle) {
-        st = sluice_dataset_shuffle(*dataset_out, p->seed);
+        st = sluice_dataset_shuffle(*dataset_out, p->seed, 0);
         if (st != SLUICE_OK) {
             sluice_dataset_destroy(*dataset_out);
             *dataset_out = NULL;

@@ -79,7 +79,7 @@ static sluice_dataset *build_by_calls(void)
 
     T_OK(sluice_dataset_synthetic(1000, 40, 30, 3, 7, &dataset));
     T_OK(sluice_dataset_split(dataset, "val", 0.5, 3, 0.1));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
     T_OK(sluice_dataset_skip(dataset, 5));
     T_OK(sluice_dataset_take(dataset, 200));
     T_OK(sluice_dataset_repeat(dataset, 2));

@@ -207,8 +207,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_synthetic(uint64_t samples, uint
  * @{
  */
 
-/** Visits the samples of each pass in another random order; seed may be SLUICE_SEED_OF_RUN. */
-SLUICE_API_CHECKED sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed);
+/**
+ * Visits the samples of each pass in another random order; seed may be SLUICE_SEED_OF_RUN. What is
+ * read in sequence is mixed as far as a buffer goes: where this is the first stage of order its
+ * files take turns at random, and of `buffer` samples (0: 1000), and at most 1 GB of them, one at
+ * random is next.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed,
+                                                        uint64_t buffer);
 
 /** Keeps every world-th sample, from the rank-th on; each may be SLUICE_OF_RUN. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_shard(sluice_dataset *dataset, uint32_t rank,

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_mixer.h"
+
+#include "alloc_int.h"
+#include "status_int.h"
+
+void sample_mixer_begin(sample_mixer *mixer, uint64_t samples_most, uint64_t bytes_most,
+                        uint64_t key)
+{
+    for (uint64_t i = 0; i < mixer->count; i++) {
+        image_buffer_free(&mixer->items[i].bytes);
+    }
+    mixer->samples_most = samples_most;
+    mixer->bytes_most = bytes_most;
+    mixer->key = key;
+    mixer->count = 0;
+    mixer->bytes = 0;
+    mixer->given = 0;
+}
+
+void sample_mixer_free(sample_mixer *mixer)
+{
+    sample_mixer_begin(mixer, 1, 0, 0);
+    sli_free(mixer->items);
+    mixer->items = NULL;
+    mixer->capacity = 0;
+}
+
+bool sample_mixer_is_full(const sample_mixer *mixer)
+{
+    return mixer->count == mixer->samples_most ||
+           (mixer->count > 0 && mixer->bytes >= mixer->bytes_most);
+}
+
+sluice_status sample_mixer_put(sample_mixer *mixer, stream_item *item)
+{
+    stream_item *grown = sli_grow(mixer->items, &mixer->capacity, mixer->count + 1, sizeof(*grown));
+    sluice_status st;
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the buffer of shuffle");
+    }
+    mixer->items = grown;
+    st = image_buffer_fit(&item->bytes, item->held);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    mixer->bytes += item->held;
+    grown[mixer->count++] = *item;
+    item->bytes = (image_buffer){NULL, 0};
+    return SLUICE_OK;
+}
+
+void sample_mixer_take(sample_mixer *mixer, stream_item *item)
+{
+    const sli_draws draws = {.key = mixer->key, .sample = mixer->given++};
+    uint32_t random[4];
+    stream_item *taken;
+
+    sli_draw(&draws, 0, random);
+    taken = &mixer->items[sli_below(random[0], (uint32_t)mixer->count)];
+    image_buffer_free(&item->bytes);
+    *item = *taken;
+    *taken = mixer->items[--mixer->count];
+    mixer->bytes -= item->held;
+}
+
+uint64_t sample_mixer_memory(const sample_mixer *mixer)
+{
+    return mixer->bytes + mixer->capacity * sizeof(*mixer->items);
+}

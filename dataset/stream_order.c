@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream_order.h"
+
+#include <stdio.h>
+
+#include "alloc_int.h"
+#include "index_stages.h"
+#include "order.h"
+#include "sample_mixer.h"
+
+/* Of images that a shuffle holds. */
+static const uint64_t MIXED_BYTES = UINT64_C(1) << 30;
+
+/* One index stage. */
+typedef struct stream_step {
+    index_kind kind;
+    const void *args;
+    uint64_t count; /* take: samples that went through; skip: that were left out */
+
+    /* Of shuffle. */
+    uint64_t key;
+    sample_mixer mixer;
+    sluice_status end; /* what came behind the last sample; OK: nothing yet */
+    char error[SLI_ERROR_SIZE];
+} stream_step;
+
+struct stream_order {
+    const sluice_dataset *dataset;
+    void *pass; /* the source's; NULL: none is open */
+    uint64_t number;
+    uint32_t step_count;
+    stream_step steps[];
+};
+
+/* ---- which stages a stream has -------------------------------------------------------------- */
+
+/* What to write in place of an index stage that a stream does not have. */
+static const char *instead_of(index_kind kind)
+{
+    return kind == INDEX_SHARD
+               ? "a stream deals its samples to the ranks of a run by itself; leave the stage out"
+               : "shards are read again as long as steps are left; leave the stage out";
+}
+
+sluice_status stream_order_check(const sluice_dataset *dataset)
+{
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        const stage_def *def = dataset->stages[i].def;
+
+        if (def->index == INDEX_SHARD || def->index == INDEX_REPEAT) {
+            return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no such stage for a stream: %s", def->name,
+                            instead_of(def->index));
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* The next sample behind the first `steps` steps. */
+static sluice_status next_behind(stream_order *order, uint32_t steps, stream_item *item);
+
+static sluice_status next_of_source(stream_order *order, stream_item *item)
+{
+    sluice_status st = dataset_source(order->dataset)->next(order->pass, item);
+
+    if (st == SLUICE_OK) {
+        item->number = order->number++;
+    }
+    return st;
+}
+
+/* Fills the mixer up, as far as there are samples. */
+static sluice_status fill(stream_order *order, uint32_t before, stream_step *step,
+                          stream_item *item)
+{
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && step->end == SLUICE_OK && !sample_mixer_is_full(&step->mixer)) {
+        st = next_behind(order, before, item);
+        if (st == SLUICE_OK) {
+            st = sample_mixer_put(&step->mixer, item);
+        } else if (st != SLUICE_CLOSED) {
+            /* Whoever is told may be another thread. */
+            snprintf(step->error, sizeof(step->error), "%s", sluice_last_error());
+            step->end = st;
+            st = SLUICE_OK;
+        }
+    }
+    return st;
+}
+
+static sluice_status next_mixed(stream_order *order, uint32_t before, stream_item *item)
+{
+    stream_step *step = &order->steps[before];
+    sluice_status st = fill(order, before, step, item);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (step->mixer.count == 0) {
+        return step->end == SLUICE_END_OF_DATA ? SLUICE_END_OF_DATA
+                                               : sli_fail_again(step->end, step->error);
+    }
+    sample_mixer_take(&step->mixer, item);
+    return SLUICE_OK;
+}
+
+static sluice_status next_kept(stream_order *order, uint32_t before, stream_item *item)
+{
+    sluice_status st;
+
+    do {
+        st = next_behind(order, before, item);
+    } while (st == SLUICE_OK && !split_keeps(order->steps[before].args, item->name));
+    return st;
+}
+
+static sluice_status next_taken(stream_order *order, uint32_t before, stream_item *item)
+{
+    stream_step *step = &order->steps[before];
+    sluice_status st;
+
+    if (step->count == ((const count_args *)step->args)->n) {
+        return SLUICE_END_OF_DATA;
+    }
+    st = next_behind(order, before, item);
+    step->count += st == SLUICE_OK;
+    return st;
+}
+
+static sluice_status next_after_skipped(stream_order *order, uint32_t before, stream_item *item)
+{
+    stream_step *step = &order->steps[before];
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && step->count < ((const count_args *)step->args)->n) {
+        st = next_behind(order, before, item);
+        step->count += st == SLUICE_OK;
+    }
+    return st == SLUICE_OK ? next_behind(order, before, item) : st;
+}
+
+static sluice_status next_behind(stream_order *order, uint32_t steps, stream_item *item)
+{
+    if (steps == 0) {
+        return next_of_source(order, item);
+    }
+    switch (order->steps[steps - 1].kind) {
+    case INDEX_SHUFFLE:
+        return next_mixed(order, steps - 1, item);
+    case INDEX_SPLIT:
+        return next_kept(order, steps - 1, item);
+    case INDEX_TAKE:
+        return next_taken(order, steps - 1, item);
+    case INDEX_SKIP:
+        return next_after_skipped(order, steps - 1, item);
+    default:
+        return next_behind(order, steps - 1, item);
+    }
+}
+
+sluice_status stream_order_next(stream_order *order, stream_item *item)
+{
+    return next_behind(order, order->step_count, item);
+}
+
+/* ---- passes --------------------------------------------------------------------------------- */
+
+static void begin_step(stream_step *step, uint64_t pass)
+{
+    step->count = 0;
+    step->end = SLUICE_OK;
+    if (step->kind == INDEX_SHUFFLE) {
+        sample_mixer_begin(&step->mixer, ((const shuffle_args *)step->args)->buffer, MIXED_BYTES,
+                           sli_mix_in(step->key, pass));
+    }
+}
+
+/* Files are mixed, too, where a shuffle stands first: what stands behind another stage must find
+ * the same samples in every pass. */
+static bool mixes_files(const stream_order *order)
+{
+    return order->step_count > 0 && order->steps[0].kind == INDEX_SHUFFLE;
+}
+
+sluice_status stream_order_begin(stream_order *order, uint64_t pass, int stop_fd)
+{
+    const sluice_dataset *dataset = order->dataset;
+    uint64_t key = 0;
+
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        begin_step(&order->steps[i], pass);
+    }
+    if (mixes_files(order)) {
+        key = sli_mix_in(sli_hash_text("files"), order->steps[0].mixer.key);
+    }
+    order->number = 0;
+    return dataset_source(dataset)->begin(dataset->source, stop_fd,
+                                          mixes_files(order) ? &key : NULL, &order->pass);
+}
+
+void stream_order_end(stream_order *order)
+{
+    if (order->pass != NULL) {
+        dataset_source(order->dataset)->end(order->pass);
+        order->pass = NULL;
+    }
+}
+
+bool stream_order_in_pass(const stream_order *order)
+{
+    return order->pass != NULL;
+}
+
+uint64_t stream_order_memory(const stream_order *order)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        bytes += sample_mixer_memory(&order->steps[i].mixer);
+    }
+    return bytes;
+}
+
+/* ---- beginning and ending ------------------------------------------------------------------- */
+
+sluice_status stream_order_create(const sluice_dataset *dataset, uint64_t seed,
+                                  stream_order **order_out)
+{
+    stream_order *order =
+        sli_calloc(1, sizeof(*order) + dataset->stage_count * sizeof(order->steps[0]));
+
+    if (order == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the order of a stream");
+    }
+    order->dataset = dataset;
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        if (dataset->stages[i].def->index != INDEX_NONE) {
+            stream_step *step = &order->steps[order->step_count++];
+
+            step->kind = dataset->stages[i].def->index;
+            step->args = dataset->stages[i].args.bytes;
+            if (step->kind == INDEX_SHUFFLE) {
+                step->key = order_shuffle_key(dataset, i, seed);
+            }
+        }
+    }
+    *order_out = order;
+    return SLUICE_OK;
+}
+
+void stream_order_destroy(stream_order *order)
+{
+    if (order == NULL) {
+        return;
+    }
+    stream_order_end(order);
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        sample_mixer_free(&order->steps[i].mixer);
+    }
+    sli_free(order);
+}
+
+/* ---- in words ------------------------------------------------------------------------------- */
+
+void stream_order_explain(const sluice_dataset *dataset, sli_text *text)
+{
+    bool first = true;
+
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        const void *args = dataset->stages[i].args.bytes;
+        const index_kind kind = dataset->stages[i].def->index;
+
+        if (kind == INDEX_SHUFFLE) {
+            sli_text_add(text, "%sshuffled within %llu samples, at most %llu MB of them",
+                         first ? "files in another order each pass, " : ", ",
+                         (unsigned long long)((const shuffle_args *)args)->buffer,
+                         (unsigned long long)(MIXED_BYTES >> 20));
+        } else if (kind == INDEX_SPLIT) {
+            sli_text_add(text, "%sthose that split keeps", first ? "" : ", ");
+        } else if (kind == INDEX_TAKE || kind == INDEX_SKIP) {
+            sli_text_add(text, "%s%s %llu", first ? "" : ", ",
+                         kind == INDEX_TAKE ? "at most" : "without the first",
+                         (unsigned long long)((const count_args *)args)->n);
+        }
+        first = first && kind == INDEX_NONE;
+    }
+    sli_text_add(text, "%s", first ? "as the stream gives them" : "");
+}
