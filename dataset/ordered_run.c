@@ -139,6 +139,9 @@ static void end(ordered_state *s)
     s->over = true;
     pthread_cond_broadcast(&s->room);
     pthread_mutex_unlock(&s->lock);
+    if (s->job->cancel != NULL) {
+        s->job->cancel(s->job->arg);
+    }
 }
 
 static void drop_items(ordered_state *s)

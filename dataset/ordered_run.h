@@ -14,7 +14,7 @@
 #include <sluice/stop.h>
 
 typedef struct ordered_job {
-    uint64_t first; /* items [first, end) */
+    uint64_t first; /* items [first, end); or until make() answers END_OF_DATA */
     uint64_t end;
     uint32_t workers;        /* 0: by cores and quota */
     size_t budget;           /* bytes of items that are made and not taken; one is always let in */
@@ -31,9 +31,12 @@ typedef struct ordered_job {
     sluice_status (*take)(void *arg, uint64_t item, void *made);
 
     void (*drop)(void *made); /* frees an item that nobody takes */
+
+    /* Optional: nobody takes any more; who waits in make() returns. On the caller's thread. */
+    void (*cancel)(void *arg);
 } ordered_job;
 
-/* STOPPED; E_NO_MEMORY; what make() and take() answer. All threads have ended when it returns. */
+/* STOPPED; E_NO_MEMORY; what make() and take() answer, END_OF_DATA too. All threads have ended when it returns. */
 sluice_status ordered_run(const ordered_job *job);
 
 #endif

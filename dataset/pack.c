@@ -15,6 +15,8 @@
 #include "pack_shard.h"
 #include "pack_summary.h"
 #include "placement_int.h"
+#include "stream_order.h"
+#include "stream_turns.h"
 
 /* A shard is a file that is read fast from where data lies far away, of which there are not too
  * many; and what is lost when a pack is interrupted, which are seconds. */
@@ -33,6 +35,7 @@ typedef struct pack_run {
     pack_settings settings;
     uint64_t shard_bytes;
     sample_order order;
+    stream_turns *stream; /* in place of it where the source is one */
     int key_digits;
     pack_folder folder;
     pack_worker *workers[SLI_MAX_WORKERS]; /* each made by its own thread */
@@ -121,11 +124,16 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
     return value != 0 ? value : otherwise;
 }
 
+static bool is_stream(const pack_run *run)
+{
+    return dataset_is_stream(run->config->dataset);
+}
+
 static sluice_status set_up(pack_run *run)
 {
     const sluice_pack_config *config = run->config;
     const order_settings order = {.seed = config->seed, .world = 1};
-    sluice_status st = dataset_open_indexed(config->dataset, "sluice_pack");
+    sluice_status st = dataset_open(config->dataset);
 
     if (st == SLUICE_OK) {
         st = order_make(config->dataset, &order, &run->order);
@@ -149,10 +157,10 @@ static sluice_status set_up(pack_run *run)
     };
     run->shard_bytes = or_default(config->shard_bytes, DEFAULT_SHARD_BYTES);
     run->stats.struct_size = sizeof(run->stats);
-    run->stats.samples = run->order.length;
-    run->key_digits = snprintf(NULL, 0, "%" PRIu64, run->order.length - 1);
+    run->stats.samples = is_stream(run) ? 0 : run->order.length;
+    run->key_digits = is_stream(run) ? 0 : snprintf(NULL, 0, "%" PRIu64, run->order.length - 1);
     run->key_digits = run->key_digits < 9 ? 9 : run->key_digits;
-    return SLUICE_OK;
+    return is_stream(run) ? stream_order_check(config->dataset) : SLUICE_OK;
 }
 
 /* The options that a pack's bytes depend on, and what it is of. */
@@ -163,8 +171,12 @@ static sluice_status print_options(const pack_run *run, char **text_out)
     sli_text text = {0};
 
     sli_text_add(&text, "sluice_pack 1\n");
-    sli_text_add(&text, "samples %" PRIu64 "\nnames %016" PRIx64 "\nstages ", run->order.length,
-                 dataset_names_hash(dataset));
+    if (is_stream(run)) {
+        sli_text_add(&text, "samples stream\nstages ");
+    } else {
+        sli_text_add(&text, "samples %" PRIu64 "\nnames %016" PRIx64 "\nstages ", run->order.length,
+                     dataset_names_hash(dataset));
+    }
     dataset_print(dataset, 1, dataset->stage_count, &text);
     sli_text_add(&text, "\nseed %" PRIu64 "\ninterval %" PRIu32 "\nmax_side %" PRIu32,
                  run->config->seed, s->interval, s->max_side);
@@ -235,19 +247,34 @@ static sluice_status resume(pack_run *run)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
+/* Finds the sample that stands at a position, or takes it from the stream. */
+static sluice_status find(pack_run *run, pack_worker *worker, uint64_t position,
+                          uint64_t *index_out)
+{
+    uint64_t pass;
+
+    if (run->stream != NULL) {
+        *index_out = position;
+        return stream_turns_take(run->stream, position, pack_worker_item(worker));
+    }
+    order_at(&run->order, 0, position, index_out, &pass);
+    return SLUICE_OK;
+}
+
 static sluice_status make(void *arg, uint32_t worker, uint64_t position, void **made_out,
                           size_t *bytes_out)
 {
     pack_run *run = arg;
     packed_sample *sample = NULL;
     sluice_status st = SLUICE_OK;
-    uint64_t index;
-    uint64_t pass;
+    uint64_t index = 0;
 
     if (run->workers[worker] == NULL) {
         st = pack_worker_create(&run->settings, &run->workers[worker]);
     }
-    order_at(&run->order, 0, position, &index, &pass);
+    if (st == SLUICE_OK) {
+        st = find(run, run->workers[worker], position, &index);
+    }
     if (st == SLUICE_OK) {
         st = pack_sample(run->workers[worker], index, &sample);
     }
@@ -256,6 +283,15 @@ static sluice_status make(void *arg, uint32_t worker, uint64_t position, void **
         *bytes_out = sizeof(*sample) + sample->file.size;
     }
     return st;
+}
+
+static void cancel(void *arg)
+{
+    pack_run *run = arg;
+
+    if (run->stream != NULL) {
+        stream_turns_stop(run->stream);
+    }
 }
 
 static void drop(void *made)
@@ -351,8 +387,9 @@ static sluice_status complete(pack_run *run)
     if (run->stats.written == 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "no valid data in the dataset: none of %" PRIu64
-                        " samples can be packed; the first: %s",
-                        run->stats.samples, run->summary.first_why);
+                        " samples can be packed%s%s",
+                        run->stats.samples, run->stats.samples > 0 ? "; the first: " : "",
+                        run->summary.first_why);
     }
     if (run->shard.is_open) {
         st = finish_shard(run, run->stats.samples);
@@ -368,11 +405,27 @@ static sluice_status complete(pack_run *run)
     return st;
 }
 
-static sluice_status run_in_folder(pack_run *run)
+/* How many samples there are; of a stream only a pack that was complete knows. */
+static sluice_status find_end(const pack_run *run, uint64_t *end_out)
+{
+    char *text = NULL;
+    sluice_status st = SLUICE_OK;
+
+    *end_out = run->stats.samples;
+    if (is_stream(run)) {
+        st = pack_folder_read(&run->folder, SUMMARY, &text);
+        *end_out = pack_summary_samples(text);
+        sli_free(text);
+    }
+    return st;
+}
+
+/* Packs what is not yet in finished shards. */
+static sluice_status pack_rest(pack_run *run)
 {
     const ordered_job job = {
-        .first = 0,
-        .end = run->stats.samples,
+        .first = run->stats.done,
+        .end = is_stream(run) ? UINT64_MAX : run->stats.samples,
         .workers = run->config->workers,
         .budget = or_default(run->config->memory_bytes, DEFAULT_MEMORY_BYTES),
         .stop = run->config->stop,
@@ -380,9 +433,23 @@ static sluice_status run_in_folder(pack_run *run)
         .make = make,
         .take = take,
         .drop = drop,
+        .cancel = cancel,
     };
-    ordered_job rest = job;
+    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* a shard of it is lost */
+
+    if (st == SLUICE_OK && is_stream(run)) {
+        st = stream_turns_create(run->config->dataset, run->config->seed, job.first, &run->stream);
+    }
+    if (st == SLUICE_OK) {
+        st = ordered_run(&job);
+    }
+    return st == SLUICE_END_OF_DATA ? SLUICE_OK : st;
+}
+
+static sluice_status run_in_folder(pack_run *run)
+{
     char *options = NULL;
+    uint64_t end = 0;
     sluice_status st = print_options(run, &options);
 
     if (st == SLUICE_OK) {
@@ -392,16 +459,16 @@ static sluice_status run_in_folder(pack_run *run)
         st = write_classes(run);
     }
     if (st == SLUICE_OK) {
-        st = resume(run);
-    }
-    rest.first = run->stats.done;
-    if (st == SLUICE_OK && rest.first < rest.end) {
-        st = pack_folder_remove(&run->folder, SUMMARY); /* of a pack that has lost a shard */
-        if (st == SLUICE_OK) {
-            st = ordered_run(&rest);
-        }
+        st = find_end(run, &end);
     }
     if (st == SLUICE_OK) {
+        st = resume(run);
+    }
+    if (st == SLUICE_OK && run->stats.done < end) {
+        st = pack_rest(run);
+    }
+    if (st == SLUICE_OK) {
+        run->stats.samples = run->stats.done;
         st = complete(run);
     }
     pack_shard_drop(&run->shard);
@@ -415,6 +482,7 @@ static void tear_down(pack_run *run)
     for (uint32_t i = 0; i < SLI_MAX_WORKERS; i++) {
         pack_worker_destroy(run->workers[i]);
     }
+    stream_turns_destroy(run->stream);
     pack_summary_free(&run->summary);
     sli_free(run);
 }

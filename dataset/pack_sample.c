@@ -47,11 +47,16 @@ void pack_worker_destroy(pack_worker *worker)
     }
     image_decoder_destroy(worker->decoder);
     image_decoder_destroy(worker->checker);
-    image_buffer_free(&worker->io.bytes);
+    sample_io_free(&worker->io);
     resampler_free(&worker->resampler);
     image_buffer_free(&worker->resized);
     image_buffer_free(&worker->gray);
     sli_free(worker);
+}
+
+stream_item *pack_worker_item(pack_worker *worker)
+{
+    return &worker->io.item;
 }
 
 void packed_sample_free(packed_sample *sample)
@@ -389,7 +394,11 @@ sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **s
     if (sample == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a sample");
     }
-    dataset_source(dataset)->name(dataset->source, index, sample->name, sizeof(sample->name));
+    if (dataset_is_stream(dataset)) {
+        snprintf(sample->name, sizeof(sample->name), "%s", worker->io.item.name);
+    } else {
+        dataset_source(dataset)->name(dataset->source, index, sample->name, sizeof(sample->name));
+    }
     if (settings->label >= 0) {
         row[settings->label] = &sample->label;
         sample->has_label = true;

@@ -47,7 +47,12 @@ typedef struct pack_worker pack_worker;
 sluice_status pack_worker_create(const pack_settings *settings, pack_worker **worker_out);
 void pack_worker_destroy(pack_worker *worker);
 
-/* Makes the sample of that index in the source. Whatever is wrong with it is its fate; E_NO_MEMORY.
+/* Where the next sample of a stream is put, before it is packed. */
+stream_item *pack_worker_item(pack_worker *worker);
+
+/*
+ * Makes the sample of that index in the source; of a stream, the one that was put. Whatever is
+ * wrong with it is its fate; E_NO_MEMORY.
  */
 sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out);
 void packed_sample_free(packed_sample *sample);

@@ -50,6 +50,15 @@ sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_
     return sli_text_take(&text, text_out);
 }
 
+uint64_t pack_summary_samples(const char *text)
+{
+    uint64_t samples;
+
+    return text != NULL && sscanf(text, "{\"schema\":1,\"samples\":%" SCNu64, &samples) == 1
+               ? samples
+               : UINT64_MAX;
+}
+
 void pack_summary_free(pack_summary *summary)
 {
     sli_text_free(&summary->problems);

@@ -21,6 +21,9 @@ void pack_summary_note(pack_summary *summary, const sluice_pack_problem *problem
 /* One JSON object and a newline: the same for the same pack. */
 sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_stats *stats,
                                  char **text_out);
+
+/* The samples that a summary says it is of; UINT64_MAX where the text (or NULL) is none. */
+uint64_t pack_summary_samples(const char *text);
 void pack_summary_free(pack_summary *summary);
 
 #endif

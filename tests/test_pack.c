@@ -11,89 +11,8 @@
 #include "jpeg_maker.h"
 #include "jpeg_walk.h"
 #include "ordered_run.h"
-#include "tar_writer.h"
+#include "pack_kit.h"
 #include "testing.h"
-
-enum { SAMPLES = 24 };
-
-static bool can_pack(void)
-{
-    return tar_writer_check() == SLUICE_OK;
-}
-
-/* A folder of pictures, some of which are none. */
-static sluice_dataset *pictures(const char *folder)
-{
-    char name[64];
-
-    for (uint32_t i = 0; i < SAMPLES; i++) {
-        snprintf(name, sizeof(name), "c%u/%02u.jpg", i % 3, i);
-        if (i % 10 == 7) {
-            t_write_file(t_path(folder, name), "no image", 8);
-        } else {
-            make_jpeg(folder, name, 40 + i, 70 - i, i);
-        }
-    }
-    return folder_dataset(folder, "shuffle 5");
-}
-
-static sluice_pack_config config_of(sluice_dataset *dataset, const char *folder)
-{
-    sluice_pack_config config;
-
-    sluice_pack_config_init(&config);
-    config.dataset = dataset;
-    config.folder = folder;
-    config.shard_bytes = 20000;
-    config.workers = 1;
-    return config;
-}
-
-/* Are all files of a the same in b? */
-static bool same_folders(const char *a, const char *b)
-{
-    char command[1024];
-
-    snprintf(command, sizeof(command), "diff -r '%s' '%s' >/dev/null", a, b);
-    return system(command) == 0;
-}
-
-/* A folder beside others of the test; in a static buffer for each of four. */
-static const char *folder_named(const char *top, const char *name)
-{
-    static char paths[4][512];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-
-    snprintf(path, sizeof(paths[0]), "%s", t_path(top, name));
-    return path;
-}
-
-static void make_empty(const char *path)
-{
-    char command[1024];
-
-    snprintf(command, sizeof(command), "rm -rf '%s'", path);
-    T_EQ(system(command), 0);
-}
-
-/* ---- interrupted --------------------------------------------------------------------------- */
-
-typedef struct stopper {
-    sluice_stop *stop;
-    uint64_t after; /* so many samples of this run */
-    uint64_t seen;
-} stopper;
-
-static void stop_after(const sluice_pack_stats *stats, void *user)
-{
-    stopper *s = user;
-
-    (void)stats;
-    if (++s->seen == s->after) {
-        sluice_stop_request(s->stop);
-    }
-}
 
 static void a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes(void)
 {
@@ -113,7 +32,7 @@ static void a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes(void)
     T_OK(sluice_pack(&config, &first));
     T_TRUE(first.shards > 3);
     T_EQ(first.fates[SLUICE_PACK_LEFT_NO_IMAGE], 2);
-    for (uint64_t after = 1; after <= SAMPLES; after++) {
+    for (uint64_t after = 1; after <= PACK_SAMPLES; after++) {
         stopper s = {stop, after, 0};
 
         make_empty(broken);
@@ -122,13 +41,13 @@ static void a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes(void)
         config.progress = stop_after;
         config.user = &s;
         sluice_stop_clear(stop);
-        T_STATUS(sluice_pack(&config, &stats), after == SAMPLES ? SLUICE_OK : SLUICE_STOPPED);
-        T_EQ(stats.complete, after == SAMPLES);
+        T_STATUS(sluice_pack(&config, &stats), after == PACK_SAMPLES ? SLUICE_OK : SLUICE_STOPPED);
+        T_EQ(stats.complete, after == PACK_SAMPLES);
         config.progress = NULL;
         sluice_stop_clear(stop);
         config.workers = 1 + (uint32_t)after % 3;
         T_OK(sluice_pack(&config, &stats));
-        T_EQ(stats.done, SAMPLES);
+        T_EQ(stats.done, PACK_SAMPLES);
         T_EQ(stats.bytes_out, first.bytes_out);
         T_EQ(stats.tar_bytes, first.tar_bytes);
         T_EQ(stats.fates[SLUICE_PACK_LEFT_NO_IMAGE], 2);

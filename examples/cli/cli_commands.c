@@ -36,9 +36,10 @@ const cli_command cli_commands[] = {
      "Packs images into tar shards of which a part of each image can be decoded alone.",
      "SRC is a folder DIR/CLASS/FILE, or a source in quotes with stages of order behind it, such "
      "as\n"
-     "`image_folder DIR | split train 0.9`. DST is made: tar shards in WebDataset layout, an "
-     "index\n"
-     "and a list of samples beside each, classes.txt, pack.txt and pack.json.\n\n"
+     "`image_folder DIR | split train 0.9`, or a stream, as `webdataset -`. DST is made: tar "
+     "shards\n"
+     "in WebDataset layout, an index and a list of samples beside each, classes.txt, pack.txt and\n"
+     "pack.json.\n\n"
      "JPEG files are rewritten without loss: the same coefficients, in baseline code with restart\n"
      "markers, 3 percent larger, from which a random crop is decoded in half the time. Files for\n"
      "which that cannot be done are stored as they are, and told of.\n\n"

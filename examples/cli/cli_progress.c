@@ -21,15 +21,20 @@ void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uin
                        double seconds)
 {
     const double rate = seconds > 0 ? (double)here / seconds : 0;
-    const int filled = all > 0 ? (int)((double)done / (double)all * BAR_WIDTH) : BAR_WIDTH;
+    const int filled = all > 0 ? (int)((double)done / (double)all * BAR_WIDTH) : 0;
     char bar[BAR_WIDTH + 1];
 
     if (!progress->is_terminal ||
-        (progress->is_shown && done < all && seconds - progress->shown < REDRAW_S)) {
+        (progress->is_shown && (done < all || all == 0) && seconds - progress->shown < REDRAW_S)) {
         return;
     }
     progress->is_shown = true;
     progress->shown = seconds;
+    if (all == 0) { /* nobody knows how many there are */
+        fprintf(stderr, "\r%" PRIu64 ", %.0f images/s\033[K", done, rate);
+        fflush(stderr);
+        return;
+    }
     memset(bar, '.', BAR_WIDTH);
     memset(bar, '#', (size_t)filled);
     bar[BAR_WIDTH] = '\0';

@@ -195,8 +195,11 @@ static void print_text(const pack *p)
         printf("%s: %s (%s)\n", p->problems[i].text, sluice_pack_fate_text(p->problems[i].fate),
                p->problems[i].why);
     }
-    printf("%s: %" PRIu64 " of %" PRIu64 " samples in %" PRIu32 " shards, %s\n", p->folder,
-           s->written, s->samples, s->shards,
+    printf("%s: %" PRIu64, p->folder, s->written);
+    if (s->samples > 0) { /* or nobody knows */
+        printf(" of %" PRIu64, s->samples);
+    }
+    printf(" samples in %" PRIu32 " shards, %s\n", s->shards,
            !s->complete  ? "not complete"
            : is_lossy(s) ? "complete, lossy"
                          : "complete, lossless");
@@ -258,6 +261,7 @@ static void print_json(const pack *p, const char *error)
 static int run(pack *p, sluice_stop *stop)
 {
     sluice_dataset *dataset = NULL;
+    bool begun;
     int code;
 
     p->status = open_source(p, &dataset);
@@ -270,18 +274,18 @@ static int run(pack *p, sluice_stop *stop)
     cli_progress_begin(&p->progress);
     p->status = sluice_pack(&p->config, &p->stats);
     cli_progress_end(&p->progress);
+    begun = p->stats.seconds > 0;
     code = cli_exit_code(p->status);
     if (p->status < 0) {
-        code = p->stats.samples == 0 ? cli_refused(p->status)
-                                     : (cli_error("%s", sluice_last_error()), code);
+        code = begun ? (cli_error("%s", sluice_last_error()), code) : cli_refused(p->status);
     } else if (p->status == SLUICE_STOPPED) {
         cli_error("pack: stopped; run the same again to go on behind shard %" PRIu32,
                   p->stats.shards);
     }
-    if (p->stats.samples > 0 && p->json) {
+    if (begun && p->json) {
         print_json(p, p->status < 0 ? cli_said() : NULL);
         p->reported = true;
-    } else if (p->stats.samples > 0 && p->status >= 0) {
+    } else if (begun && p->status >= 0) {
         print_text(p);
     }
     sluice_dataset_destroy(dataset);

@@ -67,7 +67,7 @@ SLUICE_API const char *sluice_pack_fate_text(sluice_pack_fate fate);
 /** How far a pack is. */
 typedef struct sluice_pack_stats {
     size_t struct_size;  /**< bytes; set by the caller to sizeof */
-    uint64_t samples;    /**< of the dataset, in its order */
+    uint64_t samples;    /**< of the dataset, in its order; 0: a stream, whose end is not met yet */
     uint64_t done;       /**< of them: written or left out, earlier runs included */
     uint64_t resumed;    /**< of these: by earlier runs */
     uint64_t written;    /**< samples in shards */
@@ -77,7 +77,7 @@ typedef struct sluice_pack_stats {
     uint64_t tar_bytes;  /**< of finished shards */
     uint32_t shards;     /**< finished ones */
     bool complete;       /**< all is done and safe on disk */
-    double seconds;      /**< this run has taken */
+    double seconds;      /**< this run has taken; 0: packing has not begun */
 } sluice_pack_stats;
 
 /** A sample that was kept as it was, or left out. */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream_turns.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "stream_order.h"
+
+struct stream_turns {
+    int stop_fd;
+    atomic_bool stopped;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t turn;
+    stream_order *order;
+    uint64_t first;
+    uint64_t next;     /* whose turn it is */
+    sluice_status end; /* what the samples from it on get; OK: none is known */
+};
+
+sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, uint64_t first,
+                                  stream_turns **turns_out)
+{
+    sluice_status st = stream_order_check(dataset);
+    stream_turns *turns = sli_calloc(1, sizeof(*turns));
+
+    if (st != SLUICE_OK || turns == NULL) {
+        sli_free(turns);
+        return st != SLUICE_OK ? st : sli_fail(SLUICE_E_NO_MEMORY, "a stream");
+    }
+    turns->first = first;
+    turns->next = first;
+    pthread_mutex_init(&turns->lock, NULL);
+    pthread_cond_init(&turns->turn, NULL);
+    turns->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    st = turns->stop_fd >= 0 ? stream_order_create(dataset, seed, &turns->order)
+                             : sli_fail_errno(SLUICE_E_IO, errno, "no event for a stream");
+    if (st != SLUICE_OK) {
+        stream_turns_destroy(turns);
+        return st;
+    }
+    *turns_out = turns;
+    return SLUICE_OK;
+}
+
+void stream_turns_destroy(stream_turns *turns)
+{
+    if (turns == NULL) {
+        return;
+    }
+    stream_order_destroy(turns->order);
+    if (turns->stop_fd >= 0) {
+        close(turns->stop_fd);
+    }
+    pthread_cond_destroy(&turns->turn);
+    pthread_mutex_destroy(&turns->lock);
+    sli_free(turns);
+}
+
+/* Begins the pass, up to the first sample that is wanted. */
+static sluice_status begin(stream_turns *turns, stream_item *item)
+{
+    sluice_status st = stream_order_begin(turns->order, 0, turns->stop_fd);
+
+    for (uint64_t i = 0; st == SLUICE_OK && i < turns->first; i++) {
+        st = stream_order_next(turns->order, item);
+        if (st == SLUICE_END_OF_DATA) {
+            st = sli_fail(SLUICE_E_INVALID,
+                          "the stream ends behind %llu samples; it was to go on behind %llu",
+                          (unsigned long long)i, (unsigned long long)turns->first);
+        }
+    }
+    return st;
+}
+
+static sluice_status take_next(stream_turns *turns, stream_item *item)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (!stream_order_in_pass(turns->order)) {
+        st = begin(turns, item);
+    }
+    if (st == SLUICE_OK) {
+        st = stream_order_next(turns->order, item);
+    }
+    return st;
+}
+
+static bool is_stopped(stream_turns *turns)
+{
+    return atomic_load_explicit(&turns->stopped, memory_order_relaxed);
+}
+
+sluice_status stream_turns_take(stream_turns *turns, uint64_t sample, stream_item *item)
+{
+    sluice_status st = SLUICE_CLOSED;
+
+    pthread_mutex_lock(&turns->lock);
+    while (turns->next < sample && turns->end == SLUICE_OK && !is_stopped(turns)) {
+        pthread_cond_wait(&turns->turn, &turns->lock);
+    }
+    if (turns->end == SLUICE_OK && !is_stopped(turns)) {
+        st = take_next(turns, item);
+        turns->next++;
+        turns->end = st == SLUICE_OK || st == SLUICE_END_OF_DATA ? st : SLUICE_CLOSED;
+        pthread_cond_broadcast(&turns->turn);
+    } else if (turns->end != SLUICE_OK) {
+        st = turns->end;
+    }
+    pthread_mutex_unlock(&turns->lock);
+    return st;
+}
+
+void stream_turns_stop(stream_turns *turns)
+{
+    atomic_store_explicit(&turns->stopped, true, memory_order_relaxed);
+    eventfd_write(turns->stop_fd, 1);
+    pthread_mutex_lock(&turns->lock); /* who reads under it ends by the event */
+    pthread_cond_broadcast(&turns->turn);
+    pthread_mutex_unlock(&turns->lock);
+}
