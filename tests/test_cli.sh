@@ -433,6 +433,23 @@ if [ -e /proc/self/status ]; then
     interrupt "SIGINT during a step of an hour" INT 130 0.05 \
         bench "$endless" --step-us 3600000000 --json &&
         check "... and one object" json 'j["status"] == "STOPPED"'
+    # Who ends a job may send the signal to the process, and again to its group.
+    timeout --preserve-status -s INT 0.4 "$sluice" bench "$endless" --json >"$tmp/out" 2>"$tmp/err"
+    code=$?
+    check "SIGINT by timeout" [ "$code" -eq 130 ]
+    check "... and one object" json 'j["status"] == "STOPPED"'
+    "$sluice" bench "synthetic 1000 7000,7000,3 | resize 3000,3000 | batch 1" --epochs 1000000 \
+        --json >"$tmp/out" 2>"$tmp/err" & # which takes a while to stop
+    pid=$!
+    sleep 0.7
+    for i in 1 2 3 4 5 6; do
+        kill -s INT "$pid" 2>/dev/null
+        sleep 0.01
+    done
+    wait "$pid"
+    code=$?
+    check "SIGINT six times at once" [ "$code" -eq 130 ]
+    check "... is one" json 'j["status"] == "STOPPED"'
     interrupt "SIGTERM without --json" TERM 143 0.1 bench "$endless" --ids "$tmp/ids.stopped" &&
         check "... reports, too" out_has '^ended with stopped on request'
     check "... and has written whole lines" awk 'NF != 3 || $1 != NR - 1 {exit 1}' "$tmp/ids.stopped"

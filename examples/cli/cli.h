@@ -112,7 +112,8 @@ void cli_json_failure(sluice_status status, const char *error);
 
 /*
  * From now on SIGINT and SIGTERM ask runs with this token to stop, and the tool ends with 128 + n
- * once its command has returned; a second signal ends it at once. NULL: the token is no more.
+ * once its command has returned; a second signal, half a second later or more, ends it at once.
+ * NULL: the token is no more.
  */
 void cli_catch_signals(sluice_stop *stop);
 

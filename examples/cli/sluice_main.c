@@ -6,20 +6,39 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli.h"
 
 /* Lock-free, as a handler wants them, and for threads too: a signal comes to any of them. */
 static sluice_stop *_Atomic stop_on_signal;
 static _Atomic int caught;
+static _Atomic int64_t caught_ns;
+
+/* Who ends a job may tell each process and its group: what comes so soon again is the same. */
+static const int64_t AGAIN_NS = 500000000;
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 static void on_signal(int number)
 {
     sluice_stop *stop = stop_on_signal;
 
-    caught = number;
-    if (stop != NULL) {
-        sluice_stop_request(stop);
+    if (caught == 0) {
+        caught_ns = now_ns();
+        caught = number;
+        if (stop != NULL) {
+            sluice_stop_request(stop);
+        }
+    } else if (now_ns() - caught_ns >= AGAIN_NS) {
+        signal(number, SIG_DFL);
+        raise(number); /* when this returns */
     }
 }
 
@@ -33,7 +52,6 @@ void cli_catch_signals(sluice_stop *stop)
     }
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND; /* a second signal ends the program at once */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
