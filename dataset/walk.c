@@ -141,6 +141,13 @@ bool sli_plan_is_stream(const sli_plan *plan)
     return plan->details->is_stream;
 }
 
+bool sli_plan_reads_once(const sli_plan *plan)
+{
+    const sluice_dataset *dataset = plan->dataset;
+
+    return plan->details->is_stream && dataset_source(dataset)->once(dataset->source);
+}
+
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out)
 {
     const uint64_t batch = plan->batch_size;

@@ -304,6 +304,11 @@ sluice_status train_compare_modes(train_run *run)
         return sli_fail(SLUICE_E_INVALID, "model.%s is NULL, which config.check needs",
                         run->model.save == NULL ? "save" : "load");
     }
+    if (sli_plan_reads_once(run->channel.plan)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "config.check runs the first steps three times, and what comes by a pipe "
+                        "can be read but once; check with files");
+    }
     st = make_callbacks(&c);
     if (st != SLUICE_OK) {
         return st;

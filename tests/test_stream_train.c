@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice_train() on data of which nobody knows how many there are. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shard_kit.h"
 #include "stream_kit.h"
 #include "testing.h"
 #include "train_kit.h"
@@ -82,6 +86,61 @@ static void the_plan_of_a_stream_names_no_length(void)
     done_with(&k);
 }
 
+static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    const kit *k = user;
+
+    (void)rank;
+    (void)world;
+    t_write_file(t_path(folder, "state"), &k->state, sizeof(k->state));
+    return SLUICE_OK;
+}
+
+static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    uint8_t bytes[sizeof(float) + 1];
+    kit *k = user;
+
+    (void)rank;
+    (void)world;
+    if (read_file_bytes(t_path(folder, "state"), bytes, sizeof(bytes)) != sizeof(k->state)) {
+        return SLUICE_E_IO;
+    }
+    memcpy(&k->state, bytes, sizeof(k->state));
+    return SLUICE_OK;
+}
+
+/* Check mode reads the first batches three times. */
+static void a_pipe_cannot_be_checked_with(void)
+{
+    const char *folder = t_folder();
+    char path[400];
+    kit k;
+
+    make_image_shard(t_path(folder, "x.tar"), 0, 23);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, i == 0 ? "x.tar" : "fifo");
+        if (i == 1) {
+            T_EQ(mkfifo(path, 0600), 0);
+        }
+        kit_init(&k);
+        k.dataset = stream_dataset("@ access=stream", path, "4");
+        k.config.epochs = 1;
+        k.config.check = true;
+        k.model.reads_valid_rows = true;
+        k.model.save = save;
+        k.model.load = load;
+        kit_run(&k);
+        if (i == 0) {
+            T_STATUS(k.status, SLUICE_OK);
+        } else {
+            T_STATUS(k.status, SLUICE_E_UNSUPPORTED);
+            T_CONTAINS(k.error, "what comes by a pipe can be read but once");
+        }
+        done_with(&k);
+    }
+}
+
 static void epochs_of_unknown_length_are_refused(void)
 {
     char path[400];
@@ -96,9 +155,7 @@ static void epochs_of_unknown_length_are_refused(void)
 }
 
 const t_test stream_train_tests[] = {
-    T_TEST(an_epoch_of_a_stream_is_the_stream),
-    T_TEST(steps_of_a_stream_go_on_in_the_next_pass),
-    T_TEST(the_plan_of_a_stream_names_no_length),
-    T_TEST(epochs_of_unknown_length_are_refused),
-    T_END,
+    T_TEST(an_epoch_of_a_stream_is_the_stream),   T_TEST(steps_of_a_stream_go_on_in_the_next_pass),
+    T_TEST(the_plan_of_a_stream_names_no_length), T_TEST(a_pipe_cannot_be_checked_with),
+    T_TEST(epochs_of_unknown_length_are_refused), T_END,
 };

@@ -90,6 +90,9 @@ uint64_t sli_plan_left(const sli_plan *plan);
 /* Do samples come in sequence, nobody knows how many? */
 bool sli_plan_is_stream(const sli_plan *plan);
 
+/* Does it come by a pipe, so that there is but one pass, of one run? */
+bool sli_plan_reads_once(const sli_plan *plan);
+
 /* Is a batch of the run padded, on any rank? May be, of a stream. *rest_out: one of what is left of
  * its first pass. */
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
