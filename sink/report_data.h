@@ -40,7 +40,7 @@ struct sluice_report {
     bool has_digest;
     int64_t cpu_ns; /* of the whole process so far, as getrusage has it */
     int64_t peak_rss_bytes;
-    uint64_t source_bytes; /* the source's list of samples */
+    uint64_t source_bytes; /* its list of samples, splits, the buffer of a stream's shuffle */
 
     uint32_t worker_count;
     uint32_t stage_count;

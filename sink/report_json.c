@@ -97,7 +97,7 @@ static void add_memory(const sluice_report *report, sli_text *text)
     sli_text_add(text, ",\"memory\":{\"staging_bytes\":%" PRIu64, report->stats.staging_bytes);
     add_count(text, "slot_bytes", report->stats.slot_bytes);
     add_count(text, "cache_bytes", 0);
-    add_count(text, "names_bytes", report->source_bytes);
+    add_count(text, "source_bytes", report->source_bytes);
     add_count(text, "peak_rss_bytes", (uint64_t)report->peak_rss_bytes);
     sli_text_add(text, "}");
 }

@@ -134,7 +134,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     add_transport(report, text);
     add_errors(report, text);
     sli_text_add(text,
-                 "memory: %.1f MB staging, %.1f MB slots, %.1f MB names, %.1f MB peak resident\n",
+                 "memory: %.1f MB staging, %.1f MB slots, %.1f MB source, %.1f MB peak resident\n",
                  (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6,
                  (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
     add_device(report, text);

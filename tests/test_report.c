@@ -119,7 +119,7 @@ static const char json_check[] =
     "for e in run['errors']['first']:\n"
     "    check(e, dict(sample=int, name=text, stage=text, error=text), 'first')\n"
     "check(run['memory'], dict(staging_bytes=int, slot_bytes=int, cache_bytes=int,\n"
-    "    names_bytes=int, peak_rss_bytes=int), 'memory')\n"
+    "    source_bytes=int, peak_rss_bytes=int), 'memory')\n"
     "for s in run['stages']:\n"
     "    check(s, dict(name=text, samples=int, bytes=int, samples_per_s=number,\n"
     "        busy_share=number, wait_input_share=number, wait_room_share=number, p50_us=number,\n"
