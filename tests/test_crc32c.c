@@ -52,6 +52,22 @@ static void every_length_and_alignment_is_as_bit_by_bit(void)
     }
 }
 
+/* Where long texts go several bytes at a time. */
+static void long_ones_are_as_bit_by_bit(void)
+{
+    static uint8_t bytes[10000];
+    uint32_t state = 1;
+
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        state = state * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(state >> 24);
+    }
+    for (size_t size = 3060; size <= sizeof(bytes) - 3; size += size < 3090 ? 1 : 509) {
+        T_EQ(sli_crc32c(0, bytes + size % 3, size), plain(0, bytes + size % 3, size));
+        T_EQ(sli_crc32c(0xDEADBEEF, bytes, size), plain(0xDEADBEEF, bytes, size));
+    }
+}
+
 static void parts_make_the_whole(void)
 {
     static const char text[] = "the same bytes in two parts, wherever they are cut";
@@ -66,6 +82,7 @@ static void parts_make_the_whole(void)
 const t_test crc32c_tests[] = {
     T_TEST(known_answers_come_out),
     T_TEST(every_length_and_alignment_is_as_bit_by_bit),
+    T_TEST(long_ones_are_as_bit_by_bit),
     T_TEST(parts_make_the_whole),
     T_END,
 };
