@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "crc32c_int.h"
 #include "image_decoder.h"
 #include "page_cache.h"
 #include "status_int.h"
@@ -308,6 +309,20 @@ static bool may_have_head(const web_shard *shard, const shard_sample *sample)
             strcasecmp(dot, ".pnm") == 0);
 }
 
+/* Are these the bytes that were packed? A flipped bit would be other pixels and no error. */
+static sluice_status check_bytes(const web_shard *shard, const shard_sample *sample,
+                                 const uint8_t *bytes)
+{
+    if ((sample->flags & SHARD_HAS_CRC) == 0 ||
+        sli_crc32c(0, bytes, (size_t)sample->size) == sample->crc) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_CORRUPT,
+                    "its bytes are not those that were packed: the checksum differs; `sluice "
+                    "verify` finds all such samples of %s",
+                    shard->path);
+}
+
 /* An image of which the decoder reads what it needs, or all of it. */
 static sluice_status read_image(const web_shard *shard, const shard_sample *sample, sample_io *io,
                                 sample_data *data_out)
@@ -334,6 +349,9 @@ static sluice_status read_image(const web_shard *shard, const shard_sample *samp
     }
     if (shard->fd < 0) {
         close(fd);
+    }
+    if (st == SLUICE_OK) {
+        st = check_bytes(shard, sample, io->bytes.data);
     }
     data_out->bytes = io->bytes.data;
     data_out->size = (size_t)sample->size;

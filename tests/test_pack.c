@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packing within a process: stopped at every sample, without memory, by many workers. */
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sluice/pack.h>
 
 #include "alloc_int.h"
 #include "dataset_kit.h"
+#include "dataset_state.h"
 #include "jpeg_maker.h"
 #include "jpeg_walk.h"
 #include "ordered_run.h"
@@ -76,6 +79,62 @@ static void workers_and_memory_do_not_change_the_bytes(void)
         make_empty(other);
         T_OK(sluice_pack(&config, NULL));
         T_TRUE(same_folders(whole, other));
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- damaged later ------------------------------------------------------------------------- */
+
+/* Flips a bit of sample's image; the shard is as old as it was. */
+static void flip_bit_of(const sluice_dataset *dataset, uint64_t sample)
+{
+    sample_location at = {.fd = -1};
+    struct stat before;
+    uint8_t byte;
+    int fd;
+
+    T_TRUE(dataset_source(dataset)->locate(dataset->source, sample, &at));
+    fd = open(at.path, O_RDWR | O_CLOEXEC);
+    T_TRUE(fd >= 0);
+    T_EQ(fstat(fd, &before), 0);
+    T_EQ(pread(fd, &byte, 1, (off_t)(at.offset + at.size / 2)), 1);
+    byte ^= 0x10;
+    T_EQ(pwrite(fd, &byte, 1, (off_t)(at.offset + at.size / 2)), 1);
+    T_EQ(futimens(fd, (const struct timespec[2]){before.st_atim, before.st_mtim}), 0);
+    close(fd);
+}
+
+static void a_bit_that_was_flipped_is_a_bad_sample(void)
+{
+    const char *top = t_folder();
+    const char *packed = folder_named(top, "packed");
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, packed);
+    char text[1024];
+    uint64_t count;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    T_OK(sluice_pack(&config, NULL));
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "webdataset %s", packed);
+    dataset = parsed(text);
+    T_OK(dataset_open(dataset));
+    count = dataset_source(dataset)->count(dataset->source);
+    flip_bit_of(dataset, 5);
+    for (uint64_t i = 0; i < count; i++) {
+        sample_io io = {.bytes_read = 0};
+        sample_data data;
+        int32_t label = -1;
+        void *row[SLUICE_MAX_COLUMNS] = {[1] = &label};
+        const sluice_status st = dataset_source(dataset)->read(dataset->source, i, &io, row, &data);
+
+        T_STATUS(st, i == 5 ? SLUICE_E_CORRUPT : SLUICE_OK);
+        if (i == 5) {
+            T_CONTAINS(sluice_last_error(), "the checksum differs; `sluice verify`");
+        }
+        sample_io_free(&io);
     }
     sluice_dataset_destroy(dataset);
 }
@@ -310,6 +369,7 @@ static void an_error_comes_after_all_items_before_it(void)
 const t_test pack_tests[] = {
     T_TEST(a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes),
     T_TEST(workers_and_memory_do_not_change_the_bytes),
+    T_TEST(a_bit_that_was_flipped_is_a_bad_sample),
     T_TEST(images_encoded_anew_have_restart_markers_and_their_own_colours),
     T_TEST(want_of_memory_ends_a_pack_that_can_go_on),
     T_TEST(want_of_memory_ends_a_check),
