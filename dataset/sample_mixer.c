@@ -4,23 +4,28 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-void sample_mixer_begin(sample_mixer *mixer, uint64_t samples_most, uint64_t bytes_most,
-                        uint64_t key)
+static void drop_samples(sample_mixer *mixer)
 {
     for (uint64_t i = 0; i < mixer->count; i++) {
         image_buffer_free(&mixer->items[i].bytes);
     }
+    mixer->count = 0;
+    mixer->bytes = 0;
+}
+
+void sample_mixer_begin(sample_mixer *mixer, uint64_t samples_most, uint64_t bytes_most,
+                        uint64_t key)
+{
+    drop_samples(mixer);
     mixer->samples_most = samples_most;
     mixer->bytes_most = bytes_most;
     mixer->key = key;
-    mixer->count = 0;
-    mixer->bytes = 0;
     mixer->given = 0;
 }
 
 void sample_mixer_free(sample_mixer *mixer)
 {
-    sample_mixer_begin(mixer, 1, 0, 0);
+    drop_samples(mixer);
     sli_free(mixer->items);
     mixer->items = NULL;
     mixer->capacity = 0;
