@@ -9,12 +9,16 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "page_cache.h"
 #include "raw_feed.h"
 #include "status_int.h"
 #include "unpacker.h"
 
 /* Read at once; what is skipped goes through it, too. */
 enum { BUFFER = 1 << 16 };
+
+/* Bytes that leave the page cache together. */
+enum { DROPPED_AT_ONCE = 1 << 22 };
 
 struct byte_feed {
     raw_feed raw;
@@ -51,6 +55,10 @@ sluice_status raw_feed_read(raw_feed *raw, void *to, size_t size, size_t *got_ou
         }
         got = read(raw->fd, to, size);
         if (got >= 0) {
+            raw->at += (uint64_t)got;
+            if (got == 0 || raw->at - raw->dropped >= DROPPED_AT_ONCE) {
+                raw_feed_drop(raw, got == 0);
+            }
             *got_out = (size_t)got;
             return SLUICE_OK;
         }
@@ -58,6 +66,18 @@ sluice_status raw_feed_read(raw_feed *raw, void *to, size_t size, size_t *got_ou
             return sli_fail_errno(SLUICE_E_IO, errno, "cannot read %s", raw->path);
         }
     }
+}
+
+void raw_feed_drop(raw_feed *raw, bool ended)
+{
+    const sample_location read = {.fd = raw->fd,
+                                  .offset = raw->dropped,
+                                  .size = ended ? 0 /* all there is */ : raw->at - raw->dropped};
+
+    if (raw->drops && (ended || read.size > 0)) {
+        page_cache_drop(&read);
+    }
+    raw->dropped = raw->at;
 }
 
 /* ---- bytes as they are meant --------------------------------------------------------------- */
@@ -92,7 +112,7 @@ static sluice_status look_at_start(byte_feed *feed)
     return st;
 }
 
-sluice_status byte_feed_open(const char *path, int stop_fd, byte_feed **feed_out)
+sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_feed **feed_out)
 {
     byte_feed *feed = sli_calloc(1, sizeof(*feed));
     sluice_status st;
@@ -100,7 +120,7 @@ sluice_status byte_feed_open(const char *path, int stop_fd, byte_feed **feed_out
     if (feed == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a buffer for %s", path);
     }
-    feed->raw = (raw_feed){STDIN_FILENO, stop_fd, path};
+    feed->raw = (raw_feed){STDIN_FILENO, stop_fd, path, drops, 0, 0};
     if (strcmp(path, "-") != 0) {
         /* Not blocking: a fifo that nobody writes to yet is waited for where a stop is seen. */
         feed->raw.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -121,6 +141,7 @@ void byte_feed_close(byte_feed *feed)
         return;
     }
     unpacker_close(feed->unpacker);
+    raw_feed_drop(&feed->raw, false);
     if (feed->raw.fd > STDIN_FILENO) {
         close(feed->raw.fd);
     }

@@ -6,6 +6,7 @@
 #ifndef SLUICE_BYTE_FEED_H
 #define SLUICE_BYTE_FEED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,11 +15,11 @@
 typedef struct byte_feed byte_feed;
 
 /*
- * Opens a path, "-" the standard input, which stays open. Once stop_fd is readable everything
- * answers CLOSED. Waits until it is known whether the bytes are compressed. path lives as long as
+ * Opens a path, "-" the standard input, which stays open. drops: what was read of a file leaves the
+ * page cache. Once stop_fd is readable everything answers CLOSED. Waits until it is known whether the bytes are compressed. path lives as long as
  * the feed. E_IO; E_UNSUPPORTED compressed, and this build has no libarchive; E_NO_MEMORY.
  */
-sluice_status byte_feed_open(const char *path, int stop_fd, byte_feed **feed_out);
+sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_feed **feed_out);
 void byte_feed_close(byte_feed *feed);
 
 /* Gives `size` bytes, fewer only at the end. E_IO, E_CORRUPT what cannot be unpacked, CLOSED. */

@@ -11,6 +11,7 @@
 #include "alloc_int.h"
 #include "byte_feed.h"
 #include "image_decoder.h"
+#include "page_cache.h"
 #include "permutation.h"
 #include "shard_walk.h"
 #include "status_int.h"
@@ -171,7 +172,8 @@ static const char *path_of(const web_pass *pass)
 static sluice_status open_shard(web_pass *pass)
 {
     const char *path = path_of(pass);
-    sluice_status st = byte_feed_open(path, pass->stop_fd, &pass->feed);
+    sluice_status st = byte_feed_open(path, pass->stream->args->cache == PAGE_CACHE_DROP,
+                                      pass->stop_fd, &pass->feed);
 
     if (st != SLUICE_OK) {
         return st;

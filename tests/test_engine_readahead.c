@@ -334,6 +334,32 @@ static void samples_of_shards_are_dropped_where_asked(void)
     }
 }
 
+static void streams_are_dropped_where_asked(void)
+{
+    char path[512];
+    char text[700];
+
+    snprintf(path, sizeof(path), "%s/a.tar", t_folder());
+    make_ppm_shard(path, 400); /* some are dropped before the end */
+    if (!take_out_of_cache(path)) {
+        T_SKIP("the file system of TMPDIR keeps files in memory");
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof(text),
+                 "webdataset %s access=stream cache=%s | decode | center_crop 50 | batch 4", path,
+                 i == 0 ? "drop" : "keep");
+        run_alone(parsed(text), 100);
+        T_EQ(cached_pages(path, 0, 0) > 0, i == 1);
+    }
+    T_TRUE(take_out_of_cache(path));
+    snprintf(
+        text, sizeof(text),
+        "webdataset %s access=stream cache=drop | take 200 | decode | center_crop 50 | batch 4",
+        path);
+    run_alone(parsed(text), 50);
+    T_EQ(cached_pages(path, 0, 200), 0);
+}
+
 /* Of what is read in parts readahead cannot know which. */
 static void nothing_is_asked_for_of_samples_that_are_read_in_parts(void)
 {
@@ -384,6 +410,7 @@ const t_test engine_readahead_tests[] = {
     T_TEST(files_that_are_cached_are_not_asked_for),
     T_TEST(files_that_were_read_are_dropped_where_asked),
     T_TEST(samples_of_shards_are_dropped_where_asked),
+    T_TEST(streams_are_dropped_where_asked),
     T_TEST(nothing_is_asked_for_of_samples_that_are_read_in_parts),
     T_TEST(the_environment_switches_readahead_off),
     T_END,
