@@ -7,19 +7,17 @@
 set -u
 build=${1:?usage: test_case_table.sh BUILD_DIR}
 sluice=$build/bin/sluice
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
+title=case-table
+. "$(dirname "$0")/shell_kit.sh"
 
 # 100 batches a pass.
 pipeline="synthetic samples=200 shape=4,4,3 | shuffle | random_horizontal_flip | batch 2"
 
 # All of 5 passes, one by one: what every row is a part of.
-if ! "$sluice" bench "$pipeline" --mode direct --steps 500 --ids "$tmp/all" >/dev/null 2>&1; then
-    echo "FAIL the reference does not run"
-    echo "case-table: 0 passed, 1 failed, 0 skipped"
-    exit 1
+run "$sluice" bench "$pipeline" --mode direct --steps 500 --ids "$tmp/all"
+if [ "$code" -ne 0 ]; then
+    fail "the reference does not run"
+    finish
 fi
 
 # wanted FIRST STEPS MICRO: the ids of these steps, of so many batches each.
@@ -30,7 +28,7 @@ wanted() {
 }
 
 number() {
-    sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$tmp/json" | head -1
+    sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$tmp/out" | head -1
 }
 
 # row NAME FIRST STEPS SINKS MICRO PASSES OPTIONS...
@@ -40,8 +38,9 @@ row() {
     wanted "$first" "$steps" "$micro" >"$tmp/want"
     for mode in direct data graph loop; do
         why=""
-        "$sluice" bench "$pipeline" --mode $mode --micro-batches "$micro" "$@" --json \
-            --ids "$tmp/ids" --digests "$tmp/digests" >"$tmp/json" 2>"$tmp/err" || why="exit $?"
+        run "$sluice" bench "$pipeline" --mode $mode --micro-batches "$micro" "$@" --json \
+            --ids "$tmp/ids" --digests "$tmp/digests"
+        [ "$code" -eq 0 ] || why="exit $code"
         cmp -s "$tmp/ids" "$tmp/want" || why="$why; other samples"
         [ $mode = direct ] && cp "$tmp/digests" "$tmp/direct"
         cmp -s "$tmp/digests" "$tmp/direct" || why="$why; other digests than in direct"
@@ -49,13 +48,7 @@ row() {
         [ $mode != loop ] || [ "$(number launches)" = "$sinks" ] || why="$why; $(number launches) launches"
         [ "$(number yields)" = 0 ] || why="$why; $(number yields) yields"
         grep -q "($passes touched)" "$tmp/err" || why="$why; other passes touched"
-        if [ -z "$why" ]; then
-            passed=$((passed + 1))
-            echo "ok   $name, $mode"
-        else
-            failed=$((failed + 1))
-            echo "FAIL $name, $mode: $why"
-        fi
+        if [ -z "$why" ]; then pass "$name, $mode"; else fail "$name, $mode" "$why"; fi
     done
 }
 
@@ -70,5 +63,4 @@ row "sink_size 1, 5 epochs"           0     5     5     1      1 --sink-size 1 -
 row "sink_size 10, 4 micro-batches"   0    30     3     4      2 --sink-size 10 --epochs 3
 row "a pass of 7 micro-batches"       0    14     1     7      1 --sink-size -1 --epochs 1
 
-echo "case-table: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish

@@ -6,72 +6,14 @@
 set -u
 build=${1:?usage: test_cli.sh BUILD_DIR}
 here=$(cd "$(dirname "$0")" && pwd)
+title=cli
+. "$here/shell_kit.sh"
 sluice=$build/bin/sluice
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
-skipped=0
 
-pass() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-
-# fail NAME [WHY]
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1${2:+: $2}"
-    echo "     exit $code; stdout: $(head -c 300 "$tmp/out"); stderr: $(head -c 500 "$tmp/err")"
-}
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "SKIP cli: $1: $2"
-}
-
-# run ARGUMENTS...: the tool; then $code, $tmp/out and $tmp/err.
-code=0
-: >"$tmp/out"
-: >"$tmp/err"
-run() {
-    "$sluice" "$@" >"$tmp/out" 2>"$tmp/err"
-    code=$?
-}
-
-# check NAME CONDITION...: a command that says whether it holds.
-check() {
-    name=$1
-    shift
-    if "$@"; then pass "$name"; else fail "$name" "$*"; fi
-}
-
-# expect NAME CODE ARGUMENTS...: runs the tool, which ends with that code.
-expect() {
-    name=$1
-    want=$2
-    shift 2
-    run "$@"
-    if [ "$code" -eq "$want" ]; then pass "$name"; else fail "$name" "want exit $want"; fi
-}
-
-out_has() { grep -qe "$1" "$tmp/out"; }
-err_has() { grep -qe "$1" "$tmp/err"; }
 out_empty() { [ ! -s "$tmp/out" ]; }
 err_empty() { [ ! -s "$tmp/err" ]; }
 same_lines() { cmp -s "$1" "$2"; }
 
-# json EXPRESSION: stdout is exactly one JSON object `j` of which the expression holds.
-python=$(command -v python3) || python=""
-json() {
-    [ -n "$python" ] || return 0
-    "$python" -c 'import json, sys
-text = open(sys.argv[1], encoding="utf-8").read()
-j = json.loads(text)
-assert isinstance(j, dict) and text.count("\n") == 1 and j["schema"] == 1
-assert isinstance(j["status"], str) and (j["error"] is None) != j["status"].startswith("E_")
-assert eval(sys.argv[2]), sys.argv[2]' "$tmp/out" "$1" 2>>"$tmp/err"
-}
 [ -n "$python" ] || skip "what JSON says" "no python3"
 
 # 20 batches of 5; endless ones.
@@ -97,35 +39,35 @@ check "... tells version and options" out_has '^sluice [0-9]*\.[0-9]*\.[0-9]* (c
 cuda_is_off=$(grep -c 'cuda off' "$tmp/out")
 
 for command in $("$sluice" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
-    run help "$command"
+    run "$sluice" help "$command"
     check "help $command" [ "$code" -eq 0 ]
     check "... begins with its usage" out_has "^usage: sluice $command"
     cp "$tmp/out" "$tmp/page"
     for option in --help -h; do
-        run "$command" $option
+        run "$sluice" "$command" $option
         check "$command $option is the same page" same_lines "$tmp/out" "$tmp/page"
     done
     # What a page lists is known to the command: it wants a value, or something else, but knows it.
     [ "$command" = help ] && continue
     for option in $(sed -n 's/^  \(--[a-z-]*\).*/\1/p' "$tmp/page"); do
-        run "$command" "$option"
+        run "$sluice" "$command" "$option"
         if err_has 'unknown option'; then fail "$command knows $option"; else pass "$command knows $option"; fi
     done
 done
 for option in device mode sink-size epochs steps seconds workers slots memory seed rank world \
     start-step step-us on-error digest digests ids json; do
-    run help bench
+    run "$sluice" help bench
     check "help bench lists --$option" out_has "^  --$option "
 done
 
-run help stages
+run "$sluice" help stages
 check "help stages" [ "$code" -eq 0 ]
 cp "$tmp/out" "$tmp/stages"
 for stage in $(sed -n 's/^\([a-z][a-z0-9_]*\).*/\1/p' "$tmp/stages"); do
-    run help "$stage"
+    run "$sluice" help "$stage"
     check "help $stage" [ "$code" -eq 0 ]
     check "... is about it" out_has "^$stage"
-    run help stages "$stage"
+    run "$sluice" help stages "$stage"
     check "help stages $stage" [ "$code" -eq 0 ]
 done
 expect "help for what is nothing is an error of words" 2 help shufle
@@ -134,7 +76,7 @@ check "... on stderr alone" out_empty
 
 # ---- the manual -----------------------------------------------------------------------------------
 
-run help --man
+run "$sluice" help --man
 check "help --man" [ "$code" -eq 0 ]
 cp "$tmp/out" "$tmp/sluice.1"
 check "docs/man/sluice.1 is what help --man prints (bin/sluice help --man >docs/man/sluice.1)" \
@@ -198,7 +140,7 @@ good() {
     name=$1
     expression=$2
     shift 2
-    run bench "$@" --json
+    run "$sluice" bench "$@" --json
     if [ "$code" -ne 0 ]; then fail "$name" "want exit 0"; return; fi
     if json "$expression"; then pass "$name"; else fail "$name" "$expression"; fi
 }
@@ -208,7 +150,7 @@ bad() {
     name=$1
     text=$2
     shift 2
-    run bench --json "$@"
+    run "$sluice" bench --json "$@"
     if [ "$code" -ne 2 ]; then fail "$name" "want exit 2"; return; fi
     if err_has "$text" && json 'j["status"] == "E_INVALID" and len(j["error"]) > 0'; then
         pass "$name"
@@ -304,7 +246,7 @@ fi
 
 digests="$tmp/digests"
 for mode in direct data graph loop; do
-    run bench "$small" --mode $mode --sink-size 7 --epochs 6 --seed 3 --workers 2 \
+    run "$sluice" bench "$small" --mode $mode --sink-size 7 --epochs 6 --seed 3 --workers 2 \
         --digests "$digests.$mode" --ids "$tmp/ids.$mode" --json
     check "--digests and --ids in mode $mode" [ "$code" -eq 0 ]
     check "... imply a digest of the run" json 'len(j["digest"]) == 16'
@@ -322,15 +264,15 @@ seq 0 99 >"$tmp/all_samples"
 check "... each of them once a pass" same_lines "$tmp/one_pass" "$tmp/all_samples"
 check "... the first being that of --digests" sh -c \
     '[ "$(cut -d" " -f2 "$1")" = "$(cut -d" " -f4 "$2")" ]' - "$tmp/ids.loop" "$digests.loop"
-run bench "$small" --sink-size 7 --epochs 6 --seed 3 --start-step 17 --slots 7 --workers 1 \
+run "$sluice" bench "$small" --sink-size 7 --epochs 6 --seed 3 --start-step 17 --slots 7 --workers 1 \
     --device host:0,copy=1 --digests "$digests.resumed"
 tail -n +18 "$digests.loop" >"$digests.rest"
 check "a resumed run has the digests of the unbroken one" same_lines "$digests.resumed" "$digests.rest"
-run bench "$small" --seed 4 --digests "$digests.other"
+run "$sluice" bench "$small" --seed 4 --digests "$digests.other"
 head -n 20 "$digests.loop" >"$digests.first"
 check "another seed has other ones" sh -c '! cmp -s "$1" "$2"' - "$digests.other" "$digests.first"
 printf '%s\n' 'synthetic samples=7 shape=4,4,3 | batch 2' >"$tmp/padded"
-run bench "$(cat "$tmp/padded")" --ids "$tmp/ids.padded"
+run "$sluice" bench "$(cat "$tmp/padded")" --ids "$tmp/ids.padded"
 printf '0 0 1\n1 2 3\n2 4 5\n3 6\n' >"$tmp/ids.wanted"
 check "rows that hold no sample have no number" same_lines "$tmp/ids.padded" "$tmp/ids.wanted"
 
@@ -459,5 +401,4 @@ else
     skip "signals" "no /proc to see when they are caught"
 fi
 
-echo "cli: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+finish

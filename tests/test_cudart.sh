@@ -6,37 +6,16 @@
 set -u
 build=$(cd "${1:?usage: test_cudart.sh BUILD_DIR}" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
+title=cudart
+. "$root/tests/shell_kit.sh"
 
-skip() {
-    echo "SKIP cudart: NOT TESTED BESIDE THE SHARED CUDA RUNTIME: $1"
-    echo "cudart: $passed passed, $failed failed, 1 skipped"
-    [ "$failed" -eq 0 ]
-    exit
+# untested WHY: the rest of it.
+untested() {
+    skip_rest "NOT TESTED BESIDE THE SHARED CUDA RUNTIME" "$1"
 }
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $*"
-        tail -n 20 "$tmp/log" | sed 's/^/     /'
-        return 1
-    fi
-}
-
-cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 
 so=$build/lib/libsluice.so
-"$build/bin/sluice" --version | grep -q 'cuda on' || skip "the build has no CUDA device"
+"$build/bin/sluice" --version | grep -q 'cuda on' || untested "the build has no CUDA device"
 
 # ---- what the library shows ------------------------------------------------------------------------
 
@@ -50,9 +29,9 @@ check "it does not need libcudart or libcuda" sh -c '! grep -e libcudart -e "lib
 
 # ---- a program with both ---------------------------------------------------------------------------
 
-[ -z "$(cached SLUICE_SANITIZE)" ] || skip "a sanitized library wants a sanitized program"
+[ -z "$(cached SLUICE_SANITIZE)" ] || untested "a sanitized library wants a sanitized program"
 nvcc=$(cached CUDAToolkit_NVCC_EXECUTABLE)
-[ -x "$nvcc" ] || skip "nvcc is not where it was"
+[ -x "$nvcc" ] || untested "nvcc is not where it was"
 toolkit=$(cd "$(dirname "$nvcc")/.." && pwd)
 cudart=
 for folder in lib64 lib targets/*/lib; do
@@ -60,7 +39,7 @@ for folder in lib64 lib targets/*/lib; do
         [ -n "$cudart" ] || [ ! -e "$file" ] || cudart=$file
     done
 done
-[ -n "$cudart" ] || skip "the toolkit in $toolkit has no libcudart.so"
+[ -n "$cudart" ] || untested "the toolkit in $toolkit has no libcudart.so"
 soname=$(readelf -d "$cudart" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 
 # beside ORDER: `cudart` or `sluice` first. It prints `cudart CODE NAME VERSION LIBRARY` and
@@ -150,5 +129,4 @@ LD_DEBUG=bindings LD_BIND_NOW=1 "$tmp/beside" cudart 2>&1 >"$tmp/out" | grep cud
 check "the loader binds it to $soname, and only there" sh -c 'grep -q "beside .* to .*/libcudart[.]so" "$1" &&
     ! grep -q "libsluice" "$1"' - "$tmp/bindings"
 
-echo "cudart: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish

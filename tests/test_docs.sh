@@ -4,30 +4,14 @@
 # test_docs.sh; a line for each check, and last `docs: N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
-skipped=0
-
-# judge NAME FILE: FILE holds what is wrong; empty when nothing is.
-judge() {
-    if [ -s "$2" ]; then
-        failed=$((failed + 1))
-        echo "FAIL $1"
-        sed 's/^/     /' "$2" | head -n 20
-    else
-        passed=$((passed + 1))
-        echo "ok   $1"
-    fi
-}
+title=docs
+. tests/shell_kit.sh
 
 if command -v doxygen >/dev/null; then
     { cat docs/Doxyfile && echo "OUTPUT_DIRECTORY = $tmp/doxygen"; } | doxygen - >"$tmp/doxygen.log" 2>&1
-    judge "Doxygen has nothing to say" "$tmp/doxygen.log"
+    check "Doxygen has nothing to say" empty "$tmp/doxygen.log"
 else
-    skipped=$((skipped + 1))
-    echo "SKIP docs: doxygen is not installed"
+    skip "doxygen is not installed"
 fi
 
 find README.md docs examples -name '*.md' >"$tmp/pages"
@@ -38,7 +22,7 @@ while read -r page; do
         [ -e "$(dirname "$page")/$target" ] || echo "$page: no $target"
     done
 done <"$tmp/pages" >"$tmp/links"
-judge "links lead somewhere" "$tmp/links"
+check "links lead somewhere" empty "$tmp/links"
 
 # `folder/file.c`: from the root, or from the page's folder. NAME and noise stand for a new one.
 while read -r page; do
@@ -47,7 +31,6 @@ while read -r page; do
             [ -e "$path" ] || [ -e "$(dirname "$page")/$path" ] || echo "$page: no $path"
         done
 done <"$tmp/pages" >"$tmp/paths"
-judge "files that are named exist" "$tmp/paths"
+check "files that are named exist" empty "$tmp/paths"
 
-echo "docs: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

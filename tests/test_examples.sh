@@ -3,44 +3,11 @@
 # The pictures of `sluice synth`, and the program that trains on them, with tiny sizes.
 # test_examples.sh BUILD_DIR; a line for each check, and last `examples: N passed, N failed, N skipped`.
 set -u
-bin=${1:?usage: test_examples.sh BUILD_DIR}/bin
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
-code=0
+build=${1:?usage: test_examples.sh BUILD_DIR}
+bin=$build/bin
+title=examples
+. "$(dirname "$0")/shell_kit.sh"
 
-# check NAME COMMAND...: the command says whether it holds.
-check() {
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $*"
-        echo "     exit $code; stdout: $(head -c 500 "$tmp/out"); stderr: $(head -c 500 "$tmp/err")"
-    fi
-}
-
-# run COMMAND...: then $code, $tmp/out and $tmp/err.
-run() {
-    "$@" >"$tmp/out" 2>"$tmp/err"
-    code=$?
-}
-
-# ends NAME CODE COMMAND...: runs it, and checks how it ends.
-ends() {
-    name=$1
-    want=$2
-    shift 2
-    run "$@"
-    check "$name" [ "$code" -eq "$want" ]
-}
-
-out_has() { grep -qe "$1" "$tmp/out"; }
-err_has() { grep -qe "$1" "$tmp/err"; }
 files() { find "$1" -type f | wc -l; }
 differ() { ! cmp -s "$1" "$2"; }
 synth() { "$bin/sluice" synth "$@"; }
@@ -198,5 +165,4 @@ check "the help of quickstart.sh names its argument" out_has 'quickstart.sh DIR 
 ends "quickstart.sh wants a folder that is there" 2 sh "$quickstart" "$tmp/nowhere"
 ends "quickstart.sh wants one folder" 2 sh "$quickstart" "$tmp/a" "$tmp/b"
 
-echo "examples: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish

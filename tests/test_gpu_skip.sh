@@ -6,35 +6,12 @@
 set -u
 bin=${1:?usage: test_gpu_skip.sh BUILD_DIR}/bin
 script=$(dirname "$0")/gpu.sh
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
-skipped=0
-code=0
+title=gpu_skip
+. "$(dirname "$0")/shell_kit.sh"
 CUDA_VISIBLE_DEVICES=
 export CUDA_VISIBLE_DEVICES
 
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: exit $code; $(head -c 500 "$tmp/out")"
-    fi
-}
-
-# run COMMAND...: then $code and $tmp/out.
-run() {
-    "$@" >"$tmp/out" 2>&1
-    code=$?
-}
-
-lines() { grep -c "$1" "$tmp/out"; }
+lines() { cat "$tmp/out" "$tmp/err" | grep -c "$1"; }
 
 run "$bin/sluice_gpu_check" --list
 check "it lists its checks" [ "$code" -eq 0 ]
@@ -79,22 +56,21 @@ check "the benchmark refuses words" [ "$code" -eq 2 ]
 run "$bin/sluice_gpu_bench" --columns
 columns=$(cat "$tmp/out")
 check "the benchmark names its columns" [ "$(echo "$columns" | tr ',' '\n' | wc -l)" -eq 15 ]
-if command -v python3 >/dev/null; then
+if [ -n "$python" ]; then
     export PYTHONDONTWRITEBYTECODE=1
-    run python3 "$(dirname "$script")/bench/torch_graph.py" --columns
+    run "$python" "$(dirname "$script")/bench/torch_graph.py" --columns
     check "torch's rows have the same columns" [ "$(cat "$tmp/out")" = "$columns" ]
-    run python3 -c "import sys
+    run "$python" -c "import sys
 sys.path.insert(0, '$(dirname "$script")/bench')
 import torch_graph
 print(torch_graph.row((50, 4000000), 3000, 1.5, 4000.0, 16.0, 30, 0.1875, 0.375))"
     check "and the same form" [ "$(cat "$tmp/out")" = \
         "torch graph,50,4000000,100,3000,1.500,2000.0,0.5000,8.000,0.5000,3000,30,0,0.1250,0.2500" ]
-    run python3 "$(dirname "$script")/bench/torch_graph.py"
+    run "$python" "$(dirname "$script")/bench/torch_graph.py"
     check "torch without itself, or without a GPU, is skipped with a reason" \
         [ "$code $(lines '^SKIP torch: ')" = "77 1" ]
 else
-    echo "SKIP torch's rows: no python3"
-    skipped=$((skipped + 1))
+    skip "torch's rows" "no python3"
 fi
 run sh "$script"
 check "gpu.sh wants a command" [ "$code" -eq 2 ]
@@ -102,5 +78,4 @@ check "gpu.sh says which there are" [ "$(lines 'tests/gpu.sh [a-z]* ')" -ge 3 ]
 run sh "$script" what
 check "gpu.sh refuses others" [ "$code" -eq 2 ]
 
-echo "gpu_skip: $passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

@@ -6,33 +6,11 @@
 set -u
 build=${1:?usage: test_kernels.sh BUILD_DIR}
 root=$(cd "$(dirname "$0")/.." && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
+title=kernels
+. "$root/tests/shell_kit.sh"
 gathers="sli_kernel_gather_copy sli_kernel_gather_any sli_kernel_gather_planes_f32
     sli_kernel_gather_planes_f16 sli_kernel_gather_planes_bf16"
 controls="sli_kernel_begin sli_kernel_next step_kernel_begin step_kernel_next"
-
-skip() {
-    echo "SKIP kernels: $1"
-    echo "kernels: 0 passed, 0 failed, 1 skipped"
-    exit 0
-}
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name"
-        head -n 10 "$tmp/log" | sed 's/^/     /'
-    fi
-}
 
 # Where they lie, and which there are.
 units="queue/cuda/getnext.cu sink/cuda/step_kernels.cu"
@@ -48,11 +26,11 @@ object() {
 }
 
 for unit in $units; do
-    [ -e "$(object "$unit")" ] || skip "the build has none"
+    [ -e "$(object "$unit")" ] || skip_rest "the build has none"
 done
-nvcc=$(sed -n 's/^CUDAToolkit_NVCC_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")
-archs=$(sed -n 's/^SLUICE_CUDA_ARCHITECTURES:[A-Z]*=//p' "$build/CMakeCache.txt" | tr ';' ' ')
-[ -x "$nvcc" ] || skip "nvcc is not where it was"
+nvcc=$(cached CUDAToolkit_NVCC_EXECUTABLE)
+archs=$(cached SLUICE_CUDA_ARCHITECTURES | tr ';' ' ')
+[ -x "$nvcc" ] || skip_rest "nvcc is not where it was"
 
 # compile UNIT ARCH OUT FLAG...: the kernels, as the build compiles them.
 compile() {
@@ -154,5 +132,4 @@ if [ -e "$build/lib/libsluice.so" ]; then
     check "the library exports no kernel" exports_nothing "$build/lib/libsluice.so"
 fi
 
-echo "kernels: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish

@@ -7,22 +7,8 @@ set -u
 program=${1:?usage: test_kill.sh BUILD_DIR [KILLS]}/bin/checkpoint_run
 kills=${2:-5}
 [ "${CI-}" != true ] || kills=${2:-50}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
-
-check() { # check NAME COMMAND...
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name"
-    fi
-}
+title="kill"
+. "$(dirname "$0")/shell_kit.sh"
 
 "$program" "$tmp/unbroken" "$tmp/want" 0 || exit 1
 check "an unbroken run has 1998 steps" [ "$(wc -l <"$tmp/want")" -eq 1998 ]
@@ -48,5 +34,4 @@ check "three checkpoints are left, and nothing else" \
     [ "$(ls -A "$tmp/broken" | tr '\n' ' ')" = \
     "step-000000001800 step-000000001900 step-000000001998 " ]
 echo "$alive of $kills kills hit, $(wc -l <"$tmp/got") steps run for 1998"
-echo "kill: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish

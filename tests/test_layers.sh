@@ -8,26 +8,10 @@ set -u
 build=${1:?usage: test_layers.sh BUILD_DIR}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
+title=layers
+. "$here/shell_kit.sh"
 modules="runtime numa queue dataset sink"
-cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $*"
-        head -n 20 "$tmp/log" | sed 's/^/     /'
-    fi
-}
+cc=$(cached CMAKE_C_COMPILER)
 
 # What a file of a module is compiled with, from the build's own list of commands.
 flags_of() {
@@ -68,7 +52,7 @@ for module in $modules; do
         for header in $(cd "$root/$other" && find . -name '*.h' -exec basename {} \;); do
             grep -rnE "^ *# *include +[\"<](.*/)?$header[\">]" --include='*.[ch]' --include='*.cu' "$root/$module"
         done >>"$tmp/paths"
-        check "no file of $module includes anything of $other" sh -c '! grep . "$1"' - "$tmp/paths"
+        check "no file of $module includes anything of $other" empty "$tmp/paths"
     done
     left="$left $module"
 done
@@ -76,9 +60,8 @@ done
 # Header names are unique, so an include means one file whatever the paths are.
 find $(for module in $modules; do echo "$root/$module"; done) "$root/examples" "$root/tests" -name '*.h' \
     -exec basename {} \; | sort | uniq -d >"$tmp/twice"
-check "every header's name is there once" sh -c '! grep . "$1"' - "$tmp/twice"
+check "every header's name is there once" empty "$tmp/twice"
 grep -rlE '^ *# *include +"[a-z0-9_]+_int\.h"' "$root/examples" "$root"/*/include >"$tmp/inside" 2>/dev/null
-check "neither examples nor public headers include an internal one" sh -c '! grep . "$1"' - "$tmp/inside"
+check "neither examples nor public headers include an internal one" empty "$tmp/inside"
 
-echo "layers: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+finish

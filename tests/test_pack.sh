@@ -5,78 +5,15 @@
 # test_pack.sh BUILD_DIR; a line for each check, and last `pack: N passed, N failed, N skipped`.
 set -u
 build=${1:?usage: test_pack.sh BUILD_DIR}
+title=pack
+. "$(dirname "$0")/shell_kit.sh"
 sluice=$build/bin/sluice
-tmp=$(mktemp -d)
 mounted=""
 trap '[ -z "$mounted" ] || umount "$mounted"; chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
-passed=0
-failed=0
-skipped=0
-code=0
-: >"$tmp/out"
-: >"$tmp/err"
 
-pass() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-
-# fail NAME [WHY]
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1${2:+: $2}"
-    echo "     exit $code; stdout: $(head -c 300 "$tmp/out"); stderr: $(head -c 500 "$tmp/err")"
-}
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "SKIP pack: $1: $2"
-}
-
-finish() {
-    echo "pack: $passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
-
-run() {
-    "$sluice" "$@" >"$tmp/out" 2>"$tmp/err"
-    code=$?
-}
-
-# check NAME CONDITION...: a command that says whether it holds.
-check() {
-    name=$1
-    shift
-    if "$@" >/dev/null 2>&1; then pass "$name"; else fail "$name" "$*"; fi
-}
-
-# expect NAME CODE ARGUMENTS...: runs the tool, which ends with that code.
-expect() {
-    name=$1
-    want=$2
-    shift 2
-    run "$@"
-    if [ "$code" -eq "$want" ]; then pass "$name"; else fail "$name" "want exit $want"; fi
-}
-
-out_has() { grep -qe "$1" "$tmp/out"; }
-err_has() { grep -qe "$1" "$tmp/err"; }
 same() { diff -r "$1" "$2"; }
 differ() { ! diff -rq "$1" "$2"; }
 gone() { [ ! -e "$1" ]; }
-
-# json EXPRESSION: stdout is exactly one JSON object `j` of which the expression holds.
-python=$(command -v python3) || python=""
-json() {
-    [ -n "$python" ] || return 0
-    "$python" -c 'import json, sys
-text = open(sys.argv[1], encoding="utf-8").read()
-j = json.loads(text)
-assert text.count("\n") == 1 and j["schema"] == 1
-assert (j["error"] is None) != j["status"].startswith("E_")
-assert eval(sys.argv[2]), (sys.argv[2], j)' "$tmp/out" "$1" 2>>"$tmp/err"
-}
 [ -n "$python" ] || skip "what JSON says" "no python3"
 
 "$sluice" synth "$tmp/synth" --classes 4 --per-class 50 --size 96 >/dev/null || exit 1
@@ -204,9 +141,9 @@ for shard in 0 1 2; do
             check "... nothing unfinished stays" sh -c '! ls "$1" | grep "part$\|lock$"' - "$tmp/broken"
         fi
         check "... the finished shard stays" cmp "$tmp/broken/shard-000000.tar" "$tmp/unbroken/shard-000000.tar"
-        run verify "$tmp/broken" --json
+        run "$sluice" verify "$tmp/broken" --json
         check "... verify says that it is not complete" json "j['status'] == 'E_CORRUPT' and 'not complete' in j['problems'][-1]['why']"
-        run pack "$tmp/large/train" "$tmp/broken" --shard-size 1M --json
+        run "$sluice" pack "$tmp/large/train" "$tmp/broken" --shard-size 1M --json
         check "... the same command goes on" json "j['complete'] and j['resumed'] > 0"
         check "... and comes to the same bytes" same "$tmp/unbroken" "$tmp/broken"
     done
@@ -353,7 +290,7 @@ expect "a side that no image has" 0 pack "$src" "$tmp/nosmaller" --max-side 96 -
 check "... changes nothing" json "not j['lossy'] and j['fates'] == {'transcoded': $count}"
 expect "a quality encodes all" 0 pack "$src" "$tmp/quality" --quality 50 --subsampling 444 --json
 check "... anew" json "j['fates'] == {'encoded': $count}"
-run pack "$src" "$tmp/quality420" --quality 50
+run "$sluice" pack "$src" "$tmp/quality420" --quality 50
 check "... 4:2:0 is smaller than 4:4:4" \
     [ "$(wc -c <"$tmp/quality420/shard-000000.tar")" -lt "$(wc -c <"$tmp/quality/shard-000000.tar")" ]
 expect "pixels" 0 pack "$src" "$tmp/raw" --raw --max-side 50 --verify --json

@@ -7,44 +7,13 @@
 set -u
 build=$(cd "${1:?usage: test_package.sh BUILD_DIR}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+title=package
+. "$here/shell_kit.sh"
 prefix=$tmp/prefix
-passed=0
-failed=0
-skipped=0
 
-finish() {
-    echo "package: $passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "SKIP package: $1: $2"
-}
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $*"
-        tail -n 20 "$tmp/log" | sed 's/^/     /'
-        return 1
-    fi
-}
-
-if grep -q '^SLUICE_SANITIZE:[A-Z]*=.' "$build/CMakeCache.txt"; then
-    skip "everything" "a sanitized library is not what users install"
-    finish
-fi
-cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+[ -z "$(cached SLUICE_SANITIZE)" ] ||
+    skip_rest "everything" "a sanitized library is not what users install"
+cc=$(cached CMAKE_C_COMPILER)
 case $cc in
 *clang*) cxx=$(command -v clang++) || cxx="" ;;
 *) cxx=$(command -v g++) || cxx="" ;;
@@ -96,11 +65,11 @@ nm -D --defined-only "$so" | awk '{print $NF}' | sed 's/@.*//' | LC_ALL=C sort >
 check "it exports what tests/api/symbols.txt lists (nm -D --defined-only)" diff "$here/api/symbols.txt" "$tmp/symbols"
 check "every exported name is ours" sh -c '! grep -v "^sluice_" "$1"' - "$tmp/symbols"
 nm "$so" 2>/dev/null | awk '$2 ~ /[BCDGRSTVW]/ {print $3}' | grep '^sli_' >"$tmp/leaked"
-check "internal names are not visible" [ ! -s "$tmp/leaked" ]
+check "internal names are not visible" empty "$tmp/leaked"
 for symbol in $(cat "$here/api/symbols.txt"); do
     grep -qw "$symbol" "$here"/api/test_*.c || echo "$symbol"
 done >"$tmp/unused"
-check "tests/api calls every exported function" sh -c '! grep . "$1"' - "$tmp/unused"
+check "tests/api calls every exported function" empty "$tmp/unused"
 readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$tmp/needed"
 for library in $(cat "$tmp/needed"); do
     case $library in
@@ -110,7 +79,7 @@ for library in $(cat "$tmp/needed"); do
     esac
 done
 ldd "$so" | grep -E 'libstdc|libarchive|libcuda' >"$tmp/brought"
-check "nothing brings a C++ runtime along, or CUDA" [ ! -s "$tmp/brought" ]
+check "nothing brings a C++ runtime along, or CUDA" empty "$tmp/brought"
 check "its name is libsluice.so.${version%.*}" \
     sh -c 'readelf -d "$1" | grep -q "SONAME.*\[libsluice.so.$2\]"' - "$so" "${version%.*}"
 

@@ -5,15 +5,11 @@
 # valgrind.sh BUILD_DIR; a line for each, and last `valgrind: N passed, N failed, N skipped`.
 set -u
 bin=${1:?usage: valgrind.sh BUILD_DIR}/bin
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0
-failed=0
-if ! command -v valgrind >/dev/null; then
-    echo "SKIP valgrind: it is not installed"
-    echo "valgrind: 0 passed, 0 failed, 1 skipped"
-    exit 0
-fi
+title=valgrind
+. "$(dirname "$0")/shell_kit.sh"
+command -v valgrind >/dev/null || skip_rest "it is not installed"
+
+evidence() { grep -e '==' -e FAIL "$tmp/out" | head -n 30; }
 
 # clean NAME EXIT PROGRAM...: does it end with EXIT, and valgrind find nothing?
 clean() {
@@ -22,14 +18,7 @@ clean() {
     shift 2
     valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect \
         --fair-sched=yes "$@" >"$tmp/out" 2>&1
-    if [ $? -eq "$want" ]; then
-        passed=$((passed + 1))
-        echo "ok   $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name"
-        grep -e '==' -e FAIL "$tmp/out" | head -n 30
-    fi
+    if [ $? -eq "$want" ]; then pass "$name"; else fail "$name"; fi
 }
 
 "$bin/sluice" synth "$tmp/set" --classes 2 --per-class 10 --size 48 >"$tmp/out" || exit 1
@@ -51,5 +40,4 @@ for suite in text queue_batches queue_ends queue_memory queue_stats source_image
     pipeline_text pipeline_errors pipeline_calls png error_samples hooks; do
     clean "suite $suite" 0 "$bin/sluice_unit" -s "$suite"
 done
-echo "valgrind: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish
