@@ -131,7 +131,8 @@ check "... only there" sh -c '! grep -q "^plan:" "$1"' - "$tmp/out"
 check "... and draws no bar where there is no terminal" sh -c '! grep -q "steps/s, .*samples/s, data" "$1"' - "$tmp/err"
 expect "bench --json" 0 bench "$small" --json
 check "... prints one object" json 'j["steps"] == 20 and j["samples"] == 100 and j["status"] == "OK"'
-expect "bench with stderr closed" 0 bench "$small" --json 2>&-
+ends "bench with stderr closed" 0 sh -c '"$@" 2>&-' - "$sluice" bench "$small" --json
+check "... prints its object all the same" json 'j["steps"] == 20'
 
 # ---- bench: options -------------------------------------------------------------------------------
 
