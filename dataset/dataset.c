@@ -7,6 +7,14 @@
 #include "dataset_state.h"
 #include "plan.h"
 
+void schema_of_files(stage_schema *schema, bool labelled)
+{
+    schema->column_count = labelled ? 2 : 1;
+    schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
+    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
+    schema->image = 0;
+}
+
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
 {
     if (schema->image < 0) {

@@ -149,9 +149,8 @@ sluice_status sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32
     rrc_args args = {.size = {height, width},
                      .scale = {2, {0.08, 1}, ""},
                      .ratio = {2, {3.0 / 4, 4.0 / 3}, ""},
-                     .filter = {FILTER_BILINEAR, antialias}};
-    sluice_status st =
-        stage_arg_choose(def, "filter", filter != NULL ? filter : "bilinear", &args.filter.filter);
+                     .filter.antialias = antialias};
+    sluice_status st = stage_arg_choose_or_default(def, "filter", filter, &args.filter.filter);
 
     for (int i = 0; i < 2; i++) {
         args.scale.values[i] = scale != NULL ? scale[i] : args.scale.values[i];

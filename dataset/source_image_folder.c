@@ -523,10 +523,7 @@ static sluice_status folder_check(void *opaque)
 static sluice_status folder_infer(const void *args, stage_schema *schema)
 {
     (void)args;
-    schema->column_count = 2;
-    schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
-    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
-    schema->image = 0;
+    schema_of_files(schema, true);
     return SLUICE_OK;
 }
 
@@ -558,11 +555,11 @@ sluice_status sluice_dataset_image_folder(const char *dir, const char *extension
                                           const char *index, const char *cache,
                                           sluice_dataset **dataset_out)
 {
-    folder_args args = {dir, extensions != NULL ? extensions : "jpg,jpeg,png",
-                        index != NULL ? index : "", PAGE_CACHE_KEEP};
-    sluice_status st = cache != NULL
-                           ? stage_arg_choose(&stage_image_folder, "cache", cache, &args.cache)
-                           : SLUICE_OK;
+    folder_args args = {.dir = dir,
+                        .extensions = extensions != NULL ? extensions : "jpg,jpeg,png",
+                        .index = index != NULL ? index : ""};
+    sluice_status st =
+        stage_arg_choose_or_default(&stage_image_folder, "cache", cache, &args.cache);
 
     return st == SLUICE_OK ? dataset_begin(&stage_image_folder, &args, dataset_out) : st;
 }

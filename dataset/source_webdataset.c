@@ -449,12 +449,7 @@ static sluice_status web_check(void *opaque)
 
 static sluice_status web_infer(const void *opaque, stage_schema *schema)
 {
-    const web_args *args = opaque;
-
-    schema->column_count = web_is_labelled(args) ? 2 : 1;
-    schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
-    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
-    schema->image = 0;
+    schema_of_files(schema, web_is_labelled(opaque));
     return SLUICE_OK;
 }
 
@@ -501,11 +496,8 @@ sluice_status sluice_dataset_webdataset(const char *shards, const char *image, c
     web_args args = {.shards = shards,
                      .image = image != NULL ? image : shard_default_fields.image,
                      .label = label != NULL ? label : shard_default_fields.label,
-                     .index = "auto",
-                     .cache = PAGE_CACHE_KEEP};
-    sluice_status st = cache != NULL
-                           ? stage_arg_choose(&stage_webdataset, "cache", cache, &args.cache)
-                           : SLUICE_OK;
+                     .index = "auto"};
+    sluice_status st = stage_arg_choose_or_default(&stage_webdataset, "cache", cache, &args.cache);
 
     return st == SLUICE_OK ? dataset_begin(&stage_webdataset, &args, dataset_out) : st;
 }

@@ -100,6 +100,9 @@ enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
 /* E_INVALID unless there is a decoded image that no conversion has touched: what geometry needs. */
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 
+/* The columns of a source of files: encoded images and, where it has them, labels. */
+void schema_of_files(stage_schema *schema, bool labelled);
+
 /* What one geometry does to an image of given size: cut a box out (it may reach beyond the image:
  * zeros), then resize that. */
 typedef struct stage_geometry {
@@ -314,6 +317,10 @@ sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, co
  */
 sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
                                uint32_t *choice);
+
+/* The same where NULL is the parameter's default. */
+sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
+                                          uint32_t *choice);
 
 /* Checks bounds of all arguments and calls def->check. */
 sluice_status stage_args_check(const stage_def *def, void *args);

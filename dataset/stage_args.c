@@ -152,8 +152,7 @@ static sluice_status parse_choice(const stage_def *def, const stage_param *param
     return wrong(def, param, text, want);
 }
 
-sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
-                               uint32_t *choice)
+static const stage_param *param_of(const stage_def *def, const char *name)
 {
     const stage_param *param = def->params;
 
@@ -161,7 +160,21 @@ sluice_status stage_arg_choose(const stage_def *def, const char *name, const cha
         param++;
         assert(param < def->params + def->param_count);
     }
-    return parse_choice(def, param, text != NULL ? text : "NULL", choice);
+    return param;
+}
+
+sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
+                               uint32_t *choice)
+{
+    return parse_choice(def, param_of(def, name), text != NULL ? text : "NULL", choice);
+}
+
+sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
+                                          uint32_t *choice)
+{
+    const stage_param *param = param_of(def, name);
+
+    return parse_choice(def, param, text != NULL ? text : param->default_text, choice);
 }
 
 static sluice_status parse_text(const char *text, const char **copy)
@@ -248,8 +261,8 @@ static sluice_status check_bounds(const stage_def *def, const stage_param *param
 {
     /* Written so that a NaN, which only a call can give, is outside of all bounds. */
     if ((param->low != 0 || param->high != 0) && !(value >= param->low && value <= param->high)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name, param->name,
-                        value, param->low, param->high);
+        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name,
+                        param->name, value, param->low, param->high);
     }
     return SLUICE_OK;
 }
