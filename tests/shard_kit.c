@@ -21,13 +21,9 @@ void check_same_index(const shard_index *a, const shard_index *b)
 
 void make_members(tar_maker *tar)
 {
-    tar_add_text(tar, "a/1.jpg", "one");
-    tar_add_text(tar, "a/1.cls", "-3");
-    tar_add_text(tar, "a/2.png", "two");
-    tar_add_text(tar, "a/3.txt", "three");
+    tar_add_texts(tar, "a/1.jpg=one a/1.cls=-3 a/2.png=two a/3.txt=three");
     tar_add(tar, "a/link", '2', NULL, 0);
-    tar_add_text(tar, "a/4.ppm", "four");
-    tar_add_text(tar, "a/4.cls", "x");
+    tar_add_texts(tar, "a/4.ppm=four a/4.cls=x");
     tar_add_zeros(tar, 2);
     tar_add_text(tar, "behind.jpg", "");
 }

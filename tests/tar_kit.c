@@ -77,6 +77,21 @@ void tar_add_text(tar_maker *tar, const char *name, const char *text)
     tar_add(tar, name, '0', text, strlen(text));
 }
 
+void tar_add_texts(tar_maker *tar, const char *list)
+{
+    while (*list != '\0') {
+        char member[200];
+        const size_t length = strcspn(list, " ");
+        const size_t name = strcspn(list, "=");
+
+        T_TRUE(name < length && length < sizeof(member));
+        memcpy(member, list, length);
+        member[name] = '\0';
+        tar_add(tar, member, '0', member + name + 1, length - name - 1);
+        list += length + strspn(list + length, " ");
+    }
+}
+
 size_t tar_add_pax(tar_maker *tar, char type, const char *const *records, size_t count)
 {
     char *text = calloc(1, 100000);

@@ -21,6 +21,9 @@ size_t tar_add(tar_maker *tar, const char *name, char type, const void *data, si
 /* A file that holds this text. */
 void tar_add_text(tar_maker *tar, const char *name, const char *text);
 
+/* Several of them, "NAME=TEXT NAME=TEXT"; neither has blanks in it. */
+void tar_add_texts(tar_maker *tar, const char *list);
+
 /* A pax header (type x or g) of these records, "KEY=VALUE" with their lengths put before them. */
 size_t tar_add_pax(tar_maker *tar, char type, const char *const *records, size_t count);
 

@@ -38,20 +38,11 @@ static void members_that_stand_together_are_a_sample(void)
     tar_maker tar = {0};
     shard_index index;
 
-    tar_add_text(&tar, "c/1.jpg", "one");
-    tar_add_text(&tar, "c/1.cls", "11");
-    tar_add_text(&tar, "c.d/2.cls", "12\n");
+    tar_add_texts(&tar, "c/1.jpg=one c/1.cls=11 c.d/2.cls=12\n");
     tar_add(&tar, "c.d/", '5', NULL, 0);
-    tar_add_text(&tar, "README", "no key and no field");
-    tar_add_text(&tar, "c.d/2.seg.png", "another field");
-    tar_add_text(&tar, "c.d/2.JPEG", "two");
-    tar_add_text(&tar, "d/1.jpg", "other key");
-    tar_add_text(&tar, "d/1.CLS", "-5");
-    tar_add_text(&tar, "c/1.cls", "99");
-    tar_add_text(&tar, "c/1.ppm", "again");
-    tar_add_text(&tar, "c/10.jpg", "longer key");
-    tar_add_text(&tar, "c/.jpg", "hidden");
-    tar_add_text(&tar, "c/10.", "no field");
+    tar_add_texts(&tar, "README=neither-key-nor-field c.d/2.seg.png=another-field c.d/2.JPEG=two "
+                        "d/1.jpg=other-key d/1.CLS=-5 c/1.cls=99 c/1.ppm=again "
+                        "c/10.jpg=longer-key c/.jpg=hidden c/10.=no-field");
     index = built(&tar, &shard_default_fields, false);
     T_EQ(index.count, 5);
     check_sample(&index, 0, "c/1.jpg", 11, SHARD_HAS_LABEL);
@@ -75,15 +66,9 @@ static void the_image_is_the_field_named_first(void)
     tar_maker tar = {0};
     shard_index index;
 
-    tar_add_text(&tar, "1.jpg", "jpg");
-    tar_add_text(&tar, "1.txt", "1");
-    tar_add_text(&tar, "1.png", "png");
-    tar_add_text(&tar, "2.seg.png", "seg");
-    tar_add_text(&tar, "2.jpg", "jpg");
-    tar_add_text(&tar, "2.cls", "5");
-    tar_add_text(&tar, "3.seg", "seg");
-    tar_add_text(&tar, "3.pn", "pn");
-    tar_add_text(&tar, "3.pngs", "pngs");
+    tar_add_texts(&tar, "1.jpg=jpg 1.txt=1 1.png=png "
+                        "2.seg.png=seg 2.jpg=jpg 2.cls=5 "
+                        "3.seg=seg 3.pn=pn 3.pngs=pngs");
     index = built(&tar, &fields, false);
     T_EQ(index.count, 2);
     check_sample(&index, 0, "1.png", 1, SHARD_HAS_LABEL);
@@ -100,16 +85,9 @@ static void what_is_there_twice_is_marked(void)
     tar_maker tar = {0};
     shard_index index;
 
-    tar_add_text(&tar, "1.jpg", "jpg");
-    tar_add_text(&tar, "1.jpg", "jpg");
-    tar_add_text(&tar, "1.cls", "1");
-    tar_add_text(&tar, "2.jpg", "jpg");
-    tar_add_text(&tar, "2.cls", "1");
-    tar_add_text(&tar, "2.cls", "x");
-    tar_add_text(&tar, "3.jpg", "jpg");
-    tar_add_text(&tar, "3.png", "png");
-    tar_add_text(&tar, "3.txt", "any");
-    tar_add_text(&tar, "3.txt", "any");
+    tar_add_texts(&tar, "1.jpg=jpg 1.jpg=jpg 1.cls=1 "
+                        "2.jpg=jpg 2.cls=1 2.cls=x "
+                        "3.jpg=jpg 3.png=png 3.txt=any 3.txt=any");
     index = built(&tar, &shard_default_fields, false);
     check_sample(&index, 0, "1.jpg", 1, SHARD_HAS_LABEL | SHARD_DUPLICATE);
     T_TRUE((index.samples[1].flags & SHARD_DUPLICATE) != 0);

@@ -86,14 +86,9 @@ static void incomplete_samples_are_left_out_with_a_warning(void)
     sluice_dataset *dataset;
 
     snprintf(path, sizeof(path), "%s/s.tar", t_folder());
-    tar_add_text(&tar, "a.jpg", "no label");
-    tar_add_text(&tar, "b.cls", "5");
-    tar_add_text(&tar, "c.jpg", "whole");
-    tar_add_text(&tar, "c.cls", "6");
-    tar_add_text(&tar, "d.png", "no label");
+    tar_add_texts(&tar, "a.jpg=no-label b.cls=5 c.jpg=whole c.cls=6 d.png=no-label");
     tar_add(&tar, "link.jpg", '2', NULL, 0);
-    tar_add_text(&tar, "e.jpg", "last");
-    tar_add_text(&tar, "e.cls", "7");
+    tar_add_texts(&tar, "e.jpg=last e.cls=7");
     tar_write(&tar, path);
     for (int again = 0; again < 2; again++) { /* the second time by the index */
         catch_warnings(true);
@@ -141,13 +136,7 @@ static void samples_that_nobody_can_tell_are_bad_samples(void)
     sluice_dataset *dataset;
 
     snprintf(path, sizeof(path), "%s/s.tar", t_folder());
-    tar_add_text(&tar, "a.jpg", "1");
-    tar_add_text(&tar, "a.jpg", "2");
-    tar_add_text(&tar, "a.cls", "5");
-    tar_add_text(&tar, "b.jpg", "3");
-    tar_add_text(&tar, "b.cls", "cat");
-    tar_add_text(&tar, "c.jpg", "4");
-    tar_add_text(&tar, "c.cls", "5");
+    tar_add_texts(&tar, "a.jpg=1 a.jpg=2 a.cls=5 b.jpg=3 b.cls=cat c.jpg=4 c.cls=5");
     tar_write(&tar, path);
     dataset = open_web("webdataset @", path);
     T_EQ(dataset->source_count, 3);
@@ -173,12 +162,9 @@ static void nothing_to_read_says_what_was_found(void)
     tar_maker tar = {0};
 
     snprintf(folder, sizeof(folder), "%s", t_folder());
-    tar_add_text(&tar, "a.npy", "1");
-    tar_add_text(&tar, "a.txt", "1");
+    tar_add_texts(&tar, "a.npy=1 a.txt=1");
     tar_write(&tar, t_path(folder, "npy.tar"));
-    tar_add_text(&tar, "a.jpg", "1");
-    tar_add_text(&tar, "b.jpg", "1");
-    tar_add_text(&tar, "a.cls", "1");
+    tar_add_texts(&tar, "a.jpg=1 b.jpg=1 a.cls=1");
     tar_write(&tar, t_path(folder, "mixed.tar"));
     catch_warnings(true);
     check_web_fails("webdataset @/npy.tar", folder, SLUICE_E_INVALID, "fields seen: npy,txt");
@@ -391,7 +377,8 @@ static void the_call_is_the_text(void)
 
     T_OK(sluice_dataset_webdataset("a.tar", NULL, NULL, NULL, &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto cache=keep access=auto");
+    T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto cache=keep "
+                "access=auto");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
     T_OK(sluice_dataset_webdataset("b.tar", "webp", "none", "drop", &dataset));
