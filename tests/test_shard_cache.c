@@ -5,36 +5,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <sluice/log.h>
-
 #include "alloc_int.h"
+#include "log_kit.h"
 #include "shard_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 
-static char caught[4000];
-static int warnings;
-
-static void catch_message(sluice_log_level level, const char *message, void *user)
-{
-    size_t length = strlen(caught);
-
-    (void)user;
-    warnings += level == SLUICE_LOG_WARN;
-    snprintf(caught + length, sizeof(caught) - length, "%s\n", message);
-}
+/* What was logged while a test looked, and how much of it is a warning. */
+static const char *said = "";
+static unsigned warnings;
 
 static void catch_messages(bool on)
 {
-    if (on) {
-        caught[0] = '\0';
-        warnings = 0;
-    }
     sluice_log_set_level(on ? SLUICE_LOG_INFO : SLUICE_LOG_WARN);
-    sluice_log_set_callback(on ? catch_message : NULL, NULL);
+    if (on) {
+        kit_log_start(NULL, NULL);
+        return;
+    }
+    said = kit_log_stop();
+    warnings = kit_log_count(SLUICE_LOG_WARN);
 }
 
-/* The index of the shard; messages are in `caught`. */
+/* The index of the shard. */
 static shard_index obtained(const char *shard, const char *folder)
 {
     shard_index index = {0};
@@ -87,11 +79,11 @@ static void an_index_is_kept_beside_its_shard_and_used(void)
     snprintf(kept, sizeof(kept), "%s.sluice", shard);
     make_shard(shard);
     first = obtained(shard, NULL);
-    T_CONTAINS(caught, "3 samples, is kept in ");
-    T_CONTAINS(caught, kept);
+    T_CONTAINS(said, "3 samples, is kept in ");
+    T_CONTAINS(said, kept);
     T_EQ(warnings, 0);
     second = obtained(shard, NULL);
-    T_STR(caught, "");
+    T_STR(said, "");
     check_same_index(&first, &second);
     shard_index_free(&second);
     /* It is what is used: a label in it that is another one comes out. */
@@ -123,12 +115,12 @@ static void other_fields_have_an_index_of_their_own(void)
         catch_messages(false);
         T_EQ(index.count, 1);
         T_EQ(warnings, 0);
-        T_EQ(caught[0] != '\0', i == 0);
+        T_EQ(said[0] != '\0', i == 0);
         shard_index_free(&index);
     }
     close(fd);
     index = obtained(shard, NULL);
-    T_STR(caught, "");
+    T_STR(said, "");
     shard_index_free(&index);
 }
 
@@ -161,7 +153,7 @@ static void a_damaged_index_is_made_anew(void)
         check_same_index(&first, &again);
         shard_index_free(&again);
         T_EQ(warnings, 1);
-        T_CONTAINS(caught, kept);
+        T_CONTAINS(said, kept);
         T_EQ(read_file_bytes(kept, now, sizeof(now)), size);
         T_EQ(memcmp(now, bytes, size), 0);
     }
@@ -192,7 +184,7 @@ static void an_index_older_than_its_shard_is_made_anew(void)
         index = obtained(shard, NULL);
         T_EQ(warnings, i == 0 || i == 2);
         if (warnings > 0) {
-            T_CONTAINS(caught, "is older than its shard");
+            T_CONTAINS(said, "is older than its shard");
         }
         shard_index_free(&index);
     }
@@ -213,7 +205,7 @@ static void a_shard_of_another_size_is_walked_again(void)
     set_time(shard, 1000, 0);
     index = obtained(shard, NULL);
     T_EQ(warnings, 1);
-    T_CONTAINS(caught, "of another size");
+    T_CONTAINS(said, "of another size");
     T_EQ(index.count, 1);
     T_STR(shard_sample_name(&index, 0), "n.jpg");
     shard_index_free(&index);
@@ -254,27 +246,27 @@ static void where_shards_cannot_have_company_the_cache_has_it(void)
     }
     set_caches(cache, home);
     index = obtained(shard, NULL);
-    T_CONTAINS(caught, "Permission denied");
-    T_CONTAINS(caught, cache);
+    T_CONTAINS(said, "Permission denied");
+    T_CONTAINS(said, cache);
     T_EQ(warnings, 0);
     shard_index_free(&index);
     T_EQ(entries_in(t_path(cache, "sluice")), 1);
     index = obtained(shard, NULL);
-    T_STR(caught, "");
+    T_STR(said, "");
     shard_index_free(&index);
     set_caches("relative", home); /* which the specification says to ignore */
     index = obtained(shard, NULL);
-    T_CONTAINS(caught, "/.cache/sluice/");
+    T_CONTAINS(said, "/.cache/sluice/");
     T_EQ(entries_in(t_path(home, ".cache/sluice")), 1);
     shard_index_free(&index);
     set_caches(NULL, "/proc");
     index = obtained(shard, NULL);
-    T_CONTAINS(caught, "is kept in memory only");
+    T_CONTAINS(said, "is kept in memory only");
     T_EQ(index.count, 3);
     shard_index_free(&index);
     set_caches(NULL, NULL);
     index = obtained(shard, NULL);
-    T_CONTAINS(caught, "is kept in memory only");
+    T_CONTAINS(said, "is kept in memory only");
     shard_index_free(&index);
     become_oneself();
     set_caches(NULL, old_home);
@@ -295,7 +287,7 @@ static void a_folder_of_ones_own_or_none_is_obeyed(void)
     make_shard(shard);
     make_shard(twin);
     index = obtained(shard, "none");
-    T_STR(caught, "");
+    T_STR(said, "");
     shard_index_free(&index);
     T_EQ(entries_in(t_path(folder, "a")), 1);
     index = obtained(shard, own);
@@ -305,7 +297,7 @@ static void a_folder_of_ones_own_or_none_is_obeyed(void)
     T_EQ(entries_in(t_path(folder, "a")), 1);
     T_EQ(entries_in(own), 2);
     index = obtained(shard, own);
-    T_STR(caught, "");
+    T_STR(said, "");
     shard_index_free(&index);
 }
 
@@ -326,7 +318,7 @@ static void nothing_is_left_of_an_index_that_cannot_be_written(void)
     index = obtained(shard, NULL);
     set_caches(NULL, getenv("HOME"));
     T_EQ(index.count, 3);
-    T_CONTAINS(caught, "is kept in memory only");
+    T_CONTAINS(said, "is kept in memory only");
     T_EQ(entries_in(folder), 2);
     shard_index_free(&index);
 }

@@ -3,9 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sluice/log.h>
-
 #include "alloc_int.h"
+#include "log_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 
@@ -57,25 +56,6 @@ static void make_file(const char *folder, const char *name)
 static void make_link(const char *folder, const char *name, const char *to)
 {
     T_EQ(symlink(to, t_path(folder, name)), 0);
-}
-
-/* Warnings caught while a test looks for them. */
-static char caught[1000];
-static int caught_count;
-
-static void catch_message(sluice_log_level level, const char *message, void *user)
-{
-    (void)user;
-    if (level == SLUICE_LOG_WARN) {
-        caught_count++;
-        snprintf(caught, sizeof(caught), "%s", message);
-    }
-}
-
-static void catch_warnings(bool on)
-{
-    caught_count = on ? 0 : caught_count;
-    sluice_log_set_callback(on ? catch_message : NULL, NULL);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -198,28 +178,29 @@ static void links_that_lead_nowhere_are_bad_samples(void)
 static void folders_named_like_images_are_left_out_with_a_warning(void)
 {
     const char *folder = t_folder();
+    const char *said;
     sluice_dataset *dataset;
 
     make_file(folder, "a/1.jpg");
     make_file(folder, "b/sub.jpg/2.jpg");
-    catch_warnings(true);
+    kit_log_start(NULL, NULL);
     dataset = open_folder(folder);
-    catch_warnings(false);
+    said = kit_log_stop();
     T_EQ(dataset->source_count, 1);
-    T_EQ(caught_count, 1);
-    T_CONTAINS(caught, folder);
-    T_CONTAINS(caught, "1 folder named like images left out, first b/sub.jpg");
+    T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
+    T_CONTAINS(said, folder);
+    T_CONTAINS(said, "1 folder named like images left out, first b/sub.jpg");
     sluice_dataset_destroy(dataset);
 
     /* A link to a folder is one, too; a plain folder inside of a class is nobody's business. */
     make_link(folder, "a/link.png", "../b");
     make_file(folder, "a/plain/3.jpg");
-    catch_warnings(true);
+    kit_log_start(NULL, NULL);
     dataset = open_folder(folder);
-    catch_warnings(false);
+    said = kit_log_stop();
     T_EQ(dataset->source_count, 1);
-    T_EQ(caught_count, 1);
-    T_CONTAINS(caught, "2 folders named like images left out, first a/link.png");
+    T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
+    T_CONTAINS(said, "2 folders named like images left out, first a/link.png");
     sluice_dataset_destroy(dataset);
 }
 

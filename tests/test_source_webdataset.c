@@ -4,31 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sluice/log.h>
-
 #include "alloc_int.h"
+#include "log_kit.h"
 #include "shard_kit.h"
 #include "source_kit.h"
 #include "testing.h"
-
-/* Warnings caught while a test looks for them. */
-static char caught[2000];
-
-static void catch_message(sluice_log_level level, const char *message, void *user)
-{
-    size_t length = strlen(caught);
-
-    (void)user;
-    if (level == SLUICE_LOG_WARN) {
-        snprintf(caught + length, sizeof(caught) - length, "%s\n", message);
-    }
-}
-
-static void catch_warnings(bool on)
-{
-    caught[0] = on ? '\0' : caught[0];
-    sluice_log_set_callback(on ? catch_message : NULL, NULL);
-}
 
 /* ---- samples ------------------------------------------------------------------------------------
  */
@@ -81,6 +61,7 @@ static void arguments_are_checked(void)
 
 static void incomplete_samples_are_left_out_with_a_warning(void)
 {
+    const char *said;
     char path[400];
     tar_maker tar = {0};
     sluice_dataset *dataset;
@@ -91,23 +72,23 @@ static void incomplete_samples_are_left_out_with_a_warning(void)
     tar_add_texts(&tar, "e.jpg=last e.cls=7");
     tar_write(&tar, path);
     for (int again = 0; again < 2; again++) { /* the second time by the index */
-        catch_warnings(true);
+        kit_log_start(NULL, NULL);
         dataset = open_web("webdataset @", path);
-        catch_warnings(false);
+        said = kit_log_stop();
         T_EQ(dataset->source_count, 2);
         check_web_sample(dataset, 0, "s.tar/c.jpg", "whole", 6);
         check_web_sample(dataset, 1, "s.tar/e.jpg", "last", 7);
-        T_CONTAINS(caught, "1 samples without an image left out, first s.tar/b\n");
-        T_CONTAINS(caught, "2 samples without a label left out, first s.tar/a\n");
-        T_CONTAINS(caught, "1 links, special and sparse members passed over, first s.tar\n");
+        T_CONTAINS(said, "1 samples without an image left out, first s.tar/b\n");
+        T_CONTAINS(said, "2 samples without a label left out, first s.tar/a\n");
+        T_CONTAINS(said, "1 links, special and sparse members passed over, first s.tar\n");
         sluice_dataset_destroy(dataset);
     }
-    catch_warnings(true);
+    kit_log_start(NULL, NULL);
     dataset = open_web("webdataset @ label=none", path);
-    catch_warnings(false);
+    said = kit_log_stop();
     T_EQ(dataset->source_count, 4);
     T_EQ(dataset->schema.column_count, 1);
-    T_TRUE(strstr(caught, "without a label") == NULL);
+    T_TRUE(strstr(said, "without a label") == NULL);
     sluice_dataset_destroy(dataset);
 }
 
@@ -166,13 +147,13 @@ static void nothing_to_read_says_what_was_found(void)
     tar_write(&tar, t_path(folder, "npy.tar"));
     tar_add_texts(&tar, "a.jpg=1 b.jpg=1 a.cls=1");
     tar_write(&tar, t_path(folder, "mixed.tar"));
-    catch_warnings(true);
+    kit_log_start(NULL, NULL);
     check_web_fails("webdataset @/npy.tar", folder, SLUICE_E_INVALID, "fields seen: npy,txt");
     T_CONTAINS(sluice_last_error(), "no valid data in the dataset");
     check_web_fails("webdataset @/mixed.tar", folder, SLUICE_E_INVALID,
                     "none of 2 images has a label");
     T_CONTAINS(sluice_last_error(), "--sort=name");
-    catch_warnings(false);
+    (void)kit_log_stop();
     make_web_shard(t_path(folder, "empty.tar"), "x", 0);
     check_web_fails("webdataset @/empty.tar", folder, SLUICE_E_INVALID, "fields seen: none");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train_kit.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "alloc_int.h"
@@ -224,8 +223,8 @@ sluice_status kit_run(kit *k)
         k->status = sluice_dataset_parse(k->pipeline, &own);
     }
     if (k->status == SLUICE_OK) {
-        k->status = sluice_train(device, &model, k->dataset != NULL ? k->dataset : own,
-                                 &k->config, &k->report);
+        k->status = sluice_train(device, &model, k->dataset != NULL ? k->dataset : own, &k->config,
+                                 &k->report);
     }
     snprintf(k->error, sizeof(k->error), "%s", k->status < 0 ? sluice_last_error() : "");
     if (k->config.callbacks == &callback) {
@@ -420,40 +419,6 @@ uint64_t kit_source_end(const kit_source *source)
         end = atomic_load(&source->reads[i]) > 0 ? i + 1 : end;
     }
     return end;
-}
-
-/* ---- the log --------------------------------------------------------------------------------- */
-
-static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the text */
-static sli_text logged;
-static void (*log_seen)(const char *message, void *user);
-static void *log_user;
-
-static void keep_message(sluice_log_level level, const char *message, void *user)
-{
-    (void)level;
-    (void)user;
-    pthread_mutex_lock(&log_lock);
-    sli_text_add(&logged, "%s\n", message);
-    pthread_mutex_unlock(&log_lock);
-    if (log_seen != NULL) {
-        log_seen(message, log_user);
-    }
-}
-
-void kit_log_start(void (*seen)(const char *message, void *user), void *user)
-{
-    sli_text_free(&logged);
-    sli_text_add(&logged, "%s", "");
-    log_seen = seen;
-    log_user = user;
-    sluice_log_set_callback(keep_message, NULL);
-}
-
-const char *kit_log_stop(void)
-{
-    sluice_log_set_callback(NULL, NULL);
-    return logged.data;
 }
 
 /* ---- folders of JPEG files ------------------------------------------------------------------- */

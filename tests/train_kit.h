@@ -10,6 +10,7 @@
 
 #include <sluice/sluice.h>
 
+#include "log_kit.h"
 #include "report_data.h"
 #include "text_int.h"
 
@@ -111,14 +112,6 @@ void kit_source_release(kit_source *source);
 
 /* One past the last sample that was read. */
 uint64_t kit_source_end(const kit_source *source);
-
-/* ---- the log --------------------------------------------------------------------------------- */
-
-/* Collects messages from now on, instead of stderr; until kit_log_stop(). */
-void kit_log_start(void (*seen)(const char *message, void *user), void *user);
-
-/* All that was logged, a line each; good until the next start. */
-const char *kit_log_stop(void);
 
 /* ---- folders of JPEG files ------------------------------------------------------------------- */
 
