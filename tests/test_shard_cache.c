@@ -48,6 +48,24 @@ static void make_shard(const char *path)
     tar_write(&tar, path);
 }
 
+/* A shard in a folder of its own, and where its index is kept. */
+typedef struct kept_shard {
+    char folder[300];
+    char path[400];
+    char index[420];
+} kept_shard;
+
+static kept_shard make_kept_shard(void)
+{
+    kept_shard s;
+
+    snprintf(s.folder, sizeof(s.folder), "%s", t_folder());
+    snprintf(s.path, sizeof(s.path), "%s/s.tar", s.folder);
+    snprintf(s.index, sizeof(s.index), "%s.sluice", s.path);
+    make_shard(s.path);
+    return s;
+}
+
 static bool exists(const char *path)
 {
     return access(path, F_OK) == 0;
@@ -68,29 +86,25 @@ static int entries_in(const char *folder)
 
 static void an_index_is_kept_beside_its_shard_and_used(void)
 {
-    char shard[400];
-    char kept[420];
+    const kept_shard s = make_kept_shard();
     uint8_t bytes[2000];
     shard_index first;
     shard_index second;
     size_t size;
 
-    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
-    snprintf(kept, sizeof(kept), "%s.sluice", shard);
-    make_shard(shard);
-    first = obtained(shard, NULL);
+    first = obtained(s.path, NULL);
     T_CONTAINS(said, "3 samples, is kept in ");
-    T_CONTAINS(said, kept);
+    T_CONTAINS(said, s.index);
     T_EQ(warnings, 0);
-    second = obtained(shard, NULL);
+    second = obtained(s.path, NULL);
     T_STR(said, "");
     check_same_index(&first, &second);
     shard_index_free(&second);
     /* It is what is used: a label in it that is another one comes out. */
-    size = read_file_bytes(kept, bytes, sizeof(bytes));
+    size = read_file_bytes(s.index, bytes, sizeof(bytes));
     put_in_index(bytes, size, 96 + 20, 77, 4);
-    t_write_file(kept, bytes, size);
-    second = obtained(shard, NULL);
+    t_write_file(s.index, bytes, size);
+    second = obtained(s.path, NULL);
     T_EQ(second.samples[0].label, 77);
     shard_index_free(&second);
     shard_index_free(&first);
@@ -99,19 +113,17 @@ static void an_index_is_kept_beside_its_shard_and_used(void)
 static void other_fields_have_an_index_of_their_own(void)
 {
     static const shard_fields fields = {"png", "cls"};
-    char shard[400];
+    const kept_shard s = make_kept_shard();
     shard_index index = {0};
     int fd;
 
-    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
-    make_shard(shard);
-    index = obtained(shard, NULL);
+    index = obtained(s.path, NULL);
     T_EQ(index.count, 3);
     shard_index_free(&index);
-    fd = open(shard, O_RDONLY | O_CLOEXEC);
+    fd = open(s.path, O_RDONLY | O_CLOEXEC);
     for (int i = 0; i < 2; i++) {
         catch_messages(true);
-        T_OK(shard_index_obtain(fd, shard, &fields, NULL, &index));
+        T_OK(shard_index_obtain(fd, s.path, &fields, NULL, &index));
         catch_messages(false);
         T_EQ(index.count, 1);
         T_EQ(warnings, 0);
@@ -119,7 +131,7 @@ static void other_fields_have_an_index_of_their_own(void)
         shard_index_free(&index);
     }
     close(fd);
-    index = obtained(shard, NULL);
+    index = obtained(s.path, NULL);
     T_STR(said, "");
     shard_index_free(&index);
 }
@@ -127,17 +139,13 @@ static void other_fields_have_an_index_of_their_own(void)
 /* Any one byte of the index wrong, or its end missing: the same samples, by another walk. */
 static void a_damaged_index_is_made_anew(void)
 {
-    char shard[400];
-    char kept[420];
+    const kept_shard s = make_kept_shard();
     uint8_t bytes[2000];
     shard_index first;
     size_t size;
 
-    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
-    snprintf(kept, sizeof(kept), "%s.sluice", shard);
-    make_shard(shard);
-    first = obtained(shard, NULL);
-    size = read_file_bytes(kept, bytes, sizeof(bytes));
+    first = obtained(s.path, NULL);
+    size = read_file_bytes(s.index, bytes, sizeof(bytes));
     for (size_t i = 0; i < 2 * size; i++) {
         shard_index again;
         uint8_t now[2000];
@@ -145,16 +153,16 @@ static void a_damaged_index_is_made_anew(void)
         if (i < size) {
             bytes[i] ^= (uint8_t)(1 << i % 8);
         }
-        t_write_file(kept, bytes, i < size ? size : i - size);
+        t_write_file(s.index, bytes, i < size ? size : i - size);
         if (i < size) {
             bytes[i] ^= (uint8_t)(1 << i % 8);
         }
-        again = obtained(shard, NULL);
+        again = obtained(s.path, NULL);
         check_same_index(&first, &again);
         shard_index_free(&again);
         T_EQ(warnings, 1);
-        T_CONTAINS(said, kept);
-        T_EQ(read_file_bytes(kept, now, sizeof(now)), size);
+        T_CONTAINS(said, s.index);
+        T_EQ(read_file_bytes(s.index, now, sizeof(now)), size);
         T_EQ(memcmp(now, bytes, size), 0);
     }
     shard_index_free(&first);
@@ -169,19 +177,15 @@ static void set_time(const char *path, time_t seconds, long ns)
 
 static void an_index_older_than_its_shard_is_made_anew(void)
 {
-    char shard[400];
-    char kept[420];
+    const kept_shard s = make_kept_shard();
     shard_index index;
 
-    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
-    snprintf(kept, sizeof(kept), "%s.sluice", shard);
-    make_shard(shard);
-    index = obtained(shard, NULL);
+    index = obtained(s.path, NULL);
     shard_index_free(&index);
     for (int i = 0; i < 4; i++) {
-        set_time(shard, 1000000, 500);
-        set_time(kept, 1000000 + (i == 0 ? -1 : i == 1), i == 2 ? 499 : i == 3 ? 500 : 0);
-        index = obtained(shard, NULL);
+        set_time(s.path, 1000000, 500);
+        set_time(s.index, 1000000 + (i == 0 ? -1 : i == 1), i == 2 ? 499 : i == 3 ? 500 : 0);
+        index = obtained(s.path, NULL);
         T_EQ(warnings, i == 0 || i == 2);
         if (warnings > 0) {
             T_CONTAINS(said, "is older than its shard");
@@ -192,18 +196,16 @@ static void an_index_older_than_its_shard_is_made_anew(void)
 
 static void a_shard_of_another_size_is_walked_again(void)
 {
-    char shard[400];
+    const kept_shard s = make_kept_shard();
     tar_maker tar = {0};
     shard_index index;
 
-    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
-    make_shard(shard);
-    index = obtained(shard, NULL);
+    index = obtained(s.path, NULL);
     shard_index_free(&index);
     tar_add_text(&tar, "n.jpg", "new");
-    tar_write(&tar, shard);
-    set_time(shard, 1000, 0);
-    index = obtained(shard, NULL);
+    tar_write(&tar, s.path);
+    set_time(s.path, 1000, 0);
+    index = obtained(s.path, NULL);
     T_EQ(warnings, 1);
     T_CONTAINS(said, "of another size");
     T_EQ(index.count, 1);
@@ -303,51 +305,39 @@ static void a_folder_of_ones_own_or_none_is_obeyed(void)
 
 static void nothing_is_left_of_an_index_that_cannot_be_written(void)
 {
-    char folder[300];
-    char shard[400];
-    char kept[420];
+    const kept_shard s = make_kept_shard();
     shard_index index;
 
-    snprintf(folder, sizeof(folder), "%s", t_folder());
-    snprintf(shard, sizeof(shard), "%s/s.tar", folder);
-    snprintf(kept, sizeof(kept), "%s.sluice", shard);
-    make_shard(shard);
-    T_EQ(mkdir(kept, 0755), 0); /* what a rename does not replace */
-    t_write_file(t_path(kept, "x"), "", 0);
+    T_EQ(mkdir(s.index, 0755), 0); /* what a rename does not replace */
+    t_write_file(t_path(s.index, "x"), "", 0);
     set_caches("/proc", getenv("HOME"));
-    index = obtained(shard, NULL);
+    index = obtained(s.path, NULL);
     set_caches(NULL, getenv("HOME"));
     T_EQ(index.count, 3);
     T_CONTAINS(said, "is kept in memory only");
-    T_EQ(entries_in(folder), 2);
+    T_EQ(entries_in(s.folder), 2);
     shard_index_free(&index);
 }
 
 static void several_processes_may_make_one_index(void)
 {
     enum { CHILDREN = 4, TIMES = 50 };
-    char folder[300];
-    char shard[400];
-    char kept[420];
+    const kept_shard s = make_kept_shard();
     pid_t children[CHILDREN];
 
-    snprintf(folder, sizeof(folder), "%s", t_folder());
-    snprintf(shard, sizeof(shard), "%s/s.tar", folder);
-    snprintf(kept, sizeof(kept), "%s.sluice", shard);
-    make_shard(shard);
     for (int i = 0; i < CHILDREN; i++) {
         children[i] = fork();
         T_TRUE(children[i] >= 0);
         for (int k = 0; children[i] == 0 && k < TIMES; k++) {
             shard_index index = {0};
-            int fd = open(shard, O_RDONLY | O_CLOEXEC);
+            int fd = open(s.path, O_RDONLY | O_CLOEXEC);
 
-            if (shard_index_obtain(fd, shard, &shard_default_fields, NULL, &index) != SLUICE_OK ||
+            if (shard_index_obtain(fd, s.path, &shard_default_fields, NULL, &index) != SLUICE_OK ||
                 index.count != 3) {
                 _exit(1);
             }
             shard_index_free(&index);
-            unlink(kept);
+            unlink(s.index);
             close(fd);
         }
         if (children[i] == 0) {
@@ -360,21 +350,17 @@ static void several_processes_may_make_one_index(void)
         T_EQ(waitpid(children[i], &status, 0), children[i]);
         T_EQ(status, 0);
     }
-    T_TRUE(entries_in(folder) <= 2);
+    T_TRUE(entries_in(s.folder) <= 2);
 }
 
 static void failing_allocations_of_an_index_are_reported(void)
 {
-    char shard[400];
-    char kept[420];
+    const kept_shard s = make_kept_shard();
     int failures = 0;
     int fd;
     sluice_status st;
 
-    snprintf(shard, sizeof(shard), "%s/s.tar", t_folder());
-    snprintf(kept, sizeof(kept), "%s.sluice", shard);
-    make_shard(shard);
-    fd = open(shard, O_RDONLY | O_CLOEXEC);
+    fd = open(s.path, O_RDONLY | O_CLOEXEC);
     for (int again = 0; again < 2; again++) {
         bool passed = false;
 
@@ -382,13 +368,13 @@ static void failing_allocations_of_an_index_are_reported(void)
             shard_index index = {0};
 
             if (again == 0) {
-                unlink(kept);
+                unlink(s.index);
             }
             sli_alloc_fail_after(failures);
-            st = shard_index_obtain(fd, shard, &shard_default_fields, NULL, &index);
+            st = shard_index_obtain(fd, s.path, &shard_default_fields, NULL, &index);
             sli_alloc_fail_after(-1);
             T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
-            passed = st == SLUICE_OK && exists(kept);
+            passed = st == SLUICE_OK && exists(s.index);
             T_EQ(index.count, st == SLUICE_OK ? 3 : 0);
             shard_index_free(&index);
             T_TRUE(failures < 100);
