@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image_kit.h"
 
+#include "alloc_int.h"
+#include "testing.h"
+
 sluice_status decode_box(image_decoder *decoder, const uint8_t *bytes, size_t size, bool gray,
                          const image_box *box, image_view *region)
 {
@@ -12,6 +15,27 @@ sluice_status decode_box(image_decoder *decoder, const uint8_t *bytes, size_t si
         return SLUICE_END_OF_DATA; /* no answer of the decoder: damage made the image smaller */
     }
     return st == SLUICE_OK ? image_decoder_region(decoder, box, region) : st;
+}
+
+int64_t decode_without_memory(const uint8_t *bytes, size_t size, const image_box *box)
+{
+    for (int64_t passes = 0;; passes++) {
+        image_decoder *decoder = NULL;
+        image_view region;
+        sluice_status st;
+
+        sli_alloc_fail_after(passes);
+        st = image_decoder_create(&decoder);
+        if (st == SLUICE_OK) {
+            st = decode_box(decoder, bytes, size, false, box, &region);
+            image_decoder_destroy(decoder);
+        }
+        sli_alloc_fail_after(-1);
+        if (st == SLUICE_OK) {
+            return passes;
+        }
+        T_EQ(st, SLUICE_E_NO_MEMORY);
+    }
 }
 
 uint64_t digest(sluice_status st, const image_view *region)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_kit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 image_box some_box(uint32_t i, uint32_t width, uint32_t height, uint32_t *state)
@@ -66,4 +67,14 @@ uint8_t *coded(size_t i, uint32_t width, uint32_t height, int flat, size_t *size
     recipe.flat = flat;
     recipe.seed = 3;
     return jpeg_make(&recipe, size);
+}
+
+bool jpeg_has_arithmetic(void)
+{
+    const jpeg_recipe recipe = {.arithmetic = true};
+    size_t size;
+    uint8_t *bytes = jpeg_make(&recipe, &size);
+
+    free(bytes);
+    return bytes != NULL;
 }

@@ -19,4 +19,7 @@ extern const jpeg_recipe codings[CODINGS];
 /* The i-th coding's file; NULL when this libjpeg cannot make it. */
 uint8_t *coded(size_t i, uint32_t width, uint32_t height, int flat, size_t *size);
 
+/* Does this libjpeg make files of arithmetic code? */
+bool jpeg_has_arithmetic(void);
+
 #endif

@@ -171,6 +171,18 @@ static void a_cut_of_rgb_stays_rgb(void)
     image_buffer_free(&file);
 }
 
+/* The cells for a box, of two MCUs each: [left, right) by [top, bottom). */
+static void check_cells(const jpeg_layout *layout, const image_box *box, uint32_t left,
+                        uint32_t top, uint32_t right, uint32_t bottom)
+{
+    const jpeg_cells cells = jpeg_layout_cells(layout, 2, 1, box);
+
+    T_EQ(cells.left, left);
+    T_EQ(cells.top, top);
+    T_EQ(cells.right, right);
+    T_EQ(cells.bottom, bottom);
+}
+
 /* 4:4:4 looks at nothing beside a block, 4:2:0 at the neighbours of a box that ends at an edge. */
 static void only_the_segments_under_a_box_are_taken(void)
 {
@@ -179,34 +191,18 @@ static void only_the_segments_under_a_box_are_taken(void)
     const image_box beyond = {31, 16, 33, 17};
     const image_box smooth = {33, 17, 30, 14};
     jpeg_layout layout;
-    jpeg_cells cells;
     size_t size;
     uint8_t *bytes = jpeg_make(&recipe, &size);
 
     T_TRUE(jpeg_layout_read(bytes, size, &layout));
-    cells = jpeg_layout_cells(&layout, 2, 1, &inner);
-    T_EQ(cells.left, 2);
-    T_EQ(cells.right, 4);
-    T_EQ(cells.top, 2);
-    T_EQ(cells.bottom, 4);
-    cells = jpeg_layout_cells(&layout, 2, 1, &beyond);
-    T_EQ(cells.left, 1);
-    T_EQ(cells.right, 4);
-    T_EQ(cells.bottom, 5);
+    check_cells(&layout, &inner, 2, 2, 4, 4);
+    check_cells(&layout, &beyond, 1, 2, 4, 5);
     free(bytes);
     recipe.sampling[0] = 0x22;
     bytes = jpeg_make(&recipe, &size);
     T_TRUE(jpeg_layout_read(bytes, size, &layout));
-    cells = jpeg_layout_cells(&layout, 2, 1, &inner);
-    T_EQ(cells.left, 0);
-    T_EQ(cells.right, 3);
-    T_EQ(cells.top, 0);
-    T_EQ(cells.bottom, 3);
-    cells = jpeg_layout_cells(&layout, 2, 1, &smooth);
-    T_EQ(cells.left, 1);
-    T_EQ(cells.right, 2);
-    T_EQ(cells.top, 1);
-    T_EQ(cells.bottom, 2);
+    check_cells(&layout, &inner, 0, 0, 3, 3);
+    check_cells(&layout, &smooth, 1, 1, 2, 2);
     free(bytes);
 }
 

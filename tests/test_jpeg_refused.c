@@ -248,22 +248,12 @@ static uint8_t *arithmetic_of(uint32_t side, JCOEF value, size_t *size_out)
     return bytes;
 }
 
-static bool has_arithmetic(void)
-{
-    const jpeg_recipe recipe = {.arithmetic = true};
-    size_t size;
-    uint8_t *bytes = jpeg_make(&recipe, &size);
-
-    free(bytes);
-    return bytes != NULL;
-}
-
 static void coefficients_beyond_baseline_are_refused(void)
 {
     size_t size = 0;
     uint8_t *bytes;
 
-    if (!has_arithmetic()) {
+    if (!jpeg_has_arithmetic()) {
         T_SKIP("this libjpeg has no arithmetic code");
     }
     bytes = arithmetic_of(32, 30000, &size);
@@ -278,7 +268,7 @@ static void copies_that_would_be_far_larger_are_refused(void)
     size_t size = 0;
     uint8_t *bytes;
 
-    if (!has_arithmetic()) {
+    if (!jpeg_has_arithmetic()) {
         T_SKIP("this libjpeg has no arithmetic code");
     }
     bytes = arithmetic_of(4000, 0, &size);

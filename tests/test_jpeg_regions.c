@@ -97,16 +97,6 @@ static void check_all(const jpeg_recipe *coding, bool gray, uint32_t boxes)
     image_decoder_destroy(decoder);
 }
 
-static bool has_arithmetic(void)
-{
-    const jpeg_recipe recipe = {.arithmetic = true};
-    size_t size;
-    uint8_t *bytes = jpeg_make(&recipe, &size);
-
-    free(bytes);
-    return bytes != NULL;
-}
-
 static void a_region_is_a_slice_of_the_whole(void)
 {
     check_all(&(jpeg_recipe){0}, false, 40);
@@ -126,7 +116,7 @@ static void a_region_is_a_slice_of_a_progressive_file(void)
 
 static void a_region_is_a_slice_of_an_arithmetic_coded_file(void)
 {
-    if (!has_arithmetic()) {
+    if (!jpeg_has_arithmetic()) {
         T_SKIP("this libjpeg has no arithmetic coding");
     }
     check_all(&(jpeg_recipe){.arithmetic = true}, false, 16);
