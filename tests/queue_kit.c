@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "queue_kit.h"
 
+#include "alloc_int.h"
 #include "testing.h"
 
 const char *const backends[BACKENDS] = {"host:0", "host:0,copy=1", "host:0,copy=1,latency_us=300",
@@ -96,6 +97,28 @@ void open_queue(fixture *f, const char *uri, bool converts)
     describe(f, uri, converts);
     T_OK(sli_queue_create(&f->config, &f->queue));
     T_OK(sli_queue_start(f->queue, NULL));
+}
+
+int64_t open_without_memory(fixture *f)
+{
+    for (int64_t passes = 0;; passes++) {
+        sluice_status st;
+
+        sli_alloc_fail_after(passes);
+        st = sli_queue_create(&f->config, &f->queue);
+        if (st == SLUICE_OK) {
+            st = sli_queue_start(f->queue, NULL);
+        }
+        sli_alloc_fail_after(-1);
+        if (st == SLUICE_OK) {
+            return passes;
+        }
+        T_EQ(st, SLUICE_E_NO_MEMORY);
+        sli_queue_destroy(f->queue); /* made, and not started; or NULL */
+        f->queue = NULL;
+        T_EQ(device_bytes, 0);
+        T_EQ(registrations, 0);
+    }
 }
 
 void close_queue(fixture *f)

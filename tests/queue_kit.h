@@ -39,6 +39,12 @@ void describe(fixture *f, const char *uri, bool converts);
 /* The same, and a queue that runs. */
 void open_queue(fixture *f, const char *uri, bool converts);
 
+/*
+ * A queue that runs, of what was described; over and over with one allocation more before one
+ * fails, until none does. Checks that nothing is left of those that failed; returns how many.
+ */
+int64_t open_without_memory(fixture *f);
+
 /* Checks that all memory has come back. */
 void close_queue(fixture *f);
 

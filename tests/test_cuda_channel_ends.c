@@ -18,6 +18,21 @@
 
 static const char *const plain = "synthetic samples=70 shape=4,4,3 | shuffle | batch 8";
 
+/* A machine, and two streams on it. */
+static void start_with_streams(cudaStream_t streams[2])
+{
+    fake_cuda_start(&channel_kit_machine);
+    streams[0] = channel_kit_stream(0);
+    streams[1] = channel_kit_stream(0);
+}
+
+static void end_with_streams(cudaStream_t streams[2])
+{
+    channel_kit_stream_destroy(0, streams[0]);
+    channel_kit_stream_destroy(0, streams[1]);
+    cuda_kit_nothing_is_live();
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void streams_of_other_devices_are_refused(void)
@@ -67,9 +82,7 @@ static void streams_that_are_captured_are_refused(void)
     cudaStream_t streams[2];
     channel_kit k;
 
-    fake_cuda_start(&channel_kit_machine);
-    streams[0] = channel_kit_stream(0);
-    streams[1] = channel_kit_stream(0);
+    start_with_streams(streams);
     channel_kit_open(&k, "cuda:0", plain, 3);
     begin_capture(streams[0]);
     T_STATUS(sluice_channel_get_next(k.channel, streams[0], SLUICE_FOREVER, &batch),
@@ -91,9 +104,7 @@ static void streams_that_are_captured_are_refused(void)
     T_CUDA(cudaStreamSynchronize(streams[1]));
     channel_kit_check(&k, plain);
     channel_kit_close(&k);
-    channel_kit_stream_destroy(0, streams[0]);
-    channel_kit_stream_destroy(0, streams[1]);
-    cuda_kit_nothing_is_live();
+    end_with_streams(streams);
 }
 
 /* A look at a device that is busy leaves captures as they are, the strictest, too. */
@@ -234,9 +245,7 @@ static void a_channel_can_be_closed_at_any_moment(void)
         cudaStream_t streams[2];
         channel_kit k;
 
-        fake_cuda_start(&channel_kit_machine);
-        streams[0] = channel_kit_stream(0);
-        streams[1] = channel_kit_stream(0);
+        start_with_streams(streams);
         T_OK(channel_kit_try(&k, channel_kit_transports[batches & 1], plain, NULL, 0));
         if (batches >= -1) {
             T_OK(sluice_channel_start(k.channel));
@@ -248,9 +257,7 @@ static void a_channel_can_be_closed_at_any_moment(void)
             T_OK(sluice_channel_get_next(k.channel, stream, SLUICE_FOREVER, &k.batch));
         }
         channel_kit_close(&k);
-        channel_kit_stream_destroy(0, streams[0]);
-        channel_kit_stream_destroy(0, streams[1]);
-        cuda_kit_nothing_is_live();
+        end_with_streams(streams);
     }
 }
 
@@ -294,9 +301,7 @@ static int64_t loop_and_fail(const char *device, int64_t good)
     sluice_status st;
     int64_t calls;
 
-    fake_cuda_start(&channel_kit_machine);
-    streams[0] = channel_kit_stream(0);
-    streams[1] = channel_kit_stream(0);
+    start_with_streams(streams);
     calls = fake_cuda_calls();
     fake_cuda_fail_after(good, cudaErrorIllegalAddress);
     st = loop_over(device, streams, &fetched, error);
@@ -308,9 +313,7 @@ static int64_t loop_and_fail(const char *device, int64_t good)
         T_TRUE(good >= 0 && (st == SLUICE_E_DEVICE || st == SLUICE_E_NO_DEVICE));
         T_CONTAINS(error, "cuda");
     }
-    channel_kit_stream_destroy(0, streams[0]);
-    channel_kit_stream_destroy(0, streams[1]);
-    cuda_kit_nothing_is_live();
+    end_with_streams(streams);
     return calls;
 }
 
@@ -338,18 +341,14 @@ static void a_kernel_that_fails_ends_the_waits(void)
         uint64_t fetched;
         sluice_status st;
 
-        fake_cuda_start(&channel_kit_machine);
-        streams[0] = channel_kit_stream(0);
-        streams[1] = channel_kit_stream(0);
+        start_with_streams(streams);
         fake_cuda_fail_kernel_after(good, cudaErrorLaunchFailure);
         st = loop_over(channel_kit_transports[good % 2], streams, &fetched, error);
         if (st != SLUICE_END_OF_DATA) {
             T_EQ(st, SLUICE_E_DEVICE);
             T_CONTAINS(error, "cudaErrorLaunchFailure");
         }
-        channel_kit_stream_destroy(0, streams[0]);
-        channel_kit_stream_destroy(0, streams[1]);
-        cuda_kit_nothing_is_live();
+        end_with_streams(streams);
     }
     sluice_log_set_level(SLUICE_LOG_WARN);
 }
@@ -386,18 +385,14 @@ static void a_copy_that_fails_ends_the_loop(void)
         uint64_t fetched;
         sluice_status st;
 
-        fake_cuda_start(&channel_kit_machine);
-        streams[0] = channel_kit_stream(0);
-        streams[1] = channel_kit_stream(0);
+        start_with_streams(streams);
         fake_cuda_fail_copy_after(good, cudaErrorIllegalAddress);
         st = loop_over("cuda:0,transport=push", streams, &fetched, error);
         if (good < 2 || st != SLUICE_END_OF_DATA) { /* small batches share a copy */
             T_EQ(st, SLUICE_E_DEVICE);
             T_CONTAINS(error, "cudaErrorIllegalAddress");
         }
-        channel_kit_stream_destroy(0, streams[0]);
-        channel_kit_stream_destroy(0, streams[1]);
-        cuda_kit_nothing_is_live();
+        end_with_streams(streams);
     }
     sluice_log_set_level(SLUICE_LOG_WARN);
 }

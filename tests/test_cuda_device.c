@@ -7,24 +7,13 @@
 #include <sluice/sluice.h>
 
 #include "alloc_int.h"
+#include "cuda_kit.h"
 #include "cuda_loading.h"
 #include "device_int.h"
 #include "fake_cuda.h"
 #include "testing.h"
 
 static const fake_cuda_machine two_devices = {.devices = 2, .driver = CUDART_VERSION};
-
-static void nothing_is_live(void)
-{
-    const fake_cuda_live live = fake_cuda_count();
-
-    T_EQ(live.contexts, 0);
-    T_EQ(live.blocks, 0);
-    T_EQ(live.locked, 0);
-    T_EQ(live.streams, 0);
-    T_EQ(live.events, 0);
-    T_EQ(live.pushed, 0);
-}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -41,7 +30,7 @@ static void a_device_opens_and_says_what_it_is(void)
     T_STR(device->caps.pci_bus_id, "0000:18:00.0");
     T_EQ(fake_cuda_count().contexts, 1);
     sluice_device_close(device);
-    nothing_is_live();
+    cuda_kit_nothing_is_live();
 }
 
 static void options_are_read_before_anything_is_asked_of_cuda(void)
@@ -49,12 +38,13 @@ static void options_are_read_before_anything_is_asked_of_cuda(void)
     static const struct {
         const char *uri;
         const char *says;
-    } bad[] = {{"cuda:0,colour=1", "colour is unknown; cuda takes spin_us, node, transport and unroll"},
-               {"cuda:0,copy=1", "copy is unknown"},
-               {"cuda:0,spin_us=1000001", "0 to 1000000"},
-               {"cuda:0,spin_us=x", "spin_us"},
-               {"cuda:0,node=1024", "node"},
-               {"cuda:0,transport=shove", "transport=shove; want push or pull"}};
+    } bad[] = {
+        {"cuda:0,colour=1", "colour is unknown; cuda takes spin_us, node, transport and unroll"},
+        {"cuda:0,copy=1", "copy is unknown"},
+        {"cuda:0,spin_us=1000001", "0 to 1000000"},
+        {"cuda:0,spin_us=x", "spin_us"},
+        {"cuda:0,node=1024", "node"},
+        {"cuda:0,transport=shove", "transport=shove; want push or pull"}};
     sluice_device *device = NULL;
 
     fake_cuda_start(&two_devices);
@@ -120,7 +110,7 @@ static void transports_are_chosen_by_what_the_machine_has(void)
             T_CONTAINS(sluice_last_error(), "use transport=pull");
         }
         sluice_device_close(device);
-        nothing_is_live();
+        cuda_kit_nothing_is_live();
     }
 }
 
@@ -156,7 +146,7 @@ static void what_is_missing_is_named(void)
         CU_ASSERT_PTR_NULL(device);
         T_CONTAINS(sluice_last_error(), bad[i].says);
         T_EQ(cudaGetLastError(), cudaSuccess);
-        nothing_is_live();
+        cuda_kit_nothing_is_live();
     }
 }
 
@@ -190,7 +180,7 @@ static void opening_survives_running_out_of_memory(void)
             break;
         }
         T_EQ(st, SLUICE_E_NO_MEMORY);
-        nothing_is_live();
+        cuda_kit_nothing_is_live();
     }
     T_TRUE(passes >= 2);
     sluice_device_close(device);
@@ -294,7 +284,7 @@ static void the_host_cannot_read_device_memory(void)
     T_TRUE(status != 0);
     sli_device_free(device, block, 1000);
     sluice_device_close(device);
-    nothing_is_live();
+    cuda_kit_nothing_is_live();
 }
 
 static void more_memory_than_there_is_is_refused(void)
@@ -309,7 +299,7 @@ static void more_memory_than_there_is_is_refused(void)
     T_CONTAINS(sluice_last_error(), "1125899906842624 bytes of device memory: cudaErrorMemory");
     T_EQ(cudaGetLastError(), cudaSuccess);
     sluice_device_close(device);
-    nothing_is_live();
+    cuda_kit_nothing_is_live();
 }
 
 static void host_memory_is_locked_and_given_free(void)
@@ -326,7 +316,7 @@ static void host_memory_is_locked_and_given_free(void)
     T_CONTAINS(sluice_last_error(), "cudaErrorHostMemoryAlreadyRegistered");
     sli_device_unregister(device, memory, sizeof(memory));
     sluice_device_close(device);
-    nothing_is_live();
+    cuda_kit_nothing_is_live();
 
     machine.no_locking = true;
     fake_cuda_start(&machine);
@@ -334,7 +324,7 @@ static void host_memory_is_locked_and_given_free(void)
     T_STATUS(sli_device_register(device, memory, sizeof(memory)), SLUICE_E_NO_MEMORY);
     T_CONTAINS(sluice_last_error(), "cannot lock 8192 bytes of host memory (ulimit -l ");
     sluice_device_close(device);
-    nothing_is_live();
+    cuda_kit_nothing_is_live();
 }
 
 /* ---- what the caller had --------------------------------------------------------------------- */
@@ -396,7 +386,7 @@ static void the_callers_context_is_current_afterwards(void)
     own = fake_cuda_current();
     T_OK(use_device("cuda:0"));
     CU_ASSERT_PTR_EQUAL(fake_cuda_current(), own);
-    nothing_is_live();
+    cuda_kit_nothing_is_live();
 }
 
 /* Every call of CUDA fails once: an error with its name, or a warning, and nothing stays behind. */
@@ -422,7 +412,7 @@ static void whichever_call_fails_nothing_stays_behind(void)
             T_CONTAINS(sluice_last_error(), "cudaErrorIllegalAddress");
         }
         T_EQ(cudaGetLastError(), cudaSuccess);
-        nothing_is_live();
+        cuda_kit_nothing_is_live();
     }
     sluice_log_set_level(SLUICE_LOG_WARN);
     T_TRUE(failed > 80);
@@ -471,7 +461,7 @@ static void threads_use_two_devices_at_once(void)
     }
     sluice_device_close(devices[0]);
     sluice_device_close(devices[1]);
-    nothing_is_live();
+    cuda_kit_nothing_is_live();
 }
 
 const t_test cuda_device_tests[] = {

@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "alloc_int.h"
 #include "kernel_kit.h"
 #include "testing.h"
 
@@ -343,30 +342,11 @@ static void no_word_is_there_before_the_first_batch(void)
 static void making_a_queue_survives_running_out_of_memory(void)
 {
     for (int i = 0; i < 2; i++) {
-        int64_t passes = 0;
         fixture f;
 
         fake_cuda_start(&readable);
         describe_kernels(&f, transports[i], SLOTS);
-        for (;; passes++) {
-            sluice_status st;
-
-            sli_alloc_fail_after(passes);
-            st = sli_queue_create(&f.config, &f.queue);
-            if (st == SLUICE_OK) {
-                st = sli_queue_start(f.queue, NULL);
-            }
-            sli_alloc_fail_after(-1);
-            if (st == SLUICE_OK) {
-                break;
-            }
-            T_EQ(st, SLUICE_E_NO_MEMORY);
-            sli_queue_destroy(f.queue);
-            f.queue = NULL;
-            T_EQ(device_bytes, 0);
-            T_EQ(registrations, 0);
-        }
-        T_TRUE(passes >= 6);
+        T_TRUE(open_without_memory(&f) >= 6);
         close_queue(&f);
         nothing_is_live();
     }

@@ -2,7 +2,6 @@
 /* Making a queue: the memory that it takes, and what is refused. */
 #include <unistd.h>
 
-#include "alloc_int.h"
 #include "queue_kit.h"
 #include "testing.h"
 
@@ -54,29 +53,10 @@ static void the_memory_of_huge_queues_is_not_understated(void)
 static void making_a_queue_survives_running_out_of_memory(void)
 {
     for (int i = 0; i < 2 * BACKENDS; i++) {
-        int64_t passes = 0;
         fixture f;
 
         describe(&f, backends[i / 2], i % 2 != 0);
-        for (;; passes++) {
-            sluice_status st;
-
-            sli_alloc_fail_after(passes);
-            st = sli_queue_create(&f.config, &f.queue);
-            if (st == SLUICE_OK) {
-                st = sli_queue_start(f.queue, NULL);
-            }
-            sli_alloc_fail_after(-1);
-            if (st == SLUICE_OK) {
-                break;
-            }
-            T_EQ(st, SLUICE_E_NO_MEMORY);
-            sli_queue_destroy(f.queue); /* made, and not started; or NULL */
-            f.queue = NULL;
-            T_EQ(device_bytes, 0);
-            T_EQ(registrations, 0);
-        }
-        T_TRUE(passes >= 7);
+        T_TRUE(open_without_memory(&f) >= 7);
         close_queue(&f);
     }
 }
