@@ -20,6 +20,8 @@
 #include <omp.h>
 #endif
 
+#include "convnet_kit.h"
+
 #define BATCH   20
 #define CLASSES 18 /* fills one panel of sixteen and begins a second */
 
@@ -31,16 +33,6 @@ typedef struct fixture {
     int32_t labels[BATCH];
 } fixture;
 
-static int passed;
-static int failed;
-
-static void check(bool condition, const char *what)
-{
-    printf("%s: %s\n", condition ? "passed" : "FAILED", what);
-    passed += condition ? 1 : 0;
-    failed += condition ? 0 : 1;
-}
-
 static void set_threads(int count)
 {
 #ifdef _OPENMP
@@ -48,24 +40,6 @@ static void set_threads(int count)
 #else
     (void)count;
 #endif
-}
-
-static void *need(void *memory)
-{
-    if (memory == NULL) {
-        fputs("no memory\n", stderr);
-        exit(1);
-    }
-    return memory;
-}
-
-/* Returns the next number of a fixed series, at least -1 and below 1. */
-static float next_number(void)
-{
-    static uint32_t state = 1;
-
-    state = state * UINT32_C(1664525) + UINT32_C(1013904223);
-    return (float)(state >> 8) * 0x1p-23f - 1.0f;
 }
 
 static convnet_config config_of(uint32_t height, uint32_t width)
@@ -357,6 +331,5 @@ int main(void)
     a_step_on_no_rows_changes_nothing();
     the_loss_falls_on_a_task_that_can_be_learnt();
     bad_sizes_are_refused();
-    printf("convnet: %d passed, %d failed, 0 skipped\n", passed, failed);
-    return failed > 0 ? 1 : 0;
+    return end_of_checks("convnet");
 }

@@ -13,6 +13,7 @@
 
 #include "convnet.h"
 #include "convnet_kernels.h"
+#include "convnet_kit.h"
 
 #define TOLERANCE 2e-5
 
@@ -28,34 +29,6 @@ typedef struct fixture {
     float learning_rate;
     float loss, correct; /* what the kernels say */
 } fixture;
-
-static int passed;
-static int failed;
-
-static void check(bool condition, const char *what)
-{
-    printf("%s: %s\n", condition ? "passed" : "FAILED", what);
-    passed += condition ? 1 : 0;
-    failed += condition ? 0 : 1;
-}
-
-static void *need(void *memory)
-{
-    if (memory == NULL) {
-        fputs("no memory\n", stderr);
-        exit(1);
-    }
-    return memory;
-}
-
-/* Returns the next number of a fixed series, at least -1 and below 1. */
-static float next_number(void)
-{
-    static uint32_t state = 1;
-
-    state = state * UINT32_C(1664525) + UINT32_C(1013904223);
-    return (float)(state >> 8) * 0x1p-23f - 1.0f;
-}
 
 static void fill_batch(fixture *f)
 {
@@ -285,6 +258,5 @@ int main(void)
     a_step_on_no_rows_changes_nothing();
     a_label_that_is_no_class_makes_the_loss_no_number();
     an_evaluation_gives_sums();
-    printf("convnet_kernels: %d passed, %d failed, 0 skipped\n", passed, failed);
-    return failed > 0 ? 1 : 0;
+    return end_of_checks("convnet_kernels");
 }
