@@ -39,23 +39,18 @@ static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_
     if (of(k)->saves++ == of(k)->fails_at || rank != 0 || world != 1) {
         return sluice_fail(SLUICE_E_CALLBACK, "no room");
     }
-    t_write_file(t_path(folder, "inner/state"), &k->state, sizeof(k->state));
-    return SLUICE_OK;
+    return kit_save_state(k, folder);
 }
 
 static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
     kit *k = user;
-    FILE *file = fopen(t_path(folder, "inner/state"), "rb");
-    size_t got = file != NULL ? fread(&k->state, sizeof(k->state), 1, file) : 0;
+    const sluice_status st = kit_load_state(k, folder);
 
-    if (file != NULL) {
-        fclose(file);
-    }
     if (of(k)->loads++ == of(k)->fails_at || rank != 0 || world != 1) {
         return sluice_fail(SLUICE_E_CALLBACK, "no weights");
     }
-    return got == 1 ? SLUICE_OK : SLUICE_E_IO;
+    return st;
 }
 
 /* 3 epochs of 30 steps, checked, with a folder of its own for what is temporary. */

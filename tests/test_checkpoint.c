@@ -17,26 +17,16 @@ static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE
 
 static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
-    const kit *k = user;
-
     T_EQ(rank, 0);
     T_EQ(world, 1);
-    t_write_file(t_path(folder, "inner/state"), &k->state, sizeof(k->state));
-    return SLUICE_OK;
+    return kit_save_state(user, folder);
 }
 
 static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
-    kit *k = user;
-    FILE *file = fopen(t_path(folder, "inner/state"), "rb");
-    size_t got = file != NULL ? fread(&k->state, sizeof(k->state), 1, file) : 0;
-
     (void)rank;
     (void)world;
-    if (file != NULL) {
-        fclose(file);
-    }
-    return got == 1 ? SLUICE_OK : SLUICE_E_IO;
+    return kit_load_state(user, folder);
 }
 
 static sluice_status fail(void *user, const char *folder, uint32_t rank, uint32_t world)

@@ -41,6 +41,38 @@ static void init_run(kit *k, sluice_mode mode, const sluice_callback *callback)
     k->config.callback_count = 1;
 }
 
+/* A run whose monitor prints into memory. */
+typedef struct printed {
+    char *text;
+    size_t size;
+    FILE *file;
+    sluice_callback callback;
+    kit k;
+} printed;
+
+/* The file for the monitor, which is to be p->callback. */
+static FILE *open_printed(printed *p)
+{
+    p->text = NULL;
+    p->file = open_memstream(&p->text, &p->size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p->file);
+    return p->file;
+}
+
+/* Then p->text is all that was printed. */
+static void run_printed(printed *p)
+{
+    T_OK(kit_run(&p->k));
+    fclose(p->file);
+}
+
+static void close_printed(printed *p)
+{
+    free(p->text);
+    sluice_callback_destroy(&p->callback);
+    kit_fini(&p->k);
+}
+
 /* ---- losses ------------------------------------------------------------------------------------
  */
 
@@ -62,45 +94,29 @@ static void losses_are_printed_every_so_many_steps_in_every_mode(void)
     };
 
     for (size_t i = 0; i < COUNT(cases) * COUNT(modes); i++) {
-        sluice_callback callback;
-        char *text = NULL;
-        size_t size = 0;
-        FILE *file = open_memstream(&text, &size);
-        kit k;
+        printed p;
 
-        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-        T_OK(sluice_loss_monitor(file, cases[i % COUNT(cases)].every, &callback));
-        init_run(&k, modes[i / COUNT(cases)], &callback);
-        k.config.start_step = cases[i % COUNT(cases)].start_step;
-        T_OK(kit_run(&k));
-        fclose(file);
-        T_TRUE(strcmp(text, cases[i % COUNT(cases)].text) == 0);
-        free(text);
-        sluice_callback_destroy(&callback);
-        kit_fini(&k);
+        T_OK(sluice_loss_monitor(open_printed(&p), cases[i % COUNT(cases)].every, &p.callback));
+        init_run(&p.k, modes[i / COUNT(cases)], &p.callback);
+        p.k.config.start_step = cases[i % COUNT(cases)].start_step;
+        run_printed(&p);
+        T_STR(p.text, cases[i % COUNT(cases)].text);
+        close_printed(&p);
     }
 }
 
 static void a_model_without_names_has_one_output_called_loss(void)
 {
-    sluice_callback callback;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    kit k;
+    printed p;
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    T_OK(sluice_loss_monitor(file, 8, &callback));
-    init_run(&k, SLUICE_MODE_LOOP, &callback);
-    k.model.output_names = NULL;
-    k.model.output_count = 0;
-    k.model.step = halve_alone;
-    T_OK(kit_run(&k));
-    fclose(file);
-    T_STR(text, "epoch: 2 step: 8, loss is 0.125\n");
-    free(text);
-    sluice_callback_destroy(&callback);
-    kit_fini(&k);
+    T_OK(sluice_loss_monitor(open_printed(&p), 8, &p.callback));
+    init_run(&p.k, SLUICE_MODE_LOOP, &p.callback);
+    p.k.model.output_names = NULL;
+    p.k.model.output_count = 0;
+    p.k.model.step = halve_alone;
+    run_printed(&p);
+    T_STR(p.text, "epoch: 2 step: 8, loss is 0.125\n");
+    close_printed(&p);
 }
 
 /* ---- times -------------------------------------------------------------------------------------
@@ -109,20 +125,14 @@ static void a_model_without_names_has_one_output_called_loss(void)
 static void times_are_printed_after_each_epoch_in_every_mode(void)
 {
     for (size_t m = 0; m < COUNT(modes); m++) {
-        sluice_callback callback;
-        char *text = NULL;
-        char *line;
-        size_t size = 0;
-        FILE *file = open_memstream(&text, &size);
+        const char *line;
         int lines = 0;
-        kit k;
+        printed p;
 
-        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-        T_OK(sluice_time_monitor(file, &callback));
-        init_run(&k, modes[m], &callback);
-        T_OK(kit_run(&k));
-        fclose(file);
-        for (line = text; *line != '\0'; line = strchr(line, '\n') + 1, lines++) {
+        T_OK(sluice_time_monitor(open_printed(&p), &p.callback));
+        init_run(&p.k, modes[m], &p.callback);
+        run_printed(&p);
+        for (line = p.text; *line != '\0'; line = strchr(line, '\n') + 1, lines++) {
             double epoch = -1;
             double step = -1;
             double wait = -1;
@@ -136,9 +146,7 @@ static void times_are_printed_after_each_epoch_in_every_mode(void)
             T_TRUE(epoch > 0 && wait >= 0 && wait <= 100);
         }
         T_EQ(lines, 2);
-        free(text);
-        sluice_callback_destroy(&callback);
-        kit_fini(&k);
+        close_printed(&p);
     }
 }
 
@@ -147,21 +155,13 @@ static void times_are_printed_after_each_epoch_in_every_mode(void)
 
 static void the_bar_is_silent_where_there_is_no_terminal(void)
 {
-    sluice_callback callback;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    kit k;
+    printed p;
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    T_OK(sluice_progress_bar(file, &callback));
-    init_run(&k, SLUICE_MODE_LOOP, &callback);
-    T_OK(kit_run(&k));
-    fclose(file);
-    T_STR(text, "");
-    free(text);
-    sluice_callback_destroy(&callback);
-    kit_fini(&k);
+    T_OK(sluice_progress_bar(open_printed(&p), &p.callback));
+    init_run(&p.k, SLUICE_MODE_LOOP, &p.callback);
+    run_printed(&p);
+    T_STR(p.text, "");
+    close_printed(&p);
 }
 
 /* A terminal: what is written to it is read from `master`. */

@@ -203,10 +203,27 @@ static bool was_warned(void *arg)
     return atomic_load(&has_warned);
 }
 
-/* The workers have to come back before the run can end. */
 static void release(kit *k)
 {
     kit_source_release(k->user);
+}
+
+/* Batches of 2 from a source that blocks at this sample, until workers have to come back. */
+static void init_blocked(kit *k, kit_source *source, uint64_t block_at)
+{
+    kit_source_init(source, 100);
+    source->block_at = block_at;
+    kit_init(k);
+    k->dataset = kit_source_dataset(source, 2);
+    k->act_in = KIT_TRAIN_END;
+    k->act = release;
+    k->user = source;
+}
+
+static void fini_blocked(kit *k)
+{
+    sluice_dataset_destroy(k->dataset);
+    kit_fini(k);
 }
 
 /* One of two workers blocks at sample 21, and the other has begun 22: all before them are there. */
@@ -229,10 +246,7 @@ static void a_source_that_blocks_is_warned_of_then_given_up(void)
         kit_source source;
         kit k;
 
-        kit_source_init(&source, 100);
-        source.block_at = 21; /* of batch 10 */
-        kit_init(&k);
-        k.dataset = kit_source_dataset(&source, 2);
+        init_blocked(&k, &source, 21); /* of batch 10 */
         k.device = devices[i / COUNT(modes)];
         k.config.mode = modes[i % COUNT(modes)];
         k.config.workers = 2;
@@ -242,9 +256,6 @@ static void a_source_that_blocks_is_warned_of_then_given_up(void)
         k.config.stall_warning_ms = 20;
         k.config.stall_timeout_ms = 60;
         k.in_step = wait_until_all_but_one_are_there;
-        k.act_in = KIT_TRAIN_END;
-        k.act = release;
-        k.user = &source;
         kit_log_start(NULL, NULL);
         T_STATUS(kit_run(&k), SLUICE_E_STALLED);
         log = kit_log_stop();
@@ -255,8 +266,7 @@ static void a_source_that_blocks_is_warned_of_then_given_up(void)
         T_CONTAINS(k.error, "is in read of kit/21 for ");
         kit_check(&k);
         T_EQ(k.count, 10); /* steps of the launch that was given up are counted */
-        sluice_dataset_destroy(k.dataset);
-        kit_fini(&k);
+        fini_blocked(&k);
     }
 }
 
@@ -265,21 +275,14 @@ static void a_stall_is_given_up_also_where_the_warning_would_come_later(void)
     kit_source source;
     kit k;
 
-    kit_source_init(&source, 100);
-    source.block_at = 0;
-    kit_init(&k);
-    k.dataset = kit_source_dataset(&source, 2);
+    init_blocked(&k, &source, 0);
     k.config.stall_timeout_ms = 20; /* and a warning after half a minute */
-    k.act_in = KIT_TRAIN_END;
-    k.act = release;
-    k.user = &source;
     kit_log_start(NULL, NULL);
     T_STATUS(kit_run(&k), SLUICE_E_STALLED);
     (void)kit_log_stop();
     T_CONTAINS(k.error, "step 0 waits for data; the batch at sample 0 of pass 0 has ");
     kit_check(&k);
-    sluice_dataset_destroy(k.dataset);
-    kit_fini(&k);
+    fini_blocked(&k);
 }
 
 static void wait_for_warning(kit *k, const sluice_step *step)
@@ -329,10 +332,7 @@ static void data_that_come_late_are_trained_on(void)
         kit_source source;
         kit k;
 
-        kit_source_init(&source, 100);
-        source.block_at = 21;
-        kit_init(&k);
-        k.dataset = kit_source_dataset(&source, 2);
+        init_blocked(&k, &source, 21);
         k.config.mode = modes[m];
         k.config.stall_warning_ms = 10;
         kit_log_start(release_when_warned, &source);
@@ -342,8 +342,7 @@ static void data_that_come_late_are_trained_on(void)
         T_EQ(k.count, 50);
         /* It lasted from the last step to the warning at least, and counts in every mode. */
         T_TRUE(k.report->stats.data_wait_share * k.report->stats.seconds > 0.009);
-        sluice_dataset_destroy(k.dataset);
-        kit_fini(&k);
+        fini_blocked(&k);
     }
 }
 
@@ -410,26 +409,19 @@ static void a_stop_ends_a_run_whose_source_blocks(void)
         pthread_t thread;
         kit k;
 
-        kit_source_init(&source, 100);
-        source.block_at = 21;
-        kit_init(&k);
+        init_blocked(&k, &source, 21);
         s.k = &k;
         s.source = &source;
-        k.dataset = kit_source_dataset(&source, 2);
         k.device = devices[i / COUNT(modes)];
         k.config.mode = modes[i % COUNT(modes)];
         k.config.stop = stop;
-        k.act_in = KIT_TRAIN_END;
-        k.act = release;
-        k.user = &source;
         T_EQ(pthread_create(&thread, NULL, stop_when_blocked, &s), 0);
         T_STATUS(kit_run(&k), SLUICE_STOPPED);
         pthread_join(thread, NULL);
         kit_check(&k);
         T_EQ(k.count, 10);
         sluice_stop_clear(stop);
-        sluice_dataset_destroy(k.dataset);
-        kit_fini(&k);
+        fini_blocked(&k);
     }
     sluice_stop_destroy(stop);
 }
@@ -440,20 +432,13 @@ static void a_limit_of_time_ends_a_run_whose_source_blocks(void)
         kit_source source;
         kit k;
 
-        kit_source_init(&source, 100);
-        source.block_at = 21;
-        kit_init(&k);
-        k.dataset = kit_source_dataset(&source, 2);
+        init_blocked(&k, &source, 21);
         k.config.mode = modes[m];
         k.config.max_seconds = 0.02;
-        k.act_in = KIT_TRAIN_END;
-        k.act = release;
-        k.user = &source;
         T_OK(kit_run(&k));
         kit_check(&k);
         T_TRUE(k.count <= 10);
-        sluice_dataset_destroy(k.dataset);
-        kit_fini(&k);
+        fini_blocked(&k);
     }
 }
 

@@ -36,6 +36,23 @@ static sluice_status step(const sluice_step *view, void *user)
     return call == k->step_at ? k->step_answer : SLUICE_OK;
 }
 
+sluice_status kit_save_state(const kit *k, const char *folder)
+{
+    t_write_file(t_path(folder, "inner/state"), &k->state, sizeof(k->state));
+    return SLUICE_OK;
+}
+
+sluice_status kit_load_state(kit *k, const char *folder)
+{
+    FILE *file = fopen(t_path(folder, "inner/state"), "rb");
+    size_t got = file != NULL ? fread(&k->state, sizeof(k->state), 1, file) : 0;
+
+    if (file != NULL) {
+        fclose(file);
+    }
+    return got == 1 ? SLUICE_OK : SLUICE_E_IO;
+}
+
 /* ---- the hooks ------------------------------------------------------------------------------- */
 
 static sluice_status note(kit *k, kit_hook kind, sluice_hook *hook)

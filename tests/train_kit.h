@@ -84,6 +84,10 @@ sluice_status kit_eval(const sluice_step *step, void *user);
 /* A hook that does nothing. */
 sluice_status kit_ignore(sluice_hook *hook, void *user);
 
+/* The model's state in a folder of a checkpoint, and back. E_IO: it is not there. */
+sluice_status kit_save_state(const kit *k, const char *folder);
+sluice_status kit_load_state(kit *k, const char *folder);
+
 /* Checks that hold of every run: counters agree, steps follow each other, hooks saw them all. */
 void kit_check(const kit *k);
 
