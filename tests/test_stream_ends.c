@@ -33,6 +33,7 @@ static void a_stream_that_is_cut_anywhere_is_an_error(void)
     tar_free(&tar);
 }
 
+/* Without libarchive so is one that is whole. */
 static void a_packed_stream_that_is_cut_is_an_error(void)
 {
     const char *folder = t_folder();
@@ -42,8 +43,8 @@ static void a_packed_stream_that_is_cut_is_an_error(void)
     sluice_dataset *dataset = stream_dataset("@", t_path(folder, "b.tar.gz"), "4");
     tape got = record(dataset, &(run_options){.workers = 2});
 
-    T_STATUS(got.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(got.error, "b.tar.gz");
+    T_EQ(got.end, can_unpack() ? SLUICE_E_CORRUPT : SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(got.error, can_unpack() ? "b.tar.gz" : "b.tar.gz is compressed, and this build");
     free(got.bytes);
     sluice_dataset_destroy(dataset);
 }
