@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds, and runs the tests: one compiler, a few minutes. With CI=true
-# everything: gcc and clang, the sanitizers, the model checker. Logs are kept in build/run.
+# everything: gcc and clang, the sanitizers, the core alone, the model checker. Logs are kept in
+# build/run.
 # The last line is `N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/.."
@@ -58,6 +59,21 @@ build_and_test() {
         step "$label" ctest --test-dir "$folder" -V -j "$jobs"
 }
 
+# core_alone: Sluice without all that it takes only where it is there, whose headers are not to be
+# found; the unit tests of that.
+core_alone() {
+    folder=build/core
+    mkdir -p $folder/without
+    for header in png.h archive.h archive_entry.h; do
+        echo '#error "this build is to do without it"' >$folder/without/$header
+    done
+    step core-build sh -c 'cmake -B "$1" --preset dev -DSLUICE_CUDA=OFF -DSLUICE_PNG=OFF \
+        -DSLUICE_ARCHIVE=OFF &&
+        CPATH="$PWD/$1/without" cmake --build "$1" -j "$2" --target sluice_unit sluice_api sluice_tool &&
+        "$1/bin/sluice" --version | grep "cuda off, png off, archive off"' core $folder "$jobs" &&
+        step core ctest --test-dir $folder -V -j "$jobs" -L unit
+}
+
 # Where there is nvcc: kernels are compiled for all that they are meant for once, else for one kind of
 # GPU, and so are the programs that want one.
 few="-DSLUICE_CUDA_ARCHITECTURES=80 -DSLUICE_GPU_TESTS=OFF"
@@ -70,6 +86,7 @@ else
     CC=clang CXX=clang++ build_and_test clang --preset release $few
     CC=gcc CXX=g++ build_and_test asan --preset asan $few
     CC=gcc CXX=g++ build_and_test tsan --preset tsan $few
+    CC=gcc core_alone
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
