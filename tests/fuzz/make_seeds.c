@@ -22,6 +22,65 @@ static void write_seed(const char *folder, const char *format, unsigned number,
     }
 }
 
+/* A file of a recipe that says no size: a small one, another for each number. */
+static uint8_t *make_small(jpeg_recipe recipe, unsigned number, size_t *size_out)
+{
+    recipe.width = 19 + number * 5 % 17;
+    recipe.height = 17 + number * 7 % 23;
+    recipe.quality = 40;
+    recipe.seed = number;
+    return jpeg_make(&recipe, size_out);
+}
+
+/* Files with restart markers: where cutting takes them as they are, and where it cannot. */
+static unsigned make_restarts(const char *folder, unsigned number)
+{
+    static const jpeg_recipe recipes[] = {
+        {.sampling = {0x11}, .restart = 1},
+        {.sampling = {0x22}, .restart = 1},
+        {.sampling = {0x22}, .restart = 3, .optimised = true}, /* beside the rows' ends */
+        {.sampling = {0x12}, .restart = 6},                    /* two rows */
+        {.sampling = {0x41}, .restart = 1},
+        {.space = JCS_GRAYSCALE, .restart = 5},
+        {.space = JCS_GRAYSCALE, .progressive = true, .restart = 1},
+        {.sampling = {0x22}, .progressive = true, .restart = 1},
+        {.sampling = {0x22}, .arithmetic = true, .restart = 2},
+    };
+    const unsigned count = sizeof(recipes) / sizeof(recipes[0]);
+
+    for (unsigned i = 0; i < count; i++, number++) {
+        size_t size = 0;
+        uint8_t *bytes = make_small(recipes[i], number, &size);
+
+        if (bytes != NULL) {
+            write_seed(folder, "jpeg", number, bytes, size);
+        }
+        free(bytes);
+    }
+    return number;
+}
+
+/* The same, ended within a restart marker; and one whose markers' own header is cut off. */
+static void make_cut_off(const char *folder, unsigned number)
+{
+    const jpeg_recipe recipe = {.sampling = {0x21}, .restart = 1};
+    size_t size = 0;
+    uint8_t *bytes = make_small(recipe, number, &size);
+    size_t marker = size - 2;
+    size_t interval = 0;
+
+    while (marker > 0 && (bytes[marker] != 0xFF || (bytes[marker + 1] & 0xF8) != 0xD0)) {
+        marker--;
+    }
+    while (interval + 6 < size && (bytes[interval] != 0xFF || bytes[interval + 1] != 0xDD)) {
+        interval++;
+    }
+    write_seed(folder, "jpeg", number, bytes, marker + 1);
+    write_seed(folder, "jpeg", number + 1, bytes, marker);
+    write_seed(folder, "jpeg", number + 2, bytes, interval + 5);
+    free(bytes);
+}
+
 static void make_jpegs(const char *folder)
 {
     static const jpeg_recipe recipes[] = {
@@ -41,22 +100,18 @@ static void make_jpegs(const char *folder)
         {.space = JCS_CMYK, .no_adobe = true},
         {.space = JCS_YCCK, .sampling = {0x22, 0x11, 0x11, 0x22}},
     };
+    const unsigned count = sizeof(recipes) / sizeof(recipes[0]);
 
-    for (unsigned i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
-        jpeg_recipe recipe = recipes[i];
+    for (unsigned i = 0; i < count; i++) {
         size_t size = 0;
-        uint8_t *bytes;
+        uint8_t *bytes = make_small(recipes[i], i, &size);
 
-        recipe.width = 19 + i * 5 % 17;
-        recipe.height = 17 + i * 7 % 23;
-        recipe.quality = 40;
-        recipe.seed = i;
-        bytes = jpeg_make(&recipe, &size);
         if (bytes != NULL) {
             write_seed(folder, "jpeg", i, bytes, size);
         }
         free(bytes);
     }
+    make_cut_off(folder, make_restarts(folder, count));
 }
 
 #ifdef SLI_HAVE_PNG
