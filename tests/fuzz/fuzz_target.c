@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Small enough that no input takes long. */
-enum { MAX_PIXELS = 1 << 20 };
-
 static image_decoder *decoder;
 
 void fuzz_fail(const char *why)
@@ -28,13 +25,25 @@ static void some_span(uint32_t bits, uint32_t size, uint32_t *start, uint32_t *l
     *start = bits % 7 == 0 ? size - *length : *start;
 }
 
+image_box fuzz_box(const uint8_t *data, size_t size, uint32_t width, uint32_t height)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    image_box box;
+
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ data[i]) * UINT64_C(0x100000001B3);
+    }
+    some_span((uint32_t)(hash >> 32), width, &box.x, &box.width);
+    some_span((uint32_t)hash, height, &box.y, &box.height);
+    return box;
+}
+
 /* What was read goes here, so that reading is not left out. */
 static volatile uint8_t sum;
 
 bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out,
                  image_view *region_out)
 {
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
     uint32_t width = 0;
     uint32_t height = 0;
 
@@ -44,17 +53,14 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
         }
         atexit(free_decoder);
     }
-    if (image_decoder_open(decoder, data, size, MAX_PIXELS, gray, &width, &height) != SLUICE_OK) {
+    if (image_decoder_open(decoder, data, size, FUZZ_MAX_PIXELS, gray, &width, &height) !=
+        SLUICE_OK) {
         return false;
     }
-    if (width == 0 || height == 0 || (uint64_t)width * height > MAX_PIXELS) {
+    if (width == 0 || height == 0 || (uint64_t)width * height > FUZZ_MAX_PIXELS) {
         fuzz_fail("an impossible size");
     }
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ data[i]) * UINT64_C(0x100000001B3);
-    }
-    some_span((uint32_t)(hash >> 32), width, &box_out->x, &box_out->width);
-    some_span((uint32_t)hash, height, &box_out->y, &box_out->height);
+    *box_out = fuzz_box(data, size, width, height);
     if (image_decoder_region(decoder, box_out, region_out) != SLUICE_OK) {
         return false;
     }

@@ -14,6 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Ends the program, so that a fuzzer notices. */
 void fuzz_fail(const char *why);
 
+/* Images of more pixels are not decoded: small enough that no input takes long. */
+enum { FUZZ_MAX_PIXELS = 1 << 20 };
+
+/* A box of an image of this size that follows from the input. */
+image_box fuzz_box(const uint8_t *data, size_t size, uint32_t width, uint32_t height);
+
 /*
  * Opens an image and decodes a box that follows from its bytes, with a decoder that has seen all
  * inputs before. Returns whether there is a region; it is read completely.

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_seeds FOLDER: writes the seeds FOLDER/jpeg/seed-* and, with libpng, FOLDER/png/seed-*. */
+/*
+ * make_seeds FOLDER: writes the seeds FOLDER/jpeg/seed-*, FOLDER/jpeg_index/seed-* and, with
+ * libpng, FOLDER/png/seed-*.
+ */
 #include <stdlib.h>
 #include <string.h>
 
+#include "image_decoder.h"
 #include "jpeg_maker.h"
 #ifdef SLI_HAVE_PNG
 #include "png_maker.h"
@@ -114,6 +118,99 @@ static void make_jpegs(const char *folder)
     make_cut_off(folder, make_restarts(folder, count));
 }
 
+/* The file's own index. */
+static image_index index_of(const uint8_t *bytes, size_t size)
+{
+    image_index index = {.wanted = true};
+    image_decoder *decoder = NULL;
+    image_box box = {0, 0, 0, 0};
+    image_view region;
+
+    if (image_decoder_create(&decoder) != SLUICE_OK ||
+        image_decoder_open(decoder, bytes, size, 1 << 20, false, &box.width, &box.height) !=
+            SLUICE_OK) {
+        fprintf(stderr, "cannot decode a seed\n");
+        exit(2);
+    }
+    image_decoder_use_index(decoder, &index);
+    if (image_decoder_region(decoder, &box, &region) != SLUICE_OK || index.size == 0) {
+        fprintf(stderr, "cannot make an index\n");
+        exit(2);
+    }
+    image_decoder_destroy(decoder);
+    return index;
+}
+
+/* An input of fuzz_jpeg_index; the index is that of the file, or changes of it. */
+static void write_indexed(const char *folder, unsigned number, uint8_t options,
+                          const image_index *index, const uint8_t *bytes, size_t size)
+{
+    uint8_t *input = malloc(3 + index->size + size);
+
+    input[0] = options;
+    input[1] = (uint8_t)index->size;
+    input[2] = (uint8_t)(index->size >> 8);
+    memcpy(input + 3, index->bytes.data, index->size);
+    memcpy(input + 3 + index->size, bytes, size);
+    write_seed(folder, "jpeg_index", number, input, 3 + index->size + size);
+    free(input);
+}
+
+/* Files that can have no index, with one that is none. */
+static void make_not_indexed(const char *folder, unsigned number)
+{
+    static const jpeg_recipe recipes[] = {
+        {.width = 150, .height = 40, .sampling = {0x22}, .quality = 10, .restart = 2},
+        {.width = 140, .height = 20, .sampling = {0x21}, .quality = 10, .progressive = true},
+        {.width = 70, .height = 20, .space = JCS_CMYK, .quality = 10},
+    };
+
+    for (unsigned i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
+        uint8_t none[8 + 10 * 21] = {1, 0, 0, 0, 8};
+        image_index index = {.bytes.data = none, .size = i == 0 ? 8 + 10 * 7 : sizeof(none)};
+        size_t size = 0;
+        uint8_t *bytes = jpeg_make(&recipes[i], &size);
+
+        write_indexed(folder, number + i, 0, &index, bytes, size);
+        free(bytes);
+    }
+}
+
+/* Files of several cells across and down, each with its index and with a change of it. */
+static void make_indexed(const char *folder)
+{
+    static const jpeg_recipe recipes[] = {
+        {.width = 150, .height = 22, .sampling = {0x11}, .quality = 10},
+        {.width = 141, .height = 40, .sampling = {0x21}, .quality = 15, .optimised = true},
+        {.width = 131, .height = 50, .sampling = {0x22}, .quality = 15},
+        {.width = 75, .height = 35, .sampling = {0x12}, .quality = 20},
+        {.width = 200, .height = 30, .space = JCS_GRAYSCALE, .quality = 20},
+        {.width = 70, .height = 17, .space = JCS_RGB, .quality = 15, .optimised = true},
+        {.width = 300, .height = 60, .flat = 100, .optimised = true},
+    };
+
+    const unsigned count = sizeof(recipes) / sizeof(recipes[0]);
+
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t change[40] = {0};
+        image_index changes = {.bytes.data = change, .size = sizeof(change)};
+        jpeg_recipe recipe = recipes[i];
+        image_index index;
+        size_t size = 0;
+        uint8_t *bytes;
+
+        recipe.seed = i;
+        bytes = jpeg_make(&recipe, &size);
+        index = index_of(bytes, size);
+        change[8 + i * 5 % 32] = (uint8_t)(1U << i % 8);
+        write_indexed(folder, 2 * i, (uint8_t)(i % 2 + i % 4 * 2), &index, bytes, size);
+        write_indexed(folder, 2 * i + 1, (uint8_t)(8 + i % 3 % 2), &changes, bytes, size);
+        image_buffer_free(&index.bytes);
+        free(bytes);
+    }
+    make_not_indexed(folder, 2 * count);
+}
+
 #ifdef SLI_HAVE_PNG
 static void make_pngs(const char *folder)
 {
@@ -149,6 +246,7 @@ int main(int argc, char **argv)
         return 2;
     }
     make_jpegs(argv[1]);
+    make_indexed(argv[1]);
 #ifdef SLI_HAVE_PNG
     make_pngs(argv[1]);
 #endif
