@@ -552,6 +552,14 @@ void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint
     readahead_counts(engine->ahead, samples_out, bytes_out);
 }
 
+void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out)
+{
+    *counts_out = (sli_index_counts){0};
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        sample_add_indexes(&engine->runners[i], counts_out);
+    }
+}
+
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t worker)
 {
     return sli_worker_pool_thread(engine->pool, worker);

@@ -65,10 +65,12 @@ bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *wid
  */
 typedef struct image_index {
     image_buffer bytes;
-    size_t size;   /* of it; 0: there is none */
-    bool wanted;   /* make one with the next region, where there is none */
-    bool is_made;  /* out: it was; size 0: this file can have none */
-    bool is_wrong; /* out: the one that there was is none of this file */
+    size_t size;     /* of it; 0: there is none */
+    bool wanted;     /* make one with the next region, where there is none */
+    bool is_made;    /* out: it was; size 0: this file can have none */
+    bool is_used;    /* out: the region was decoded by it */
+    bool is_wrong;   /* out: the one that there was is none of this file */
+    bool is_refused; /* of its keeper: what was kept is damaged, or of the file as it was */
 } image_index;
 
 /* Gives the opened file an index, which must stay until its region was decoded. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -37,11 +38,11 @@ struct index_store {
     store_entry *entries;
     uint64_t mask; /* one less than there are */
     uint64_t used;
-    uint64_t most; /* that may be used */
-    uint64_t found;
-    uint64_t made;
-    uint64_t refused;
-    pthread_mutex_t lock; /* of all but folder and files */
+    uint64_t most;        /* that may be used */
+    pthread_mutex_t lock; /* of all but folder, files and what is counted */
+    _Atomic uint64_t found;
+    _Atomic uint64_t made;
+    _Atomic uint64_t refused;
 };
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -230,17 +231,26 @@ sluice_status index_store_open(const char *folder, uint64_t images, index_store 
     return SLUICE_OK;
 }
 
+static void say_counts(const index_store *store)
+{
+    const uint64_t found = atomic_load_explicit(&store->found, memory_order_relaxed);
+    const uint64_t made = atomic_load_explicit(&store->made, memory_order_relaxed);
+    const uint64_t refused = atomic_load_explicit(&store->refused, memory_order_relaxed);
+
+    if (found + made + refused > 0) {
+        sli_log(SLUICE_LOG_INFO,
+                "index=%s: %" PRIu64 " indexes found, %" PRIu64 " made, %" PRIu64
+                " refused: damaged or of other bytes",
+                store->folder, found, made, refused);
+    }
+}
+
 void index_store_close(index_store *store)
 {
     if (store == NULL) {
         return;
     }
-    if (store->found + store->made + store->refused > 0) {
-        sli_log(SLUICE_LOG_INFO,
-                "index=%s: %" PRIu64 " images decoded with an index, %" PRIu64
-                " indexes made, %" PRIu64 " damaged or of other bytes",
-                store->folder, store->found, store->made, store->refused);
-    }
+    say_counts(store);
     for (int i = 0; i < MAX_FILES; i++) {
         if (store->files[i] >= 0) {
             close(store->files[i]);
@@ -265,16 +275,15 @@ static void write_head(const index_key *key, const uint8_t *bytes, size_t size, 
     sli_put_u32(head + 36, 0);
 }
 
-/* Reads the record at a place. False: it is none, or of the file as it was before. */
+/* Reads the record at a place. False: it is damaged, or of the file as it was before. */
 static bool read_record(const index_store *store, uint64_t place, const index_key *key,
-                        image_index *index, bool *is_damaged_out)
+                        image_index *index)
 {
     const int fd = store->files[place & 0xFF];
     uint8_t want[RECORD_HEAD];
     uint8_t head[RECORD_HEAD];
     size_t size;
 
-    *is_damaged_out = true;
     if (!read_at(fd, head, RECORD_HEAD, place >> 8)) {
         return false;
     }
@@ -283,46 +292,46 @@ static bool read_record(const index_store *store, uint64_t place, const index_ke
         !read_at(fd, index->bytes.data, size, (place >> 8) + RECORD_HEAD)) {
         return false;
     }
-    *is_damaged_out =
-        sli_get_u32(head + 32) != sli_crc32c(sli_crc32c(0, head, 32), index->bytes.data, size);
     write_head(key, index->bytes.data, size, want);
     index->size = size;
-    return !*is_damaged_out && memcmp(head, want, RECORD_HEAD) == 0;
+    return memcmp(head, want, RECORD_HEAD) == 0;
+}
+
+static void count(_Atomic uint64_t *counter, bool one)
+{
+    if (one) {
+        atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+    }
 }
 
 void index_store_find(index_store *store, const index_key *key, image_index *index)
 {
-    bool is_damaged = false;
     bool can_keep;
     uint64_t place;
 
     index->is_made = false;
+    index->is_used = false;
     index->is_wrong = false;
     index->size = 0;
     pthread_mutex_lock(&store->lock);
     place = entry_of(store, key->name)->place;
     can_keep = store->own >= 0;
     pthread_mutex_unlock(&store->lock);
-    if (place == 0 || !read_record(store, place, key, index, &is_damaged)) {
-        index->size = 0;
-        index->wanted = can_keep;
-    } else {
-        index->wanted = false;
-    }
-    pthread_mutex_lock(&store->lock);
-    store->found += index->size > 0;
-    store->refused += is_damaged;
-    pthread_mutex_unlock(&store->lock);
+    index->is_refused = place != 0 && !read_record(store, place, key, index);
+    index->wanted = can_keep && (place == 0 || index->is_refused);
+    index->size = index->is_refused ? 0 : index->size;
+    count(&store->found, index->size > 0);
+    count(&store->refused, index->is_refused);
 }
 
 /* Adds a record to the own file; where it cannot be written, none is tried again. */
-static void add(index_store *store, const index_key *key, const image_index *index)
+static bool add(index_store *store, const index_key *key, const image_index *index)
 {
     uint8_t head[RECORD_HEAD];
     const int fd = store->own >= 0 ? store->files[store->own] : -1;
 
     if (fd < 0) {
-        return;
+        return false;
     }
     write_head(key, index->bytes.data, index->size, head);
     if (!write_at(fd, index->bytes.data, index->size, store->own_end + RECORD_HEAD) ||
@@ -334,23 +343,25 @@ static void add(index_store *store, const index_key *key, const image_index *ind
             sli_log(SLUICE_LOG_DEBUG, "index=%s: the end stays", store->folder);
         }
         store->own = -1;
-        return;
+        return false;
     }
     enter(store, key->name, store->own_end << 8 | (uint64_t)store->own);
     store->own_end += RECORD_HEAD + index->size;
-    store->made += index->size > 0;
+    return true;
 }
 
-void index_store_keep(index_store *store, const index_key *key, const image_index *index)
+bool index_store_keep(index_store *store, const index_key *key, const image_index *index)
 {
     const image_index none = {.size = 0};
+    bool kept;
 
     pthread_mutex_lock(&store->lock);
-    store->refused += index->is_wrong;
-    if (index->is_made || index->is_wrong) {
-        add(store, key, index->is_made ? index : &none);
-    }
+    kept = (index->is_made || index->is_wrong) && add(store, key, index->is_made ? index : &none);
     pthread_mutex_unlock(&store->lock);
+    kept = kept && index->is_made && index->size > 0;
+    count(&store->made, kept);
+    count(&store->refused, index->is_wrong);
+    return kept;
 }
 
 uint64_t index_store_memory(const index_store *store)

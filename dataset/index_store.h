@@ -34,13 +34,13 @@ sluice_status index_store_open(const char *folder, uint64_t images, index_store 
 /* Says at level info what came of it. NULL: does nothing. */
 void index_store_close(index_store *store);
 
-/* Sets *index to what is kept for the image; without that, asks for one to be made where it can be
- * kept. Any thread. */
+/* Sets *index to what is kept for the image; without that, or where that is refused, asks for one to
+ * be made where it can be kept. Any thread. */
 void index_store_find(index_store *store, const index_key *key, image_index *index);
 
-/* Keeps what the decoder made for the image; one that it found wrong has none from now on. Any
- * thread. */
-void index_store_keep(index_store *store, const index_key *key, const image_index *index);
+/* Keeps what the decoder made for the image; one that it found wrong has none from now on. Was an
+ * index kept? Any thread. */
+bool index_store_keep(index_store *store, const index_key *key, const image_index *index);
 
 /* Bytes in memory. */
 uint64_t index_store_memory(const index_store *store);

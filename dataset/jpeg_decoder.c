@@ -348,11 +348,13 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
     if (can_part) {
         const jpeg_part_result result = decode_part(decoder, &layout, box, region_out);
 
+        if (index != NULL) {
+            index->is_used = result == JPEG_PART_MADE && layout.restart == 0;
+            index->is_wrong =
+                index->size > 0 && result != JPEG_PART_MADE && result != JPEG_PART_IS_ALL;
+        }
         if (result == JPEG_PART_MADE) {
             return SLUICE_OK;
-        }
-        if (index != NULL) {
-            index->is_wrong = index->size > 0 && result != JPEG_PART_IS_ALL;
         }
         if (result == JPEG_PART_WRONG) {
             st = open_bytes(decoder, decoder->bytes, decoder->size);

@@ -267,6 +267,34 @@ static sluice_status run_image(sample_runner *runner, uint64_t sample, uint64_t 
     return st;
 }
 
+/* The sample was decoded, or could not be: what came of its index is kept and counted. */
+static void end_index(sample_runner *runner, uint64_t sample, const sample_data *data,
+                      sluice_status st)
+{
+    const sluice_dataset *dataset = runner->plan->dataset;
+    const image_index *index = data->index;
+    worker_indexes *counts = &runner->indexes;
+    bool kept = false;
+
+    if (st == SLUICE_OK && (index->is_made || index->is_wrong)) {
+        kept = dataset_source(dataset)->keep_index(dataset->source, sample, &runner->io, data);
+    }
+    sli_counter_add(&counts->asked, 1);
+    sli_counter_add(&counts->used, index->is_used);
+    sli_counter_add(&counts->made, kept);
+    sli_counter_add(&counts->refused, index->is_refused || index->is_wrong);
+}
+
+void sample_add_indexes(const sample_runner *runner, sli_index_counts *counts)
+{
+    const worker_indexes *indexes = &runner->indexes;
+
+    counts->asked += atomic_load_explicit(&indexes->asked, memory_order_relaxed);
+    counts->used += atomic_load_explicit(&indexes->used, memory_order_relaxed);
+    counts->made += atomic_load_explicit(&indexes->made, memory_order_relaxed);
+    counts->refused += atomic_load_explicit(&indexes->refused, memory_order_relaxed);
+}
+
 /* Reads the sample and takes its image to the row. */
 static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64_t pass,
                                   const sample_row *row)
@@ -300,8 +328,8 @@ static sluice_status read_and_run(sample_runner *runner, uint64_t sample, uint64
     st = run_image(runner, sample, pass, &data, row, now);
     /* What decoding has read itself was read all the same. */
     sli_counter_add(&runner->counters[PLAN_READ]->bytes, runner->io.bytes_read - counted);
-    if (st == SLUICE_OK && data.index != NULL && (data.index->is_made || data.index->is_wrong)) {
-        source->keep_index(plan->dataset->source, sample, &runner->io, &data);
+    if (data.index != NULL) {
+        end_index(runner, sample, &data, st);
     }
     return st;
 }

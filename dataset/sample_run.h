@@ -8,6 +8,7 @@
 #define SLUICE_SAMPLE_RUN_H
 
 #include "image_decoder.h"
+#include "index_counts_int.h"
 #include "plan.h"
 #include "resample.h"
 #include "sample_stream.h"
@@ -18,6 +19,14 @@ typedef struct worker_state {
     _Atomic uint64_t sample;
     _Atomic uint64_t since_ticks;
 } worker_state;
+
+/* sli_index_counts, of one worker; written by it, read by anyone. */
+typedef struct worker_indexes {
+    _Atomic uint64_t asked;
+    _Atomic uint64_t used;
+    _Atomic uint64_t made;
+    _Atomic uint64_t refused;
+} worker_indexes;
 
 /* What one worker works with. */
 typedef struct sample_runner {
@@ -31,6 +40,7 @@ typedef struct sample_runner {
     uint64_t read_bytes;
     bool drops; /* bytes that were read, from the page cache */
     worker_state state;
+    worker_indexes indexes;
     sli_counters *counters[PLAN_PROFILED]; /* of this worker */
 } sample_runner;
 
@@ -52,6 +62,9 @@ sluice_status sample_run(sample_runner *runner, uint64_t sample, uint64_t pass,
 
 /* Claims a row of a stream and takes its sample, which sample_run() then brings into the row. */
 void sample_take(sample_runner *runner, sample_stream *stream, stream_claim *claim_out);
+
+/* Adds what came of this worker's indexes. Any thread. */
+void sample_add_indexes(const sample_runner *runner, sli_index_counts *counts);
 
 /* The name of a sample; of a stream's the one that was taken last, whatever its number. */
 void sample_name(const sample_runner *runner, uint64_t sample, char *text, size_t size);

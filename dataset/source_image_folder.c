@@ -413,13 +413,13 @@ static index_key key_of(const image_folder *folder, uint64_t index, const sample
                        data->size, data->modified_ns};
 }
 
-static void folder_keep_index(const void *source, uint64_t index, const sample_io *io,
+static bool folder_keep_index(const void *source, uint64_t index, const sample_io *io,
                               const sample_data *data)
 {
     const image_folder *folder = source;
     const index_key key = key_of(folder, index, data);
 
-    index_store_keep(folder->indexes, &key, &io->index);
+    return index_store_keep(folder->indexes, &key, &io->index);
 }
 
 /* CLASS/FILE; both are single names of at most NAME_MAX bytes. */

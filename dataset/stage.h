@@ -209,8 +209,9 @@ typedef struct source_ops {
     /* Optional: are bytes that were read to be dropped from the page cache? */
     bool (*drops)(const void *source);
 
-    /* Optional: the sample read last with io was decoded, and its index made or found wrong. */
-    void (*keep_index)(const void *source, uint64_t index, const sample_io *io,
+    /* Optional: the sample read last with io was decoded, and its index made or found wrong. Was
+     * one kept? */
+    bool (*keep_index)(const void *source, uint64_t index, const sample_io *io,
                        const sample_data *data);
 
     /* Bytes the source keeps in memory for itself, for reports. */

@@ -159,6 +159,7 @@ static void collect_stats(const train_run *run, sluice_report *report)
     report->batches = run->steps_run * run->config.micro_batches;
     report->bytes_read = sli_engine_bytes_read(run->channel.engine);
     sli_engine_read_ahead(run->channel.engine, &report->ahead_samples, &report->ahead_bytes);
+    sli_engine_indexes(run->channel.engine, &report->indexes);
     report->mode = sluice_mode_name(run->mode);
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);
 }

@@ -32,6 +32,7 @@ struct sluice_report {
     uint64_t bytes_read;
     uint64_t ahead_samples; /* that readahead asked for */
     uint64_t ahead_bytes;
+    sli_index_counts indexes;
     uint64_t bytes_h2d;
     const char *transport; /* as sli_queue_stats has it; NULL when the run never began */
     uint64_t h2d_batches;

@@ -48,6 +48,9 @@ static void add_totals(const sluice_report *report, sli_text *text)
     add_count(text, "bytes_read", report->bytes_read);
     add_count(text, "samples_read_ahead", report->ahead_samples);
     add_count(text, "bytes_read_ahead", report->ahead_bytes);
+    add_count(text, "samples_by_index", report->indexes.used);
+    add_count(text, "indexes_made", report->indexes.made);
+    add_count(text, "indexes_refused", report->indexes.refused);
     add_count(text, "bytes_h2d", report->bytes_h2d);
     add_number(text, "h2d_gb_per_s", share((double)report->bytes_h2d / 1e9, stats->seconds));
     add_string(text, "mode", report->mode);

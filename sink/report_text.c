@@ -92,6 +92,16 @@ static void add_errors(const sluice_report *report, sli_text *text)
     }
 }
 
+static void add_indexes(const sli_index_counts *indexes, sli_text *text)
+{
+    if (indexes->asked > 0) {
+        sli_text_add(text,
+                     "indexes: %llu of %llu samples decoded by theirs, %llu made, %llu refused\n",
+                     (unsigned long long)indexes->used, (unsigned long long)indexes->asked,
+                     (unsigned long long)indexes->made, (unsigned long long)indexes->refused);
+    }
+}
+
 static void add_run(const sluice_report *report, sli_text *text)
 {
     const sluice_report_stats *stats = &report->stats;
@@ -131,6 +141,7 @@ static void add_run(const sluice_report *report, sli_text *text)
         sli_text_add(text, "readahead: %llu samples, %.1f MB were not in the page cache\n",
                      (unsigned long long)report->ahead_samples, (double)report->ahead_bytes / 1e6);
     }
+    add_indexes(&report->indexes, text);
     add_transport(report, text);
     add_errors(report, text);
     sli_text_add(text,

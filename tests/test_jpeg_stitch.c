@@ -202,7 +202,7 @@ static void the_decoder_makes_an_index_and_uses_it(void)
     image_decoder_use_index(decoder, &index);
     T_OK(image_decoder_region(decoder, &box, &region));
     T_TRUE(is_slice(&region, &box, &file.whole));
-    T_TRUE(index.is_made);
+    T_TRUE(index.is_made && !index.is_used);
     T_EQ(index.size, file.index_size);
     T_TRUE(memcmp(index.bytes.data, file.index, index.size) == 0);
     index.is_made = false;
@@ -212,7 +212,7 @@ static void the_decoder_makes_an_index_and_uses_it(void)
     image_decoder_use_index(decoder, &index);
     T_OK(image_decoder_region(decoder, &box, &region));
     T_TRUE(is_slice(&region, &box, &file.whole));
-    T_TRUE(!index.is_made && !index.is_wrong);
+    T_TRUE(!index.is_made && !index.is_wrong && index.is_used);
     /* An index is of one file: the next has none unless it is given one. */
     T_OK(image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, false, &width, &height));
     if (image_decoder_region(decoder, &box, &region) == SLUICE_OK) {
@@ -221,6 +221,37 @@ static void the_decoder_makes_an_index_and_uses_it(void)
     image_buffer_free(&index.bytes);
     image_decoder_destroy(decoder);
     free_file(&file);
+}
+
+/* Where all of an image is needed its index is neither used nor wrong; nor is one of a file that
+ * has restart markers, which is cut at those. */
+static void an_index_that_was_not_looked_at_is_not_used(void)
+{
+    for (int restart = 0; restart < 2; restart++) {
+        const jpeg_recipe recipe = {.width = 140, .height = 20, .restart = restart, .seed = 4};
+        const image_box box = restart == 0 ? (image_box){0, 0, 140, 20} : (image_box){9, 9, 4, 4};
+        uint8_t none[100] = {0};
+        image_index index = {.size = sizeof(none), .bytes = {none, sizeof(none)}};
+        indexed_file file = make_file(&recipe);
+        image_decoder *decoder = NULL;
+        image_view region;
+        uint32_t width;
+        uint32_t height;
+
+        if (restart == 0) {
+            index.bytes.data = file.index;
+            index.size = file.index_size;
+        }
+        T_OK(image_decoder_create(&decoder));
+        T_OK(
+            image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, false, &width, &height));
+        image_decoder_use_index(decoder, &index);
+        T_OK(image_decoder_region(decoder, &box, &region));
+        T_TRUE(is_slice(&region, &box, &file.whole));
+        T_TRUE(!index.is_used && !index.is_wrong && !index.is_made);
+        image_decoder_destroy(decoder);
+        free_file(&file);
+    }
 }
 
 static void files_without_an_index_get_an_empty_one(void)
@@ -287,6 +318,8 @@ static void a_wrong_index_does_no_harm(void)
             image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, false, &width, &height));
         image_decoder_use_index(decoder, &index);
         T_OK(image_decoder_region(decoder, &box, &region));
+        T_TRUE(!index.is_used || !index.is_wrong);
+        T_TRUE(index.is_used || is_slice(&region, &box, &file.whole));
         wrong += index.is_wrong;
         image_buffer_free(&index.bytes);
     }
@@ -439,6 +472,7 @@ const t_test jpeg_stitch_tests[] = {
     T_TEST(bits_of_all_kinds_are_moved),
     T_TEST(an_index_ends_where_the_data_end),
     T_TEST(the_decoder_makes_an_index_and_uses_it),
+    T_TEST(an_index_that_was_not_looked_at_is_not_used),
     T_TEST(files_without_an_index_get_an_empty_one),
     T_TEST(a_wrong_index_does_no_harm),
     T_TEST(bits_are_not_taken_twice),

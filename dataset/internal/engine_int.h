@@ -7,6 +7,7 @@
 #ifndef SLUICE_ENGINE_INT_H
 #define SLUICE_ENGINE_INT_H
 
+#include "index_counts_int.h"
 #include "placement_int.h"
 #include "plan_int.h"
 #include "profiler_int.h"
@@ -68,6 +69,9 @@ uint64_t sli_engine_bytes_read(const sli_engine *engine);
 
 /* Samples, and their bytes, that the kernel was asked to read before a worker came to them. */
 void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint64_t *bytes_out);
+
+/* What came of the indexes of images so far; samples that were replaced count like others. */
+void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out);
 
 /* Where worker i was to run and where it did; of a stopped engine. */
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t worker);
