@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <sluice/train.h>
@@ -11,6 +12,7 @@
 #include "alloc_int.h"
 #include "clock_int.h"
 #include "status_int.h"
+#include "text_int.h"
 
 typedef struct monitor {
     FILE *file;
@@ -146,8 +148,9 @@ static sluice_status bar_begin(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* Draws the state after `done` of `all` steps; all is UINT64_MAX when there is no end. */
-static void draw(const monitor *m, const sluice_hook *hook, uint64_t done, uint64_t all)
+/* What the bar says after `done` of `all` steps; all is UINT64_MAX when there is no end. What
+ * matters most comes first, as it may be cut off. */
+static void describe(const sluice_hook *hook, uint64_t done, uint64_t all, sli_text *line)
 {
     const double rate = hook->seconds > 0 ? (double)done / hook->seconds : 0;
     const sluice_step_record *last =
@@ -160,21 +163,38 @@ static void draw(const monitor *m, const sluice_hook *hook, uint64_t done, uint6
         memset(bar, '.', BAR_WIDTH);
         memset(bar, '#', (size_t)filled);
         bar[BAR_WIDTH] = '\0';
-        fprintf(m->file, "\r[%s] %llu/%llu", bar, (unsigned long long)done,
-                (unsigned long long)all);
+        sli_text_add(line, "[%s] %llu/%llu", bar, (unsigned long long)done,
+                     (unsigned long long)all);
     } else {
-        fprintf(m->file, "\r%llu steps", (unsigned long long)done);
-    }
-    fprintf(m->file, " epoch %llu, %.1f steps/s, %.0f samples/s, data wait %.1f %%",
-            (unsigned long long)hook->epoch + 1, rate, rate * hook->batch_size,
-            hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0);
-    if (last != NULL) {
-        fprintf(m->file, ", %s %.4f", hook->output_names[0], (double)last->outputs[0]);
+        sli_text_add(line, "%llu steps", (unsigned long long)done);
     }
     if (all != UINT64_MAX && rate > 0) {
-        fprintf(m->file, ", %.0f s left", ceil((double)(all - done) / rate));
+        sli_text_add(line, ", %.0f s left", ceil((double)(all - done) / rate));
     }
-    fprintf(m->file, "\033[K");
+    sli_text_add(line, ", epoch %llu", (unsigned long long)hook->epoch + 1);
+    if (last != NULL) {
+        sli_text_add(line, ", %s %.4f", hook->output_names[0], (double)last->outputs[0]);
+    }
+    sli_text_add(line, ", data wait %.1f %%, %.0f samples/s, %.1f steps/s",
+                 hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0,
+                 rate * hook->batch_size, rate);
+}
+
+/* Draws over the line that was drawn last. What goes on in another line of the terminal would stay
+ * there, so it is left out; so is the last column, where terminals differ in what they do next. */
+static void draw(const monitor *m, const char *line)
+{
+    size_t length = strlen(line);
+    struct winsize window;
+
+    if (ioctl(fileno(m->file), TIOCGWINSZ, &window) == 0 && window.ws_col > 0 &&
+        length >= window.ws_col) {
+        length = window.ws_col - 1U;
+        while (length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80) {
+            length--; /* within a character */
+        }
+    }
+    fprintf(m->file, "\r%.*s\033[K", (int)length, line);
     fflush(m->file);
 }
 
@@ -187,8 +207,14 @@ static sluice_status bar_records(sluice_hook *hook, void *user)
         hook->last_step == UINT64_MAX ? UINT64_MAX : hook->last_step - m->first_step;
 
     if (m->is_terminal && hook->rank == 0 && (now - m->shown_ns >= REDRAW_NS || done == all)) {
+        sli_text line = {0};
+
         m->shown_ns = now;
-        draw(m, hook, done, all);
+        describe(hook, done, all, &line);
+        if (!line.failed) {
+            draw(m, line.data);
+        }
+        sli_text_free(&line);
     }
     return SLUICE_OK;
 }

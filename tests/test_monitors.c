@@ -2,6 +2,7 @@
 /* The ready-made callbacks: losses, times, the bar on a terminal. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -218,14 +219,47 @@ static void the_bar_tells_on_a_terminal_how_far_the_run_is(void)
     T_OK(kit_run(&k));
     read_terminal(master, file, text, sizeof(text));
     /* The first step is drawn, then every tenth of a second, and the last. */
-    T_EQ(strncmp(text, "\r[###.....................] 1/7 epoch 1, ", 40), 0);
-    T_CONTAINS(text, "\r[########################] 7/7 epoch 2, ");
-    T_CONTAINS(text, " steps/s, ");
-    T_CONTAINS(text, " samples/s, data wait ");
-    T_CONTAINS(text, " %, loss 0.1250, 0 s left\033[K\n");
+    T_EQ(strncmp(text, "\r[###.....................] 1/7, ", 32), 0);
+    T_CONTAINS(text, " s left, epoch 1, loss ");
+    T_CONTAINS(text,
+               "\r[########################] 7/7, 0 s left, epoch 2, loss 0.1250, data wait ");
+    T_CONTAINS(text, " samples/s, ");
+    T_CONTAINS(text, " steps/s\033[K\n");
     T_STR(text + strlen(text) - 1, "\n");
     sluice_callback_destroy(&callback);
     kit_fini(&k);
+}
+
+/* A line that wrapped would stay where it is, and the next be drawn below it. */
+static void the_bar_stays_on_one_line_of_a_narrow_terminal(void)
+{
+    static const unsigned short widths[] = {1, 12, 33, 34, 35, 60};
+    static const char *const whole = "[########################] 7/7, 0 s left, epoch 2, loss 0.12";
+
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        const struct winsize window = {.ws_row = 24, .ws_col = widths[i]};
+        char text[1400];
+        int master;
+        FILE *file = open_terminal(&master);
+        sluice_callback callback;
+        const char *last;
+        kit k;
+
+        if (file == NULL || ioctl(master, TIOCSWINSZ, &window) != 0) {
+            T_SKIP("no pseudo terminal can be opened");
+        }
+        T_OK(sluice_progress_bar(file, &callback));
+        init_run(&k, SLUICE_MODE_DIRECT, &callback);
+        k.config.start_step = 1;
+        T_OK(kit_run(&k));
+        read_terminal(master, file, text, sizeof(text));
+        last = strrchr(text, '\r');
+        CU_ASSERT_PTR_NOT_NULL_FATAL(last);
+        T_EQ(strncmp(last + 1, whole, widths[i] - 1U), 0);
+        T_STR(last + widths[i], "\033[K\n");
+        sluice_callback_destroy(&callback);
+        kit_fini(&k);
+    }
 }
 
 static void the_bar_counts_steps_where_no_end_is_known(void)
@@ -248,7 +282,7 @@ static void the_bar_counts_steps_where_no_end_is_known(void)
     if (k.report->stats.steps == 0) { /* so slow a machine: nothing was drawn, not even a line */
         T_STR(text, "");
     } else {
-        T_EQ(strncmp(text, "\r1 steps epoch 1, ", 18), 0);
+        T_EQ(strncmp(text, "\r1 steps, epoch 1, ", 19), 0);
         CU_ASSERT_PTR_NULL(strstr(text, " left"));
     }
     sluice_callback_destroy(&callback);
@@ -363,7 +397,7 @@ static void of_several_ranks_the_first_alone_draws(void)
         run_as_rank(rank, &callback);
         read_terminal(master, file, text, sizeof(text));
         if (rank == 0) {
-            T_CONTAINS(text, "] 4/4 epoch 2, ");
+            T_CONTAINS(text, "] 4/4, 0 s left, epoch 2, ");
         } else {
             T_STR(text, "");
         }
@@ -398,6 +432,7 @@ const t_test monitors_tests[] = {
     T_TEST(times_are_printed_after_each_epoch_in_every_mode),
     T_TEST(the_bar_is_silent_where_there_is_no_terminal),
     T_TEST(the_bar_tells_on_a_terminal_how_far_the_run_is),
+    T_TEST(the_bar_stays_on_one_line_of_a_narrow_terminal),
     T_TEST(the_bar_counts_steps_where_no_end_is_known),
     T_TEST(a_bar_of_a_run_without_steps_draws_nothing),
     T_TEST(of_several_ranks_the_first_alone_prints),
