@@ -350,6 +350,40 @@ static void bits_are_not_taken_twice(void)
     free_file(&file);
 }
 
+/* What a header holds may look like data, and be more than there is room for. */
+static void bits_are_not_taken_from_headers(void)
+{
+    const jpeg_recipe recipe = {.width = 200, .height = 16, .seed = 5};
+    const image_box box = {10, 0, 20, 8};
+    indexed_file file = make_file(&recipe);
+    const size_t comment = file.size - file.layout.scan;
+    const size_t size = file.size + 4 + comment;
+    uint8_t *bytes = malloc(size);
+    const uint8_t head[6] = {
+        0xFF, 0xD8, 0xFF, 0xFE, (uint8_t)((comment + 2) >> 8), (uint8_t)(comment + 2)};
+    image_buffer part = {0};
+    jpeg_layout layout;
+    jpeg_cells cells;
+    size_t part_size;
+
+    memcpy(bytes, head, 6); /* a comment that is the file's own data */
+    memcpy(bytes + 6, file.bytes + file.layout.scan, comment);
+    memcpy(bytes + 6 + comment, file.bytes + 2, file.size - 2);
+    T_TRUE(jpeg_layout_read(bytes, size, &layout));
+    T_TRUE(jpeg_index_make(&layout, bytes, size, file.index));
+    T_EQ(jpeg_stitch(&layout, bytes, size, file.index, file.index_size, &box, &part, &part_size,
+                     &cells),
+         JPEG_PART_MADE);
+    file.index[8] = 6 * 8; /* the first entry's place */
+    file.index[9] = 0;
+    T_EQ(jpeg_stitch(&layout, bytes, size, file.index, file.index_size, &box, &part, &part_size,
+                     &cells),
+         JPEG_PART_CANNOT);
+    image_buffer_free(&part);
+    free(bytes);
+    free_file(&file);
+}
+
 /* A DC table with a code of every length has no room for categories that it lacks. */
 static void tables_without_room_are_refused(void)
 {
@@ -476,6 +510,7 @@ const t_test jpeg_stitch_tests[] = {
     T_TEST(files_without_an_index_get_an_empty_one),
     T_TEST(a_wrong_index_does_no_harm),
     T_TEST(bits_are_not_taken_twice),
+    T_TEST(bits_are_not_taken_from_headers),
     T_TEST(tables_without_room_are_refused),
     T_TEST(indexes_of_another_size_or_version_are_not_used),
     T_TEST(damaged_files_have_an_index_only_when_they_decode),
