@@ -13,15 +13,12 @@ enum { SOF0 = 0xC0, SOF1 = 0xC1, DHT = 0xC4, SOS = 0xDA };
 static bool complete(jpeg_codes *codes)
 {
     bool has[JPEG_DC_CATEGORIES] = {false};
-    uint32_t longest = 0;
+    uint32_t longest = codes->longest;
 
     for (uint32_t i = 0; i < codes->count; i++) {
         if (codes->values[i] < JPEG_DC_CATEGORIES) {
             has[codes->values[i]] = true;
         }
-    }
-    for (uint32_t n = 1; n <= 16; n++) {
-        longest = codes->lengths[n] > 0 ? n : longest;
     }
     for (uint32_t category = 0; category < JPEG_DC_CATEGORIES; category++) {
         if (!has[category]) {
@@ -77,9 +74,10 @@ static bool read_tables(const uint8_t *at, const uint8_t *end, jpeg_entropy *ent
             return false;
         }
         memset(codes, 0, sizeof(*codes));
-        for (int n = 1; n <= 16; n++) {
+        for (uint32_t n = 1; n <= 16; n++) {
             codes->lengths[n] = at[n];
             codes->count += at[n];
+            codes->longest = at[n] > 0 ? n : codes->longest;
         }
         if (codes->count > sizeof(codes->values) || codes->count > (size_t)(end - at) - 17) {
             return false;

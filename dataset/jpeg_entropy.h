@@ -21,6 +21,7 @@ typedef struct jpeg_codes {
     uint8_t lengths[17]; /* [n]: codes of n bits */
     uint8_t values[256];
     uint32_t count;
+    uint32_t longest;                   /* bits of the file's own codes; those added are longer */
     uint16_t look[1 << JPEG_LOOK_BITS]; /* length << 8 | value; 0: the code is longer */
     int32_t last_code[17];              /* [n]: largest code of n bits; -1: none */
     int32_t offset[17];                 /* [n]: of a code of n bits in values, less the code */

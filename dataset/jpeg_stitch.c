@@ -84,7 +84,8 @@ static bool skip_ac(jpeg_bits *bits, const jpeg_codes *codes)
     return true;
 }
 
-/* Takes the DC code of a block and adds its difference. */
+/* Takes the DC code of a block and adds its difference. False: there is no such code, also where
+ * the completed table has one, as libjpeg-turbo's faster loop takes what is none for a zero. */
 static bool take_dc(jpeg_bits *bits, const jpeg_codes *codes, int32_t *dc)
 {
     uint32_t length;
@@ -92,7 +93,7 @@ static bool take_dc(jpeg_bits *bits, const jpeg_codes *codes, int32_t *dc)
 
     jpeg_bits_fill(bits);
     category = jpeg_next_value(bits, codes, &length);
-    if (category < 0 || category >= JPEG_DC_CATEGORIES) {
+    if (category < 0 || category >= JPEG_DC_CATEGORIES || length > codes->longest) {
         return false;
     }
     bits->count -= length;

@@ -419,6 +419,36 @@ static void tables_without_room_are_refused(void)
     }
 }
 
+/*
+ * Codes that the file's table lacks are damage, also those that it is completed by: libjpeg-turbo
+ * takes them for a difference of zero, and says nothing where many bytes follow.
+ */
+static void codes_that_were_added_are_not_read(void)
+{
+    /* Nine blocks. Each table has one code, the bit 0: there is no difference, and no more. */
+    static const uint8_t tables[] = {0xFF, 0xC4, 0, 2 + 2 * 18, 0x00, 1};
+    static const uint8_t frame[] = {0xFF, 0xC0, 0, 11, 8, 0, 8, 0, 72, 1, 1, 0x11, 0};
+    static const uint8_t scan[] = {0xFF, 0xDA, 0, 8, 1, 1, 0x00, 0, 63, 0};
+    /* The second begins with the code 10, which would be one more, and a 1. */
+    static const uint8_t data[2][5] = {{0, 0, 0x3F, 0xFF, 0xD9}, {0xA0, 0, 0x0F, 0xFF, 0xD9}};
+    uint8_t bytes[2 + 40 + sizeof(frame) + sizeof(scan) + 5] = {0xFF, 0xD8};
+    uint8_t *end = bytes + sizeof(bytes) - 5;
+    uint8_t index[8 + 10 * 3];
+    jpeg_layout layout;
+
+    memcpy(bytes + 2, tables, sizeof(tables));
+    bytes[2 + 4 + 18] = 0x10;
+    bytes[2 + 4 + 18 + 1] = 1;
+    memcpy(end - sizeof(scan) - sizeof(frame), frame, sizeof(frame));
+    memcpy(end - sizeof(scan), scan, sizeof(scan));
+    for (int i = 0; i < 2; i++) {
+        memcpy(end, data[i], 5);
+        T_TRUE(jpeg_layout_read(bytes, sizeof(bytes), &layout));
+        T_EQ(jpeg_index_size(&layout), sizeof(index));
+        T_EQ(jpeg_index_make(&layout, bytes, sizeof(bytes), index), i == 0);
+    }
+}
+
 static void indexes_of_another_size_or_version_are_not_used(void)
 {
     const jpeg_recipe recipe = {.width = 200, .height = 60, .seed = 5};
@@ -512,6 +542,7 @@ const t_test jpeg_stitch_tests[] = {
     T_TEST(bits_are_not_taken_twice),
     T_TEST(bits_are_not_taken_from_headers),
     T_TEST(tables_without_room_are_refused),
+    T_TEST(codes_that_were_added_are_not_read),
     T_TEST(indexes_of_another_size_or_version_are_not_used),
     T_TEST(damaged_files_have_an_index_only_when_they_decode),
     T_END,
