@@ -262,6 +262,36 @@ static void the_bar_stays_on_one_line_of_a_narrow_terminal(void)
     }
 }
 
+/* A character of several bytes is left out whole. */
+static void the_bar_is_not_cut_off_within_a_character(void)
+{
+    static const char *const names[] = {"\xC3\xA4", "label"}; /* an a with two dots */
+    static const char *const before = "[########################] 7/7, 0 s left, epoch 2, ";
+    const struct winsize window = {.ws_row = 24, .ws_col = (unsigned short)(strlen(before) + 2)};
+    char text[1400];
+    int master;
+    FILE *file = open_terminal(&master);
+    sluice_callback callback;
+    const char *last;
+    kit k;
+
+    if (file == NULL || ioctl(master, TIOCSWINSZ, &window) != 0) {
+        T_SKIP("no pseudo terminal can be opened");
+    }
+    T_OK(sluice_progress_bar(file, &callback));
+    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    k.config.start_step = 1;
+    k.model.output_names = names;
+    T_OK(kit_run(&k));
+    read_terminal(master, file, text, sizeof(text));
+    last = strrchr(text, '\r');
+    CU_ASSERT_PTR_NOT_NULL_FATAL(last);
+    T_EQ(strncmp(last + 1, before, strlen(before)), 0);
+    T_STR(last + 1 + strlen(before), "\033[K\n");
+    sluice_callback_destroy(&callback);
+    kit_fini(&k);
+}
+
 static void the_bar_counts_steps_where_no_end_is_known(void)
 {
     char text[1400];
@@ -433,6 +463,7 @@ const t_test monitors_tests[] = {
     T_TEST(the_bar_is_silent_where_there_is_no_terminal),
     T_TEST(the_bar_tells_on_a_terminal_how_far_the_run_is),
     T_TEST(the_bar_stays_on_one_line_of_a_narrow_terminal),
+    T_TEST(the_bar_is_not_cut_off_within_a_character),
     T_TEST(the_bar_counts_steps_where_no_end_is_known),
     T_TEST(a_bar_of_a_run_without_steps_draws_nothing),
     T_TEST(of_several_ranks_the_first_alone_prints),

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a report says: its table, its JSON, its figures, its verdict. */
-#include <fcntl.h>
 #include <locale.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "testing.h"
 #include "train_kit.h"
@@ -288,101 +286,6 @@ static void the_json_does_not_depend_on_the_locale(void)
     setlocale(LC_ALL, "C");
 }
 
-/* ---- indexes of images -------------------------------------------------------------------------
- */
-
-/* More than are under way at once, so that a sample's index is kept when its turn comes again. */
-enum { INDEXED = 20 };
-
-static bool text_has(const kit *k, const char *words)
-{
-    char *text = NULL;
-    bool has;
-
-    T_OK(sluice_report_text(k->report, &text));
-    has = strstr(text, words) != NULL;
-    sluice_string_free(text);
-    return has;
-}
-
-/* A run over the folder, by an index or not: crops that never take all of an image. */
-static void run_indexed(kit *k, const char *folder, const char *index, int64_t epochs)
-{
-    static char pipeline[1000];
-
-    snprintf(pipeline, sizeof(pipeline),
-             "image_folder %.400s%s%.400s | decode | random_resized_crop 16 "
-             "scale=0.1,0.3 | batch 2",
-             folder, index != NULL ? " index=" : "", index != NULL ? index : "");
-    k->pipeline = pipeline;
-    k->config.epochs = epochs;
-    k->config.workers = 2;
-    T_OK(kit_run(k));
-    kit_check(k);
-}
-
-static void check_counts(const kit *k, uint64_t used, uint64_t made, uint64_t refused)
-{
-    char keys[200];
-    char line[200];
-    char *json = NULL;
-
-    snprintf(keys, sizeof(keys),
-             "\"samples_by_index\":%llu,\"indexes_made\":%llu,\"indexes_refused\":%llu,",
-             (unsigned long long)used, (unsigned long long)made, (unsigned long long)refused);
-    snprintf(line, sizeof(line),
-             "\nindexes: %llu of %llu samples decoded by theirs, %llu made, %llu refused\n",
-             (unsigned long long)used, (unsigned long long)k->report->stats.samples,
-             (unsigned long long)made, (unsigned long long)refused);
-    T_OK(sluice_report_json(k->report, &json));
-    T_CONTAINS(json, keys);
-    sluice_string_free(json);
-    T_TRUE(text_has(k, line));
-}
-
-static void indexes_of_images_are_counted(void)
-{
-    char folder[300];
-    char index[300];
-    const struct timespec times[2] = {{0, UTIME_OMIT}, {5, 7}};
-    FILE *file;
-    kit k;
-
-    snprintf(folder, sizeof(folder), "%s", t_path(t_folder(), "images"));
-    snprintf(index, sizeof(index), "%s", t_path(t_folder(), "index"));
-    kit_write_folder(folder, INDEXED / 2, 128);
-    kit_init(&k);
-    run_indexed(&k, folder, index, 3);
-    check_counts(&k, (uint64_t)2 * INDEXED, INDEXED, 0);
-    run_indexed(&k, folder, index, 1);
-    check_counts(&k, INDEXED, 0, 0);
-    T_EQ(utimensat(AT_FDCWD, t_path(folder, "a/003.jpg"), times, 0), 0); /* the image is another */
-    run_indexed(&k, folder, index, 1);
-    check_counts(&k, INDEXED - 1, 1, 1);
-    file = fopen(t_path(index, "places-00.sluice"), "r+b");
-    T_TRUE(file != NULL && fseek(file, -20, SEEK_END) == 0 && fputs("damage", file) >= 0);
-    T_EQ(fclose(file), 0);
-    run_indexed(&k, folder, index, 1);
-    check_counts(&k, INDEXED - 1, 1, 1);
-    run_indexed(&k, folder, index, 1);
-    check_counts(&k, INDEXED, 0, 0);
-    kit_fini(&k);
-}
-
-static void without_an_index_nothing_is_said_of_it(void)
-{
-    const char *folder = t_folder();
-    kit k;
-
-    kit_write_folder(folder, INDEXED / 2, 128);
-    kit_init(&k);
-    run_indexed(&k, folder, NULL, 1);
-    T_TRUE(!text_has(&k, "indexes"));
-    T_EQ(k.report->indexes.asked + k.report->indexes.used + k.report->indexes.made, 0);
-    T_EQ(k.report->indexes.refused, 0);
-    kit_fini(&k);
-}
-
 /* ---- figures -----------------------------------------------------------------------------------
  */
 
@@ -581,8 +484,6 @@ const t_test report_tests[] = {
     T_TEST(the_json_of_a_run_over_files_counts_what_was_read),
     T_TEST(the_json_after_a_failure_has_the_same_keys),
     T_TEST(the_json_does_not_depend_on_the_locale),
-    T_TEST(indexes_of_images_are_counted),
-    T_TEST(without_an_index_nothing_is_said_of_it),
     T_TEST(figures_of_a_padded_and_cut_run_are_exact),
     T_TEST(stats_are_cut_to_the_callers_size),
     T_TEST(the_verdict_follows_from_the_figures),
