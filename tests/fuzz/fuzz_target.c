@@ -17,17 +17,20 @@ static void free_decoder(void)
     image_decoder_destroy(decoder);
 }
 
-/* A start and a length within [0, size), both at least sometimes at each end. */
+/* A start and a length within [0, size), both at least sometimes at each end; often a short one, or
+ * one that begins with a block. */
 static void some_span(uint32_t bits, uint32_t size, uint32_t *start, uint32_t *length)
 {
     *length = 1 + (bits & 0xFFFF) % size;
+    *length = bits % 3 == 0 ? 1 + *length % 4 % size : *length;
     *start = (bits >> 16) % (size - *length + 1);
+    *start -= bits % 5 == 0 ? *start % 64 : 0;
     *start = bits % 7 == 0 ? size - *length : *start;
 }
 
-image_box fuzz_box(const uint8_t *data, size_t size, uint32_t width, uint32_t height)
+image_box fuzz_box(const uint8_t *data, size_t size, uint32_t seed, uint32_t width, uint32_t height)
 {
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    uint64_t hash = UINT64_C(0xCBF29CE484222325) + seed;
     image_box box;
 
     for (size_t i = 0; i < size; i++) {
@@ -60,7 +63,7 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
     if (width == 0 || height == 0 || (uint64_t)width * height > FUZZ_MAX_PIXELS) {
         fuzz_fail("an impossible size");
     }
-    *box_out = fuzz_box(data, size, width, height);
+    *box_out = fuzz_box(data, size, 0, width, height);
     if (image_decoder_region(decoder, box_out, region_out) != SLUICE_OK) {
         return false;
     }

@@ -17,8 +17,9 @@ void fuzz_fail(const char *why);
 /* Images of more pixels are not decoded: small enough that no input takes long. */
 enum { FUZZ_MAX_PIXELS = 1 << 20 };
 
-/* A box of an image of this size that follows from the input. */
-image_box fuzz_box(const uint8_t *data, size_t size, uint32_t width, uint32_t height);
+/* A box of an image of this size that follows from the input; other seeds give others. */
+image_box fuzz_box(const uint8_t *data, size_t size, uint32_t seed, uint32_t width,
+                   uint32_t height);
 
 /*
  * Opens an image and decodes a box that follows from its bytes, with a decoder that has seen all

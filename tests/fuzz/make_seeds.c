@@ -156,18 +156,20 @@ static void write_indexed(const char *folder, unsigned number, uint8_t options,
     free(input);
 }
 
-/* Files that can have no index, with one that is none. */
+/* Files that can have no index, with one that is none, and a file with one that is too short. */
 static void make_not_indexed(const char *folder, unsigned number)
 {
     static const jpeg_recipe recipes[] = {
         {.width = 150, .height = 40, .sampling = {0x22}, .quality = 10, .restart = 2},
         {.width = 140, .height = 20, .sampling = {0x21}, .quality = 10, .progressive = true},
         {.width = 70, .height = 20, .space = JCS_CMYK, .quality = 10},
+        {.width = 150, .height = 22, .quality = 10},
     };
+    static const size_t sizes[] = {8 + 10 * 7, 8 + 10 * 21, 8 + 10 * 21, 8 + 10};
 
     for (unsigned i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
         uint8_t none[8 + 10 * 21] = {1, 0, 0, 0, 8};
-        image_index index = {.bytes.data = none, .size = i == 0 ? 8 + 10 * 7 : sizeof(none)};
+        image_index index = {.bytes.data = none, .size = sizes[i]};
         size_t size = 0;
         uint8_t *bytes = jpeg_make(&recipes[i], &size);
 
@@ -176,7 +178,8 @@ static void make_not_indexed(const char *folder, unsigned number)
     }
 }
 
-/* Files of several cells across and down, each with its index and with a change of it. */
+/* Files of several cells across and down, each with its index, with a change of it and without any,
+ * which is no change. */
 static void make_indexed(const char *folder)
 {
     static const jpeg_recipe recipes[] = {
@@ -194,6 +197,7 @@ static void make_indexed(const char *folder)
     for (unsigned i = 0; i < count; i++) {
         uint8_t change[40] = {0};
         image_index changes = {.bytes.data = change, .size = sizeof(change)};
+        const image_index none = {.bytes.data = change};
         jpeg_recipe recipe = recipes[i];
         image_index index;
         size_t size = 0;
@@ -203,12 +207,13 @@ static void make_indexed(const char *folder)
         bytes = jpeg_make(&recipe, &size);
         index = index_of(bytes, size);
         change[8 + i * 5 % 32] = (uint8_t)(1U << i % 8);
-        write_indexed(folder, 2 * i, (uint8_t)(i % 2 + i % 4 * 2), &index, bytes, size);
-        write_indexed(folder, 2 * i + 1, (uint8_t)(8 + i % 3 % 2), &changes, bytes, size);
+        write_indexed(folder, 3 * i, (uint8_t)(i % 2 + i % 4 * 2), &index, bytes, size);
+        write_indexed(folder, 3 * i + 1, (uint8_t)(8 + i % 3 % 2), &changes, bytes, size);
+        write_indexed(folder, 3 * i + 2, 8, &none, bytes, size);
         image_buffer_free(&index.bytes);
         free(bytes);
     }
-    make_not_indexed(folder, 2 * count);
+    make_not_indexed(folder, 3 * count);
 }
 
 #ifdef SLI_HAVE_PNG
