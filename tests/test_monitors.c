@@ -230,6 +230,36 @@ static void the_bar_tells_on_a_terminal_how_far_the_run_is(void)
     kit_fini(&k);
 }
 
+/* What a run's bar shows last on a terminal of that width, behind the return to its begin; names
+ * are the outputs', NULL none. In a static buffer; NULL: no terminal can be opened. */
+static const char *last_bar(unsigned short width, const char *const *names)
+{
+    static char text[1400];
+    const struct winsize window = {.ws_row = 24, .ws_col = width};
+    int master;
+    FILE *file = open_terminal(&master);
+    sluice_callback callback;
+    const char *last;
+    kit k;
+
+    if (file == NULL || ioctl(master, TIOCSWINSZ, &window) != 0) {
+        return NULL;
+    }
+    T_OK(sluice_progress_bar(file, &callback));
+    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    k.config.start_step = 1;
+    if (names != NULL) {
+        k.model.output_names = names;
+    }
+    T_OK(kit_run(&k));
+    read_terminal(master, file, text, sizeof(text));
+    last = strrchr(text, '\r');
+    CU_ASSERT_PTR_NOT_NULL_FATAL(last);
+    sluice_callback_destroy(&callback);
+    kit_fini(&k);
+    return last + 1;
+}
+
 /* A line that wrapped would stay where it is, and the next be drawn below it. */
 static void the_bar_stays_on_one_line_of_a_narrow_terminal(void)
 {
@@ -237,28 +267,13 @@ static void the_bar_stays_on_one_line_of_a_narrow_terminal(void)
     static const char *const whole = "[########################] 7/7, 0 s left, epoch 2, loss 0.12";
 
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-        const struct winsize window = {.ws_row = 24, .ws_col = widths[i]};
-        char text[1400];
-        int master;
-        FILE *file = open_terminal(&master);
-        sluice_callback callback;
-        const char *last;
-        kit k;
+        const char *last = last_bar(widths[i], NULL);
 
-        if (file == NULL || ioctl(master, TIOCSWINSZ, &window) != 0) {
+        if (last == NULL) {
             T_SKIP("no pseudo terminal can be opened");
         }
-        T_OK(sluice_progress_bar(file, &callback));
-        init_run(&k, SLUICE_MODE_DIRECT, &callback);
-        k.config.start_step = 1;
-        T_OK(kit_run(&k));
-        read_terminal(master, file, text, sizeof(text));
-        last = strrchr(text, '\r');
-        CU_ASSERT_PTR_NOT_NULL_FATAL(last);
-        T_EQ(strncmp(last + 1, whole, widths[i] - 1U), 0);
-        T_STR(last + widths[i], "\033[K\n");
-        sluice_callback_destroy(&callback);
-        kit_fini(&k);
+        T_EQ(strncmp(last, whole, widths[i] - 1U), 0);
+        T_STR(last + widths[i] - 1, "\033[K\n");
     }
 }
 
@@ -267,29 +282,13 @@ static void the_bar_is_not_cut_off_within_a_character(void)
 {
     static const char *const names[] = {"\xC3\xA4", "label"}; /* an a with two dots */
     static const char *const before = "[########################] 7/7, 0 s left, epoch 2, ";
-    const struct winsize window = {.ws_row = 24, .ws_col = (unsigned short)(strlen(before) + 2)};
-    char text[1400];
-    int master;
-    FILE *file = open_terminal(&master);
-    sluice_callback callback;
-    const char *last;
-    kit k;
+    const char *last = last_bar((unsigned short)(strlen(before) + 2), names);
 
-    if (file == NULL || ioctl(master, TIOCSWINSZ, &window) != 0) {
+    if (last == NULL) {
         T_SKIP("no pseudo terminal can be opened");
     }
-    T_OK(sluice_progress_bar(file, &callback));
-    init_run(&k, SLUICE_MODE_DIRECT, &callback);
-    k.config.start_step = 1;
-    k.model.output_names = names;
-    T_OK(kit_run(&k));
-    read_terminal(master, file, text, sizeof(text));
-    last = strrchr(text, '\r');
-    CU_ASSERT_PTR_NOT_NULL_FATAL(last);
-    T_EQ(strncmp(last + 1, before, strlen(before)), 0);
-    T_STR(last + 1 + strlen(before), "\033[K\n");
-    sluice_callback_destroy(&callback);
-    kit_fini(&k);
+    T_EQ(strncmp(last, before, strlen(before)), 0);
+    T_STR(last + strlen(before), "\033[K\n");
 }
 
 static void the_bar_counts_steps_where_no_end_is_known(void)
