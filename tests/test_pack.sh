@@ -39,6 +39,20 @@ check "classes.txt is the folders in order" sh -c 'ls "$1" | LC_ALL=C sort | cmp
 tar tvf "$tmp/one/shard-000000.tar" >"$tmp/list"
 check "tar lists an image and a label each" [ "$(wc -l <"$tmp/list")" -eq $((2 * count)) ]
 check "... of nobody, at the beginning of time" sh -c '! grep -v "^-rw-r--r-- 0/0  *[0-9]* 19[67][0-9]-" "$1"' - "$tmp/list"
+if command -v script >/dev/null; then
+    for columns in 20 50 100; do
+        rm -rf "$tmp/bar"
+        script -qec "stty cols $columns; '$sluice' pack '$src' '$tmp/bar' >'$tmp/out'" /dev/null \
+            </dev/null >"$tmp/terminal"
+        tr '\r' '\n' <"$tmp/terminal" | sed 's/\x1b\[K//' >"$tmp/bars"
+        check "a terminal of $columns columns sees a bar" grep -q '^\[[#.]*' "$tmp/bars"
+        check "... within a line" awk -v columns=$columns 'length($0) >= columns {exit 1}' "$tmp/bars"
+        check "... that is wiped at the end" [ "$(tail -c 4 "$tmp/terminal" | od -An -c | tr -d ' ')" = '\r033[K' ]
+    done
+    check "a bar says how many, how long, how fast" grep -Eq '\] [0-9]+/[0-9]+, [0-9]+ s left, [0-9]+ images/s$' "$tmp/bars"
+else
+    skip "bars on terminals" "no script(1)"
+fi
 mkdir "$tmp/files"
 check "tar takes them out" tar xf "$tmp/one/shard-000000.tar" -C "$tmp/files"
 

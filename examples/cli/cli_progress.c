@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -17,12 +18,27 @@ void cli_progress_begin(cli_progress *progress)
     *progress = (cli_progress){.is_terminal = isatty(STDERR_FILENO) == 1};
 }
 
+/* What fits into the terminal's line: one that wrapped would stay there. */
+static void draw_line(const char *line)
+{
+    struct winsize window;
+    int columns = 80;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+        columns = window.ws_col;
+    }
+    fprintf(stderr, "\r%.*s\033[K", columns - 1, line);
+    fflush(stderr);
+}
+
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uint64_t all,
                        double seconds)
 {
     const double rate = seconds > 0 ? (double)here / seconds : 0;
     const int filled = all > 0 ? (int)((double)done / (double)all * BAR_WIDTH) : 0;
     char bar[BAR_WIDTH + 1];
+    char left[40] = "";
+    char line[160];
 
     if (!progress->is_terminal ||
         (progress->is_shown && (done < all || all == 0) && seconds - progress->shown < REDRAW_S)) {
@@ -31,19 +47,19 @@ void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uin
     progress->is_shown = true;
     progress->shown = seconds;
     if (all == 0) { /* nobody knows how many there are */
-        fprintf(stderr, "\r%" PRIu64 ", %.0f images/s\033[K", done, rate);
-        fflush(stderr);
+        snprintf(line, sizeof(line), "%" PRIu64 ", %.0f images/s", done, rate);
+        draw_line(line);
         return;
     }
     memset(bar, '.', BAR_WIDTH);
     memset(bar, '#', (size_t)filled);
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %" PRIu64 "/%" PRIu64 ", %.0f images/s", bar, done, all, rate);
     if (rate > 0) {
-        fprintf(stderr, ", %.0f s left", ceil((double)(all - done) / rate));
+        snprintf(left, sizeof(left), ", %.0f s left", ceil((double)(all - done) / rate));
     }
-    fprintf(stderr, "\033[K");
-    fflush(stderr);
+    snprintf(line, sizeof(line), "[%s] %" PRIu64 "/%" PRIu64 "%s, %.0f images/s", bar, done, all,
+             left, rate);
+    draw_line(line);
 }
 
 void cli_progress_end(cli_progress *progress)
