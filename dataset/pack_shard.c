@@ -138,7 +138,7 @@ static sluice_status write_index(pack_shard *shard)
     if (st == SLUICE_OK) {
         st = shard_index_build(shard->fd, shard->path, &shard_default_fields, true, &index);
         if (st == SLUICE_OK) {
-            st = shard_index_write(&index, &shard_default_fields, path);
+            st = shard_index_write(&index, &shard_default_fields, true, path);
             shard_index_free(&index);
         }
     }

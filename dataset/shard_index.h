@@ -78,9 +78,11 @@ size_t shard_key_length(const char *name);
 /* ---- in a file (shard_index_file.c) -------------------------------------------------------- */
 
 /*
- * Writes an index as a whole or not at all: under a temporary name first, which is renamed. E_IO.
+ * Writes an index as a whole or not at all: under a temporary name first, which is renamed. synced:
+ * it is safe on the disk then, which takes milliseconds; without, one that a crash of the system
+ * leaves damaged is known by its checksum. E_IO.
  */
-sluice_status shard_index_write(const shard_index *index, const shard_fields *fields,
+sluice_status shard_index_write(const shard_index *index, const shard_fields *fields, bool synced,
                                 const char *path);
 
 /*

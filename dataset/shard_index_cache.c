@@ -159,7 +159,7 @@ static void keep(const shard_index *index, const char *shard, const shard_fields
         if (i == 1) {
             make_folders(places->folder);
         }
-        if (shard_index_write(index, fields, places->paths[i]) == SLUICE_OK) {
+        if (shard_index_write(index, fields, false, places->paths[i]) == SLUICE_OK) {
             sli_log(SLUICE_LOG_INFO, "the index of %s, %llu samples, is kept in %s", shard,
                     (unsigned long long)index->count, places->paths[i]);
             return;

@@ -133,7 +133,7 @@ static bool write_all(int fd, const uint8_t *bytes, size_t size)
     return true;
 }
 
-sluice_status shard_index_write(const shard_index *index, const shard_fields *fields,
+sluice_status shard_index_write(const shard_index *index, const shard_fields *fields, bool synced,
                                 const char *path)
 {
     const size_t name_size = strlen(path) + 64;
@@ -156,7 +156,7 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
     if (fd < 0) {
         error = errno;
     } else {
-        error = write_all(fd, bytes, size) && fsync(fd) == 0 ? 0 : errno;
+        error = write_all(fd, bytes, size) && (!synced || fsync(fd) == 0) ? 0 : errno;
         error = close(fd) != 0 && error == 0 ? errno : error;
         error = error == 0 && rename(name, path) != 0 ? errno : error;
         if (error != 0) {

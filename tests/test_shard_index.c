@@ -190,7 +190,7 @@ static void what_is_written_is_read_back(void)
         T_EQ(index.passed_over, 1);
         T_TRUE(index.has_more);
         T_STR(index.first_imageless, "a/3");
-        T_OK(shard_index_write(&index, &shard_default_fields, path));
+        T_OK(shard_index_write(&index, &shard_default_fields, true, path));
         T_OK(shard_index_read(path, tar.size, &shard_default_fields, &back));
         check_same_index(&index, &back);
         shard_index_free(&index);
@@ -208,7 +208,7 @@ static void an_index_of_nothing_is_read_back(void)
 
     snprintf(path, sizeof(path), "%s/i", t_folder());
     T_EQ(index.count, 0);
-    T_OK(shard_index_write(&index, &shard_default_fields, path));
+    T_OK(shard_index_write(&index, &shard_default_fields, true, path));
     T_OK(shard_index_read(path, tar.size, &shard_default_fields, &back));
     check_same_index(&index, &back);
     shard_index_free(&index);
@@ -227,7 +227,7 @@ static void an_index_of_something_else_is_refused(void)
     snprintf(path, sizeof(path), "%s/i", t_folder());
     make_members(&tar);
     index = built(&tar, &shard_default_fields, false);
-    T_OK(shard_index_write(&index, &shard_default_fields, path));
+    T_OK(shard_index_write(&index, &shard_default_fields, true, path));
     T_STATUS(shard_index_read(path, tar.size + 512, &shard_default_fields, &back),
              SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "of another size");
@@ -278,7 +278,7 @@ static void an_index_that_lies_is_refused(void)
     make_members(&tar);
     index = built(&tar, &shard_default_fields, false);
     T_EQ(index.names_size, 24);
-    T_OK(shard_index_write(&index, &shard_default_fields, path));
+    T_OK(shard_index_write(&index, &shard_default_fields, true, path));
     size = read_file_bytes(path, bytes, sizeof(bytes));
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         memcpy(changed, bytes, size);
