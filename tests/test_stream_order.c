@@ -9,22 +9,8 @@
 
 static const char *const batches[] = {"4", "4 drop_remainder=true"};
 
-static void streams_end_at_every_place_of_a_batch(void)
-{
-    for (int count = 4; count <= 13; count++) {
-        const char *folder = t_folder();
-
-        make_two(folder, count);
-        for (int i = 0; i < 12; i++) {
-            check_stream("@ access=stream", "", folder, batches[i % 2],
-                         &(run_options){.device = devices[i / 2 % 2],
-                                        .workers = worker_counts[i / 4],
-                                        .passes = 1});
-        }
-    }
-}
-
-static void passes_follow_each_other(void)
+/* Streams whose end falls on every place of a batch, and beyond. */
+static void check_lengths(uint64_t passes)
 {
     for (int count = 4; count <= 13; count++) {
         const char *folder = t_folder();
@@ -35,9 +21,19 @@ static void passes_follow_each_other(void)
                          &(run_options){.device = devices[i / 2 % 2],
                                         .workers = worker_counts[i / 4],
                                         .slots = 3 + (uint32_t)i % 3,
-                                        .passes = 3});
+                                        .passes = passes});
         }
     }
+}
+
+static void streams_end_at_every_place_of_a_batch(void)
+{
+    check_lengths(1);
+}
+
+static void passes_follow_each_other(void)
+{
+    check_lengths(3);
 }
 
 static void each_rank_gets_its_own(void)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams with stages that choose and order samples. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
@@ -8,6 +11,7 @@
 #include "sample_mixer.h"
 #include "shard_kit.h"
 #include "stream_kit.h"
+#include "stream_order.h"
 #include "testing.h"
 
 enum { MOST = 64 };
@@ -328,6 +332,45 @@ static void damage_comes_behind_the_samples_that_are_held(void)
     tar_free(&tar);
 }
 
+/* A stop does not wait until what is held was given. */
+static void a_stop_comes_before_the_samples_that_are_held(void)
+{
+    const int stop_fd = eventfd(0, EFD_CLOEXEC);
+    tar_maker tar = {0};
+    char path[400];
+    sluice_dataset *dataset;
+    stream_order *order;
+    stream_item item = {.number = 0};
+    sluice_status st = SLUICE_OK;
+    uint32_t given = 0;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/fifo", t_folder());
+    T_EQ(mkfifo(path, 0600), 0);
+    add_images(&tar, 0, 6); /* the last may go on: five are complete */
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    T_EQ(write(fd, tar.bytes, tar.size), (ssize_t)tar.size);
+    dataset = stream_dataset("@ | shuffle buffer=3", path, "4");
+    T_OK(dataset_open(dataset));
+    T_OK(stream_order_create(dataset, 1, &order));
+    T_OK(stream_order_begin(order, 0, stop_fd));
+    T_OK(stream_order_next(order, &item)); /* all bytes that there are were read with it */
+    given++;
+    T_EQ(eventfd_write(stop_fd, 1), 0);
+    while (st == SLUICE_OK) {
+        st = stream_order_next(order, &item);
+        given += st == SLUICE_OK;
+    }
+    T_STATUS(st, SLUICE_CLOSED);
+    T_EQ(given, 3);
+    stream_order_destroy(order);
+    image_buffer_free(&item.bytes);
+    sluice_dataset_destroy(dataset);
+    tar_free(&tar);
+    close(fd);
+    close(stop_fd);
+}
+
 static void no_memory_is_an_error_wherever_it_is_met(void)
 {
     const char *folder = t_folder();
@@ -455,6 +498,7 @@ const t_test stream_stages_tests[] = {
     T_TEST(a_pipe_is_mixed_within_the_buffer_alone),
     T_TEST(a_shuffled_stream_goes_on_where_a_run_stopped),
     T_TEST(damage_comes_behind_the_samples_that_are_held),
+    T_TEST(a_stop_comes_before_the_samples_that_are_held),
     T_TEST(no_memory_is_an_error_wherever_it_is_met),
     T_TEST(plans_say_what_is_done),
     T_TEST(a_mixer_is_full_by_samples_or_by_bytes),

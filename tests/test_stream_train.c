@@ -68,14 +68,21 @@ static void steps_of_a_stream_go_on_in_the_next_pass(void)
     }
 }
 
-static void the_plan_of_a_stream_names_no_length(void)
+/* Epochs of a stream of 23 samples, in loop mode. */
+static void run_epochs(kit *k, const char *what, uint64_t epochs)
 {
     char path[400];
-    kit k;
 
     snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 23);
-    run_on(&k, SLUICE_MODE_LOOP, "@ access=stream | shuffle", path, 1, 0);
+    run_on(k, SLUICE_MODE_LOOP, what, path, epochs, 0);
+}
+
+static void the_plan_of_a_stream_names_no_length(void)
+{
+    kit k;
+
+    run_epochs(&k, "@ access=stream | shuffle", 1);
     T_STATUS(k.status, SLUICE_OK);
     T_CONTAINS(
         k.plan,
@@ -143,12 +150,9 @@ static void a_pipe_cannot_be_checked_with(void)
 
 static void epochs_of_unknown_length_are_refused(void)
 {
-    char path[400];
     kit k;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
-    make_image_shard(path, 0, 23);
-    run_on(&k, SLUICE_MODE_LOOP, "@ access=stream", path, 2, 0);
+    run_epochs(&k, "@ access=stream", 2);
     T_STATUS(k.status, SLUICE_E_UNSUPPORTED);
     T_CONTAINS(k.error, "epochs=2 of a stream");
     done_with(&k);
