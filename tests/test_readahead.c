@@ -26,7 +26,8 @@ static struct {
     uint64_t located;
     uint64_t rows[MOST_ROWS]; /* located, in this order */
     uint64_t fetched;
-    uint64_t pending; /* threads that have fetched, and not looked for a row since */
+    uint64_t pending; /* threads that have located a row, and not looked for one since */
+    uint64_t idle;    /* looks in turn without a row located, nor one pending */
     uint64_t most;    /* as the last fetch had it */
     bool beyond;      /* a row was fetched that is too far from the workers */
     _Atomic uint64_t claimed;
@@ -42,6 +43,7 @@ static readahead_row play_row(void *arg, uint64_t row, uint64_t *sample_out)
     pthread_mutex_lock(&play.lock);
     play.pending -= is_pending;
     is_pending = false;
+    play.idle = play.pending == 0 ? play.idle + 1 : 0;
     play.looked++;
     play.looked_at[row % MOST_ROWS]++;
     if (row >= play.end) {
@@ -65,6 +67,9 @@ static bool play_locate(const void *source, uint64_t index, sample_location *loc
     play.rows[play.located++ % MOST_ROWS] = index - 1000;
     play.beyond |= index - 1000 >= atomic_load(&play.claimed) + READAHEAD_ROWS;
     has_bytes = play.bytes > 0;
+    play.pending += has_bytes;
+    is_pending = has_bytes;
+    play.idle = 0;
     pthread_mutex_unlock(&play.lock);
     *location_out = (sample_location){.fd = source == &play ? -1 : 0, .offset = index};
     return has_bytes;
@@ -76,8 +81,6 @@ static page_answer play_fetch(const sample_location *location, uint64_t most, ui
 
     pthread_mutex_lock(&play.lock);
     play.fetched++;
-    play.pending++;
-    is_pending = true;
     play.most = most;
     cold = (int64_t)location->offset - 1000 < play.cold;
     *bytes_out = cold ? play.bytes : 0;
@@ -104,6 +107,7 @@ static void reset(uint64_t end, uint64_t bytes, int64_t cold)
     play.located = 0;
     play.fetched = 0;
     play.pending = 0;
+    play.idle = 0;
     play.beyond = false;
     atomic_store(&play.claimed, 0);
 }
@@ -422,21 +426,20 @@ static void it_starts_or_says_that_memory_ran_out(void)
  */
 
 /* Until the threads have asked about all rows that they want to, and sleep: a slow read would have
- * nothing to say to those who are awake. */
+ * nothing to say to those who are awake. Looks come one at a time, so of two with no row between
+ * them the first found nothing to do; and while no thread has a row, nothing changes that. */
 static void await_sleep(readahead *ahead, uint64_t fetched)
 {
-    uint64_t before;
-
     await(&play.fetched, fetched);
-    do {
-        pthread_mutex_lock(&play.lock);
-        before = play.fetched;
-        play.looked = 0;
-        pthread_mutex_unlock(&play.lock);
+    pthread_mutex_lock(&play.lock);
+    play.idle = 0;
+    pthread_mutex_unlock(&play.lock);
+    while (now(&play.idle) < 2) {
+        const uint64_t looked = now(&play.looked);
+
         readahead_wake(ahead);
-        await(&play.looked, READAHEAD_THREADS);
-    } while (now(&play.looked) > READAHEAD_THREADS || now(&play.pending) > 0 ||
-             now(&play.fetched) != before);
+        await(&play.looked, looked + 1);
+    }
 }
 
 static void cached_rows_send_it_to_sleep_and_slow_reads_wake_it(void)
