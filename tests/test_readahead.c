@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readahead by itself: a source that only says where, and a page cache that a test plays. */
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "alloc_int.h"
+#include "clock_int.h"
 #include "readahead.h"
 #include "testing.h"
 
@@ -349,13 +349,14 @@ static void the_end_of_a_run_ends_it_wherever_it_is(void)
 static void it_can_be_stopped_at_any_moment(void)
 {
     for (uint32_t i = 0; i < 300; i++) {
+        int64_t until;
         readahead *ahead;
 
         reset(i % 3 == 0 ? 40 : UINT64_MAX, 1000, i % 2 == 0 ? INT64_MAX : 20);
         ahead = start();
         claim(ahead, i % 50);
-        for (uint32_t spin = i * 37 % 1000; spin > 0; spin--) {
-            sched_yield();
+        until = sli_now_ns() + i * 370 % 100000;
+        while (sli_now_ns() < until) {
         }
         readahead_stop(ahead);
         readahead_stop(ahead);
