@@ -43,7 +43,8 @@ step() {
     grep -h 'SKIP ' "$logs/$name.log" | sed 's/^[0-9]*: //' | sort -u
     if [ $result = FAILED ]; then
         [ "$failed" -gt "$before" ] || failed=$((failed + 1))
-        tail -n 60 "$logs/$name.log"
+        grep -E -A 3 'FAIL |time limit reached|Sanitizer:|error: ' "$logs/$name.log" | head -n 60
+        tail -n 30 "$logs/$name.log"
     fi
     echo "$name: $result ($(($(date +%s) - start)) s)"
     [ $result = ok ]
