@@ -5,7 +5,6 @@
 
 #include "alloc_int.h"
 #include "dataset_state.h"
-#include "plan.h"
 
 void schema_of_files(stage_schema *schema, bool labelled)
 {
@@ -252,36 +251,4 @@ uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i)
         occurrence += dataset->stages[k].def == dataset->stages[i].def;
     }
     return occurrence;
-}
-
-sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_info *info)
-{
-    const sli_run_settings settings = {.world = 1};
-    sluice_dataset_info full;
-    sli_plan *plan;
-    bool known;
-    sluice_status st = dataset_status(dataset, "sluice_dataset_inspect");
-
-    if (st == SLUICE_OK && (info == NULL || info->struct_size < sizeof(info->struct_size) ||
-                            info->struct_size > sizeof(full))) {
-        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_inspect: struct_size is not set");
-    }
-    if (st == SLUICE_OK) {
-        st = sli_plan_open(dataset, &settings, &plan);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    known = !sli_plan_is_stream(plan);
-    memset(&full, 0, sizeof(full));
-    full.struct_size = info->struct_size;
-    full.source_samples = known ? dataset->source_count : 0;
-    full.samples = known ? plan->samples_per_pass : 0;
-    full.batches = known ? plan->batches_per_pass : 0;
-    full.batch_size = plan->batch_size;
-    full.column_count = plan->column_count;
-    memcpy(full.columns, plan->seen, sizeof(full.columns));
-    sli_plan_close(plan);
-    memcpy(info, &full, info->struct_size);
-    return SLUICE_OK;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan will do, in words. */
+/* What a plan will do, in words and figures. */
+#include <string.h>
+
 #include "plan.h"
 #include "readahead.h"
 #include "stream_order.h"
@@ -110,4 +112,36 @@ sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out)
     sli_plan_explain(plan, &text);
     sli_plan_close(plan);
     return sli_text_take(&text, text_out);
+}
+
+sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_info *info)
+{
+    const sli_run_settings settings = {.world = 1};
+    sluice_dataset_info full;
+    sli_plan *plan;
+    bool known;
+    sluice_status st = dataset_status(dataset, "sluice_dataset_inspect");
+
+    if (st == SLUICE_OK && (info == NULL || info->struct_size < sizeof(info->struct_size) ||
+                            info->struct_size > sizeof(full))) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_inspect: struct_size is not set");
+    }
+    if (st == SLUICE_OK) {
+        st = sli_plan_open(dataset, &settings, &plan);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    known = !sli_plan_is_stream(plan);
+    memset(&full, 0, sizeof(full));
+    full.struct_size = info->struct_size;
+    full.source_samples = known ? dataset->source_count : 0;
+    full.samples = known ? plan->samples_per_pass : 0;
+    full.batches = known ? plan->batches_per_pass : 0;
+    full.batch_size = plan->batch_size;
+    full.column_count = plan->column_count;
+    memcpy(full.columns, plan->seen, sizeof(full.columns));
+    sli_plan_close(plan);
+    memcpy(info, &full, info->struct_size);
+    return SLUICE_OK;
 }
