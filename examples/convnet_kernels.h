@@ -3,7 +3,8 @@
 /*
  * The arithmetic of convnet.h for many threads: what thread t of each kernel does, and in which
  * order the kernels run. nvcc makes kernels of it (convnet_cuda.cu); a C compiler can run the same
- * functions in loops, which is how they are tested without a GPU (tests/test_convnet_kernels.c).
+ * functions in loops, which is how they are tested without a GPU
+ * (tests/examples/test_convnet_kernels.c).
  *
  * Activations are (batch, H, W, C) without borders. Neighbouring threads are neighbouring channels,
  * so they read neighbouring weights, which lie as in convnet.c, and the same pixels.
