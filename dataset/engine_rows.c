@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a row of a batch is filled with, also where its sample cannot be used. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_state.h"
+
+/* Draws of a replacement before a row is left zero. */
+enum { REPLACE_TRIES = 8 };
+
+/* No sample stands at a row. */
+static const uint64_t NO_SAMPLE = UINT64_MAX;
+
+/* A row to be filled, and what it is filled with. */
+typedef struct row_task {
+    uint64_t seq;
+    uint32_t number; /* of the row in its batch */
+    uint64_t pass;
+    uint64_t global_position; /* in the pass, over all ranks */
+    uint64_t sample;          /* NO_SAMPLE: none */
+    sample_row row;
+} row_task;
+
+static void row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
+                   sample_row *row_out)
+{
+    for (uint32_t i = 0; i < engine->layout.column_count; i++) {
+        row_out->columns[i] =
+            batch->data + engine->layout.offsets[i] + row * engine->layout.row_bytes[i];
+    }
+    row_out->flags = &batch->row_flags[row];
+}
+
+/* Nobody's row: zeros, also after the device has converted it. */
+static void zero_row(const sli_engine *engine, const sample_row *row)
+{
+    for (uint32_t i = 0; i < engine->layout.column_count; i++) {
+        memset(row->columns[i], 0, engine->layout.row_bytes[i]);
+    }
+    *row->flags = SLI_ROW_ZERO;
+}
+
+/* Fails the batch, and with it the run: rows of later batches are not begun any more. */
+static void fail_row(sli_engine *engine, const row_task *task, sluice_status status,
+                     const char *text)
+{
+    uint64_t stop_at = atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
+
+    sli_queue_row_failed(engine->queue, task->seq, task->number, status, text);
+    while (task->seq < stop_at &&
+           !atomic_compare_exchange_weak_explicit(&engine->stop_at, &stop_at, task->seq,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+static void note_failure(sli_engine *engine, const sample_runner *runner, uint64_t sample)
+{
+    char name[256];
+
+    sample_name(runner, sample, name, sizeof(name));
+    error_samples_note(&engine->errors, sample, name, runner->stage, sluice_last_error());
+}
+
+/* Another sample of the whole set in place of one that failed; the last error when none was found
+ * in so many tries. */
+static sluice_status replace(sli_engine *engine, sample_runner *runner, row_task *task)
+{
+    const struct plan_details *details = engine->plan->details;
+    const sli_draws draws = {details->replace_key, task->global_position, task->pass};
+    const sample_order *all = &details->all_ranks;
+    sluice_status st = SLUICE_E_INVALID;
+
+    for (uint32_t try = 0; try < REPLACE_TRIES; try++) {
+        uint64_t sample_pass;
+        uint32_t bits[4];
+
+        sli_draw(&draws, try, bits);
+        order_at(all, task->pass, ((uint64_t)bits[0] << 32 | bits[1]) % all->length, &task->sample,
+                 &sample_pass);
+        st = sample_run(runner, task->sample, sample_pass, &task->row);
+        if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
+            break;
+        }
+        note_failure(engine, runner, task->sample);
+    }
+    return st;
+}
+
+/* Leaves the row without a sample. In the first whole pass of the run these rows are counted: when
+ * it had no others, going on would be training on nothing. */
+static void leave_zero(sli_engine *engine, const row_task *task, const char *text)
+{
+    const sli_plan *plan = engine->plan;
+    const uint64_t most = plan->batches_per_pass * plan->batch_size;
+    const uint64_t length = plan->details->order.length;
+    const uint64_t rows = length < most ? length : most;
+    char all[SLI_ERROR_SIZE];
+
+    zero_row(engine, &task->row);
+    atomic_fetch_add_explicit(&engine->errors.zeroed, 1, memory_order_relaxed);
+    if (task->pass == engine->first_whole_pass &&
+        atomic_fetch_add_explicit(&engine->errors.zeroed_in_pass, 1, memory_order_relaxed) + 1 ==
+            rows) {
+        snprintf(all, sizeof(all),
+                 "no valid data in the dataset: not one sample of a whole pass could be used; the "
+                 "last: %.700s",
+                 text);
+        fail_row(engine, task, SLUICE_E_INVALID, all);
+    }
+}
+
+static void bad_sample(sli_engine *engine, sample_runner *runner, row_task *task,
+                       sluice_status status)
+{
+    const sli_error_policy policy = engine->plan->settings.on_error;
+    const uint64_t own_sample = task->sample;
+    char text[SLI_ERROR_SIZE];
+
+    sample_describe_failure(runner, task->sample, text, sizeof(text));
+    if (status != SLUICE_E_NO_MEMORY) {
+        note_failure(engine, runner, task->sample);
+    }
+    if (status != SLUICE_E_NO_MEMORY && policy == SLI_ON_ERROR_REPLACE) {
+        status = replace(engine, runner, task);
+        if (status == SLUICE_OK) {
+            atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
+            return;
+        }
+        sample_describe_failure(runner, task->sample, text, sizeof(text));
+        task->sample = own_sample;
+    }
+    if (status == SLUICE_E_NO_MEMORY) {
+        fail_row(engine, task, status, text); /* no fault of the sample */
+    } else if (policy == SLI_ON_ERROR_FAIL) {
+        atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
+        fail_row(engine, task, status, text);
+    } else {
+        leave_zero(engine, task, text);
+    }
+}
+
+/* Finds what is to stand at a row of the run; task->sample is NO_SAMPLE for padding past the end of
+ * a pass. Returns the pass that the sample's random numbers belong to. */
+static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row, row_task *task)
+{
+    const sli_plan *plan = engine->plan;
+    uint64_t sample_pass = 0;
+    batch_place place;
+    uint64_t position;
+
+    plan_locate(plan, seq - 1, &place);
+    position = place.first + row;
+    *task = (row_task){.seq = seq, .number = row, .pass = place.pass, .sample = NO_SAMPLE};
+    task->global_position = place.done + position * plan->settings.world + plan->settings.rank;
+    if (position < place.length) {
+        order_at(place.order, place.pass, position, &task->sample, &sample_pass);
+    }
+    return sample_pass;
+}
+
+bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint64_t *sample_out)
+{
+    row_task task;
+
+    (void)locate_row(engine, seq, row, &task);
+    *sample_out = task.sample;
+    return task.sample != NO_SAMPLE;
+}
+
+void engine_fill_row(sli_engine *engine, sample_runner *runner, const sli_batch *batch,
+                     uint64_t seq, uint32_t row_number)
+{
+    row_task task;
+    const uint64_t sample_pass = locate_row(engine, seq, row_number, &task);
+    sluice_status st;
+
+    row_of(engine, batch, row_number, &task.row);
+    if (task.sample == NO_SAMPLE) {
+        zero_row(engine, &task.row);
+    } else {
+        st = sample_run(runner, task.sample, sample_pass, &task.row);
+        readahead_was_read(engine->ahead, runner->read_ticks, runner->read_bytes);
+        if (st != SLUICE_OK) {
+            bad_sample(engine, runner, &task, st);
+        }
+    }
+    batch->samples[row_number] = task.sample;
+}
+
+void engine_fill_claimed(sli_engine *engine, sample_runner *runner, const sli_batch *batch,
+                         const stream_claim *claim)
+{
+    row_task task = {.seq = claim->seq,
+                     .number = claim->row,
+                     .pass = claim->pass,
+                     .global_position = claim->position,
+                     .sample = NO_SAMPLE};
+    char text[SLI_ERROR_SIZE];
+    sluice_status st;
+
+    row_of(engine, batch, claim->row, &task.row);
+    if (claim->kind == STREAM_SAMPLE) {
+        task.sample = claim->sample;
+        st = sample_run(runner, task.sample, task.pass, &task.row);
+        if (st != SLUICE_OK) {
+            bad_sample(engine, runner, &task, st);
+        }
+    } else {
+        zero_row(engine, &task.row);
+    }
+    if (claim->kind == STREAM_FAILED) {
+        snprintf(text, sizeof(text), "read: %.900s", sluice_last_error());
+        fail_row(engine, &task, claim->status, text);
+    }
+    batch->samples[claim->row] = task.sample;
+}
