@@ -361,8 +361,7 @@ static void plan_names(sli_plan *plan)
     plan->stage_names[PLAN_BATCH] = "batch";
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static sluice_status run_passes(sli_plan *plan)
 {

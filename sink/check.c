@@ -34,8 +34,7 @@ typedef struct mode_check {
     step_trace got;
 } mode_check;
 
-/* ---- the saved model --------------------------------------------------------------------------
- */
+/* ---- the saved model ------------------------------------------------------------------------- */
 
 static sluice_status make_folder(mode_check *c)
 {

@@ -31,8 +31,7 @@ static sluice_status fail_io(const char *what, const char *path, const char *nam
                           name[0] != '\0' ? "/" : "", name);
 }
 
-/* ---- which there are --------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------- */
 
 static void print_name(checkpoint_kind kind, uint64_t step, char name_out[NAME_SIZE])
 {

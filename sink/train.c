@@ -37,8 +37,7 @@ double train_wait_seconds(const train_run *run)
     return all > 0 ? (double)ticks * ns / all / 1e9 : 0;
 }
 
-/* ---- sinks, epochs, the run -------------------------------------------------------------------
- */
+/* ---- sinks, epochs, the run ------------------------------------------------------------------ */
 
 /* What an *_end hook is told: the steps from `first` on, which began at start_ns. */
 static void fill_end_hook(const train_run *run, uint64_t first, int64_t start_ns, double waited,

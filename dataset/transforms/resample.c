@@ -56,8 +56,7 @@ static bool clips(const image_resampler *r)
     return r->job.filter.filter == FILTER_BICUBIC;
 }
 
-/* ---- the passes -------------------------------------------------------------------------------
- */
+/* ---- the passes ------------------------------------------------------------------------------ */
 
 /*
  * One line, to bytes or to the range of bytes with the fraction of the middle; `channels` and what
@@ -153,8 +152,7 @@ static int16_t *middle_of(const image_resampler *r, uint32_t l)
     return (int16_t *)(void *)r->middle.data + l * middle_line(r);
 }
 
-/* ---- vertical pass first ----------------------------------------------------------------------
- */
+/* ---- vertical pass first --------------------------------------------------------------------- */
 
 /* Vertical pass of output line i of the y axis into one line of the middle. */
 static void vertical_line(const image_resampler *r, const image_view *needed, uint32_t i,
@@ -191,8 +189,7 @@ static void strip(image_resampler *r, const image_view *needed, uint32_t i, uint
     }
 }
 
-/* ---- horizontal pass first --------------------------------------------------------------------
- */
+/* ---- horizontal pass first ------------------------------------------------------------------- */
 
 /* Elements of a line between the passes. */
 static size_t across_line(const image_resampler *r)
@@ -257,8 +254,7 @@ static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t
     }
 }
 
-/* ---- windows ----------------------------------------------------------------------------------
- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* What the window shows of one line: zeros, the visible part, zeros. */
 typedef struct window_line {

@@ -19,8 +19,7 @@
 #include "float16_int.h"
 #include "getnext_int.h"
 
-/* ---- loads, stores and arithmetic: the same meaning on both sides ------------------------------
- */
+/* ---- loads, stores and arithmetic: the same meaning on both sides ---------------------------- */
 
 #if defined(__CUDACC__)
 SLI_KERNEL_FN uint8_t gather_load_8(const uint8_t *from)
@@ -146,8 +145,7 @@ SLI_KERNEL_FN uint32_t gather_pair_bf16(float low, float high)
 #endif
 }
 
-/* ---- columns that stay as they are --------------------------------------------------------------
- */
+/* ---- columns that stay as they are ----------------------------------------------------------- */
 
 SLI_KERNEL_FN void gather_bytes(uint8_t *to, const uint8_t *from, uint64_t begin, uint64_t end,
                                 uint32_t n)
@@ -176,8 +174,7 @@ SLI_KERNEL_FN void gather_column(const sli_gather_copy *copy, const uint8_t *slo
     gather_bytes(to, from, 16 * whole + t, copy->bytes, n);
 }
 
-/* ---- the image column ---------------------------------------------------------------------------
- */
+/* ---- the image column ------------------------------------------------------------------------ */
 
 /* Where a thread is: unit `unit` of image `row`. Divides once, not at each of its units. */
 typedef struct gather_walk {
@@ -376,8 +373,7 @@ SLI_KERNEL_FN void gather_planes(const sli_gather *g, const uint8_t *slot, uint3
     }
 }
 
-/* ---- a batch ------------------------------------------------------------------------------------
- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 /* The slot to gather; NULL when the launch has ended, in a graph without a loop. */
 SLI_KERNEL_FN const uint8_t *gather_slot(const sli_getnext *getnext)

@@ -434,8 +434,7 @@ cudaStream_t sli_cuda_stream_handle(void *handle)
     return ((cuda_stream *)handle)->handle;
 }
 
-/* ---- the rest of the backend's calls ----------------------------------------------------------
- */
+/* ---- the rest of the backend's calls --------------------------------------------------------- */
 
 sluice_status sli_cuda_stream_write(void *handle, uint64_t *word, uint64_t value, sli_event *wake)
 {

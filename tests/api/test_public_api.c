@@ -8,8 +8,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- what is there -----------------------------------------------------------------------------
- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static void header_and_library_are_of_one_version(void)
 {
@@ -48,8 +47,7 @@ static void a_process_knows_its_rank(void)
     T_TRUE(strlen(ranks.source) > 0);
 }
 
-/* ---- devices -----------------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static void a_device_is_opened_by_name(void)
 {
@@ -208,8 +206,7 @@ static void stages_have_help(void)
     T_STATUS(sluice_stage_help("crop", &one), SLUICE_E_INVALID);
 }
 
-/* ---- training ----------------------------------------------------------------------------------
- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 typedef struct trained {
     uint64_t steps;
@@ -365,8 +362,7 @@ static void a_token_stops_training_and_can_be_used_again(void)
     sluice_device_close(device);
 }
 
-/* ---- a loop of one's own ------------------------------------------------------------------------
- */
+/* ---- a loop of one's own --------------------------------------------------------------------- */
 
 /* The next batch if it is there already, else when it is. */
 static sluice_status fetch(sluice_channel *channel, const sluice_batch **batch)
@@ -432,8 +428,7 @@ static void a_channel_serves_a_loop_of_ones_own(void)
     sluice_device_close(device);
 }
 
-/* ---- log and machine ---------------------------------------------------------------------------
- */
+/* ---- log and machine ------------------------------------------------------------------------- */
 
 static void keep_plan(sluice_log_level level, const char *message, void *user)
 {

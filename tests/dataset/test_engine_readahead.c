@@ -182,8 +182,7 @@ static void a_run_that_fails_reads_nothing_ahead_of_its_error(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool take_folder_out(const char *folder)
 {
@@ -251,8 +250,7 @@ static void files_that_are_cached_are_not_asked_for(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- dropping ---------------------------------------------------------------------------------
- */
+/* ---- dropping -------------------------------------------------------------------------------- */
 
 /*
  * A whole run by one worker, without readahead: threads of it that workers overtake ask for what

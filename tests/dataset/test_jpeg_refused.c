@@ -205,8 +205,7 @@ static void a_marker_of_colours_behind_a_scan_is_refused(void)
     free(plain);
 }
 
-/* ---- coefficients ------------------------------------------------------------------------------
- */
+/* ---- coefficients ---------------------------------------------------------------------------- */
 
 /* Arithmetic code of a picture whose first coefficients are all `value`. */
 static uint8_t *arithmetic_of(uint32_t side, JCOEF value, size_t *size_out)
@@ -277,8 +276,7 @@ static void copies_that_would_be_far_larger_are_refused(void)
     free(bytes);
 }
 
-/* ---- damage anywhere ---------------------------------------------------------------------------
- */
+/* ---- damage anywhere ------------------------------------------------------------------------- */
 
 static void check_same_pixels(const uint8_t *bytes, size_t size, const jpeg_bytes *copy)
 {
@@ -325,8 +323,7 @@ static void damaged_files_are_refused_or_copied_exactly(void)
     T_TRUE(copied > 50); /* or the test would show nothing */
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void want_of_memory_is_no_fault_of_the_file(void)
 {

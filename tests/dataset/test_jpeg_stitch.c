@@ -183,8 +183,7 @@ static void an_index_ends_where_the_data_end(void)
     free_file(&file);
 }
 
-/* ---- the decoder --------------------------------------------------------------------------------
- */
+/* ---- the decoder ----------------------------------------------------------------------------- */
 
 static void the_decoder_makes_an_index_and_uses_it(void)
 {
@@ -285,8 +284,7 @@ static void files_without_an_index_get_an_empty_one(void)
     image_decoder_destroy(decoder);
 }
 
-/* ---- damage -------------------------------------------------------------------------------------
- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* An index that lies: pixels of some kind or an error, within the file's bytes and the buffer's.
  * One that fits no file is not used, and the pixels are right. */

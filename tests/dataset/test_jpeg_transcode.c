@@ -38,8 +38,7 @@ static bool same_pixels(const uint8_t *a, size_t a_size, const jpeg_bytes *b)
     return same;
 }
 
-/* ---- what is rewritten ------------------------------------------------------------------------
- */
+/* ---- what is rewritten ----------------------------------------------------------------------- */
 
 static const jpeg_recipe kinds[] = {
     {.space = JCS_GRAYSCALE},
@@ -197,8 +196,7 @@ static void small_images_have_no_interval(void)
     T_EQ(jpeg_restart_interval(500, 500, 8, UINT32_MAX), 0);
 }
 
-/* ---- markers ------------------------------------------------------------------------------------
- */
+/* ---- markers --------------------------------------------------------------------------------- */
 
 /* A file with segments put in behind its first two bytes. */
 static uint8_t *with_segments(const uint8_t *bytes, size_t size, const uint8_t *segments,

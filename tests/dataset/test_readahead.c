@@ -177,8 +177,7 @@ static void check_rows(uint64_t first, uint64_t count)
     }
 }
 
-/* ---- what is asked for ------------------------------------------------------------------------
- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static void rows_are_asked_for_in_order_up_to_the_bound(void)
 {
@@ -306,8 +305,7 @@ static void nothing_is_asked_for_beyond_the_end(void)
     check_rows(0, 100);
 }
 
-/* ---- waiting and stopping ---------------------------------------------------------------------
- */
+/* ---- waiting and stopping -------------------------------------------------------------------- */
 
 static void it_waits_where_nothing_is_to_be_read(void)
 {
@@ -423,8 +421,7 @@ static void it_starts_or_says_that_memory_ran_out(void)
     }
 }
 
-/* ---- only while it is of use ------------------------------------------------------------------
- */
+/* ---- only while it is of use ----------------------------------------------------------------- */
 
 /* Until the threads have asked about all rows that they want to, and sleep: a slow read would have
  * nothing to say to those who are awake. Looks come one at a time, so of two with no row between

@@ -195,8 +195,7 @@ static void all_levels_give_the_same_horizontal_pass(void)
     }
 }
 
-/* ---- the passes of filters with negative weights ----------------------------------------------
- */
+/* ---- the passes of filters with negative weights --------------------------------------------- */
 
 /* As check_horizontal(), from what widen() makes of bytes; right behind the slack is no access. */
 static void check_horizontal_wide(const resample_axis *axis, uint32_t *state)

@@ -30,8 +30,7 @@ static void check_sample(const shard_index *index, uint64_t i, const char *name,
     }
 }
 
-/* ---- what makes a sample ------------------------------------------------------------------------
- */
+/* ---- what makes a sample --------------------------------------------------------------------- */
 
 static void members_that_stand_together_are_a_sample(void)
 {
@@ -172,8 +171,7 @@ static void checksums_are_those_of_the_images(void)
     free(bytes);
 }
 
-/* ---- in a file ---------------------------------------------------------------------------------
- */
+/* ---- in a file ------------------------------------------------------------------------------- */
 
 static void what_is_written_is_read_back(void)
 {

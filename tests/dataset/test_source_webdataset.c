@@ -10,8 +10,7 @@
 #include "source_kit.h"
 #include "testing.h"
 
-/* ---- samples ------------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static void samples_of_all_shards_are_read_in_any_order(void)
 {
@@ -56,8 +55,7 @@ static void arguments_are_checked(void)
     }
 }
 
-/* ---- what is left out, and what is bad
- * ----------------------------------------------------------- */
+/* ---- what is left out, and what is bad ------------------------------------------------------- */
 
 static void incomplete_samples_are_left_out_with_a_warning(void)
 {
@@ -195,8 +193,7 @@ static void a_shard_cut_after_it_was_opened_is_a_bad_sample(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- files, order, memory
- * ------------------------------------------------------------------------ */
+/* ---- files, order, memory -------------------------------------------------------------------- */
 
 static void more_shards_than_files_may_be_open_are_read(void)
 {

@@ -28,8 +28,7 @@ static void check_corrupt(const walked *found, const char *words)
     T_CONTAINS(sluice_last_error(), "x.tar");
 }
 
-/* ---- what tar writes ---------------------------------------------------------------------------
- */
+/* ---- what tar writes ------------------------------------------------------------------------- */
 
 static walked walk_path(const char *path)
 {
@@ -143,8 +142,7 @@ static void sparse_members_of_tar_are_passed_over(void)
     }
 }
 
-/* ---- made by hand ------------------------------------------------------------------------------
- */
+/* ---- made by hand ---------------------------------------------------------------------------- */
 
 static void names_are_names_and_no_paths(void)
 {
@@ -426,8 +424,7 @@ static void wrong_checksums_are_refused(void)
     check_names(&found, "a.jpg\n\xe9.jpg\n");
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* Cut anywhere it is an error, or what is whole of it is read. */
 static void archives_cut_anywhere_are_no_surprise(void)

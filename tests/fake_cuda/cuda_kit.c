@@ -53,8 +53,7 @@ void cuda_kit_init(kit *k)
     k->device = "cuda:0";
 }
 
-/* ---- any run of the kit -----------------------------------------------------------------------
- */
+/* ---- any run of the kit ---------------------------------------------------------------------- */
 
 /* Runs at once have the same. */
 static _Atomic(sluice_step_fn) placed_step;

@@ -60,8 +60,7 @@ static void a_good_step_passes_in_every_mode(void)
     }
 }
 
-/* ---- steps that are not the same when they are called again ------------------------------------
- */
+/* ---- steps that are not the same when they are called again ---------------------------------- */
 
 static int calls; /* of a step */
 static char block[2][256];

@@ -161,8 +161,7 @@ sluice_status kit_ignore(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* ---- where it runs ------------------------------------------------------------------------------
- */
+/* ---- where it runs --------------------------------------------------------------------------- */
 
 #if defined(SLI_KIT_ON_CUDA)
 #include "cuda_kit.h"

@@ -13,8 +13,7 @@
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
-/* ---- a model that can be saved, and a folder for its check --------------------------------------
- */
+/* ---- a model that can be saved, and a folder for its check ----------------------------------- */
 
 typedef struct setting {
     kit kit;
@@ -104,8 +103,7 @@ static void begin_anew(kit *k)
     k->hook_calls[KIT_TRAIN_BEGIN] = 1;
 }
 
-/* ---- what passes ------------------------------------------------------------------------------
- */
+/* ---- what passes ----------------------------------------------------------------------------- */
 
 static void check_the_same(kit *plain, kit *k)
 {
@@ -272,8 +270,7 @@ static void a_log_of_json_lines_is_as_without(void)
     fini(&s);
 }
 
-/* ---- what is found ------------------------------------------------------------------------------
- */
+/* ---- what is found --------------------------------------------------------------------------- */
 
 static sluice_status set_rate(sluice_hook *hook, void *user)
 {
@@ -384,8 +381,7 @@ static void numbers_that_are_none_are_compared_by_their_bits(void)
     fini(&s);
 }
 
-/* ---- what fails, what ends ----------------------------------------------------------------------
- */
+/* ---- what fails, what ends ------------------------------------------------------------------- */
 
 static void save_and_load_are_needed(void)
 {

@@ -12,8 +12,7 @@
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
-/* ---- a model that can be saved ----------------------------------------------------------------
- */
+/* ---- a model that can be saved --------------------------------------------------------------- */
 
 static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
@@ -70,8 +69,7 @@ static void begin(char folder[300])
     kit_fini(&k);
 }
 
-/* ---- going on ----------------------------------------------------------------------------------
- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 /* The steps of `b` and what they gave are those of `a` from its step `from` on. */
 static void check_goes_on(const kit *a, const kit *b, size_t from)
@@ -182,8 +180,7 @@ static void without_a_checkpoint_a_run_begins_at_the_beginning(void)
     kit_fini(&k);
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------
- */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
 static void the_newest_are_kept(void)
 {
@@ -241,8 +238,7 @@ static void checkpoints_can_follow_epochs(void)
     kit_fini(&k);
 }
 
-/* ---- what kills leave --------------------------------------------------------------------------
- */
+/* ---- what kills leave ------------------------------------------------------------------------ */
 
 static void only_complete_checkpoints_count(void)
 {
@@ -302,8 +298,7 @@ static void a_checkpoint_is_written_anew_over_one_that_is_not_done(void)
     kit_fini(&k);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------
- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void check_refused(kit *k, sluice_status status, const char *why)
 {

@@ -163,8 +163,7 @@ static void a_stopped_sink_ends_with_the_steps_that_ran(void)
     kit_fini(&k);
 }
 
-/* ---- several callbacks ------------------------------------------------------------------------
- */
+/* ---- several callbacks ----------------------------------------------------------------------- */
 
 static char order[200];
 
@@ -236,8 +235,7 @@ static void the_first_error_has_its_own_text(void)
     kit_fini(&k);
 }
 
-/* ---- what hooks are told ------------------------------------------------------------------------
- */
+/* ---- what hooks are told --------------------------------------------------------------------- */
 
 typedef struct told {
     uint64_t checks;
@@ -368,8 +366,7 @@ static void samples_and_digests_are_told_only_when_asked_for(void)
     kit_fini(&k);
 }
 
-/* ---- the history of a long sink -----------------------------------------------------------------
- */
+/* ---- the history of a long sink -------------------------------------------------------------- */
 
 /* Takes in `count` steps from `first` on, as a launch that ran them would hand them over. */
 static void take_steps(train_run *run, uint64_t first, uint64_t count)

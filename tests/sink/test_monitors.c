@@ -74,8 +74,7 @@ static void close_printed(printed *p)
     kit_fini(&p->k);
 }
 
-/* ---- losses ------------------------------------------------------------------------------------
- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static void losses_are_printed_every_so_many_steps_in_every_mode(void)
 {
@@ -120,8 +119,7 @@ static void a_model_without_names_has_one_output_called_loss(void)
     close_printed(&p);
 }
 
-/* ---- times -------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static void times_are_printed_after_each_epoch_in_every_mode(void)
 {
@@ -151,8 +149,7 @@ static void times_are_printed_after_each_epoch_in_every_mode(void)
     }
 }
 
-/* ---- the bar -----------------------------------------------------------------------------------
- */
+/* ---- the bar --------------------------------------------------------------------------------- */
 
 static void the_bar_is_silent_where_there_is_no_terminal(void)
 {
@@ -343,8 +340,7 @@ static void a_bar_of_a_run_without_steps_draws_nothing(void)
     kit_fini(&k);
 }
 
-/* ---- several ranks -----------------------------------------------------------------------------
- */
+/* ---- several ranks --------------------------------------------------------------------------- */
 
 static sluice_status count_rows(const sluice_step *step, void *user)
 {
@@ -434,8 +430,7 @@ static void of_several_ranks_the_first_alone_draws(void)
     }
 }
 
-/* ---- making them -------------------------------------------------------------------------------
- */
+/* ---- making them ----------------------------------------------------------------------------- */
 
 static void monitors_want_a_file_and_a_place(void)
 {

@@ -14,8 +14,7 @@ static uint64_t max_steps;
 static const char *batch;
 static sluice_dataset *judged;
 
-/* ---- a model of which each rank keeps a part ----------------------------------------------------
- */
+/* ---- a model of which each rank keeps a part ------------------------------------------------- */
 
 static bool write_number(const char *path, uint64_t number)
 {

@@ -5,8 +5,7 @@
 #include "testing.h"
 #include "train_kit.h"
 
-/* ---- a model that has nothing to save ---------------------------------------------------------
- */
+/* ---- a model that has nothing to save -------------------------------------------------------- */
 
 static sluice_status nothing(void *user, const char *folder, uint32_t rank, uint32_t world)
 {

@@ -11,8 +11,7 @@
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
-/* ---- for people --------------------------------------------------------------------------------
- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void the_text_has_the_table_and_names_a_bottleneck(void)
 {
@@ -89,8 +88,7 @@ static void the_text_says_how_a_run_ended_and_what_was_bad(void)
     kit_fini(&k);
 }
 
-/* ---- for machines ------------------------------------------------------------------------------
- */
+/* ---- for machines ---------------------------------------------------------------------------- */
 
 /* Every key of a run's JSON with its type, and how figures add up. */
 static const char json_check[] =
@@ -286,8 +284,7 @@ static void the_json_does_not_depend_on_the_locale(void)
     setlocale(LC_ALL, "C");
 }
 
-/* ---- figures -----------------------------------------------------------------------------------
- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static void figures_of_a_padded_and_cut_run_are_exact(void)
 {
@@ -348,8 +345,7 @@ static void stats_are_cut_to_the_callers_size(void)
     kit_fini(&k);
 }
 
-/* ---- the verdict, from figures ------------------------------------------------------------------
- */
+/* ---- the verdict, from figures --------------------------------------------------------------- */
 
 /* Ten seconds of two workers and a device, and how long the steps waited for data. */
 static void judge(sluice_report *report, double wait_s, double copy_s, double read_s,
@@ -404,8 +400,7 @@ static void the_verdict_follows_from_the_figures(void)
     T_STR(report.bottleneck_why, "no step ran");
 }
 
-/* ---- the verdict, of runs
- * ------------------------------------------------------------------------ */
+/* ---- the verdict, of runs -------------------------------------------------------------------- */
 
 /* On a machine that is busy otherwise a run may be held up by that: one of a few tries is not. */
 enum { TRIES = 20 };

@@ -146,8 +146,7 @@ static void random_keys_are_functions_of_seed_and_step(void)
     kit_fini(&k);
 }
 
-/* ---- outputs that are no numbers --------------------------------------------------------------
- */
+/* ---- outputs that are no numbers ------------------------------------------------------------- */
 
 /* Steps 41 and 52 go wrong, in the loss and in the other output. */
 static void spoil(kit *k, const sluice_step *step)

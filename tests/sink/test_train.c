@@ -372,8 +372,7 @@ static void time_ends_a_pass_of_any_length(void)
     }
 }
 
-/* ---- several at once, and one after another ---------------------------------------------------
- */
+/* ---- several at once, and one after another -------------------------------------------------- */
 
 typedef struct at_once {
     kit k;
@@ -495,8 +494,7 @@ static void two_hundred_trainings_leave_nothing_behind(void)
 #endif
 }
 
-/* ---- what belongs to the caller ----------------------------------------------------------------
- */
+/* ---- what belongs to the caller -------------------------------------------------------------- */
 
 static void affinity_locale_and_signals_of_the_caller_stay(void)
 {

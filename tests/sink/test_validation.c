@@ -177,8 +177,7 @@ static void a_hook_can_stop_the_run_by_its_results(void)
     fini(&s);
 }
 
-/* ---- early stopping ----------------------------------------------------------------------------
- */
+/* ---- early stopping -------------------------------------------------------------------------- */
 
 /* A result that is best at the third validation: 5 4 3 4 5 6 ... */
 static sluice_status worsening(const sluice_step *step, void *user)
@@ -247,8 +246,7 @@ static void results_are_printed(void)
     fini(&s);
 }
 
-/* ---- what is refused, and what fails ------------------------------------------------------------
- */
+/* ---- what is refused, and what fails --------------------------------------------------------- */
 
 static void settings_that_make_no_sense_are_refused(void)
 {

@@ -106,8 +106,7 @@ static void dawdle(uint64_t *random)
     }
 }
 
-/* ---- what rows hold ---------------------------------------------------------------------------
- */
+/* ---- what rows hold -------------------------------------------------------------------------- */
 
 static void image_of(uint64_t seq, uint32_t row, uint8_t image[IMAGE_BYTES])
 {
@@ -138,8 +137,7 @@ static void error_text(uint64_t seq, uint32_t row, char text[64])
     snprintf(text, 64, "batch %llu row %u", (unsigned long long)seq, row);
 }
 
-/* ---- workers ----------------------------------------------------------------------------------
- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static void fail_row(stress *s, uint64_t seq, uint32_t row)
 {
@@ -224,8 +222,7 @@ static void *closer_main(void *arg)
     return NULL;
 }
 
-/* ---- the consumer -----------------------------------------------------------------------------
- */
+/* ---- the consumer ---------------------------------------------------------------------------- */
 
 static void check_row(stress *s, uint64_t seq, uint32_t row, const sli_inputs *inputs)
 {
@@ -344,8 +341,7 @@ static void check_stats(stress *s, uint64_t seq)
     }
 }
 
-/* ---- rounds -----------------------------------------------------------------------------------
- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 static void choose(stress *s, uint64_t round)
 {
