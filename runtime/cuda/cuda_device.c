@@ -66,6 +66,34 @@ void sli_cuda_leave(const cuda_device *device)
     sli_cuda_warn(error_of(device->driver.context_pop(&popped)), "cuCtxPopCurrent");
 }
 
+/* What the thread's captures, and those of others, forbid it outside the device. */
+static _Thread_local enum cudaStreamCaptureMode mode_outside;
+
+static void exchange_mode(void)
+{
+    sli_cuda_warn(cudaThreadExchangeStreamCaptureMode(&mode_outside),
+                  "cudaThreadExchangeStreamCaptureMode");
+}
+
+sluice_status sli_cuda_enter_thread(const cuda_device *device)
+{
+    const sluice_status st = sli_cuda_enter(device);
+
+    if (st == SLUICE_OK && times_inside == 1) {
+        mode_outside = cudaStreamCaptureModeRelaxed;
+        exchange_mode();
+    }
+    return st;
+}
+
+void sli_cuda_leave_thread(const cuda_device *device)
+{
+    if (times_inside == 1) {
+        exchange_mode();
+    }
+    sli_cuda_leave(device);
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* How batches come to the device. UNSAID: by push, if it can. */
@@ -505,12 +533,12 @@ static sluice_status cuda_mem_clear(void *state, void *block, size_t bytes)
 
 static sluice_status cuda_enter(void *state)
 {
-    return sli_cuda_enter(state);
+    return sli_cuda_enter_thread(state);
 }
 
 static void cuda_leave(void *state)
 {
-    sli_cuda_leave(state);
+    sli_cuda_leave_thread(state);
 }
 
 const sli_backend sli_cuda_backend = {

@@ -53,6 +53,15 @@ sluice_status sli_cuda_enter(const cuda_device *device);
 void sli_cuda_leave(const cuda_device *device);
 
 /*
+ * The same for a thread of the library's own, for as long as it uses the device. A user's capture
+ * of mode global, his default, would forbid all threads to wait for an event, and be spoilt by one
+ * that tries; one in mode relaxed is none of its business. No code of a user's runs in between:
+ * what his own captures must not hold would no longer be refused.
+ */
+sluice_status sli_cuda_enter_thread(const cuda_device *device);
+void sli_cuda_leave_thread(const cuda_device *device);
+
+/*
  * Gives something back by one call of CUDA; there is nobody to tell of an error. The call is made
  * without the context, too, where that cannot be entered: CUDA knows whose the object is.
  */

@@ -124,7 +124,7 @@ static void stream_main(void *arg)
 {
     cuda_stream *stream = arg;
     stream_job job = {.kind = JOB_MARK};
-    const sluice_status entered = sli_cuda_enter(stream->device);
+    const sluice_status entered = sli_cuda_enter_thread(stream->device);
 
     if (entered != SLUICE_OK) {
         keep_error(stream, 0, entered);
@@ -146,7 +146,7 @@ static void stream_main(void *arg)
         pthread_mutex_unlock(&stream->lock);
     }
     if (entered == SLUICE_OK) {
-        sli_cuda_leave(stream->device);
+        sli_cuda_leave_thread(stream->device);
     }
 }
 

@@ -187,9 +187,24 @@ static bool all_gathered(const cuda_lender *l)
     return stats.consumed >= l->given;
 }
 
+/* A call about the event that captures of the user's, under way in any thread, survive. */
+static cudaError_t ask_of_event(const cuda_lender *l, cudaError_t (*call)(cudaEvent_t))
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
+
+    if (error != cudaSuccess) {
+        return error;
+    }
+    error = call(l->event);
+    sli_cuda_warn(cudaThreadExchangeStreamCaptureMode(&mode),
+                  "cudaThreadExchangeStreamCaptureMode");
+    return error;
+}
+
 static sluice_status wait_for_gather(const cuda_lender *l)
 {
-    const cudaError_t error = cudaEventSynchronize(l->event);
+    const cudaError_t error = ask_of_event(l, cudaEventSynchronize);
 
     if (error != cudaSuccess) {
         return fail(l, error, "a gather");
@@ -227,21 +242,13 @@ static void cuda_give_back(batch_lender *lender, uint64_t seq)
     (void)seq;
 }
 
-/* Asks in a way that captures of the user's, which may be under way in any thread, survive. */
 static cudaError_t query_event(const cuda_lender *l)
 {
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
+    const cudaError_t error = ask_of_event(l, cudaEventQuery);
 
-    if (error != cudaSuccess) {
-        return error;
-    }
-    error = cudaEventQuery(l->event);
     if (error == cudaErrorNotReady && cudaPeekAtLastError() == cudaErrorNotReady) {
         (void)cudaGetLastError(); /* it is none */
     }
-    sli_cuda_warn(cudaThreadExchangeStreamCaptureMode(&mode),
-                  "cudaThreadExchangeStreamCaptureMode");
     return error;
 }
 
@@ -365,7 +372,7 @@ static sluice_status open_lender(cuda_lender *l)
 /* After it no kernel of ours runs. */
 static void wait_for_last(const cuda_lender *l, bool entered)
 {
-    const cudaError_t error = l->given > 0 ? cudaEventSynchronize(l->event) : cudaSuccess;
+    const cudaError_t error = l->given > 0 ? ask_of_event(l, cudaEventSynchronize) : cudaSuccess;
 
     if (error != cudaSuccess) {
         sli_cuda_warn(error, "cudaEventSynchronize");

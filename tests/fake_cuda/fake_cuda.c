@@ -57,6 +57,7 @@ void fake_cuda_start(const fake_cuda_machine *wanted)
     copy_us = 0;
     pageable = 0;
     fake_calls_start();
+    fake_captures_start();
     fake_kernels_start();
     fake_streams_start();
     fake_execs_start();

@@ -21,10 +21,15 @@ static uint64_t last_id;
 static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 /* What cannot be kept as a node, and must not be done beside a capture. */
-static const char *const unsafe[] = {"cudaMalloc",         "cudaFree",          "cudaHostRegister",
-                                     "cudaHostUnregister", "cudaMallocHost",    "cudaHostAlloc",
-                                     "cudaFreeHost",       "cudaMemcpy",        "cudaMemset",
-                                     "cudaEventQuery",     "the default stream"};
+static const char *const unsafe[] = {
+    "cudaMalloc",     "cudaFree",       "cudaHostRegister",     "cudaHostUnregister",
+    "cudaMallocHost", "cudaHostAlloc",  "cudaFreeHost",         "cudaMemcpy",
+    "cudaMemset",     "cudaEventQuery", "cudaEventSynchronize", "the default stream"};
+
+void fake_captures_start(void)
+{
+    thread_mode = cudaStreamCaptureModeGlobal;
+}
 
 static bool is_unsafe(const char *call)
 {

@@ -239,6 +239,7 @@ cudaError_t fake_captured_event(cudaEvent_t event);
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 void fake_calls_start(void);
+void fake_captures_start(void); /* of the calling thread */
 void fake_kernels_start(void);
 void fake_streams_start(void);
 void fake_execs_start(void);

@@ -129,6 +129,31 @@ static void looking_at_the_device_spoils_no_capture(void)
     fake_kit_finish();
 }
 
+/* Nor does waiting: of the library's threads for copies, of the caller's for a gather. */
+static void waiting_for_the_device_spoils_no_capture(void)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal;
+    cudaStream_t other;
+    channel_kit k;
+
+    fake_kit_start();
+    other = channel_kit_stream(0);
+    channel_kit_open(&k, "cuda:0", plain, 0);
+    begin_capture(other);
+    for (int n = 0; n < 20; n++) {
+        T_OK(sluice_channel_get_next(k.channel, NULL, SLUICE_FOREVER, &k.batch));
+    }
+    T_TRUE(fake_cuda_count_of("cudaEventSynchronize") > 20);
+    end_capture(other);
+    T_CUDA(cudaThreadExchangeStreamCaptureMode(&mode)); /* the caller's mode is what it was */
+    T_EQ(mode, cudaStreamCaptureModeGlobal);
+    T_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+    T_OK(sluice_channel_get_next(k.channel, NULL, SLUICE_FOREVER, &k.batch));
+    channel_kit_close(&k);
+    channel_kit_stream_destroy(0, other);
+    fake_kit_finish();
+}
+
 /* ---- errors of the pipeline ------------------------------------------------------------------ */
 
 static void an_error_of_the_pipeline_comes_in_its_place(void)
@@ -496,6 +521,7 @@ static void a_slot_that_is_wrong_is_noticed(void)
 const t_test cuda_channel_ends_tests[] = {T_TEST(streams_of_other_devices_are_refused),
                                           T_TEST(streams_that_are_captured_are_refused),
                                           T_TEST(looking_at_the_device_spoils_no_capture),
+                                          T_TEST(waiting_for_the_device_spoils_no_capture),
                                           T_TEST(an_error_of_the_pipeline_comes_in_its_place),
                                           T_TEST(a_paused_channel_goes_on_as_if_nothing_had_been),
                                           T_TEST(a_stop_ends_a_wait),

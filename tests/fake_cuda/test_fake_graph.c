@@ -298,7 +298,9 @@ static void a_branch_that_does_not_come_back_is_an_error(void)
 /* What a capture cannot hold; each spoils it. */
 static cudaError_t forbidden_call(int which, cudaEvent_t event)
 {
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     void *block = NULL;
+    cudaError_t error;
     uint64_t word;
 
     switch (which) {
@@ -320,9 +322,14 @@ static cudaError_t forbidden_call(int which, cudaEvent_t event)
         return cudaStreamWaitEvent(fake_kit_stream, event, 0);
     case 8:
         return fake_kit_append_on(NULL, 1);
-    default: /* it is recorded inside */
-        T_CUDA(cudaEventRecord(event, fake_kit_stream));
+    case 9:
         return cudaEventSynchronize(event);
+    default: /* it is recorded inside, which no mode of the thread allows to wait for */
+        T_CUDA(cudaEventRecord(event, fake_kit_stream));
+        T_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+        error = cudaEventSynchronize(event);
+        T_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+        return error;
     }
 }
 
@@ -332,11 +339,11 @@ static void calls_that_no_graph_can_hold_end_the_capture(void)
 
     fake_kit_start();
     T_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync));
-    for (int which = 0; which < 10; which++) {
-        const cudaError_t want = which == 7   ? cudaErrorStreamCaptureIsolation
-                                 : which == 8 ? cudaErrorStreamCaptureImplicit
-                                 : which == 9 ? cudaErrorCapturedEvent
-                                              : cudaErrorStreamCaptureUnsupported;
+    for (int which = 0; which < 11; which++) {
+        const cudaError_t want = which == 7    ? cudaErrorStreamCaptureIsolation
+                                 : which == 8  ? cudaErrorStreamCaptureImplicit
+                                 : which == 10 ? cudaErrorCapturedEvent
+                                               : cudaErrorStreamCaptureUnsupported;
         enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
         cudaGraph_t graph = NULL;
 
