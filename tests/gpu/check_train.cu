@@ -104,14 +104,24 @@ gpu_verdict check_loop(char *text)
                    (unsigned long long)run.stats.launches, (unsigned long long)run.stats.yields);
 }
 
-/* Only machine code of this device's own could stand in for PTX: it is not there for older ones. */
+/*
+ * Only machine code of this device's own could stand in for PTX: it is not there for older ones. A
+ * driver runs the machine code of a toolkit that is newer than itself, but does not read its PTX.
+ */
 gpu_verdict check_ptx(char *text)
 {
     int major = 0;
+    int driver = 0;
 
     NEED_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    NEED_CUDA(cudaDriverGetVersion(&driver));
     if (major < 9) {
         return gpu_say(text, GPU_SKIP, "PTX is built for the last architecture, by default 9.0");
+    }
+    if (driver < CUDART_VERSION) {
+        return gpu_say(text, GPU_SKIP, "the driver knows CUDA %d.%d, and no PTX of %d.%d",
+                       driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                       CUDART_VERSION % 1000 / 10);
     }
     return check_loop(text);
 }
