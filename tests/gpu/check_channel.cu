@@ -2,6 +2,7 @@
 /*
  * sluice_channel: a loop in streams of its own gets the batches of host:0, byte by byte. Each batch
  * is copied back behind a kernel that takes a while, so one that is overwritten too early shows.
+ * And a capture that is under way meanwhile gets what is captured, and nothing spoils it.
  */
 #include "gpu_checks.h"
 
@@ -170,5 +171,45 @@ gpu_verdict check_channel(char *text)
         }
     }
     return gpu_say(text, GPU_PASS, "%d batches in each of 8 ways, every byte as on host:0",
+                   (int)BATCHES);
+}
+
+/* Fetches half of the batches: in a stream, or waiting for each. */
+static gpu_verdict fetch_half(loop *l, cudaStream_t stream, char *text)
+{
+    const sluice_batch *batch = NULL;
+
+    for (unsigned int n = 0; n < BATCHES / 2; n++) {
+        NEED(sluice_channel_get_next(l->channel, stream, SLUICE_FOREVER, &batch) == SLUICE_OK,
+             "batch %u: %s", n, sluice_last_error());
+    }
+    return GPU_PASS;
+}
+
+/* Of the strictest mode, in which no thread may do what a graph cannot hold. */
+gpu_verdict check_capture_beside(char *text)
+{
+    cudaStream_t captured;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    size_t nodes = 0;
+    gpu_busy *busy;
+    loop l = {};
+
+    NEED_CUDA(gpu_make_busy(10.0, NULL, &busy));
+    NEED_CUDA(cudaStreamCreateWithFlags(&captured, cudaStreamNonBlocking));
+    NEED_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    NEED(open_loop(&l, "cuda:0") == SLUICE_OK, "%s", sluice_last_error());
+    NEED_CUDA(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal));
+    if (fetch_half(&l, stream, text) != GPU_PASS || fetch_half(&l, NULL, text) != GPU_PASS) {
+        return GPU_FAIL;
+    }
+    gpu_launch_busy(busy, captured);
+    NEED_CUDA(cudaStreamEndCapture(captured, &graph));
+    NEED_CUDA(cudaGraphGetNodes(graph, NULL, &nodes));
+    NEED(nodes == 1, "%zu nodes were captured, want 1", nodes);
+    NEED_CUDA(cudaGraphDestroy(graph));
+    close_loop(&l);
+    return gpu_say(text, GPU_PASS, "%d batches were fetched while a stream was captured",
                    (int)BATCHES);
 }

@@ -43,6 +43,7 @@ static const gpu_check checks[] = {
     {"starved_and_patient", "", 60, check_patient},
     {"shared_library", "", 30, check_shared_library},
     {"channel", "", 60, check_channel},
+    {"channel_beside_a_capture", "", 30, check_capture_beside},
     {"stop_within_a_step", "", 40, check_stop},
     {"stop_while_starved", "", 40, check_stop_starved},
     {"trainer_sleeps", "", 30, check_trainer_sleeps},

@@ -28,7 +28,7 @@ gpu_check_fn check_launches_counted;
 gpu_check_fn check_gather_rate, check_step_gaps, check_far_node;
 
 /* check_channel.cu */
-gpu_check_fn check_channel;
+gpu_check_fn check_channel, check_capture_beside;
 
 /* check_convnet.cu */
 gpu_check_fn check_convnet_step, check_convnet_captured;
