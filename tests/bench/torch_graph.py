@@ -73,7 +73,8 @@ def busy_graph(torch, step_us):
     torch.cuda._sleep(trial)
     ticks = int(trial / seconds_of(torch, lambda: torch.cuda._sleep(trial)) * step_us * 1e-6)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    # Of this thread alone: the loader's, which pins batches meanwhile, would spoil it.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         torch.cuda._sleep(ticks)
     count = 500000 // step_us
 
