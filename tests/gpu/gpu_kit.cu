@@ -344,6 +344,7 @@ static void train_on(gpu_run *run, sluice_device *device, sluice_dataset *datase
     config.callbacks = &callback;
     config.callback_count = 1;
     run->status = sluice_train(device, &model, dataset, &config, &report);
+    run->ended = gpu_now();
     snprintf(run->error, sizeof(run->error), "%s", run->status < 0 ? sluice_last_error() : "");
     if (report != NULL && sluice_report_stats_get(report, &run->stats) != SLUICE_OK) {
         run->status = SLUICE_E_INVALID;

@@ -136,6 +136,7 @@ struct gpu_run {
     uint64_t sinks;      /* or steps, where each is one */
     double sink_seconds; /* between the hooks around each but the first: of the clock, */
     double cpu_seconds;  /* and of the trainer's thread */
+    double ended;        /* gpu_now() when training came back, the device still open */
     double sink_began, cpu_began;
 };
 
