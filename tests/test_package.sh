@@ -66,6 +66,8 @@ check "it exports what tests/api/symbols.txt lists (nm -D --defined-only)" diff 
 check "every exported name is ours" sh -c '! grep -v "^sluice_" "$1"' - "$tmp/symbols"
 nm "$so" 2>/dev/null | awk '$2 ~ /[BCDGRSTVW]/ {print $3}' | grep '^sli_' >"$tmp/leaked"
 check "internal names are not visible" empty "$tmp/leaked"
+nm -g --defined-only "$lib/libsluice.a" | awk 'NF == 3 {print $3}' | LC_ALL=C sort >"$tmp/static_symbols"
+check "the static library exports the same" diff "$here/api/symbols.txt" "$tmp/static_symbols"
 for symbol in $(cat "$here/api/symbols.txt"); do
     grep -qw "$symbol" "$here"/api/test_*.c || echo "$symbol"
 done >"$tmp/unused"
