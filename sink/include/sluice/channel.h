@@ -141,7 +141,8 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *
  * @param stream      NULL on a host device; on `cuda:N` a cudaStream_t of that device that is not
  *                    being captured, or NULL, which is not CUDA's default stream (that one is
- *                    cudaStreamLegacy). It must not be destroyed before the next call, or close
+ *                    cudaStreamLegacy). It must not be destroyed before the next call, or close.
+ *                    cudaStreamPerThread is another stream in each thread: make all calls from one
  * @param timeout_ms  milliseconds for the batch to arrive; 0 returns at once, SLUICE_FOREVER never
  *                    gives up
  * @param batch_out   the channel's own; set only on OK
