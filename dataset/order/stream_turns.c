@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "rng_int.h"
 #include "stream_order.h"
 
 struct stream_turns {
@@ -17,12 +18,13 @@ struct stream_turns {
     pthread_cond_t turn;
     stream_order *order;
     uint64_t first;
+    uint64_t names;    /* of those before */
     uint64_t next;     /* whose turn it is */
     sluice_status end; /* what the samples from it on get; OK: none is known */
 };
 
 sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, uint64_t first,
-                                  stream_turns **turns_out)
+                                  uint64_t names, stream_turns **turns_out)
 {
     sluice_status st = stream_order_check(dataset);
     stream_turns *turns = sli_calloc(1, sizeof(*turns));
@@ -32,6 +34,7 @@ sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, 
         return st != SLUICE_OK ? st : sli_fail(SLUICE_E_NO_MEMORY, "a stream");
     }
     turns->first = first;
+    turns->names = names;
     turns->next = first;
     pthread_mutex_init(&turns->lock, NULL);
     pthread_cond_init(&turns->turn, NULL);
@@ -60,10 +63,16 @@ void stream_turns_destroy(stream_turns *turns)
     sli_free(turns);
 }
 
+uint64_t stream_turns_add_name(uint64_t names, const char *name)
+{
+    return sli_mix_in(names, sli_hash_text(name));
+}
+
 /* Begins the pass, up to the first sample that is wanted. */
 static sluice_status begin(stream_turns *turns, stream_item *item)
 {
     sluice_status st = stream_order_begin(turns->order, 0, turns->stop_fd);
+    uint64_t names = 0;
 
     for (uint64_t i = 0; st == SLUICE_OK && i < turns->first; i++) {
         st = stream_order_next(turns->order, item);
@@ -71,7 +80,15 @@ static sluice_status begin(stream_turns *turns, stream_item *item)
             st = sli_fail(SLUICE_E_INVALID,
                           "the stream ends behind %llu samples; it was to go on behind %llu",
                           (unsigned long long)i, (unsigned long long)turns->first);
+        } else if (st == SLUICE_OK) {
+            names = stream_turns_add_name(names, item->name);
         }
+    }
+    if (st == SLUICE_OK && names != turns->names) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "it is another stream: the names of its first %llu samples are not those "
+                      "that are packed; give the one that was begun with, or name another folder",
+                      (unsigned long long)turns->first);
     }
     return st;
 }

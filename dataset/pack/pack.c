@@ -10,6 +10,7 @@
 
 #include "alloc_int.h"
 #include "clock_int.h"
+#include "log_int.h"
 #include "order.h"
 #include "ordered_run.h"
 #include "pack_shard.h"
@@ -41,6 +42,7 @@ typedef struct pack_run {
     pack_worker *workers[SLI_MAX_WORKERS]; /* each made by its own thread */
     pack_shard shard;
     uint32_t next_shard;
+    uint64_t names; /* of the samples in finished shards, in their order */
     sluice_pack_stats stats;
     pack_summary summary;
     int64_t start_ns;
@@ -221,6 +223,15 @@ static void tell(pack_run *run)
     }
 }
 
+/* Counts a sample of a finished shard. */
+static void count_done(void *arg, const pack_line *line)
+{
+    pack_run *run = arg;
+
+    run->names = stream_turns_add_name(run->names, line->name);
+    count(run, line);
+}
+
 /* Counts what finished shards hold. */
 static sluice_status resume(pack_run *run)
 {
@@ -229,7 +240,7 @@ static sluice_status resume(pack_run *run)
     while (next != 0) {
         uint64_t tar_bytes = 0;
         sluice_status st =
-            pack_shard_read(&run->folder, run->next_shard, count, run, &tar_bytes, &next);
+            pack_shard_read(&run->folder, run->next_shard, count_done, run, &tar_bytes, &next);
 
         if (st != SLUICE_OK) {
             return st;
@@ -438,7 +449,8 @@ static sluice_status pack_rest(pack_run *run)
     sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* a shard of it is lost */
 
     if (st == SLUICE_OK && is_stream(run)) {
-        st = stream_turns_create(run->config->dataset, run->config->seed, job.first, &run->stream);
+        st = stream_turns_create(run->config->dataset, run->config->seed, job.first, run->names,
+                                 &run->stream);
     }
     if (st == SLUICE_OK) {
         st = ordered_run(&job);
@@ -466,6 +478,10 @@ static sluice_status run_in_folder(pack_run *run)
     }
     if (st == SLUICE_OK && run->stats.done < end) {
         st = pack_rest(run);
+    } else if (st == SLUICE_OK && is_stream(run)) {
+        sli_log(SLUICE_LOG_WARN,
+                "%s is complete, and the stream was not read: another one wants another folder",
+                run->folder.path);
     }
     if (st == SLUICE_OK) {
         run->stats.samples = run->stats.done;

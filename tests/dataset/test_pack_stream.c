@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "dataset_kit.h"
+#include "log_kit.h"
 #include "pack_kit.h"
 #include "stream_turns.h"
 #include "testing.h"
@@ -153,7 +154,9 @@ static void nothing_of_a_complete_pack_is_done_again(void)
     T_EQ(system(command), 0);
     dataset = archive(top, "x.tar", "access=stream");
     config = config_of(dataset, folder_named(top, "again"));
+    kit_log_start(NULL, NULL);
     T_OK(sluice_pack(&config, &stats));
+    T_CONTAINS(kit_log_stop(), "again is complete, and the stream was not read");
     T_TRUE(stats.complete);
     T_EQ(stats.resumed, PACK_SAMPLES);
     snprintf(command, sizeof(command),
@@ -198,6 +201,41 @@ static void streams_that_end_too_soon_are_errors(void)
     config = config_of(dataset, folder_named(top, "cut"));
     T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "the stream ends behind 1 samples; it was to go on behind");
+    sluice_dataset_destroy(dataset);
+}
+
+/* As many samples of the same sizes, but others. */
+static void another_stream_is_not_packed_on_with(void)
+{
+    const char *top = t_folder();
+    char command[2048];
+    sluice_pack_stats stats = {.struct_size = sizeof(stats)};
+    sluice_dataset *dataset;
+    sluice_pack_config config;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    make_archive(top);
+    T_OK(pack(top, "whole", "access=stream", 1, NULL));
+    snprintf(command, sizeof(command), "cd '%s' && mv x.tar y.tar && head -c 40000 y.tar > x.tar",
+             top);
+    T_EQ(system(command), 0);
+    T_STATUS(pack(top, "cut", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
+    T_TRUE(stats.shards > 0);
+    snprintf(command, sizeof(command),
+             "cd '%s' && tar --sort=name --transform 's/c0/d0/' -cf x.tar -C src .", top);
+    T_EQ(system(command), 0);
+    dataset = archive(top, "x.tar", "access=stream");
+    config = config_of(dataset, folder_named(top, "cut"));
+    T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "it is another stream");
+    T_TRUE(!stats.complete);
+    snprintf(command, sizeof(command), "cd '%s' && mv y.tar x.tar", top);
+    T_EQ(system(command), 0);
+    T_OK(sluice_pack(&config, &stats));
+    T_TRUE(stats.resumed > 0);
+    check_same_packs(top, "whole", "cut");
     sluice_dataset_destroy(dataset);
 }
 
@@ -264,6 +302,7 @@ const t_test pack_stream_tests[] = {
     T_TEST(a_stream_is_packed_on_where_it_was_stopped),
     T_TEST(nothing_of_a_complete_pack_is_done_again),
     T_TEST(streams_that_end_too_soon_are_errors),
+    T_TEST(another_stream_is_not_packed_on_with),
     T_TEST(a_stalled_pipe_does_not_hold_up_a_stop),
     T_TEST(want_of_memory_ends_it),
     T_END,
