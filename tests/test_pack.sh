@@ -307,7 +307,7 @@ run "$sluice" pack "$src" "$tmp/quality420" --quality 50
 check "... 4:2:0 is smaller than 4:4:4" \
     [ "$(wc -c <"$tmp/quality420/shard-000000.tar")" -lt "$(wc -c <"$tmp/quality/shard-000000.tar")" ]
 expect "pixels" 0 pack "$src" "$tmp/raw" --raw --max-side 50 --verify --json
-check "... are stored" json "j['fates'] == {'raw': $count} and j['bytes_out'] == $count * (50 * 50 * 3 + 13)"
+check "... are stored" json "j['lossy'] and j['fates'] == {'raw': $count} and j['bytes_out'] == $count * (50 * 50 * 3 + 13)"
 tar xOf "$tmp/raw/shard-000000.tar" 000000000.ppm | head -c 13 >"$tmp/head"
 check "... as PPM" sh -c 'printf "P6\n50 50\n255\n" | cmp - "$1"' - "$tmp/head"
 check "... as resize has them" \
@@ -317,6 +317,8 @@ for pack in small quality raw; do
 done
 expect "pixels of a set that has no files" 0 pack "synthetic samples=9 shape=8,9,3" "$tmp/synthetic" --raw
 expect "... verify" 0 verify "$tmp/synthetic"
+expect "pixels as they are" 0 pack "$src" "$tmp/raw1" --raw
+check "... are without loss" out_has 'complete, lossless'
 check "whole raw pixels give the same crops" \
     [ "$("$sluice" pack "$src" "$tmp/raw2" --raw >/dev/null && digest "webdataset $tmp/raw2/shard-000000.tar")" = "$(digest "image_folder $src")" ]
 

@@ -168,9 +168,11 @@ static double rate(const sluice_pack_stats *stats)
     return stats->seconds > 0 ? (double)(stats->done - stats->resumed) / stats->seconds : 0;
 }
 
-static bool is_lossy(const sluice_pack_stats *stats)
+/* What is stored as pixels may have been resized before. */
+static bool is_lossy(const pack *p)
 {
-    return stats->fates[SLUICE_PACK_ENCODED] > 0;
+    return p->stats.fates[SLUICE_PACK_ENCODED] > 0 ||
+           (p->stats.fates[SLUICE_PACK_RAW] > 0 && p->max_side > 0);
 }
 
 /* What readers pay that decode whole files, as measured on ImageNet. */
@@ -201,7 +203,7 @@ static void print_text(const pack *p)
     }
     printf(" samples in %" PRIu32 " shards, %s\n", s->shards,
            !s->complete  ? "not complete"
-           : is_lossy(s) ? "complete, lossy"
+           : is_lossy(p) ? "complete, lossy"
                          : "complete, lossless");
     for (int i = 0; i < SLUICE_PACK_FATES; i++) {
         if (s->fates[i] > 0) {
@@ -236,7 +238,7 @@ static void print_json(const pack *p, const char *error)
            ",\"bytes_in\":%" PRIu64 ",\"bytes_out\":%" PRIu64
            ",\"ratio\":%.4f,\"tar_bytes\":%" PRIu64
            ",\"seconds\":%.3f,\"images_per_s\":%.1f,\"fates\":{",
-           s->complete ? "true" : "false", is_lossy(s) ? "true" : "false", s->samples, s->done,
+           s->complete ? "true" : "false", is_lossy(p) ? "true" : "false", s->samples, s->done,
            s->resumed, s->written, s->shards, s->bytes_in, s->bytes_out, ratio(s), s->tar_bytes,
            s->seconds, rate(s));
     for (int i = 0, first = 1; i < SLUICE_PACK_FATES; i++) {
