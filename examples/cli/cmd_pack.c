@@ -138,6 +138,12 @@ static int parse(pack *p, int argc, char **argv)
     return make_config(p, options) ? EXIT_DONE : EXIT_WORDS;
 }
 
+/* Is it one word, and so rather a folder that is not there than a pipeline? */
+static bool is_one_word(const char *source)
+{
+    return strpbrk(source, " \t\n|") == NULL;
+}
+
 /* A folder means the images in its class folders; all else is a pipeline's text. */
 static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
 {
@@ -146,6 +152,10 @@ static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
                            ? sluice_dataset_image_folder(p->source, NULL, NULL, NULL, dataset_out)
                            : sluice_dataset_parse(p->source, dataset_out);
 
+    if (st == SLUICE_E_INVALID && is_one_word(p->source)) {
+        return sluice_fail(st, "pack: there is no folder %s, and it is no pipeline: %s", p->source,
+                           sluice_last_error());
+    }
     if (st == SLUICE_OK && p->shuffle) {
         st = sluice_dataset_shuffle(*dataset_out, p->seed, 0);
         if (st != SLUICE_OK) {
