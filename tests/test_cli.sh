@@ -71,7 +71,7 @@ for stage in $(sed -n 's/^\([a-z][a-z0-9_]*\).*/\1/p' "$tmp/stages"); do
     check "help stages $stage" [ "$code" -eq 0 ]
 done
 expect "help for what is nothing is an error of words" 2 help shufle
-check "... with the nearest name" err_has 'shuffle'
+check "... with the nearest name" err_has 'no command of that name, and no stage .*shuffle'
 check "... on stderr alone" out_empty
 
 # ---- the manual -----------------------------------------------------------------------------------

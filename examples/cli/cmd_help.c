@@ -27,13 +27,14 @@ static void print_overview(void)
            "made of.\n`sluice --version` tells what was built.\n");
 }
 
-static int print_stages(const char *name)
+/* refused: what to say before the error of a name that no stage has. */
+static int print_stages(const char *name, const char *refused)
 {
     char *text = NULL;
     sluice_status st = sluice_stage_help(name, &text);
 
     if (st != SLUICE_OK) {
-        cli_error("%s", sluice_last_error());
+        cli_error("%s%s", refused, sluice_last_error());
         return st == SLUICE_E_INVALID ? EXIT_WORDS : EXIT_WORLD;
     }
     printf("%s", text);
@@ -118,12 +119,12 @@ int cmd_help(int argc, char **argv)
         return print_manual();
     }
     if (strcmp(argv[1], "stages") == 0) {
-        return print_stages(argc > 2 ? argv[2] : NULL);
+        return print_stages(argc > 2 ? argv[2] : NULL, "");
     }
     command = cli_find(argv[1]);
     if (command != NULL) {
         cli_print_page(command);
         return EXIT_DONE;
     }
-    return print_stages(argv[1]); /* the name of one, or of nothing, which it says */
+    return print_stages(argv[1], "no command of that name, and "); /* or of a stage */
 }
