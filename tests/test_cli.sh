@@ -308,6 +308,10 @@ if [ -e /dev/full ]; then
 else
     skip "a full disk" "no /dev/full"
 fi
+(ulimit -f 1; exec "$sluice" bench "$endless" --steps 2000 --ids "$tmp/limited" 2>"$tmp/err" >/dev/null)
+code=$?
+check "--ids beyond the limit of a file's size" [ "$code" -eq 1 ]
+check "... says so" err_has 'cannot write .*limited: File too large'
 for arguments in help --version topo; do
     "$sluice" $arguments >&- 2>"$tmp/err"
     code=$?
