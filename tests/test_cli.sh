@@ -234,6 +234,8 @@ mkdir -p "$tmp/broken/class"
 echo 'no picture' >"$tmp/broken/class/1.jpg"
 expect "a file that is no image" 1 bench "image_folder $tmp/broken | decode | resize 4,4 | batch 1" --json
 check "... is named in one object" json '"1.jpg" in j["error"] and j["errors"]["failed"] <= 1'
+expect "a pipe without bytes" 1 bench "webdataset - | decode | resize 4,4 | batch 1" --json </dev/null
+check "... is called what it is" json '"standard input is empty" in j["error"]'
 expect "a copy that fails" 1 bench "$small" --device host:0,copy=1,fail_after=5 --json
 check "... ends with a whole report" json 'j["status"] == "E_DEVICE" and j["steps"] == 5'
 expect "a device on which no steps run" 1 bench "$small" --device cuda:0 --json

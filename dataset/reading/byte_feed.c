@@ -112,6 +112,11 @@ static sluice_status look_at_start(byte_feed *feed)
     return st;
 }
 
+const char *byte_feed_title(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_feed **feed_out)
 {
     byte_feed *feed = sli_calloc(1, sizeof(*feed));
@@ -120,7 +125,7 @@ sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_fee
     if (feed == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a buffer for %s", path);
     }
-    feed->raw = (raw_feed){STDIN_FILENO, stop_fd, path, drops, 0, 0};
+    feed->raw = (raw_feed){STDIN_FILENO, stop_fd, byte_feed_title(path), drops, 0, 0};
     if (strcmp(path, "-") != 0) {
         /* Not blocking: a fifo that nobody writes to yet is waited for where a stop is seen. */
         feed->raw.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

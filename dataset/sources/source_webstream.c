@@ -183,7 +183,7 @@ static sluice_status open_shard(web_pass *pass)
     pass->walk.index = &pass->index;
     pass->walk.keep_image = keep_image;
     pass->walk.arg = pass;
-    tar_begin_feed(&pass->walk.tar, pass->feed, path);
+    tar_begin_feed(&pass->walk.tar, pass->feed, byte_feed_title(path));
     pass->is_open = true;
     return SLUICE_OK;
 }
@@ -232,7 +232,7 @@ static bool give_sample(web_pass *pass, stream_item *item)
 
     if (kept) {
         snprintf(item->name, sizeof(item->name), "%s/%s", web_base_of(path), name);
-        item->place = path;
+        item->place = byte_feed_title(path);
         item->size = sample->size;
         item->held = sample->size > WEB_MOST_BYTES ? 0 : (size_t)sample->size;
         item->flags = sample->flags;
