@@ -369,6 +369,8 @@ cp "$tmp/same1/shard-000000.tar.sluice" "$tmp/same2/shard-000000.tar.sluice"
 expect "verify finds an index of an archive as large" 1 verify "$tmp/same2"
 check "... by what it says" out_has 'the index is not that of the archive'
 broken "a shard that was cut" 'shard-000000.tar: ' sh -c 'head -c 3000 shard-000000.tar >x; mv x shard-000000.tar'
+blocks=$((($(tar tRf "$tmp/whole/shard-000000.tar" | sed -n '3s/^block \([0-9]*\):.*/\1/p')) * 512))
+broken "a shard that was cut between members" 'it may be cut off' sh -c 'head -c "$1" shard-000000.tar >x; mv x shard-000000.tar' - "$blocks"
 broken "a pack that is not complete" 'the pack is not complete' rm pack.json
 broken "a list that says less is there" 'not as many samples as the archive' \
     sed -i '3s/transcoded/left_no_image/' shard-000001.tsv

@@ -101,6 +101,10 @@ static void tell_oddities(const verify_shard *shard, const verify_teller *teller
     if (shard->index.has_more) {
         teller->tell(teller->arg, shard->path, "bytes follow the archive's end");
     }
+    if (shard->index.lacks_end) {
+        teller->tell(teller->arg, shard->path,
+                     "it ends without the zeros that end an archive: it may be cut off");
+    }
 }
 
 sluice_status verify_shard_open(verify_shard *shard, const char *path, bool has_index,

@@ -327,6 +327,7 @@ sluice_status shard_walk_step(shard_walk *walk)
     }
     walk->index->passed_over = walk->tar.links + walk->tar.specials + walk->tar.sparse;
     walk->index->has_more = walk->tar.has_more;
+    walk->index->lacks_end = walk->tar.lacks_end;
     closed = st == SLUICE_END_OF_DATA ? close_sample(walk) : SLUICE_OK;
     return closed == SLUICE_OK ? st : closed;
 }

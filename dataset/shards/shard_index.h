@@ -56,6 +56,7 @@ typedef struct shard_index {
     char first_imageless[SHARD_FIRST_SIZE]; /* the key of the first; cut when it is longer */
     uint64_t passed_over;                   /* links, special and sparse files */
     bool has_more;                          /* bytes follow the archive's end */
+    bool lacks_end;                         /* it has no end: it may be cut off */
     char seen[SHARD_SEEN_SIZE];             /* fields that were met, "cls,jpg"; the first few */
 } shard_index;
 

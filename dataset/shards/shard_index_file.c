@@ -10,8 +10,8 @@
  *     32  u64 bytes of the names
  *     40  u64 size of this file
  *
- * Flag 1: bytes follow the archive's end. Texts, each with its zero: the image's fields, the
- * label's, the key of the first sample without an image, the fields that were met.
+ * Flag 1: bytes follow the archive's end; 2: it has no end. Texts, each with its zero: the image's
+ * fields, the label's, the key of the first sample without an image, the fields that were met.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #include "shard_index.h"
 #include "status_int.h"
 
-enum { VERSION = 1, HEAD = 96, SAMPLE = 32, TEXTS = 4, HAS_MORE = 1, TRIES = 100 };
+enum { VERSION = 1, HEAD = 96, SAMPLE = 32, TEXTS = 4, HAS_MORE = 1, LACKS_END = 2, TRIES = 100 };
 
 static const char magic[8] = "SLUICEIX";
 
@@ -38,7 +38,7 @@ static void put_head(uint8_t *to, const shard_index *index, uint32_t texts, uint
     memset(to, 0, HEAD);
     memcpy(to, magic, sizeof(magic));
     sli_put_u32(to + 8, VERSION);
-    sli_put_u32(to + 12, index->has_more ? HAS_MORE : 0);
+    sli_put_u32(to + 12, (index->has_more ? HAS_MORE : 0) | (index->lacks_end ? LACKS_END : 0));
     sli_put_u64(to + 16, index->shard_size);
     sli_put_u64(to + 24, index->count);
     sli_put_u64(to + 32, index->names_size);
@@ -278,6 +278,7 @@ static sluice_status decode(const uint8_t *bytes, const index_parts *parts, cons
     index->imageless = sli_get_u64(bytes + 48);
     index->passed_over = sli_get_u64(bytes + 56);
     index->has_more = (sli_get_u32(bytes + 12) & HAS_MORE) != 0;
+    index->lacks_end = (sli_get_u32(bytes + 12) & LACKS_END) != 0;
     snprintf(index->first_imageless, sizeof(index->first_imageless), "%s", parts->texts[2]);
     snprintf(index->seen, sizeof(index->seen), "%s", parts->texts[3]);
     index->samples = sli_calloc((size_t)parts->count, sizeof(*index->samples));

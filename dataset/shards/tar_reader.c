@@ -549,6 +549,7 @@ static sluice_status next_header(tar_reader *reader, uint8_t *header)
     }
     if (is_zero(header, BLOCK)) {
         reader->ended = true;
+        reader->lacks_end = left < BLOCK;
         return look_behind(reader);
     }
     return left >= BLOCK && checksum_holds(header) ? SLUICE_OK : no_header(reader, header);

@@ -47,7 +47,8 @@ typedef struct tar_reader {
     uint64_t links;
     uint64_t specials;
     uint64_t sparse;
-    bool has_more; /* something stands behind the archive's end */
+    bool has_more;  /* something stands behind the archive's end */
+    bool lacks_end; /* the file ends where a member could follow, without a block of zeros */
 
     tar_extension next; /* for the next member alone */
     tar_extension all;  /* for all that follow */

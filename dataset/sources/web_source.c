@@ -36,6 +36,7 @@ void web_note_shard(web_left_out *left, const shard_index *index, const char *sh
              strlen(index->first_imageless));
     web_note(&left->passed_over, index->passed_over, shard, "", 0);
     web_note(&left->has_more, index->has_more, shard, "", 0);
+    web_note(&left->lacks_end, index->lacks_end, shard, "", 0);
 }
 
 static void warn(const left_out *left, const web_args *args, const char *what)
@@ -54,6 +55,8 @@ void web_warn(const web_left_out *left, const web_args *args)
     warn(&left->has_more, args,
          "shards have bytes behind the archive's end, which are not read (several archives in one "
          "file?)");
+    warn(&left->lacks_end, args,
+         "shards end without the zeros that end an archive (cut off between two members?)");
 }
 
 sluice_status web_nothing(const web_left_out *left, const web_args *args, size_t shards,

@@ -90,6 +90,33 @@ static void incomplete_samples_are_left_out_with_a_warning(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Nobody can tell it from an archive without an end, which some write. */
+static void a_shard_that_was_cut_between_members_is_warned_of(void)
+{
+    char path[400];
+    tar_maker tar = {0};
+
+    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
+    tar_add_texts(&tar, "a.jpg=one a.cls=5 b.jpg=two b.cls=6");
+    for (size_t zeros = 0; zeros < 2; zeros++) {
+        tar_add_zeros(&tar, zeros);
+        t_write_file(path, tar.bytes, tar.size);
+        for (int again = 0; again < 2; again++) { /* the second time by the index */
+            const char *said;
+            sluice_dataset *dataset;
+
+            kit_log_start(NULL, NULL);
+            dataset = open_web("webdataset @", path);
+            said = kit_log_stop();
+            T_EQ(dataset->source_count, 2);
+            T_EQ(strstr(said, "1 shards end without the zeros that end an archive") != NULL,
+                 zeros == 0);
+            sluice_dataset_destroy(dataset);
+        }
+    }
+    tar_free(&tar);
+}
+
 /* Without labels the second column is another's, such as the mask. */
 static void without_labels_nothing_is_written_to_another_column(void)
 {
@@ -407,6 +434,7 @@ const t_test source_webdataset_tests[] = {
     T_TEST(samples_of_all_shards_are_read_in_any_order),
     T_TEST(arguments_are_checked),
     T_TEST(incomplete_samples_are_left_out_with_a_warning),
+    T_TEST(a_shard_that_was_cut_between_members_is_warned_of),
     T_TEST(without_labels_nothing_is_written_to_another_column),
     T_TEST(samples_that_nobody_can_tell_are_bad_samples),
     T_TEST(nothing_to_read_says_what_was_found),

@@ -446,6 +446,7 @@ static void archives_cut_anywhere_are_no_surprise(void)
 
         T_EQ(found.members, whole);
         T_STATUS(found.st, at_border ? SLUICE_END_OF_DATA : SLUICE_E_CORRUPT);
+        T_TRUE(!at_border || found.lacks_end == (size < tar.size - 512));
     }
     tar_free(&tar);
 }

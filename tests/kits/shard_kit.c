@@ -16,6 +16,7 @@ void check_same_index(const shard_index *a, const shard_index *b)
     T_STR(a->first_imageless, b->first_imageless);
     T_EQ(a->passed_over, b->passed_over);
     T_EQ(a->has_more, b->has_more);
+    T_EQ(a->lacks_end, b->lacks_end);
     T_STR(a->seen, b->seen);
 }
 

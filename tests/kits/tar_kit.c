@@ -176,6 +176,7 @@ walked walk_fd(int fd, uint64_t size)
     found.specials = reader.specials;
     found.sparse = reader.sparse;
     found.has_more = reader.has_more;
+    found.lacks_end = reader.lacks_end;
     tar_end(&reader);
     return found;
 }

@@ -49,6 +49,7 @@ typedef struct walked {
     uint64_t specials;
     uint64_t sparse;
     bool has_more;
+    bool lacks_end;
 } walked;
 
 /* Walks over an archive, which messages call x.tar. */
