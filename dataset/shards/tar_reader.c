@@ -264,8 +264,10 @@ static sluice_status no_header(const tar_reader *reader, const uint8_t *bytes)
     if (reader->at == 0) {
         return sli_fail(SLUICE_E_CORRUPT, "%s is no tar archive", reader->path);
     }
-    return sli_fail(SLUICE_E_CORRUPT, "%s: no header at offset %llu, where a member should begin",
-                    reader->path, (unsigned long long)reader->at);
+    return sli_fail(
+        SLUICE_E_CORRUPT, "%s: no header at offset %llu, where a member should begin%s",
+        reader->path, (unsigned long long)reader->at,
+        reader->file_size - reader->at < BLOCK ? ": the file ends there, and may be cut off" : "");
 }
 
 /* ---- extended headers --------------------------------------------------------------------- */
