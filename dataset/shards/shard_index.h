@@ -57,6 +57,7 @@ typedef struct shard_index {
     uint64_t passed_over;                   /* links, special and sparse files */
     bool has_more;                          /* bytes follow the archive's end */
     bool lacks_end;                         /* it has no end: it may be cut off */
+    bool is_unkept;                         /* a folder was named to keep it in, which it is not */
     char seen[SHARD_SEEN_SIZE];             /* fields that were met, "cls,jpg"; the first few */
 } shard_index;
 
@@ -105,7 +106,8 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
  * The index of a shard that fd has open: read if there is one that is not older than the shard,
  * else built and kept for the next time, beside the shard or in ${XDG_CACHE_HOME:-~/.cache}/sluice,
  * or, with a folder, there. folder: NULL as said; "none" builds it and keeps nothing; else where
- * indexes are kept. Fails only where shard_index_build() does.
+ * indexes are kept, and is_unkept says where that failed. Fails only where shard_index_build()
+ * does.
  */
 sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
                                  const char *folder, shard_index *index_out);

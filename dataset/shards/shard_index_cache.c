@@ -148,8 +148,8 @@ static sluice_status find_places(const char *shard, const shard_fields *fields, 
     return st;
 }
 
-/* Keeps a new index at the first place that takes it. */
-static void keep(const shard_index *index, const char *shard, const shard_fields *fields,
+/* Keeps a new index at the first place that takes it. False: none did. */
+static bool keep(const shard_index *index, const char *shard, const shard_fields *fields,
                  index_places *places)
 {
     for (int i = 0; i < 2; i++) {
@@ -162,11 +162,12 @@ static void keep(const shard_index *index, const char *shard, const shard_fields
         if (shard_index_write(index, fields, false, places->paths[i]) == SLUICE_OK) {
             sli_log(SLUICE_LOG_INFO, "the index of %s, %llu samples, is kept in %s", shard,
                     (unsigned long long)index->count, places->paths[i]);
-            return;
+            return true;
         }
         sli_log(SLUICE_LOG_INFO, "%s", sluice_last_error());
     }
     sli_log(SLUICE_LOG_INFO, "the index of %s is kept in memory only", shard);
+    return false;
 }
 
 sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
@@ -195,7 +196,7 @@ sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *
     if (st == SLUICE_END_OF_DATA) {
         st = shard_index_build(fd, shard, fields, false, index_out);
         if (st == SLUICE_OK) {
-            keep(index_out, shard, fields, &places);
+            index_out->is_unkept = !keep(index_out, shard, fields, &places) && folder != NULL;
         }
     }
     free_places(&places);

@@ -37,6 +37,7 @@ void web_note_shard(web_left_out *left, const shard_index *index, const char *sh
     web_note(&left->passed_over, index->passed_over, shard, "", 0);
     web_note(&left->has_more, index->has_more, shard, "", 0);
     web_note(&left->lacks_end, index->lacks_end, shard, "", 0);
+    web_note(&left->unkept, index->is_unkept, shard, "", 0);
 }
 
 static void warn(const left_out *left, const web_args *args, const char *what)
@@ -57,6 +58,8 @@ void web_warn(const web_left_out *left, const web_args *args)
          "file?)");
     warn(&left->lacks_end, args,
          "shards end without the zeros that end an archive (cut off between two members?)");
+    warn(&left->unkept, args,
+         "indexes cannot be written to the folder that index= names, and are made anew each time");
 }
 
 sluice_status web_nothing(const web_left_out *left, const web_args *args, size_t shards,

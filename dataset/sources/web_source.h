@@ -33,6 +33,7 @@ typedef struct web_left_out {
     left_out passed_over; /* members; the first is its shard */
     left_out has_more;    /* shards */
     left_out lacks_end;   /* shards */
+    left_out unkept;      /* shards */
 } web_left_out;
 
 const char *web_base_of(const char *path);

@@ -117,6 +117,27 @@ static void a_shard_that_was_cut_between_members_is_warned_of(void)
     tar_free(&tar);
 }
 
+static void indexes_that_cannot_be_kept_where_they_are_wanted_are_warned_of(void)
+{
+    static const char *const wanted[] = {"s.tar/no", "there"}; /* the first is within a file */
+    char path[400];
+    char text[500];
+
+    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
+    make_web_shard(path, "s", 2);
+    for (int i = 0; i < 2; i++) {
+        sluice_dataset *dataset;
+
+        snprintf(text, sizeof(text), "webdataset @ index=%.*s/%s", (int)(strlen(path) - 6), path,
+                 wanted[i]);
+        kit_log_start(NULL, NULL);
+        dataset = open_web(text, path);
+        T_EQ(strstr(kit_log_stop(), "1 indexes cannot be written to the folder") != NULL, i == 0);
+        T_EQ(dataset->source_count, 2);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 /* Without labels the second column is another's, such as the mask. */
 static void without_labels_nothing_is_written_to_another_column(void)
 {
@@ -435,6 +456,7 @@ const t_test source_webdataset_tests[] = {
     T_TEST(arguments_are_checked),
     T_TEST(incomplete_samples_are_left_out_with_a_warning),
     T_TEST(a_shard_that_was_cut_between_members_is_warned_of),
+    T_TEST(indexes_that_cannot_be_kept_where_they_are_wanted_are_warned_of),
     T_TEST(without_labels_nothing_is_written_to_another_column),
     T_TEST(samples_that_nobody_can_tell_are_bad_samples),
     T_TEST(nothing_to_read_says_what_was_found),
