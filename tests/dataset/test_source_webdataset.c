@@ -168,7 +168,7 @@ static void samples_that_nobody_can_tell_are_bad_samples(void)
     dataset = open_web("webdataset @", path);
     T_EQ(dataset->source_count, 3);
     check_read_fails(dataset, 0, SLUICE_E_CORRUPT, "twice");
-    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "is no whole number");
+    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "is no whole number of 32 bits; label=FIELD");
     check_web_sample(dataset, 2, "s.tar/c.jpg", "4", 5);
     sluice_dataset_destroy(dataset);
     dataset = open_web("webdataset @ label=none", path);
