@@ -100,4 +100,9 @@ void page_cache_drop(const sample_location *location)
     }
 }
 
+void page_cache_read_alone(int fd)
+{
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+}
+
 const char *const page_cache_choices[] = {"keep", "drop", NULL};

@@ -26,6 +26,9 @@ page_answer page_cache_fetch(const sample_location *location, uint64_t most, uin
  */
 void page_cache_drop(const sample_location *location);
 
+/* Makes the kernel read from an open file what it is asked for, and nothing behind it. */
+void page_cache_read_alone(int fd);
+
 /* The stages' argument `cache`, and what a source's own of it says. */
 extern const char *const page_cache_choices[];
 enum { PAGE_CACHE_KEEP = 0, PAGE_CACHE_DROP = 1 };

@@ -24,6 +24,7 @@ typedef struct web_shard {
     const char *path; /* in the list */
     int fd;           /* -1: opened for each sample */
     uint64_t first;   /* number of its first sample */
+    bool drops;
     shard_index index;
 } web_shard;
 
@@ -87,6 +88,15 @@ static sluice_status open_file(const char *path, struct stat *info, int *fd_out)
     return SLUICE_OK;
 }
 
+/* Of a file whose samples are dropped what the kernel read ahead of them would be left over, and so
+ * would the large pieces that it then keeps, which reach from one sample into others. */
+static void prepare(int fd, bool drops)
+{
+    if (drops) {
+        page_cache_read_alone(fd);
+    }
+}
+
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* Leaves out what has no label; the others move together. */
@@ -128,8 +138,13 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
         }
         return st;
     }
+    if (web->drops) { /* what the walk, or who wrote it, has left */
+        page_cache_drop(&(sample_location){.fd = fd});
+    }
+    prepare(fd, web->drops);
     shard->path = path;
     shard->fd = hold(fd);
+    shard->drops = web->drops;
     shard->first = web->count;
     web->shard_count++;
     web_note_shard(&web->left, &shard->index, path);
@@ -263,6 +278,9 @@ static sluice_status file_of(const web_shard *shard, int *fd_out)
         return sli_fail(SLUICE_E_IO, "the shard %s is not what it was: it has %llu bytes, had %llu",
                         shard->path, (unsigned long long)info.st_size,
                         (unsigned long long)shard->index.shard_size);
+    }
+    if (st == SLUICE_OK) {
+        prepare(*fd_out, shard->drops);
     }
     return st;
 }
