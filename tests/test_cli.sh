@@ -96,6 +96,25 @@ if command -v mandoc >/dev/null; then
 fi
 [ -n "$linted" ] || skip "the manual is good roff" "neither groff nor mandoc"
 
+# ---- explain ----------------------------------------------------------------------------------------
+
+expect "explain" 0 explain "$small"
+check "... writes out the defaults" out_has '^synthetic samples=100 .*random_horizontal_flip p=0.5 .*batch n=5 drop_remainder=false$'
+check "... and tells the plan" out_has '^batches: 20 a pass of 5 rows'
+check "... on stdout alone" err_empty
+sed -n 1p "$tmp/out" >"$tmp/written"
+expect "what it writes is a pipeline" 0 explain "$(cat "$tmp/written")"
+sed -n 1p "$tmp/out" >"$tmp/again"
+check "... the same" same_lines "$tmp/written" "$tmp/again"
+expect "explain --json" 0 explain "$small" --json
+check "... has it in one object" json 'j["samples"] == 100 and j["batches"] == 20 and "pass" in j["plan"] and j["pipeline"].startswith("synthetic")'
+expect "explain of what is no pipeline" 2 explain 'synthetic | nonsense | batch 5' --json
+check "... says so in one object" json 'j["status"] == "E_INVALID" and "nonsense" in j["error"]'
+expect "explain of a folder that is not there" 1 explain "image_folder $tmp/nowhere | decode | resize 8,8 | batch 5"
+check "... names it" err_has nowhere
+check "... on stderr alone" out_empty
+expect "explain of nothing" 2 explain
+
 # ---- topo -----------------------------------------------------------------------------------------
 
 expect "topo" 0 topo

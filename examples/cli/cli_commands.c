@@ -32,6 +32,13 @@ const cli_command cli_commands[] = {
      "  --ids FILE         a line a step: step, then the sample indices of its rows\n"
      "  --json             one JSON object on stdout instead of the table\n",
      cmd_bench},
+    {"explain", "explain PIPELINE [OPTIONS]", "Tells what a pipeline will do, and runs nothing.",
+     "First the pipeline with all defaults written out, then the order of samples, what is read "
+     "and\n"
+     "decoded, what is done in one pass, and the columns of a batch. The source is opened: "
+     "samples\n"
+     "are counted, and shards without an index are walked.\n",
+     "  --json             one JSON object on stdout instead of text\n", cmd_explain},
     {"pack", "pack SRC DST [OPTIONS]",
      "Packs images into tar shards of which a part of each image can be decoded alone.",
      "SRC is a folder DIR/CLASS/FILE, or a source in quotes with stages of order behind it, such "
