@@ -109,6 +109,14 @@ static void leave_zero(sli_engine *engine, const row_task *task, const char *tex
     }
 }
 
+static void add_way_out(char *text, size_t size)
+{
+    const size_t length = strlen(text);
+
+    snprintf(text + length, size - length,
+             "; on_error replace or zero goes on without such samples");
+}
+
 static void bad_sample(sli_engine *engine, sample_runner *runner, row_task *task,
                        sluice_status status)
 {
@@ -132,6 +140,10 @@ static void bad_sample(sli_engine *engine, sample_runner *runner, row_task *task
     if (status == SLUICE_E_NO_MEMORY) {
         fail_row(engine, task, status, text); /* no fault of the sample */
     } else if (policy == SLI_ON_ERROR_FAIL) {
+        if (status !=
+            SLUICE_E_INVALID) { /* else the pipeline does not fit, which is to be mended */
+            add_way_out(text, sizeof(text));
+        }
         atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
         fail_row(engine, task, status, text);
     } else {

@@ -329,7 +329,7 @@ static void a_bad_sample_is_named_after_the_batches_before_it(void)
         }
         for (int again = 0; again < 3; again++) {
             T_STATUS(next(&o, &batch), SLUICE_E_CORRUPT);
-            T_STR(sluice_last_error(), "read: sample 14, kit/14: told to fail");
+            T_CONTAINS(sluice_last_error(), "read: sample 14, kit/14: told to fail; on_error ");
         }
         close_all(&o);
         sluice_dataset_destroy(dataset);
