@@ -13,6 +13,7 @@
 #include "rng_int.h"
 #include "shard_index.h"
 #include "status_int.h"
+#include "tar_header.h"
 #include "text_int.h"
 
 static bool are_default(const shard_fields *fields)
@@ -87,8 +88,22 @@ static bool is_older(const struct stat *a, const struct stat *b)
            (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
+/* Does the last sample lie where it should? A shard that was replaced by one of the same size may
+ * have kept an older time. */
+static bool is_of_shard(const shard_index *index, int fd)
+{
+    const uint64_t last = index->count - 1;
+    uint8_t header[TAR_BLOCK];
+
+    return index->count == 0 ||
+           (index->samples[last].offset >= TAR_BLOCK &&
+            pread(fd, header, TAR_BLOCK, (off_t)(index->samples[last].offset - TAR_BLOCK)) ==
+                TAR_BLOCK &&
+            tar_header_is_of(header, shard_sample_name(index, last), index->samples[last].size));
+}
+
 /* Reads the index at a path if there is one that can be used. END_OF_DATA: there is none. */
-static sluice_status try_read(const char *path, const struct stat *shard,
+static sluice_status try_read(const char *path, int fd, const struct stat *shard,
                               const shard_fields *fields, shard_index *index_out)
 {
     struct stat info;
@@ -105,6 +120,12 @@ static sluice_status try_read(const char *path, const struct stat *shard,
     st = shard_index_read(path, (uint64_t)shard->st_size, fields, index_out);
     if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
         sli_log(SLUICE_LOG_WARN, "%s; the shard is read instead", sluice_last_error());
+        return SLUICE_END_OF_DATA;
+    }
+    if (st == SLUICE_OK && !is_of_shard(index_out, fd)) {
+        shard_index_free(index_out);
+        sli_log(SLUICE_LOG_WARN, "the index %s is of another shard; the shard is read instead",
+                path);
         return SLUICE_END_OF_DATA;
     }
     return st;
@@ -190,7 +211,7 @@ sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *
     st = SLUICE_END_OF_DATA;
     for (int i = 0; i < 2 && st == SLUICE_END_OF_DATA; i++) {
         if (places.paths[i] != NULL) {
-            st = try_read(places.paths[i], &info, fields, index_out);
+            st = try_read(places.paths[i], fd, &info, fields, index_out);
         }
     }
     if (st == SLUICE_END_OF_DATA) {

@@ -206,7 +206,7 @@ static sluice_status find_range(const char *text, brace_range *range)
         return strchr(text, '}') == NULL ? SLUICE_OK : bad_range(text, "a '}' without its '{'");
     }
     if (close == NULL) {
-        return bad_range(text, "a '{' without its '}'");
+        return bad_range(text, "a '{' without its '}' (commas part shards, within braces, too)");
     }
     if (dots == NULL || dots > close || !parse_digits(open + 1, dots, &range->from) ||
         !parse_digits(dots + 2, close, &range->to)) {

@@ -9,23 +9,10 @@
 #include "byte_feed.h"
 #include "status_int.h"
 
-enum { BLOCK = 512, RECORD = 20 * BLOCK };
+enum { BLOCK = TAR_BLOCK, RECORD = 20 * BLOCK };
 
 /* An extended header beyond this is a mistake, or meant to exhaust memory. */
 static const uint64_t MOST_RECORDS = 1 << 20;
-
-/* Where a header has what. */
-enum {
-    AT_NAME = 0,
-    AT_SIZE = 124,
-    AT_CHECKSUM = 148,
-    AT_TYPE = 156,
-    AT_MAGIC = 257,
-    AT_PREFIX = 345,
-    AT_GNU_MORE = 482,   /* of a sparse member: a block of its map follows */
-    AT_SPARSE_MORE = 504 /* in such a block: one more */
-};
-enum { NAME_SIZE = 100, NUMBER_SIZE = 12, CHECKSUM_SIZE = 8, PREFIX_SIZE = 155 };
 
 void tar_begin(tar_reader *reader, int fd, uint64_t file_size, const char *path)
 {
@@ -136,60 +123,6 @@ sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t siz
     return st;
 }
 
-/* ---- fields of headers -------------------------------------------------------------------- */
-
-/* A number in octal digits between blanks, or, behind a byte of 0x80, in binary. Empty is 0. */
-static bool parse_number(const uint8_t *field, size_t size, uint64_t *number_out)
-{
-    uint64_t number = 0;
-    size_t i = 0;
-
-    if (field[0] & 0x80) {
-        if (field[0] != 0x80) {
-            return false; /* negative, or beyond 64 bits */
-        }
-        for (i = 1; i < size; i++) {
-            if (number >> 56 != 0) {
-                return false;
-            }
-            number = number << 8 | field[i];
-        }
-        *number_out = number;
-        return true;
-    }
-    while (i < size && field[i] == ' ') {
-        i++;
-    }
-    for (; i < size && field[i] >= '0' && field[i] <= '7'; i++) {
-        number = number << 3 | (uint64_t)(field[i] - '0'); /* at most 36 bits */
-    }
-    for (; i < size; i++) {
-        if (field[i] != ' ' && field[i] != '\0') {
-            return false;
-        }
-    }
-    *number_out = number;
-    return true;
-}
-
-/* The sum of the header's bytes with its own field blank; old programs took them for signed. */
-static bool checksum_holds(const uint8_t *header)
-{
-    uint64_t stored = 0;
-    uint64_t sum = 0;
-    int64_t signed_sum = 0;
-
-    for (size_t i = 0; i < BLOCK; i++) {
-        uint8_t byte =
-            i >= AT_CHECKSUM && i < AT_CHECKSUM + CHECKSUM_SIZE ? (uint8_t)' ' : header[i];
-
-        sum += byte;
-        signed_sum += (int8_t)byte;
-    }
-    return parse_number(header + AT_CHECKSUM, CHECKSUM_SIZE, &stored) &&
-           (stored == sum || (signed_sum >= 0 && stored == (uint64_t)signed_sum));
-}
-
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -198,22 +131,6 @@ static bool is_zero(const uint8_t *bytes, size_t size)
         }
     }
     return true;
-}
-
-/* The name in the header itself, with the part before it where the format has one. */
-static void copy_name(tar_reader *reader, const uint8_t *header)
-{
-    const char *prefix = (const char *)header + AT_PREFIX;
-    const size_t length = strnlen((const char *)header + AT_NAME, NAME_SIZE);
-    size_t at = 0;
-
-    if (memcmp(header + AT_MAGIC, "ustar", 6) == 0 && prefix[0] != '\0') {
-        at = strnlen(prefix, PREFIX_SIZE);
-        memcpy(reader->header_name, prefix, at);
-        reader->header_name[at++] = '/';
-    }
-    memcpy(reader->header_name + at, header + AT_NAME, length);
-    reader->header_name[at + length] = '\0';
 }
 
 static const char *name_of_next(const tar_reader *reader)
@@ -408,7 +325,7 @@ static bool is_extension(uint8_t type)
 static sluice_status skip_sparse_map(tar_reader *reader, const uint8_t *header, uint64_t at,
                                      uint64_t *data)
 {
-    bool more = header[AT_GNU_MORE] != 0;
+    bool more = header[TAR_AT_GNU_MORE] != 0;
 
     while (more) {
         uint8_t byte;
@@ -417,7 +334,7 @@ static sluice_status skip_sparse_map(tar_reader *reader, const uint8_t *header, 
         if (reader->file_size - *data < BLOCK) {
             return too_long(reader, at, BLOCK);
         }
-        st = tar_read(reader, *data + AT_SPARSE_MORE, &byte, 1);
+        st = tar_read(reader, *data + TAR_AT_SPARSE_MORE, &byte, 1);
         if (st != SLUICE_OK) {
             return st;
         }
@@ -443,7 +360,7 @@ static void count_skipped(tar_reader *reader, uint8_t type, bool is_sparse)
 static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool *is_file,
                                  tar_member *member)
 {
-    const uint8_t type = header[AT_TYPE];
+    const uint8_t type = header[TAR_AT_TYPE];
     const uint64_t at = reader->at;
     uint64_t data = at + BLOCK;
     uint64_t size = 0;
@@ -452,8 +369,8 @@ static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool
     bool is_sparse;
     sluice_status st = SLUICE_OK;
 
-    copy_name(reader, header);
-    if (!parse_number(header + AT_SIZE, NUMBER_SIZE, &size)) {
+    tar_header_name(header, reader->header_name);
+    if (!tar_parse_number(header + TAR_AT_SIZE, TAR_NUMBER_SIZE, &size)) {
         return damaged(reader, at, "its size is no number");
     }
     if (!is_extension(type) && type != 'K') {
@@ -554,7 +471,7 @@ static sluice_status next_header(tar_reader *reader, uint8_t *header)
         reader->lacks_end = left < BLOCK;
         return look_behind(reader);
     }
-    return left >= BLOCK && checksum_holds(header) ? SLUICE_OK : no_header(reader, header);
+    return left >= BLOCK && tar_checksum_holds(header) ? SLUICE_OK : no_header(reader, header);
 }
 
 sluice_status tar_next(tar_reader *reader, tar_member *member_out)

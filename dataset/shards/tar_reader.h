@@ -13,6 +13,8 @@
 
 #include <sluice/status.h>
 
+#include "tar_header.h"
+
 /* A plain file in the archive. */
 typedef struct tar_member {
     const char *name; /* as it was stored; good until the next call */
@@ -52,7 +54,7 @@ typedef struct tar_reader {
 
     tar_extension next; /* for the next member alone */
     tar_extension all;  /* for all that follow */
-    char header_name[260];
+    char header_name[TAR_HEADER_NAME];
     char *records; /* of an extended header */
     size_t records_capacity;
     uint64_t window_at; /* bytes of the file that were read last */

@@ -213,6 +213,77 @@ static void a_shard_of_another_size_is_walked_again(void)
     shard_index_free(&index);
 }
 
+/* A shard of one member; the index of the one before it is younger, and says the same size. */
+static void replace_shard(const kept_shard *s, const char *name, const char *text)
+{
+    tar_maker tar = {0};
+
+    tar_add_text(&tar, "a.jpg", "first");
+    tar_add_text(&tar, name, text);
+    tar_write(&tar, s->path);
+    set_time(s->path, 1000, 0);
+}
+
+static void a_shard_in_another_ones_place_is_walked_again(void)
+{
+    static const struct {
+        const char *name;
+        const char *text;
+    } others[] = {{"c.jpg", "same"}, {"b.jpg", "longer"}, {"b.png", "same"}};
+    const kept_shard s = make_kept_shard();
+    shard_index index;
+
+    for (int i = 0; i < 3; i++) {
+        replace_shard(&s, "b.jpg", "same");
+        index = obtained(s.path, NULL);
+        shard_index_free(&index);
+        index = obtained(s.path, NULL);
+        T_EQ(warnings, 0);
+        shard_index_free(&index);
+        replace_shard(&s, others[i].name, others[i].text);
+        index = obtained(s.path, NULL);
+        T_EQ(warnings, 1);
+        T_CONTAINS(said, "is of another shard");
+        T_STR(shard_sample_name(&index, 1), others[i].name);
+        T_EQ(index.samples[1].size, strlen(others[i].text));
+        shard_index_free(&index);
+    }
+}
+
+/* Names that stand before the header, or in it only in part. */
+static void shards_with_names_of_any_kind_keep_their_index(void)
+{
+    const kept_shard s = make_kept_shard();
+    char long_name[301];
+    char record[310];
+    tar_maker tar = {0};
+    shard_index index;
+
+    memset(long_name, 'x', 296);
+    strcpy(long_name + 296, ".jpg");
+    snprintf(record, sizeof(record), "path=%s", long_name);
+    for (int i = 0; i < 3; i++) {
+        memset(&tar, 0, sizeof(tar));
+        if (i == 0) {
+            tar_add_text(&tar, "m\303\274ll.jpg", "x");
+        } else if (i == 1) {
+            tar_add(&tar, "././@LongLink", 'L', long_name, sizeof(long_name));
+            tar_add_text(&tar, long_name, "x");
+        } else {
+            tar_add_pax(&tar, 'x', (const char *const[]){record}, 1);
+            tar_add_text(&tar, long_name, "x");
+        }
+        tar_write(&tar, s.path);
+        index = obtained(s.path, NULL);
+        shard_index_free(&index);
+        index = obtained(s.path, NULL);
+        T_EQ(warnings, 0);
+        T_EQ(index.count, 1);
+        shard_index_free(&index);
+        unlink(s.index);
+    }
+}
+
 /* Environment of the caches for one test. */
 static void set_caches(const char *cache, const char *home)
 {
@@ -390,6 +461,8 @@ const t_test shard_cache_tests[] = {
     T_TEST(a_damaged_index_is_made_anew),
     T_TEST(an_index_older_than_its_shard_is_made_anew),
     T_TEST(a_shard_of_another_size_is_walked_again),
+    T_TEST(a_shard_in_another_ones_place_is_walked_again),
+    T_TEST(shards_with_names_of_any_kind_keep_their_index),
     T_TEST(where_shards_cannot_have_company_the_cache_has_it),
     T_TEST(a_folder_of_ones_own_or_none_is_obeyed),
     T_TEST(nothing_is_left_of_an_index_that_cannot_be_written),
