@@ -176,7 +176,6 @@ static sluice_status start(ordered_state *s, sli_worker_pool **pool_out)
 sluice_status ordered_run(const ordered_job *job)
 {
     ordered_state *s = sli_calloc(1, sizeof(*s));
-    pthread_condattr_t clock;
     sli_worker_pool *pool = NULL;
     sluice_status st;
 
@@ -186,12 +185,9 @@ sluice_status ordered_run(const ordered_job *job)
     s->job = job;
     s->next = job->first;
     s->taken = job->first;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->room, NULL);
-    pthread_cond_init(&s->made, &clock);
-    pthread_condattr_destroy(&clock);
+    sli_cond_init(&s->made);
     st = start(s, &pool);
     if (st == SLUICE_OK) {
         st = take_items(s);

@@ -154,7 +154,6 @@ sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus
                                    void **stream_out)
 {
     host_stream *stream = sli_calloc(1, sizeof(*stream));
-    pthread_condattr_t attributes;
     sluice_status st;
 
     if (stream == NULL) {
@@ -162,10 +161,7 @@ sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus
     }
     stream->device = state;
     pthread_mutex_init(&stream->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&stream->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    sli_cond_init(&stream->changed);
     st = sli_thread_start(&stream->thread, name, cpus, stream_main, stream);
     if (st != SLUICE_OK) {
         pthread_cond_destroy(&stream->changed);

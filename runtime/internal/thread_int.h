@@ -10,6 +10,9 @@
 
 #include <sluice/status.h>
 
+/* A condition whose timed waits are by the monotonic clock. */
+void sli_cond_init(pthread_cond_t *cond);
+
 /* A set of logical CPUs, numbered as the operating system does. */
 enum { SLI_MAX_CPUS = 4096 };
 typedef struct sli_cpus {
