@@ -63,7 +63,9 @@ static sluice_status plan_order(sli_plan *plan)
             SLUICE_E_INVALID,
             "no valid data in the dataset: a pass has %llu samples and no batch of %u%s",
             (unsigned long long)plan->samples_per_pass, plan->batch_size,
-            plan->samples_per_pass > 0 ? "; drop_remainder=false keeps what is left" : "");
+            plan->samples_per_pass > 0
+                ? "; drop_remainder=false keeps what is left"
+                : "; take, skip, split or shard have left none of the source's samples");
     }
     return SLUICE_OK;
 }

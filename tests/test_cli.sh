@@ -96,6 +96,12 @@ if command -v mandoc >/dev/null; then
 fi
 [ -n "$linted" ] || skip "the manual is good roff" "neither groff nor mandoc"
 
+# ---- bytes ------------------------------------------------------------------------------------------
+
+for bytes in 1099511627776 1073741824K 1048576M 1024G 1T; do
+    expect "--memory $bytes is a number of bytes" 0 bench "$small" --memory $bytes
+done
+
 # ---- explain ----------------------------------------------------------------------------------------
 
 expect "explain" 0 explain "$small"
@@ -220,7 +226,7 @@ for count in 0 -1 x 1e3 ''; do
     bad "--workers '$count'" 'workers' "$small" --workers=$count
 done
 for seconds in 0 -1 x nan inf; do bad "--seconds $seconds" 'seconds' "$small" --seconds $seconds; done
-for bytes in 0 -1 x 5T 99999999999999G; do bad "--memory $bytes" 'memory' "$small" --memory $bytes; done
+for bytes in 0 -1 x 5P 1KK K 99999999999999G; do bad "--memory $bytes" 'memory' "$small" --memory $bytes; done
 bad "--slots 1" '2 to 1024' "$small" --slots 1
 bad "--slots 1025" '2 to 1024' "$small" --slots 1025
 bad "--slots 2 where slots are lent" 'slots=2: want 3 to 1024' "$small" --slots 2

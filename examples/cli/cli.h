@@ -20,7 +20,7 @@ typedef enum option_type {
     OPTION_MAYBE,   /* uint64_t, not negative; --name alone leaves it as it is */
     OPTION_INTEGER, /* int64_t */
     OPTION_REAL,    /* double, not negative */
-    OPTION_BYTES    /* uint64_t with K, M, G */
+    OPTION_BYTES    /* uint64_t with K, M, G, T */
 } option_type;
 
 typedef struct cli_option {

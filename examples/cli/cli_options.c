@@ -55,7 +55,7 @@ static bool read_integer(const char *text, int64_t *value)
 
 static bool read_bytes(const char *text, uint64_t *value)
 {
-    static const char units[] = "KMG";
+    static const char units[] = "KMGT";
     char *end;
     unsigned long long number;
     const char *unit;

@@ -73,7 +73,11 @@ static void a_dataset_without_a_batch_is_refused(void)
 
     kit_init(&k);
     k.pipeline = "synthetic samples=3 shape=2,2,1 | batch 4 drop_remainder=true";
-    check_refused(&k, "no valid data in the dataset: a pass has 3 samples and no batch of 4");
+    check_refused(&k, "no valid data in the dataset: a pass has 3 samples and no batch of 4; "
+                      "drop_remainder=false");
+    kit_init(&k);
+    k.pipeline = "synthetic samples=3 shape=2,2,1 | skip 3 | batch 4";
+    check_refused(&k, "a pass has 0 samples and no batch of 4; take, skip, split or shard have");
     kit_init(&k);
     k.pipeline = "synthetic samples=3 shape=2,2,1";
     check_refused(&k, "the dataset has no batch stage");
