@@ -18,6 +18,21 @@ static sample_location whole(const char *path)
     return (sample_location){.fd = -1, .folder_fd = AT_FDCWD, .path = path};
 }
 
+/* Of bytes that are not cached. The kernel, asked whether they are, begins to read them: a thread
+ * that is held up meanwhile finds what its question has brought, and asks anew. */
+static page_answer fetch_cold(const sample_location *location, const char *path, uint64_t most,
+                              uint64_t *bytes_out)
+{
+    page_answer answer = PAGES_CACHED;
+
+    for (int tries = 0; tries < 100 && answer == PAGES_CACHED; tries++) {
+        if (take_out_of_cache(path)) {
+            answer = page_cache_fetch(location, most, bytes_out);
+        }
+    }
+    return answer;
+}
+
 static void cached_bytes_are_said_to_be(void)
 {
     const char *path = cached_file(PAGES);
@@ -36,7 +51,7 @@ static void bytes_that_are_not_cached_come_to_be(void)
     uint64_t bytes = 0;
 
     CACHE_NEEDS_DROP(path);
-    T_EQ(page_cache_fetch(&location, UINT64_MAX, &bytes), PAGES_ASKED);
+    T_EQ(fetch_cold(&location, path, UINT64_MAX, &bytes), PAGES_ASKED);
     T_EQ(bytes, PAGES * cache_page());
     await_cached(path, 0, PAGES);
 }
@@ -51,7 +66,7 @@ static void only_the_bytes_of_a_sample_are_asked_for(void)
 
     T_TRUE(fd >= 0);
     CACHE_NEEDS_DROP(path);
-    T_EQ(page_cache_fetch(&location, 8 * cache_page(), &bytes), PAGES_ASKED);
+    T_EQ(fetch_cold(&location, path, 8 * cache_page(), &bytes), PAGES_ASKED);
     T_EQ(bytes, 8 * cache_page());
     await_cached(path, 16, 8);
     T_EQ(cached_pages(path, 0, 16), 0);
