@@ -8,14 +8,17 @@
 
 enum { LINE_SIZE = 4096, PATH_SIZE = 1024 };
 
-/* Version 1 writes "no limit" as the largest multiple of a page; nobody has this much memory. */
+/*
+ * cgroup v1 reports "no limit" as the largest multiple of a page, which is above any real memory
+ * size.
+ */
 #define MEMORY_UNLIMITED (UINT64_C(1) << 60)
 
-/* One mounted tree of groups, and where in it the process is. */
+/* A mounted cgroup hierarchy, and the process's group in it. */
 typedef struct hierarchy {
-    const char *controller; /* "cpu", "memory"; NULL for version 2, which has one tree for all */
+    const char *controller; /* "cpu", "memory"; NULL for cgroup v2, which has a single hierarchy */
     char mount[PATH_SIZE];  /* mount point */
-    char top[PATH_SIZE];    /* the group that the mount point shows */
+    char top[PATH_SIZE];    /* the group at the mount point */
     char group[PATH_SIZE];  /* the process's own group */
 } hierarchy;
 
@@ -27,7 +30,7 @@ static FILE *open_below(const char *root, const char *path)
     return length > 0 && (size_t)length < sizeof(full) ? fopen(full, "re") : NULL;
 }
 
-/* Whether a list "a,b,c" has this word. */
+/* Does a list "a,b,c" contain this word? */
 static bool list_has(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -41,8 +44,8 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* The mount table writes a blank as \040, in place the other way round. */
-static void unescape(char *text)
+/* Decodes \040, by which the mount table writes a blank, in place. */
+static void unescape_path(char *text)
 {
     char *to = text;
 
@@ -58,7 +61,10 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* A line of the mount table: "ID PARENT DEV TOP MOUNT OPTIONS [FIELDS] - TYPE SOURCE OPTIONS". */
+/*
+ * Parses a line of /proc/self/mountinfo: "ID PARENT DEV TOP MOUNT OPTIONS [FIELDS] - TYPE SOURCE
+ * OPTIONS".
+ */
 static bool read_mount(const char *line, hierarchy *tree)
 {
     const char *rest = strstr(line, " - ");
@@ -78,14 +84,14 @@ static bool read_mount(const char *line, hierarchy *tree)
         (strcmp(type, "cgroup") != 0 || !list_has(options, tree->controller))) {
         return false;
     }
-    unescape(top);
-    unescape(mount);
+    unescape_path(top);
+    unescape_path(mount);
     snprintf(tree->top, sizeof(tree->top), "%s", top);
     snprintf(tree->mount, sizeof(tree->mount), "%s", mount);
     return true;
 }
 
-/* A line of the process's groups: "ID:CONTROLLERS:PATH", with no controllers in version 2. */
+/* Parses a line of /proc/self/cgroup: "ID:CONTROLLERS:PATH", without controllers in cgroup v2. */
 static bool read_group(char *line, hierarchy *tree)
 {
     char *controllers = strchr(line, ':');
@@ -136,8 +142,8 @@ static bool find_hierarchy(const char *root, hierarchy *tree)
 }
 
 /*
- * The process's group below the mount point; "" when the mount shows another part of the tree, as
- * it does in a container that sees its own groups but was not given a namespace for them.
+ * The process's group relative to the mount point; "" if the mount shows another part of the
+ * hierarchy, as in a container without a cgroup namespace of its own.
  */
 static const char *group_below_mount(const hierarchy *tree)
 {
@@ -151,7 +157,7 @@ static const char *group_below_mount(const hierarchy *tree)
     return below;
 }
 
-/* First word of a file of the group as a number; false for "max" and for what is none. */
+/* Parses up to two numbers of a file of the group; false: "max", or any other text. */
 static bool read_number(const char *root, const char *folder, const char *name, double *first_out,
                         double *second_out)
 {
@@ -176,7 +182,7 @@ static void limit_cpus(double quota, double period, const char *name, const char
                        sli_cgroup_limits *limits)
 {
     if (!(quota > 0) || !(period > 0)) {
-        return; /* version 1 writes -1 for no limit */
+        return; /* cgroup v1 reports no limit as -1 */
     }
     if (limits->cpus <= 0 || quota / period < limits->cpus) {
         limits->cpus = quota / period;
@@ -193,7 +199,7 @@ static void limit_memory(double bytes, sli_cgroup_limits *limits)
     }
 }
 
-/* group is the path below the mount point, for the report; folder has it too. */
+/* group is the path below the mount point, for the report; folder includes it. */
 static void read_limits(const char *root, const char *folder, const char *group,
                         const char *controller, sli_cgroup_limits *limits)
 {

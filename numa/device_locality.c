@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which node a device hangs off. */
+/* The NUMA node of a device. */
 #include <stdio.h>
 
 #include "device_int.h"
@@ -12,7 +12,7 @@ typedef struct pci_address {
     unsigned function;
 } pci_address;
 
-/* "0000:65:00.0", a domain of eight digits as NVML writes it, or none. */
+/* Parses "0000:65:00.0"; the domain may be missing, or have eight digits as NVML writes it. */
 static bool parse_address(const char *text, pci_address *address)
 {
     char rest;
@@ -26,7 +26,7 @@ static bool parse_address(const char *text, pci_address *address)
                   &rest) == 3;
 }
 
-/* What the kernel knows from the firmware; -1 when that is nothing. */
+/* The node by sysfs, from the firmware; -1: unknown. */
 static int32_t node_in_sysfs(const pci_address *address)
 {
     char path[96];
@@ -47,8 +47,8 @@ static int32_t node_in_sysfs(const pci_address *address)
 }
 
 /*
- * The node of the CPUs that hwloc puts the device next to. A device next to the whole machine is
- * near no node of it, unless the machine has just one.
+ * The node of the CPUs next to which hwloc places the device. If these are all CPUs of a machine
+ * with several nodes, the node is unknown.
  */
 static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address)
 {
@@ -72,8 +72,8 @@ static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address
 }
 
 /*
- * On the machine we run on the kernel is asked first: it is quick, and it alone knows the number of
- * a node without CPUs. hwloc knows recorded machines, and corrections by HWLOC_PCI_LOCALITY.
+ * On this machine sysfs is read first: it is fast, and the only source for nodes without CPUs.
+ * hwloc reads recorded machines, and corrections by HWLOC_PCI_LOCALITY.
  */
 int32_t sli_topology_node_of_pci(const sli_topology_config *config, const char *pci_bus_id)
 {

@@ -14,7 +14,7 @@ static const char *kind_of_source(const sli_topology *topology, const sli_topolo
     return topology->this_system ? "this machine" : "HWLOC_* environment variables";
 }
 
-/* The text or the file; NULL for this machine. */
+/* The synthetic text or the file; NULL: this machine. */
 static const char *name_of_source(const sli_topology_config *source)
 {
     return source->synthetic != NULL ? source->synthetic : source->xml;
@@ -37,20 +37,28 @@ static void print_count(uint32_t count, const char *what, sli_text *text)
     sli_text_add(text, "%u %s%s, ", count, what, count == 1 ? "" : "s");
 }
 
-static void print_allowed(const sli_topology *topology, sli_text *text)
+static void print_allowed(const sli_topology *topology, sli_text *line)
 {
-    sli_text_add(text, "allowed  ");
-    print_count(topology->core_count, "core", text);
-    sli_text_add(text, "CPUs ");
-    sli_cpus_write(&topology->allowed, text);
+    sli_text_add(line, "allowed  ");
+    print_count(topology->core_count, "core", line);
+    sli_text_add(line, "CPUs ");
+    sli_cpus_write(&topology->allowed, line);
     if (topology->quota > 0) {
-        sli_text_add(text, ", CPU quota %.4g (%s), memory ", topology->quota,
-                     topology->quota_source);
+        sli_text_add(line, ", CPU quota %.4g (", topology->quota);
+        sli_text_add_printable(line, topology->quota_source);
+        sli_text_add(line, "), memory ");
     } else {
-        sli_text_add(text, ", no CPU quota, memory ");
+        sli_text_add(line, ", no CPU quota, memory ");
     }
-    print_bytes(topology->memory_limit, text);
-    sli_text_add(text, "\n");
+    print_bytes(topology->memory_limit, line);
+}
+
+/* Adds the line, wrapped, and empties it. */
+static void end_line(sli_text *line, sli_text *text)
+{
+    sli_text_add_wrapped(text, line->data != NULL ? line->data : "", 9);
+    text->failed = text->failed || line->failed;
+    sli_text_free(line);
 }
 
 static void print_node(const sli_node *node, sli_text *text)
@@ -74,16 +82,20 @@ void sli_machine_print(const sli_topology *topology, const sli_topology_config *
                        sli_text *text)
 {
     const char *name = name_of_source(source);
+    sli_text line = {0};
 
-    sli_text_add(text, "machine  ");
-    print_count(topology->package_count, "package", text);
-    print_count(topology->node_count, "node", text);
-    print_count(topology->machine_core_count, "core", text);
-    print_count(topology->machine_cpu_count, "CPU", text);
-    print_bytes(topology->machine_memory, text);
-    sli_text_add(text, " (%s%s%s)\n", kind_of_source(topology, source), name != NULL ? ": " : "",
-                 name != NULL ? name : "");
-    print_allowed(topology, text);
+    sli_text_add(&line, "machine  ");
+    print_count(topology->package_count, "package", &line);
+    print_count(topology->node_count, "node", &line);
+    print_count(topology->machine_core_count, "core", &line);
+    print_count(topology->machine_cpu_count, "CPU", &line);
+    print_bytes(topology->machine_memory, &line);
+    sli_text_add(&line, " (%s%s", kind_of_source(topology, source), name != NULL ? ": " : "");
+    sli_text_add_printable(&line, name != NULL ? name : "");
+    sli_text_add(&line, ")");
+    end_line(&line, text);
+    print_allowed(topology, &line);
+    end_line(&line, text);
     sli_text_add(text, "\n  %-5s %-6s %-16s %s\n", "node", "cores", "CPUs", "memory");
     for (uint32_t n = 0; n < topology->node_count; n++) {
         print_node(&topology->nodes[n], text);

@@ -6,13 +6,13 @@
 #include "topology_int.h"
 
 /*
- * The machine and its nodes as a table for people. source is where they come from, as it was given
- * to sli_topology_open().
+ * Prints the machine and its nodes as a table. source is the config that was passed to
+ * sli_topology_open().
  */
 void sli_machine_print(const sli_topology *topology, const sli_topology_config *source,
                        sli_text *text);
 
-/* The same as two members of a JSON object, "machine" and "nodes". */
+/* Prints the same as two members of a JSON object, "machine" and "nodes". */
 void sli_machine_print_json(const sli_topology *topology, const sli_topology_config *source,
                             sli_text *text);
 

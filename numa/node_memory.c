@@ -15,7 +15,7 @@
 
 enum { HUGE_PAGE = 2 << 20, MAX_NODES = 1024, WORD_BITS = 8 * sizeof(unsigned long) };
 
-/* Pages asked about in one call, and at most. */
+/* Pages per move_pages() call, and in all. */
 enum { PAGES_A_CALL = 256, MAX_PAGES_ASKED = 4096 };
 
 static size_t page_size(void)
@@ -23,7 +23,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Blocks that are mapped count among the requests that a test makes fail. */
+/* Injected failures of allocations apply to mapped blocks, too. */
 static bool must_fail(void)
 {
     void *probe = sli_calloc(1, 1);
@@ -33,7 +33,7 @@ static bool must_fail(void)
     return fail;
 }
 
-/* Maps `bytes` at a multiple of `alignment`, both multiples of the page size. */
+/* Maps `bytes`, aligned to `alignment`; both are multiples of the page size. */
 static void *map_aligned(size_t bytes, size_t alignment)
 {
     const size_t spare = alignment - page_size();
@@ -59,8 +59,8 @@ static void *map_aligned(size_t bytes, size_t alignment)
 }
 
 /*
- * Preferred, not bound: a node that is full must not end the process. numa_alloc_onnode() would
- * print to stderr when the kernel refuses, and its default policy depends on the cpuset.
+ * The policy is preferred, not bind: a full node must not end the process. numa_alloc_onnode()
+ * would print to stderr when the kernel refuses, and its default policy depends on the cpuset.
  */
 static void prefer_node(void *data, size_t bytes, int32_t node)
 {
@@ -119,7 +119,7 @@ void sli_node_free(sli_node_block *block)
     block->wanted = -1;
 }
 
-/* Adds to counts the nodes of pages first, first + stride, ...; false when nobody can tell. */
+/* Counts the pages first, first + stride, ... by node; false: unknown. */
 static bool count_pages(const sli_node_block *block, size_t first, size_t stride, size_t asked,
                         uint32_t counts[MAX_NODES])
 {
@@ -134,7 +134,7 @@ static bool count_pages(const sli_node_block *block, size_t first, size_t stride
         return false;
     }
     for (size_t i = 0; i < asked; i++) {
-        if (nodes[i] >= 0 && nodes[i] < MAX_NODES) { /* negative: not touched yet */
+        if (nodes[i] >= 0 && nodes[i] < MAX_NODES) { /* negative: the page was not touched yet */
             counts[nodes[i]]++;
         }
     }

@@ -8,11 +8,11 @@
 #include "placement_notes.h"
 #include "status_int.h"
 
-#define NOBODY UINT32_MAX
+#define NO_RANK UINT32_MAX
 
 /* The cores of one rank, those on its device's node first. */
 typedef struct rank_share {
-    uint32_t *cores; /* indices into the topology's cores */
+    uint32_t *cores; /* indices in the topology's cores */
     uint32_t count;
 } rank_share;
 
@@ -23,7 +23,7 @@ static void add_cpus(sli_cpus *to, const sli_cpus *from)
     }
 }
 
-/* The part of count that is the index-th of `parts`; the parts differ by one at most. */
+/* Divides count into `parts` that differ by at most one; returns the size of part `index`. */
 static uint32_t part_of(uint32_t count, uint32_t index, uint32_t parts)
 {
     const uint64_t begin = (uint64_t)count * index / parts;
@@ -32,14 +32,16 @@ static uint32_t part_of(uint32_t count, uint32_t index, uint32_t parts)
     return (uint32_t)(end - begin);
 }
 
-/* Gives the rank up to `wanted` cores that are nobody's, on one node or (-1) on any. */
-static uint32_t give_cores(const sli_topology *topology, int32_t node, uint32_t rank,
-                           uint32_t wanted, uint32_t *owners)
+/*
+ * Assigns up to `wanted` free cores on one node (-1: any node) to the rank. Returns their number.
+ */
+static uint32_t assign_cores(const sli_topology *topology, int32_t node, uint32_t rank,
+                             uint32_t wanted, uint32_t *owners)
 {
     uint32_t given = 0;
 
     for (uint32_t c = 0; c < topology->core_count && given < wanted; c++) {
-        if (owners[c] == NOBODY && (node < 0 || topology->cores[c].node == node)) {
+        if (owners[c] == NO_RANK && (node < 0 || topology->cores[c].node == node)) {
             owners[c] = rank;
             given++;
         }
@@ -47,7 +49,10 @@ static uint32_t give_cores(const sli_topology *topology, int32_t node, uint32_t 
     return given;
 }
 
-/* What the rank gets on its device's node: its fair part of it, no more than its share. */
+/*
+ * The number of cores of the rank on its device's node: its fair part of the node, at most its
+ * share of the machine.
+ */
 static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_nodes, uint32_t rank,
                              uint32_t world)
 {
@@ -69,28 +74,28 @@ static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_n
 }
 
 /*
- * Deals out all cores: first, in each node, to the ranks whose devices are on it; then what is left
- * in order. Every rank computes the same, so that the shares are disjoint.
+ * Divides all cores: first, on each node, among the ranks whose devices are on it; then the rest in
+ * order. Every rank computes the same result, so the shares are disjoint.
  */
 static void divide_cores(const sli_topology *topology, const int32_t *rank_nodes, uint32_t world,
                          uint32_t *owners, uint32_t *given)
 {
     for (uint32_t c = 0; c < topology->core_count; c++) {
-        owners[c] = NOBODY;
+        owners[c] = NO_RANK;
     }
     for (uint32_t r = 0; r < world && rank_nodes != NULL; r++) {
         const uint32_t wanted = part_of_node(topology, rank_nodes, r, world);
 
-        given[r] = give_cores(topology, rank_nodes[r], r, wanted, owners);
+        given[r] = assign_cores(topology, rank_nodes[r], r, wanted, owners);
     }
     for (uint32_t r = 0; r < world; r++) {
         const uint32_t share = part_of(topology->core_count, r, world);
 
-        given[r] += give_cores(topology, -1, r, share - given[r], owners);
+        given[r] += assign_cores(topology, -1, r, share - given[r], owners);
     }
 }
 
-/* This rank's cores in the order of use: on its device's node first. */
+/* Lists this rank's cores in the order of use: those on its device's node first. */
 static void collect_share(const sli_topology *topology, int32_t node, uint32_t rank,
                           const uint32_t *owners, rank_share *share)
 {
@@ -110,13 +115,13 @@ static sluice_status make_share(const sli_topology *topology, const sli_placemen
 {
     const uint32_t cores = topology->core_count;
     rank_share share = {sli_calloc(cores, sizeof(*share.cores)), 0};
-    uint32_t *owners; /* rank of each core; behind them, how many each rank has */
+    uint32_t *owners; /* the rank of each core, followed by the number of cores of each rank */
 
     if (share.cores == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "placement on %u cores", cores);
     }
     if (world > cores) {
-        /* Too many ranks to have a core each: neighbours share one. */
+        /* More ranks than cores: neighbouring ranks share a core. */
         share.cores[share.count++] = (uint32_t)((uint64_t)cores * request->local_rank / world);
         *share_out = share;
         return SLUICE_OK;
@@ -134,8 +139,8 @@ static sluice_status make_share(const sli_topology *topology, const sli_placemen
 }
 
 /*
- * As many workers as may run at a time. Ranks work in step, so all get the same number: the slowest
- * would hold up the others.
+ * The number of workers: as many as can run at once. All ranks get the same number, since ranks run
+ * in lockstep and the slowest delays the others.
  */
 static uint32_t count_workers(const sli_topology *topology, const sli_placement_request *request,
                               uint32_t world)
@@ -152,7 +157,7 @@ static uint32_t count_workers(const sli_topology *topology, const sli_placement_
     return count < 1 ? 1 : count > SLI_MAX_WORKERS ? SLI_MAX_WORKERS : count;
 }
 
-/* Distinct cores first, then once more round. */
+/* Assigns distinct cores first, then the same cores again. */
 static sluice_status place_workers(const sli_topology *topology, const rank_share *share,
                                    sli_placement *placement)
 {
@@ -167,24 +172,22 @@ static sluice_status place_workers(const sli_topology *topology, const rank_shar
 }
 
 /*
- * A number of workers below the cores is taken as meant: the rest is the device's alone. Without
- * one the workers take all cores and the device's threads roam over the whole share. How the work
- * divides between input and step is not known beforehand; with every core in both sets the kernel
- * gives idle time to whichever has something to do, while any fixed line would leave cores idle on
- * one side of it.
+ * The thread that runs steps gets all cores of the share, including those of workers: threads that
+ * a step starts (OpenMP, BLAS) inherit its affinity, and a team with fewer cores than threads waits
+ * for time slices at each barrier. The kernel's scheduler keeps it off busy cores while others are
+ * idle.
  */
-static void place_device(const sli_topology *topology, const sli_placement_request *request,
-                         const rank_share *share, sli_placement *placement)
+static void place_device(const sli_topology *topology, const rank_share *share,
+                         sli_placement *placement)
 {
-    const bool own = request->workers > 0 && request->workers < share->count;
-
-    for (uint32_t i = own ? request->workers : 0; i < share->count; i++) {
+    for (uint32_t i = 0; i < share->count; i++) {
         add_cpus(&placement->device_cpus, &topology->cores[share->cores[i]].cpus);
     }
-    placement->device_shares = !own;
+    placement->spare_cores =
+        placement->worker_count < share->count ? share->count - placement->worker_count : 0;
 }
 
-/* The copier sleeps most of the time: any core of ours will do, one near the device if any. */
+/* The copier sleeps most of the time: any core of the share, near the device if possible. */
 static void place_copier(const sli_topology *topology, const rank_share *share,
                          sli_placement *placement)
 {
@@ -209,7 +212,7 @@ static bool takes_memory(const sli_topology *topology, int32_t id)
     return node != NULL && node->memory_allowed && node->memory_bytes > 0;
 }
 
-/* The device's node, or else the one that all workers are on. */
+/* The device's node, else the node of all workers. */
 static int32_t choose_memory_node(const sli_topology *topology, int32_t wanted,
                                   const rank_share *share, uint32_t worker_count)
 {
@@ -240,8 +243,9 @@ static sluice_status check_request(const sli_placement_request *request, uint32_
     return SLUICE_OK;
 }
 
-static sluice_status decide(const sli_topology *topology, const sli_placement_request *request,
-                            uint32_t world, sli_placement *placement)
+static sluice_status decide_placement(const sli_topology *topology,
+                                      const sli_placement_request *request, uint32_t world,
+                                      sli_placement *placement)
 {
     rank_share share = {NULL, 0};
     sluice_status st = make_share(topology, request, world, &share);
@@ -257,7 +261,7 @@ static sluice_status decide(const sli_topology *topology, const sli_placement_re
     placement->worker_count = count_workers(topology, request, world);
     st = place_workers(topology, &share, placement);
     if (st == SLUICE_OK) {
-        place_device(topology, request, &share, placement);
+        place_device(topology, &share, placement);
         placement->memory_node =
             choose_memory_node(topology, request->node, &share, placement->worker_count);
         place_copier(topology, &share, placement);
@@ -283,7 +287,7 @@ sluice_status sli_placement_plan(const sli_topology *topology, const sli_placeme
     if (placement == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "placement");
     }
-    st = decide(topology, request, world, placement);
+    st = decide_placement(topology, request, world, placement);
     if (st != SLUICE_OK) {
         sli_placement_free(placement);
         return st;

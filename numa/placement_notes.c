@@ -18,7 +18,7 @@ static void note(sli_placement *placement, const char *format, ...)
     va_end(args);
 }
 
-/* "1 core", "2 cores". */
+/* "s" unless count is 1. */
 static const char *plural(uint32_t count)
 {
     return count == 1 ? "" : "s";
@@ -61,20 +61,21 @@ static void note_workers(sli_placement *placement)
              "%u workers on %u core%s: more than one a core seldom helps; try workers=%u",
              placement->worker_count, cores, plural(cores), cores);
     }
-    if (placement->step_elsewhere || !placement->device_shares) {
+    if (placement->step_elsewhere || placement->spare_cores > 0) {
         return;
     }
     if (cores > 1) {
         note(placement,
-             "the step and the workers share all %u cores; a number of workers below that leaves "
-             "the other cores to the step alone",
+             "the step has no core of its own: each of the %u cores has a worker; fewer workers "
+             "leave the other cores to the step",
              cores);
     } else {
-        note(placement, "the step runs on the same core as the workers: there is only this one");
+        note(placement,
+             "the step has no core of its own: it shares the only core with the workers");
     }
 }
 
-/* Whether all of the worker's CPUs are CPUs of the node. */
+/* Are all of the worker's CPUs CPUs of the node? */
 static bool is_on(const sli_cpus *cpus, const sli_node *node)
 {
     for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
@@ -95,7 +96,7 @@ static uint32_t workers_on(const sli_placement *placement, const sli_node *node)
     return count;
 }
 
-/* Workers that are far from the device, and why. */
+/* Notes workers that are not on the device's node, with the reason. */
 static void note_distance(const sli_node *node, const sli_placement_request *request,
                           sli_placement *placement)
 {
@@ -128,7 +129,7 @@ static void note_distance(const sli_node *node, const sli_placement_request *req
     }
 }
 
-/* Why buffers are not on the node where they should be. */
+/* Notes why buffers are not on their intended node. */
 static void note_memory(const sli_node *node, const char *whose, sli_placement *placement)
 {
     char where[64] = "wherever the kernel puts them";
@@ -166,7 +167,9 @@ static void note_device_node(const sli_topology *topology, const sli_placement_r
     note_memory(node, "the device's", placement);
 }
 
-/* Without a device's node, buffers go where the workers are, if these are all on one node. */
+/*
+ * Without a device node, buffers belong on the node of the workers, if all workers are on one node.
+ */
 static void note_worker_node(const sli_topology *topology, sli_placement *placement)
 {
     for (uint32_t n = 0; n < topology->node_count; n++) {

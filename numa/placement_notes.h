@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person should know about a placement: what is wrong and what to do. */
+/* Notes on a placement for users: problems and remedies. */
 #ifndef SLUICE_PLACEMENT_NOTES_H
 #define SLUICE_PLACEMENT_NOTES_H
 
 #include "placement_int.h"
 
-/* Fills the placement's notes; all else of it is decided already. */
+/* Adds the notes of a placement that is otherwise complete. */
 void sli_placement_add_notes(const sli_topology *topology, const sli_placement_request *request,
                              sli_placement *placement);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A placement as a table and as JSON. */
+/* Prints a placement as a table and as JSON. */
 #include "placement_report.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ void sli_cpus_write(const sli_cpus *cpus, sli_text *text)
     }
 }
 
-/* Numbers of the nodes that have any of the CPUs, separated by commas. */
+/* Writes the numbers of the nodes of any of these CPUs, separated by commas. */
 static void write_nodes(const sli_topology *topology, const sli_cpus *cpus, sli_text *text)
 {
     const char *comma = "";
@@ -65,7 +65,7 @@ static int32_t node_of(const sli_topology *topology, const sli_cpus *cpus)
     return -1;
 }
 
-/* Workers of consecutive numbers on one node share a row. */
+/* Prints the workers; consecutive workers on the same node share a line. */
 static void print_workers(const sli_topology *topology, const sli_placement *placement,
                           sli_text *text)
 {
@@ -92,6 +92,17 @@ static void print_workers(const sli_topology *topology, const sli_placement *pla
     }
 }
 
+static void print_step(const sli_topology *topology, const sli_placement *placement, sli_text *text)
+{
+    char remark[64] = "shared with the workers";
+
+    if (placement->spare_cores > 0) {
+        snprintf(remark, sizeof(remark), "%u of %u cores have no worker", placement->spare_cores,
+                 placement->core_count);
+    }
+    print_row(topology, "step", &placement->device_cpus, remark, text);
+}
+
 void sli_placement_print(const sli_topology *topology, const sli_placement *placement,
                          sli_text *text)
 {
@@ -99,8 +110,7 @@ void sli_placement_print(const sli_topology *topology, const sli_placement *plac
     print_workers(topology, placement, text);
     print_row(topology, "copier", &placement->copier_cpus, "", text);
     if (!placement->step_elsewhere) {
-        print_row(topology, "step", &placement->device_cpus,
-                  placement->device_shares ? "shared with the workers" : "", text);
+        print_step(topology, placement, text);
     }
     if (placement->memory_node >= 0) {
         sli_text_add(text, "  %-16s %-16s %d\n", "buffers", "-", placement->memory_node);
@@ -149,7 +159,7 @@ void sli_placement_print_json(const sli_topology *topology, const sli_placement 
         print_thread_json(topology, "step", &placement->device_cpus, text);
     }
     sli_text_add(text, "],\"step_shares_cores\":%s,\"buffers\":{",
-                 !placement->step_elsewhere && placement->device_shares ? "true" : "false");
+                 !placement->step_elsewhere && placement->spare_cores == 0 ? "true" : "false");
     print_node_json("node", placement->memory_node, text);
     sli_text_add(text, "},\"notes\":[");
     for (uint32_t i = 0; i < placement->note_count; i++) {

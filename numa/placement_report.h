@@ -4,7 +4,7 @@
 
 #include "placement_int.h"
 
-/* Writes "0-3,8", however long. */
+/* Writes a CPU list, "0-3,8", of any length. */
 void sli_cpus_write(const sli_cpus *cpus, sli_text *text);
 
 #endif

@@ -16,7 +16,7 @@
 /* The kernel's bound on node numbers. */
 enum { MAX_NODES = 1024, WORD_BITS = 8 * sizeof(unsigned long) };
 
-/* Newer than the header of libnuma; the bits above the mode are its flags. */
+/* Missing in the header of libnuma; the bits above the mode are flags. */
 enum { POLICY_WEIGHTED_INTERLEAVE = 6, POLICY_MODE_BITS = 0xFF };
 
 static int32_t id_of_node(hwloc_obj_t node)
@@ -32,7 +32,7 @@ static int by_node_id(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* By package, node, id: neighbours in this order are neighbours in the machine. */
+/* Orders cores by package, node and id, so that neighbours are close in the machine. */
 static int by_place(const void *a, const void *b)
 {
     const sli_core *left = a;
@@ -48,8 +48,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Nodes from which the thread's memory policy (numactl --membind, --interleave) lets it take
- * memory. Our buffers get a policy of their own, which would overrule the caller's.
+ * The nodes that the thread's memory policy permits (numactl --membind, --interleave). Buffers of
+ * the library have policies of their own, which would override it.
  */
 static void read_memory_policy(unsigned long mask[MAX_NODES / WORD_BITS])
 {
@@ -57,7 +57,7 @@ static void read_memory_policy(unsigned long mask[MAX_NODES / WORD_BITS])
     int mode;
 
     if (get_mempolicy(&policy, mask, MAX_NODES + 1, NULL, 0) != 0) {
-        policy = MPOL_DEFAULT; /* a kernel or a container that does not say */
+        policy = MPOL_DEFAULT; /* the kernel or container does not provide it */
     }
     mode = policy & POLICY_MODE_BITS;
     if (mode != MPOL_BIND && mode != MPOL_INTERLEAVE && mode != POLICY_WEIGHTED_INTERLEAVE) {
@@ -100,7 +100,7 @@ static sluice_status read_nodes(hwloc_topology_t loaded, sli_topology *topology)
     return SLUICE_OK;
 }
 
-/* What both the cpuset and, on the machine we run on, this thread's affinity allow. */
+/* Reads the allowed CPUs: those of the cpuset and, on this machine, of this thread's affinity. */
 static void read_allowed(hwloc_topology_t loaded, sli_topology *topology)
 {
     const hwloc_const_bitmap_t cpuset = hwloc_topology_get_allowed_cpuset(loaded);
@@ -131,8 +131,8 @@ static void describe_core(hwloc_topology_t loaded, hwloc_obj_t object, sli_core 
 }
 
 /*
- * Walks the logical CPUs, which come core by core. Where the machine does not tell its cores, each
- * logical CPU is one.
+ * Reads the logical CPUs, which are ordered by core. On a machine that does not report cores, each
+ * logical CPU is a core.
  */
 static sluice_status read_cores(hwloc_topology_t loaded, sli_topology *topology)
 {
@@ -185,7 +185,7 @@ static void read_machine(hwloc_topology_t loaded, sli_topology *topology)
     }
 }
 
-/* Which cores and CPUs each node has. */
+/* Determines the cores and CPUs of each node. */
 static void count_cores(sli_topology *topology)
 {
     for (uint32_t n = 0; n < topology->node_count; n++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_topology_report(): the machine, the plan of each rank, and what is wrong with them. */
+/* sluice_topology_report(): the machine, the placement of each rank, and notes on problems. */
 #include <sluice/topology.h>
 
 #include <stdio.h>
@@ -10,19 +10,27 @@
 #include "machine_report.h"
 #include "placement_int.h"
 #include "status_int.h"
+#include "struct_size_int.h"
 
 enum { MAX_RANKS = 1024 };
 
-/* All that is told. */
+/* Contents of the report. */
 typedef struct report {
     sluice_topology_config config;
-    sli_topology_config source; /* the part of config that says which machine */
+    sli_topology_config source; /* the part of config that selects the machine */
     sli_topology *topology;
     int32_t device_node;
-    char device_note[SLI_NOTE_SIZE]; /* "" or what is wrong with the device's place */
+    char device_note[SLI_NOTE_SIZE]; /* a problem with the device's node; "": none */
     uint32_t plan_count;
-    sli_placement **plans; /* of each rank */
+    sli_placement **plans; /* placements by rank */
 } report;
+
+static const sli_struct config_struct = SLI_STRUCT(sluice_topology_config, json);
+
+void sluice_topology_config_init_size(sluice_topology_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
 
 static sluice_status read_config(const sluice_topology_config *config,
                                  sluice_topology_config *copy_out)
@@ -31,14 +39,12 @@ static sluice_status read_config(const sluice_topology_config *config,
 
     sluice_topology_config_init(&copy);
     if (config != NULL) {
-        if (config->struct_size < sizeof(config->struct_size) ||
-            config->struct_size > sizeof(copy)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "sluice_topology_report: struct_size is %zu, want at most %zu; call "
-                            "sluice_topology_config_init() first",
-                            config->struct_size, sizeof(copy));
+        const sluice_status st =
+            sli_struct_read(&config_struct, "sluice_topology_report", config, &copy);
+
+        if (st != SLUICE_OK) {
+            return st;
         }
-        memcpy(&copy, config, config->struct_size);
     }
     copy.ranks = copy.ranks > 0 ? copy.ranks : 1;
     if (copy.ranks > MAX_RANKS) {
@@ -122,7 +128,7 @@ static bool has_note(const sli_placement *plan, const char *note)
     return false;
 }
 
-/* How many ranks have the note; 0 when a rank before this one has it, so it was told already. */
+/* The number of ranks with this note; 0 if an earlier rank has it, which has reported it. */
 static uint32_t count_note(const report *self, uint32_t rank, const char *note)
 {
     uint32_t count = 0;
@@ -146,11 +152,17 @@ static void write_note(const report *self, const char *note, sli_text *text)
         sli_text_add(text, "%s", first ? "" : ",");
         sli_text_add_json(text, note);
     } else {
-        sli_text_add(text, "  - %s\n", note);
+        sli_text line = {0};
+
+        sli_text_add(&line, "  - ");
+        sli_text_add_printable(&line, note);
+        sli_text_add_line(text, "%s", line.data != NULL ? line.data : "");
+        text->failed = text->failed || line.failed;
+        sli_text_free(&line);
     }
 }
 
-/* Each sentence once, with the first rank that it is about unless it is about all. */
+/* Writes each note once, with its first rank unless it applies to all ranks. */
 static void write_plan_notes(const report *self, uint32_t rank, sli_text *text)
 {
     const sli_placement *plan = self->plans[rank];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "topology_source.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,10 +9,13 @@
 #include "status_int.h"
 #include "topology_xml.h"
 
-/* Room to try more CPUs than we handle; hwloc's time grows with the square of the siblings. */
+/* Allows more CPUs than the library handles; hwloc's time grows with the square of the siblings. */
 enum { SYNTHETIC_MAX_CPUS = 2 * SLI_MAX_CPUS, SYNTHETIC_MAX_SIBLINGS = 1024 };
 
-/* Numbers of CPUs and nodes given one by one; hwloc takes memory for all up to the largest. */
+/*
+ * Bound on explicit numbers of CPUs and nodes; hwloc allocates memory for all numbers up to the
+ * largest.
+ */
 enum { SYNTHETIC_MAX_INDEX = 65535 };
 
 static sluice_status synthetic_too_big(const char *text)
@@ -46,16 +50,16 @@ static sluice_status synthetic_is_wrong(const char *text)
                     text);
 }
 
-/* What hwloc's own check of a text would not get over. */
+/* State of the checks that hwloc itself lacks. */
 typedef struct synthetic_walk {
-    unsigned long total; /* objects of the level, from top to bottom */
-    bool too_big;        /* some number is */
+    unsigned long total; /* objects of the current level */
+    bool too_big;        /* a number is too large */
     bool has_attached;   /* "[numa]" between the levels */
     bool has_node_level; /* "numa:2" */
-    bool ends_in_cpus;   /* the last level so far has no name or is "pu" */
+    bool ends_in_cpus;   /* the last level has no name, or is "pu" */
 } synthetic_walk;
 
-/* Reads one level "TYPE:COUNT" or "COUNT"; returns where it ends, NULL when hwloc refuses it. */
+/* Parses one level, "TYPE:COUNT" or "COUNT". Returns its end, NULL: hwloc would refuse it. */
 static const char *walk_level(const char *at, synthetic_walk *walk)
 {
     const bool named = *at < '0' || *at > '9';
@@ -85,9 +89,9 @@ static const char *walk_level(const char *at, synthetic_walk *walk)
 }
 
 /*
- * Walks the text as hwloc does: levels "TYPE:COUNT(attributes)", and "[memory]" between them. hwloc
- * would take minutes or all memory for large numbers, and loses memory when it refuses a text for
- * what follows a "[memory]".
+ * Parses the text as hwloc does: levels "TYPE:COUNT(attributes)", and "[memory]" between them. For
+ * large numbers hwloc would take minutes or all memory, and it leaks memory when it refuses text
+ * after a "[memory]".
  */
 static sluice_status check_synthetic(const char *text)
 {
@@ -128,9 +132,9 @@ static sluice_status set_synthetic(hwloc_topology_t loaded, const char *text)
 }
 
 /*
- * Everything that takes time and that no decision of ours needs is left out. Groups stay: a NUMA
- * node that has no package or die of its own hangs in one, and without it would get the CPUs of the
- * whole machine. The parts that open contexts on GPUs are never loaded; a device's place follows
+ * Disables all parts of the topology that take time and are not needed. Groups stay: a NUMA node
+ * without a package or die of its own is attached to a group, and would else get the CPUs of the
+ * whole machine. Components that open contexts on GPUs are never loaded; a device's node follows
  * from its PCI bus id.
  */
 static void choose_content(hwloc_topology_t loaded, bool devices)
@@ -151,12 +155,16 @@ static void choose_content(hwloc_topology_t loaded, bool devices)
     }
     for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++) {
         (void)hwloc_topology_set_components(loaded, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
-                                            off[i]); /* refused when it is not there at all */
+                                            off[i]); /* fails if the component does not exist */
     }
 }
 
-static sluice_status load_failed(const sli_topology_config *config)
+/* Reports a failed load; hwloc often leaves the errno of the cause. */
+static sluice_status load_failed(const sli_topology_config *config, int error)
 {
+    if (error == ENOMEM) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "hwloc cannot load the topology");
+    }
     if (config->xml != NULL) {
         return sli_topology_xml_refused(config->xml);
     }
@@ -191,7 +199,8 @@ sluice_status sli_topology_load(const sli_topology_config *config, bool devices,
     }
     if (st == SLUICE_OK) {
         choose_content(loaded, devices);
-        st = hwloc_topology_load(loaded) == 0 ? SLUICE_OK : load_failed(config);
+        errno = 0;
+        st = hwloc_topology_load(loaded) == 0 ? SLUICE_OK : load_failed(config, errno);
     }
     if (st != SLUICE_OK) {
         hwloc_topology_destroy(loaded);
@@ -201,7 +210,9 @@ sluice_status sli_topology_load(const sli_topology_config *config, bool devices,
     return SLUICE_OK;
 }
 
-/* Of two nodes that have the CPUs asked for: memory counts first, then having few CPUs besides. */
+/*
+ * Is `node` a better choice than `than`? Nodes with memory come first, then nodes with fewer CPUs.
+ */
 static bool is_nearer(hwloc_obj_t node, hwloc_obj_t than)
 {
     const bool memory = node->attr->numanode.local_memory > 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hwloc trusts its files: an object without one of its sets, or with a CPU that its parent has not,
- * crashes hwloc 2.9. So the objects are checked before it sees them.
+ * Checks of XML files. hwloc does not check its input: an object that lacks a set, or has a CPU
+ * that its parent lacks, crashes hwloc 2.9. So objects are checked before hwloc parses them.
  */
 #include "topology_xml.h"
 
@@ -17,10 +17,10 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* A machine of 10000 CPUs takes some megabytes. */
+/* Bound on the size of a file; a machine of 10000 CPUs takes a few megabytes. */
 enum { MAX_BYTES = 16 << 20 };
 
-/* How deep objects may lie in each other, and how large a CPU's or a node's number may be. */
+/* Bounds on the nesting of objects, and on numbers of CPUs and nodes. */
 enum { MAX_DEPTH = 64, MAX_INDEX = 65535, SET_TEXT = (MAX_INDEX / 32 + 1) * 11 };
 
 typedef enum set_kind { CPUS, ALL_CPUS, NODES, ALL_NODES, SET_COUNT } set_kind;
@@ -28,21 +28,23 @@ typedef enum set_kind { CPUS, ALL_CPUS, NODES, ALL_NODES, SET_COUNT } set_kind;
 static const char *const set_names[SET_COUNT] = {"cpuset", "complete_cpuset", "nodeset",
                                                  "complete_nodeset"};
 
-/* One object on the way from the machine down to where the walk is. */
+/* An open object of the walk. */
 typedef struct level {
     bool is_place; /* has sets; false for devices */
     hwloc_bitmap_t sets[SET_COUNT];
-    hwloc_bitmap_t below; /* all_cpus of its children so far */
+    hwloc_bitmap_t below; /* union of the children's all_cpus so far */
 } level;
 
 typedef struct walk {
-    level *levels;      /* MAX_DEPTH of them */
-    uint32_t depth;     /* objects that are open */
+    level *levels;      /* (MAX_DEPTH) */
+    uint32_t depth;     /* open objects */
     uint32_t cpu_count; /* logical CPUs so far */
-    bool closed;        /* the machine has ended */
+    bool closed;        /* the end of the machine was reached */
 } walk;
 
-/* Value of an attribute of the tag [tag, end), or NULL; it ends at a quote before `end`. */
+/*
+ * The value of an attribute of the tag [tag, end), terminated by a quote before `end`; NULL: none.
+ */
 static const char *find_attribute(const char *tag, const char *end, const char *name)
 {
     const size_t length = strlen(name);
@@ -73,14 +75,14 @@ static bool value_is_one_of(const char *value, const char *const *words)
     return false;
 }
 
-/* One word of a set, 32 CPUs: "0x" and up to 8 digits, or nothing for none of them. */
+/* Is this a word of a set, for 32 CPUs: "0x" and up to 8 digits, or empty for none? */
 static bool is_word(const char *word, size_t length)
 {
     return length == 0 || (length >= 3 && length <= 10 && strncmp(word, "0x", 2) == 0 &&
                            strspn(word + 2, "0123456789abcdefABCDEF") >= length - 2);
 }
 
-/* Whether a value reads "0x0000ffff,,0x00000001"; what does not, hwloc answers with an abort. */
+/* Has the value the form "0x0000ffff,,0x00000001"? hwloc aborts on any other. */
 static bool is_set(const char *value)
 {
     const size_t length = strcspn(value, "\"");
@@ -112,7 +114,7 @@ static bool read_set(const char *value, hwloc_bitmap_t set)
     return hwloc_bitmap_sscanf(set, text) == 0 && hwloc_bitmap_last(set) <= MAX_INDEX;
 }
 
-/* All sets of a tag, those too that we have no use for: allowed_cpuset, and of other elements. */
+/* Checks all sets of a tag, including unused ones: allowed_cpuset, and those of other elements. */
 static bool are_sets(const char *tag, const char *end)
 {
     static const char key[] = "set=\"";
@@ -139,7 +141,7 @@ static bool read_sets(const char *tag, const char *end, level *object)
            hwloc_bitmap_isincluded(object->sets[NODES], object->sets[ALL_NODES]);
 }
 
-/* Whether the object's number is the one member of a set of its own. */
+/* Is the object's number the only member of a set of its own? */
 static bool is_numbered(const char *tag, const char *end, hwloc_const_bitmap_t set)
 {
     const char *index = find_attribute(tag, end, "os_index");
@@ -148,8 +150,8 @@ static bool is_numbered(const char *tag, const char *end, hwloc_const_bitmap_t s
            strtoul(index, NULL, 10) == (unsigned long)hwloc_bitmap_first(set);
 }
 
-/* Whether an object fits into the one around it: inside, and behind its sisters. */
-static bool fits(const level *object, level *around, bool is_memory)
+/* Does an object fit into its parent: a subset of it, disjoint from its siblings? */
+static bool level_fits(const level *object, level *around, bool is_memory)
 {
     for (int kind = 0; kind < SET_COUNT; kind++) {
         if (!hwloc_bitmap_isincluded(object->sets[kind], around->sets[kind])) {
@@ -157,7 +159,7 @@ static bool fits(const level *object, level *around, bool is_memory)
         }
     }
     if (is_memory || hwloc_bitmap_iszero(object->sets[ALL_CPUS])) {
-        return true; /* memory nodes, and groups around those without CPUs */
+        return true; /* memory nodes, and groups around memory nodes without CPUs */
     }
     if (hwloc_bitmap_intersects(object->sets[ALL_CPUS], around->below) ||
         hwloc_bitmap_first(object->sets[ALL_CPUS]) < hwloc_bitmap_first(around->below)) {
@@ -166,7 +168,7 @@ static bool fits(const level *object, level *around, bool is_memory)
     return hwloc_bitmap_or(around->below, around->below, object->sets[ALL_CPUS]) == 0;
 }
 
-/* Checks the object that the tag begins, a child of the innermost open one. */
+/* Checks an object at its opening tag; it is a child of the innermost open object. */
 static bool check_object(walk *self, const char *tag, const char *end)
 {
     static const char *const memory[] = {"NUMANode", "MemCache", NULL};
@@ -200,10 +202,10 @@ static bool check_object(walk *self, const char *tag, const char *end)
             return false;
         }
     }
-    return around == NULL || (around->is_place && fits(object, around, is_memory));
+    return around == NULL || (around->is_place && level_fits(object, around, is_memory));
 }
 
-/* One tag: <object ...>, <object .../>, </object>, or one that is no business of ours. */
+/* Checks one tag: <object ...>, <object .../>, </object>; other tags are skipped. */
 static bool check_tag(walk *self, const char *tag, const char *end)
 {
     if (strncmp(tag, "</object", strlen("</object")) == 0) {
@@ -266,7 +268,7 @@ static void free_levels(level *levels)
     sli_free(levels);
 }
 
-/* Whether the text holds one machine whose objects hold together. */
+/* Checks that the text has one machine with consistent objects. */
 static sluice_status check_text(const char *text, const char *path)
 {
     const char *topology = strstr(text, "<topology ");
@@ -289,12 +291,12 @@ static sluice_status check_text(const char *text, const char *path)
 sluice_status sli_topology_xml_refused(const char *path)
 {
     return sli_fail(SLUICE_E_INVALID,
-                    "topology file %s is no whole XML file of hwloc 2; write one by `lstopo "
+                    "topology file %s is not a complete XML file of hwloc 2; write one by `lstopo "
                     "FILE.xml`, with hwloc 3 by `lstopo --export-xml-flags v2 FILE.xml`",
                     path);
 }
 
-/* Reads all of an open file; the text ends with a zero, which *size counts. */
+/* Reads an open file completely; the text ends with a zero, included in *size. */
 static sluice_status read_all(int file, const char *path, char **text_out, int *size_out)
 {
     struct stat info;
@@ -327,7 +329,7 @@ static sluice_status read_all(int file, const char *path, char **text_out, int *
             return sli_fail_errno(SLUICE_E_IO, error, "cannot read topology file %s", path);
         }
         if (got == 0) {
-            break; /* it was cut meanwhile */
+            break; /* the file was truncated while reading */
         }
         used += (size_t)got;
     }
@@ -336,7 +338,7 @@ static sluice_status read_all(int file, const char *path, char **text_out, int *
     return SLUICE_OK;
 }
 
-/* We read the file ourselves: hwloc would read a pipe or /dev/zero for ever. */
+/* Reads the file here: hwloc would read a FIFO or /dev/zero without end. */
 sluice_status sli_topology_set_xml(hwloc_topology_t loaded, const char *path)
 {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

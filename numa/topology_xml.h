@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a machine from a file of lstopo's. */
+/* Reads a machine from an XML file of lstopo. */
 #ifndef SLUICE_TOPOLOGY_XML_H
 #define SLUICE_TOPOLOGY_XML_H
 
@@ -7,10 +7,13 @@
 
 #include <sluice/status.h>
 
-/* Hands the file to hwloc, whose hwloc_topology_load() then parses it. E_IO, E_INVALID. */
+/*
+ * Checks the file and passes it to hwloc, whose hwloc_topology_load() then parses it. E_IO,
+ * E_INVALID.
+ */
 sluice_status sli_topology_set_xml(hwloc_topology_t loaded, const char *path);
 
-/* Records that the file is none that hwloc can load, and returns E_INVALID. */
+/* Sets the error for a file that hwloc cannot load; returns E_INVALID. */
 sluice_status sli_topology_xml_refused(const char *path);
 
 #endif

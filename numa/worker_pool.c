@@ -13,8 +13,8 @@ typedef struct pool_worker {
 } pool_worker;
 
 /*
- * Workers wait at the gate until all of them are there. So a pool that cannot have all its threads
- * runs nothing, and whoever started one finds each worker's `got` filled in.
+ * A start barrier: workers wait until all threads exist. If a thread cannot be started, none runs
+ * its function. After a successful start the `got` of each worker is valid.
  */
 typedef enum gate { GATE_SHUT = 0, GATE_OPEN, GATE_LEAVE } gate;
 
@@ -25,7 +25,7 @@ struct sli_worker_pool {
     uint32_t fork_generation;
     pool_worker *workers;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* either of these, which the lock guards */
+    pthread_cond_t changed; /* signals a change of the two fields below, which the lock guards */
     uint32_t arrived;
     gate gate;
 };
@@ -49,8 +49,8 @@ static void worker_main(void *arg)
     }
 }
 
-/* Opens the gate once all have arrived, or sends those away that have. */
-static void move_gate(sli_worker_pool *pool, gate to)
+/* Sets the gate: GATE_OPEN once all threads have arrived, GATE_LEAVE at once. */
+static void set_gate(sli_worker_pool *pool, gate to)
 {
     pthread_mutex_lock(&pool->lock);
     while (to == GATE_OPEN && pool->arrived < pool->count) {
@@ -71,7 +71,7 @@ static sluice_status start_threads(sli_worker_pool *pool, const sli_placement *p
 
         self->pool = pool;
         self->index = i;
-        snprintf(full, sizeof(full), "%.9s/%u", name, i); /* the number is never cut off */
+        snprintf(full, sizeof(full), "%.9s/%u", name, i); /* the number is never truncated */
         st = sli_thread_start(&self->thread, full, &placement->worker_cpus[i], worker_main, self);
         if (st != SLUICE_OK) {
             return st;
@@ -105,12 +105,12 @@ sluice_status sli_worker_pool_start(const sli_placement *placement, const char *
     if (st != SLUICE_OK) {
         goto err_join;
     }
-    move_gate(pool, GATE_OPEN);
+    set_gate(pool, GATE_OPEN);
     *pool_out = pool;
     return SLUICE_OK;
 
 err_join:
-    move_gate(pool, GATE_LEAVE);
+    set_gate(pool, GATE_LEAVE);
     sli_worker_pool_join(pool);
     return st;
 err_free_pool:
@@ -118,15 +118,15 @@ err_free_pool:
     return st;
 }
 
-/* In a child process the threads are not there: waiting for them would be for ever. */
-static bool is_ours(const sli_worker_pool *pool)
+/* Was the pool created by this process? A forked child has no threads to wait for. */
+static bool is_of_process(const sli_worker_pool *pool)
 {
     return pool->fork_generation == sli_fork_generation();
 }
 
 void sli_worker_pool_wait(sli_worker_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->count && is_ours(pool); i++) {
+    for (uint32_t i = 0; i < pool->count && is_of_process(pool); i++) {
         sli_thread_join(&pool->workers[i].thread);
     }
 }
@@ -137,7 +137,7 @@ void sli_worker_pool_join(sli_worker_pool *pool)
         return;
     }
     sli_worker_pool_wait(pool);
-    if (is_ours(pool)) {
+    if (is_of_process(pool)) {
         pthread_cond_destroy(&pool->changed);
         pthread_mutex_destroy(&pool->lock);
     }

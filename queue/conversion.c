@@ -17,7 +17,7 @@ static bool is_float(sluice_dtype dtype)
     return dtype == SLUICE_F32 || dtype == SLUICE_F16 || dtype == SLUICE_BF16;
 }
 
-/* Infinities and NaNs differ in their bits from one processor to the next. */
+/* Infinities and NaNs would have processor-dependent bits. */
 static sluice_status check_affine(const sli_conversion *conversion)
 {
     for (uint32_t c = 0; c < conversion->channels; c++) {
@@ -77,7 +77,7 @@ size_t sli_conversion_out_bytes(const sli_conversion *conversion)
            sluice_dtype_size(conversion->to);
 }
 
-/* Any number of channels and any type, a value at a time: the reference of the kernels. */
+/* Converts any type and number of channels, value by value: the reference of the kernels. */
 static void store_value(const sli_conversion *conversion, void *out, size_t index, float value,
                         uint32_t channel)
 {
@@ -115,7 +115,7 @@ static float load_value(sluice_dtype from, const void *in, size_t index)
     }
 }
 
-static void convert_any(const sli_conversion *conversion, const void *in, void *out, bool mirrored)
+static void convert_any(const sli_conversion *conversion, const void *in, void *out, bool flipped)
 {
     const size_t height = conversion->height;
     const size_t width = conversion->width;
@@ -123,7 +123,7 @@ static void convert_any(const sli_conversion *conversion, const void *in, void *
 
     for (size_t y = 0; y < height; y++) {
         for (size_t x = 0; x < width; x++) {
-            size_t from_x = mirrored ? width - 1 - x : x;
+            size_t from_x = flipped ? width - 1 - x : x;
 
             for (size_t c = 0; c < channels; c++) {
                 size_t from = conversion->from_chw ? (c * height + y) * width + from_x
@@ -138,7 +138,7 @@ static void convert_any(const sli_conversion *conversion, const void *in, void *
     }
 }
 
-/* A line of (W, C) to a line of (W, C). */
+/* Converts a line of (W, C) to a line of (W, C). */
 static void convert_packed(const conversion_kernels *kernels, const sli_conversion *conversion,
                            const uint8_t *in, void *line)
 {
@@ -158,7 +158,7 @@ static void convert_packed(const conversion_kernels *kernels, const sli_conversi
     }
 }
 
-/* A line of (W, C) to a line of each plane. */
+/* Converts a line of (W, C) to a line of each plane. */
 static void convert_planes(const conversion_kernels *kernels, const sli_conversion *conversion,
                            const uint8_t *in, void *const *planes)
 {
@@ -178,7 +178,7 @@ static void convert_planes(const conversion_kernels *kernels, const sli_conversi
     }
 }
 
-/* One line with the kernels; channels is 1 or 3 and the input is u8 HWC. */
+/* Converts one line by the kernels; 1 or 3 channels, u8 HWC input. */
 static void convert_line_fast(const sli_conversion *conversion, uint32_t y, const uint8_t *in,
                               void *out)
 {
@@ -196,20 +196,22 @@ static void convert_line_fast(const sli_conversion *conversion, uint32_t y, cons
     convert_planes(kernels, conversion, in, planes);
 }
 
-/* Lines up to this many bytes are mirrored on the stack; longer ones take the slow road. */
-enum { MIRROR_BYTES = 24576 };
+/*
+ * Lines up to this many bytes are flipped on the stack; longer ones are converted value by value.
+ */
+enum { FLIP_BYTES = 24576 };
 
 static bool has_kernels(const sli_conversion *conversion)
 {
     return conversion->from == SLUICE_U8 && !conversion->from_chw &&
            (conversion->channels == 1 || conversion->channels == 3) &&
-           (size_t)conversion->width * conversion->channels <= MIRROR_BYTES;
+           (size_t)conversion->width * conversion->channels <= FLIP_BYTES;
 }
 
-static void mirror(const sli_conversion *conversion, const uint8_t *in, uint8_t *out)
+static void flip_line(const sli_conversion *conversion, const uint8_t *in, uint8_t *out)
 {
     if (conversion->channels == 3) {
-        SLI_CHOOSE(sli_conversion_kernels)->mirror_rgb(in, out, conversion->width);
+        SLI_CHOOSE(sli_conversion_kernels)->flip_rgb(in, out, conversion->width);
         return;
     }
     for (uint32_t x = 0; x < conversion->width; x++) {
@@ -217,16 +219,18 @@ static void mirror(const sli_conversion *conversion, const uint8_t *in, uint8_t 
     }
 }
 
-/* convert_any() for one line: the same program on an image of one line, its planes far apart. */
+/*
+ * convert_any() for one line: the same program on an image of one line, with a large plane stride.
+ */
 static void convert_line_any(const sli_conversion *conversion, uint32_t y, const uint8_t *in,
-                             void *out, bool mirrored)
+                             void *out, bool flipped)
 {
     const size_t width = conversion->width;
     const size_t plane = conversion->height * width;
 
     for (size_t x = 0; x < width; x++) {
         for (size_t c = 0; c < conversion->channels; c++) {
-            size_t from = (mirrored ? width - 1 - x : x) * conversion->channels + c;
+            size_t from = (flipped ? width - 1 - x : x) * conversion->channels + c;
             size_t to = conversion->to_chw ? c * plane + y * width + x
                                            : (y * width + x) * conversion->channels + c;
 
@@ -238,22 +242,22 @@ static void convert_line_any(const sli_conversion *conversion, uint32_t y, const
 void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
                       uint8_t flags)
 {
-    bool mirrored = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
-    uint8_t mirrored_line[MIRROR_BYTES];
+    bool flipped = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
+    uint8_t flipped_line[FLIP_BYTES];
 
     if (!has_kernels(conversion)) {
-        convert_line_any(conversion, y, in, out, mirrored);
+        convert_line_any(conversion, y, in, out, flipped);
         return;
     }
-    if (mirrored && conversion->to == SLUICE_U8 && !conversion->to_chw) {
+    if (flipped && conversion->to == SLUICE_U8 && !conversion->to_chw) {
         const size_t line = (size_t)conversion->width * conversion->channels;
 
-        mirror(conversion, in, (uint8_t *)out + y * line);
+        flip_line(conversion, in, (uint8_t *)out + y * line);
         return;
     }
-    if (mirrored) {
-        mirror(conversion, in, mirrored_line);
-        in = mirrored_line;
+    if (flipped) {
+        flip_line(conversion, in, flipped_line);
+        in = flipped_line;
     }
     convert_line_fast(conversion, y, in, out);
 }

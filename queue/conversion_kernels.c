@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled once for each level (SLI_LEVEL). The vector forms handle whole groups of pixels; what is
- * left of a line goes through the tables, which hold the same numbers.
+ * Compiled once per level (SLI_LEVEL). The vector forms handle whole groups of pixels; the rest of
+ * a line is converted by tables with the same values.
  */
 #include "conversion_kernels.h"
 
@@ -14,7 +14,7 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-/* The bytes of channel c of pixels 0..15 out of 48 interleaved bytes a, b, d. */
+/* Channel c of pixels 0..15, from 48 interleaved bytes a, b, d. */
 static inline __m128i channel16(__m128i a, __m128i b, __m128i d, int c)
 {
     static const int8_t masks[3][3][16] = {
@@ -35,7 +35,7 @@ static inline __m128i channel16(__m128i a, __m128i b, __m128i d, int c)
                         _mm_shuffle_epi8(d, _mm_loadu_si128(m + 2)));
 }
 
-/* Pixels 0..15 of a line as one vector of bytes a channel. */
+/* Pixels 0..15 of a line, as one vector of bytes per channel. */
 static inline void split16(const uint8_t *in, uint32_t channels, __m128i planes[3])
 {
     const __m128i *p = (const __m128i *)(const void *)in;
@@ -82,7 +82,7 @@ static inline void store16_f16(uint16_t *to, __m128i bytes, float scale, float b
                                               _MM_FROUND_TO_NEAREST_INT));
 }
 
-/* Upper halves, rounded; the values are finite. */
+/* The upper halves of finite values, rounded. */
 static inline __m256i bf16x8(__m256 value)
 {
     __m256i bits = _mm256_castps_si256(value);
@@ -155,7 +155,7 @@ static inline void store8_bf16(uint16_t *to, __m256 value)
                                                              _mm256_extracti128_si256(bits, 1)));
 }
 
-/* Scale and bias of eight values each; the channels' pattern repeats every three vectors. */
+/* Scale and bias of eight values each; the channel pattern has a period of three vectors. */
 static inline void packed_pattern(const sli_conversion *conversion, __m256 scale[3], __m256 bias[3])
 {
     float values[2][24];
@@ -202,17 +202,19 @@ PACKED(packed_f32, float, store8_f32, table_f32)
 PACKED(packed_f16, uint16_t, store8_f16, table_16)
 PACKED(packed_bf16, uint16_t, store8_bf16, table_16)
 
-static void mirror_rgb(const uint8_t *in, uint8_t *out, uint32_t width)
+static void flip_rgb(const uint8_t *in, uint8_t *out, uint32_t width)
 {
     uint32_t x = 0;
 
 #if defined(__AVX2__)
-    /* Five pixels at a time; the sixteenth byte of each store is overwritten by the next, so stop
-     * while one is still to come. */
+    /*
+     * Five pixels at a time. The next store overwrites the sixteenth byte, so the loop stops while
+     * at least one more pixel follows.
+     */
     const __m128i reversed = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
 
     for (; x + 6 <= width; x += 5) {
-        /* One byte early, so that nothing past the line is read. */
+        /* Starts one byte early, so that nothing past the line is read. */
         const uint8_t *from = in + (size_t)(width - x - 5) * 3 - 1;
         __m128i pixels = _mm_loadu_si128((const __m128i *)(const void *)from);
 
@@ -239,7 +241,7 @@ static uint64_t digest(const uint8_t *data, size_t count)
 }
 
 const conversion_kernels SLI_AT_LEVEL(sli_conversion_kernels) = {
-    .mirror_rgb = mirror_rgb,
+    .flip_rgb = flip_rgb,
     .planes_u8 = planes_u8,
     .planes_f32 = planes_f32,
     .planes_f16 = planes_f16,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inner loops of GetNext, one set for each level of instructions. All give the same bits. */
+/* The inner loops of GetNext, one set per instruction set level. All give the same bits. */
 #ifndef SLUICE_CONVERSION_KERNELS_H
 #define SLUICE_CONVERSION_KERNELS_H
 
 #include "conversion_int.h"
 
 typedef struct conversion_kernels {
-    /* (W, 3) uint8 -> the same mirrored; in and out do not overlap. */
-    void (*mirror_rgb)(const uint8_t *in, uint8_t *out, uint32_t width);
+    /* (W, 3) uint8 to the flipped line; in and out do not overlap. */
+    void (*flip_rgb)(const uint8_t *in, uint8_t *out, uint32_t width);
 
     /* One line of (W, C) uint8, C 1 or 3, to planes[c][0..W) of the output's type. */
     void (*planes_u8)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);

@@ -7,8 +7,8 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Moves *end past count * bytes, from the next aligned offset, which it returns by *offset. */
-static bool place(size_t count, size_t bytes, size_t *offset, size_t *end)
+/* Advances *end past count * bytes, from the next aligned offset, which is stored in *offset. */
+static bool place_column(size_t count, size_t bytes, size_t *offset, size_t *end)
 {
     size_t start;
     size_t size;
@@ -36,15 +36,15 @@ sluice_status sli_layout_make(const sluice_column *columns, uint32_t column_coun
     }
     layout.batch_size = batch_size;
     layout.column_count = column_count;
-    fits = place(batch_size, 1, &layout.row_flags_offset, &end);
+    fits = place_column(batch_size, 1, &layout.row_flags_offset, &end);
     for (uint32_t i = 0; i < column_count; i++) {
         layout.columns[i] = columns[i];
         if (!sli_column_bytes(&columns[i], &layout.row_bytes[i])) {
             return sli_fail(SLUICE_E_INVALID, "column %s has no fixed size", columns[i].name);
         }
-        fits = fits && place(batch_size, layout.row_bytes[i], &layout.offsets[i], &end);
+        fits = fits && place_column(batch_size, layout.row_bytes[i], &layout.offsets[i], &end);
     }
-    fits = fits && place(0, 0, &layout.slot_bytes, &end);
+    fits = fits && place_column(0, 0, &layout.slot_bytes, &end);
     if (!fits || layout.slot_bytes > SLI_MAX_SLOT_BYTES) {
         return sli_fail(SLUICE_E_INVALID, "a batch of %u rows is larger than memory can be",
                         batch_size);

@@ -20,7 +20,7 @@ static bool has_failed(const sli_queue *queue)
     return atomic_load_explicit(&queue->failed, memory_order_acquire);
 }
 
-static bool there_or_closed(void *arg)
+static bool arrived_or_closed(void *arg)
 {
     batch_wait *wait = arg;
 
@@ -28,30 +28,43 @@ static bool there_or_closed(void *arg)
            has_failed(wait->queue) || queue_closed(wait->queue);
 }
 
-static void poll_for(batch_wait *wait, int64_t timeout_ns)
+/* What the copy stream was given for seq; EMPTY: nothing yet. */
+static sli_ring_kind given_kind(const sli_queue *queue, uint64_t seq)
+{
+    sli_ring given = queue->back->words;
+
+    if (queue->given_ready == NULL) {
+        return SLI_RING_EMPTY;
+    }
+    given.ready = queue->given_ready;
+    return sli_ring_peek(&given, seq);
+}
+
+static bool given_or_closed(void *arg)
+{
+    const batch_wait *wait = arg;
+
+    return given_kind(wait->queue, wait->seq) != SLI_RING_EMPTY || arrived_or_closed(arg);
+}
+
+static void spin_for_batch(batch_wait *wait, int64_t timeout_ns)
 {
     int64_t deadline = sli_now_ns() + timeout_ns;
 
-    while (!there_or_closed(wait) && (timeout_ns < 0 || sli_now_ns() < deadline)) {
+    while (!arrived_or_closed(wait) && (timeout_ns < 0 || sli_now_ns() < deadline)) {
         sli_relax();
     }
 }
 
-sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin)
+/* What stands at seq: `given`, or, where that is EMPTY, what has arrived there. */
+static sluice_status batch_status(sli_queue *queue, uint64_t seq, sli_ring_kind given)
 {
-    batch_wait wait = {queue, seq};
-    bool failed;
+    const bool failed = has_failed(queue); /* before it is looked what has arrived */
 
-    if (spin) {
-        poll_for(&wait, timeout_ns);
-    } else {
-        sli_event_await(&queue->back->ready, there_or_closed, &wait, timeout_ns);
-    }
     if (queue_closed(queue)) {
         return SLUICE_CLOSED;
     }
-    failed = has_failed(queue); /* before it is looked what has arrived */
-    switch (sli_ring_peek(&queue->back->words, seq)) {
+    switch (given != SLI_RING_EMPTY ? given : sli_ring_peek(&queue->back->words, seq)) {
     case SLI_RING_BATCH:
         return SLUICE_OK;
     case SLI_RING_END:
@@ -64,36 +77,75 @@ sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
     return failed ? queue_error(queue) : SLUICE_TIMEOUT;
 }
 
+sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin)
+{
+    batch_wait wait = {queue, seq};
+
+    if (spin) {
+        spin_for_batch(&wait, timeout_ns);
+    } else {
+        sli_event_await(&queue->back->ready, arrived_or_closed, &wait, timeout_ns);
+    }
+    return batch_status(queue, seq, SLI_RING_EMPTY);
+}
+
+sluice_status sli_queue_wait_given(sli_queue *queue, uint64_t seq, int64_t timeout_ns)
+{
+    batch_wait wait = {queue, seq};
+
+    sli_event_await(&queue->back->ready, given_or_closed, &wait, timeout_ns);
+    return batch_status(queue, seq, given_kind(queue, seq));
+}
+
+sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native)
+{
+    sluice_status st = SLUICE_OK;
+    bool orders;
+
+    pthread_mutex_lock(&queue->order_lock);
+    /* A batch may arrive before its mark is stored; then there is nothing to wait for. */
+    orders = queue->orders && queue->marks != NULL && given_kind(queue, seq) != SLI_RING_EMPTY;
+    if (orders) {
+        st = sli_stream_order(&queue->copy_stream,
+                              queue->marks[sli_ring_slot(&queue->back->words, seq)], native);
+    }
+    pthread_mutex_unlock(&queue->order_lock);
+    /* After an error there is no stream to come behind: what was given arrives, or the error is. */
+    return orders || queue->marks == NULL ? st : sli_queue_wait(queue, seq, -1, false);
+}
+
 void sli_queue_look(sli_queue *queue)
 {
     queue_ring_look(queue->back);
 }
 
-static void give_back(sli_queue *queue, uint64_t seq)
+static void release_slot(sli_queue *queue, uint64_t seq)
 {
     if (queue->device->caps.poison) {
         memset(queue_slot(queue, queue->back, seq), POISON, queue->layout.slot_bytes);
     }
     sli_counter_add(&queue->consumed_count, 1);
-    queue_ring_release(queue->back, seq);
-    if (queue->back != &queue->front) {
+    sli_ring_release(&queue->back->words, seq);
+    if (queue->back == &queue->front) {
+        queue_made_room(queue);
+    } else {
         sli_event_notify(&queue->front.ready); /* where the copier sleeps */
     }
 }
 
 /* GetNext: one pass from the slot into the step's tensors. */
-static void convert(sli_queue *queue, const uint8_t *slot)
+static void convert_batch(sli_queue *queue, const uint8_t *slot, const sluice_tensor *outputs)
 {
     const sli_layout *layout = &queue->layout;
     const uint8_t *row_flags = slot + layout->row_flags_offset;
 
     for (uint32_t i = 0; i < layout->column_count; i++) {
         const uint8_t *from = slot + layout->offsets[i];
-        uint8_t *to = queue->outputs[i].data;
-        size_t out_bytes = queue->outputs[i].bytes / layout->batch_size;
+        uint8_t *to = outputs[i].data;
+        size_t out_bytes = outputs[i].bytes / layout->batch_size;
 
         if (i != queue->conversion_column) {
-            memcpy(to, from, queue->outputs[i].bytes);
+            memcpy(to, from, outputs[i].bytes);
             continue;
         }
         for (uint32_t row = 0; row < layout->batch_size; row++) {
@@ -103,7 +155,8 @@ static void convert(sli_queue *queue, const uint8_t *slot)
     }
 }
 
-sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out)
+sluice_status sli_queue_get_next_into(sli_queue *queue, uint64_t seq, uint32_t set,
+                                      sli_inputs *inputs_out)
 {
     const uint8_t *slot = queue_slot(queue, queue->back, seq);
 
@@ -119,17 +172,28 @@ sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inp
     inputs_out->tensors =
         queue->slot_tensors + sli_ring_slot(&queue->back->words, seq) * queue->layout.column_count;
     if (queue->converts) {
-        convert(queue, slot);
-        inputs_out->tensors = queue->outputs;
-        give_back(queue, seq); /* before the step: the workers need not wait for it */
+        inputs_out->tensors = sli_queue_outputs(queue, set, &inputs_out->count);
+        convert_batch(queue, slot, inputs_out->tensors);
+        release_slot(queue, seq); /* before the step: the workers need not wait for it */
     }
     return SLUICE_OK;
+}
+
+sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out)
+{
+    return sli_queue_get_next_into(queue, seq, 0, inputs_out);
 }
 
 void sli_queue_step_done(sli_queue *queue, uint64_t seq)
 {
     assert(!queue->kernels);
     if (!queue->converts) {
-        give_back(queue, seq);
+        release_slot(queue, seq);
     }
+}
+
+void sli_queue_pass_over(sli_queue *queue, uint64_t seq)
+{
+    assert(!queue->kernels);
+    release_slot(queue, seq);
 }

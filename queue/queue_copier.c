@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copier: takes batches in order from staging and gives the copy stream one copy after another,
- * without waiting for any. Staged batches that lie side by side, as their slots do, go in one copy.
- * Behind each copy the stream stores the words: the device's, where GetNext is a kernel; then those
- * of the host, by which staging is free again and the batch is there; last `copied`, by which the
- * copier keeps account.
+ * The copier: takes batches in order from staging and submits one copy after another to the copy
+ * stream, without waiting for any. Staged batches whose slots are adjacent on both sides go in one
+ * copy. After each copy the stream stores the words: those of the device, where GetNext is a
+ * kernel; then those of the host, which release staging and publish the batch; last `copied`, by
+ * which the copier accounts for the copy.
  */
-#include <stdio.h>
-
+#include "nvtx_ranges_int.h"
 #include "queue_state.h"
-#include "range_int.h"
 
 /* Batches that go in one copy: small ones, for large ones are worth a copy each. */
 enum { MOST_BATCHES = 64, MOST_BYTES = 1 << 20 };
 
-/* ---- how far it is --------------------------------------------------------------------------- */
+/* The jobs of a slot at most: its copy, its word, and two words for the host behind the copy. */
+enum { JOBS_OF_A_SLOT = 4 };
 
-static bool under_way(const sli_queue *queue)
+/* ---- progress -------------------------------------------------------------------------------- */
+
+static bool in_flight(const sli_queue *queue)
 {
     return queue->copier.given > queue->copier.copied;
 }
 
-/* Is there anything at the next place? */
+/* Is the next slot filled? */
 static bool is_staged(const sli_queue *queue)
 {
     return queue->copier.marker == 0 &&
@@ -33,14 +34,18 @@ static bool may_give(const sli_queue *queue)
     return is_staged(queue) && sli_ring_may_fill(&queue->device_ring.words, queue->copier.next);
 }
 
-/* Looks at what has arrived, and counts it. */
-static void notice(sli_queue *queue)
+/* Polls for arrived batches and counts them. */
+static void account_copied(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
+    const uint64_t copied = sli_ring_load_acquire(&queue->copied); /* stored by the stream */
     uint64_t last;
     uint64_t ticks;
 
-    c->copied = sli_ring_load_acquire(&queue->copied); /* pairs with the stream's store */
+    if (copied != c->copied) {
+        c->copied = copied;
+        queue_made_room(queue);
+    }
     last = c->marker != 0 && c->copied >= c->marker ? c->marker - 1 : c->copied;
     if (last == c->noticed) {
         return;
@@ -56,10 +61,12 @@ static void notice(sli_queue *queue)
     c->noticed = last;
 }
 
-/* ---- giving the stream something ------------------------------------------------------------- */
+/* ---- submission to the copy stream ----------------------------------------------------------- */
 
-/* Batches from the next one on that one copy carries. Several are for the sake of the calls that
- * each copy costs where kernels, which cost none, may be faster. */
+/*
+ * The number of batches, from the next one on, for a single copy. Batches are combined to save
+ * calls, where the consumer is a kernel, which may be faster than these calls.
+ */
 static uint32_t count_neighbours(const sli_queue *queue)
 {
     const uint64_t first = queue->copier.next;
@@ -75,8 +82,8 @@ static uint32_t count_neighbours(const sli_queue *queue)
     return count;
 }
 
-/* The words of `count` places from the next one on. */
-static sluice_status give_words(sli_queue *queue, uint32_t count, sli_ring_kind kind)
+/* Submits the words of `count` slots from the next one on. */
+static sluice_status submit_words(sli_queue *queue, uint32_t count, sli_ring_kind kind)
 {
     queue_ring *device = &queue->device_ring;
     const uint64_t first = queue->copier.next;
@@ -96,8 +103,7 @@ static sluice_status give_words(sli_queue *queue, uint32_t count, sli_ring_kind 
         }
     }
     if (st == SLUICE_OK && kind == SLI_RING_BATCH) {
-        st = sli_stream_write(&queue->copy_stream, queue->front.words.consumed, last,
-                              &queue->front.room);
+        st = sli_stream_write(&queue->copy_stream, queue->front.words.consumed, last, NULL);
     }
     for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
         st = sli_stream_write(&queue->copy_stream, &device->words.ready[slot + i], words[i],
@@ -108,8 +114,35 @@ static sluice_status give_words(sli_queue *queue, uint32_t count, sli_ring_kind 
                : st;
 }
 
-/* What stands at the next place, and its neighbours when it is a batch. */
-static sluice_status give(sli_queue *queue)
+/*
+ * Publishes that `count` slots from the next one on were submitted: launches may be ordered after
+ * them.
+ */
+static sluice_status publish_submitted(sli_queue *queue, uint32_t count, sli_ring_kind kind)
+{
+    const uint64_t first = queue->copier.next;
+    const uint64_t slot = sli_ring_slot(&queue->device_ring.words, first);
+    uint64_t mark = 0;
+    sluice_status st;
+
+    if (queue->given_ready == NULL) {
+        return SLUICE_OK;
+    }
+    st = sli_stream_mark(&queue->copy_stream, &mark);
+    for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
+        queue->marks[slot + i] = mark;
+        /*
+         * Pairs with the acquire load in the consumer's peek: a thread that sees the word sees the
+         * mark.
+         */
+        sli_ring_store_release(&queue->given_ready[slot + i], sli_ring_word(first + i, kind));
+    }
+    sli_event_notify(&queue->device_ring.ready);
+    return st;
+}
+
+/* Submits the next slot; if it holds a batch, with its neighbours. */
+static sluice_status submit_next(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
     const sli_ring_kind kind = sli_ring_peek(&queue->front.words, c->next);
@@ -118,7 +151,7 @@ static sluice_status give(sli_queue *queue)
 
     if (kind == SLI_RING_BATCH) {
         count = count_neighbours(queue);
-        c->since_ticks = under_way(queue) ? c->since_ticks : sli_ticks();
+        c->since_ticks = in_flight(queue) ? c->since_ticks : sli_ticks();
         sli_range_begin("copy");
         st = sli_stream_copy(&queue->copy_stream, queue_slot(queue, &queue->device_ring, c->next),
                              queue_slot(queue, &queue->front, c->next),
@@ -132,7 +165,10 @@ static sluice_status give(sli_queue *queue)
         c->marker_kind = kind;
     }
     if (st == SLUICE_OK) {
-        st = give_words(queue, count, kind);
+        st = submit_words(queue, count, kind);
+    }
+    if (st == SLUICE_OK) {
+        st = publish_submitted(queue, count, kind);
     }
     if (st == SLUICE_OK) {
         c->next += count;
@@ -143,29 +179,42 @@ static sluice_status give(sli_queue *queue)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-typedef struct place_wait {
+typedef struct slot_wait {
     sli_queue *queue;
     uint64_t seq;
-} place_wait;
+} slot_wait;
 
 static bool free_or_closed(void *arg)
 {
-    const place_wait *wait = arg;
+    const slot_wait *wait = arg;
 
     return sli_ring_may_fill(&wait->queue->device_ring.words, wait->seq) ||
            queue_closed(wait->queue);
 }
 
+static sluice_status open_stream(sli_queue *queue, const sli_cpus *cpus)
+{
+    /* One slot more: a slot is free once its word is stored, before its last word is. */
+    const uint32_t jobs = (queue->slots + 1) * JOBS_OF_A_SLOT;
+
+    return sli_stream_open(queue->device, "sluice/copy", SLI_STREAM_COPIES, cpus, jobs,
+                           &queue->copy_stream);
+}
+
 /*
- * After an error: does the device still work? A new stream says so, and closing the old one waits
- * for all that it was given, so that everything published has arrived, whoever was not told of it.
+ * After an error: does the device still work? Opening a new stream shows it. Closing the old one
+ * waits for all of its work, so that everything published has arrived, even if the host's words are
+ * missing.
  */
 static bool device_works(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
 
+    pthread_mutex_lock(&queue->order_lock);
+    queue->orders = false;
+    pthread_mutex_unlock(&queue->order_lock);
     sli_stream_close(&queue->copy_stream);
-    if (sli_stream_open(queue->device, "sluice/copy", NULL, &queue->copy_stream) != SLUICE_OK) {
+    if (open_stream(queue, NULL) != SLUICE_OK) {
         return false;
     }
     for (uint64_t seq = queue->copied + 1; seq <= c->published; seq++) {
@@ -173,11 +222,11 @@ static bool device_works(sli_queue *queue)
                            seq == c->marker ? c->marker_kind : SLI_RING_BATCH);
     }
     sli_ring_store_release(&queue->copied, c->published);
-    notice(queue);
+    account_copied(queue);
     return true;
 }
 
-/* The first place of which the host has no word. */
+/* The first seq without a word for the host. */
 static uint64_t first_missing(const sli_queue *queue)
 {
     uint64_t seq = queue->copied + 1;
@@ -188,23 +237,23 @@ static uint64_t first_missing(const sli_queue *queue)
     return seq;
 }
 
-/* The stream has met an error: batches that have arrived are good, then comes the error. */
-static void fail(sli_queue *queue, sluice_status status)
+/* Publishes an error of the stream, after the batches that have arrived. */
+static void publish_error(sli_queue *queue, sluice_status status)
 {
     const sluice_status first = sli_stream_wait(&queue->copy_stream, -1);
-    place_wait wait = {queue, 0};
-    char text[SLI_ERROR_SIZE];
+    slot_wait wait = {queue, 0};
+    sli_error error;
     uint64_t word;
     bool works;
 
-    snprintf(text, sizeof(text), "%s", sluice_last_error());
-    notice(queue);
+    sli_error_take(first != SLUICE_OK ? first : status, &error);
+    account_copied(queue);
     works = queue->kernels && device_works(queue);
     if (works && queue->copier.marker != 0 && queue->copied == queue->copier.marker) {
-        return; /* all that there was has arrived */
+        return; /* all batches and the end have arrived */
     }
     wait.seq = first_missing(queue);
-    queue_keep_error(queue, wait.seq, first != SLUICE_OK ? first : status, text);
+    queue_keep_error(queue, wait.seq, &error);
     if (queue->kernels) {
         /* Pairs with the acquire load in sli_queue_wait(). */
         atomic_store_explicit(&queue->failed, true, memory_order_release);
@@ -230,7 +279,7 @@ static void fail(sli_queue *queue, sluice_status status)
 
 typedef struct news_wait {
     sli_queue *queue;
-    bool staged; /* before: then room is what is missing */
+    bool staged; /* the next batch is staged, so the copier waits for room */
 } news_wait;
 
 static bool has_news(void *arg)
@@ -240,14 +289,16 @@ static bool has_news(void *arg)
 
     return queue_closed(queue) || (wait->staged ? may_give(queue) : is_staged(queue)) ||
            sli_ring_load_acquire(&queue->copied) != queue->copier.copied ||
-           (under_way(queue) && sli_stream_status(&queue->copy_stream) != SLUICE_OK);
+           (in_flight(queue) && sli_stream_status(&queue->copy_stream) != SLUICE_OK);
 }
 
-/* Sleeps until there is something to do. What is under way is busy time, all else is waiting. */
+/*
+ * Sleeps until there is work. Time with copies in flight is busy time, all other time is waiting.
+ */
 static void await_news(sli_queue *queue)
 {
     news_wait wait = {queue, is_staged(queue)};
-    const bool busy = under_way(queue);
+    const bool busy = in_flight(queue);
     const uint64_t start = sli_ticks();
     sli_counters *counters = queue->copy_counters;
 
@@ -262,17 +313,17 @@ static void await_news(sli_queue *queue)
     }
 }
 
-/* Does one thing; false when nothing follows. */
-static bool carry(sli_queue *queue)
+/* One iteration of the copier; false: the end. */
+static bool run_copier(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
     sluice_status st = SLUICE_OK;
 
-    notice(queue);
+    account_copied(queue);
     if (queue_closed(queue)) {
         return false;
     }
-    if (under_way(queue)) {
+    if (in_flight(queue)) {
         st = sli_stream_status(&queue->copy_stream);
     } else if (c->marker != 0) {
         return false;
@@ -282,12 +333,12 @@ static bool carry(sli_queue *queue)
         queue_ring_look(&queue->front);
     }
     if (st == SLUICE_OK && may_give(queue)) {
-        st = give(queue);
+        st = submit_next(queue);
     } else if (st == SLUICE_OK) {
         await_news(queue);
     }
     if (st != SLUICE_OK) {
-        fail(queue, st);
+        publish_error(queue, st);
     }
     return st == SLUICE_OK;
 }
@@ -295,9 +346,10 @@ static bool carry(sli_queue *queue)
 static void copier_main(void *arg)
 {
     sli_queue *queue = arg;
-    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* or each call does it */
+    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* an optimisation: else each
+                                                                          call enters */
 
-    while (carry(queue)) {
+    while (run_copier(queue)) {
     }
     if (entered) {
         sli_device_leave(queue->device);
@@ -306,9 +358,10 @@ static void copier_main(void *arg)
 
 sluice_status queue_copier_start(sli_queue *queue, const sli_cpus *cpus)
 {
-    sluice_status st = sli_stream_open(queue->device, "sluice/copy", cpus, &queue->copy_stream);
+    sluice_status st = open_stream(queue, cpus);
 
     queue->copier.next = 1;
+    queue->orders = st == SLUICE_OK;
     if (st == SLUICE_OK) {
         st = sli_thread_start(&queue->copier_thread, "sluice/copier", cpus, copier_main, queue);
     }
@@ -318,6 +371,15 @@ sluice_status queue_copier_start(sli_queue *queue, const sli_cpus *cpus)
 void queue_copier_stop(sli_queue *queue)
 {
     sli_thread_join(&queue->copier_thread);
+    if (queue->copy_stream.handle != NULL) {
+        sli_thread_place_get(sli_stream_thread(&queue->copy_stream), &queue->copy_thread);
+    }
     sli_stream_close(&queue->copy_stream);
-    notice(queue);
+    account_copied(queue);
+}
+
+void sli_queue_threads(const sli_queue *queue, sli_thread_place places_out[SLI_QUEUE_THREADS])
+{
+    sli_thread_place_get(&queue->copier_thread, &places_out[0]);
+    places_out[1] = queue->copy_thread;
 }

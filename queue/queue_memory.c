@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue's memory: staging, slots, rings, what steps see. */
+/* The queue's memory: staging, slots, rings, tensors of steps. */
 #include <assert.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "queue_state.h"
 
-/* Words that two sides poll lie in lines of their own. */
+/* Words that are polled from two sides have cache lines of their own. */
 enum { WORDS_ALIGNMENT = 256 };
 
 static bool has_staging(const sli_queue_config *config)
@@ -19,35 +19,36 @@ static bool has_kernels(const sli_queue_config *config)
     return config->device->caps.kernels;
 }
 
-/* Kernels read the workers' ring itself. */
-static bool pulls(const sli_queue_config *config)
+/* Do kernels read the workers' ring? */
+static bool uses_pull(const sli_queue_config *config)
 {
     return has_kernels(config) && config->device->caps.pull;
 }
 
-static size_t aligned(size_t bytes)
+static size_t align_up(size_t bytes)
 {
     return (bytes + WORDS_ALIGNMENT - 1) / WORDS_ALIGNMENT * WORDS_ALIGNMENT;
 }
 
 static size_t ready_bytes(const sli_queue_config *config)
 {
-    return aligned(config->slots * sizeof(uint64_t));
+    return align_up(config->slots * sizeof(uint64_t));
 }
 
-/* Words in page-locked memory behind staging: `consumed`, and for pull the ready words. */
+/* Bytes of words in page-locked memory after staging: `consumed`, and with pull the ready words. */
 static size_t host_words_bytes(const sli_queue_config *config)
 {
-    return !has_kernels(config) ? 0 : WORDS_ALIGNMENT + (pulls(config) ? ready_bytes(config) : 0);
+    return !has_kernels(config) ? 0
+                                : WORDS_ALIGNMENT + (uses_pull(config) ? ready_bytes(config) : 0);
 }
 
-/* Words in device memory behind the slots. */
+/* Bytes of words in device memory after the slots. */
 static size_t device_words_bytes(const sli_queue_config *config)
 {
-    return has_kernels(config) && !pulls(config) ? ready_bytes(config) : 0;
+    return has_kernels(config) && !uses_pull(config) ? ready_bytes(config) : 0;
 }
 
-/* The tensor that a step sees of column i, its data left open. */
+/* Describes the tensor of column i for steps, without its data. */
 static void describe_output(const sli_queue_config *config, uint32_t i, sluice_tensor *tensor)
 {
     const sluice_column *column = &config->layout->columns[i];
@@ -73,10 +74,16 @@ static void describe_output(const sli_queue_config *config, uint32_t i, sluice_t
     }
 }
 
-/* Steps see the slots themselves where GetNext neither converts nor is a kernel. */
-static size_t outputs_size(const sli_queue_config *config)
+static uint64_t sets_of(const sli_queue_config *config)
 {
-    size_t bytes = has_kernels(config) ? aligned(sizeof(sli_batch_header)) : 0;
+    return config->sets > 0 ? config->sets : 1;
+}
+
+/* Bytes of a set of outputs. Steps see the slots themselves where GetNext neither converts nor is a
+ * kernel. */
+static size_t set_size(const sli_queue_config *config)
+{
+    size_t bytes = has_kernels(config) ? align_up(sizeof(sli_batch_header)) : 0;
 
     if (config->conversion == NULL && !has_kernels(config)) {
         return 0;
@@ -96,11 +103,14 @@ void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memor
     uint64_t ring = (uint64_t)config->slots * config->layout->slot_bytes;
 
     memory_out->staging_bytes = has_staging(config) ? ring + host_words_bytes(config) : 0;
-    memory_out->slot_bytes =
-        (pulls(config) ? 0 : ring + device_words_bytes(config)) + outputs_size(config);
+    memory_out->slot_bytes = (uses_pull(config) ? 0 : ring + device_words_bytes(config)) +
+                             sets_of(config) * set_size(config);
 }
 
-/* Words of the ring's own, unless they lie in registered memory: then the two are given. */
+/*
+ * Initializes a ring. Its words are allocated, unless `ready` and `consumed` point to registered
+ * memory.
+ */
 static sluice_status ring_init(queue_ring *ring, uint32_t slots, uint8_t *memory, uint64_t *ready,
                                uint64_t *consumed)
 {
@@ -127,8 +137,8 @@ static void ring_fini(queue_ring *ring)
     sli_free(ring->own_consumed);
 }
 
-/* Staging, or the slots themselves where device memory is host memory. */
-static sluice_status take_front(sli_queue *queue, const sli_queue_config *config)
+/* Allocates staging, or the slots themselves if device memory is host memory. */
+static sluice_status allocate_front(sli_queue *queue, const sli_queue_config *config)
 {
     const size_t ring = (size_t)queue->slots * queue->layout.slot_bytes;
     const size_t bytes = ring + host_words_bytes(config);
@@ -137,7 +147,7 @@ static sluice_status take_front(sli_queue *queue, const sli_queue_config *config
     if (st != SLUICE_OK) {
         return st;
     }
-    if (has_kernels(config)) { /* a new block is zero */
+    if (has_kernels(config)) { /* memory of a new block is zero */
         queue->host_words = (uint64_t *)(void *)((uint8_t *)queue->front_memory.data + ring);
     }
     st = ring_init(&queue->front, queue->slots, queue->front_memory.data,
@@ -154,8 +164,8 @@ static sluice_status take_front(sli_queue *queue, const sli_queue_config *config
     return st;
 }
 
-/* The device's slots, where batches are copied, and its words, where kernels look at them. */
-static sluice_status take_slots(sli_queue *queue, const sli_queue_config *config)
+/* Allocates the device's slots, if batches are copied, and its words, if kernels poll them. */
+static sluice_status allocate_slots(sli_queue *queue, const sli_queue_config *config)
 {
     const size_t ring = (size_t)queue->slots * queue->layout.slot_bytes;
     const size_t words = device_words_bytes(config);
@@ -174,75 +184,105 @@ static sluice_status take_slots(sli_queue *queue, const sli_queue_config *config
                            : st;
 }
 
-static sluice_status make_places(sli_queue *queue, uint64_t history)
+static sluice_status make_slot_states(sli_queue *queue, uint64_t history)
 {
-    queue->places = sli_aligned_alloc(64, queue->slots * sizeof(*queue->places));
-    /* A list of samples lives until the step is done, longer than staging and, when GetNext
-     * converts, longer than the slot: workers may be this far ahead of the batch in the step. */
+    queue->slot_states = sli_aligned_alloc(64, queue->slots * sizeof(*queue->slot_states));
+    /*
+     * A list of samples is valid until the step is done: longer than its staging slot and, if
+     * GetNext converts, than its device slot. Workers may be this many batches ahead of the current
+     * step.
+     */
     queue->sample_rows = 2 * (uint64_t)queue->slots + 1 + history;
     queue->samples = sli_calloc(queue->sample_rows * queue->layout.batch_size, sizeof(uint64_t));
     queue->headers = sli_calloc(queue->sample_rows, sizeof(*queue->headers));
-    if (queue->places == NULL || queue->samples == NULL || queue->headers == NULL) {
-        sli_free(queue->places);
-        queue->places = NULL;
+    if (queue->kernels && !queue->pull) {
+        queue->given_ready = sli_calloc(queue->slots, sizeof(uint64_t));
+        queue->marks = sli_calloc(queue->slots, sizeof(uint64_t));
+    }
+    if (queue->slot_states == NULL || queue->samples == NULL || queue->headers == NULL ||
+        (queue->kernels && !queue->pull && (queue->given_ready == NULL || queue->marks == NULL))) {
+        sli_free(queue->slot_states);
+        queue->slot_states = NULL;
         return sli_fail(SLUICE_E_NO_MEMORY, "a queue of %u slots", queue->slots);
     }
-    memset((void *)queue->places, 0, queue->slots * sizeof(*queue->places));
+    memset((void *)queue->slot_states, 0, queue->slots * sizeof(*queue->slot_states));
     for (uint32_t i = 0; i < queue->slots; i++) {
-        pthread_mutex_init(&queue->places[i].lock, NULL);
+        pthread_mutex_init(&queue->slot_states[i].lock, NULL);
     }
     return SLUICE_OK;
 }
 
-/* What steps see: fixed tensors when GetNext converts or is a kernel, else one set for each slot.
- */
+/* The tensors of a set of outputs at `memory`; NULL: without data. */
+static void make_set(sli_queue *queue, const sli_queue_config *config, uint32_t set,
+                     uint8_t *memory)
+{
+    const uint32_t columns = queue->layout.column_count;
+    size_t offset = 0;
+
+    for (uint32_t i = 0; i < columns; i++) {
+        sluice_tensor *tensor = &queue->outputs[(size_t)set * columns + i];
+
+        describe_output(config, i, tensor);
+        tensor->name = queue->layout.columns[i].name;
+        if (memory != NULL) {
+            tensor->data = memory + offset;
+            offset += (tensor->bytes + SLI_COLUMN_ALIGNMENT - 1) / SLI_COLUMN_ALIGNMENT *
+                      SLI_COLUMN_ALIGNMENT;
+        }
+    }
+}
+
+/* The tensors that a slot is lent as. */
+static void make_slot_tensors(sli_queue *queue, uint32_t slot)
+{
+    const uint32_t columns = queue->layout.column_count;
+
+    for (uint32_t i = 0; i < columns; i++) {
+        sluice_tensor *lent = &queue->slot_tensors[(size_t)slot * columns + i];
+
+        *lent = queue->outputs[i];
+        lent->data =
+            queue->back->slots + slot * queue->layout.slot_bytes + queue->layout.offsets[i];
+    }
+}
+
+/* What steps see: sets of tensors when GetNext converts or is a kernel, else one for each slot. */
 static sluice_status make_tensors(sli_queue *queue, const sli_queue_config *config)
 {
     const uint32_t columns = queue->layout.column_count;
+    const size_t bytes = set_size(config);
     sluice_status st = SLUICE_OK;
-    size_t offset = 0;
 
-    queue->outputs = sli_calloc(columns, sizeof(*queue->outputs));
+    queue->outputs = sli_calloc((size_t)queue->sets * columns, sizeof(*queue->outputs));
     queue->slot_tensors = sli_calloc((size_t)queue->slots * columns, sizeof(*queue->outputs));
     if (queue->outputs == NULL || queue->slot_tensors == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the tensors of a queue");
     }
-    queue->outputs_bytes = outputs_size(config);
+    queue->outputs_bytes = queue->sets * bytes;
     if (queue->outputs_bytes > 0) {
         st = sli_device_alloc(queue->device, queue->outputs_bytes, &queue->outputs_memory);
     }
-    for (uint32_t i = 0; i < columns && st == SLUICE_OK; i++) {
-        sluice_tensor *tensor = &queue->outputs[i];
-
-        describe_output(config, i, tensor);
-        tensor->name = queue->layout.columns[i].name;
-        for (uint32_t slot = 0; slot < queue->slots; slot++) {
-            sluice_tensor *lent = &queue->slot_tensors[(size_t)slot * columns + i];
-
-            *lent = *tensor;
-            lent->data =
-                queue->back->slots + slot * queue->layout.slot_bytes + queue->layout.offsets[i];
-        }
-        if (queue->outputs_bytes > 0) {
-            tensor->data = (uint8_t *)queue->outputs_memory + offset;
-            offset += (tensor->bytes + SLI_COLUMN_ALIGNMENT - 1) / SLI_COLUMN_ALIGNMENT *
-                      SLI_COLUMN_ALIGNMENT;
-        }
+    for (uint32_t set = 0; set < queue->sets && st == SLUICE_OK; set++) {
+        make_set(queue, config, set,
+                 bytes > 0 ? (uint8_t *)queue->outputs_memory + set * bytes : NULL);
+    }
+    for (uint32_t slot = 0; slot < queue->slots && st == SLUICE_OK; slot++) {
+        make_slot_tensors(queue, slot);
     }
     return st;
 }
 
 sluice_status queue_take_memory(sli_queue *queue, const sli_queue_config *config)
 {
-    sluice_status st = take_front(queue, config);
+    sluice_status st = allocate_front(queue, config);
 
     queue->back = &queue->front;
     if (st == SLUICE_OK && has_staging(config) && !queue->pull) {
         queue->back = &queue->device_ring;
-        st = take_slots(queue, config);
+        st = allocate_slots(queue, config);
     }
     if (st == SLUICE_OK) {
-        st = make_places(queue, config->history);
+        st = make_slot_states(queue, config->history);
     }
     return st == SLUICE_OK ? make_tensors(queue, config) : st;
 }
@@ -255,19 +295,28 @@ void queue_free_memory(sli_queue *queue)
     sli_device_free(queue->device, queue->device_memory, queue->device_bytes);
     sli_device_free(queue->device, queue->outputs_memory, queue->outputs_bytes);
     sli_node_free(&queue->front_memory);
-    for (uint32_t i = 0; queue->places != NULL && i < queue->slots; i++) {
-        pthread_mutex_destroy(&queue->places[i].lock);
+    for (uint32_t i = 0; queue->slot_states != NULL && i < queue->slots; i++) {
+        pthread_mutex_destroy(&queue->slot_states[i].lock);
     }
     ring_fini(&queue->front);
     ring_fini(&queue->device_ring);
-    sli_free(queue->places);
+    sli_free(queue->slot_states);
     sli_free(queue->samples);
     sli_free(queue->headers);
+    sli_free(queue->given_ready);
+    sli_free(queue->marks);
     sli_free(queue->outputs);
     sli_free(queue->slot_tensors);
 }
 
-/* ---- what kernels are given ------------------------------------------------------------------ */
+const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t set, uint32_t *count_out)
+{
+    assert(set < queue->sets);
+    *count_out = queue->layout.column_count;
+    return queue->outputs + (size_t)set * queue->layout.column_count;
+}
+
+/* ---- kernel arguments ------------------------------------------------------------------------ */
 
 void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext)
 {
@@ -287,23 +336,27 @@ void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext)
     }
 }
 
-/* Behind the outputs. */
-static sli_batch_header *device_header(const sli_queue *queue)
+/* Behind the outputs of a set. */
+static sli_batch_header *device_header(const sli_queue *queue, uint32_t set)
 {
-    uint8_t *end = (uint8_t *)queue->outputs_memory + queue->outputs_bytes;
+    uint8_t *end =
+        (uint8_t *)queue->outputs_memory + queue->outputs_bytes / queue->sets * (set + 1);
 
     assert(queue->kernels);
-    return (sli_batch_header *)(void *)(end - aligned(sizeof(sli_batch_header)));
+    return (sli_batch_header *)(void *)(end - align_up(sizeof(sli_batch_header)));
 }
 
 const sli_batch_header *sli_queue_device_header(const sli_queue *queue)
 {
-    return device_header(queue);
+    return device_header(queue, 0);
 }
 
-sluice_status sli_queue_gather(const sli_queue *queue, sli_gather *gather_out)
+sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather *gather_out)
 {
+    uint32_t columns = 0;
+    const sluice_tensor *outputs = sli_queue_outputs(queue, set, &columns);
+
     return sli_gather_plan(&queue->layout, queue->converts ? &queue->conversion : NULL,
-                           queue->conversion_column, queue->outputs, device_header(queue),
+                           queue->conversion_column, outputs, device_header(queue, set),
                            gather_out);
 }

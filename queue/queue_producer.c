@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workers' side of the queue. */
+/* The producer side of the queue, called by workers. */
 #include <assert.h>
-#include <stdio.h>
 
 #include "clock_int.h"
 #include "queue_state.h"
@@ -9,25 +8,33 @@
 typedef struct room_wait {
     sli_queue *queue;
     uint64_t seq;
-    uint64_t consumed; /* when it was last looked at */
+    const sli_room_request *request; /* NULL: waits for room only */
+    uint64_t consumed;               /* at the last poll */
 } room_wait;
+
+static bool has_other_reason(const room_wait *wait)
+{
+    const sli_room_request *request = wait->request;
+
+    return queue_closed(wait->queue) || (request != NULL && request->other(request->arg));
+}
 
 static bool room_or_closed(void *arg)
 {
-    room_wait *wait = arg;
+    const room_wait *wait = arg;
 
-    return sli_ring_may_fill(&wait->queue->front.words, wait->seq) || queue_closed(wait->queue);
+    return sli_ring_may_fill(&wait->queue->front.words, wait->seq) || has_other_reason(wait);
 }
 
-static bool moved_or_closed(void *arg)
+static bool consumed_or_closed(void *arg)
 {
     const room_wait *wait = arg;
 
     return sli_ring_load_acquire(wait->queue->front.words.consumed) != wait->consumed ||
-           queue_closed(wait->queue);
+           has_other_reason(wait);
 }
 
-static bool room_or_nobody_polls(void *arg)
+static bool room_or_no_poller(void *arg)
 {
     const room_wait *wait = arg;
 
@@ -35,7 +42,7 @@ static bool room_or_nobody_polls(void *arg)
            !atomic_load_explicit(&wait->queue->polling, memory_order_acquire);
 }
 
-/* Waits for room that kernels make, which notify nobody: one of the workers looks for all. */
+/* Waits for room that kernels make without a notification: one worker polls for all. */
 static bool await_kernels(room_wait *wait, int64_t timeout_ns)
 {
     sli_queue *queue = wait->queue;
@@ -48,15 +55,15 @@ static bool await_kernels(room_wait *wait, int64_t timeout_ns)
             return false;
         }
         if (atomic_exchange_explicit(&queue->polling, true, memory_order_acq_rel)) {
-            sli_event_await(&queue->front.room, room_or_nobody_polls, wait, left_ns);
+            sli_event_await(&queue->front.room, room_or_no_poller, wait, left_ns);
             continue;
         }
         wait->consumed = sli_ring_load_acquire(queue->front.words.consumed);
         if (!room_or_closed(wait)) {
-            queue_poll(&queue->front.room, moved_or_closed, wait, left_ns);
+            queue_poll(&queue->front.room, consumed_or_closed, wait, left_ns);
         }
         atomic_store_explicit(&queue->polling, false, memory_order_release);
-        sli_event_notify(&queue->front.room);
+        queue_made_room(queue); /* wakes a sleeping worker, which polls next */
     }
     return true;
 }
@@ -68,10 +75,45 @@ static bool await_room(room_wait *wait, int64_t timeout_ns)
                : sli_event_await(&wait->queue->front.room, room_or_closed, wait, timeout_ns);
 }
 
+uint64_t sli_queue_room(const sli_queue *queue)
+{
+    return sli_ring_room(&queue->front.words);
+}
+
+bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request)
+{
+    const uint64_t half = queue->slots / 2;
+    const uint64_t slots = request->slots < half ? request->slots : half;
+    room_wait wait = {queue, request->seq, request, 0};
+
+    /*
+     * A worker only waits if seq is larger than slots. Half of the slots are free at the latest
+     * when the consumer has reached the last published batch.
+     */
+    if (!queue->pull && request->seq > queue->slots) {
+        atomic_store_explicit(&queue->room_at,
+                              request->seq - queue->slots + (slots > 1 ? slots - 1 : 0),
+                              memory_order_relaxed);
+    }
+    atomic_store_explicit(&queue->room_wakes, 1, memory_order_relaxed);
+    await_room(&wait, -1);
+    return !queue_closed(queue);
+}
+
+void sli_queue_wake(sli_queue *queue, uint32_t most)
+{
+    sli_event *room = &queue->front.room;
+
+    /* A relaxed load without contention: workers call this with every claim. */
+    if (atomic_load_explicit(&room->waiters, memory_order_relaxed) > 0) {
+        sli_event_notify_some(room, most);
+    }
+}
+
 sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
                                 sli_batch *batch_out)
 {
-    room_wait wait = {queue, seq, 0};
+    room_wait wait = {queue, seq, NULL, 0};
     uint8_t *slot;
 
     if (!sli_ring_may_fill(&queue->front.words, seq) && !await_room(&wait, timeout_ns)) {
@@ -88,17 +130,20 @@ sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_
     return SLUICE_OK;
 }
 
-static queue_place *place_of(sli_queue *queue, uint64_t seq)
+static queue_slot_state *slot_state(sli_queue *queue, uint64_t seq)
 {
-    return &queue->places[sli_ring_slot(&queue->front.words, seq)];
+    return &queue->slot_states[sli_ring_slot(&queue->front.words, seq)];
 }
 
-bool sli_queue_row_done(sli_queue *queue, uint64_t seq)
+bool sli_queue_add_rows(sli_queue *queue, uint64_t seq, uint32_t count)
 {
-    /* Pairs with itself. Release: this worker's row; acquire: the last one sees all others' rows.
+    /*
+     * Pairs with itself. Release: this worker's rows; acquire: the last worker sees the rows of all
+     * others.
      */
     const uint32_t done =
-        atomic_fetch_add_explicit(&place_of(queue, seq)->rows_done, 1, memory_order_acq_rel) + 1;
+        atomic_fetch_add_explicit(&slot_state(queue, seq)->rows_done, count, memory_order_acq_rel) +
+        count;
 
     assert(done <= queue->layout.batch_size);
     return done == queue->layout.batch_size;
@@ -106,56 +151,57 @@ bool sli_queue_row_done(sli_queue *queue, uint64_t seq)
 
 bool sli_queue_begin_again(sli_queue *queue, uint64_t seq)
 {
-    queue_place *place = place_of(queue, seq);
+    queue_slot_state *state = slot_state(queue, seq);
     bool failed;
 
-    pthread_mutex_lock(&place->lock);
-    failed = place->error != SLUICE_OK;
-    pthread_mutex_unlock(&place->lock);
+    pthread_mutex_lock(&state->lock);
+    failed = state->error.status != SLUICE_OK;
+    pthread_mutex_unlock(&state->lock);
     if (!failed) {
-        /* Who fills them anew is told so by the caller, behind this. */
-        atomic_store_explicit(&place->rows_done, 0, memory_order_relaxed);
+        /* The caller notifies the workers that fill the rows again, after this store. */
+        atomic_store_explicit(&state->rows_done, 0, memory_order_relaxed);
     }
     return !failed;
 }
 
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq)
 {
-    return atomic_load_explicit(&place_of(queue, seq)->rows_done, memory_order_relaxed);
+    return atomic_load_explicit(&slot_state(queue, seq)->rows_done, memory_order_relaxed);
 }
 
 void sli_queue_row_failed(sli_queue *queue, uint64_t seq, uint32_t row, sluice_status status,
                           const char *text)
 {
-    queue_place *place = place_of(queue, seq);
+    queue_slot_state *state = slot_state(queue, seq);
 
-    pthread_mutex_lock(&place->lock);
-    if (place->error == SLUICE_OK || row < place->error_row) {
-        place->error = status;
-        place->error_row = row;
-        snprintf(place->error_text, sizeof(place->error_text), "%s", text);
+    pthread_mutex_lock(&state->lock);
+    if (state->error.status == SLUICE_OK || row < state->error_row) {
+        sli_error_set(status, text, &state->error);
+        state->error_row = row;
     }
-    pthread_mutex_unlock(&place->lock);
+    pthread_mutex_unlock(&state->lock);
 }
 
 void sli_queue_publish(sli_queue *queue, uint64_t seq)
 {
-    queue_place *place = place_of(queue, seq);
+    queue_slot_state *state = slot_state(queue, seq);
     sli_batch_header *header = (sli_batch_header *)(void *)queue_slot(queue, &queue->front, seq);
     sli_ring_kind kind = SLI_RING_BATCH;
 
     header->seq = seq;
     *queue_header(queue, seq) = *header;
-    pthread_mutex_lock(&place->lock);
-    if (place->error != SLUICE_OK) {
-        queue_keep_error(queue, seq, place->error, place->error_text);
-        place->error = SLUICE_OK;
+    pthread_mutex_lock(&state->lock);
+    if (state->error.status != SLUICE_OK) {
+        queue_keep_error(queue, seq, &state->error);
+        state->error.status = SLUICE_OK;
         kind = SLI_RING_ERROR;
     }
-    pthread_mutex_unlock(&place->lock);
-    /* Ordered before the next batch here by the words: its rows wait for the release of this one.
+    pthread_mutex_unlock(&state->lock);
+    /*
+     * Ordered before the next batch in this slot by the ring's words: its rows are filled after the
+     * release of this batch.
      */
-    atomic_store_explicit(&place->rows_done, 0, memory_order_relaxed);
+    atomic_store_explicit(&state->rows_done, 0, memory_order_relaxed);
     atomic_fetch_add_explicit(&queue->produced, kind == SLI_RING_BATCH, memory_order_relaxed);
     queue_ring_publish(&queue->front, seq, kind);
 }

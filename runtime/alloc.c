@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Overflow-checked allocation with failures that tests inject. */
+/* Overflow-checked allocation, with injected failures for tests. */
 #include "alloc_int.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Requests that still pass; negative: no failure is injected. */
+/* Requests until the injected failure; negative: none. */
 static _Atomic int64_t passes_left = -1;
 
 static int injected_failure(void)

@@ -32,7 +32,7 @@ sli_cpu_level sli_cpu_best(void)
 #endif
 }
 
-static void decide(void)
+static void choose_level(void)
 {
     const char *text = getenv("SLUICE_CPU");
     sli_cpu_level best = sli_cpu_best();
@@ -48,13 +48,13 @@ static void decide(void)
             return;
         }
     }
-    sli_log(SLUICE_LOG_WARN, "SLUICE_CPU=%s is none of portable, v3, v4: kernels for %s", text,
+    sli_log(SLUICE_LOG_WARN, "SLUICE_CPU=%s is not one of portable, v3, v4: kernels for %s", text,
             level_names[best]);
 }
 
 sli_cpu_level sli_cpu_current(void)
 {
-    pthread_once(&once, decide);
+    pthread_once(&once, choose_level);
     return current;
 }
 

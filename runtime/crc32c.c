@@ -8,7 +8,7 @@
 
 enum { SLICES = 8 };
 
-/* tables[k][b]: what byte b does to the checksum with k bytes behind it. */
+/* tables[k][b]: the effect of byte b on the checksum when k bytes follow it. */
 static uint32_t tables[SLICES][256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -54,10 +54,13 @@ static uint32_t by_tables(uint32_t crc, const uint8_t *bytes, size_t size)
 }
 
 #if defined(__x86_64__)
-/* The instruction takes three cycles and one can begin in each: three blocks go side by side. */
+/*
+ * The instruction has a latency of three cycles and a throughput of one per cycle, so three blocks
+ * are processed in parallel.
+ */
 enum { BLOCK = 1024, WORD = sizeof(uint64_t) };
 
-/* over_block[k][b]: what byte k of a checksum, b, becomes with a block of zeros behind it. */
+/* over_block[k][b]: the effect of byte k of a checksum, of value b, after a block of zeros. */
 static uint32_t over_block[4][256];
 static pthread_once_t once_over = PTHREAD_ONCE_INIT;
 
@@ -105,7 +108,7 @@ __attribute__((target("sse4.2"))) static uint32_t by_three_blocks(uint32_t crc,
     return behind_block(behind_block((uint32_t)first) ^ (uint32_t)second) ^ (uint32_t)third;
 }
 
-/* The instruction for it is in SSE4.2, which x86-64-v3 has. */
+/* The CRC32 instruction is in SSE4.2, which x86-64-v3 includes. */
 __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const uint8_t *bytes,
                                                                  size_t size)
 {

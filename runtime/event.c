@@ -33,6 +33,12 @@ void sli_event_notify(sli_event *event)
     }
 }
 
+void sli_event_notify_some(sli_event *event, uint32_t most)
+{
+    atomic_fetch_add_explicit(&event->epoch, 1, memory_order_seq_cst);
+    futex(&event->epoch, FUTEX_WAKE_PRIVATE, most < INT_MAX ? most : INT_MAX, NULL);
+}
+
 bool sli_event_await(sli_event *event, bool (*ready)(void *arg), void *arg, int64_t timeout_ns)
 {
     int64_t deadline = timeout_ns < 0 ? INT64_MAX : sli_now_ns() + timeout_ns;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 
 typedef struct tree_walker {
     sli_tree_fn visit;
@@ -29,12 +30,12 @@ static void close_quietly(int fd)
 
 int sli_tree_open(int at_fd, const char *name)
 {
-    return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return sli_openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0, NULL);
 }
 
 static int walk_folder(tree_walker *w, int at_fd, const char *name, int depth);
 
-/* An entry of the folder fd; its path is the folder's and its name. */
+/* Visits an entry of the folder fd; its path is the folder's path and its name. */
 static int walk_entry(tree_walker *w, int fd, const char *name, int depth)
 {
     const size_t length = strlen(w->path);
@@ -107,7 +108,7 @@ int sli_tree_remove(int at_fd, const char *name)
                                                 : sli_tree_walk(at_fd, name, remove_entry, NULL);
 }
 
-/* Links have nothing of their own to sync. */
+/* Symbolic links have no data to sync. */
 static int sync_entry(void *user, const sli_tree_entry *entry)
 {
     int result;
@@ -117,8 +118,9 @@ static int sync_entry(void *user, const sli_tree_entry *entry)
     if (!entry->is_folder && !entry->is_file) {
         return 0;
     }
-    fd = openat(entry->at_fd, entry->name,
-                (entry->is_folder ? O_DIRECTORY : O_NONBLOCK) | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = sli_openat(
+        entry->at_fd, entry->name,
+        (entry->is_folder ? O_DIRECTORY : O_NONBLOCK) | O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0, NULL);
     if (fd < 0) {
         return errno == ENOENT ? 0 : -1;
     }
@@ -134,7 +136,7 @@ int sli_tree_sync(int at_fd, const char *name)
 
 int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t size)
 {
-    int fd = openat(at_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = sli_openat(at_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666, NULL);
     int result = fd >= 0 ? 0 : -1;
 
     while (result == 0 && size > 0) {
@@ -175,7 +177,7 @@ static ssize_t read_all(int fd, char *bytes, size_t most)
 
 int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out)
 {
-    int fd = openat(at_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = sli_openat(at_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
     struct stat info;
     char *text = NULL;
     ssize_t size = -1;

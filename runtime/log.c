@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable_int.h"
+
 static const char *const level_names[] = {"off", "error", "warn", "info", "debug"};
 
 /* -1: not yet read from the environment. */
@@ -43,7 +45,8 @@ void sluice_log_set_callback(sluice_log_fn fn, void *user)
 void sli_log(sluice_log_level level, const char *format, ...)
 {
     int shown = atomic_load_explicit(&current_level, memory_order_relaxed);
-    char message[1200];
+    char raw[1200];
+    char message[sizeof(raw)];
     va_list args;
 
     if (shown < 0) {
@@ -54,8 +57,9 @@ void sli_log(sluice_log_level level, const char *format, ...)
         return;
     }
     va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
+    vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
+    sli_printable(raw, SLI_CONTINUED, message, sizeof(message));
     if (callback != NULL) {
         callback(level, message, callback_user);
     } else {

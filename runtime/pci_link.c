@@ -13,8 +13,10 @@ void sli_pci_set_root(const char *root)
     sysfs = root != NULL ? root : "/sys";
 }
 
-/* The whole number that a file of the device begins with; 0 when there is none. CUDA writes the
- * address with capitals, sysfs without. */
+/*
+ * Reads the integer at the start of a sysfs file of the device; 0: none. CUDA writes addresses in
+ * upper case, sysfs in lower case.
+ */
 static uint32_t read_number(const char *bus_id, const char *name)
 {
     char address[16];
@@ -39,7 +41,7 @@ static uint32_t read_number(const char *bus_id, const char *name)
     return number;
 }
 
-/* "32.0 GT/s PCIe" is generation 5; 0: none that is known. */
+/* The generation of a link speed: "32.0 GT/s PCIe" is 5; 0: unknown. */
 static uint32_t read_generation(const char *bus_id, const char *name)
 {
     static const uint32_t speeds[] = {2, 5, 8, 16, 32, 64};
@@ -53,7 +55,7 @@ static uint32_t read_generation(const char *bus_id, const char *name)
     return 0;
 }
 
-/* A device that sleeps answers all ones, which is 63 lanes. */
+/* Reads the link width; a device in a sleep state reads as all ones, 63 lanes. */
 static uint32_t read_width(const char *bus_id, const char *name)
 {
     const uint32_t width = read_number(bus_id, name);

@@ -31,7 +31,7 @@ void sli_profile_fini(sli_profile *profile)
     memset(profile, 0, sizeof(*profile));
 }
 
-/* Both clocks at one moment: of a few readings the quickest, in which nothing came between. */
+/* Reads both clocks at the same moment: the fastest of five attempts, which was not interrupted. */
 static void read_clocks(int64_t *ns, uint64_t *ticks)
 {
     uint64_t quickest = UINT64_MAX;
@@ -64,7 +64,7 @@ double sli_profile_seconds(const sli_profile *profile)
     return (double)(profile->stop_ns - profile->start_ns) / 1e9;
 }
 
-/* The middle of a bucket, in ticks; the inverse of sli_bucket(). */
+/* The middle of a bucket, in ticks: the inverse of sli_bucket(). */
 static double bucket_ticks(uint32_t bucket)
 {
     if (bucket < 8) {

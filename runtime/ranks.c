@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who this process is, by what launchers leave in the environment. */
+/* Rank and world size of this process, from environment variables of launchers. */
 #include <sluice/ranks.h>
 
 #include <stdbool.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "status_int.h"
+#include "struct_size_int.h"
 
 typedef struct launcher {
     const char *name;
@@ -14,14 +15,15 @@ typedef struct launcher {
     const char *world;
     const char *local_rank;
     const char *local_world;
-    const char *node; /* local_world is a list, and this says where in it; NULL: it is a number */
+    const char *node; /* local_world is a list, indexed by this variable; NULL: local_world is a
+                         number */
 } launcher;
 
 /*
- * Whoever started the process itself comes before whoever started its launcher. torchrun and
- * mpirun often run inside a Slurm step, one task of it on each machine, and what they start
- * inherits that task's SLURM_PROCID: as a rank it would be the same for all on a machine. For the
- * same reason torchrun comes before MPI, with which it may be brought to many machines.
+ * In order of precedence: the innermost launcher first. torchrun and mpirun often run inside a
+ * Slurm step, one task per machine, and their processes inherit SLURM_PROCID of that task: as a
+ * rank it would be the same for all processes of a machine. For the same reason torchrun comes
+ * before MPI, which may start it on many machines.
  */
 static const launcher launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL},
@@ -34,7 +36,7 @@ static const launcher launchers[] = {
      "SLURM_NODEID"},
 };
 
-/* NULL when it is not set, or empty. */
+/* The value of a variable; NULL: unset or empty. */
 static const char *value_of(const char *name)
 {
     const char *value = getenv(name);
@@ -42,7 +44,7 @@ static const char *value_of(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Reads digits up to one of `ends`, and moves *text there; false when there is no number. */
+/* Parses a number that ends at one of `ends`, and moves *text there; false: not a number. */
 static bool read_number(const char **text, const char *ends, uint32_t *number_out)
 {
     const size_t digits = strspn(*text, "0123456789");
@@ -71,7 +73,7 @@ static sluice_status number_of(const char *name, const char *value, uint32_t *nu
     return SLUICE_OK;
 }
 
-/* Entry `node` of a list such as "4(x2),3", which is 4, 4, 3; false when there is none. */
+/* Entry `node` of a list such as "4(x2),3", which means 4, 4, 3; false: no such entry. */
 static bool find_in_list(const char *list, uint32_t node, uint32_t *number_out)
 {
     const char *text = list;
@@ -100,12 +102,12 @@ static bool find_in_list(const char *list, uint32_t node, uint32_t *number_out)
     return true;
 }
 
-/* How many are on this machine; 0 when the launcher does not say. */
+/* The number of processes on this machine; 0: unknown. */
 static sluice_status find_local_world(const launcher *l, uint32_t *local_world_out)
 {
     const char *value = value_of(l->local_world);
     const char *node_value = l->node != NULL ? value_of(l->node) : NULL;
-    uint32_t node;
+    uint32_t node = 0;
     sluice_status st;
 
     *local_world_out = 0;
@@ -125,7 +127,7 @@ static sluice_status find_local_world(const launcher *l, uint32_t *local_world_o
     return st;
 }
 
-/* Fills in what is known of this machine. */
+/* Sets the local rank and size, as far as the launcher provides them. */
 static sluice_status find_local(const launcher *l, sluice_ranks *ranks)
 {
     const char *value = value_of(l->local_rank);
@@ -138,7 +140,7 @@ static sluice_status find_local(const launcher *l, sluice_ranks *ranks)
         return st;
     }
     if (value == NULL) {
-        ranks->local_world = 0; /* of no use without a place among them */
+        ranks->local_world = 0; /* useless without a local rank */
     }
     if (ranks->world == 1 && ranks->local_world == 0 && ranks->local_rank == 0) {
         ranks->local_world = 1;
@@ -178,29 +180,30 @@ static sluice_status find_by(const launcher *l, const char *rank, const char *wo
     return st == SLUICE_OK ? find_local(l, ranks) : st;
 }
 
+static const sli_struct ranks_struct = SLI_STRUCT(sluice_ranks, source);
+
 sluice_status sluice_ranks_find(sluice_ranks *ranks_out)
 {
     sluice_ranks ranks = {.world = 1, .local_world = 1, .source = "alone"};
-    sluice_status st = SLUICE_OK;
+    sluice_status st = sli_struct_check(&ranks_struct, "sluice_ranks_find", ranks_out);
 
-    if (ranks_out == NULL || ranks_out->struct_size < sizeof(ranks_out->struct_size) ||
-        ranks_out->struct_size > sizeof(ranks)) {
-        return sli_fail(SLUICE_E_INVALID, "sluice_ranks_find: struct_size is not set");
+    if (st != SLUICE_OK) {
+        return st;
     }
     for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
         const launcher *l = &launchers[i];
         const char *world = value_of(l->world);
         const char *rank = value_of(l->rank);
 
-        /* sbatch's script and salloc's shell have the SLURM_PROCID of a task and are none. */
+        /*
+         * The script of sbatch and the shell of salloc have the SLURM_PROCID of a task, but are not
+         * tasks.
+         */
         if (world != NULL || (rank != NULL && l->node == NULL)) {
             st = find_by(l, rank, world, &ranks);
             break;
         }
     }
-    if (st == SLUICE_OK) {
-        ranks.struct_size = ranks_out->struct_size;
-        memcpy(ranks_out, &ranks, ranks.struct_size);
-    }
-    return st;
+    return st == SLUICE_OK ? sli_struct_write(&ranks_struct, "sluice_ranks_find", &ranks, ranks_out)
+                           : st;
 }

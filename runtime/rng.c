@@ -17,7 +17,7 @@ static const double LN2 = 0x1.62e42fefa39efp-1;
 
 double sli_exp(double x)
 {
-    /* e^x = 2^n e^r with |r| <= ln 2 / 2, and the series of e^r, whose 16th term is below 2^-70. */
+    /* e^x = 2^n e^r with |r| <= ln 2 / 2; the 16th term of the series of e^r is below 2^-70. */
     int n = (int)(x / LN2 + (x < 0 ? -0.5 : 0.5));
     double r = x - n * LN2;
     double term = 1;

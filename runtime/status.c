@@ -2,14 +2,21 @@
 /* Names and texts of statuses, and each thread's last error. */
 #include "status_int.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "log_int.h"
+#include "printable_int.h"
+
+/* Prefix of the texts of E_NO_MEMORY. */
+static const char MEMORY[] = "out of memory: ";
 
 static _Thread_local char last_error[SLI_ERROR_SIZE];
+static _Thread_local int last_errno;
 static _Thread_local uint64_t failures;
 
 const char *sluice_status_name(sluice_status status)
@@ -46,12 +53,31 @@ void sluice_string_free(char *text)
     free(text);
 }
 
-static sluice_status keep(sluice_status status, const char *text)
+static sluice_status set_last_error(sluice_status status, int error, const char *text)
 {
-    snprintf(last_error, sizeof(last_error), "%s", text);
+    sli_printable(text, SLI_CONTINUED, last_error, sizeof(last_error));
+    last_errno = error;
     failures++;
-    sli_log(SLUICE_LOG_DEBUG, "%s: %s", sluice_status_name(status), text);
+    sli_log(SLUICE_LOG_DEBUG, "%s: %s", sluice_status_name(status), last_error);
     return status;
+}
+
+/*
+ * set_last_error() with the prefix for E_NO_MEMORY. A text that quotes another such text gets the
+ * prefix once, at its beginning.
+ */
+static sluice_status set_own_error(sluice_status status, int error, const char *text)
+{
+    const char *quoted = strstr(text, MEMORY);
+    const size_t before = quoted != NULL ? (size_t)(quoted - text) : strlen(text);
+    const char *rest = quoted != NULL ? quoted + strlen(MEMORY) : "";
+    char whole[SLI_ERROR_SIZE + sizeof(MEMORY)];
+
+    if (status != SLUICE_E_NO_MEMORY || strncmp(text, MEMORY, strlen("out of memory")) == 0) {
+        return set_last_error(status, error, text);
+    }
+    snprintf(whole, sizeof(whole), "%s%.*s%s", MEMORY, (int)before, text, rest);
+    return set_last_error(status, error, whole);
 }
 
 sluice_status sli_fail(sluice_status status, const char *format, ...)
@@ -62,7 +88,18 @@ sluice_status sli_fail(sluice_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return keep(status, text);
+    return set_own_error(status, 0, text);
+}
+
+sluice_status sli_fail_with(sluice_status status, int error, const char *format, ...)
+{
+    char text[SLI_ERROR_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return set_own_error(status, error, text);
 }
 
 sluice_status sluice_fail(sluice_status status, const char *format, ...)
@@ -73,7 +110,7 @@ sluice_status sluice_fail(sluice_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return keep(status, text);
+    return set_last_error(status, 0, text);
 }
 
 uint64_t sli_fail_count(void)
@@ -94,7 +131,30 @@ sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *f
         (size_t)length < sizeof(text)) {
         snprintf(text + length, sizeof(text) - (size_t)length, ": %s", last_error);
     }
-    return keep(status, text);
+    return set_last_error(status, 0, text);
+}
+
+/* The text of the C library, and the limit to raise where there is one. */
+static void describe_errno(int error, char *text, size_t size)
+{
+    struct rlimit limit;
+    size_t length;
+
+    if (strerror_r(error, text, size) != 0) {
+        snprintf(text, size, "errno %d", error);
+    }
+    length = strlen(text);
+    if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        snprintf(text + length, size - length, " (ulimit -n is %llu; raise it)",
+                 (unsigned long long)limit.rlim_cur);
+    } else if (error == ENFILE) {
+        snprintf(text + length, size - length, " (fs.file-max)");
+    }
+}
+
+int sli_last_errno(void)
+{
+    return last_errno;
 }
 
 sluice_status sli_fail_errno(sluice_status status, int error, const char *format, ...)
@@ -107,20 +167,17 @@ sluice_status sli_fail_errno(sluice_status status, int error, const char *format
     va_start(args, format);
     length = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (strerror_r(error, cause, sizeof(cause)) != 0) {
-        snprintf(cause, sizeof(cause), "errno %d", error);
-    }
+    describe_errno(error, cause, sizeof(cause));
     if (length >= 0 && (size_t)length < sizeof(text)) {
         snprintf(text + length, sizeof(text) - (size_t)length, ": %s", cause);
     }
-    return keep(status, text);
+    return set_own_error(error == ENOMEM ? SLUICE_E_NO_MEMORY : status, error, text);
 }
 
-sluice_status sli_fail_again(sluice_status status, const char *text)
+sluice_status sli_fail_kept(sluice_status status, int error, const char *text)
 {
-    if (text != NULL && text != last_error) {
-        snprintf(last_error, sizeof(last_error), "%s", text);
-    }
+    snprintf(last_error, sizeof(last_error), "%s", text);
+    last_errno = error;
     failures++;
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stop tokens: made, asked and taken back by the caller. */
+/* Cancellation tokens. */
 #include "stop_int.h"
 
 #include "alloc_int.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "printable_int.h"
 #include "status_int.h"
 
 static bool reserve(sli_text *text, size_t more)
@@ -29,13 +30,13 @@ static bool reserve(sli_text *text, size_t more)
     return true;
 }
 
-void sli_text_add(sli_text *text, const char *format, ...)
+static void add_formatted(sli_text *text, const char *format, va_list args) SLUICE_PRINTF(2, 0);
+
+static void add_formatted(sli_text *text, const char *format, va_list args)
 {
-    va_list args;
     va_list again;
     int length;
 
-    va_start(args, format);
     va_copy(again, args);
     length = vsnprintf(NULL, 0, format, args);
     if (length >= 0 && reserve(text, (size_t)length)) {
@@ -43,52 +44,98 @@ void sli_text_add(sli_text *text, const char *format, ...)
         text->length += (size_t)length;
     }
     va_end(again);
+}
+
+void sli_text_add(sli_text *text, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_formatted(text, format, args);
     va_end(args);
 }
 
-/* Bytes of the UTF-8 character that starts here (RFC 3629), 0 when it is none. */
-static size_t utf8_length(const unsigned char *s)
+/* Columns of a terminal for `length` bytes: one per character. */
+static uint32_t count_columns(const char *bytes, size_t length)
 {
-    size_t length = s[0] < 0x80                   ? 1
-                    : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
-                    : (s[0] & 0xF0) == 0xE0       ? 3
-                    : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
-                                                  : 0;
+    uint32_t columns = 0;
 
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80) {
-            return 0;
+    for (size_t i = 0; i < length; i++) {
+        columns += ((unsigned char)bytes[i] & 0xC0) != 0x80;
+    }
+    return columns;
+}
+
+void sli_text_add_wrapped(sli_text *text, const char *line, uint32_t indent)
+{
+    uint32_t column = 0;
+
+    while (*line != '\0') {
+        const size_t blanks = strspn(line, " ");
+        const size_t length = strcspn(line + blanks, " ");
+        const uint32_t columns = count_columns(line + blanks, length);
+
+        if (column > 0 && column + blanks + columns > SLI_COLUMNS) {
+            sli_text_add(text, "\n%*s", (int)indent, "");
+            column = indent;
+        } else {
+            sli_text_add(text, "%*s", (int)blanks, "");
+            column += (uint32_t)blanks;
         }
+        sli_text_add(text, "%.*s", (int)length, line + blanks);
+        column += columns;
+        line += blanks + length;
     }
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] >= 0x90)) {
-        return 0; /* overlong, a surrogate, or beyond U+10FFFF */
+    sli_text_add(text, "\n");
+}
+
+void sli_text_add_line(sli_text *text, const char *format, ...)
+{
+    sli_text line = {0};
+    va_list args;
+
+    va_start(args, format);
+    add_formatted(&line, format, args);
+    va_end(args);
+    if (line.data != NULL) {
+        sli_text_add_wrapped(text, line.data, 4);
     }
-    return length;
+    text->failed = text->failed || line.failed;
+    sli_text_free(&line);
 }
 
 void sli_text_add_json(sli_text *text, const char *value)
 {
-    const unsigned char *s = (const unsigned char *)value;
-
     sli_text_add(text, "\"");
-    while (*s != '\0') {
-        size_t length = utf8_length(s);
+    while (*value != '\0') {
+        const size_t length = sli_utf8_length(value);
 
-        if (*s == '"' || *s == '\\') {
-            sli_text_add(text, "\\%c", *s);
-        } else if (*s == '\n') {
+        if (*value == '"' || *value == '\\') {
+            sli_text_add(text, "\\%c", *value);
+        } else if (*value == '\n') {
             sli_text_add(text, "\\n");
-        } else if (*s < 0x20) {
-            sli_text_add(text, "\\u%04x", *s);
         } else if (length == 0) {
             sli_text_add(text, "\\ufffd");
+        } else if (sli_is_control(value, length)) {
+            sli_text_add(text, "\\u%04x",
+                         (unsigned char)value[length - 1]); /* C1 controls are C2 80 to C2 9F */
         } else {
-            sli_text_add(text, "%.*s", (int)length, (const char *)s);
+            sli_text_add(text, "%.*s", (int)length, value);
         }
-        s += length > 0 ? length : 1;
+        value += length > 0 ? length : 1;
     }
     sli_text_add(text, "\"");
+}
+
+void sli_text_add_printable(sli_text *text, const char *value)
+{
+    const size_t size = 6 * strlen(value) + 1; /* an escape is at most 4 times its byte, or 6
+                                                  bytes for two */
+
+    if (reserve(text, size)) {
+        sli_printable(value, SLI_ONE_LINE, text->data + text->length, size);
+        text->length += strlen(text->data + text->length);
+    }
 }
 
 static locale_t c_locale;
@@ -113,7 +160,7 @@ bool sli_parse_real(const char *text, double *value_out)
     return true;
 }
 
-/* Writes a finite number with a point in place of the locale's separator. */
+/* Writes a finite number with a decimal point, whatever the locale. */
 static void write_real(char *number, size_t size, double value, int digits)
 {
     char *c;
@@ -165,7 +212,7 @@ sluice_status sli_text_take(sli_text *text, char **text_out)
     sli_text_add(text, "%s", "");
     if (text->failed || text->data == NULL) {
         sli_text_free(text);
-        return sli_fail(SLUICE_E_NO_MEMORY, "a text of a report");
+        return sli_fail(SLUICE_E_NO_MEMORY, "a text");
     }
     *text_out = text->data;
     memset(text, 0, sizeof(*text));

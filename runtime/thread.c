@@ -2,12 +2,15 @@
 #define _GNU_SOURCE
 #include "thread_int.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "status_int.h"
@@ -83,27 +86,35 @@ char *sli_cpus_format(const sli_cpus *cpus, char *text, size_t size)
     return text;
 }
 
-/* The kernel's form of a set: an array of unsigned longs of which bytes are passed. */
+/* The set in the form that the kernel takes: an array of unsigned longs, with its size in bytes. */
+static cpu_set_t *as_kernel_set(sli_cpus *cpus)
+{
+    return (cpu_set_t *)(void *)cpus->bits;
+}
+
 sluice_status sli_cpus_of_thread(sli_cpus *cpus_out)
 {
     sli_cpus cpus;
 
     memset(&cpus, 0, sizeof(cpus));
-    if (sched_getaffinity(0, sizeof(cpus.bits), (cpu_set_t *)(void *)cpus.bits) != 0) {
+    if (sched_getaffinity(0, sizeof(cpus.bits), as_kernel_set(&cpus)) != 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the CPU affinity of this thread");
     }
     *cpus_out = cpus;
     return SLUICE_OK;
 }
 
+/* Timer slack of threads; the default of 50 us is longer than many back-offs. */
+enum { TIMER_SLACK_NS = 1 };
+
 static void *thread_main(void *arg)
 {
     sli_thread *thread = arg;
 
     pthread_setname_np(pthread_self(), thread->name);
+    (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     if (sli_cpus_count(&thread->wanted) > 0) {
-        (void)sched_setaffinity(0, sizeof(thread->wanted.bits),
-                                (const cpu_set_t *)(const void *)thread->wanted.bits);
+        (void)sched_setaffinity(0, sizeof(thread->wanted.bits), as_kernel_set(&thread->wanted));
     }
     (void)sli_cpus_of_thread(&thread->got);
     thread->run(thread->arg);
@@ -130,6 +141,12 @@ sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_c
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread->handle, NULL, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == EAGAIN) { /* also returned where mmap() failed with ENOMEM */
+        return sli_fail(SLUICE_E_NO_MEMORY,
+                        "cannot start thread %s: no memory for its stack, or the limit of threads "
+                        "is reached (ulimit -v, ulimit -u, pids.max of the cgroup)",
+                        name);
+    }
     if (error != 0) {
         return sli_fail_errno(SLUICE_E_NO_MEMORY, error, "cannot start thread %s", name);
     }
@@ -143,6 +160,63 @@ void sli_thread_join(sli_thread *thread)
         pthread_join(thread->handle, NULL);
         thread->started = false;
     }
+}
+
+void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out)
+{
+    memset(place_out, 0, sizeof(*place_out));
+    memcpy(place_out->name, thread->name, sizeof(place_out->name));
+    place_out->wanted = thread->wanted;
+    if (!thread->started) {
+        place_out->got = thread->got; /* the thread was joined, or never started */
+    } else if (pthread_getaffinity_np(thread->handle, sizeof(place_out->got.bits),
+                                      as_kernel_set(&place_out->got)) != 0) {
+        memset(&place_out->got, 0, sizeof(place_out->got));
+    }
+}
+
+/* Has the thread /proc/self/task/NUMBER this name? The thread may have ended meanwhile. */
+static bool has_name(const char *number, const char *name)
+{
+    char path[64];
+    char text[32] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%.20s/comm", number);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        if (fgets(text, sizeof(text), file) == NULL) {
+            text[0] = '\0';
+        }
+        fclose(file);
+    }
+    text[strcspn(text, "\n")] = '\0';
+    return strcmp(text, name) == 0;
+}
+
+uint32_t sli_threads_named(const char *name, sli_cpus *cpus_out)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    uint32_t count = 0;
+
+    memset(cpus_out, 0, sizeof(*cpus_out));
+    for (const struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
+        const pid_t id = (pid_t)strtol(task->d_name, NULL, 10);
+        sli_cpus own = {{0}};
+
+        if (id <= 0 || !has_name(task->d_name, name) ||
+            sched_getaffinity(id, sizeof(own.bits), as_kernel_set(&own)) != 0) {
+            continue;
+        }
+        for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+            cpus_out->bits[i] |= own.bits[i];
+        }
+        count++;
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return count;
 }
 
 static _Atomic uint32_t forks;

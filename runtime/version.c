@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was built: version and options. */
+/* Version and build options. */
 #include <sluice/version.h>
 
 #if defined(__clang__)

@@ -1,8 +1,68 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what building and testing needs, from Debian's packages. Says what is missing before it
-# asks apt; says nothing and needs no network when nothing is. deps.sh ci: what CI needs besides.
+# Installs what building and testing needs, from Debian's packages. Prints nothing and needs no network
+# when nothing is missing. Without a network, without root and without apt-get it fails with one line.
+#
+#   deps.sh          what tests/run.sh needs
+#   deps.sh build    what the library, the tool and the examples need
+#   deps.sh ci       what CI needs besides
+#   deps.sh more     what CI can do without: it then skips the README on bare systems, and Debian packages
 set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+
+# ---- as root: deps.sh --install PACKAGE... --------------------------------------------------------
+
+# update LOG: fetches the lists of packages. Fails when the first answer of a server takes longer than
+# DEPS_PATIENCE seconds (15): offline, or with a dead resolver, apt-get would try for minutes.
+update() {
+    apt-get -o Acquire::Retries=0 update >"$1" 2>&1 &
+    apt=$!
+    waited=0
+    while kill -0 $apt 2>/dev/null; do
+        sleep 1
+        waited=$((waited + 1))
+        if [ $waited -ge "${DEPS_PATIENCE:-15}" ] && ! grep -qE '^(Get|Hit):' "$1"; then
+            kill $apt || true
+            break
+        elif [ $((waited % 10)) -eq 0 ]; then
+            echo "apt-get update: $waited s: $(progress_line "$1")"
+        fi
+    done
+    wait $apt 2>/dev/null || true # a list that cannot be fetched is no reason to stop when others can
+    grep -qE '^(Get|Hit):' "$1"
+}
+
+# why LOG: the reason that apt-get gives.
+why() {
+    reason=$(sed -n -e 's/^E: //p' -e 's/^  *\(.*[Tt]emporary failure resolving.*\|Could not .*\)/\1/p' "$1" |
+        head -n 1 | tr -cd '[:print:]' | cut -c 1-200)
+    echo "${reason:-no answer within ${DEPS_PATIENCE:-15} s}"
+}
+
+install_packages() {
+    . "$here/progress.sh"
+    export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    if ! update "$log"; then
+        echo "apt-get reaches no package server ($(why "$log")); connect to a network, or install: $*" >&2
+        exit 1
+    fi
+    echo "installing: $*"
+    if ! progress "apt-get install" "$log" apt-get install -y --no-install-recommends -o APT::Status-Fd=1 \
+        -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o DPkg::Lock::Timeout=120 "$@"; then
+        echo "apt-get install failed ($(why "$log")): $*" >&2
+        exit 1
+    fi
+}
+
+if [ "${1-}" = --install ]; then
+    shift
+    install_packages "$@"
+    exit 0
+fi
+
+# ---- what is missing ------------------------------------------------------------------------------
 
 missing=""
 want() { # want PROBE PACKAGE...: the packages, unless the probe succeeds
@@ -11,36 +71,65 @@ want() { # want PROBE PACKAGE...: the packages, unless the probe succeeds
     sh -c "$probe" >/dev/null 2>&1 || missing="$missing $*"
 }
 
-want 'command -v cc && command -v make' build-essential
-want 'command -v cmake' cmake
-want 'command -v pkg-config' pkg-config
-want 'pkg-config --exists hwloc' libhwloc-dev
-want 'pkg-config --exists numa' libnuma-dev
-want 'pkg-config --exists libjpeg' libjpeg-dev
-want 'pkg-config --exists libpng' libpng-dev
-want 'pkg-config --exists libarchive' libarchive-dev
-want 'pkg-config --exists cunit' libcunit1-dev
-if [ "${1-}" = ci ]; then
+want_build() {
+    want 'command -v cc && command -v make' build-essential
+    want 'command -v cmake' cmake
+    want 'command -v pkg-config' pkg-config
+    want 'pkg-config --exists hwloc' libhwloc-dev
+    want 'pkg-config --exists numa' libnuma-dev
+    want 'pkg-config --exists libjpeg' libjpeg-dev
+    want 'pkg-config --exists libpng' libpng-dev
+    want 'pkg-config --exists libarchive' libarchive-dev
+}
+
+want_tests() {
+    want_build
+    want 'pkg-config --exists cunit' libcunit1-dev
+}
+
+want_ci() {
+    want_tests
     want 'command -v gcc' gcc
     want 'command -v g++' g++
     want 'command -v clang' clang
     want 'echo "int main(void){return 0;}" | clang -x c - -fopenmp -o /dev/null' libomp-dev
     want 'echo "int main(void){return 0;}" | clang -x c - -fsanitize=address -o /dev/null' \
         libclang-rt-dev
+    want 'echo "int LLVMFuzzerTestOneInput(char *d, long n) {return 0;}" |
+        clang -x c - -fsanitize=fuzzer -o /dev/null' libclang-rt-dev
     want 'command -v spin' spin
     want 'command -v doxygen' doxygen
     want 'command -v valgrind' valgrind
     want 'command -v python3' python3
-fi
+}
+
+want_more() {
+    want 'command -v debootstrap || test -x /usr/sbin/debootstrap' debootstrap
+    want 'command -v wget' wget
+    want 'command -v unshare' util-linux
+    want 'command -v ip || test -x /usr/sbin/ip' iproute2
+    want 'command -v file' file
+}
+
+case ${1-} in
+build | ci | more) want_"$1" ;;
+*) want_tests ;;
+esac
 
 [ -n "$missing" ] || exit 0
-echo "installing:$missing"
-as_root=""
-if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || { echo "run as root: apt-get install$missing" >&2; exit 1; }
-    as_root=sudo
+missing=${missing# }
+if ! command -v apt-get >/dev/null; then
+    echo "no apt-get here; install by other means: $missing" >&2
+    exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
+if [ "$(id -u)" -eq 0 ]; then
+    # shellcheck disable=SC2086
+    exec sh "$0" --install $missing
+fi
+# Without a terminal sudo cannot ask for a password.
+if ! command -v sudo >/dev/null || { [ ! -t 0 ] && ! sudo -n true 2>/dev/null; }; then
+    echo "run as root: apt-get install $missing" >&2
+    exit 1
+fi
 # shellcheck disable=SC2086
-{ $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends $missing; } \
-    >/dev/null || { echo "apt could not install:$missing" >&2; exit 1; }
+exec sudo sh "$0" --install $missing

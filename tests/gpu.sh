@@ -2,23 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 # For a machine with a GPU and nvcc, which need not reach a package registry.
 #
-#     sh tests/gpu.sh build   a release build with CUDA in build/gpu: these programs and the examples
-#     sh tests/gpu.sh check   what a GPU must show, below 8 minutes: PASS, FAIL, SKIP for each check
-#     sh tests/gpu.sh bench   limits and rates as CSV, below 8 minutes; torch's last, where it is
+#     sh tests/gpu.sh build [ARGUMENT...]  release build with CUDA in build/gpu; arguments go to CMake
+#     sh tests/gpu.sh first                12 decisive checks, then 10 figures, below 4 minutes
+#     sh tests/gpu.sh check [NAME...]      all checks, below 8 minutes, or these
+#     sh tests/gpu.sh bench [SECTION...]   limits and rates as CSV, below 8 minutes, or the limits and
+#                                          these: memory kernels copies cells gaps; with the cells
+#                                          torch's, where it is
 #
-# check and bench build nothing. They exit with 0 when nothing failed, and 77 without a GPU.
+# Several commands run one after another, each with the words up to the next. A session of ten
+# minutes on a GPU is well used by
 #
-# What build needs is in tests/deps.sh. Where the libraries lie elsewhere than CMake and pkg-config
-# look, say so by CMAKE_PREFIX_PATH and PKG_CONFIG_PATH; or set SYSROOT to a folder in which Debian
-# packages of them were unpacked (dpkg -x), for all three commands. Further words are for CMake:
+#     sh tests/gpu.sh build -DSLUICE_CUDA_ARCHITECTURES=90 first bench copies kernels
 #
-#     sh tests/gpu.sh build -DSLUICE_CUDA_ARCHITECTURES=90 -DCUDAToolkit_ROOT=/opt/cuda
+# A line for each check, PASS, FAIL or SKIP with a figure or the reason, as soon as it ends. Exit
+# code: 1 where something failed, 77 where there is no GPU, else 0. Only build builds.
+#
+# build takes nvcc, CMake, Ninja or make (Ninja where both are), a C compiler and the libraries of
+# tests/deps.sh. Where these lie elsewhere than CMake and pkg-config look, CMAKE_PREFIX_PATH and
+# PKG_CONFIG_PATH say so; or set SYSROOT to a folder into which Debian packages of them were unpacked
+# (dpkg -x), for all commands: it has pkgconf, too. BUILD is the build folder, without it build/gpu.
+#
+#     SYSROOT=.sysroot sh tests/gpu.sh build -DCUDAToolkit_ROOT=/opt/cuda first
 set -eu
 cd "$(dirname "$0")/.."
-folder=build/gpu
+folder=${BUILD:-build/gpu}
 
 usage() {
-    sed -n '3,16s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,26s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -36,13 +46,29 @@ use_sysroot() {
     export LD_LIBRARY_PATH="$libraries:$root/lib/$triplet${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 }
 
-# program NAME: runs it; its exit code.
+# program NAME WORD...: runs it; its exit code.
 program() {
     if [ ! -x "$folder/bin/$1" ]; then
         echo "gpu.sh: there is no $folder/bin/$1: run 'sh tests/gpu.sh build' first" >&2
         exit 1
     fi
-    "$folder/bin/$1"
+    program=$folder/bin/$1
+    shift
+    "$program" "$@"
+}
+
+# Ninja alone is enough; a build folder keeps the generator that it was configured with.
+choose_generator() {
+    if [ ! -e "$folder/CMakeCache.txt" ] && [ -z "${CMAKE_GENERATOR-}" ] && command -v ninja >/dev/null; then
+        export CMAKE_GENERATOR=Ninja
+    fi
+}
+
+build() {
+    choose_generator
+    cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=Release -DSLUICE_CUDA=ON "$@" &&
+        cmake --build "$folder" -j "$(nproc)" --target sluice_gpu_check sluice_gpu_bench own_kernels \
+            train_image_folder sluice_tool
 }
 
 # The benchmark's cells by torch: rows to compare with, and no part of the verdict.
@@ -60,22 +86,76 @@ torch_rows() {
     esac
 }
 
-[ $# -ge 1 ] || usage
-command=$1
-shift
+# Has the benchmark cells, with these sections?
+has_cells() {
+    [ $# -eq 0 ] && return 0
+    for section in "$@"; do
+        [ "$section" != cells ] || return 0
+    done
+    return 1
+}
+
+bench() {
+    rates=0
+    program sluice_gpu_bench "$@" || rates=$?
+    if [ "$rates" -ne 77 ] && [ "$rates" -ne 2 ] && has_cells "$@"; then
+        torch_rows
+    fi
+    return "$rates"
+}
+
+is_command() {
+    case $1 in
+    build | first | check | bench) ;;
+    *) return 1 ;;
+    esac
+}
+
+# perform COMMAND COUNT WORD...: the command with the first of the words.
+perform() {
+    name=$1
+    left=$2
+    shift 2
+    all=$#
+    for word in "$@"; do
+        if [ "$left" -gt 0 ]; then
+            set -- "$@" "$word"
+            left=$((left - 1))
+        fi
+    done
+    shift "$all"
+    case $name in
+    build) build "$@" ;;
+    first)
+        [ $# -eq 0 ] || usage
+        program sluice_gpu_check --first
+        ;;
+    check) program sluice_gpu_check "$@" ;;
+    bench) bench "$@" ;;
+    esac
+}
+
+is_command "${1-}" || usage
 [ -z "${SYSROOT-}" ] || use_sysroot "$SYSROOT"
-case $command in
-build)
-    cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=Release -DSLUICE_CUDA=ON "$@"
-    cmake --build "$folder" -j "$(nproc)" --target sluice_gpu_check sluice_gpu_bench own_kernels \
-        train_image_folder sluice_tool
-    ;;
-check) program sluice_gpu_check ;;
-bench)
-    verdict=0
-    program sluice_gpu_bench || verdict=$?
-    [ "$verdict" -eq 77 ] || torch_rows
-    exit "$verdict"
-    ;;
-*) usage ;;
-esac
+verdict=""
+while [ $# -gt 0 ]; do
+    command=$1
+    shift
+    count=0
+    for word in "$@"; do
+        ! is_command "$word" || break
+        count=$((count + 1))
+    done
+    ended=0
+    perform "$command" "$count" "$@" || ended=$?
+    shift "$count"
+    case $command,$ended in
+    build,0) ;;
+    build,*) exit 1 ;;
+    *,2) exit 2 ;;
+    *,77) verdict=${verdict:-77} ;;
+    *,0) [ "${verdict:-77}" -ne 77 ] || verdict=0 ;;
+    *) verdict=1 ;;
+    esac
+done
+exit "${verdict:-0}"

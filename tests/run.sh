@@ -1,14 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds, and runs the tests: one compiler, a few minutes. With CI=true
-# everything: gcc and clang, the sanitizers, the core alone, the model checker. Logs are kept in
-# build/run.
+# everything: gcc and clang, the sanitizers, the core alone, the model checker, fuzzing, and in the time that
+# is left the README on bare systems (bare.sh), with the compiler of Debian 13. Logs are kept in build/run.
 # The last line is `N passed, N failed, N skipped`.
 set -u
+began=$(date +%s)
+bare_ends=2220 # seconds after which bare.sh is cut off, so that all of it ends within 40 minutes
 cd "$(dirname "$0")/.."
+. tests/progress.sh
 ci=""
 [ "${CI-}" = true ] && ci=ci
 sh tests/deps.sh $ci || exit 1
+[ -z "$ci" ] || sh tests/deps.sh more # without these, what wants them is skipped and says so
 
 logs=build/run
 mkdir -p "$logs"
@@ -28,13 +32,13 @@ count() {
     skipped=$((skipped + $3))
 }
 
-# step NAME COMMAND...: runs it; a failure that no test counted counts as one.
+# step NAME COMMAND...: runs it, and prints how far it is; a failure that no test counted counts as one.
 step() {
     name=$1
     shift
     start=$(date +%s)
     before=$failed
-    if "$@" >"$logs/$name.log" 2>&1; then
+    if progress "$name" "$logs/$name.log" "$@"; then
         result=ok
     else
         result=FAILED
@@ -50,14 +54,15 @@ step() {
     [ $result = ok ]
 }
 
-# build_and_test NAME CONFIGURE...: one build folder, all its tests.
+# build_and_test NAME CONFIGURE...: one build folder, and its tests but those that $left_out names.
 build_and_test() {
     folder=build/$1
     label=$1
     shift
+    # shellcheck disable=SC2086
     step "$label-build" sh -c 'b=$1; shift; cmake -B "$b" "$@" && cmake --build "$b" -j '"$jobs" \
         build "$folder" "$@" &&
-        step "$label" ctest --test-dir "$folder" -V -j "$jobs"
+        step "$label" ctest --test-dir "$folder" -V -j "$jobs" $left_out
 }
 
 # core_alone: Sluice without all that it takes only where it is there, whose headers are not to be
@@ -75,19 +80,32 @@ core_alone() {
         step core ctest --test-dir $folder -V -j "$jobs" -L unit
 }
 
+# fuzz_all: the targets of libFuzzer, each for SLUICE_FUZZ_SECONDS (15).
+fuzz_all() {
+    step fuzz-build sh -c 'cmake --preset fuzz && cmake --build --preset fuzz -j "$1"' fuzz "$jobs" &&
+        step fuzz sh tests/fuzz/run.sh build/fuzz
+}
+
 # Where there is nvcc: kernels are compiled for all that they are meant for once, else for one kind of
 # GPU, and so are the programs that want one.
 few="-DSLUICE_CUDA_ARCHITECTURES=80 -DSLUICE_GPU_TESTS=OFF"
+left_out=""
 # shellcheck disable=SC2086
 if [ -z "$ci" ]; then
     build_and_test dev --preset dev $few
 else
-    CC=gcc CXX=g++ build_and_test gcc --preset release &&
-        step valgrind sh tests/valgrind.sh build/gcc
-    CC=clang CXX=clang++ build_and_test clang --preset release $few
+    CC=gcc CXX=g++ build_and_test gcc --preset ci &&
+        step valgrind sh tests/valgrind.sh build/gcc &&
+        step faults sh tests/faults.sh build/gcc
+    left_out="-LE model" # the same for every compiler
+    CC=clang CXX=clang++ build_and_test clang --preset ci $few
+    left_out="-E ^layers$" # of objects without sanitizers
     CC=gcc CXX=g++ build_and_test asan --preset asan $few
+    left_out="-E ^layers$|^convnet_kernels$" # which has one thread
     CC=gcc CXX=g++ build_and_test tsan --preset tsan $few
     CC=gcc core_alone
+    fuzz_all
+    step bare sh tests/bare.sh --build-tests --budget $((began + bare_ends - $(date +%s))) trixie bookworm
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"

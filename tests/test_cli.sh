@@ -81,6 +81,9 @@ check "help --man" [ "$code" -eq 0 ]
 cp "$tmp/out" "$tmp/sluice.1"
 check "docs/man/sluice.1 is what help --man prints (bin/sluice help --man >docs/man/sluice.1)" \
     same_lines "$tmp/sluice.1" "$here/../docs/man/sluice.1"
+for section in NAME SYNOPSIS DESCRIPTION COMMANDS STAGES 'EXIT STATUS' ENVIRONMENT EXAMPLES; do
+    check "the manual has $section" out_has "^.SH $section$"
+done
 linted=""
 if command -v groff >/dev/null; then
     linted=yes
@@ -105,12 +108,13 @@ done
 # ---- explain ----------------------------------------------------------------------------------------
 
 expect "explain" 0 explain "$small"
-check "... writes out the defaults" out_has '^synthetic samples=100 .*random_horizontal_flip p=0.5 .*batch n=5 drop_remainder=false$'
+check "... writes a stage on each line" out_has '^synthetic samples=100 '
+check "... and out the defaults" out_has '^  | random_horizontal_flip p=0.5 offload=auto$'
 check "... and tells the plan" out_has '^batches: 20 a pass of 5 rows'
 check "... on stdout alone" err_empty
-sed -n 1p "$tmp/out" >"$tmp/written"
+sed '/^$/q' "$tmp/out" >"$tmp/written"
 expect "what it writes is a pipeline" 0 explain "$(cat "$tmp/written")"
-sed -n 1p "$tmp/out" >"$tmp/again"
+sed '/^$/q' "$tmp/out" >"$tmp/again"
 check "... the same" same_lines "$tmp/written" "$tmp/again"
 expect "explain --json" 0 explain "$small" --json
 check "... has it in one object" json 'j["samples"] == 100 and j["batches"] == 20 and "pass" in j["plan"] and j["pipeline"].startswith("synthetic")'
@@ -120,6 +124,105 @@ expect "explain of a folder that is not there" 1 explain "image_folder $tmp/nowh
 check "... names it" err_has nowhere
 check "... on stderr alone" out_empty
 expect "explain of nothing" 2 explain
+mkdir -p "$tmp/it's | here/a" && "$sluice" synth "$tmp/odd" --classes 1 --per-class 5 --size 8 >/dev/null &&
+    mv "$tmp/odd/train/"*/*.jpg "$tmp/it's | here/a"
+expect "explain of a path with a quote, a bar and blanks" 0 \
+    explain "image_folder \"$tmp/it's | here\" | decode | resize 8,8 | batch 1"
+check "... does not break it" out_has "it'\"'\"'s | here' extensions"
+check "... and breaks the stages" out_has '^  | decode '
+
+# ---- classes ----------------------------------------------------------------------------------------
+
+mkdir -p "$tmp/named/dog" "$tmp/named/cat" "$tmp/named/a b"
+for class in dog cat "a b"; do cp "$tmp/it's | here/a/"*0.jpg "$tmp/named/$class"; done
+printf '0\ta b\n1\tcat\n2\tdog\n' >"$tmp/names"
+expect "classes of a folder" 0 classes "$tmp/named"
+check "... by their labels" same_lines "$tmp/out" "$tmp/names"
+expect "classes of a pipeline" 0 classes "image_folder $tmp/named | shuffle | decode | resize 8,8 | batch 2"
+check "... are the same" same_lines "$tmp/out" "$tmp/names"
+expect "classes --json" 0 classes "$tmp/named" --json
+check "... has them in one object" json 'j["classes"] == ["a b", "cat", "dog"]'
+expect "classes of what has no names" 1 classes "$small" --json
+check "... says so in one object" json 'j["status"] == "E_UNSUPPORTED" and "without class names" in j["error"]'
+expect "classes of a folder that is not there" 2 classes "$tmp/nowhere"
+check "... names it" err_has 'classes: there is no folder .*nowhere'
+expect "classes of nothing" 2 classes
+
+# ---- -f FILE, --arg NAME VALUE, -- --------------------------------------------------------------------
+
+odd="$tmp/it's | # here"
+mkdir -p "$odd" && cp -r "$tmp/named" "$odd/"
+printf '# pictures\nimage_folder ${DIR}/named\n| decode | resize ${SIZE:-8,8}\n| batch 1\n' >"$tmp/a.pipe"
+expect "-f FILE with --arg" 0 explain -f "$tmp/a.pipe" --arg DIR "$odd"
+check "... takes a path with a quote, a bar and blanks as it is" out_has "it'\"'\"'s | # here/named' extensions"
+check "... and the default of what is not given" out_has 'resize size=8,8 '
+expect "--arg of a pipeline that is a word" 0 explain 'image_folder ${DIR}/named | decode | resize ${SIZE:-8,8} | batch 1' --arg SIZE 9 --arg DIR "$odd"
+check "... comes before the default" out_has 'resize size=9 '
+ends "a variable of the environment" 0 env DIR="$odd" "$sluice" explain -f "$tmp/a.pipe"
+expect "bench -f" 0 bench --steps 1 --arg DIR "$odd" -f "$tmp/a.pipe"
+expect "classes -f" 0 classes -f "$tmp/a.pipe" --arg DIR "$odd"
+check "... has the names" same_lines "$tmp/out" "$tmp/names"
+printf 'image_folder ${DIR}/named' >"$tmp/source.pipe"
+expect "pack -f" 0 pack -f "$tmp/source.pipe" "$tmp/of-file" --arg DIR "$odd"
+check "... packs into the one word" [ -e "$tmp/of-file/pack.json" ]
+expect "... and says how to give a variable" 2 explain -f "$tmp/a.pipe" --json
+check "... with the place" json '"a.pipe:2:14: ${DIR} has no value; give it as an argument (--arg DIR VALUE" in j["error"]'
+printf 'synthetic |\n  tkae 3\n' >"$tmp/wrong.pipe"
+expect "a wrong file" 2 explain -f "$tmp/wrong.pipe"
+check "... is an error with line and column" err_has "wrong.pipe:2:3: no stage 'tkae'; nearest is take"
+expect "an unknown name in --arg" 2 explain -f "$tmp/a.pipe" --arg DIR "$odd" --arg SIEZ 9
+check "... is named, with those that there are" err_has 'argument SIEZ: the pipeline has no ${SIEZ}, it has ${DIR} ${SIZE}'
+expect "--arg twice for a name" 2 explain -f "$tmp/a.pipe" --arg DIR "$odd" --arg DIR x
+check "... is refused" err_has 'argument DIR is given twice'
+for words in '--arg' '--arg DIR' '--arg=DIR x'; do
+    # shellcheck disable=SC2086
+    expect "explain $words" 2 explain -f "$tmp/a.pipe" $words
+    check "... wants two words" err_has '--arg wants two words, NAME VALUE'
+done
+expect "--arg of a folder" 2 classes "$tmp/named" --arg DIR x
+check "... has no use" err_has 'is a folder, which has no ${DIR}'
+for command in bench explain classes; do
+    expect "$command of a pipeline and of a file" 2 $command "$small" -f "$tmp/a.pipe"
+    check "... is refused" err_has '-f .*a.pipe is the pipeline, and so is .synthetic'
+done
+expect "pack of a word and of a file" 2 pack "$small" "$tmp/to" -f "$tmp/a.pipe"
+expect "pack -f without DST" 2 pack -f "$tmp/a.pipe"
+expect "-f without a file" 2 explain -f
+check "... wants one" err_has 'explain: -f wants a value'
+expect "-f of a file that is not there" 1 explain -f "$tmp/nowhere.pipe"
+check "... names it" err_has 'nowhere.pipe'
+mkfifo "$tmp/fifo"
+head -c 1048577 /dev/zero | tr '\0' ' ' >"$tmp/large"
+for file in "$tmp" "$tmp/fifo" "$tmp/large" "$build/bin/sluice" /dev/null; do
+    expect "-f $(basename "$file") is no file of a pipeline" 2 explain -f "$file" --json
+    check "... which is said in one object" json 'j["status"] == "E_INVALID"'
+done
+for word in --json -h; do
+    expect "$word as the value of --arg" 2 explain 'image_folder ${A} |' --arg A $word
+    check "... is no option" out_empty
+    expect "$word behind --" 2 explain -- $word
+    check "... is no option" out_empty
+done
+(cd "$tmp" && mkdir ./--named && cp -r named/* ./--named)
+sluice_at=$(cd "$build" && pwd)/bin/sluice
+(cd "$tmp" && "$sluice_at" classes -- --named) >"$tmp/out" 2>"$tmp/err"
+check "a folder whose name begins with dashes can stand behind --" same_lines "$tmp/out" "$tmp/names"
+
+# ---- columns of a terminal --------------------------------------------------------------------------
+
+narrow() { ! LC_ALL=C.UTF-8 grep -n '.\{81\}' "$1"; }
+for words in help 'help stages' topo 'topo --synthetic numa:2 --ranks 3' \
+    $("$sluice" help | sed -n 's/^  \([a-z]*\) .*/\1,-h/p'); do
+    # shellcheck disable=SC2086
+    run "$sluice" $(echo "$words" | tr , ' ')
+    check "sluice $words fits 80 columns" narrow "$tmp/out"
+done
+wide="synthetic samples=100 shape=64,64,3 | shuffle | random_resized_crop 32 | normalize imagenet | to_chw | batch 5"
+for command in explain bench; do
+    run "$sluice" $command "$wide"
+    check "$command fits 80 columns" narrow "$tmp/out"
+    check "... on stderr, too" narrow "$tmp/err"
+done
 
 # ---- topo -----------------------------------------------------------------------------------------
 
@@ -149,7 +252,7 @@ check "... says so in one object" json '"tpu:0" in j["error"]'
 
 expect "bench" 0 bench "$small"
 check "... reports on stdout" out_has '^20 steps, 100 samples in '
-check "... with the table" out_has '^stage  *items '
+check "... with the table" out_has '^stage  *sustains/s '
 check "... and a verdict" out_has '^bottleneck: '
 check "... tells its plan on stderr" err_has '^plan: 20 steps '
 check "... only there" sh -c '! grep -q "^plan:" "$1"' - "$tmp/out"
@@ -158,6 +261,36 @@ expect "bench --json" 0 bench "$small" --json
 check "... prints one object" json 'j["steps"] == 20 and j["samples"] == 100 and j["status"] == "OK"'
 ends "bench with stderr closed" 0 sh -c '"$@" 2>&-' - "$sluice" bench "$small" --json
 check "... prints its object all the same" json 'j["steps"] == 20'
+
+# ---- on a terminal --------------------------------------------------------------------------------
+
+# on_terminal TERM ARGUMENTS...: what the tool writes to a terminal of that kind, in $tmp/out.
+on_terminal() {
+    term=$1
+    shift
+    env TERM="$term" "$python" -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$sluice" "$@" \
+        </dev/null >"$tmp/out" 2>"$tmp/err"
+}
+escapes() { tr -cd '\033' <"$tmp/out" | wc -c; }
+
+if [ -n "$python" ] && on_terminal xterm bench "$small" && out_has '^bottleneck: '; then
+    check "bench draws a bar on a terminal" [ "$(escapes)" -gt 0 ]
+    check "... that ends with all steps" out_has '20/20, 0 s left, epoch 1, data wait'
+    check "... without the loss of an empty step" sh -c '! grep -q loss "$1"' - "$tmp/out"
+    on_terminal dumb bench "$small"
+    check "bench writes no escape sequences with TERM=dumb" [ "$(escapes)" -eq 0 ]
+    on_terminal xterm synth "$tmp/drawn" --per-class 5
+    check "synth draws a bar on a terminal" out_has '/50, [0-9]* s left, [0-9]* images/s'
+    on_terminal dumb synth "$tmp/not-drawn" --per-class 5
+    check "... and writes no escape sequences with TERM=dumb" [ "$(escapes)" -eq 0 ]
+    on_terminal xterm verify "$tmp/drawn/test"
+    check "verify draws a bar on a terminal" [ "$(escapes)" -gt 0 ]
+    on_terminal dumb verify "$tmp/drawn/test"
+    check "... and writes no escape sequences with TERM=dumb" [ "$(escapes)" -eq 0 ]
+    rm -rf "$tmp/drawn" "$tmp/not-drawn"
+else
+    skip "a terminal" "no python3, or no pseudo terminal"
+fi
 
 # ---- bench: options -------------------------------------------------------------------------------
 
@@ -195,7 +328,7 @@ good "--sink-size -1" 'j["steps"] == 40 and j["epochs"] == 2 and j["launches"] =
 good "--sink-size 7" 'j["steps"] == 7 and j["epochs"] == 1' "$small" --sink-size 7
 good "--steps 33" 'j["steps"] == 33 and j["launches"] == 4' "$small" --sink-size 10 --steps 33
 good "--seconds 0.05" 'j["status"] == "OK" and j["seconds"] >= 0.05' "$endless" --seconds 0.05
-good "--workers 3" 'len([p for p in j["placement"] if "thread" in p]) == 3' "$small" --workers 3
+good "--workers 3" 'len([p for p in j["placement"] if p.get("thread", "").startswith("sluice/w/")]) == 3' "$small" --workers 3
 good "--workers auto" 'j["steps"] == 20' "$small" --workers auto
 good "--slots 9" 'j["queues"][-1]["capacity"] == 9' "$small" --slots 9
 good "--memory 6K makes fewer slots" 'j["queues"][-1]["capacity"] == 3 and j["memory"]["slot_bytes"] <= 6144' \
@@ -210,7 +343,7 @@ for policy in fail replace zero; do
 done
 
 bad "no pipeline" 'want a pipeline'
-bad "two words" 'one word too many' "$small" more
+bad "two words" 'one word too many: .more.; put a pipeline, or a path with blanks, in quotes' "$small" more
 bad "an unknown option" 'unknown option --frobnicate' "$small" --frobnicate 1
 bad "an option without its value" '--steps wants a value' "$small" --steps
 bad "a flag with a value" '--digest takes no value' "$small" --digest=1

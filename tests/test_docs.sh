@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The documentation: Doxygen has nothing to say, links lead somewhere, files that are named exist.
+# The documentation: Doxygen has no warnings, links and their anchors lead somewhere, files that are named
+# exist, the tables of the reference are complete.
 # test_docs.sh; a line for each check, and last `docs: N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -23,6 +24,56 @@ while read -r page; do
     done
 done <"$tmp/pages" >"$tmp/links"
 check "links lead somewhere" empty "$tmp/links"
+grep -n '](\.\./' docs/guide/*.md >"$tmp/links"
+check "pages of the guide, which is installed alone, link to each other only" empty "$tmp/links"
+for page in docs/guide/*.md; do
+    page=$(basename "$page")
+    [ "$page" = README.md ] || grep -qF "]($page" docs/guide/README.md || echo "no $page: add a line for it"
+done >"$tmp/links"
+check "the guide's README.md lists every page" empty "$tmp/links"
+
+# anchors PAGE: those of its headings, as GitHub makes them.
+anchors() {
+    awk '/^```/ {code = !code} !code && /^#+ / {
+        sub(/^#+ /, "")
+        $0 = tolower($0)
+        gsub(/\]\([^)]*\)/, "")
+        gsub(/[^a-z0-9_ -]/, "")
+        gsub(/ /, "-")
+        print
+    }' "$1"
+}
+
+# [text](page#anchor): the page has the heading.
+while read -r page; do
+    grep -o '](\([^):]*\)#[^)]*)' "$page" | sed 's/^](//; s/)$//' | while IFS='#' read -r target anchor; do
+        [ -n "$target" ] && target=$(dirname "$page")/$target || target=$page
+        anchors "$target" | grep -qxF -e "$anchor" || echo "$page: no heading $anchor in $target"
+    done
+done <"$tmp/pages" >"$tmp/anchors" 2>&1
+check "links to headings lead somewhere" empty "$tmp/anchors"
+
+# Tables of docs/guide/reference.md are complete: variables that the library reads, statuses, outcomes of a pack.
+reference=docs/guide/reference.md
+{
+    grep -rhoE '(getenv|overrides_value)\("[A-Z_]+"|"SLUICE_[A-Z]+",' runtime numa queue dataset sink examples/cli
+    grep -oE '"[A-Z0-9]*_[A-Z0-9_]*"' runtime/ranks.c # of launchers
+} | sed 's/^[^"]*"//; s/".*//' | sort -u >"$tmp/variables"
+check "variables are found in the sources" grep -qx SLUICE_WORKERS "$tmp/variables"
+while read -r name; do
+    grep -qF "\`$name\`" "$reference" || echo "no $name"
+done <"$tmp/variables" >"$tmp/missing"
+check "reference.md has every environment variable that the library reads" empty "$tmp/missing"
+# shellcheck disable=SC2016 # the page's backquotes
+sed -n 's/^ *X(\([A-Z_]*\), \(-*[0-9]*\), "\(.*\)") *\\*$/| `SLUICE_\1` | \2 | \3 |/p' runtime/include/sluice/status.h >"$tmp/statuses"
+# shellcheck disable=SC2016
+grep '^| `SLUICE_[A-Z_]*` | -*[0-9]* |' "$reference" >"$tmp/documented"
+check "reference.md has the statuses of status.h" sh -c '[ -s "$1" ] && diff "$1" "$2"' - "$tmp/statuses" "$tmp/documented"
+sed -n 's/^ *X([A-Z_]*, [0-9]*, "\([a-z_]*\)", .*/\1/p' dataset/include/sluice/pack.h >"$tmp/outcomes"
+while read -r name; do
+    grep -qF "\`$name\`" "$reference" || echo "no $name"
+done <"$tmp/outcomes" >"$tmp/missing"
+check "reference.md has every outcome of pack.h" sh -c '[ -s "$1" ] && ! grep "" "$2"' - "$tmp/outcomes" "$tmp/missing"
 
 # `folder/file.c`: from the root, or from the page's folder. NAME and noise stand for a new one.
 while read -r page; do
@@ -32,5 +83,14 @@ while read -r page; do
         done
 done <"$tmp/pages" >"$tmp/paths"
 check "files that are named exist" empty "$tmp/paths"
+
+# The oldest CMake that will do, in the README, for CMake and for its presets.
+{
+    sed -n 's/.*CMake \([0-9.]*[0-9]\).*/\1/p' README.md
+    sed -n 's/^cmake_minimum_required(VERSION \([0-9.]*\)).*/\1/p' CMakeLists.txt
+    sed -n 's/.*"major": \([0-9]*\), "minor": \([0-9]*\).*/\1.\2/p' CMakePresets.json
+} | sort | uniq -c >"$tmp/cmake"
+check "README, CMakeLists.txt and CMakePresets.json want one version of CMake" \
+    grep -qx ' *3 3\.[0-9]*' "$tmp/cmake"
 
 finish

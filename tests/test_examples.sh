@@ -3,7 +3,7 @@
 # The pictures of `sluice synth`, and the program that trains on them, with tiny sizes.
 # test_examples.sh BUILD_DIR; a line for each check, and last `examples: N passed, N failed, N skipped`.
 set -u
-build=${1:?usage: test_examples.sh BUILD_DIR}
+build=$(cd "${1:?usage: test_examples.sh BUILD_DIR}" && pwd)
 bin=$build/bin
 title=examples
 . "$(dirname "$0")/shell_kit.sh"
@@ -123,6 +123,21 @@ for wrong in "--device" "--epochs 0" "--batch x" "--size 20" "--mode fast" "--wh
     # shellcheck disable=SC2086
     ends "$wrong is wrong" 2 "$bin/train_image_folder" "$tmp/a/train" $wrong
 done
+ends "three folders are wrong" 2 train my own pictures
+check "... with a hint at quotes" err_has 'got 3; a path with blanks stands in quotes'
+# on_terminal TERM: what a training writes to a terminal of that kind, in $tmp/out.
+on_terminal() {
+    env TERM="$1" "$python" -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$bin/train_image_folder" \
+        "$tmp/a/train" "$tmp/a/test" --size 16 --batch 8 --epochs 1 </dev/null >"$tmp/out" 2>"$tmp/err"
+}
+escapes() { tr -cd '\033' <"$tmp/out" | wc -c; }
+if [ -n "$python" ] && on_terminal xterm && out_has 'test accuracy'; then
+    check "it draws a bar on a terminal" [ "$(escapes)" -gt 0 ]
+    on_terminal dumb
+    check "... and writes no escape sequences with TERM=dumb" [ "$(escapes)" -eq 0 ]
+else
+    skip "a terminal" "no python3, or no pseudo terminal"
+fi
 interrupted '^step ' "$tmp/out" "$bin/train_image_folder" "$tmp/a/train" --size 16 --batch 8 \
     --epochs 1000000
 check "SIGINT ends the training with 130" [ "$code" -eq 130 ]
@@ -130,6 +145,74 @@ check "an interrupted training ends with a report" out_has '^decode '
 signal=TERM interrupted '^step ' "$tmp/out" "$bin/train_image_folder" "$tmp/a/train" --size 16 \
     --batch 8 --epochs 1000000
 check "SIGTERM ends the training with 143" [ "$code" -eq 143 ]
+
+# ---- the saved network ---------------------------------------------------------------------------
+
+# after LINE: the command that stands below that line in the output, without its indent.
+after() { sed -n "/$1/{n;s/^ *//p;}" "$tmp/out"; }
+
+mkdir "$tmp/a net" # a name that a shell needs quotes for
+run train "$tmp/a/train" "$tmp/a/test" --epochs 30 --sink-size 6 --checkpoints "$tmp/a net/it's"
+check "it says where the network is" out_has "^the network is saved in $tmp/a net/it's: "
+classify=$(after '^to classify a picture:')
+resume=$(after '^to train on')
+right=$(sed -n 's/^test accuracy: .*(\([0-9]*\) of 12)$/\1/p' "$tmp/out")
+ends "the printed command classifies pictures" 0 sh -c 'cd "$1" && eval "$2"' - "$tmp/a/test" \
+    "$(echo "$classify" | sed 's,PICTURE,*/*.jpg,')"
+check "each picture has a line with three classes" [ "$(grep -cE \
+    '^[^ ]+\.jpg: [^ ]+ [0-9.]+ %, [^ ]+ [0-9.]+ %, [^ ]+ [0-9.]+ %$' "$tmp/out")" -eq 12 ]
+check "as many answers are right as in the test of the training" [ "$(awk -F '[/ ]' \
+    '$1 == $3' "$tmp/out" | wc -l)" = "$right" ]
+ends "the printed command trains on" 0 sh -c "$resume"
+check "it trains on to twice the epochs" out_has '^step 360 of 360: '
+check "it trains on from the checkpoint" out_has '^began at step 180, '
+
+echo "no picture" >"$tmp/text.jpg"
+printf 'RIFF....WEBP' >"$tmp/photo.webp"
+mkdir "$tmp/links"
+classify() { TMPDIR="$tmp/links" "$bin/train_image_folder" --classify --checkpoints "$tmp/a net/it's" "$@"; }
+ends "a picture that cannot be read ends it with 1" 1 classify "$tmp/text.jpg" "$tmp/photo.webp" \
+    "$tmp/nowhere.jpg" "$tmp/a" "$tmp/a/train/$first"
+check "the others are classified" out_has "^$tmp/a/train/$first: "
+check "a text is no picture" err_has "^$tmp/text.jpg: not an image of a supported format"
+check "an unsupported format is named" err_has "^$tmp/photo.webp: unsupported format: a WebP file"
+check "a picture that is missing is named" err_has "^$tmp/nowhere.jpg: cannot open it: No such file"
+check "a folder is no picture" err_has "^$tmp/a: not a file"
+check "nothing is left of the links" sh -c '! ls -A "$1" | grep .' - "$tmp/links"
+# an escape sequence, CSI in UTF-8 and in one byte, a letter, half a letter
+nasty=$(printf 'b\033[31m\302\233\233\304\233\304.jpg')
+cp "$tmp/a/train/$first" "$tmp/$nasty"
+run classify "$tmp/$nasty"
+check "control characters of names are not printed" out_has "/b?\[31m???$(printf '\304\233')?.jpg: "
+ends "a folder without checkpoints is an error" 1 "$bin/train_image_folder" --classify "$tmp/text.jpg" \
+    --checkpoints "$tmp/a"
+check "the folder is named" err_has "no checkpoint in $tmp/a; "
+for folder in "$tmp/a net/it's"/step-*; do rm "$folder/classes.txt"; done
+ends "a checkpoint of an older version cannot classify" 1 classify "$tmp/a/train/$first"
+check "the error says what to try" err_has 'classes.txt: No such file.*train on, with more --epochs'
+ends "--classify without a network is wrong" 2 "$bin/train_image_folder" --classify "$tmp/text.jpg"
+ends "--help prints the help" 0 "$bin/train_image_folder" --help
+check "the help is on stdout" out_has '^usage: train_image_folder TRAIN_DIR'
+
+# few COUNT: a folder of 2 classes of so many pictures; which of them are held out follows from names.
+few() {
+    rm -rf "$tmp/few"
+    for class in x y; do
+        mkdir -p "$tmp/few/$class"
+        find "$tmp/a/train/000-disc-stripes" -name '*.jpg' | sort | head -n "$1" | xargs -I {} cp {} "$tmp/few/$class"
+    done
+}
+few 1
+ends "a split that leaves no test pictures is an error" 1 "$bin/train_image_folder" "$tmp/few" --size 16 --batch 1
+check "the error counts pictures" \
+    err_has "^of the 2 pictures in $tmp/few, 2 are left to train on and 0 held out .* of test pictures:$"
+check "... and shows the command with TEST_DIR" err_has "^    $bin/train_image_folder $tmp/few TEST_DIR$"
+few 8
+ends "a batch of more pictures than there are is an error" 1 "$bin/train_image_folder" "$tmp/few" --size 16
+check "the error says which --batch would do" err_has "pictures of $tmp/few to train on .*; use --batch [0-9]"
+rm -r "$tmp/few/y"
+run "$bin/train_image_folder" "$tmp/few" --size 16 --batch 2 --epochs 1 --sink-size 1
+check "one class only is questioned" err_has '^only one class, .*CLASS/FILE'
 
 # ---- own_kernels, where nvcc built it -------------------------------------------------------------
 
@@ -164,5 +247,35 @@ ends "quickstart.sh tells what it does" 0 sh "$quickstart" --help
 check "the help of quickstart.sh names its argument" out_has 'quickstart.sh DIR *on your own'
 ends "quickstart.sh wants a folder that is there" 2 sh "$quickstart" "$tmp/nowhere"
 ends "quickstart.sh wants one folder" 2 sh "$quickstart" "$tmp/a" "$tmp/b"
+
+# pictures FILE...: a folder $tmp/own of such files, each the same picture.
+pictures() {
+    rm -rf "$tmp/own"
+    for file; do
+        mkdir -p "$(dirname "$tmp/own/$file")"
+        cp "$tmp/a/train/$first" "$tmp/own/$file"
+    done
+}
+refused() { [ "$code" -eq 1 ] && ! grep packages "$tmp/out"; }
+quick() { run sh "$quickstart" "$tmp/own"; }
+pictures a/1.heic a/2.HEIC a/3.webp a/4.txt 5.jpg
+quick
+check "quickstart.sh refuses a folder without pictures before it builds" refused
+check "it counts what it skips" out_has 'skipped: 2 .heic, 1 .txt, 1 .webp; want .jpg, .jpeg or .png$'
+check "it says what to do with HEIC" out_has 'HEIC, .* convert these files to JPEG'
+check "it counts pictures in no class folder" out_has 'skipped: 1 picture outside of class folders'
+pictures a/1.jpg a/2.PNG
+quick
+check "quickstart.sh refuses one class" refused
+check "it names the class" err_has 'are of one class, a, so there is nothing to learn'
+check "it counts one class" out_has ': 2 pictures in 1 class$'
+pictures a/1.jpg b/1.jpg c/1.jpg
+quick
+check "quickstart.sh refuses one picture per class" refused
+check "it says why" err_has 'every class in .* has one picture. Is it the right folder?'
+pictures train/a/1.jpg train/a/2.jpg train/b/1.jpg train/b/2.jpg
+quick
+check "quickstart.sh refuses class folders that are one deeper" refused
+check "it says which folder to name" err_has "try $tmp/own/train$"
 
 finish

@@ -8,8 +8,9 @@ build=${1:?usage: test_kernels.sh BUILD_DIR}
 root=$(cd "$(dirname "$0")/.." && pwd)
 title=kernels
 . "$root/tests/shell_kit.sh"
-gathers="sli_kernel_gather_copy sli_kernel_gather_any sli_kernel_gather_planes_f32
-    sli_kernel_gather_planes_f16 sli_kernel_gather_planes_bf16"
+planes="sli_kernel_gather_planes_f32 sli_kernel_gather_planes_f16 sli_kernel_gather_planes_bf16"
+packed="sli_kernel_gather_packed_f32 sli_kernel_gather_packed_f16 sli_kernel_gather_packed_bf16"
+gathers="sli_kernel_gather_copy sli_kernel_gather_any $planes $packed"
 controls="sli_kernel_begin sli_kernel_next step_kernel_begin step_kernel_next"
 
 # Where they lie, and which there are.
@@ -83,6 +84,12 @@ lacks() {
 either() {
     has "$1" "$2" || has "$1" "$3"
 }
+# counts KERNEL EXPRESSION NUMBER: lines of its PTX that match.
+counts() {
+    found=$(body "$1" | grep -cE "$2")
+    echo "$found lines match $2"
+    [ -n "$(body "$1")" ] && [ "$found" -eq "$3" ]
+}
 : >"$tmp/ptx"
 for unit in $units; do
     compile "$unit" "compute_${archs##* }" "$tmp/unit.ptx" -ptx 2>&1
@@ -100,13 +107,33 @@ for kernel in step_kernel_begin step_kernel_next; do
 done
 for kernel in $gathers; do
     check "$kernel releases the slot" has $kernel st.release.sys.u64
-    check "$kernel votes with a fence" has $kernel membar.gl
-    check "$kernel releases behind a fence that the host sees" has $kernel membar.sys
+    check "$kernel votes once, with acquire-release order on the device" counts $kernel 'atom[.]acq_rel[.]gpu[.]inc' 1
+    check "$kernel stores one word for the host with release order" counts $kernel 'st[.]release[.]sys' 1
     check "$kernel loads 16 bytes at a time" has $kernel ld.global.nc.v4
     check "$kernel stores 16 bytes at a time" has $kernel st.global.v4
 done
-check "f16 is rounded by the instruction" has sli_kernel_gather_planes_f16 cvt.rn.f16x2.f32
-check "bf16 is rounded by the instruction" has sli_kernel_gather_planes_bf16 cvt.rn.bf16x2.f32
+for unit in $units; do
+    for kernel in $(kernels_of "$unit"); do
+        check "$kernel has no fence of its own" counts $kernel 'membar|fence|[.]sc[.]' 0
+    done
+done
+# Beside the copy of columns: a unit of values is one store of 16 bytes, a unit of pixels one in each
+# of three planes. getnext_gather of sluice_unit counts the sectors of a warp's stores.
+for kernel in $planes $packed; do
+    case $kernel in
+    *planes*) stores=4 ;;
+    *) stores=2 ;;
+    esac
+    check "$kernel has $stores stores of 16 bytes" counts $kernel 'st[.]global[.]v4' $stores
+    check "$kernel has none of 2, 4 or 8 bytes but its clock's" counts $kernel 'st[.]global[.](v2|.16|.32)' 0
+    check "$kernel has no second half of 32 bytes" counts $kernel 'st[.]global[.]v4[^]]*[+]' 0
+    check "$kernel has units 16 bytes apart" counts $kernel 'mul[.]wide[.]u32.*, 16;' 1
+    check "$kernel has none 8, 32 or 64 bytes apart" counts $kernel 'mul[.]wide[.]u32.*, (8|32|64);' 0
+done
+for layout in planes packed; do
+    check "f16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_f16 cvt.rn.f16x2.f32
+    check "bf16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_bf16 cvt.rn.bf16x2.f32
+done
 check "the digest is added up by atomics" either step_kernel_digest atom.global.add.u64 red.global.add.u64
 for unit in $units; do
     for kernel in $(kernels_of "$unit"); do

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The order of modules is enforced: with the include paths of a module no internal header of a
 # module to its right can be included, those of its own and to its left can, and no file includes
-# upwards. test_layers.sh BUILD_DIR; a line for each check, and last
-# `layers: N passed, N failed, N skipped`.
+# upwards. Inside a module neither files nor folders need each other in a circle.
+# test_layers.sh BUILD_DIR; a line for each check, and last `layers: N passed, N failed, N skipped`.
 set -u
 build=${1:?usage: test_layers.sh BUILD_DIR}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +16,8 @@ cc=$(cached CMAKE_C_COMPILER)
 # What a file of a module is compiled with, from the build's own list of commands.
 flags_of() {
     awk -v file="$root/$1/" '/"command":/ {command = $0} /"file":/ && index($0, file) {print command; exit}' \
-        "$build/compile_commands.json" | tr ' ' '\n' | grep -e '^-I' -e '^-D' -e '^-std' | sed 's/",*$//'
+        "$build/compile_commands.json" | sed 's/-isystem /-isystem/g' | tr ' ' '\n' |
+        grep -e '^-I' -e '^-D' -e '^-std' -e '^-isystem' | sed 's/",*$//'
 }
 
 # compiles MODULE HEADER
@@ -38,6 +39,9 @@ for module in $modules; do
             case $path in
             internal/*) header=${path#internal/} ;;
             *) header=${path#include/} ;;
+            esac
+            case $header in # for modules that are compiled with the headers of CUDA
+            cuda_*) compiles "$module" cuda_runtime_api.h 2>/dev/null || continue ;;
             esac
             case " $left $module " in
             *" $other "*) check "$module may include $header" compiles "$module" "$header" ;;
@@ -63,5 +67,71 @@ find $(for module in $modules; do echo "$root/$module"; done) "$root/examples" "
 check "every header's name is there once" empty "$tmp/twice"
 grep -rlE '^ *# *include +"[a-z0-9_]+_int\.h"' "$root/examples" "$root"/*/include >"$tmp/inside" 2>/dev/null
 check "neither examples nor public headers include an internal one" empty "$tmp/inside"
+
+# ---- circles, from the objects of the build ------------------------------------------------------
+# A file needs another when its object refers to a symbol that the other one defines. In no module may
+# files need each other in a circle, nor folders. Objects that an older build left are not looked at.
+
+# objects_of MODULE: `OBJECT SOURCE` for each of its files that the library has, and for each kernel.
+objects_of() {
+    awk -v root="$root/" -v module="$root/$1/" -v library="/$1/CMakeFiles/sluice_" '
+        $1 == "\"directory\":" { folder = substr($2, 2, length($2) - 3) }
+        $1 == "\"command\":" {
+            for (i = 2; i < NF; i++) if ($i == "-o") object = $(i + 1)
+        }
+        $1 == "\"file\":" && index($2, module) {
+            source = substr($2, 2)
+            sub(/",?$/, "", source)
+            object = object ~ /^\// ? object : folder "/" object
+            if (index(object, library)) print object, substr(source, length(root) + 1)
+        }' "$build/compile_commands.json"
+    (cd "$root" && find "$1" -name '*.cu') | while read -r source; do
+        object=$build/$1/$(basename "$source").o
+        [ ! -f "$object" ] || echo "$object $source"
+    done
+}
+
+# folders_of EDGES: edges between folders, for each the files that make it.
+folders_of() {
+    awk '{
+        from = $1
+        to = $2
+        sub("/[^/]*$", "", from)
+        sub("/[^/]*$", "", to)
+        print from, to, $1 "->" $2
+    }' "$1" | sort -u
+}
+
+# circles_in EDGES: leaves the circles of its files in $tmp/files, of its folders in $tmp/folders.
+circles_in() {
+    awk -f "$here/circles.awk" "$1" >"$tmp/files"
+    folders_of "$1" | awk -f "$here/circles.awk" >"$tmp/folders"
+}
+
+# in_circles FILE: how many nodes the circles in it have.
+in_circles() { awk '$1 == "circle:" {n += NF - 1} END {print n + 0}' "$1"; }
+
+printf '%s\n' 'm/a.c m/b.c one' 'm/b.c m/x/c.c two' 'm/x/c.c m/a.c three' 'm/a.c m/d.c four' >"$tmp/needs"
+circles_in "$tmp/needs"
+check "a circle of files is found" [ "$(in_circles "$tmp/files")" -eq 3 ]
+check "folders that need each other are found" [ "$(in_circles "$tmp/folders")" -eq 2 ]
+
+nm=$(cached CMAKE_NM)
+[ -x "$nm" ] || skip_rest "circles" "CMake found no nm"
+for module in $modules; do
+    objects_of "$module" >"$tmp/objects"
+    awk '{print $1}' "$tmp/objects" | xargs "$nm" -A -P -g >"$tmp/symbols" 2>"$tmp/log" || {
+        skip "circles of $module" "its objects are not in $build, or nm cannot read them"
+        continue
+    }
+    awk -v sources="$tmp/objects" -f "$here/object_needs.awk" "$tmp/symbols" >"$tmp/needs"
+    [ -s "$tmp/needs" ] || {
+        skip "circles of $module" "nm finds no symbols in its objects (optimised at link time?)"
+        continue
+    }
+    circles_in "$tmp/needs"
+    check "no circle of files in $module" empty "$tmp/files"
+    check "no circle of folders in $module" empty "$tmp/folders"
+done
 
 finish

@@ -29,7 +29,7 @@ fi
 
 expect "a folder is packed" 0 pack "$src" "$tmp/one" --workers 1
 check "... all of it, without loss" out_has "$count of $count samples in 1 shard.*complete, lossless"
-check "... and it says what others pay" out_has 'decoders that know nothing of them'
+check "... and it says what others pay" out_has 'decoders that do not use them'
 check "... and nothing on stderr" [ ! -s "$tmp/err" ]
 for file in shard-000000.tar shard-000000.tar.sluice shard-000000.tsv classes.txt pack.txt pack.json; do
     check "... $file is there" [ -s "$tmp/one/$file" ]
@@ -42,7 +42,7 @@ check "... of nobody, at the beginning of time" sh -c '! grep -v "^-rw-r--r-- 0/
 if command -v script >/dev/null; then
     for columns in 20 50 100; do
         rm -rf "$tmp/bar"
-        script -qec "stty cols $columns; '$sluice' pack '$src' '$tmp/bar' >'$tmp/out'" /dev/null \
+        TERM=xterm script -qec "stty cols $columns; '$sluice' pack '$src' '$tmp/bar' >'$tmp/out'" /dev/null \
             </dev/null >"$tmp/terminal"
         tr '\r' '\n' <"$tmp/terminal" | sed 's/\x1b\[K//' >"$tmp/bars"
         check "a terminal of $columns columns sees a bar" grep -q '^\[[#.]*' "$tmp/bars"
@@ -85,7 +85,8 @@ check "crops of the pack are those of the folder" \
     [ "$(digest "webdataset $tmp/one/shard-000000.tar")" = "$(digest "image_folder $src")" ]
 check "... and there is a digest" [ -n "$(digest "image_folder $src")" ]
 expect "it verifies" 0 verify "$tmp/one"
-check "... with every checksum" out_has "$count of $count images.*1 shards, $count checksums compared; 0 problems"
+check "... all of it" out_has ": $count of $count images decoded; 0 problems$"
+check "... with every checksum" out_has "^1 shard, $count checksums compared$"
 
 # ---- the same bytes ---------------------------------------------------------------------------------
 
@@ -207,6 +208,22 @@ check "a write that fails ends the run" [ "$code" -eq 1 ]
 check "... with the file's name" err_has 'cannot write .*/limit/shard-000000.tar.part.*too large'
 check "... and the file is gone" gone "$tmp/limit/shard-000000.tar.part"
 
+# limited FILES ARGUMENTS...: the tool with so many file descriptors.
+limited() {
+    files=$1
+    shift
+    run sh -c 'ulimit -n "$0" && exec "$@"' "$files" "$sluice" "$@"
+}
+limited 8 pack "$src" "$tmp/few" --workers 4
+check "with room for few open files a pack is whole, or an error" \
+    sh -c '[ "$1" -eq 0 ] && grep -q complete "$2/out" || grep -q "Too many open files" "$2/err"' - "$code" "$tmp"
+expect "... and goes on without that limit" 0 pack "$src" "$tmp/few"
+check "... to the same bytes" same "$tmp/one" "$tmp/few"
+limited 7 pack "$src" "$tmp/fewer" --leave-out-unreadable
+check "with room for none it is an error" [ "$code" -eq 1 ]
+check "... that says so" err_has 'Too many open files (ulimit -n is 7; raise it)'
+check "... and leaves out no sample" sh -c '! ls "$1" | grep tsv' - "$tmp/fewer"
+
 expect "another interval in the same folder" 1 pack "$src" "$tmp/one" --interval 64
 check "... is refused by its name" err_has 'interval "32", this is one with "64"'
 expect "other samples in the same folder" 1 pack "$tmp/synth/test" "$tmp/one"
@@ -290,6 +307,11 @@ check "... and so are all names and causes" cmp "$tmp/problems" "$tmp/problems2"
 check "... and the problems" json "j['resumed'] == j['done'] and len(j['problems']) >= 5 and j['fates']['left_no_image'] == 3"
 mkdir -p "$tmp/bad/x"
 echo text >"$tmp/bad/x/y.jpg"
+expect "verify finds a file that is no image" 1 verify "$tmp/bad"
+check "... and does not count it as decoded" out_has ': 0 of 1 images decoded; 1 problem$'
+check "... nor as several" err_has ': 1 problem$'
+expect "verify --json finds it, too" 1 verify "$tmp/bad" --json
+check "... and counts it as bad" json "j['done'] == 1 and j['bad'] == 1"
 expect "nothing that can be packed" 1 pack "$tmp/bad" "$tmp/bad-pack"
 check "... is said" err_has 'none of 1 samples can be packed.*x/y.jpg'
 
@@ -356,7 +378,7 @@ broken() {
 }
 poke() { printf '\125\252' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
 broken "a changed byte" 'the checksum is another' poke shard-000001.tar 2000
-broken "a shard that is missing" 'one before it is missing' rm shard-000001.tar
+broken "a shard that is missing" 'an earlier one is missing' rm shard-000001.tar
 broken "a list that is missing" 'shard-000002.tsv: the list is missing' rm shard-000002.tsv
 broken "a list that was cut" 'the list is missing, damaged' sh -c 'head -c 300 shard-000002.tsv >x; mv x shard-000002.tsv'
 broken "an index that is missing" 'the index is missing' rm shard-000000.tar.sluice

@@ -20,6 +20,29 @@ case $cc in
 esac
 strict="-Wall -Wextra -Wpedantic -Werror"
 
+# ---- presets --------------------------------------------------------------------------------------
+
+# preset NAME VARIABLE: what the preset sets it to.
+preset() {
+    (cd "$here/.." && cmake --preset "$1" -N) | sed -n "s/^ *$2=\"\(.*\)\"$/\1/p"
+}
+check "the release preset builds no tests, which need CUnit" [ "$(preset release SLUICE_BUILD_TESTS)" = OFF ]
+check "the release preset leaves warnings alone" [ "$(preset release SLUICE_WERROR)" != ON ]
+check "the ci preset builds the tests" [ "$(preset ci SLUICE_BUILD_TESTS)" = ON ]
+check "the ci preset makes warnings errors" [ "$(preset ci SLUICE_WERROR)" = ON ]
+cat >"$tmp/no-cunit" <<'WRAPPER'
+#!/bin/sh
+case "$*" in *cunit*) exit 1 ;; esac
+exec pkg-config "$@"
+WRAPPER
+chmod +x "$tmp/no-cunit"
+ends "without CUnit a build with tests is refused" 1 cmake -S "$here/.." -B "$tmp/no_cunit" \
+    -DSLUICE_CUDA=OFF -DPKG_CONFIG_EXECUTABLE="$tmp/no-cunit"
+check "the refusal names the package" err_has libcunit1-dev
+ends "without CUnit the release preset configures" 0 sh -c 'cd "$1/.." && shift && "$@"' - "$here" \
+    cmake --preset release -B "$tmp/no_tests" -DSLUICE_CUDA=OFF \
+    -DPKG_CONFIG_EXECUTABLE="$tmp/no-cunit"
+
 check "it installs" cmake --install "$build" --prefix "$prefix" || finish
 lib=$(dirname "$(find "$prefix" -name libsluice.a)")
 so=$lib/libsluice.so
@@ -28,7 +51,8 @@ export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
 # ---- what is there --------------------------------------------------------------------------------
 
-for file in bin/sluice share/man/man1/sluice.1 include/sluice/sluice.h include/sluice/version.h; do
+for file in bin/sluice bin/train_image_folder share/man/man1/sluice.1 include/sluice/sluice.h include/sluice/version.h \
+    share/bash-completion/completions/sluice share/zsh/site-functions/_sluice; do
     check "$file is there" [ -s "$prefix/$file" ]
 done
 check "no internal header is" sh -c '! find "$1" -name "*_int.h" | grep .' - "$prefix"
@@ -42,6 +66,11 @@ for library in hwloc numa jpeg; do
     check "sluice.pc names $library for static linking" \
         sh -c 'pkg-config --static --libs sluice | grep -q "$1"' - "$library"
 done
+
+guide=$prefix/share/doc/sluice/guide
+grep -o '](\([^)#:]*\)[^):]*)' "$guide"/*.md | sed 's/^[^(]*(//; s/[)#].*//' | sort -u >"$tmp/targets"
+check "the guide is installed" [ "$(find "$guide" -name '*.md' | wc -l)" = "$(find "$here/../docs/guide" -name '*.md' | wc -l)" ] &&
+    check "... and its links work from there" sh -c 'cd "$1" && [ -s "$2" ] && xargs ls -d <"$2"' - "$guide" "$tmp/targets"
 
 # ---- headers --------------------------------------------------------------------------------------
 
@@ -165,11 +194,23 @@ for kind in shared static; do
     [ -n "$cxx" ] && build_and_run "c++17 by pkg-config, $kind" $kind "$cxx" -std=c++17 "$tmp/consumer.cc"
 done
 
+# With libpng's archive instead of its shared library, so that what that needs in turn is missed.
+png=$(pkg-config --static --libs sluice | tr ' ' '\n' | sed -n 's/^-l\(png[0-9]*\)$/\1/p')
+if [ -z "$png" ] || [ "$("$cc" -print-file-name="lib$png.a")" = "lib$png.a" ]; then
+    skip "archives of other libraries" "there is no archive of libpng"
+else
+    # shellcheck disable=SC2046
+    check "sluice.pc names what libpng.a needs in turn" "$cc" -std=c11 -o "$tmp/archives" "$tmp/consumer.c" \
+        $(pkg-config --static --cflags --libs sluice | sed "s/-lsluice/-l:libsluice.a/; s/-l$png/-l:lib$png.a/") &&
+        check "... and the program runs" runs "$tmp/archives"
+    check "... and needs no shared libpng" sh -c '! readelf -d "$1" | grep -q "NEEDED.*libpng"' - "$tmp/archives"
+fi
+
 languages="C"
 [ -n "$cxx" ] && languages="C CXX"
 mkdir "$tmp/project"
 cat >"$tmp/project/CMakeLists.txt" <<PROJECT
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 project(consumer LANGUAGES $languages)
 find_package(Sluice ${version%.*} REQUIRED COMPONENTS \${COMPONENTS})
 foreach(library \${LIBRARIES})
@@ -215,6 +256,41 @@ mv "$tmp/project/new" "$tmp/project/CMakeLists.txt"
 check "a version that is not there is refused" sh -c '! "$@"' - cmake -S "$tmp/project" -B "$tmp/newer" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS= -DLIBRARIES=sluice
 
+# ---- Debian packages --------------------------------------------------------------------------------
+
+# field NAME PACKAGE: of the one package of that name that cpack made.
+field() { dpkg-deb -f "$tmp/debs/$2"_[0-9]*.deb "$1"; }
+
+if ! command -v dpkg-shlibdeps >/dev/null || ! command -v file >/dev/null; then
+    skip "Debian packages" "cpack needs dpkg-shlibdeps (dpkg-dev) and file"
+else
+    check "cpack makes Debian packages" cpack --config "$build/CPackConfig.cmake" -B "$tmp/debs"
+    check "they are the library's, its headers' and the tool's" \
+        [ "$(cd "$tmp/debs" && echo ./*.deb | sed 's/_[^ ]*//g')" = "./libsluice-dev ./libsluice${version%.*} ./sluice" ]
+    for library in libhwloc15 libjpeg libnuma1; do
+        check "the library's package depends on $library" sh -c 'echo "$1" | grep -q "$2"' - \
+            "$(field Depends "libsluice${version%.*}")" "$library"
+    done
+    for package in sluice libsluice-dev; do
+        check "$package depends on the library's package" sh -c 'echo "$1" | grep -q "$2"' - \
+            "$(field Depends $package)" "libsluice${version%.*} (= $version)"
+    done
+    dpkg-deb -e "$tmp/debs/libsluice${version%.*}"_[0-9]*.deb "$tmp/control"
+    check "the library's package triggers ldconfig" grep -qx 'activate-noawait ldconfig' "$tmp/control/triggers"
+    check "packages of programs find the library's package" \
+        grep -qx "libsluice ${version%.*} libsluice${version%.*} (>= $version)" "$tmp/control/shlibs"
+    dpkg-deb -c "$tmp/debs/libsluice-dev"_[0-9]*.deb >"$tmp/listed"
+    check "the guide is in libsluice-dev" grep -q '/share/doc/sluice/guide/README.md$' "$tmp/listed"
+    for deb in "$tmp/debs"/*.deb; do
+        dpkg-deb -c "$deb" | awk '$1 ~ /^-/ {print $6}'
+    done | sort | uniq -d >"$tmp/twice"
+    check "no file is in two packages" empty "$tmp/twice"
+    for file in bash-completion/completions/sluice zsh/vendor-completions/_sluice man/man1/sluice.1; do
+        dpkg-deb -c "$tmp/debs"/sluice_[0-9]*.deb >"$tmp/out"
+        check "the tool's package has $file" out_has "/usr/share/$file"
+    done
+fi
+
 # ---- the programs of the pages -------------------------------------------------------------------
 
 # program_of PAGE FILE: the first fenced block of C that has a main().
@@ -245,11 +321,20 @@ build_page() {
         check "... and runs" sh -c 'cd "$1" && "$2"' - "$tmp/data" "$tmp/$2++"
 }
 
+# loss_falls PROGRAM: it prints 10 losses, and the last is below the first.
+loss_falls() {
+    (cd "$tmp/data" && "$1") | tee "$tmp/losses"
+    awk '/^epoch: .* loss is / {n++; last = $NF; if (n == 1) first = last}
+        END {exit !(n == 10 && last < first)}' "$tmp/losses"
+}
+
 mkdir "$tmp/nowhere"
 if ! "$prefix/bin/sluice" synth "$tmp/data" --classes 2 --per-class 100 --size 48 >"$tmp/log" 2>&1; then
     skip "the programs of the pages" "sluice synth makes no pictures for them"
 else
+    ln -s . "$tmp/data/pictures" # the README's program reads pictures/train, the other one train
     build_page README.md readme
+    check "the program of README.md prints its loss, which falls" loss_falls "$tmp/readme"
     build_page docs/guide/your-loop.md your_loop
 fi
 finish

@@ -44,7 +44,7 @@ check "each sink is there, the validation's too" pushed sink 3
 check "sinks are launched" there launch
 check "the device is waited for" there "wait for the device"
 check "the validation is there" pushed validation 1
-check "the checkpoint is there" pushed checkpoint 1
+check "the checkpoint is there, before the validation and after it" pushed checkpoint 2
 check "every range ends in its thread" balanced
 check "there are as many ends as beginnings" sums_up
 

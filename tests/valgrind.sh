@@ -35,6 +35,14 @@ on_device=$(echo "$images" | sed 's/imagenet/& offload=device/')
 clean "pictures, converted by the device" 0 "$bin/sluice" bench "$on_device" --workers 2 \
     --on-error zero --device host:0,copy=1
 clean "a picture that is none" 1 "$bin/sluice" bench "$images" --workers 2
+# Widths of photographs: lines of an odd length, no multiple of a vector. Digests that are written
+# tell whether an output depends on what was not.
+for width in 499 333; do
+    "$bin/sluice" synth "$tmp/$width" --classes 1 --per-class 5 --size $width >"$tmp/out" || exit 1
+    clean "pictures $width wide" 0 "$bin/sluice" bench \
+        "image_folder $tmp/$width/train | take 2 | decode | resize 224,224 | batch 1" --workers 1 \
+        --digests "$tmp/digests"
+done
 for suite in text queue_batches queue_ends queue_memory queue_stats source_image_folder \
     source_cifar10 source_synthetic tar_reader shard_index shard_list source_webdataset pnm \
     pipeline_text pipeline_errors pipeline_calls png error_samples hooks; do

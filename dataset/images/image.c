@@ -8,9 +8,11 @@
 
 sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes)
 {
-    size_t wanted = bytes + bytes / 4 + IMAGE_SLACK;
+    const size_t spare = bytes / 4 + IMAGE_SLACK;
+    const size_t wanted = bytes + (spare < IMAGE_MOST_SPARE ? spare : IMAGE_MOST_SPARE);
 
-    if (buffer->data != NULL && bytes + IMAGE_SLACK <= buffer->capacity) {
+    if (buffer->data != NULL && bytes <= SIZE_MAX / 2 && bytes + IMAGE_SLACK <= buffer->capacity) {
+        memset(buffer->data + bytes, 0, IMAGE_SLACK);
         return SLUICE_OK;
     }
     sli_free(buffer->data);
@@ -20,6 +22,7 @@ sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes)
         return sli_fail(SLUICE_E_NO_MEMORY, "%zu bytes of pixels", bytes);
     }
     buffer->capacity = wanted;
+    memset(buffer->data + bytes, 0, IMAGE_SLACK);
     return SLUICE_OK;
 }
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images on their way through one worker: uint8, interleaved channels, in reusable buffers. */
+/* Images as a worker processes them: uint8, interleaved channels, in reusable buffers. */
 #ifndef SLUICE_IMAGE_H
 #define SLUICE_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <sluice/status.h>
 
-/* Bytes that may be read, and mean nothing, past the end of every line of an image. */
+/* Bytes that may be read past the end of every line of an image: initialised, with no meaning. */
 enum { IMAGE_SLACK = 64 };
+
+/* The largest difference between a buffer's capacity and the bytes reserved. */
+enum { IMAGE_MOST_SPARE = (1 << 20) + IMAGE_SLACK };
 
 /* (height, width, channels) uint8; lines are stride bytes apart. Borrowed memory. */
 typedef struct image_view {
@@ -28,28 +32,51 @@ typedef struct image_box {
     uint32_t height;
 } image_box;
 
-/* Where all of an encoded image lies, of which only the first bytes were read. */
+/*
+ * The number of first bytes of an encoded image that must hold its header where the rest is not
+ * read.
+ */
+enum { IMAGE_HEAD = 512 };
+
+/* The location of an encoded image whose first bytes only were read. */
 typedef struct image_rest {
-    int fd;               /* open until the image was decoded */
+    int fd;               /* open until the image is decoded */
     uint64_t offset;      /* of the image's first byte */
-    uint64_t size;        /* of the whole image; 0: nothing is left, all of it was read */
-    uint64_t *bytes_read; /* grows by what is read of it */
+    uint64_t size;        /* of the whole image; 0: all of it was read */
+    uint64_t *bytes_read; /* is increased by the bytes read */
 } image_rest;
 
-/* Memory that a worker keeps between samples. It grows to the largest it has seen. */
+/* Memory that a worker keeps between samples. It grows to the largest size requested. */
 typedef struct image_buffer {
     uint8_t *data;
     size_t capacity;
 } image_buffer;
 
-/* At least `bytes` and IMAGE_SLACK, at a multiple of 64; what it held is lost. E_NO_MEMORY. */
+/*
+ * Reserves at least `bytes`, and IMAGE_SLACK zeros behind them, aligned to 64. Its contents are
+ * lost. E_NO_MEMORY.
+ */
 sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes);
 void image_buffer_free(image_buffer *buffer);
 
-/* Gives back what it is too large by for the `bytes` it holds, which stay. E_NO_MEMORY. */
+/* Releases the capacity beyond the `bytes` it holds; its contents stay. E_NO_MEMORY. */
 sluice_status image_buffer_fit(image_buffer *buffer, size_t bytes);
 
-/* a * b / 255, rounded: a sample of which a part is covered. */
+/*
+ * An index of an encoded image, which makes decoding a region faster. Building it reads the whole
+ * file once; the source stores it, as bytes in the format's own layout.
+ */
+typedef struct image_index {
+    image_buffer bytes;
+    size_t size;     /* bytes of the index; 0: none */
+    bool wanted;     /* build an index with the next region, if there is none */
+    bool is_made;    /* out: an index was built; size 0: this file can have none */
+    bool is_used;    /* out: the region was decoded by the index */
+    bool is_wrong;   /* out: the index does not match the file */
+    bool is_refused; /* by the index store: the record is damaged, or of an older file */
+} image_index;
+
+/* a * b / 255, rounded: the sample a with coverage b. */
 static inline uint8_t image_times(uint8_t a, uint8_t b)
 {
     uint32_t product = (uint32_t)a * b + 128;

@@ -4,14 +4,10 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "image_format.h"
 #include "status_int.h"
 
-extern const image_format format_jpeg;
-extern const image_format format_png;
-extern const image_format format_ppm;
-extern const image_format format_pgm;
-
-/* The formats of this build: a line each. */
+/* The formats of this build, one per line. */
 static const image_format *const formats[] = {
     &format_jpeg,
 #ifdef SLI_HAVE_PNG
@@ -24,25 +20,31 @@ static const image_format *const formats[] = {
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 struct image_decoder {
-    void *states[FORMATS]; /* NULL: no file of that format was seen yet */
-    int current;           /* format of the opened file */
+    void *states[FORMATS]; /* NULL: no file of that format was opened yet */
+    int current;           /* format of the open file */
 };
 
-/* Formats people will have that a build may not know, to say so. */
+/* Common formats that are not supported: the bytes of their magic number, and its offset. */
 static const struct {
-    const char *name;
+    const char *name; /* and what to try */
     const char *magic;
     size_t size;
+    size_t at;
 } unknown[] = {
-    {"PNG; this build has no libpng", "\x89PNG", 4},
-    {"GIF", "GIF8", 4},
-    {"WebP", "RIFF", 4},
-    {"TIFF", "II*\0", 4},
-    {"TIFF", "MM\0*", 4},
-    {"BMP", "BM", 2},
-    {"plain PPM; want P6", "P3", 2},
-    {"plain PGM; want P5", "P2", 2},
-    {"PAM; want P6", "P7\n", 3},
+    {"PNG file, and this build has no libpng", "\x89PNG", 4, 0},
+    {"GIF file; convert it to PNG", "GIF8", 4, 0},
+    {"WebP file; convert it to JPEG or PNG", "WEBP", 4, 8},
+    {"HEIC file; convert it to JPEG", "ftyphei", 7, 4},
+    {"HEIF file; convert it to JPEG", "ftypmif1", 8, 4},
+    {"AVIF file; convert it to JPEG", "ftypavif", 8, 4},
+    {"TIFF file; convert it to PNG", "II*\0", 4, 0},
+    {"TIFF file; convert it to PNG", "MM\0*", 4, 0},
+    {"BMP file; convert it to PNG", "BM", 2, 0},
+    {"plain PPM file; want P6", "P3", 2, 0},
+    {"plain PGM file; want P5", "P2", 2, 0},
+    {"plain PBM file; want P5", "P1", 2, 0},
+    {"PBM file; want P5", "P4", 2, 0},
+    {"PAM file; want P6", "P7\n", 3, 0},
 };
 
 sluice_status image_decoder_create(image_decoder **decoder_out)
@@ -75,14 +77,16 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
         return sli_fail(SLUICE_E_CORRUPT, "the file is empty");
     }
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
-        if (size >= unknown[i].size && memcmp(bytes, unknown[i].magic, unknown[i].size) == 0) {
-            return sli_fail(SLUICE_E_UNSUPPORTED, "this is a %s file", unknown[i].name);
+        if (size >= unknown[i].at + unknown[i].size &&
+            memcmp(bytes + unknown[i].at, unknown[i].magic, unknown[i].size) == 0) {
+            return sli_fail(SLUICE_E_UNSUPPORTED, "unsupported format: a %s", unknown[i].name);
         }
     }
-    return sli_fail(SLUICE_E_CORRUPT, "this is no image that can be decoded");
+    return sli_fail(SLUICE_E_CORRUPT,
+                    "not an image of a supported format; want JPEG, PNG, PPM or PGM");
 }
 
-/* The format of a file that begins with these bytes; FORMATS when there is none. */
+/* The format of a file that begins with these bytes; FORMATS: unknown. */
 static int format_of(const uint8_t *bytes, size_t size)
 {
     int i = 0;
@@ -169,11 +173,9 @@ void image_decoder_use_index(image_decoder *decoder, image_index *index)
     }
 }
 
-sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels)
+bool image_decoder_lacks_index(const image_decoder *decoder)
 {
-    return sli_fail(SLUICE_E_INVALID,
-                    "the image says it is %llux%llu, more than max_pixels=%llu; decode "
-                    "max_pixels=N allows more",
-                    (unsigned long long)width, (unsigned long long)height,
-                    (unsigned long long)max_pixels);
+    const image_format *format = formats[decoder->current];
+
+    return format->lacks_index != NULL && format->lacks_index(decoder->states[decoder->current]);
 }

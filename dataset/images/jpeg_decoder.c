@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG files, through libjpeg-turbo's libjpeg API. A region's pixels are those of a full decode
- * (accurate integer DCT, smooth chroma upsampling), for every chroma subsampling, and only the
- * lines and columns it needs are transformed. A file with restart markers, or with an index, is
- * made shorter first, so that only what lies under the region is read at all.
+ * JPEG files, by the libjpeg API of libjpeg-turbo. A region's pixels are those of a full decode
+ * (accurate integer DCT, smooth chroma upsampling), for every chroma subsampling; only the lines
+ * and columns that it needs are transformed. A file with restart markers, or with an index, is
+ * first shortened to the part under the region, so that only that part is read.
  */
 #include <string.h>
 
 #include "alloc_int.h"
-#include "image_decoder.h"
+#include "image_format.h"
 #include "jpeg_cut.h"
 #include "jpeg_guard.h"
 #include "jpeg_stitch.h"
@@ -20,11 +20,14 @@ typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
     bool gray;
+    jpeg_scans scans;     /* of the file that was decoded last */
+    bool lacks_index;     /* the last region was decoded without an index, which the file could
+                             have */
     uint32_t divisor;     /* of the sides; 1, 2, 4 or 8 */
     const uint8_t *bytes; /* the opened file */
     size_t size;
-    image_index *index; /* of it; NULL: none, and none is wanted */
-    image_buffer part;  /* a shorter file, of a part of it */
+    image_index *index; /* of the file; NULL: none, and none is to be built */
+    image_buffer part;  /* the shortened file */
     image_buffer image;
     image_buffer cmyk; /* one line of four channels */
 } jpeg_decoder;
@@ -90,7 +93,7 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
     return st;
 }
 
-/* What comes out of the library: gray, RGB, or CMYK, which is turned into RGB afterwards. */
+/* Sets the output colour space: gray, RGB, or CMYK, which is converted to RGB afterwards. */
 static void choose_output(jpeg_decoder *decoder)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -106,11 +109,11 @@ static void choose_output(jpeg_decoder *decoder)
 }
 
 /*
- * The lines and columns to ask for so that those of the box are exact: smooth upsampling of
- * chroma looks one pixel further, and takes the edge of what is asked for to be the image's edge;
- * a row of one or two chroma samples is not smoothed at all.
+ * Widens a box so that its pixels are exact. Smooth chroma upsampling reads one pixel beyond the
+ * box, and treats the edge of the decoded region as the image's edge. Rows of one or two chroma
+ * samples are not smoothed at all.
  */
-static image_box widen(const struct jpeg_decompress_struct *info, const image_box *box)
+static image_box widen_box(const struct jpeg_decompress_struct *info, const image_box *box)
 {
     uint32_t margin_x = info->max_h_samp_factor > 1 ? 1 : 0;
     uint32_t margin_y = info->max_v_samp_factor > 1 ? 1 : 0;
@@ -129,8 +132,19 @@ static image_box widen(const struct jpeg_decompress_struct *info, const image_bo
     return (image_box){left, top, right - left, bottom - top};
 }
 
-/* One line of CMYK to RGB or gray. Values are inverted: Adobe's are, and every reader takes those
- * of files without Adobe's marker for inverted, too. */
+/*
+ * The whole image. Where coefficient bits are missing, the library smooths blocks by their
+ * neighbours, and it is not documented that a part is smoothed as in the whole image.
+ */
+static image_box whole_of(const struct jpeg_decompress_struct *info)
+{
+    return (image_box){0, 0, info->output_width, info->output_height};
+}
+
+/*
+ * Converts one line of CMYK to RGB or gray. Values are inverted: Adobe inverts them, and every
+ * reader assumes the same for files without Adobe's marker.
+ */
 static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t *out,
                          uint32_t width)
 {
@@ -149,11 +163,18 @@ static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t
     }
 }
 
-/* Reads lines [0, count) of what is left into the image; a line is `stride` bytes. */
-static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
+/*
+ * Reads the next `count` lines into the image; a line is `length` bytes, followed by zeros up to
+ * `stride`.
+ */
+static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t length, size_t stride)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
     uint8_t *to = decoder->image.data;
+
+    for (uint32_t y = 0; y < count; y++) {
+        memset(to + y * stride + length, 0, stride - length);
+    }
 
     if (info->out_color_space == JCS_CMYK) {
         JSAMPROW row = decoder->cmyk.data;
@@ -174,24 +195,26 @@ static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
         }
         got = jpeg_read_scanlines(info, rows, wanted);
         if (got == 0) {
-            ERREXIT(info, JERR_INPUT_EOF); /* cannot be: the source never runs dry */
+            ERREXIT(info, JERR_INPUT_EOF); /* cannot happen: the source never runs out */
         }
         y += got;
     }
 }
 
 /*
- * Damage that the library does not warn of: scans that are not there, and the end of arithmetic
- * code, which may be cut or not.
+ * Checks for damage that the library does not warn of: missing scans, and missing data at the end
+ * of arithmetic-coded files. A progressive file that has an end marker may leave out coefficient
+ * bits.
  */
-static sluice_status look_for_damage(jpeg_decoder *decoder)
+static sluice_status check_for_damage(const jpeg_decoder *decoder)
 {
-    struct jpeg_decompress_struct *info = &decoder->info;
-
-    if (jpeg_has_multiple_scans(info) && !jpeg_has_all_scans(info)) {
+    if (decoder->scans == JPEG_SCANS_MISSING) {
+        return sli_fail(SLUICE_E_CORRUPT, "the file ends before the first scan of a component");
+    }
+    if (decoder->scans == JPEG_SCANS_COARSE && decoder->guard.exhausted) {
         return sli_fail(SLUICE_E_CORRUPT, "the file ends before its last scan");
     }
-    if (decoder->guard.exhausted && info->arith_code) {
+    if (decoder->guard.exhausted && decoder->info.arith_code) {
         return sli_fail(SLUICE_E_CORRUPT, "the file has no end");
     }
     return SLUICE_OK;
@@ -213,7 +236,9 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     }
     choose_output(decoder);
     jpeg_start_decompress(info);
-    wide = widen(info, box);
+    /* With several scans, all of them have been read by now. */
+    decoder->scans = jpeg_has_multiple_scans(info) ? jpeg_scans_of(info) : JPEG_SCANS_WHOLE;
+    wide = decoder->scans == JPEG_SCANS_WHOLE ? widen_box(info, box) : whole_of(info);
     left = wide.x;
     width = wide.width;
     if (width < info->output_width) {
@@ -228,8 +253,8 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
         if (wide.y > 0) {
             jpeg_skip_scanlines(info, wide.y);
         }
-        read_lines(decoder, wide.height, stride);
-        st = look_for_damage(decoder);
+        read_lines(decoder, wide.height, (size_t)info->output_width * channels, stride);
+        st = check_for_damage(decoder);
     }
     jpeg_destroy_decompress(info);
     if (st != SLUICE_OK) {
@@ -244,9 +269,9 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     return SLUICE_OK;
 }
 
-/* Makes a file of the part of the opened one that the box needs. */
-static jpeg_part_result shorten(jpeg_decoder *decoder, const jpeg_layout *layout,
-                                const image_box *box, size_t *size_out, jpeg_cells *cells_out)
+/* Makes a file of the part of the open file that the box needs. */
+static jpeg_part_result shorten_file(jpeg_decoder *decoder, const jpeg_layout *layout,
+                                     const image_box *box, size_t *size_out, jpeg_cells *cells_out)
 {
     const image_index *index = decoder->index;
 
@@ -261,9 +286,11 @@ static jpeg_part_result shorten(jpeg_decoder *decoder, const jpeg_layout *layout
                        &decoder->part, size_out, cells_out);
 }
 
-/* One direction of a box of the scaled image in pixels of the file, and at least so many. */
-static void unscale(uint32_t at, uint32_t length, uint32_t divisor, uint32_t least, uint32_t extent,
-                    uint32_t *at_out, uint32_t *length_out)
+/*
+ * Converts one axis of a box of the scaled image into pixels of the file, at least `least` of them.
+ */
+static void unscale_axis(uint32_t at, uint32_t length, uint32_t divisor, uint32_t least,
+                         uint32_t extent, uint32_t *at_out, uint32_t *length_out)
 {
     uint32_t low = at * divisor;
     uint32_t high = (at + length) * divisor < extent ? (at + length) * divisor : extent;
@@ -277,9 +304,9 @@ static void unscale(uint32_t at, uint32_t length, uint32_t divisor, uint32_t lea
 }
 
 /*
- * What a shorter file must hold for a box of the scaled image. What smooth upsampling looks at
- * beside it is a scaled pixel wide, as cells are a multiple of: jpeg_layout_cells() takes the next
- * one along. But narrow images are not smoothed, and what is wide enough there may not be so here.
+ * The box of the file that a box of the scaled image needs. Smooth upsampling reads one scaled
+ * pixel beyond the box; cells are a multiple of that, so jpeg_layout_cells() includes it. Rows that
+ * are too narrow are not smoothed, hence the minimum width in scaled pixels.
  */
 static image_box source_box(const jpeg_decoder *decoder, const jpeg_layout *layout,
                             const image_box *box)
@@ -288,16 +315,18 @@ static image_box source_box(const jpeg_decoder *decoder, const jpeg_layout *layo
     image_box source = *box;
 
     if (decoder->divisor > 1) {
-        unscale(box->x, box->width, decoder->divisor, least, layout->width, &source.x,
-                &source.width);
-        unscale(box->y, box->height, decoder->divisor, 0, layout->height, &source.y,
-                &source.height);
+        unscale_axis(box->x, box->width, decoder->divisor, least, layout->width, &source.x,
+                     &source.width);
+        unscale_axis(box->y, box->height, decoder->divisor, 0, layout->height, &source.y,
+                     &source.height);
     }
     return source;
 }
 
-/* Decodes a box from a shorter file. Whatever is odd about it is left to a decode of the whole
- * file, which has the words for it. */
+/*
+ * Decodes a box from a shortened file. After a failure the whole file is decoded, which reports the
+ * error.
+ */
 static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *layout,
                                     const image_box *box, image_view *region_out)
 {
@@ -305,7 +334,7 @@ static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *la
     image_box within = *box;
     jpeg_cells cells;
     size_t size;
-    jpeg_part_result result = shorten(decoder, layout, &source, &size, &cells);
+    jpeg_part_result result = shorten_file(decoder, layout, &source, &size, &cells);
 
     if (result != JPEG_PART_MADE) {
         return result;
@@ -320,8 +349,9 @@ static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *la
                : JPEG_PART_WRONG;
 }
 
-/* Reads the opened file through; one that cannot have an index (layout: NULL)
- * gets an empty one. */
+/*
+ * Builds the index of the open file; a file that cannot have one (layout: NULL) gets an empty one.
+ */
 static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
 {
     image_index *index = decoder->index;
@@ -334,6 +364,14 @@ static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
     }
 }
 
+/* Do the headers permit an index: sequential Huffman code without restart markers? */
+static bool can_have_index(const jpeg_decoder *decoder)
+{
+    const struct jpeg_decompress_struct *info = &decoder->info;
+
+    return !info->progressive_mode && !info->arith_code && info->restart_interval == 0;
+}
+
 static sluice_status jpeg_region(void *state, const image_box *box, image_view *region_out)
 {
     jpeg_decoder *decoder = state;
@@ -342,6 +380,7 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
     bool can_part = false;
     jpeg_layout layout;
 
+    decoder->lacks_index = false;
     if (index != NULL || decoder->info.restart_interval != 0) {
         can_part = jpeg_layout_read(decoder->bytes, decoder->size, &layout);
     }
@@ -361,6 +400,7 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
         }
     }
     if (st == SLUICE_OK) {
+        decoder->lacks_index = (index == NULL || index->size == 0) && can_have_index(decoder);
         st = decode_box(decoder, box, region_out);
     }
     if (st == SLUICE_OK && index != NULL && index->wanted && index->size == 0) {
@@ -384,7 +424,11 @@ static void jpeg_use_index(void *state, image_index *index)
     ((jpeg_decoder *)state)->index = index;
 }
 
-extern const image_format format_jpeg;
+static bool jpeg_lacks_index(const void *state)
+{
+    return ((const jpeg_decoder *)state)->lacks_index;
+}
+
 const image_format format_jpeg = {
     .name = "JPEG",
     .magic = magic,
@@ -395,4 +439,5 @@ const image_format format_jpeg = {
     .region = jpeg_region,
     .scale = jpeg_scale,
     .use_index = jpeg_use_index,
+    .lacks_index = jpeg_lacks_index,
 };

@@ -6,11 +6,11 @@
 enum { SOF0 = 0xC0, SOF1 = 0xC1, DHT = 0xC4, SOS = 0xDA };
 
 /*
- * Gives the DC categories that have no code one each, longer than all others: the code of ones is
- * never given away (T.81, K.2), so there is room behind it, one code for each further bit. Where it
- * was, assign() finds no room.
+ * Assigns a code to each DC category without one, longer than all existing codes. The code of all
+ * ones is reserved (T.81, K.2), so its prefix is free, for one code of each further length. For a
+ * file that uses the reserved code assign_codes() fails.
  */
-static bool complete(jpeg_codes *codes)
+static bool complete_codes(jpeg_codes *codes)
 {
     bool has[JPEG_DC_CATEGORIES] = {false};
     uint32_t longest = codes->longest;
@@ -32,8 +32,8 @@ static bool complete(jpeg_codes *codes)
     return true;
 }
 
-/* Codes in the order of their lengths, one after the other (T.81, annex C). */
-static bool assign(jpeg_codes *codes, bool is_dc)
+/* Assigns codes in the order of their lengths, consecutively (T.81, annex C). */
+static bool assign_codes(jpeg_codes *codes, bool is_dc)
 {
     uint32_t code = 0;
     uint32_t i = 0;
@@ -63,7 +63,7 @@ static bool assign(jpeg_codes *codes, bool is_dc)
     return true;
 }
 
-/* A DHT segment: tables one after the other. */
+/* A DHT segment: a sequence of tables. */
 static bool read_tables(const uint8_t *at, const uint8_t *end, jpeg_entropy *entropy)
 {
     while (end - at >= 17) {
@@ -84,7 +84,7 @@ static bool read_tables(const uint8_t *at, const uint8_t *end, jpeg_entropy *ent
         }
         memcpy(codes->values, at + 17, codes->count);
         at += 17 + codes->count;
-        if ((is_dc && !complete(codes)) || !assign(codes, is_dc)) {
+        if ((is_dc && !complete_codes(codes)) || !assign_codes(codes, is_dc)) {
             return false;
         }
     }
@@ -115,7 +115,7 @@ bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_ent
         const uint8_t factors = frame[3 * i + 1];
         const uint8_t tables = scan[2 * i + 1];
 
-        /* Components in another order than they were declared in: nobody writes that. */
+        /* Components in another order than declared: no encoder writes that. */
         if (scan[2 * i] != frame[3 * i] || (tables & 0xCC) != 0) {
             return false;
         }
@@ -129,14 +129,14 @@ bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_ent
     return true;
 }
 
-void jpeg_bits_start(jpeg_bits *bits, const uint8_t *bytes, size_t size, uint32_t place)
+void jpeg_bits_start(jpeg_bits *bits, const uint8_t *bytes, size_t size, uint32_t position)
 {
-    *bits = (jpeg_bits){bytes + place / 8, bytes + size, 0, 0, 0};
+    *bits = (jpeg_bits){bytes + position / 8, bytes + size, 0, 0, 0};
     jpeg_bits_fill(bits);
-    bits->count -= place % 8;
+    bits->count -= position % 8;
 }
 
-uint32_t jpeg_bits_place(const jpeg_bits *bits, const uint8_t *bytes)
+uint32_t jpeg_bits_position(const jpeg_bits *bits, const uint8_t *bytes)
 {
     const uint8_t *at = bits->at;
     int32_t ahead = (int32_t)bits->count - (int32_t)bits->made_up;

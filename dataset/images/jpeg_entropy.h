@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking through Huffman-coded JPEG data without decoding coefficients (ITU-T T.81, annexes C and
- * F): how long each code is, and what differences of DC values are. For finding places in files,
- * not for pixels; files may be hostile.
+ * Walks through Huffman-coded JPEG data without decoding coefficients (ITU-T T.81, annexes C and
+ * F): the lengths of codes, and the differences of DC values. It locates MCUs in files, and decodes
+ * no pixels. Files may be hostile.
  */
 #ifndef SLUICE_JPEG_ENTROPY_H
 #define SLUICE_JPEG_ENTROPY_H
@@ -15,16 +15,18 @@ enum {
     JPEG_MAX_COMPONENTS = 3
 };
 
-/* A table of codes, for reading, and for writing DC categories. */
+/* A Huffman table for reading, and for writing DC categories. */
 typedef struct jpeg_codes {
     bool known;
     uint8_t lengths[17]; /* [n]: codes of n bits */
     uint8_t values[256];
     uint32_t count;
-    uint32_t longest;                   /* bits of the file's own codes; those added are longer */
-    uint16_t look[1 << JPEG_LOOK_BITS]; /* length << 8 | value; 0: the code is longer */
+    uint32_t longest;                   /* length of the longest code in the file; added codes
+                                           are longer */
+    uint16_t look[1 << JPEG_LOOK_BITS]; /* length << 8 | value; 0: a longer code */
     int32_t last_code[17];              /* [n]: largest code of n bits; -1: none */
-    int32_t offset[17];                 /* [n]: of a code of n bits in values, less the code */
+    int32_t offset[17];                 /* [n]: index in values of a code of n bits, minus the
+                                           code */
     uint16_t category_code[JPEG_DC_CATEGORIES];
     uint8_t category_length[JPEG_DC_CATEGORIES];
 } jpeg_codes;
@@ -33,19 +35,21 @@ typedef struct jpeg_entropy {
     jpeg_codes dc[4];
     jpeg_codes ac[4];
     uint32_t components;
-    uint32_t blocks[JPEG_MAX_COMPONENTS]; /* of an MCU */
+    uint32_t blocks[JPEG_MAX_COMPONENTS]; /* blocks of each component in an MCU */
     const jpeg_codes *dc_of[JPEG_MAX_COMPONENTS];
     const jpeg_codes *ac_of[JPEG_MAX_COMPONENTS];
 } jpeg_entropy;
 
 /*
- * Reads the tables of a file whose headers were read. DC tables are completed: categories that the
- * file does without get codes behind its own. False when a table is missing, damaged or full.
+ * Reads the Huffman tables of a file whose headers were read. DC tables are completed: categories
+ * without a code get codes after the existing ones. False: a table is missing, damaged or full.
  */
 bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_entropy *entropy_out);
 
-/* Bits of a file from a place on; stuffed bytes are left out. Beyond the data, or a marker, come
- * zeros, which are counted. */
+/*
+ * Reads the bits of a file from a position on, without stuffed bytes. Zeros follow the end of the
+ * data, or a marker; they are counted.
+ */
 typedef struct jpeg_bits {
     const uint8_t *at;
     const uint8_t *end;
@@ -54,13 +58,13 @@ typedef struct jpeg_bits {
     uint32_t made_up;
 } jpeg_bits;
 
-/* place: 8 times an offset in bytes, and bits of that byte. */
-void jpeg_bits_start(jpeg_bits *bits, const uint8_t *bytes, size_t size, uint32_t place);
+/* position: 8 * offset in bytes + bit within the byte. */
+void jpeg_bits_start(jpeg_bits *bits, const uint8_t *bytes, size_t size, uint32_t position);
 
-/* Where the next bit lies; nothing made up may have been taken. */
-uint32_t jpeg_bits_place(const jpeg_bits *bits, const uint8_t *bytes);
+/* The position of the next bit; no made-up bit may have been consumed. */
+uint32_t jpeg_bits_position(const jpeg_bits *bits, const uint8_t *bytes);
 
-/* 56 to 63 bits can be taken then. */
+/* After this 56 to 63 bits are available. */
 static inline void jpeg_bits_fill(jpeg_bits *bits)
 {
     while (bits->count <= 55) {
@@ -91,7 +95,7 @@ static inline bool jpeg_bits_ran_out(const jpeg_bits *bits)
     return bits->count < bits->made_up;
 }
 
-/* The value of the next code and its length; the code is not taken yet. -1: there is no such. */
+/* The value and length of the next code, which is not consumed. -1: not a code. */
 static inline int32_t jpeg_next_value(const jpeg_bits *bits, const jpeg_codes *codes,
                                       uint32_t *length_out)
 {
@@ -112,7 +116,7 @@ static inline int32_t jpeg_next_value(const jpeg_bits *bits, const jpeg_codes *c
     return -1;
 }
 
-/* The number that `category` bits stand for (T.81, table F.1). */
+/* The number encoded by `category` bits (T.81, table F.1). */
 static inline int32_t jpeg_extend(uint32_t bits, uint32_t category)
 {
     return category > 0 && bits < 1U << (category - 1)

@@ -6,13 +6,16 @@
 enum {
     /* A progressive file is decoded once for each of its scans. Encoders write about 10. */
     MAX_SCANS = 100,
-    /* Scans times pixels: what bounds the time of a small file that claims much of both. */
+    /*
+     * Bound on scans * pixels / max_pixels, and so on the time for a small file that declares many
+     * of both.
+     */
     MAX_SCAN_SHARE = 16,
-    /* Of the coefficients of a progressive file. */
+    /* Memory for the coefficients of a progressive file. */
     MAX_LIBRARY_BYTES = 1 << 30
 };
 
-static jpeg_guard *of(j_common_ptr info)
+static jpeg_guard *guard_of(j_common_ptr info)
 {
     return info->client_data;
 }
@@ -39,7 +42,7 @@ static sluice_status status_of(int code)
 
 static void give_up(j_common_ptr info)
 {
-    jpeg_guard *guard = of(info);
+    jpeg_guard *guard = guard_of(info);
 
     info->err->format_message(info, guard->text);
     guard->code = info->err->msg_code;
@@ -47,7 +50,7 @@ static void give_up(j_common_ptr info)
     longjmp(guard->give_up, 1);
 }
 
-/* Warnings that mean wrong pixels; the others (stray bytes, odd markers) do no harm. */
+/* Warnings that mean wrong pixels; others (extraneous bytes, unusual markers) are harmless. */
 static bool is_damage(const struct jpeg_error_mgr *errors)
 {
     switch (errors->msg_code) {
@@ -57,22 +60,56 @@ static bool is_damage(const struct jpeg_error_mgr *errors)
     case JWRN_HUFF_BAD_CODE:
     case JWRN_MUST_RESYNC:
         return true;
-    case JWRN_EXTRANEOUS_DATA: /* before a restart marker they belong to blocks */
+    case JWRN_EXTRANEOUS_DATA: /* before a restart marker they are data of blocks */
         return errors->msg_parm.i[1] >= JPEG_RST0 && errors->msg_parm.i[1] <= JPEG_RST0 + 7;
     default:
         return false;
     }
 }
 
-/* Gives up at the first damage: it would be an error at the end, and hostile files take time. */
-static void note(j_common_ptr info, int level)
+/*
+ * Is it an application or comment segment with the length 0 or 1, which does not even include the
+ * length field? The library treats it as empty, reports it like any other segment, and does not
+ * save it.
+ */
+static bool has_wrong_length(const struct jpeg_error_mgr *errors)
 {
-    if (level < 0 && (of(info)->strict || is_damage(info->err))) {
+    switch (errors->msg_code) {
+    case JTRC_MISC_MARKER:
+        return errors->msg_parm.i[1] < 0;
+    case JTRC_APP0:
+    case JTRC_APP14:
+        return errors->msg_parm.i[0] < 0;
+    default:
+        return false;
+    }
+}
+
+static void give_up_segment(j_common_ptr info)
+{
+    jpeg_guard *guard = guard_of(info);
+
+    snprintf(guard->text, sizeof(guard->text), "a segment of its markers has the length 0 or 1");
+    guard->code = JTRC_MISC_MARKER;
+    guard->status = SLUICE_E_CORRUPT;
+    longjmp(guard->give_up, 1);
+}
+
+/*
+ * Ends the decode at the first damage: the result would be an error anyway, and hostile files take
+ * time.
+ */
+static void note_warning(j_common_ptr info, int level)
+{
+    if (level > 0 && guard_of(info)->strict && has_wrong_length(info->err)) {
+        give_up_segment(info);
+    }
+    if (level < 0 && (guard_of(info)->strict || is_damage(info->err))) {
         give_up(info);
     }
 }
 
-static void say_nothing(j_common_ptr info)
+static void print_nothing(j_common_ptr info)
 {
     (void)info;
 }
@@ -83,14 +120,14 @@ static void nothing_to_do(j_decompress_ptr info)
 }
 
 /*
- * The end of the bytes. A file whose last marker is missing is whole all the same, so the marker
- * is made up; a decoder that wanted more than that warns of it itself.
+ * Called at the end of the bytes. A file whose end marker is missing is complete all the same, so
+ * the marker is made up. A decoder that needs more data warns by itself.
  */
 static boolean made_up_end(j_decompress_ptr info)
 {
     static const JOCTET end[2] = {0xFF, JPEG_EOI};
 
-    of((j_common_ptr)info)->exhausted = true;
+    guard_of((j_common_ptr)info)->exhausted = true;
     info->src->next_input_byte = end;
     info->src->bytes_in_buffer = sizeof(end);
     return TRUE;
@@ -114,7 +151,7 @@ static void skip_bytes(j_decompress_ptr info, long count)
 /* Called as each scan of a progressive file is read. */
 static void watch_scans(j_common_ptr info)
 {
-    jpeg_guard *guard = of(info);
+    jpeg_guard *guard = guard_of(info);
     uint64_t scans = (uint64_t)((j_decompress_ptr)info)->input_scan_number;
 
     if (scans > MAX_SCANS ||
@@ -131,8 +168,8 @@ void jpeg_guard_init(jpeg_guard *guard)
 {
     jpeg_std_error(&guard->errors);
     guard->errors.error_exit = give_up;
-    guard->errors.emit_message = note;
-    guard->errors.output_message = say_nothing;
+    guard->errors.emit_message = note_warning;
+    guard->errors.output_message = print_nothing;
     guard->source.init_source = nothing_to_do;
     guard->source.fill_input_buffer = made_up_end;
     guard->source.skip_input_data = skip_bytes;
@@ -170,17 +207,17 @@ sluice_status jpeg_guard_failed(const jpeg_guard *guard, struct jpeg_decompress_
                                                         : guard->text);
 }
 
-bool jpeg_has_all_scans(const struct jpeg_decompress_struct *info)
+jpeg_scans jpeg_scans_of(const struct jpeg_decompress_struct *info)
 {
+    jpeg_scans scans = JPEG_SCANS_WHOLE;
+
     for (int i = 0; i < info->num_components; i++) {
         if (info->comp_info[i].quant_table == NULL) {
-            return false; /* no scan of this component */
+            return JPEG_SCANS_MISSING;
         }
         for (int k = 0; info->progressive_mode && k < DCTSIZE2; k++) {
-            if (info->coef_bits[i][k] != 0) {
-                return false; /* bits of its coefficients are missing */
-            }
+            scans = info->coef_bits[i][k] != 0 ? JPEG_SCANS_COARSE : scans;
         }
     }
-    return true;
+    return scans;
 }

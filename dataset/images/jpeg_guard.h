@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands between libjpeg and files that may be hostile: errors that come back instead of
- * ending the program, bytes that end, bounds on scans and memory.
+ * Protects from hostile files in calls of libjpeg: errors return instead of ending the process,
+ * input is bounded, and so are scans and memory.
  */
 #ifndef SLUICE_JPEG_GUARD_H
 #define SLUICE_JPEG_GUARD_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* jpeglib.h wants stdio.h before it. */
+/* jpeglib.h needs stdio.h before it. */
 #include <jpeglib.h>
 
 #include <jerror.h>
@@ -24,33 +24,42 @@ typedef struct jpeg_guard {
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
     jmp_buf give_up;      /* set by setjmp() before each call of the library */
-    sluice_status status; /* why it was given up, and its words */
-    int code;             /* the library's number of it; 0: there were too many scans */
+    sluice_status status; /* of the failure, with its text below */
+    int code;             /* the library's message code; 0: too many scans; JTRC_MISC_MARKER: a
+                             segment that it does not save */
     char text[JMSG_LENGTH_MAX];
-    bool exhausted; /* the library wanted more bytes than there are */
-    bool strict;    /* gives up at any warning, not only at those that mean wrong pixels */
+    bool exhausted; /* the library needed more bytes than there are */
+    bool strict;    /* fails at any warning, not only at those that mean wrong pixels, and at
+                       segments that the library does not save */
     uint64_t max_pixels;
-    uint64_t pixels; /* of the image, once its header is read */
+    uint64_t pixels; /* of the image, once its header was read */
 } jpeg_guard;
 
-/* Starts zeroed. */
+/* The guard must be zero-initialised. */
 void jpeg_guard_init(jpeg_guard *guard);
 
 /*
- * Makes the library's object (zeroed before its first use) anew for a file: one that is only
- * aborted keeps its tables, and a file that lacks some would be decoded with those of the file
- * before it.
+ * Creates the library's object (zeroed before its first use) anew for a file: an object that is
+ * only aborted keeps its Huffman and quantisation tables, and a file without tables would be
+ * decoded with those of an earlier file.
  */
 void jpeg_guard_begin(jpeg_guard *guard, struct jpeg_decompress_struct *info, const uint8_t *bytes,
                       size_t size);
 
-/* Puts an object that compresses under the guard, before it is made. */
+/* Puts a compression object under the guard, before it is created. */
 void jpeg_guard_compress(jpeg_guard *guard, struct jpeg_compress_struct *info);
 
-/* The failure that longjmp left, as this thread's error; info is destroyed. */
+/* Sets the failure that longjmp() left as this thread's last error; info is destroyed. */
 sluice_status jpeg_guard_failed(const jpeg_guard *guard, struct jpeg_decompress_struct *info);
 
-/* Did every scan come that the pixels are made of? For files of several, all of which were read. */
-bool jpeg_has_all_scans(const struct jpeg_decompress_struct *info);
+/* Completeness of a file's scans. */
+typedef enum jpeg_scans {
+    JPEG_SCANS_WHOLE,
+    JPEG_SCANS_COARSE, /* progressive: some coefficient bits are in no scan */
+    JPEG_SCANS_MISSING /* no scan has one of the components */
+} jpeg_scans;
+
+/* For a file of several scans, all of which were read. */
+jpeg_scans jpeg_scans_of(const struct jpeg_decompress_struct *info);
 
 #endif

@@ -26,7 +26,7 @@ static uint32_t two_bytes(const uint8_t *at)
     return (uint32_t)at[0] << 8 | at[1];
 }
 
-static void keep(jpeg_layout *layout, size_t offset, size_t size)
+static void keep_segment(jpeg_layout *layout, size_t offset, size_t size)
 {
     layout->parts[layout->part_count++] = (jpeg_part){offset, size};
     layout->head_size += size;
@@ -66,15 +66,18 @@ static bool read_frame(jpeg_layout *layout, const uint8_t *body, size_t size)
     return true;
 }
 
-/* Application data and comments, but for those two that decide what the colours are. */
-static bool may_go(uint8_t marker)
+/*
+ * Application data and comments, except the two application segments that determine the colour
+ * space.
+ */
+static bool is_removable(uint8_t marker)
 {
     return marker == COM ||
            (marker >= APP0 && marker <= APP15 && marker != APP0 && marker != APP14);
 }
 
-/* Markers that have no place here, or no length. */
-static bool is_odd(uint8_t marker)
+/* Markers that are not permitted here, or have no length. */
+static bool is_unsupported(uint8_t marker)
 {
     return (marker > SOF1 && marker <= SOF15 && marker != DHT) ||
            (marker >= RST0 && marker <= EOI) || marker == DNL || marker == TEM || marker == 0;
@@ -82,7 +85,7 @@ static bool is_odd(uint8_t marker)
 
 static bool read_marker(jpeg_layout *layout, uint8_t marker, const uint8_t *body, size_t size)
 {
-    if (is_odd(marker)) {
+    if (is_unsupported(marker)) {
         return false;
     }
     if (marker == SOF0 || marker == SOF1) {
@@ -92,7 +95,7 @@ static bool read_marker(jpeg_layout *layout, uint8_t marker, const uint8_t *body
         layout->restart = size == 2 ? two_bytes(body) : 0;
         return size == 2;
     }
-    /* One scan with all components. */
+    /* Only a single scan with all components is accepted. */
     return marker != SOS || (layout->width != 0 && size > 0 && body[0] == layout->components);
 }
 
@@ -106,12 +109,12 @@ bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out
     if (size < 2 || bytes[0] != 0xFF || bytes[1] != SOI) {
         return false;
     }
-    keep(layout, 0, 2);
+    keep_segment(layout, 0, 2);
     while (marker != SOS) {
         size_t length;
 
         while (size - at >= 2 && bytes[at] == 0xFF && bytes[at + 1] == 0xFF) {
-            at++; /* a filler */
+            at++; /* a fill byte */
         }
         if (size - at < 4 || bytes[at] != 0xFF) {
             return false;
@@ -125,8 +128,8 @@ bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out
             !read_marker(layout, marker, bytes + at + 4, length - 2)) {
             return false;
         }
-        if (!may_go(marker)) {
-            keep(layout, at, 2 + length);
+        if (!is_removable(marker)) {
+            keep_segment(layout, at, 2 + length);
         }
         at += 2 + length;
     }
@@ -134,9 +137,11 @@ bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out
     return true;
 }
 
-/* [low, high) of one direction in cells of `cell` pixels, with a margin that stays in the image. */
-static void cover(uint32_t low, uint32_t high, uint32_t margin, uint32_t extent, uint32_t cell,
-                  uint32_t *first_out, uint32_t *end_out)
+/*
+ * Converts [low, high) of one axis into cells of `cell` pixels, with a margin clamped to the image.
+ */
+static void cover_cells(uint32_t low, uint32_t high, uint32_t margin, uint32_t extent,
+                        uint32_t cell, uint32_t *first_out, uint32_t *end_out)
 {
     low = low > margin ? low - margin : 0;
     high = extent - high > margin ? high + margin : extent;
@@ -145,9 +150,9 @@ static void cover(uint32_t low, uint32_t high, uint32_t margin, uint32_t extent,
 }
 
 /*
- * Smooth upsampling of chroma looks one pixel beyond the box, in the directions that chroma is
- * subsampled in. And it is left out in rows of one or two chroma samples, so a narrow rest at the
- * right edge takes its neighbour along.
+ * Smooth chroma upsampling reads one pixel beyond the box, in the directions in which chroma is
+ * subsampled. Rows of one or two chroma samples are not smoothed, so a narrow last cell at the
+ * right edge needs its neighbour.
  */
 jpeg_cells jpeg_layout_cells(const jpeg_layout *layout, uint32_t columns, uint32_t rows,
                              const image_box *box)
@@ -159,10 +164,10 @@ jpeg_cells jpeg_layout_cells(const jpeg_layout *layout, uint32_t columns, uint32
     uint32_t right;
     uint32_t bottom;
 
-    cover(box->x, box->x + box->width, layout->h_max > 1, layout->width, width, &cells.left,
-          &cells.right);
-    cover(box->y, box->y + box->height, layout->v_max > 1, layout->height, height, &cells.top,
-          &cells.bottom);
+    cover_cells(box->x, box->x + box->width, layout->h_max > 1, layout->width, width, &cells.left,
+                &cells.right);
+    cover_cells(box->y, box->y + box->height, layout->v_max > 1, layout->height, height, &cells.top,
+                &cells.bottom);
     right = cells.right * width < layout->width ? cells.right * width : layout->width;
     bottom = cells.bottom * height < layout->height ? cells.bottom * height : layout->height;
     while (layout->h_max > 1 && cells.left > 0 && right - cells.left * width < least) {

@@ -9,19 +9,19 @@
 enum { DHT = 0xC4, SOS = 0xDA, EOI = 0xD9 };
 enum { VERSION = 1, STEP = 8, HEAD = 8, ENTRY = 10 };
 
-/* Zeros behind the end: libjpeg-turbo's faster loop runs as long as so many bytes follow. */
+/* Zeros after the end: libjpeg-turbo's fast Huffman loop requires this many bytes of input. */
 enum { TAIL = 6144 };
 
 /* ---- the index ------------------------------------------------------------------------------ */
 
 typedef struct index_entry {
-    uint32_t place;
+    uint32_t position;
     int16_t dc[JPEG_MAX_COMPONENTS];
 } index_entry;
 
 static void put_entry(uint8_t *to, const index_entry *entry)
 {
-    sli_put_u32(to, entry->place);
+    sli_put_u32(to, entry->position);
     for (int i = 0; i < JPEG_MAX_COMPONENTS; i++) {
         sli_put_u16(to + 4 + 2 * i, (uint16_t)entry->dc[i]);
     }
@@ -30,7 +30,7 @@ static void put_entry(uint8_t *to, const index_entry *entry)
 static index_entry get_entry(const uint8_t *index, size_t number)
 {
     const uint8_t *from = index + HEAD + number * ENTRY;
-    index_entry entry = {.place = sli_get_u32(from)};
+    index_entry entry = {.position = sli_get_u32(from)};
 
     for (int i = 0; i < JPEG_MAX_COMPONENTS; i++) {
         entry.dc[i] = (int16_t)sli_get_u16(from + 4 + 2 * i);
@@ -45,7 +45,7 @@ static uint32_t cells_across(const jpeg_layout *layout)
 
 bool jpeg_can_index(const jpeg_layout *layout, size_t size)
 {
-    /* Places are 32 bits. An image of one cell has nothing to be left out. */
+    /* Positions have 32 bits. An image of a single cell cannot be shortened. */
     return layout->restart == 0 && size < UINT32_MAX / 8 &&
            (size_t)cells_across(layout) * layout->rows > 1;
 }
@@ -57,7 +57,7 @@ size_t jpeg_index_size(const jpeg_layout *layout)
 
 /* ---- walking -------------------------------------------------------------------------------- */
 
-/* Takes the AC codes of a block. False: there is no such code, or too many. */
+/* Skips the AC codes of a block. False: an invalid code, or too many. */
 static bool skip_ac(jpeg_bits *bits, const jpeg_codes *codes)
 {
     for (uint32_t k = 1; k < 64; k++) {
@@ -84,8 +84,10 @@ static bool skip_ac(jpeg_bits *bits, const jpeg_codes *codes)
     return true;
 }
 
-/* Takes the DC code of a block and adds its difference. False: there is no such code, also where
- * the completed table has one, as libjpeg-turbo's faster loop takes what is none for a zero. */
+/*
+ * Reads the DC code of a block and adds its difference. False: an invalid code, even if the
+ * completed table has it, since libjpeg-turbo's fast loop decodes invalid codes as zero.
+ */
 static bool take_dc(jpeg_bits *bits, const jpeg_codes *codes, int32_t *dc)
 {
     uint32_t length;
@@ -114,9 +116,9 @@ static bool skip_mcu(jpeg_bits *bits, const jpeg_entropy *entropy, int32_t *dc)
     return !jpeg_bits_ran_out(bits);
 }
 
-static void note_place(const jpeg_bits *bits, const uint8_t *bytes, const int32_t *dc, uint8_t *to)
+static void write_entry(const jpeg_bits *bits, const uint8_t *bytes, const int32_t *dc, uint8_t *to)
 {
-    const index_entry entry = {jpeg_bits_place(bits, bytes),
+    const index_entry entry = {jpeg_bits_position(bits, bytes),
                                {(int16_t)dc[0], (int16_t)dc[1], (int16_t)dc[2]}};
 
     put_entry(to, &entry);
@@ -138,7 +140,7 @@ bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t siz
     for (uint32_t y = 0; y < layout->rows; y++) {
         for (uint32_t x = 0; x < layout->columns; x++) {
             if (x % STEP == 0) {
-                note_place(&bits, bytes, dc, index);
+                write_entry(&bits, bytes, dc, index);
                 index += ENTRY;
             }
             if (!skip_mcu(&bits, &entropy, dc)) {
@@ -146,13 +148,13 @@ bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t siz
             }
         }
     }
-    note_place(&bits, bytes, dc, index);
+    write_entry(&bits, bytes, dc, index);
     return true;
 }
 
 /* ---- stitching ------------------------------------------------------------------------------ */
 
-/* Bits on their way out; fewer than 8 wait in `bits`. */
+/* Writes bits; fewer than 8 are pending in `bits`. */
 typedef struct bit_writer {
     uint8_t *to;
     uint64_t bits;
@@ -167,7 +169,7 @@ static void put_byte(bit_writer *writer, uint8_t byte)
     }
 }
 
-/* At most 32 bits. */
+/* count is at most 32. */
 static void put_bits(bit_writer *writer, uint32_t bits, uint32_t count)
 {
     writer->bits = writer->bits << count | bits;
@@ -187,8 +189,8 @@ static bool has_ff(uint64_t bytes)
 }
 
 /*
- * Eight bytes at once as long as there are, and none of those that go in or come out is FF.
- * Returns how far it came.
+ * Copies eight bytes at a time, up to the first group with an FF in its input or output. Returns
+ * the end of the copied input.
  */
 static const uint8_t *copy_words(bit_writer *writer, const uint8_t *at, const uint8_t *end)
 {
@@ -242,7 +244,7 @@ static void copy_bits(bit_writer *writer, const uint8_t *bytes, uint32_t from, u
     }
 }
 
-/* Writes a DC difference. False: there is no category for it. */
+/* Writes a DC difference. False: it is out of the range of categories. */
 static bool put_dc(bit_writer *writer, const jpeg_codes *codes, int32_t difference)
 {
     const uint32_t size = (uint32_t)(difference < 0 ? -difference : difference);
@@ -260,17 +262,17 @@ static bool put_dc(bit_writer *writer, const jpeg_codes *codes, int32_t differen
 }
 
 /*
- * Copies the first MCU of a row: each component's first difference is coded anew, from the DC
- * value that the file before it ends with. False: this is no MCU, or ends behind `to`.
+ * Copies the first MCU of a row: each component's first difference is recoded, relative to the DC
+ * value at the end of the output so far. False: not a valid MCU, or it ends after `to`.
  */
 static bool copy_first(bit_writer *writer, const jpeg_entropy *entropy, const uint8_t *bytes,
                        size_t size, const index_entry *from, uint32_t to, const int16_t *before,
-                       uint32_t *place_out)
+                       uint32_t *position_out)
 {
-    uint32_t place = from->place;
+    uint32_t position = from->position;
     jpeg_bits bits;
 
-    jpeg_bits_start(&bits, bytes, size, place);
+    jpeg_bits_start(&bits, bytes, size, position);
     for (uint32_t c = 0; c < entropy->components; c++) {
         for (uint32_t b = 0; b < entropy->blocks[c]; b++) {
             int32_t dc = from->dc[c];
@@ -282,23 +284,23 @@ static bool copy_first(bit_writer *writer, const jpeg_entropy *entropy, const ui
                 if (!put_dc(writer, entropy->dc_of[c], dc - before[c])) {
                     return false;
                 }
-                place = jpeg_bits_place(&bits, bytes);
+                position = jpeg_bits_position(&bits, bytes);
             }
             if (!skip_ac(&bits, entropy->ac_of[c]) || jpeg_bits_ran_out(&bits)) {
                 return false;
             }
         }
-        if (jpeg_bits_place(&bits, bytes) > to) {
+        if (jpeg_bits_position(&bits, bytes) > to) {
             return false;
         }
-        copy_bits(writer, bytes, place, jpeg_bits_place(&bits, bytes));
-        place = jpeg_bits_place(&bits, bytes);
+        copy_bits(writer, bytes, position, jpeg_bits_position(&bits, bytes));
+        position = jpeg_bits_position(&bits, bytes);
     }
-    *place_out = place;
+    *position_out = position;
     return true;
 }
 
-/* The file's headers with completed tables, of an image of this size. Returns where they end. */
+/* Writes the file's headers with the completed tables and this image size. Returns their end. */
 static uint8_t *put_head(const jpeg_layout *layout, const uint8_t *bytes,
                          const jpeg_entropy *entropy, const image_box *pixels, uint8_t *to)
 {
@@ -326,32 +328,35 @@ static uint8_t *put_head(const jpeg_layout *layout, const uint8_t *bytes,
     return to;
 }
 
-/* What was copied of the file so far. */
+/* The state of the copied part of the file. */
 typedef struct stitch_state {
-    uint32_t copied;                 /* bits in front of it may not come again */
-    int16_t dc[JPEG_MAX_COMPONENTS]; /* DC values that it ends with */
+    uint32_t copied;                 /* end of the copied bits: earlier bits may not follow */
+    int16_t dc[JPEG_MAX_COMPONENTS]; /* DC values at the end of the copied part */
 } stitch_state;
 
-/* Copies what lies between two entries: cells of a row, or whole rows. */
+/* Copies the data between two index entries: cells of a row, or whole rows. */
 static bool copy_range(const jpeg_entropy *entropy, const uint8_t *bytes, size_t size,
                        const index_entry *from, const index_entry *to, stitch_state *state,
                        bit_writer *writer)
 {
-    uint32_t place;
+    uint32_t position;
 
-    if (from->place < state->copied || from->place >= to->place || to->place > size * 8 ||
-        !copy_first(writer, entropy, bytes, size, from, to->place, state->dc, &place)) {
+    if (from->position < state->copied || from->position >= to->position ||
+        to->position > size * 8 ||
+        !copy_first(writer, entropy, bytes, size, from, to->position, state->dc, &position)) {
         return false;
     }
-    copy_bits(writer, bytes, place, to->place);
+    copy_bits(writer, bytes, position, to->position);
     memcpy(state->dc, to->dc, sizeof(to->dc));
-    state->copied = to->place;
+    state->copied = to->position;
     return true;
 }
 
-/* The most that a part of the file comes to: each of its bytes may get a stuffed one, and each
- * row a longer first MCU. */
-static size_t most_bytes(const jpeg_layout *layout, const jpeg_entropy *entropy, size_t size)
+/*
+ * An upper bound on the size of a shortened file: each byte may need a stuffed one, and the first
+ * MCU of each row may become longer.
+ */
+static size_t max_part_size(const jpeg_layout *layout, const jpeg_entropy *entropy, size_t size)
 {
     size_t most = layout->head_size + 2 * (size - layout->scan) + 64 * (size_t)layout->rows + TAIL;
 
@@ -386,12 +391,13 @@ jpeg_part_result jpeg_stitch(const jpeg_layout *layout, const uint8_t *bytes, si
         return JPEG_PART_IS_ALL;
     }
     if (!jpeg_entropy_read(layout, bytes, &entropy) ||
-        image_buffer_reserve(file, most_bytes(layout, &entropy, size)) != SLUICE_OK) {
+        image_buffer_reserve(file, max_part_size(layout, &entropy, size)) != SLUICE_OK) {
         return JPEG_PART_CANNOT;
     }
     writer = (bit_writer){put_head(layout, bytes, &entropy, &cells.pixels, file->data), 0, 0};
     for (uint32_t y = cells.top; y < cells.bottom; y++) {
-        const bool whole = cells.right - cells.left == across; /* rows one behind the other */
+        const bool whole = cells.right - cells.left == across; /* rows are consecutive in the
+                                                                  file */
         const size_t row = (size_t)y * across;
         const index_entry from = get_entry(index, row + cells.left);
         const index_entry to =

@@ -9,7 +9,7 @@
  *     u32    1, the version
  *     u32    MCUs between two entries
  *     10 bytes for each entry, row by row from the left, and one for the end of the data:
- *         u32     the place in the file, in bits (offset * 8 + bit)
+ *         u32     the position in the file, in bits (offset * 8 + bit)
  *         i16 x 3 DC values of the components' last blocks before it
  */
 #ifndef SLUICE_JPEG_STITCH_H
@@ -24,14 +24,14 @@ bool jpeg_can_index(const jpeg_layout *layout, size_t size);
 size_t jpeg_index_size(const jpeg_layout *layout);
 
 /*
- * Writes the index of a file, jpeg_index_size() bytes. False when its data are damaged, or coded
- * in a way that cannot be stitched.
+ * Builds the index of a file, jpeg_index_size() bytes. False: its data are damaged, or coded in a
+ * way that cannot be stitched.
  */
 bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t size, uint8_t *index);
 
 /*
- * Makes a file of the part that the box needs. CANNOT: the index is none of this file. An index of
- * other bytes gives other pixels or damage, and nothing worse.
+ * Makes a file of the part that the box needs. CANNOT: the index does not match the file. An index
+ * of other bytes results in wrong pixels or a decode error, never in an invalid memory access.
  */
 jpeg_part_result jpeg_stitch(const jpeg_layout *layout, const uint8_t *bytes, size_t size,
                              const uint8_t *index, size_t index_size, const image_box *box,

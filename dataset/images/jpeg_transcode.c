@@ -5,8 +5,10 @@
 
 #include "status_int.h"
 
-/* A copy may have this many times the bytes of its source, and this many more. Progressive and
- * arithmetic code are denser than baseline, by a tenth or two. */
+/*
+ * Bounds on the size of a copy: this factor times its source, plus this constant. Progressive and
+ * arithmetic code are 10 to 20 % smaller than baseline.
+ */
 enum { GROWTH = 2, GROWTH_FLOOR = 65536 };
 
 typedef struct transcoder {
@@ -16,20 +18,20 @@ typedef struct transcoder {
     jpeg_sink sink;
     uint32_t interval;
     sluice_pack_fate fate;
-    bool is_writing; /* what fails from here on, fails for the copy */
+    bool is_writing; /* errors from here on concern the copy */
 } transcoder;
 
-/* ---- what cannot be rewritten --------------------------------------------------------------- */
+/* ---- unsupported files ---------------------------------------------------------------------- */
 
-/* The file is given up for a reason that the library does not know of. */
-static void refuse(transcoder *t, sluice_pack_fate fate, const char *why)
+/* Refuses the file for a reason that is not an error of the library. */
+static void refuse_file(transcoder *t, sluice_pack_fate fate, const char *why)
 {
     t->fate = fate;
     snprintf(t->guard.text, sizeof(t->guard.text), "%s", why);
     longjmp(t->guard.give_up, 1);
 }
 
-/* The reason for an error of the library; TRANSCODED: there is no memory, which is none. */
+/* The reason for an error of the library; TRANSCODED: out of memory, which is not a reason. */
 static sluice_pack_fate fate_of(const transcoder *t)
 {
     if (t->sink.grew) {
@@ -52,27 +54,28 @@ static sluice_pack_fate fate_of(const transcoder *t)
     case JERR_SOF_UNSUPPORTED:
     case JERR_ARITH_NOTIMPL:
     case JERR_NOT_COMPILED:
+    case JTRC_MISC_MARKER: /* a segment that the copy would lack */
         return SLUICE_PACK_KEPT_HEADER;
     default:
         return t->is_writing ? SLUICE_PACK_KEPT_HEADER : SLUICE_PACK_KEPT_DAMAGED;
     }
 }
 
-/* What the header tells. */
+/* Checks the header. */
 static void check_header(transcoder *t)
 {
     if (t->in.num_components != 1 && t->in.num_components != 3) {
-        refuse(t, SLUICE_PACK_KEPT_COMPONENTS,
-               t->in.num_components == 4 ? "it has 4 components, as CMYK"
-                                         : "it has neither 1 nor 3 components");
+        refuse_file(t, SLUICE_PACK_KEPT_COMPONENTS,
+                    t->in.num_components == 4 ? "it has 4 components, as CMYK"
+                                              : "it has neither 1 nor 3 components");
     }
     t->guard.pixels = (uint64_t)t->in.image_width * t->in.image_height;
     if (t->guard.pixels > t->guard.max_pixels) {
-        refuse(t, SLUICE_PACK_KEPT_LARGE, "it says that it has more than max_pixels");
+        refuse_file(t, SLUICE_PACK_KEPT_LARGE, "it says that it has more than max_pixels");
     }
 }
 
-/* The last marker that was saved; NULL when none was. */
+/* The last saved marker; NULL: none. */
 static jpeg_saved_marker_ptr last_marker(const struct jpeg_decompress_struct *info)
 {
     jpeg_saved_marker_ptr last = info->marker_list;
@@ -84,23 +87,27 @@ static jpeg_saved_marker_ptr last_marker(const struct jpeg_decompress_struct *in
 }
 
 /*
- * What all of the file tells. Markers that say what colours mean count before the first scan only:
- * those behind it would count in the copy, where all come first.
+ * Checks the whole file. A marker that defines the colour space applies to scans after it only; in
+ * the copy, where all markers come first, it would apply to all scans.
  */
 static void check_whole(transcoder *t, jpeg_saved_marker_ptr last_of_header)
 {
     jpeg_saved_marker_ptr marker =
         last_of_header != NULL ? last_of_header->next : t->in.marker_list;
+    const jpeg_scans scans = jpeg_scans_of(&t->in);
 
-    if (!jpeg_has_all_scans(&t->in)) {
-        refuse(t, SLUICE_PACK_KEPT_INCOMPLETE, "the file ends before its last scan");
+    if (scans != JPEG_SCANS_WHOLE) {
+        refuse_file(t, SLUICE_PACK_KEPT_INCOMPLETE,
+                    scans == JPEG_SCANS_MISSING || t->guard.exhausted
+                        ? "the file ends before its last scan"
+                        : "its scans leave bits of coefficients out, which decoders smooth over");
     }
     if (t->guard.exhausted) {
-        refuse(t, SLUICE_PACK_KEPT_DAMAGED, "the file has no end");
+        refuse_file(t, SLUICE_PACK_KEPT_DAMAGED, "the file has no end");
     }
     for (; marker != NULL; marker = marker->next) {
         if (marker->marker == JPEG_APP0 || marker->marker == JPEG_APP0 + 14) {
-            refuse(t, SLUICE_PACK_KEPT_HEADER, "a marker of its colours stands behind a scan");
+            refuse_file(t, SLUICE_PACK_KEPT_HEADER, "a marker of its colours stands behind a scan");
         }
     }
 }
@@ -115,14 +122,15 @@ static void save_markers(struct jpeg_decompress_struct *info)
     jpeg_save_markers(info, JPEG_COM, 0xFFFF);
 }
 
-/* The copy's header: that of the source but for the coding. */
-static void configure(transcoder *t)
+/* Sets the copy's header: that of the source except for the coding. */
+static void configure_jpeg(transcoder *t)
 {
     struct jpeg_compress_struct *out = &t->out;
     int across = 1;
 
     jpeg_copy_critical_parameters(&t->in, out);
-    if (out->num_components == 1) { /* its blocks come one by one whatever the header says */
+    if (out->num_components == 1) { /* its blocks are stored one by one, whatever sampling
+                                       factors the header has */
         out->comp_info[0].h_samp_factor = 1;
         out->comp_info[0].v_samp_factor = 1;
     }
@@ -132,7 +140,7 @@ static void configure(transcoder *t)
     }
     out->optimize_coding = TRUE;
     out->arith_code = FALSE;
-    out->write_JFIF_header = FALSE; /* the source's own are copied */
+    out->write_JFIF_header = FALSE; /* the source's own header is copied */
     out->write_Adobe_marker = FALSE;
     out->restart_interval = jpeg_restart_interval(t->in.image_width, t->in.image_height,
                                                   8 * (uint32_t)across, t->interval);
@@ -145,8 +153,8 @@ static void copy_markers(transcoder *t)
     }
 }
 
-/* Everything that the library may give up; false when it did. */
-static bool run(transcoder *t, const uint8_t *bytes, size_t size)
+/* The part that runs under setjmp(); false: the library failed. */
+static bool run_transcoder(transcoder *t, const uint8_t *bytes, size_t size)
 {
     jpeg_saved_marker_ptr last;
     jvirt_barray_ptr *coefficients;
@@ -164,7 +172,7 @@ static bool run(transcoder *t, const uint8_t *bytes, size_t size)
     t->is_writing = true;
     jpeg_create_compress(&t->out);
     jpeg_sink_begin(&t->sink, &t->out, size * GROWTH + GROWTH_FLOOR);
-    configure(t);
+    configure_jpeg(t);
     jpeg_write_coefficients(&t->out, coefficients);
     copy_markers(t);
     jpeg_finish_compress(&t->out);
@@ -184,7 +192,7 @@ sluice_status jpeg_transcode(const uint8_t *bytes, size_t size, uint32_t interva
     t.guard.strict = true;
     t.guard.max_pixels = max_pixels;
     t.interval = interval;
-    done = run(&t, bytes, size);
+    done = run_transcoder(&t, bytes, size);
     jpeg_destroy_compress(&t.out);
     jpeg_destroy_decompress(&t.in);
     if (done) {

@@ -6,18 +6,18 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* What the library is given to fill at first. */
+/* First size of the output buffer. */
 enum { SINK_FIRST = 16384 };
 
-/* ---- memory that grows ---------------------------------------------------------------------- */
+/* ---- growing memory ------------------------------------------------------------------------- */
 
 static jpeg_sink *sink_of(j_compress_ptr info)
 {
-    return (jpeg_sink *)(void *)info->dest; /* its first field */
+    return (jpeg_sink *)(void *)info->dest; /* the first field of jpeg_sink */
 }
 
-/* The library has filled all there is. */
-static boolean grow(j_compress_ptr info)
+/* Called when the buffer is full. */
+static boolean grow_output(j_compress_ptr info)
 {
     jpeg_sink *sink = sink_of(info);
     const size_t used = sink->capacity;
@@ -42,7 +42,7 @@ static boolean grow(j_compress_ptr info)
 
 static void begin_output(j_compress_ptr info)
 {
-    (void)grow(info);
+    (void)grow_output(info);
 }
 
 static void end_output(j_compress_ptr info)
@@ -55,7 +55,7 @@ static void end_output(j_compress_ptr info)
 void jpeg_sink_begin(jpeg_sink *sink, struct jpeg_compress_struct *info, size_t most)
 {
     sink->destination.init_destination = begin_output;
-    sink->destination.empty_output_buffer = grow;
+    sink->destination.empty_output_buffer = grow_output;
     sink->destination.term_destination = end_output;
     sink->most = most;
     info->dest = &sink->destination;
@@ -79,7 +79,7 @@ void jpeg_sink_free(jpeg_sink *sink)
 
 /* ---- restart markers ------------------------------------------------------------------------ */
 
-/* Is a / b nearer to 1 than c / d, whichever way round? Factors are below 2^20. */
+/* Is a / b nearer to 1 than c / d, as a ratio? Factors are below 2^20. */
 static bool is_nearer(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     const uint64_t high = a > b ? a : b;
@@ -109,8 +109,8 @@ uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t image_height, uint
 
 /* ---- pixels --------------------------------------------------------------------------------- */
 
-static void configure(struct jpeg_compress_struct *info, const image_view *image,
-                      const jpeg_encoding *encoding)
+static void configure_encoder(struct jpeg_compress_struct *info, const image_view *image,
+                              const jpeg_encoding *encoding)
 {
     const bool gray = image->channels == 1;
     const int across = !gray && encoding->halve_chroma ? 2 : 1;
@@ -132,7 +132,7 @@ static void configure(struct jpeg_compress_struct *info, const image_view *image
 static void write_lines(struct jpeg_compress_struct *info, const image_view *image)
 {
     while (info->next_scanline < info->image_height) {
-        /* The library does not write to it. */
+        /* The library does not write to the line. */
         JSAMPROW row = (JSAMPROW)(uintptr_t)(image->pixels + info->next_scanline * image->stride);
 
         jpeg_write_scanlines(info, &row, 1);
@@ -145,15 +145,15 @@ typedef struct jpeg_encoder {
     jpeg_sink sink;
 } jpeg_encoder;
 
-/* Everything that the library may give up; false when it did. */
-static bool encode(jpeg_encoder *e, const image_view *image, const jpeg_encoding *encoding)
+/* The part that runs under setjmp(); false: the library failed. */
+static bool encode_image(jpeg_encoder *e, const image_view *image, const jpeg_encoding *encoding)
 {
     if (setjmp(e->guard.give_up) != 0) {
         return false;
     }
     jpeg_create_compress(&e->info);
     jpeg_sink_begin(&e->sink, &e->info, SIZE_MAX / 4);
-    configure(&e->info, image, encoding);
+    configure_encoder(&e->info, image, encoding);
     jpeg_start_compress(&e->info, TRUE);
     write_lines(&e->info, image);
     jpeg_finish_compress(&e->info);
@@ -169,7 +169,7 @@ sluice_status jpeg_encode(const image_view *image, const jpeg_encoding *encoding
     memset(&e, 0, sizeof(e));
     jpeg_guard_init(&e.guard);
     jpeg_guard_compress(&e.guard, &e.info);
-    done = encode(&e, image, encoding);
+    done = encode_image(&e, image, encoding);
     jpeg_destroy_compress(&e.info);
     if (!done) {
         jpeg_sink_free(&e.sink);

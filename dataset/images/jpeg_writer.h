@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing JPEG files into memory: baseline, one scan, Huffman tables made for the file, and restart
- * markers at even distances, so that a part of the image can be decoded without what lies before
- * it.
+ * Writes JPEG files into memory: baseline, one scan, optimised Huffman tables, and restart markers
+ * at even distances, so that a part of the image can be decoded without the data before it.
  */
 #ifndef SLUICE_JPEG_WRITER_H
 #define SLUICE_JPEG_WRITER_H
@@ -16,31 +15,35 @@ typedef struct jpeg_bytes {
     size_t size;
 } jpeg_bytes;
 
-/* Where the library puts what it writes; starts zeroed. */
+/* The library's output; zero-initialise. */
 typedef struct jpeg_sink {
     struct jpeg_destination_mgr destination;
     jpeg_bytes bytes;
     size_t capacity;
-    size_t most; /* bytes that the file may have */
-    bool grew;   /* it would have more */
+    size_t most; /* largest permitted size of the file */
+    bool grew;   /* that size was exceeded */
 } jpeg_sink;
 
-/* Directs what info writes into the sink; too many bytes, or no memory, are errors of the guard. */
+/*
+ * Directs the output of info to the sink. Too many bytes, or out of memory, are errors of the
+ * guard.
+ */
 void jpeg_sink_begin(jpeg_sink *sink, struct jpeg_compress_struct *info, size_t most);
 
-/* The file, cut to its length; the sink is empty again. */
+/* Returns the file, shrunk to its size; the sink is empty again. */
 jpeg_bytes jpeg_sink_take(jpeg_sink *sink);
 void jpeg_sink_free(jpeg_sink *sink);
 
 /*
- * MCUs from one restart marker to the next: the divisor of the MCUs in a row (of mcu_width pixels
- * each) that is nearest in ratio to `pixels`, the smaller of two as near. 0, none: for 0 pixels, and
- * for an image of at most twice as many each way, of which a crop leaves next to nothing out.
+ * MCUs between restart markers: the divisor of the MCUs in a row (mcu_width pixels each) whose
+ * ratio to `pixels` is nearest to 1, the smaller of two equally near. 0, no markers, if pixels is
+ * 0, and for an image of at most twice `pixels` in width and height, where a crop saves almost
+ * nothing.
  */
 uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t image_height, uint32_t mcu_width,
                                uint32_t pixels);
 
-/* How an image is encoded. */
+/* Encoding options. */
 typedef struct jpeg_encoding {
     uint32_t quality;  /* 1 to 100 */
     bool halve_chroma; /* 4:2:0; else 4:4:4 */
@@ -48,8 +51,8 @@ typedef struct jpeg_encoding {
 } jpeg_encoding;
 
 /*
- * Encodes (height, width, channels) pixels, 1 channel as gray, 3 as YCbCr. E_NO_MEMORY; E_INVALID
- * larger than a JPEG file can be.
+ * Encodes (height, width, channels) pixels: 1 channel as gray, 3 as YCbCr. E_NO_MEMORY; E_INVALID:
+ * too large for a JPEG file.
  */
 sluice_status jpeg_encode(const image_view *image, const jpeg_encoding *encoding,
                           jpeg_bytes *file_out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG files, through libpng. Samples are the file's own, without regard to gamma or profiles, as
- * other loaders of training data read them: any colour type and depth becomes 8-bit RGB or gray,
- * and what is transparent is laid on black. The whole file is read, for only the ends of its chunks
- * tell whether they are damaged; lines of the box are kept.
+ * PNG files, through libpng. Samples are used as stored, without gamma or colour profiles, as in
+ * other loaders of training data: any colour type and depth becomes 8-bit RGB or gray, and
+ * transparent pixels are blended with black. The whole file is read, since damage shows only in the
+ * checksums at the ends of its chunks; the lines of the box are kept.
  */
 #include <assert.h>
 #include <png.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "image_decoder.h"
+#include "image_format.h"
 #include "status_int.h"
 
 enum { MAX_SIDE = 1000000 }; /* libpng's own limit, too */
@@ -21,11 +21,12 @@ typedef struct png_decoder {
     png_structp png; /* NULL: no file is open */
     png_infop info;
     jmp_buf give_up;
-    char text[160]; /* why it was given up */
+    char text[160]; /* text of the failure */
     const uint8_t *bytes;
     size_t left;
+    bool has_lines; /* all of them were read */
     bool gray;
-    image_buffer raw;   /* as libpng gives them: one line, or all of an interlaced image */
+    image_buffer raw;   /* output of libpng: one line, or the whole image if interlaced */
     image_buffer image; /* lines of the box */
 } png_decoder;
 
@@ -45,13 +46,13 @@ static void say_nothing(png_structp png, png_const_charp text)
     (void)text;
 }
 
-static png_voidp allocate(png_structp png, png_alloc_size_t size)
+static png_voidp png_allocate(png_structp png, png_alloc_size_t size)
 {
     (void)png;
     return sli_calloc(1, size);
 }
 
-static void release(png_structp png, png_voidp block)
+static void png_release(png_structp png, png_voidp block)
 {
     (void)png;
     sli_free(block);
@@ -59,8 +60,14 @@ static void release(png_structp png, png_voidp block)
 
 static void read_bytes(png_structp png, png_bytep to, size_t count)
 {
+    static const uint8_t last_chunk[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
     png_decoder *decoder = png_get_io_ptr(png);
 
+    if (decoder->left == 0 && decoder->has_lines) { /* a file without end chunk is complete all
+                                                       the same */
+        decoder->bytes = last_chunk;
+        decoder->left = sizeof(last_chunk);
+    }
     if (count > decoder->left) {
         png_error(png, "the file ends early");
     }
@@ -80,7 +87,7 @@ static sluice_status png_create(void **state_out)
     return SLUICE_OK;
 }
 
-static void end(png_decoder *decoder)
+static void end_png(png_decoder *decoder)
 {
     png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
 }
@@ -89,28 +96,29 @@ static void png_destroy(void *state)
 {
     png_decoder *decoder = state;
 
-    end(decoder);
+    end_png(decoder);
     image_buffer_free(&decoder->raw);
     image_buffer_free(&decoder->image);
     sli_free(decoder);
 }
 
-/* The failure that longjmp left, whose cause may be memory. */
-static sluice_status failed(png_decoder *decoder)
+/* Reports the failure that longjmp() left; its cause may be out of memory. */
+static sluice_status png_failed(png_decoder *decoder)
 {
-    end(decoder);
+    end_png(decoder);
     return sli_fail(strstr(decoder->text, "memory") != NULL ? SLUICE_E_NO_MEMORY : SLUICE_E_CORRUPT,
                     "%s", decoder->text);
 }
 
-/* Reads up to the pixels, skipping all that does not change them. */
+/* Reads up to the pixels; skips chunks that do not change them. */
 static void read_header(png_decoder *decoder)
 {
     png_structp png = decoder->png;
 
     png_set_read_fn(png, decoder, read_bytes);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* refused below, with reasons */
+    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* larger images are refused
+                                                                   below, with a text */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "tRNS", 1);
     png_read_info(png, decoder->info);
@@ -123,19 +131,20 @@ static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, ui
     uint32_t width;
     uint32_t height;
 
-    end(decoder);
+    end_png(decoder);
     decoder->bytes = bytes;
     decoder->left = size;
+    decoder->has_lines = false;
     decoder->gray = gray;
     snprintf(decoder->text, sizeof(decoder->text), "out of memory while decoding");
     if (setjmp(decoder->give_up) != 0) {
-        return failed(decoder);
+        return png_failed(decoder);
     }
     decoder->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, decoder, give_up, say_nothing,
-                                            NULL, allocate, release);
+                                            NULL, png_allocate, png_release);
     decoder->info = decoder->png != NULL ? png_create_info_struct(decoder->png) : NULL;
     if (decoder->info == NULL) {
-        return failed(decoder);
+        return png_failed(decoder);
     }
     read_header(decoder);
     width = png_get_image_width(decoder->png, decoder->info);
@@ -152,7 +161,7 @@ static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, ui
     return SLUICE_OK;
 }
 
-/* Pixels of 1 to 4 channels (gray, gray and alpha, RGB, RGBA) to gray or RGB. */
+/* Converts pixels of 1 to 4 channels (gray, gray and alpha, RGB, RGBA) to gray or RGB. */
 static void convert_line(const uint8_t *in, uint32_t channels, bool gray, uint32_t width,
                          uint8_t *out)
 {
@@ -172,7 +181,7 @@ static void convert_line(const uint8_t *in, uint32_t channels, bool gray, uint32
     }
 }
 
-/* Where a line of the box goes, and from which line of the file. */
+/* Stores line y of the file in the box, if it belongs there. */
 static void keep_line(png_decoder *decoder, const image_box *box, uint32_t y, const uint8_t *line)
 {
     const uint32_t channels = png_get_channels(decoder->png, decoder->info);
@@ -200,6 +209,23 @@ static void read_lines(png_decoder *decoder, const image_box *box, uint32_t pass
     }
 }
 
+/*
+ * libpng stops at the last line. The compressed data may end in further IDAT chunks, which must be
+ * intact, too.
+ */
+static void check_rest(png_decoder *decoder)
+{
+    enum { CHUNK_HEADER = 8 };
+
+    if (decoder->left > 0 && decoder->left < CHUNK_HEADER) {
+        png_error(decoder->png, "the file ends early");
+    }
+    decoder->has_lines = true;
+    if (decoder->left > 0 && memcmp(decoder->bytes + 4, "IDAT", 4) == 0) {
+        png_read_end(decoder->png, NULL);
+    }
+}
+
 static sluice_status png_region(void *state, const image_box *box, image_view *region_out)
 {
     png_decoder *decoder = state;
@@ -211,7 +237,7 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
 
     assert(decoder->png != NULL);
     if (setjmp(decoder->give_up) != 0) {
-        return failed(decoder);
+        return png_failed(decoder);
     }
     png_set_expand(decoder->png);
     png_set_scale_16(decoder->png);
@@ -226,8 +252,9 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
     }
     if (st == SLUICE_OK) {
         read_lines(decoder, box, passes, raw_stride);
+        check_rest(decoder);
     }
-    end(decoder);
+    end_png(decoder);
     if (st != SLUICE_OK) {
         return st;
     }
@@ -235,7 +262,6 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
-extern const image_format format_png;
 const image_format format_png = {
     .name = "PNG",
     .magic = magic,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PPM and PGM files in binary, 8 bits a sample: a line of text with the size, then the pixels.
- * Where they lie in a file only the lines of the box are read.
+ * Binary PPM and PGM files, 8 bits per sample: a text header with the size, then the pixels. From
+ * an image in a file only the lines of the box are read.
  */
 #include <assert.h>
 #include <errno.h>
@@ -9,26 +9,26 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "image_decoder.h"
+#include "image_format.h"
 #include "status_int.h"
 
 enum { MAX_SIDE = 1000000 };
 
 typedef struct pnm_decoder {
-    const uint8_t *bytes; /* all of the file; unless fd has it */
-    int fd;               /* -1: bytes is all */
-    uint64_t offset;      /* in fd, of the file's first byte */
+    const uint8_t *bytes; /* the whole file, unless fd is open */
+    int fd;               /* -1: bytes is the whole file */
+    uint64_t offset;      /* offset in fd of the first byte of the image */
     uint64_t *bytes_read;
-    bool gray; /* what is wanted */
+    bool gray; /* requested output */
     uint32_t width;
     uint32_t height;
-    uint32_t channels;  /* in the file */
-    uint64_t pixels_at; /* in the file */
+    uint32_t channels;  /* of the file */
+    uint64_t pixels_at; /* offset of the pixels in the image's bytes */
     image_buffer lines; /* of the box, as wide as the image */
-    image_buffer image; /* the box with another number of channels */
+    image_buffer image; /* the box converted to another number of channels */
 } pnm_decoder;
 
-/* The text before the pixels, while it is read. */
+/* Parser state of the header. */
 typedef struct pnm_text {
     const uint8_t *bytes;
     size_t size;
@@ -60,7 +60,7 @@ static bool is_blank(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Goes over blanks and comments, at least one; false when there is none or the text ends. */
+/* Skips blanks and comments, at least one; false: none, or the end of the text. */
 static bool skip_blanks(pnm_text *text)
 {
     const size_t first = text->at;
@@ -79,7 +79,7 @@ static bool skip_blanks(pnm_text *text)
     return text->at > first && text->at < text->size;
 }
 
-/* A number below 2^31 behind blanks. */
+/* Parses a number below 2^31 after blanks. */
 static bool read_number(pnm_text *text, uint32_t *number_out)
 {
     uint32_t number = 0;
@@ -100,7 +100,7 @@ static bool read_number(pnm_text *text, uint32_t *number_out)
     return text->at > first;
 }
 
-/* Size and depth, then one blank. */
+/* Parses size and depth, and the one blank after them. */
 static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, size_t size,
                                  uint64_t max_pixels)
 {
@@ -163,8 +163,8 @@ static sluice_status pnm_open(void *state, const uint8_t *bytes, size_t size, ui
     return pnm_open_head(state, bytes, size, NULL, max_pixels, gray, width_out, height_out);
 }
 
-/* Bytes of the file, from its memory or from where it lies. */
-static sluice_status fetch(pnm_decoder *decoder, uint64_t at, uint8_t *to, size_t size)
+/* Reads bytes of the image from memory or from the file. */
+static sluice_status fetch_bytes(pnm_decoder *decoder, uint64_t at, uint8_t *to, size_t size)
 {
     size_t got = 0;
 
@@ -183,8 +183,9 @@ static sluice_status fetch(pnm_decoder *decoder, uint64_t at, uint8_t *to, size_
             return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the pixels");
         }
         if (more == 0) {
-            return sli_fail(SLUICE_E_IO,
-                            "the file ends within the pixels: it was cut since it was opened");
+            return sli_fail(
+                SLUICE_E_IO,
+                "the file ends within the pixels: it was truncated since it was opened");
         }
         got += (size_t)more;
     }
@@ -192,8 +193,9 @@ static sluice_status fetch(pnm_decoder *decoder, uint64_t at, uint8_t *to, size_
     return SLUICE_OK;
 }
 
-/* The box with three channels from one, or one from three. */
-static void convert(pnm_decoder *decoder, const image_box *box, const uint8_t *lines, size_t stride)
+/* Converts the box from one channel to three, or from three to one. */
+static void convert_box(pnm_decoder *decoder, const image_box *box, const uint8_t *lines,
+                        size_t stride)
 {
     uint8_t *out = decoder->image.data;
 
@@ -222,8 +224,8 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     assert(box->x + box->width <= decoder->width && box->y + box->height <= decoder->height);
     st = image_buffer_reserve(&decoder->lines, stride * box->height);
     if (st == SLUICE_OK) {
-        st = fetch(decoder, decoder->pixels_at + box->y * stride, decoder->lines.data,
-                   stride * box->height);
+        st = fetch_bytes(decoder, decoder->pixels_at + box->y * stride, decoder->lines.data,
+                         stride * box->height);
     }
     if (st == SLUICE_OK && channels != decoder->channels) {
         st = image_buffer_reserve(&decoder->image, (size_t)box->width * box->height * channels);
@@ -234,14 +236,13 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     lines = decoder->lines.data + (size_t)box->x * decoder->channels;
     *region_out = (image_view){lines, stride, box->width, box->height, channels};
     if (channels != decoder->channels) {
-        convert(decoder, box, lines, stride);
+        convert_box(decoder, box, lines, stride);
         region_out->pixels = decoder->image.data;
         region_out->stride = (size_t)box->width * channels;
     }
     return SLUICE_OK;
 }
 
-extern const image_format format_ppm;
 const image_format format_ppm = {
     .name = "PPM",
     .magic = (const uint8_t *)"P6",
@@ -253,7 +254,6 @@ const image_format format_ppm = {
     .region = pnm_region,
 };
 
-extern const image_format format_pgm;
 const image_format format_pgm = {
     .name = "PGM",
     .magic = (const uint8_t *)"P5",

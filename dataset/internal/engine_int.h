@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine: worker threads that bring samples into batches of a queue. A worker takes the next
- * row by one atomic addition; which sample stands there is a function of the plan, so nothing goes
- * between workers but the count of rows done.
+ * The engine: worker threads that load samples into the batches of a queue. A worker claims the
+ * next rows by one atomic operation. Their samples are a function of the plan, so workers share
+ * only the counts of rows.
  */
 #ifndef SLUICE_ENGINE_INT_H
 #define SLUICE_ENGINE_INT_H
@@ -31,35 +31,45 @@ typedef struct sli_engine_config {
     sli_queue *queue;
     const sli_placement *placement;
     sli_profile *profile; /* stages [0, plan->stage_count), threads [0, worker_count) */
-    uint64_t batches;     /* to be made, then END; UINT64_MAX: without end */
-    uint64_t passes;      /* of a stream, the same; 0: without end */
+    uint64_t batches;     /* then END; UINT64_MAX: unlimited */
+    uint64_t passes;      /* bound on the passes of a stream; 0: unlimited */
+    bool rewinds; /* behind `batches` workers wait for sli_engine_rewind(), without an END; of a
+                     source that is read more than once */
 } sli_engine_config;
 
 /* Starts the workers. Everything in the config is borrowed until sli_engine_stop(). */
 sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **engine_out);
 
-/* Asks the workers to end after the rows they are at, and closes the queue. Any thread. */
+/* Requests a stop: workers end after their current rows; closes the queue. Any thread. */
 void sli_engine_close(sli_engine *engine);
 
-/* The same, and waits until they have ended. */
+/* sli_engine_close(), and waits until all workers have ended. */
 void sli_engine_stop(sli_engine *engine);
 
 /*
- * Pauses the workers: each finishes the row it is at and begins no other until it is resumed
- * (paused false) or stopped. Changes nothing about which rows are made, or in what order. Any
- * thread.
+ * Pauses the workers: each finishes its current row and begins no other until it is resumed (paused
+ * false) or stopped. The rows and their order stay the same. Any thread.
  */
 void sli_engine_pause(sli_engine *engine, bool paused);
+
+/*
+ * Rewinds, after the consumer has released all batches up to `released`. Returns base: batch base +
+ * 1 of the queue is the first of the run once more, and as many batches as at the start are made.
+ * Those from released + 1 to base are abandoned: they come, complete or without a row, as soon as
+ * workers have done the rows they are at, also in an engine that is paused, and the consumer
+ * releases them. The consumer's thread.
+ */
+uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released);
 
 /* Frees a stopped engine. NULL is fine. */
 void sli_engine_destroy(sli_engine *engine);
 
 typedef struct sli_engine_errors {
-    uint64_t failed; /* under policy fail: 0 or 1 */
+    uint64_t failed; /* 0 or 1, under policy fail */
     uint64_t replaced;
     uint64_t zeroed;
     uint32_t count;                /* of first */
-    const sli_error_sample *first; /* the engine's own; these do not change any more */
+    const sli_error_sample *first; /* owned by the engine; entries never change */
 } sli_engine_errors;
 
 void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_out);
@@ -67,18 +77,19 @@ void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_o
 /* Bytes read from files so far. */
 uint64_t sli_engine_bytes_read(const sli_engine *engine);
 
-/* Samples, and their bytes, that the kernel was asked to read before a worker came to them. */
+/* Samples that readahead requested, and their bytes. */
 void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint64_t *bytes_out);
 
-/* What came of the indexes of images so far; samples that were replaced count like others. */
+/* Outcomes of image indexes so far, including those of replaced samples. */
 void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out);
 
-/* Where worker i was to run and where it did; of a stopped engine. */
-const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t worker);
+/* The placement of thread i, requested and actual, workers first, then readahead; of a stopped
+ * engine. NULL past the last. */
+const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i);
 
 /*
- * Says what stands between the consumer and batch seq: how many of its rows are done, and what each
- * worker is at, for how long.
+ * Adds stall diagnostics of batch seq as text: its filled rows, and each worker's stage and time in
+ * it.
  */
 void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *text);
 

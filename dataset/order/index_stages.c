@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stages that choose and order samples. What they do is order.c's; here are their words. */
+/*
+ * Argument tables of the stages that choose and order samples; order.c and stream_order.c implement
+ * them.
+ */
 #include "index_stages.h"
 #include "status_int.h"
 
 static const char *const parts[] = {"train", "val", "test", NULL};
 
 static const stage_param shuffle_params[] = {
-    PARAM_(shuffle_args, seed, PARAM_SEED, "run", 0, 0, NULL, "of the order; run: that of the run"),
+    PARAM_(shuffle_args, seed, PARAM_SEED, "run", 0, 0, NULL, "of the order; run: of the run"),
     PARAM_(shuffle_args, buffer, PARAM_COUNT, "1000", 1, 1e9, NULL,
-           "of a stream: how many samples it is mixed within, 1 GB of them at most"),
+           "of a stream: samples in the shuffle buffer, at most 1 GB"),
 };
 
 const stage_def stage_shuffle = {
     .name = "shuffle",
-    .summary = "Visits the samples of each pass in another random order; needs no memory. A stream "
-               "is mixed as far as its buffer goes, and so are its files, where shuffle is the "
-               "first to order samples.",
+    .summary = "Shuffles all samples, in another order in each pass, without memory. A stream is "
+               "shuffled within a buffer, and its shards are shuffled, too, if shuffle is the "
+               "first stage of order.",
     .gives = "the same samples",
     .kind = STAGE_INDEX,
     .index = INDEX_SHUFFLE,
@@ -49,14 +52,14 @@ static sluice_status check_shard(void *opaque)
 
 static const stage_param shard_params[] = {
     PARAM_(shard_args, rank, PARAM_RANK, "run", 0, 0, NULL,
-           "which part; run: of the run; none: every rank sees every sample"),
-    PARAM_(shard_args, world, PARAM_RANK, "run", 0, 0, NULL, "how many parts"),
+           "number of the part; run: the rank of the run; none: every rank gets every sample"),
+    PARAM_(shard_args, world, PARAM_RANK, "run", 0, 0, NULL, "number of parts"),
 };
 
 const stage_def stage_shard = {
     .name = "shard",
-    .summary = "Keeps every world-th sample from the rank-th on. Added by itself before batch when "
-               "a run has several ranks and the pipeline has none.",
+    .summary = "Keeps every world-th sample from the rank-th on. Added automatically before "
+               "batch if a run has several ranks and the pipeline has no shard.",
     .gives = "1/world of the samples",
     .kind = STAGE_INDEX,
     .index = INDEX_SHARD,
@@ -87,17 +90,17 @@ uint64_t split_share(double fraction)
 bool split_keeps(const split_args *args, const char *name)
 {
     const uint64_t hash = sli_mix_in(sli_hash_text(name), args->seed);
-    const uint64_t place = ((hash >> 32) * SPLIT_WHOLE) >> 32;
+    const uint64_t point = ((hash >> 32) * SPLIT_WHOLE) >> 32;
     const uint64_t share = split_share(args->fraction);
     const uint64_t test = split_share(args->test);
 
     switch (args->part) {
     case 0:
-        return place < share;
+        return point < share;
     case 1:
-        return place >= SPLIT_WHOLE - test - share && place < SPLIT_WHOLE - test;
+        return point >= SPLIT_WHOLE - test - share && point < SPLIT_WHOLE - test;
     default:
-        return place >= SPLIT_WHOLE - share;
+        return point >= SPLIT_WHOLE - share;
     }
 }
 
@@ -115,16 +118,17 @@ static sluice_status check_split(void *opaque)
 }
 
 static const stage_param split_params[] = {
-    PARAM_(split_args, part, PARAM_CHOICE, NULL, 0, 0, parts, "which part to keep"),
-    PARAM_(split_args, fraction, PARAM_REAL, NULL, 0, 1, NULL, "how much of all it is, 0 to 1"),
+    PARAM_(split_args, part, PARAM_CHOICE, NULL, 0, 0, parts, "the part to keep"),
+    PARAM_(split_args, fraction, PARAM_REAL, NULL, 0, 1, NULL, "share of all samples, 0 to 1"),
     PARAM_(split_args, seed, PARAM_COUNT, "0", 0, 0, NULL, "of the hash of the samples' names"),
-    PARAM_(split_args, test, PARAM_REAL, "0", 0, 1, NULL, "for val: how much test takes"),
+    PARAM_(split_args, test, PARAM_REAL, "0", 0, 1, NULL, "for val: the share of test"),
 };
 
 const stage_def stage_split = {
     .name = "split",
-    .summary = "Keeps a part of the samples by a hash of their names: train the first of its "
-               "range, test the last, val the last before test. Parts stay when files are added.",
+    .summary = "Keeps a part of the samples by a hash of their names: train the low end of its "
+               "range, test the high end, val the end below test. A sample stays in its part "
+               "when files are added.",
     .gives = "some of the samples",
     .kind = STAGE_INDEX,
     .index = INDEX_SPLIT,
@@ -144,7 +148,7 @@ sluice_status sluice_dataset_split(sluice_dataset *dataset, const char *part, do
 }
 
 static const stage_param take_params[] = {
-    PARAM_(count_args, n, PARAM_COUNT, NULL, 0, 0, NULL, "how many to keep"),
+    PARAM_(count_args, n, PARAM_COUNT, NULL, 0, 0, NULL, "number of samples to keep"),
 };
 
 const stage_def stage_take = {
@@ -165,13 +169,13 @@ sluice_status sluice_dataset_take(sluice_dataset *dataset, uint64_t n)
 }
 
 static const stage_param skip_params[] = {
-    PARAM_(count_args, n, PARAM_COUNT, NULL, 0, 0, NULL, "how many to leave out"),
+    PARAM_(count_args, n, PARAM_COUNT, NULL, 0, 0, NULL, "number of samples to skip"),
 };
 
 const stage_def stage_skip = {
     .name = "skip",
-    .summary = "Leaves out the first n samples.",
-    .gives = "the samples after those",
+    .summary = "Skips the first n samples.",
+    .gives = "the remaining samples",
     .kind = STAGE_INDEX,
     .index = INDEX_SKIP,
     STAGE_PARAMS(skip_params),
@@ -186,12 +190,12 @@ sluice_status sluice_dataset_skip(sluice_dataset *dataset, uint64_t n)
 }
 
 static const stage_param repeat_params[] = {
-    PARAM_(count_args, n, PARAM_COUNT, NULL, 1, 1e9, NULL, "how many passes become one"),
+    PARAM_(count_args, n, PARAM_COUNT, NULL, 1, 1e9, NULL, "number of passes to join"),
 };
 
 const stage_def stage_repeat = {
     .name = "repeat",
-    .summary = "Makes n passes one; order and random numbers differ in each of them.",
+    .summary = "Joins n passes into one; each has its own order and random numbers.",
     .gives = "n times the samples",
     .kind = STAGE_INDEX,
     .index = INDEX_REPEAT,

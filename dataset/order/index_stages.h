@@ -7,10 +7,10 @@
 
 typedef struct shuffle_args {
     uint64_t seed;   /* or SLUICE_SEED_OF_RUN */
-    uint64_t buffer; /* samples, of a stream */
+    uint64_t buffer; /* samples buffered, for a stream */
 } shuffle_args;
 
-/* Samples that a stream is mixed within where nobody says how many. */
+/* The default size of the shuffle buffer of a stream, in samples. */
 enum { SHUFFLE_BUFFER = 1000 };
 
 typedef struct shard_args {
@@ -26,13 +26,13 @@ typedef struct split_args {
 } split_args;
 
 /*
- * A fraction in parts of a milliard, so that decimal fractions that are 1 together, as 0.7, 0.2 and
- * 0.1, leave no gap and share nothing.
+ * A fraction in parts per billion. Decimal fractions with the sum 1, as 0.7, 0.2 and 0.1, then
+ * neither overlap nor leave a gap.
  */
 #define SPLIT_WHOLE 1000000000
 uint64_t split_share(double fraction);
 
-/* Is the sample of this name in the part of the hash's range that the split keeps? */
+/* Is the hash of this sample name in the range that the split keeps? */
 bool split_keeps(const split_args *args, const char *name);
 
 /* take, skip, repeat */

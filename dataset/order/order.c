@@ -6,10 +6,13 @@
 #include "index_stages.h"
 #include "rng_int.h"
 
-/* Positions are computed with; this leaves room for a rank, a world and a batch beyond the last. */
+/*
+ * Bound on positions; leaves room for arithmetic with a rank, a world and a batch beyond the last
+ * position.
+ */
 static const uint64_t MOST_POSITIONS = UINT64_C(1) << 62;
 
-/* How many positions there are on this rank, on the longest, on the shortest. */
+/* Positions on this rank, on the rank with most, on the rank with fewest. */
 typedef struct lengths {
     uint64_t own;
     uint64_t longest;
@@ -31,7 +34,7 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* The product, or the largest number when it is larger. */
+/* The product, saturated. */
 static uint64_t times(uint64_t a, uint64_t b)
 {
     uint64_t product;
@@ -66,8 +69,10 @@ static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_
     step->permutation = permutation_of(l->own > 0 ? l->own : 1);
 }
 
-/* A shard of one rank; or of all ranks together, which leaves everything but multiplies what the
- * stages after it count for each rank. */
+/*
+ * The shard of one rank. For all ranks together it keeps every position, and multiplies the counts
+ * of later stages, which are per rank.
+ */
 static sluice_status make_shard(const shard_args *shard, const order_settings *settings,
                                 order_step *step, lengths *l, uint64_t *ranks)
 {
@@ -99,7 +104,7 @@ static sluice_status make_repeat(uint64_t n, order_step *step, lengths *l)
     return SLUICE_OK;
 }
 
-/* Fills the step of stage i; its kind is INDEX_NONE when it changes nothing. */
+/* Makes the step of stage i; its kind is INDEX_NONE if it changes nothing. */
 static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
                                const order_settings *settings, order_step *step, lengths *l,
                                uint64_t *ranks)
@@ -148,7 +153,7 @@ bool dataset_has_shard(const sluice_dataset *dataset)
     return false;
 }
 
-/* Leaves out the first `n` positions. */
+/* Skips the first `n` positions. */
 static void add_skip(sample_order *o, uint64_t n, lengths *l)
 {
     o->steps[o->count++] = (order_step){.kind = INDEX_SKIP, .n = n, .before = l->own};
@@ -164,8 +169,10 @@ static void add_shard(sample_order *o, const order_settings *settings, lengths *
     after_shard(step, l);
 }
 
-/* What is done of the pass is left out, and what is left is dealt to the ranks: all of it, so that
- * other ranks than began the pass can end it. */
+/*
+ * Skips the samples of the pass that are done, and shards the rest over the ranks, so that a
+ * different number of ranks can complete the pass.
+ */
 static void add_ends(const sluice_dataset *dataset, const order_settings *settings, sample_order *o,
                      lengths *l)
 {

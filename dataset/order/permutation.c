@@ -5,7 +5,10 @@
 
 #include "rng_int.h"
 
-/* With few things each round mixes little: of 5 in 8 rounds one goes 3 % too often to one place. */
+/*
+ * For small n each round mixes little: with 8 rounds and n = 5, one element is at one index 3 % too
+ * often.
+ */
 enum { FEW = 4096, ROUNDS_OF_FEW = 24, ROUNDS = 8 };
 
 index_permutation permutation_of(uint64_t n)
@@ -14,16 +17,16 @@ index_permutation permutation_of(uint64_t n)
         .n = n, .a = (uint64_t)sqrt((double)n), .rounds = n < FEW ? ROUNDS_OF_FEW : ROUNDS};
 
     while (p.a * p.a < n) {
-        p.a++; /* the root of a large n is rounded */
+        p.a++; /* sqrt() of a large n is rounded */
     }
     p.a = p.a > 0 ? p.a : 1;
     p.b = (n + p.a - 1) / p.a;
-    p.b += p.b & 1; /* were both odd, only half of all orders, the even ones, would come out */
+    p.b += p.b & 1; /* with both odd, only even permutations would result */
     return p;
 }
 
-/* A number below `range`, itself at most 2^32, from 64 mixed bits. */
-static uint64_t reduce(uint64_t bits, uint64_t range)
+/* Maps 64 mixed bits to a number below `range`, which is at most 2^32. */
+static uint64_t reduce_to_range(uint64_t bits, uint64_t range)
 {
     return ((bits >> 32) * range) >> 32;
 }
@@ -34,9 +37,9 @@ static uint64_t one_walk(const index_permutation *p, uint64_t key, uint64_t i)
     uint64_t right = i % p->b;
 
     for (uint64_t round = 0; round < p->rounds; round += 2) {
-        left += reduce(sli_mix64(key + (round << 56) + right), p->a);
+        left += reduce_to_range(sli_mix64(key + (round << 56) + right), p->a);
         left -= left >= p->a ? p->a : 0;
-        right += reduce(sli_mix64(key + ((round + 1) << 56) + left), p->b);
+        right += reduce_to_range(sli_mix64(key + ((round + 1) << 56) + left), p->b);
         right -= right >= p->b ? p->b : 0;
     }
     return left * p->b + right;

@@ -13,14 +13,13 @@ static void drop_samples(sample_mixer *mixer)
     mixer->bytes = 0;
 }
 
-void sample_mixer_begin(sample_mixer *mixer, uint64_t samples_most, uint64_t bytes_most,
-                        uint64_t key)
+void sample_mixer_begin(sample_mixer *mixer, uint64_t max_samples, uint64_t max_bytes, uint64_t key)
 {
     drop_samples(mixer);
-    mixer->samples_most = samples_most;
-    mixer->bytes_most = bytes_most;
+    mixer->max_samples = max_samples;
+    mixer->max_bytes = max_bytes;
     mixer->key = key;
-    mixer->given = 0;
+    mixer->taken_count = 0;
 }
 
 void sample_mixer_free(sample_mixer *mixer)
@@ -33,8 +32,8 @@ void sample_mixer_free(sample_mixer *mixer)
 
 bool sample_mixer_is_full(const sample_mixer *mixer)
 {
-    return mixer->count == mixer->samples_most ||
-           (mixer->count > 0 && mixer->bytes >= mixer->bytes_most);
+    return mixer->count == mixer->max_samples ||
+           (mixer->count > 0 && mixer->bytes >= mixer->max_bytes);
 }
 
 sluice_status sample_mixer_put(sample_mixer *mixer, stream_item *item)
@@ -58,7 +57,7 @@ sluice_status sample_mixer_put(sample_mixer *mixer, stream_item *item)
 
 void sample_mixer_take(sample_mixer *mixer, stream_item *item)
 {
-    const sli_draws draws = {.key = mixer->key, .sample = mixer->given++};
+    const sli_draws draws = {.key = mixer->key, .sample = mixer->taken_count++};
     uint32_t random[4];
     stream_item *taken;
 
@@ -68,6 +67,15 @@ void sample_mixer_take(sample_mixer *mixer, stream_item *item)
     *item = *taken;
     *taken = mixer->items[--mixer->count];
     mixer->bytes -= item->held;
+}
+
+uint64_t sample_mixer_most_memory(uint64_t max_samples, uint64_t max_bytes, uint64_t largest)
+{
+    const uint64_t full = max_bytes + largest; /* the bound is checked before the last image is
+                                                   added */
+    const uint64_t images = max_samples < full / largest ? max_samples * largest : full;
+
+    return images + max_samples * sizeof(stream_item);
 }
 
 uint64_t sample_mixer_memory(const sample_mixer *mixer)

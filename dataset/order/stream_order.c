@@ -4,42 +4,43 @@
 #include <stdio.h>
 
 #include "alloc_int.h"
+#include "error_int.h"
 #include "index_stages.h"
 #include "order.h"
 #include "sample_mixer.h"
+#include "stream_hold.h"
 
-/* Of images that a shuffle holds. */
+/* Bound on the bytes of images in a shuffle buffer. */
 static const uint64_t MIXED_BYTES = UINT64_C(1) << 30;
 
 /* One index stage. */
 typedef struct stream_step {
     index_kind kind;
     const void *args;
-    uint64_t count; /* take: samples that went through; skip: that were left out */
+    uint64_t count; /* take: samples passed on; skip: samples skipped */
 
-    /* Of shuffle. */
+    /* For shuffle: */
     uint64_t key;
     sample_mixer mixer;
-    sluice_status end; /* what came behind the last sample; OK: nothing yet */
-    char error[SLI_ERROR_SIZE];
+    sli_error end; /* the end or error that follows the buffered samples; OK: not reached yet */
 } stream_step;
 
 struct stream_order {
     const sluice_dataset *dataset;
-    void *pass; /* the source's; NULL: none is open */
+    void *pass; /* the pass of the source; NULL: none is open */
     uint64_t number;
     uint32_t step_count;
     stream_step steps[];
 };
 
-/* ---- which stages a stream has -------------------------------------------------------------- */
+/* ---- unsupported stages --------------------------------------------------------------------- */
 
-/* What to write in place of an index stage that a stream does not have. */
+/* The advice for an index stage that a stream does not support. */
 static const char *instead_of(index_kind kind)
 {
     return kind == INDEX_SHARD
-               ? "a stream deals its samples to the ranks of a run by itself; leave the stage out"
-               : "shards are read again as long as steps are left; leave the stage out";
+               ? "a stream distributes its samples over the ranks by itself; leave the stage out"
+               : "shards are read again until the last step; leave the stage out";
 }
 
 sluice_status stream_order_check(const sluice_dataset *dataset)
@@ -57,8 +58,8 @@ sluice_status stream_order_check(const sluice_dataset *dataset)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* The next sample behind the first `steps` steps. */
-static sluice_status next_behind(stream_order *order, uint32_t steps, stream_item *item);
+/* The next sample after the first `steps` steps. */
+static sluice_status next_after(stream_order *order, uint32_t steps, stream_item *item);
 
 static sluice_status next_of_source(stream_order *order, stream_item *item)
 {
@@ -70,20 +71,19 @@ static sluice_status next_of_source(stream_order *order, stream_item *item)
     return st;
 }
 
-/* Fills the mixer up, as far as there are samples. */
-static sluice_status fill(stream_order *order, uint32_t before, stream_step *step,
-                          stream_item *item)
+/* Fills the shuffle buffer until it is full or its input ends. */
+static sluice_status fill_mixer(stream_order *order, uint32_t before, stream_step *step,
+                                stream_item *item)
 {
     sluice_status st = SLUICE_OK;
 
-    while (st == SLUICE_OK && step->end == SLUICE_OK && !sample_mixer_is_full(&step->mixer)) {
-        st = next_behind(order, before, item);
+    while (st == SLUICE_OK && step->end.status == SLUICE_OK &&
+           !sample_mixer_is_full(&step->mixer)) {
+        st = next_after(order, before, item);
         if (st == SLUICE_OK) {
             st = sample_mixer_put(&step->mixer, item);
         } else if (st != SLUICE_CLOSED) {
-            /* Whoever is told may be another thread. */
-            snprintf(step->error, sizeof(step->error), "%s", sluice_last_error());
-            step->end = st;
+            sli_error_take(st, &step->end); /* may be raised by another thread */
             st = SLUICE_OK;
         }
     }
@@ -93,14 +93,13 @@ static sluice_status fill(stream_order *order, uint32_t before, stream_step *ste
 static sluice_status next_mixed(stream_order *order, uint32_t before, stream_item *item)
 {
     stream_step *step = &order->steps[before];
-    sluice_status st = fill(order, before, step, item);
+    sluice_status st = fill_mixer(order, before, step, item);
 
     if (st != SLUICE_OK) {
         return st;
     }
     if (step->mixer.count == 0) {
-        return step->end == SLUICE_END_OF_DATA ? SLUICE_END_OF_DATA
-                                               : sli_fail_again(step->end, step->error);
+        return sli_error_raise(&step->end);
     }
     sample_mixer_take(&step->mixer, item);
     return SLUICE_OK;
@@ -111,7 +110,7 @@ static sluice_status next_kept(stream_order *order, uint32_t before, stream_item
     sluice_status st;
 
     do {
-        st = next_behind(order, before, item);
+        st = next_after(order, before, item);
     } while (st == SLUICE_OK && !split_keeps(order->steps[before].args, item->name));
     return st;
 }
@@ -124,7 +123,7 @@ static sluice_status next_taken(stream_order *order, uint32_t before, stream_ite
     if (step->count == ((const count_args *)step->args)->n) {
         return SLUICE_END_OF_DATA;
     }
-    st = next_behind(order, before, item);
+    st = next_after(order, before, item);
     step->count += st == SLUICE_OK;
     return st;
 }
@@ -135,13 +134,13 @@ static sluice_status next_after_skipped(stream_order *order, uint32_t before, st
     sluice_status st = SLUICE_OK;
 
     while (st == SLUICE_OK && step->count < ((const count_args *)step->args)->n) {
-        st = next_behind(order, before, item);
+        st = next_after(order, before, item);
         step->count += st == SLUICE_OK;
     }
-    return st == SLUICE_OK ? next_behind(order, before, item) : st;
+    return st == SLUICE_OK ? next_after(order, before, item) : st;
 }
 
-static sluice_status next_behind(stream_order *order, uint32_t steps, stream_item *item)
+static sluice_status next_after(stream_order *order, uint32_t steps, stream_item *item)
 {
     if (steps == 0) {
         return next_of_source(order, item);
@@ -156,13 +155,13 @@ static sluice_status next_behind(stream_order *order, uint32_t steps, stream_ite
     case INDEX_SKIP:
         return next_after_skipped(order, steps - 1, item);
     default:
-        return next_behind(order, steps - 1, item);
+        return next_after(order, steps - 1, item);
     }
 }
 
 sluice_status stream_order_next(stream_order *order, stream_item *item)
 {
-    return next_behind(order, order->step_count, item);
+    return next_after(order, order->step_count, item);
 }
 
 /* ---- passes --------------------------------------------------------------------------------- */
@@ -170,15 +169,17 @@ sluice_status stream_order_next(stream_order *order, stream_item *item)
 static void begin_step(stream_step *step, uint64_t pass)
 {
     step->count = 0;
-    step->end = SLUICE_OK;
+    step->end.status = SLUICE_OK;
     if (step->kind == INDEX_SHUFFLE) {
         sample_mixer_begin(&step->mixer, ((const shuffle_args *)step->args)->buffer, MIXED_BYTES,
                            sli_mix_in(step->key, pass));
     }
 }
 
-/* Files are mixed, too, where a shuffle stands first: what stands behind another stage must find
- * the same samples in every pass. */
+/*
+ * The order of files is shuffled only where shuffle is the first stage: a stage before it, as take,
+ * must see the same samples in every pass.
+ */
 static bool mixes_files(const stream_order *order)
 {
     return order->step_count > 0 && order->steps[0].kind == INDEX_SHUFFLE;
@@ -223,7 +224,22 @@ uint64_t stream_order_memory(const stream_order *order)
     return bytes;
 }
 
-/* ---- beginning and ending ------------------------------------------------------------------- */
+uint64_t stream_order_most_memory(const sluice_dataset *dataset, uint32_t workers)
+{
+    const uint64_t largest = dataset_source(dataset)->largest(dataset->source);
+    uint64_t bytes = stream_hold_memory(largest, workers);
+
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        if (dataset->stages[i].def->index == INDEX_SHUFFLE) {
+            const shuffle_args *args = (const void *)dataset->stages[i].args.bytes;
+
+            bytes += sample_mixer_most_memory(args->buffer, MIXED_BYTES, largest);
+        }
+    }
+    return bytes;
+}
+
+/* ---- creation ------------------------------------------------------------------------------- */
 
 sluice_status stream_order_create(const sluice_dataset *dataset, uint64_t seed,
                                   stream_order **order_out)
@@ -262,7 +278,7 @@ void stream_order_destroy(stream_order *order)
     sli_free(order);
 }
 
-/* ---- in words ------------------------------------------------------------------------------- */
+/* ---- explain -------------------------------------------------------------------------------- */
 
 void stream_order_explain(const sluice_dataset *dataset, sli_text *text)
 {

@@ -9,18 +9,20 @@
 
 #include "alloc_int.h"
 #include "rng_int.h"
+#include "stream_hold.h"
 #include "stream_order.h"
 
 struct stream_turns {
     int stop_fd;
     atomic_bool stopped;
-    pthread_mutex_t lock; /* guards what follows */
+    stream_hold hold;
+    pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t turn;
     stream_order *order;
     uint64_t first;
-    uint64_t names;    /* of those before */
-    uint64_t next;     /* whose turn it is */
-    sluice_status end; /* what the samples from it on get; OK: none is known */
+    uint64_t names;    /* hash of the names of samples before `first` */
+    uint64_t next;     /* the sample whose turn it is */
+    sluice_status end; /* the status for all later samples; OK: none yet */
 };
 
 sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, uint64_t first,
@@ -33,6 +35,7 @@ sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, 
         sli_free(turns);
         return st != SLUICE_OK ? st : sli_fail(SLUICE_E_NO_MEMORY, "a stream");
     }
+    stream_hold_init(&turns->hold, dataset_source(dataset)->largest(dataset->source));
     turns->first = first;
     turns->names = names;
     turns->next = first;
@@ -68,14 +71,15 @@ uint64_t stream_turns_add_name(uint64_t names, const char *name)
     return sli_mix_in(names, sli_hash_text(name));
 }
 
-/* Begins the pass, up to the first sample that is wanted. */
-static sluice_status begin(stream_turns *turns, stream_item *item)
+/* Begins the pass, and skips samples up to the first requested one. */
+static sluice_status begin_turn(stream_turns *turns, stream_item *item)
 {
     sluice_status st = stream_order_begin(turns->order, 0, turns->stop_fd);
     uint64_t names = 0;
 
     for (uint64_t i = 0; st == SLUICE_OK && i < turns->first; i++) {
         st = stream_order_next(turns->order, item);
+        stream_hold_give_back(&turns->hold, item);
         if (st == SLUICE_END_OF_DATA) {
             st = sli_fail(SLUICE_E_INVALID,
                           "the stream ends behind %llu samples; it was to go on behind %llu",
@@ -98,10 +102,13 @@ static sluice_status take_next(stream_turns *turns, stream_item *item)
     sluice_status st = SLUICE_OK;
 
     if (!stream_order_in_pass(turns->order)) {
-        st = begin(turns, item);
+        st = begin_turn(turns, item);
     }
     if (st == SLUICE_OK) {
         st = stream_order_next(turns->order, item);
+    }
+    if (st == SLUICE_OK) {
+        stream_hold_take(&turns->hold, item);
     }
     return st;
 }
@@ -115,6 +122,7 @@ sluice_status stream_turns_take(stream_turns *turns, uint64_t sample, stream_ite
 {
     sluice_status st = SLUICE_CLOSED;
 
+    stream_hold_give_back(&turns->hold, item);
     pthread_mutex_lock(&turns->lock);
     while (turns->next < sample && turns->end == SLUICE_OK && !is_stopped(turns)) {
         pthread_cond_wait(&turns->turn, &turns->lock);
@@ -131,11 +139,18 @@ sluice_status stream_turns_take(stream_turns *turns, uint64_t sample, stream_ite
     return st;
 }
 
+void stream_turns_done(stream_turns *turns, stream_item *item)
+{
+    stream_hold_give_back(&turns->hold, item);
+}
+
 void stream_turns_stop(stream_turns *turns)
 {
     atomic_store_explicit(&turns->stopped, true, memory_order_relaxed);
+    stream_hold_stop(&turns->hold);
     eventfd_write(turns->stop_fd, 1);
-    pthread_mutex_lock(&turns->lock); /* who reads under it ends by the event */
+    pthread_mutex_lock(&turns->lock); /* a thread that waits for bytes under the lock is woken by
+                                         stop_fd */
     pthread_cond_broadcast(&turns->turn);
     pthread_mutex_unlock(&turns->lock);
 }

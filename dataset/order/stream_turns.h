@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass of a stream, taken by several threads: who asks for sample i gets it when those before
- * it are taken.
+ * One pass of a stream, shared by several threads: a request for sample i is answered once all
+ * samples before it were taken.
  */
 #ifndef SLUICE_STREAM_TURNS_H
 #define SLUICE_STREAM_TURNS_H
@@ -11,9 +11,9 @@
 typedef struct stream_turns stream_turns;
 
 /*
- * The pass from sample `first` on; those before it are read and forgotten, but must have the names
- * that stream_turns_add_name() has made `names` of, from 0. Index stages of the dataset, which is
- * open, count; seed is the run's. E_UNSUPPORTED a stage that a stream cannot have; E_IO;
+ * A pass from sample `first` on. Samples before it are read and dropped; their names must give
+ * `names` by stream_turns_add_name(), starting with 0. The dataset must be open; its index stages
+ * are applied; seed is the run's. E_UNSUPPORTED: a stage that streams do not support; E_IO;
  * E_NO_MEMORY.
  */
 sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, uint64_t first,
@@ -23,14 +23,17 @@ void stream_turns_destroy(stream_turns *turns);
 uint64_t stream_turns_add_name(uint64_t names, const char *name);
 
 /*
- * Waits until it is the sample's turn, and puts it into the item. END_OF_DATA it has no such
- * sample; CLOSED it was stopped; E_INVALID it has less than `first`, or others; errors of the
- * source. After an error any later sample is CLOSED.
- * Any thread; each sample once, all of them in the end.
+ * Waits until it is the sample's turn, and moves it into the item. END_OF_DATA: no such sample;
+ * CLOSED: stopped; E_INVALID: fewer than `first` samples, or other names; errors of the source.
+ * After an error all later samples are CLOSED. Any thread; every sample must be requested exactly
+ * once.
  */
 sluice_status stream_turns_take(stream_turns *turns, uint64_t sample, stream_item *item);
 
-/* Everybody who waits, or asks later, gets CLOSED. Any thread. */
+/* Releases the bytes of the item's sample. Any thread. */
+void stream_turns_done(stream_turns *turns, stream_item *item);
+
+/* Cancels: every pending and later request is answered CLOSED. Any thread. */
 void stream_turns_stop(stream_turns *turns);
 
 #endif

@@ -8,36 +8,39 @@
 #include <time.h>
 
 #include "alloc_int.h"
+#include "error_int.h"
 #include "placement_int.h"
 #include "status_int.h"
 #include "stop_int.h"
 #include "worker_pool_int.h"
 
-/* Items between the one that is taken next and the last that is begun: enough for workers to go on
- * beside a slow item. */
+/*
+ * Bound on items that are begun and not taken yet: enough for workers to continue during a slow
+ * item.
+ */
 enum { WINDOW = 256 };
 
-/* How often a request to stop is looked for while nothing comes. */
-static const long LOOK_NS = 50000000;
+/* Interval at which a stop request is polled while no item is ready. */
+static const long STOP_POLL_NS = 50000000;
 
 typedef struct ordered_item {
     bool is_made;
     void *made;
     size_t bytes;
     sluice_status status;
-    char *error; /* the text of a status that is none of OK */
+    sli_error *error; /* for a status that is not OK; NULL: out of memory for it */
 } ordered_item;
 
 typedef struct ordered_state {
     const ordered_job *job;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t room;  /* an item was taken, or it is over */
-    pthread_cond_t made;  /* the item that is taken next is there */
-    uint64_t next;        /* item that is begun next */
-    uint64_t taken;       /* items before it are taken */
-    size_t bytes;         /* of items that are made and not taken */
+    pthread_mutex_t lock; /* guards the fields below */
+    pthread_cond_t room;  /* signals that an item was taken, or the end */
+    pthread_cond_t made;  /* signals that the item to be taken next is ready */
+    uint64_t next;        /* the next item to begin */
+    uint64_t taken;       /* items before it were taken */
+    size_t bytes;         /* of items that are ready and not taken */
     bool over;
-    ordered_item items[WINDOW]; /* by item modulo WINDOW */
+    ordered_item items[WINDOW]; /* indexed by item modulo WINDOW */
 } ordered_state;
 
 /* ---- workers -------------------------------------------------------------------------------- */
@@ -47,7 +50,7 @@ static bool has_work(const ordered_state *s)
     return !s->over && s->next < s->job->end;
 }
 
-/* May an item be begun? That which is taken next always may, or nothing would go on. */
+/* May an item be begun? The one to be taken next always may: else the run could not progress. */
 static bool has_room(const ordered_state *s)
 {
     return s->next == s->taken || (s->next < s->taken + WINDOW && s->bytes < s->job->budget);
@@ -72,7 +75,10 @@ static void make_items(void *arg, uint32_t worker)
         pthread_mutex_unlock(&s->lock);
         made.status = s->job->make(s->job->arg, worker, item, &made.made, &made.bytes);
         if (made.status != SLUICE_OK) {
-            made.error = sli_strdup(sluice_last_error());
+            made.error = sli_calloc(1, sizeof(*made.error));
+            if (made.error != NULL) {
+                sli_error_take(made.status, made.error);
+            }
         }
         pthread_mutex_lock(&s->lock);
         s->items[item % WINDOW] = made;
@@ -86,7 +92,7 @@ static void make_items(void *arg, uint32_t worker)
 
 /* ---- the caller ----------------------------------------------------------------------------- */
 
-/* Waits for the next item; STOPPED when asked to stop meanwhile. */
+/* Waits for the next item; STOPPED: a stop was requested. */
 static sluice_status await_item(ordered_state *s, ordered_item *item_out)
 {
     ordered_item *item = &s->items[s->taken % WINDOW];
@@ -97,7 +103,7 @@ static sluice_status await_item(ordered_state *s, ordered_item *item_out)
         struct timespec until;
 
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += LOOK_NS;
+        until.tv_nsec += STOP_POLL_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&s->made, &s->lock, &until);
@@ -115,6 +121,18 @@ static sluice_status await_item(ordered_state *s, ordered_item *item_out)
     return st;
 }
 
+/* Makes the error of an item that of the caller's thread. */
+static sluice_status raise_error(const ordered_item *item)
+{
+    sli_error error;
+
+    if (item->error != NULL) {
+        return sli_error_raise(item->error);
+    }
+    sli_error_set(item->status, NULL, &error);
+    return sli_error_raise(&error);
+}
+
 static sluice_status take_items(ordered_state *s)
 {
     sluice_status st = SLUICE_OK;
@@ -126,14 +144,17 @@ static sluice_status take_items(ordered_state *s)
         if (st != SLUICE_OK) {
             return st;
         }
-        st = item.status == SLUICE_OK ? s->job->take(s->job->arg, i, item.made)
-                                      : sli_fail_again(item.status, item.error);
+        if (item.status == SLUICE_OK) {
+            st = s->job->take(s->job->arg, i, item.made);
+        } else {
+            st = raise_error(&item);
+        }
         sli_free(item.error);
     }
     return st;
 }
 
-static void end(ordered_state *s)
+static void end_run(ordered_state *s)
 {
     pthread_mutex_lock(&s->lock);
     s->over = true;
@@ -154,8 +175,8 @@ static void drop_items(ordered_state *s)
     }
 }
 
-/* Starts the workers where the machine has room for them. */
-static sluice_status start(ordered_state *s, sli_worker_pool **pool_out)
+/* Starts the workers with a placement for this machine. */
+static sluice_status start_workers(ordered_state *s, sli_worker_pool **pool_out)
 {
     const sli_placement_request request = {.workers = s->job->workers, .node = -1};
     sli_topology *topology = NULL;
@@ -188,11 +209,11 @@ sluice_status ordered_run(const ordered_job *job)
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->room, NULL);
     sli_cond_init(&s->made);
-    st = start(s, &pool);
+    st = start_workers(s, &pool);
     if (st == SLUICE_OK) {
         st = take_items(s);
     }
-    end(s);
+    end_run(s);
     sli_worker_pool_join(pool);
     drop_items(s);
     pthread_cond_destroy(&s->made);

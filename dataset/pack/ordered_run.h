@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work that is done by several threads and taken in order by one: workers make items, in any
- * order, and the caller takes them one after another, so that what it does with them does not
- * depend on how many workers there are.
+ * Parallel work with ordered results: workers make items in any order, and the caller's thread
+ * takes them in order. What it does with them therefore does not depend on the number of workers.
  */
 #ifndef SLUICE_ORDERED_RUN_H
 #define SLUICE_ORDERED_RUN_H
@@ -14,29 +13,37 @@
 #include <sluice/stop.h>
 
 typedef struct ordered_job {
-    uint64_t first; /* items [first, end); or until make() answers END_OF_DATA */
+    uint64_t first; /* items [first, end), or until make() returns END_OF_DATA */
     uint64_t end;
-    uint32_t workers;        /* 0: by cores and quota */
-    size_t budget;           /* bytes of items that are made and not taken; one is always let in */
-    const sluice_stop *stop; /* NULL: nobody can ask */
+    uint32_t workers;        /* 0: by cores and CPU quota */
+    size_t budget;           /* bound on the bytes of items that are ready and not taken; one
+                                item is always admitted */
+    const sluice_stop *stop; /* NULL: no stop requests */
     void *arg;
 
-    /* Makes an item, on worker `worker` (below SLI_MAX_WORKERS). An error ends the run when all
-     * items before it are taken. */
+    /*
+     * Makes an item, on worker `worker` (below SLI_MAX_WORKERS). An error ends the run once all
+     * items before it were taken.
+     */
     sluice_status (*make)(void *arg, uint32_t worker, uint64_t item, void **made_out,
                           size_t *bytes_out);
 
-    /* Takes an item, on the caller's thread; it is the taker's, also on failure, which ends the
-     * run. */
+    /*
+     * Takes an item, on the caller's thread, and its ownership, even on failure. A failure ends the
+     * run.
+     */
     sluice_status (*take)(void *arg, uint64_t item, void *made);
 
-    void (*drop)(void *made); /* frees an item that nobody takes */
+    void (*drop)(void *made); /* frees an item that will not be taken */
 
-    /* Optional: nobody takes any more; who waits in make() returns. On the caller's thread. */
+    /* Optional: cancels pending waits in make(). Called on the caller's thread. */
     void (*cancel)(void *arg);
 } ordered_job;
 
-/* STOPPED; E_NO_MEMORY; what make() and take() answer, END_OF_DATA too. All threads have ended when it returns. */
+/*
+ * Returns STOPPED, E_NO_MEMORY, or what make() and take() return, including END_OF_DATA. All
+ * threads have ended by then.
+ */
 sluice_status ordered_run(const ordered_job *job);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packing: workers make samples, in any order; the caller's thread writes them to shards, in the
- * dataset's order (ordered_run.h). What has come of a pack is in its folder alone: a run begins
- * with reading the lists of finished shards, and goes on behind the last.
+ * Packing: workers make samples in any order; the caller's thread writes them to shards in the
+ * dataset's order (ordered_run.h). The state of a pack is in its folder only: a run reads the lists
+ * of finished shards and continues after the last one.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,14 +14,22 @@
 #include "log_int.h"
 #include "order.h"
 #include "ordered_run.h"
+#include "pack_config.h"
+#include "pack_resume.h"
 #include "pack_shard.h"
+#include "pack_strays.h"
 #include "pack_summary.h"
 #include "placement_int.h"
+#include "status_int.h"
+#include "stop_int.h"
 #include "stream_order.h"
 #include "stream_turns.h"
+#include "struct_size_int.h"
 
-/* A shard is a file that is read fast from where data lies far away, of which there are not too
- * many; and what is lost when a pack is interrupted, which are seconds. */
+/*
+ * Large enough to be read fast from remote storage and to keep the number of files small; small
+ * enough that an interrupted pack loses only seconds of work.
+ */
 static const uint64_t DEFAULT_SHARD_BYTES = UINT64_C(1) << 30;
 
 static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
@@ -28,7 +37,7 @@ static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
 /* Written last: a pack that has it is complete. */
 static const char SUMMARY[] = "pack.json";
 
-/* The archive's own end. */
+/* Bytes of the archive's end marker. */
 enum { TAR_END = 1024 };
 
 typedef struct pack_run {
@@ -36,80 +45,22 @@ typedef struct pack_run {
     pack_settings settings;
     uint64_t shard_bytes;
     sample_order order;
-    stream_turns *stream; /* in place of it where the source is one */
+    stream_turns *stream; /* replaces order for a stream */
     int key_digits;
     pack_folder folder;
-    pack_worker *workers[SLI_MAX_WORKERS]; /* each made by its own thread */
+    pack_worker *workers[SLI_MAX_WORKERS]; /* each created by its own thread */
     pack_shard shard;
     uint32_t next_shard;
-    uint64_t names; /* of the samples in finished shards, in their order */
+    uint64_t names; /* hash of the names of samples in finished shards, in order */
     sluice_pack_stats stats;
     pack_summary summary;
     int64_t start_ns;
+    atomic_bool cancelled;
+    sli_interrupt interrupt; /* cancels workers that wait for a fault of the machine to pass */
 } pack_run;
 
-/* ---- what is asked for ---------------------------------------------------------------------- */
-
-static sluice_status check_numbers(const sluice_pack_config *config)
-{
-    if (config->quality > 100) {
-        return sli_fail(SLUICE_E_INVALID, "quality %" PRIu32 ": want 1 to 100", config->quality);
-    }
-    if (config->subsampling != 0 && config->subsampling != 420 && config->subsampling != 444) {
-        return sli_fail(SLUICE_E_INVALID, "subsampling %" PRIu32 ": want 420 or 444",
-                        config->subsampling);
-    }
-    if (config->raw && (config->quality != 0 || config->subsampling != 0)) {
-        return sli_fail(SLUICE_E_INVALID, "raw pixels have no quality and no subsampling");
-    }
-    if (config->interval > 65535 || config->max_side > 65535) {
-        return sli_fail(SLUICE_E_INVALID, "%s %" PRIu32 ": want at most 65535 pixels",
-                        config->interval > 65535 ? "interval" : "max_side",
-                        config->interval > 65535 ? config->interval : config->max_side);
-    }
-    if (config->workers > SLI_MAX_WORKERS) {
-        return sli_fail(SLUICE_E_INVALID, "workers %" PRIu32 ": want at most %d", config->workers,
-                        SLI_MAX_WORKERS);
-    }
-    return SLUICE_OK;
-}
-
-/* A pack holds what the source has: stages that choose and order samples may follow it. */
-static sluice_status check_stages(const sluice_dataset *dataset)
-{
-    for (uint32_t i = 1; i < dataset->stage_count; i++) {
-        if (dataset->stages[i].def->kind != STAGE_INDEX) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s has no place in what is packed: want a source and stages of order, "
-                            "such as shuffle",
-                            dataset->stages[i].def->name);
-        }
-    }
-    if (dataset->schema.image < 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s has no images to pack", dataset->stages[0].def->name);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check(const sluice_pack_config *config)
-{
-    sluice_status st;
-
-    if (config == NULL || config->struct_size != sizeof(*config)) {
-        return sli_fail(SLUICE_E_INVALID, "sluice_pack: call sluice_pack_config_init() first");
-    }
-    if (config->folder == NULL || config->folder[0] == '\0') {
-        return sli_fail(SLUICE_E_INVALID, "sluice_pack: folder is not set");
-    }
-    st = dataset_status(config->dataset, "sluice_pack");
-    if (st == SLUICE_OK) {
-        st = check_numbers(config);
-    }
-    if (st == SLUICE_OK) {
-        st = check_stages(config->dataset);
-    }
-    return st == SLUICE_OK ? tar_writer_check() : st;
-}
+/* ---- settings ---------------------------------------------------------------------------------
+ */
 
 static int label_column(const sluice_dataset *dataset)
 {
@@ -131,6 +82,14 @@ static bool is_stream(const pack_run *run)
     return dataset_is_stream(run->config->dataset);
 }
 
+static bool is_cancelled(void *arg)
+{
+    pack_run *run = arg;
+
+    return atomic_load_explicit(&run->cancelled, memory_order_relaxed) ||
+           sli_stop_is_requested(run->config->stop);
+}
+
 static sluice_status set_up(pack_run *run)
 {
     const sluice_pack_config *config = run->config;
@@ -146,6 +105,7 @@ static sluice_status set_up(pack_run *run)
     if (st != SLUICE_OK) {
         return st;
     }
+    run->interrupt = (sli_interrupt){is_cancelled, run};
     run->settings = (pack_settings){
         .dataset = config->dataset,
         .label = label_column(config->dataset),
@@ -155,6 +115,8 @@ static sluice_status set_up(pack_run *run)
         .subsampling = config->subsampling,
         .raw = config->raw,
         .verify = config->verify,
+        .leave_out_unreadable = config->leave_out_unreadable,
+        .interrupt = &run->interrupt,
         .max_pixels = or_default(config->max_pixels, PACK_MAX_PIXELS),
     };
     run->shard_bytes = or_default(config->shard_bytes, DEFAULT_SHARD_BYTES);
@@ -165,7 +127,7 @@ static sluice_status set_up(pack_run *run)
     return is_stream(run) ? stream_order_check(config->dataset) : SLUICE_OK;
 }
 
-/* The options that a pack's bytes depend on, and what it is of. */
+/* The options that determine the bytes of a pack, and its source. */
 static sluice_status print_options(const pack_run *run, char **text_out)
 {
     const sluice_dataset *dataset = run->config->dataset;
@@ -194,7 +156,7 @@ static sluice_status print_options(const pack_run *run, char **text_out)
 /* ---- counting ------------------------------------------------------------------------------- */
 
 /* Counts a sample, of this run or of an earlier one. */
-static void count(void *arg, const pack_line *line)
+static void count_line(void *arg, const pack_line *line)
 {
     pack_run *run = arg;
     sluice_pack_stats *stats = &run->stats;
@@ -215,7 +177,7 @@ static void count(void *arg, const pack_line *line)
     }
 }
 
-static void tell(pack_run *run)
+static void report_progress(pack_run *run)
 {
     run->stats.seconds = (double)(sli_now_ns() - run->start_ns) / 1e9;
     if (run->config->progress != NULL) {
@@ -229,38 +191,14 @@ static void count_done(void *arg, const pack_line *line)
     pack_run *run = arg;
 
     run->names = stream_turns_add_name(run->names, line->name);
-    count(run, line);
-}
-
-/* Counts what finished shards hold. */
-static sluice_status resume(pack_run *run)
-{
-    uint64_t next = 1;
-
-    while (next != 0) {
-        uint64_t tar_bytes = 0;
-        sluice_status st =
-            pack_shard_read(&run->folder, run->next_shard, count_done, run, &tar_bytes, &next);
-
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        if (next != 0) {
-            run->next_shard++;
-            run->stats.shards++;
-            run->stats.tar_bytes += tar_bytes;
-            run->stats.done = next;
-        }
-    }
-    run->stats.resumed = run->stats.done;
-    return SLUICE_OK;
+    count_line(run, line);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* Finds the sample that stands at a position, or takes it from the stream. */
-static sluice_status find(pack_run *run, pack_worker *worker, uint64_t position,
-                          uint64_t *index_out)
+/* The sample at a position; of a stream, takes it. */
+static sluice_status find_sample(pack_run *run, pack_worker *worker, uint64_t position,
+                                 uint64_t *index_out)
 {
     uint64_t pass;
 
@@ -272,8 +210,8 @@ static sluice_status find(pack_run *run, pack_worker *worker, uint64_t position,
     return SLUICE_OK;
 }
 
-static sluice_status make(void *arg, uint32_t worker, uint64_t position, void **made_out,
-                          size_t *bytes_out)
+static sluice_status make_sample(void *arg, uint32_t worker, uint64_t position, void **made_out,
+                                 size_t *bytes_out)
 {
     pack_run *run = arg;
     packed_sample *sample = NULL;
@@ -284,10 +222,13 @@ static sluice_status make(void *arg, uint32_t worker, uint64_t position, void **
         st = pack_worker_create(&run->settings, &run->workers[worker]);
     }
     if (st == SLUICE_OK) {
-        st = find(run, run->workers[worker], position, &index);
+        st = find_sample(run, run->workers[worker], position, &index);
     }
     if (st == SLUICE_OK) {
         st = pack_sample(run->workers[worker], index, &sample);
+        if (run->stream != NULL) {
+            stream_turns_done(run->stream, pack_worker_item(run->workers[worker]));
+        }
     }
     if (st == SLUICE_OK) {
         *made_out = sample;
@@ -296,21 +237,74 @@ static sluice_status make(void *arg, uint32_t worker, uint64_t position, void **
     return st;
 }
 
-static void cancel(void *arg)
+static void cancel_pack(void *arg)
 {
     pack_run *run = arg;
 
+    atomic_store_explicit(&run->cancelled, true, memory_order_relaxed);
     if (run->stream != NULL) {
         stream_turns_stop(run->stream);
     }
 }
 
-static void drop(void *made)
+static void drop_sample(void *made)
 {
     packed_sample_free(made);
 }
 
-/* The open shard is whole: the position is the next one's first. */
+/* ---- finished shards ------------------------------------------------------------------------- */
+
+/* Reads again a sample that was left out. */
+static sluice_status read_again(void *arg, uint64_t position)
+{
+    pack_run *run = arg;
+    sluice_status st = SLUICE_OK;
+    uint64_t index = 0;
+    uint64_t pass;
+
+    if (is_stream(run)) {
+        return SLUICE_OK; /* faults of a stream end the pack, so no sample was left out for one */
+    }
+    if (sli_stop_is_requested(run->config->stop)) {
+        return SLUICE_STOPPED;
+    }
+    if (run->workers[0] == NULL) {
+        st = pack_worker_create(&run->settings, &run->workers[0]);
+    }
+    if (st == SLUICE_OK) {
+        order_at(&run->order, 0, position, &index, &pass);
+        st = pack_try_to_read(run->workers[0], index);
+    }
+    return st;
+}
+
+/* Counts the samples of finished shards, up to the first shard that must be made again. */
+static sluice_status resume_pack(pack_run *run)
+{
+    const pack_resume what = {&run->folder, run->config->leave_out_unreadable, read_again, run};
+    sluice_status st = SLUICE_OK;
+    bool keeps = true;
+
+    while (st == SLUICE_OK && keeps) {
+        uint64_t tar_bytes = 0;
+        uint64_t next = 0;
+
+        st = pack_resume_keeps(&what, run->next_shard, run->stats.done, &keeps);
+        if (st == SLUICE_OK && keeps) {
+            st = pack_shard_read(&run->folder, run->next_shard, count_done, run, &tar_bytes, &next);
+        }
+        if (st == SLUICE_OK && keeps) {
+            run->next_shard++;
+            run->stats.shards++;
+            run->stats.tar_bytes += tar_bytes;
+            run->stats.done = next;
+        }
+    }
+    run->stats.resumed = run->stats.done;
+    return st;
+}
+
+/* Finishes the open shard; `position` is the first of the next shard. */
 static sluice_status finish_shard(pack_run *run, uint64_t position)
 {
     uint64_t tar_bytes = 0;
@@ -323,7 +317,7 @@ static sluice_status finish_shard(pack_run *run, uint64_t position)
     return st;
 }
 
-/* Makes sure that there is a shard with room for the sample. */
+/* Makes sure that a shard with room for the sample is open. */
 static sluice_status make_room(pack_run *run, uint64_t position, const packed_sample *sample)
 {
     const uint64_t takes = pack_shard_takes(sample);
@@ -340,7 +334,7 @@ static sluice_status make_room(pack_run *run, uint64_t position, const packed_sa
     return st;
 }
 
-static sluice_status take(void *arg, uint64_t position, void *made)
+static sluice_status take_sample(void *arg, uint64_t position, void *made)
 {
     pack_run *run = arg;
     packed_sample *sample = made;
@@ -354,8 +348,8 @@ static sluice_status take(void *arg, uint64_t position, void *made)
         st = pack_shard_add(&run->shard, key, sample);
     }
     if (st == SLUICE_OK) {
-        count(run, &line);
-        tell(run);
+        count_line(run, &line);
+        report_progress(run);
     }
     packed_sample_free(sample);
     return st;
@@ -389,8 +383,22 @@ static sluice_status write_classes(const pack_run *run)
     return st;
 }
 
-/* All samples are in shards: closes the last, and says so. */
-static sluice_status complete(pack_run *run)
+/* A pack that left out samples for faults of the machine is complete, and returns an error. */
+static sluice_status report_faults(const pack_run *run)
+{
+    const uint64_t faults = run->stats.fates[SLUICE_PACK_LEFT_FAULT];
+
+    return faults == 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_IO,
+                          "%s is complete but for %" PRIu64
+                          " samples that could not be read, the first: %s; run the same again to "
+                          "read them again",
+                          run->folder.path, faults, run->summary.first_fault);
+}
+
+/* Closes the last shard after all samples, and writes the summary. */
+static sluice_status complete_pack(pack_run *run)
 {
     sluice_status st = SLUICE_OK;
     char *text = NULL;
@@ -406,6 +414,9 @@ static sluice_status complete(pack_run *run)
         st = finish_shard(run, run->stats.samples);
     }
     if (st == SLUICE_OK) {
+        st = pack_shard_remove_from(&run->folder, run->next_shard);
+    }
+    if (st == SLUICE_OK) {
         st = pack_summary_print(&run->summary, &run->stats, &text);
     }
     if (st == SLUICE_OK) {
@@ -413,10 +424,10 @@ static sluice_status complete(pack_run *run)
     }
     run->stats.complete = st == SLUICE_OK;
     sluice_string_free(text);
-    return st;
+    return st == SLUICE_OK ? report_faults(run) : st;
 }
 
-/* How many samples there are; of a stream only a pack that was complete knows. */
+/* The number of samples; for a stream it is known only from a complete pack's summary. */
 static sluice_status find_end(const pack_run *run, uint64_t *end_out)
 {
     char *text = NULL;
@@ -431,7 +442,7 @@ static sluice_status find_end(const pack_run *run, uint64_t *end_out)
     return st;
 }
 
-/* Packs what is not yet in finished shards. */
+/* Packs the samples that are not in finished shards. */
 static sluice_status pack_rest(pack_run *run)
 {
     const ordered_job job = {
@@ -441,12 +452,13 @@ static sluice_status pack_rest(pack_run *run)
         .budget = or_default(run->config->memory_bytes, DEFAULT_MEMORY_BYTES),
         .stop = run->config->stop,
         .arg = run,
-        .make = make,
-        .take = take,
-        .drop = drop,
-        .cancel = cancel,
+        .make = make_sample,
+        .take = take_sample,
+        .drop = drop_sample,
+        .cancel = cancel_pack,
     };
-    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* a shard of it is lost */
+    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* it is not valid while a shard
+                                                                     is missing */
 
     if (st == SLUICE_OK && is_stream(run)) {
         st = stream_turns_create(run->config->dataset, run->config->seed, job.first, run->names,
@@ -468,13 +480,16 @@ static sluice_status run_in_folder(pack_run *run)
         st = pack_folder_claim(&run->folder, options);
     }
     if (st == SLUICE_OK) {
+        st = pack_strays_remove(&run->folder);
+    }
+    if (st == SLUICE_OK) {
         st = write_classes(run);
     }
     if (st == SLUICE_OK) {
         st = find_end(run, &end);
     }
     if (st == SLUICE_OK) {
-        st = resume(run);
+        st = resume_pack(run);
     }
     if (st == SLUICE_OK && run->stats.done < end) {
         st = pack_rest(run);
@@ -485,10 +500,10 @@ static sluice_status run_in_folder(pack_run *run)
     }
     if (st == SLUICE_OK) {
         run->stats.samples = run->stats.done;
-        st = complete(run);
+        st = complete_pack(run);
     }
     pack_shard_drop(&run->shard);
-    tell(run);
+    report_progress(run);
     sluice_string_free(options);
     return st;
 }
@@ -503,13 +518,17 @@ static void tear_down(pack_run *run)
     sli_free(run);
 }
 
+static const sli_struct stats_struct = SLI_STRUCT(sluice_pack_stats, seconds);
+
 sluice_status sluice_pack(const sluice_pack_config *config, sluice_pack_stats *stats_out)
 {
-    sluice_status st = check(config);
+    sluice_pack_config own;
+    sluice_status st =
+        stats_out == NULL ? SLUICE_OK : sli_struct_check(&stats_struct, "sluice_pack", stats_out);
     pack_run *run;
 
-    if (st == SLUICE_OK && stats_out != NULL && stats_out->struct_size != sizeof(*stats_out)) {
-        st = sli_fail(SLUICE_E_INVALID, "sluice_pack: struct_size of stats_out is not set");
+    if (st == SLUICE_OK) {
+        st = pack_read_config(config, &own);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -518,18 +537,18 @@ sluice_status sluice_pack(const sluice_pack_config *config, sluice_pack_stats *s
     if (run == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a pack");
     }
-    run->config = config;
+    run->config = &own;
     run->start_ns = sli_now_ns();
     st = set_up(run);
     if (st == SLUICE_OK) {
-        st = pack_folder_open(&run->folder, config->folder);
+        st = pack_folder_open(&run->folder, own.folder);
         if (st == SLUICE_OK) {
             st = run_in_folder(run);
             pack_folder_close(&run->folder);
         }
     }
     if (stats_out != NULL && run->stats.struct_size != 0) {
-        *stats_out = run->stats;
+        (void)sli_struct_write(&stats_struct, "sluice_pack", &run->stats, stats_out);
     }
     tear_down(run);
     return st;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "file_tree_int.h"
 #include "status_int.h"
 
@@ -34,8 +35,8 @@ sluice_status pack_folder_failed(const pack_folder *folder, const char *what, co
 /* ---- the lock ------------------------------------------------------------------------------- */
 
 /*
- * Is the file that was locked the one that has the name? Whoever ends removes the file while it is
- * locked, so that it may have lost its name between opening and locking it.
+ * Does the lock file still have its name? A process removes the file, while locked, when it ends.
+ * The file may thus have lost its name between open() and flock().
  */
 static bool has_name(int folder_fd, int fd)
 {
@@ -46,10 +47,11 @@ static bool has_name(int folder_fd, int fd)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-static sluice_status lock(pack_folder *folder)
+static sluice_status lock_folder(pack_folder *folder)
 {
     for (;;) {
-        const int fd = openat(folder->fd, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        const int fd =
+            sli_openat(folder->fd, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666, NULL);
         int error;
 
         if (fd < 0) {
@@ -75,6 +77,18 @@ static sluice_status lock(pack_folder *folder)
     }
 }
 
+bool pack_folder_is_locked(const pack_folder *folder)
+{
+    const int fd = openat(folder->fd, LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool locked = false;
+
+    if (fd >= 0) {
+        locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        close(fd);
+    }
+    return locked;
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 sluice_status pack_folder_open(pack_folder *folder, const char *path)
@@ -85,11 +99,11 @@ sluice_status pack_folder_open(pack_folder *folder, const char *path)
     if (mkdir(path, 0777) != 0 && errno != EEXIST) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot make the folder %s", path);
     }
-    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder->fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     if (folder->fd < 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder %s", path);
     }
-    st = lock(folder);
+    st = lock_folder(folder);
     if (st != SLUICE_OK) {
         pack_folder_close(folder);
     }
@@ -155,7 +169,7 @@ sluice_status pack_folder_read(const pack_folder *folder, const char *name, char
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* May the file be there before a pack has begun? Only what one that was killed at once left. */
+/* May this file exist before a pack has begun? It may if a killed process left it at the start. */
 static bool is_left_over(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, LOCK) == 0 ||
@@ -164,7 +178,7 @@ static bool is_left_over(const char *name)
 
 static sluice_status want_empty(const pack_folder *folder)
 {
-    const int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = sli_openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
     sluice_status st = SLUICE_OK;
@@ -187,26 +201,26 @@ static sluice_status want_empty(const pack_folder *folder)
     return st;
 }
 
-/* Bytes of a line's name, "interval" of "interval 32". */
+/* Length of the name in a line: "interval" of "interval 32". */
 static size_t name_length(const char *line)
 {
     return strcspn(line, " \n");
 }
 
-/* Is this the line's end, or that of the text? */
+/* The next line; the end of the text after the last one. */
 static const char *next_line(const char *line)
 {
     line += strcspn(line, "\n");
     return *line != '\0' ? line + 1 : line;
 }
 
-static sluice_status differ(const pack_folder *folder, const char *had, const char *want)
+static sluice_status options_differ(const pack_folder *folder, const char *had, const char *want)
 {
     const size_t name = name_length(want);
 
     if (name_length(had) != name || strncmp(had, want, name) != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s/%s is no list of options of this version; name another folder",
+                        "%s/%s is not a list of options of this version; name another folder",
                         folder->path, OPTIONS);
     }
     if (strncmp(want, "names ", 6) == 0) {
@@ -223,8 +237,8 @@ static sluice_status differ(const pack_folder *folder, const char *had, const ch
                     (int)strcspn(want, "\n"), want);
 }
 
-/* Compares line by line. */
-static sluice_status compare(const pack_folder *folder, const char *had, const char *want)
+/* Compares options line by line. */
+static sluice_status compare_options(const pack_folder *folder, const char *had, const char *want)
 {
     for (; *had != '\0' || *want != '\0'; had = next_line(had), want = next_line(want)) {
         const size_t length = strcspn(want, "\n");
@@ -233,7 +247,7 @@ static sluice_status compare(const pack_folder *folder, const char *had, const c
             continue;
         }
         if (strcspn(had, "\n") != length || strncmp(had, want, length) != 0) {
-            return differ(folder, had, want);
+            return options_differ(folder, had, want);
         }
     }
     return SLUICE_OK;
@@ -245,7 +259,7 @@ sluice_status pack_folder_claim(const pack_folder *folder, const char *options)
     sluice_status st = pack_folder_read(folder, OPTIONS, &had);
 
     if (st == SLUICE_OK && had != NULL) {
-        st = compare(folder, had, options);
+        st = compare_options(folder, had, options);
     } else if (st == SLUICE_OK) {
         st = want_empty(folder);
         if (st == SLUICE_OK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of a pack: one packer at a time, files that are there as a whole or not at all. */
+/* The folder of a pack: locked by one packer at a time; files appear atomically. */
 #ifndef SLUICE_PACK_FOLDER_H
 #define SLUICE_PACK_FOLDER_H
 
@@ -14,33 +14,42 @@ typedef struct pack_folder {
     int lock_fd;
 } pack_folder;
 
-/* Behind the name of a file that is being written. */
+/* Suffix of a file that is being written. */
 #define PACK_PART ".part"
 
-/* Makes the folder when it is missing, and locks it. E_BUSY another process packs into it; E_IO. */
+/* Creates the folder if needed, and locks it. E_BUSY: another process packs into it; E_IO. */
 sluice_status pack_folder_open(pack_folder *folder, const char *path);
 void pack_folder_close(pack_folder *folder);
 
 /*
- * Makes the folder that of a pack with these options, a line each, "NAME VALUE"; of lines that
- * begin with "source" it does not matter what they say. E_INVALID it holds something else, or a
- * pack with other options, and which.
+ * Does another process pack into this folder? For a folder that was not opened by
+ * pack_folder_open().
+ */
+bool pack_folder_is_locked(const pack_folder *folder);
+
+/*
+ * Claims the folder for a pack with these options, one "NAME VALUE" per line; values of lines that
+ * begin with "source" may differ. E_INVALID: it holds other files, or a pack with other options,
+ * which the error names.
  */
 sluice_status pack_folder_claim(const pack_folder *folder, const char *options);
 
-/* Writes a file under another name, syncs and renames it. E_IO. */
+/* Writes a file under a temporary name, syncs it and renames it. E_IO. */
 sluice_status pack_folder_write(const pack_folder *folder, const char *name, const char *text);
 
-/* Gives the file NAME.part its name, and makes sure that it keeps it. E_IO. */
+/* Renames NAME.part to NAME, and syncs the folder. E_IO. */
 sluice_status pack_folder_publish(const pack_folder *folder, const char *name);
 
-/* Removes a file, for good; none is fine. E_IO. */
+/* Removes a file durably; a missing file is not an error. E_IO. */
 sluice_status pack_folder_remove(const pack_folder *folder, const char *name);
 
-/* Reads a file; *text_out is NULL when it is not there, else freed by sli_free(). E_IO. */
+/* Reads a file, freed by sli_free(); *text_out is NULL if it does not exist. E_IO. */
 sluice_status pack_folder_read(const pack_folder *folder, const char *name, char **text_out);
 
-/* The last error, errno's, with the path of a file of the folder, and what to do where we know. */
+/*
+ * Sets the last error from errno value `error`, with the path of a file of the folder, and advice
+ * where there is any.
+ */
 sluice_status pack_folder_failed(const pack_folder *folder, const char *what, const char *name,
                                  int error);
 

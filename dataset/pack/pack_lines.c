@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "fault_int.h"
+
 static const char COLUMNS[] = "key\tfield\tlabel\tfate\tbytes_in\tbytes_out\tname\twhy";
 
 enum { FIELDS = 8 };
 
-/* ---- fates ---------------------------------------------------------------------------------- */
+/* ---- outcomes ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -93,8 +95,8 @@ void pack_lines_end(sli_text *text, uint64_t tar_bytes, uint64_t next)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Takes the escapes of pack_text_add() back, in place. */
-static void unescape(char *text)
+/* Decodes the escapes of pack_text_add(), in place. */
+static void unescape_text(char *text)
 {
     char *to = text;
 
@@ -126,8 +128,8 @@ static bool read_number(const char *text, uint64_t *number_out)
     return *text == '\0';
 }
 
-/* Cuts a line into at most FIELDS fields. */
-static int cut(char *line, char **fields)
+/* Splits a line into at most FIELDS fields. */
+static int cut_fields(char *line, char **fields)
 {
     int count = 0;
 
@@ -148,10 +150,15 @@ static bool read_line(char **fields, pack_line *line)
         !read_number(fields[4], &line->bytes_in) || !read_number(fields[5], &line->bytes_out)) {
         return false;
     }
-    unescape(fields[6]);
-    unescape(fields[7]);
+    unescape_text(fields[6]);
+    unescape_text(fields[7]);
     line->name = fields[6];
     line->why = fields[7];
+    /* Lists of earlier versions have no LEFT_FAULT. */
+    if (line->fate == SLUICE_PACK_LEFT_UNREADABLE &&
+        sli_fault_of_text(line->why) != SLI_FAULT_NONE) {
+        line->fate = SLUICE_PACK_LEFT_FAULT;
+    }
     return true;
 }
 
@@ -177,7 +184,7 @@ bool pack_lines_read(char *text, void (*each)(void *arg, const pack_line *line),
             line = end + 1;
             continue;
         }
-        count = cut(line, fields);
+        count = cut_fields(line, fields);
         if (count == 3 && strcmp(fields[0], "#end") == 0) {
             return end[1] == '\0' && read_number(fields[1], tar_bytes_out) &&
                    read_number(fields[2], next_out);

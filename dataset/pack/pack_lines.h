@@ -5,19 +5,19 @@
  *
  *     #end  bytes of the archive  position of the first sample behind
  *
- * It tells which file a KEY was made of, and a pack that goes on what was done.
+ * It maps each KEY to its source file. A resumed pack continues from it.
  */
 #ifndef SLUICE_PACK_LINES_H
 #define SLUICE_PACK_LINES_H
 
 #include "pack_sample.h"
 
-/* A line of the list. Texts are good until the next. */
+/* A line of the list. Texts are valid until the next line. */
 typedef struct pack_line {
     uint64_t position;
     sluice_pack_fate fate;
     uint64_t bytes_in;
-    uint64_t bytes_out; /* 0 of a sample that is left out */
+    uint64_t bytes_out; /* 0 for a sample that was left out */
     const char *name;
     const char *why;
 } pack_line;
@@ -25,15 +25,18 @@ typedef struct pack_line {
 /* The list's first line. */
 void pack_lines_begin(sli_text *text);
 
-/* key of the sample, of its position. */
+/* key of the sample, with its position. */
 void pack_lines_add(sli_text *text, const char *key, const packed_sample *sample);
 
 void pack_lines_end(sli_text *text, uint64_t tar_bytes, uint64_t next);
 
-/* Adds a name so that it stands in one field of one line: \t, \n, \r and \\ for what they are. */
+/*
+ * Adds a name as a single field of a line: tab, newline, carriage return and backslash as \t,
+ * \n, \r and \\.
+ */
 void pack_text_add(sli_text *text, const char *name);
 
-/* Reads a whole list, which is taken apart; lines go to each(). False: it is damaged. */
+/* Parses a whole list, in place; calls each() per line. False: it is damaged. */
 bool pack_lines_read(char *text, void (*each)(void *arg, const pack_line *line), void *arg,
                      uint64_t *tar_bytes_out, uint64_t *next_out);
 

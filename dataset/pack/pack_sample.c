@@ -5,14 +5,20 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "error_int.h"
+#include "fault_int.h"
 #include "jpeg_transcode.h"
+#include "status_int.h"
 
 enum { DEFAULT_QUALITY = 90 };
+
+/* How long to retry after faults of memory and storage; opening files has its own limit. */
+static const int64_t RETRY_NS = INT64_C(2000000000);
 
 struct pack_worker {
     const pack_settings *settings;
     image_decoder *decoder;
-    image_decoder *checker; /* of results; NULL: nothing is verified */
+    image_decoder *checker; /* decodes results for comparison; NULL: without verification */
     sample_io io;
     image_resampler resampler;
     image_buffer resized;
@@ -28,6 +34,8 @@ sluice_status pack_worker_create(const pack_settings *settings, pack_worker **wo
         return sli_fail(SLUICE_E_NO_MEMORY, "a worker that packs");
     }
     worker->settings = settings;
+    worker->io.whole = true;
+    worker->io.interrupt = settings->interrupt;
     st = image_decoder_create(&worker->decoder);
     if (st == SLUICE_OK && settings->verify) {
         st = image_decoder_create(&worker->checker);
@@ -67,19 +75,25 @@ void packed_sample_free(packed_sample *sample)
     }
 }
 
-/* ---- fates ---------------------------------------------------------------------------------- */
+/* ---- outcomes ------------------------------------------------------------------------------- */
 
-/*
- * The sample is left out because of the last error, unless that is the want of memory, which is
- * nothing of the sample's.
- */
+/* The last error is why the sample has this fate. */
+static void set_fate(packed_sample *sample, sluice_pack_fate fate, sluice_status status)
+{
+    sli_error error;
+
+    sli_error_take(status, &error);
+    sample->fate = fate;
+    snprintf(sample->why, sizeof(sample->why), "%.*s", PACK_WHY_SIZE - 1, error.text);
+}
+
+/* Leaves the sample out because of the last error; out of memory stays an error. */
 static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, sluice_status status)
 {
     if (status == SLUICE_E_NO_MEMORY) {
         return status;
     }
-    sample->fate = fate;
-    snprintf(sample->why, sizeof(sample->why), "%s", sluice_last_error());
+    set_fate(sample, fate, status);
     return SLUICE_OK;
 }
 
@@ -99,7 +113,7 @@ static bool is_jpeg(const sample_data *data)
     return data->size >= 2 && data->bytes[0] == 0xFF && data->bytes[1] == 0xD8;
 }
 
-/* The field of a file that is stored as it is, by its first bytes. */
+/* The field of a file that is stored unchanged, by its magic number. */
 static const char *field_of(const sample_data *data)
 {
     if (is_jpeg(data)) {
@@ -120,7 +134,7 @@ sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uin
     return st == SLUICE_OK ? image_decoder_region(decoder, &all, image_out) : st;
 }
 
-static uint32_t scaled(uint32_t side, uint32_t from, uint32_t to)
+static uint32_t scaled_side(uint32_t side, uint32_t from, uint32_t to)
 {
     const uint64_t length = ((uint64_t)side * to + from / 2) / from;
 
@@ -134,12 +148,12 @@ static bool is_too_long(const pack_settings *settings, const image_view *image)
     return settings->max_side > 0 && longer > settings->max_side;
 }
 
-/* Makes the longer side max_side. */
-static sluice_status shrink(pack_worker *worker, image_view *image)
+/* Shrinks the image to a longer side of max_side. */
+static sluice_status shrink_image(pack_worker *worker, image_view *image)
 {
     const uint32_t longer = image->width > image->height ? image->width : image->height;
-    const uint32_t width = scaled(image->width, longer, worker->settings->max_side);
-    const uint32_t height = scaled(image->height, longer, worker->settings->max_side);
+    const uint32_t width = scaled_side(image->width, longer, worker->settings->max_side);
+    const uint32_t height = scaled_side(image->height, longer, worker->settings->max_side);
     const resample_job job = {
         image->channels, image->width, image->height,          width, height, 0, 0,
         width,           height,       {FILTER_BILINEAR, true}};
@@ -162,7 +176,7 @@ static sluice_status shrink(pack_worker *worker, image_view *image)
     return st;
 }
 
-/* An image of three equal channels as one of one channel: it takes a third to store. */
+/* Converts an image of three equal channels to one channel, which takes a third of the bytes. */
 static sluice_status drop_equal_channels(pack_worker *worker, image_view *image)
 {
     sluice_status st;
@@ -191,7 +205,7 @@ static sluice_status drop_equal_channels(pack_worker *worker, image_view *image)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* Stores the pixels as a binary PPM file, of one channel thrice. */
+/* Stores the pixels as a binary PPM file; a single channel is stored three times. */
 static sluice_status store_raw(packed_sample *sample, const image_view *image)
 {
     char header[48];
@@ -235,7 +249,7 @@ static sluice_status store_encoded(pack_worker *worker, packed_sample *sample, i
     return st;
 }
 
-/* From pixels to what is stored of them; image may be changed. */
+/* Encodes pixels as the settings say; image may be changed. */
 static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, image_view *image)
 {
     sluice_status st = SLUICE_OK;
@@ -245,7 +259,7 @@ static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, im
                         image->channels);
     }
     if (is_too_long(worker->settings, image)) {
-        st = shrink(worker, image);
+        st = shrink_image(worker, image);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -253,8 +267,11 @@ static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, im
     return worker->settings->raw ? store_raw(sample, image) : store_encoded(worker, sample, image);
 }
 
-/* Are the pixels of the result those of the source? E_CORRUPT, E_NO_MEMORY. */
-static sluice_status compare(pack_worker *worker, const sample_data *data, const jpeg_bytes *file)
+/*
+ * Compares the pixels of the result with those of the source. E_CORRUPT: they differ; E_NO_MEMORY.
+ */
+static sluice_status compare_pixels(pack_worker *worker, const sample_data *data,
+                                    const jpeg_bytes *file)
 {
     image_view was;
     image_view is;
@@ -280,14 +297,15 @@ static sluice_status compare(pack_worker *worker, const sample_data *data, const
     return SLUICE_OK;
 }
 
-/* A file that is stored as it is, with the fate that it has. */
-static sluice_status keep(packed_sample *sample, const sample_data *data)
+/* Stores a file unchanged, with the outcome that sample->fate has. */
+static sluice_status keep_bytes(packed_sample *sample, const sample_data *data)
 {
     snprintf(sample->field, sizeof(sample->field), "%s", field_of(data));
     return copy_bytes(sample, data->bytes, data->size);
 }
 
-static sluice_status transcode(pack_worker *worker, packed_sample *sample, const sample_data *data)
+static sluice_status transcode_sample(pack_worker *worker, packed_sample *sample,
+                                      const sample_data *data)
 {
     const pack_settings *settings = worker->settings;
     sluice_status st =
@@ -295,17 +313,16 @@ static sluice_status transcode(pack_worker *worker, packed_sample *sample, const
                        &sample->file, &sample->fate, sample->why, sizeof(sample->why));
 
     if (st == SLUICE_OK && settings->verify && sample->fate == SLUICE_PACK_TRANSCODED) {
-        st = compare(worker, data, &sample->file);
+        st = compare_pixels(worker, data, &sample->file);
         if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
-            sample->fate = SLUICE_PACK_KEPT_DIFFERENT;
-            snprintf(sample->why, sizeof(sample->why), "%s", sluice_last_error());
+            set_fate(sample, SLUICE_PACK_KEPT_DIFFERENT, st);
             sli_free(sample->file.data);
             sample->file = (jpeg_bytes){NULL, 0};
             st = SLUICE_OK;
         }
     }
     if (st == SLUICE_OK && sample->fate != SLUICE_PACK_TRANSCODED) {
-        return keep(sample, data);
+        return keep_bytes(sample, data);
     }
     snprintf(sample->field, sizeof(sample->field), "jpg");
     return st;
@@ -314,10 +331,10 @@ static sluice_status transcode(pack_worker *worker, packed_sample *sample, const
 /* ---- a sample ------------------------------------------------------------------------------- */
 
 /*
- * Reads the header of a file whose pixels may stay as they are; *same_out: they do. E_CORRUPT and
- * its like: it is no image.
+ * Reads the header of a file whose pixels may stay unchanged; *same_out: they do. E_CORRUPT and
+ * similar: not an image.
  */
-static sluice_status look(pack_worker *worker, const sample_data *data, bool *same_out)
+static sluice_status check_image(pack_worker *worker, const sample_data *data, bool *same_out)
 {
     const pack_settings *settings = worker->settings;
     image_view image = {.pixels = NULL};
@@ -329,7 +346,7 @@ static sluice_status look(pack_worker *worker, const sample_data *data, bool *sa
     return st;
 }
 
-/* From a file to what is stored of its pixels. */
+/* Decodes a file and stores its pixels. */
 static sluice_status store_image(pack_worker *worker, packed_sample *sample,
                                  const sample_data *data)
 {
@@ -346,7 +363,7 @@ static sluice_status store_image(pack_worker *worker, packed_sample *sample,
     if (st != SLUICE_OK || !settings->verify) {
         return st;
     }
-    return is_whole ? compare(worker, data, &sample->file)
+    return is_whole ? compare_pixels(worker, data, &sample->file)
                     : pack_decode(worker->checker, settings->max_pixels, sample->file.data,
                                   sample->file.size, &image);
 }
@@ -354,10 +371,10 @@ static sluice_status store_image(pack_worker *worker, packed_sample *sample,
 static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
     bool same;
-    sluice_status st = look(worker, data, &same);
+    sluice_status st = check_image(worker, data, &same);
 
     if (same && is_jpeg(data)) {
-        return transcode(worker, sample, data);
+        return transcode_sample(worker, sample, data);
     }
     if (st != SLUICE_OK) {
         return leave_out(
@@ -366,13 +383,13 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     if (same) {
         sample->fate = SLUICE_PACK_KEPT_FORMAT;
         snprintf(sample->why, sizeof(sample->why), "it is no JPEG file");
-        return keep(sample, data);
+        return keep_bytes(sample, data);
     }
     st = store_image(worker, sample, data);
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
 
-/* Pixels that are no file: there is nothing to keep as it was. */
+/* Packs pixels that have no file, which therefore cannot be stored unchanged. */
 static sluice_status pack_image(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
     image_view image = data->image;
@@ -382,37 +399,110 @@ static sluice_status pack_image(pack_worker *worker, packed_sample *sample, cons
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
 
+static void name_sample(const pack_worker *worker, uint64_t index, char *name, size_t size)
+{
+    const sluice_dataset *dataset = worker->settings->dataset;
+
+    if (dataset_is_stream(dataset)) {
+        snprintf(name, size, "%s", worker->io.item.name);
+    } else {
+        dataset_source(dataset)->name(dataset->source, index, name, size);
+    }
+}
+
+static sluice_status read_once(pack_worker *worker, uint64_t index, void *const *row,
+                               sample_data *data_out, sli_fault *fault_out)
+{
+    const sluice_dataset *dataset = worker->settings->dataset;
+    const sluice_status st =
+        dataset_source(dataset)->read(dataset->source, index, &worker->io, row, data_out);
+
+    *fault_out = st == SLUICE_OK ? SLI_FAULT_NONE : sli_fault_of_last(st);
+    return st;
+}
+
+/* Reads a sample; retries while a fault of the machine may pass. */
+static sluice_status read_with_retries(pack_worker *worker, uint64_t index, void *const *row,
+                                       sample_data *data_out, sli_fault *fault_out)
+{
+    sli_backoff backoff = {.limit_ns = RETRY_NS};
+    sluice_status st;
+
+    do {
+        st = read_once(worker, index, row, data_out, fault_out);
+    } while ((*fault_out == SLI_FAULT_MEMORY || *fault_out == SLI_FAULT_STORAGE) &&
+             sli_backoff_pause(&backoff, worker->settings->interrupt));
+    return st;
+}
+
+/*
+ * Ends the pack for a fault of the machine: adds the sample's name to the last error, and keeps the
+ * errno.
+ */
+static sluice_status fail_read(const pack_worker *worker, uint64_t index, sli_fault fault,
+                               sluice_status status)
+{
+    const char *way_out =
+        fault == SLI_FAULT_STORAGE ? ", or leave out such files (leave_out_unreadable)" : "";
+    char name[PACK_NAME_SIZE];
+    sli_error error;
+
+    sli_error_take(status, &error);
+    name_sample(worker, index, name, sizeof(name));
+    return sli_fail_with(status, error.error_number,
+                         "cannot pack %.500s: %.*s; run the same again to go on%s", name,
+                         PACK_WHY_SIZE - 1, error.text, way_out);
+}
+
+sluice_status pack_try_to_read(pack_worker *worker, uint64_t index)
+{
+    void *row[SLUICE_MAX_COLUMNS] = {NULL};
+    sample_data data = {.bytes = NULL};
+    sli_fault fault;
+    const sluice_status st = read_once(worker, index, row, &data, &fault);
+
+    return fault == SLI_FAULT_NONE ? SLUICE_OK : fail_read(worker, index, fault, st);
+}
+
+/* Leaves out a sample that could not be read. */
+static sluice_status leave_unread(pack_worker *worker, uint64_t index, packed_sample *sample,
+                                  sli_fault fault, sluice_status status)
+{
+    if (fault == SLI_FAULT_NONE) {
+        return leave_out(sample, SLUICE_PACK_LEFT_UNREADABLE, status);
+    }
+    return fault == SLI_FAULT_STORAGE && worker->settings->leave_out_unreadable
+               ? leave_out(sample, SLUICE_PACK_LEFT_FAULT, status)
+               : fail_read(worker, index, fault, status);
+}
+
 sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out)
 {
     const pack_settings *settings = worker->settings;
-    const sluice_dataset *dataset = settings->dataset;
     packed_sample *sample = sli_calloc(1, sizeof(*sample));
     void *row[SLUICE_MAX_COLUMNS] = {NULL};
     sample_data data = {.bytes = NULL};
+    sli_fault fault;
     sluice_status st;
 
     if (sample == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a sample");
     }
-    if (dataset_is_stream(dataset)) {
-        snprintf(sample->name, sizeof(sample->name), "%s", worker->io.item.name);
-    } else {
-        dataset_source(dataset)->name(dataset->source, index, sample->name, sizeof(sample->name));
-    }
+    name_sample(worker, index, sample->name, sizeof(sample->name));
     if (settings->label >= 0) {
         row[settings->label] = &sample->label;
         sample->has_label = true;
     }
-    st = dataset_source(dataset)->read(dataset->source, index, &worker->io, row, &data);
+    st = read_with_retries(worker, index, row, &data, &fault);
     if (st != SLUICE_OK) {
-        st = leave_out(sample, SLUICE_PACK_LEFT_UNREADABLE, st);
+        st = leave_unread(worker, index, sample, fault, st);
     } else if (data.bytes != NULL) {
         sample->bytes_in = data.size;
         st = pack_file(worker, sample, &data);
     } else {
         st = pack_image(worker, sample, &data);
     }
-    if (pack_is_left_out(sample->fate)) { /* it may have come to a result before */
+    if (pack_is_left_out(sample->fate)) { /* drops the result of an earlier step */
         sli_free(sample->file.data);
         sample->file = (jpeg_bytes){NULL, 0};
     }

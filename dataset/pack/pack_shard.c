@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "shard_index.h"
 
 void pack_shard_name(uint32_t number, const char *end, char *name)
@@ -17,7 +18,7 @@ void pack_shard_name(uint32_t number, const char *end, char *name)
     snprintf(name, PACK_SHARD_NAME_SIZE, "shard-%06" PRIu32 "%s", number, end);
 }
 
-/* The label as it stands in a member. */
+/* The text of a label member. */
 static size_t label_text(const packed_sample *sample, char *text, size_t size)
 {
     return (size_t)snprintf(text, size, "%" PRId32, sample->label);
@@ -65,8 +66,8 @@ sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uin
     if (st != SLUICE_OK) {
         return st;
     }
-    /* Read for its index, when it is whole. */
-    shard->fd = openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    /* Opened for reading, too: the index is built from it. */
+    shard->fd = sli_openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666, NULL);
     if (shard->fd < 0) {
         st = pack_folder_failed(folder, "make", name, errno);
         sli_free(shard->path);
@@ -100,8 +101,8 @@ sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sa
     return st;
 }
 
-/* Frees what an open shard has. */
-static void release(pack_shard *shard)
+/* Frees the resources of an open shard. */
+static void release_shard(pack_shard *shard)
 {
     tar_writer_close(shard->tar);
     close(shard->fd);
@@ -117,11 +118,11 @@ void pack_shard_drop(pack_shard *shard)
     if (shard->is_open) {
         pack_shard_name(shard->number, ".tar" PACK_PART, name);
         (void)unlinkat(shard->folder->fd, name, 0);
-        release(shard);
+        release_shard(shard);
     }
 }
 
-/* Reads the archive again, as those will who use it, and writes where what lies in it. */
+/* Reads the archive again, as its users will, and writes its index. */
 static sluice_status write_index(pack_shard *shard)
 {
     char name[PACK_SHARD_NAME_SIZE];
@@ -170,20 +171,41 @@ sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_
     }
     sluice_string_free(lines);
     if (st == SLUICE_OK) {
-        release(shard);
+        release_shard(shard);
+    }
+    return st;
+}
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
+{
+    static const char *const ends[] = {".tar.sluice", ".tsv", ".tar"};
+    char name[PACK_SHARD_NAME_SIZE];
+    sluice_status st = SLUICE_OK;
+
+    for (; st == SLUICE_OK; number++) {
+        pack_shard_name(number, ".tar", name);
+        if (faccessat(folder->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+            break;
+        }
+        for (size_t i = 0; st == SLUICE_OK && i < sizeof(ends) / sizeof(ends[0]); i++) {
+            pack_shard_name(number, ends[i], name);
+            st = pack_folder_remove(folder, name);
+        }
     }
     return st;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static void ignore(void *arg, const pack_line *line)
+static void ignore_line(void *arg, const pack_line *line)
 {
     (void)arg;
     (void)line;
 }
 
-/* The list's text, and a copy, as reading takes it apart. NULL: it is not there. */
+/* Reads the list's text, and a copy, since parsing modifies it. NULL: it does not exist. */
 static sluice_status read_list(const pack_folder *folder, uint32_t number, char **text_out,
                                char **copy_out)
 {
@@ -219,7 +241,8 @@ sluice_status pack_shard_read(const pack_folder *folder, uint32_t number,
         return errno == ENOENT ? SLUICE_OK : pack_folder_failed(folder, "look at", name, errno);
     }
     st = read_list(folder, number, &text, &copy);
-    if (st == SLUICE_OK && text != NULL && pack_lines_read(copy, ignore, NULL, &tar_bytes, &next) &&
+    if (st == SLUICE_OK && text != NULL &&
+        pack_lines_read(copy, ignore_line, NULL, &tar_bytes, &next) &&
         (uint64_t)info.st_size == tar_bytes) {
         (void)pack_lines_read(text, each, arg, tar_bytes_out, next_out);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One shard on its way to disk: its archive, its list, its index. */
+/* Writing one shard: its archive, its list, its index. */
 #ifndef SLUICE_PACK_SHARD_H
 #define SLUICE_PACK_SHARD_H
 
@@ -9,23 +9,23 @@
 
 enum { PACK_KEY_SIZE = 24, PACK_SHARD_MOST = 1000000 };
 
-/* Starts zeroed; is_open says whether there is one. */
+/* Zero-initialise; is_open: a shard is being written. */
 typedef struct pack_shard {
     bool is_open;
     const pack_folder *folder;
     uint32_t number;
     int fd;
-    char *path; /* of the archive while it is written, for messages */
+    char *path; /* path of the archive's temporary file, for messages */
     tar_writer *tar;
     sli_text lines;
     uint64_t bytes; /* of members so far */
 } pack_shard;
 
-/* Writes "shard-000007" and what follows it, ".tar", into name. */
+/* Writes "shard-000007" and a suffix, as ".tar", into name. */
 enum { PACK_SHARD_NAME_SIZE = 40 };
 void pack_shard_name(uint32_t number, const char *end, char *name);
 
-/* Bytes that a sample takes in an archive; 0 when it is left out. */
+/* Bytes of a sample in an archive; 0 if it is left out. */
 uint64_t pack_shard_takes(const packed_sample *sample);
 
 sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uint32_t number);
@@ -34,17 +34,23 @@ sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uin
 sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sample *sample);
 
 /*
- * Gives the shard's files their names, that of the archive last: a shard whose archive is there is
- * finished. `next` is the position that the next one begins with.
+ * Renames the shard's files into place, the archive last: a shard whose archive exists is finished.
+ * `next` is the first position of the next shard.
  */
 sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_bytes_out);
 
-/* Removes what there is of an open shard. */
+/*
+ * Removes the files of finished shards from `number` on, which an earlier pack of more samples
+ * left. E_IO.
+ */
+sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number);
+
+/* Removes the temporary files of an open shard. */
 void pack_shard_drop(pack_shard *shard);
 
 /*
- * Reads the list of a finished shard; lines go to each(). *next_out is 0 when the shard is not
- * finished, or its files do not belong together. E_IO, E_NO_MEMORY.
+ * Reads the list of a finished shard; calls each() per line. *next_out is 0 if the shard is not
+ * finished, or its files do not match. E_IO, E_NO_MEMORY.
  */
 sluice_status pack_shard_read(const pack_folder *folder, uint32_t number,
                               void (*each)(void *arg, const pack_line *line), void *arg,

@@ -4,13 +4,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static void name_first(char *text, const sluice_pack_problem *problem)
+{
+    snprintf(text, PACK_FIRST_SIZE, "%.150s: %.150s", problem->name, problem->why);
+}
+
 void pack_summary_note(pack_summary *summary, const sluice_pack_problem *problem)
 {
     sli_text *text = &summary->problems;
 
     if (summary->count == 0) {
-        snprintf(summary->first_why, sizeof(summary->first_why), "%.150s: %.150s", problem->name,
-                 problem->why);
+        name_first(summary->first_why, problem);
+    }
+    if (problem->fate == SLUICE_PACK_LEFT_FAULT && summary->first_fault[0] == '\0') {
+        name_first(summary->first_fault, problem);
     }
     if (summary->count == PACK_PROBLEMS_NAMED) {
         return;

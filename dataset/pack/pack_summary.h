@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack.json: what a complete pack holds. */
+/* pack.json: the contents of a complete pack. */
 #ifndef SLUICE_PACK_SUMMARY_H
 #define SLUICE_PACK_SUMMARY_H
 
@@ -7,22 +7,25 @@
 
 #include "text_int.h"
 
-enum { PACK_PROBLEMS_NAMED = 100 };
+enum { PACK_PROBLEMS_NAMED = 100, PACK_FIRST_SIZE = 320 };
 
-/* Starts zeroed. */
+/* Zero-initialise. */
 typedef struct pack_summary {
-    uint32_t count;      /* of problems, at most PACK_PROBLEMS_NAMED */
-    sli_text problems;   /* as JSON objects */
-    char first_why[320]; /* of the first */
+    uint32_t count;                    /* of problems, at most PACK_PROBLEMS_NAMED */
+    sli_text problems;                 /* as JSON objects */
+    char first_why[PACK_FIRST_SIZE];   /* text of the first problem */
+    char first_fault[PACK_FIRST_SIZE]; /* text of the first LEFT_FAULT; "": none */
 } pack_summary;
 
 void pack_summary_note(pack_summary *summary, const sluice_pack_problem *problem);
 
-/* One JSON object and a newline: the same for the same pack. */
+/* One JSON object and a newline; identical for identical packs. */
 sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_stats *stats,
                                  char **text_out);
 
-/* The samples that a summary says it is of; UINT64_MAX where the text (or NULL) is none. */
+/*
+ * The number of samples according to a summary; UINT64_MAX if the text (or NULL) is not a summary.
+ */
 uint64_t pack_summary_samples(const char *text);
 void pack_summary_free(pack_summary *summary);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checking all there is of a pack, a shard, or a folder of images. */
+/* Verifies a pack, a shard, or a folder of images. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -13,15 +13,22 @@
 
 #include "alloc_int.h"
 #include "clock_int.h"
+#include "descriptor_int.h"
+#include "error_int.h"
+#include "fault_int.h"
+#include "log_int.h"
 #include "ordered_run.h"
 #include "pack_shard.h"
+#include "pack_strays.h"
 #include "placement_int.h"
+#include "stop_int.h"
+#include "struct_size_int.h"
 #include "verify_shard.h"
 
-/* What a sample has come to costs nothing to keep. */
+/* Bound on the bytes of results; a result is small. */
 enum { BUDGET = 1 << 20 };
 
-/* What a worker keeps from one sample to the next. */
+/* The state of a worker. */
 typedef struct verify_worker {
     image_decoder *decoder;
     sample_io io;
@@ -30,25 +37,25 @@ typedef struct verify_worker {
 typedef struct verify_run {
     const sluice_verify_config *config;
     uint64_t max_pixels;
-    verify_teller teller;
-    sluice_dataset *dataset; /* of a folder of images; NULL: there are shards */
+    verify_reporter reporter;
+    sluice_dataset *dataset; /* a folder of images; NULL: shards */
     verify_shard *shards;
     size_t shard_count;
     size_t shard_capacity;
     verify_worker *workers[SLI_MAX_WORKERS];
     sluice_verify_stats stats;
     int64_t start_ns;
+    sli_interrupt interrupt; /* cancels workers that wait for file descriptors */
 } verify_run;
 
-/* What has come of one sample. */
+/* The result for one sample. */
 typedef struct verified {
-    bool is_bad;
+    sli_error error; /* of a bad sample */
     bool is_checked;
     uint64_t bytes;
-    char why[PACK_WHY_SIZE];
 } verified;
 
-static void tell(void *arg, const char *name, const char *why)
+static void report_sample(void *arg, const char *name, const char *why)
 {
     verify_run *run = arg;
 
@@ -58,7 +65,7 @@ static void tell(void *arg, const char *name, const char *why)
     }
 }
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- discovery ------------------------------------------------------------------------------ */
 
 static sluice_status add_shard(verify_run *run, const char *path)
 {
@@ -74,7 +81,7 @@ static sluice_status add_shard(verify_run *run, const char *path)
     shard = &grown[run->shard_count++];
     memset(shard, 0, sizeof(*shard));
     shard->first = run->stats.samples;
-    st = verify_shard_open(shard, path, run->stats.is_pack, &run->teller);
+    st = verify_shard_open(shard, path, run->stats.is_pack, &run->reporter);
     run->stats.samples += shard->index.count;
     run->stats.shards++;
     return st;
@@ -122,8 +129,7 @@ static sluice_status add_shards(verify_run *run)
 
 static sluice_status open_images(verify_run *run)
 {
-    sluice_status st =
-        sluice_dataset_image_folder(run->config->path, NULL, NULL, NULL, &run->dataset);
+    sluice_status st = sluice_dataset_image_folder(run->config->path, NULL, &run->dataset);
 
     if (st == SLUICE_OK) {
         st = dataset_open(run->dataset);
@@ -144,10 +150,11 @@ static bool has_file(const char *folder, const char *name)
 
 /* ---- a pack as a whole ---------------------------------------------------------------------- */
 
-/* What the list beside a shard says. */
+/* The contents of the list beside a shard. */
 typedef struct verify_list {
+    verify_run *run;
     bool has_first;
-    uint64_t first; /* position of its first line */
+    uint64_t first; /* position of the first line */
     uint64_t lines;
     uint64_t written;
 } verify_list;
@@ -155,19 +162,28 @@ typedef struct verify_list {
 static void note_line(void *arg, const pack_line *line)
 {
     verify_list *list = arg;
+    char why[PACK_WHY_SIZE];
 
     list->first = list->has_first ? list->first : line->position;
     list->has_first = true;
     list->lines++;
     list->written += !pack_is_left_out(line->fate);
+    if (line->fate == SLUICE_PACK_LEFT_FAULT) {
+        snprintf(why, sizeof(why), "it could not be read and was left out (%.150s); pack again",
+                 line->why);
+        report_sample(list->run, line->name, why);
+    }
 }
 
-/* One shard's list: is it there, of this archive, and where the one before it has ended? */
+/*
+ * Checks a shard's list: it exists, belongs to this archive, and begins where the previous one
+ * ends.
+ */
 static sluice_status check_list(verify_run *run, const pack_folder *folder, size_t number,
                                 uint64_t *next)
 {
     const verify_shard *shard = &run->shards[number];
-    verify_list list = {.has_first = false};
+    verify_list list = {.run = run};
     char name[PACK_SHARD_NAME_SIZE];
     char want[PACK_SHARD_NAME_SIZE];
     uint64_t tar_bytes;
@@ -176,7 +192,8 @@ static sluice_status check_list(verify_run *run, const pack_folder *folder, size
 
     pack_shard_name((uint32_t)number, ".tar", want);
     if (strcmp(verify_shard_name(shard), want) != 0) {
-        tell(run, shard->path, "it is no shard of the pack, or one before it is missing");
+        report_sample(run, shard->path,
+                      "it is not a shard of the pack, or an earlier one is missing");
         return SLUICE_OK;
     }
     pack_shard_name((uint32_t)number, ".tsv", name);
@@ -185,20 +202,38 @@ static sluice_status check_list(verify_run *run, const pack_folder *folder, size
         return st;
     }
     if (end == 0) {
-        tell(run, name, "the list is missing, damaged, or not of this archive");
+        report_sample(run, name, "the list is missing, damaged, or not of this archive");
     } else if (list.first != *next || list.first + list.lines != end) {
-        tell(run, name, "the list does not go on where the one before it ends");
+        report_sample(run, name, "the list does not go on where the one before it ends");
     } else if (list.written != shard->index.count) {
-        tell(run, name, "the list has not as many samples as the archive");
+        report_sample(run, name, "the list has not as many samples as the archive");
     }
     *next = end != 0 ? end : *next;
     return SLUICE_OK;
 }
 
+/* Logs a warning about stray files, which are harmless: nothing reads them. */
+static sluice_status warn_of_strays(const pack_folder *folder)
+{
+    uint64_t count;
+    char name[PACK_NAME_SIZE];
+    sluice_status st = pack_strays_count(folder, &count, name, sizeof(name));
+
+    if (st == SLUICE_OK && count > 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "%s: temporary files that killed processes have left: %" PRIu64
+                ", first %s; `sluice pack` removes those of unfinished shards, others can be "
+                "deleted",
+                folder->path, count, name);
+    }
+    return st;
+}
+
 static sluice_status check_pack(verify_run *run)
 {
-    const pack_folder folder = {run->config->path,
-                                open(run->config->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), -1};
+    const pack_folder folder = {
+        run->config->path,
+        sli_openat(AT_FDCWD, run->config->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL), -1};
     sluice_status st = SLUICE_OK;
     uint64_t next = 0;
 
@@ -208,14 +243,18 @@ static sluice_status check_pack(verify_run *run)
     for (size_t i = 0; st == SLUICE_OK && i < run->shard_count; i++) {
         st = check_list(run, &folder, i, &next);
     }
+    if (st == SLUICE_OK) {
+        st = warn_of_strays(&folder);
+    }
     if (st == SLUICE_OK && !has_file(folder.path, "pack.json")) {
-        tell(run, "pack.json", "the pack is not complete; run `sluice pack` again to go on");
+        report_sample(run, "pack.json",
+                      "the pack is not complete; run `sluice pack` again to go on");
     }
     close(folder.fd);
     return st;
 }
 
-static sluice_status discover(verify_run *run)
+static sluice_status discover_shards(verify_run *run)
 {
     const char *path = run->config->path;
     struct stat info;
@@ -275,13 +314,13 @@ static sluice_status read_sample(const verify_run *run, verify_worker *worker, u
             ->read(run->dataset->source, sample, &worker->io, row, data);
     }
     shard = shard_of(run, sample);
-    st = verify_shard_read(shard, sample - shard->first, &worker->io.bytes, checked);
+    st = verify_shard_read(shard, sample - shard->first, &worker->io, checked);
     data->bytes = worker->io.bytes.data;
     data->size = shard->index.samples[sample - shard->first].size;
     return st;
 }
 
-static sluice_status create_worker(verify_worker **worker_out)
+static sluice_status create_worker(const verify_run *run, verify_worker **worker_out)
 {
     verify_worker *worker = sli_calloc(1, sizeof(*worker));
     sluice_status st;
@@ -289,6 +328,7 @@ static sluice_status create_worker(verify_worker **worker_out)
     if (worker == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a worker that verifies");
     }
+    worker->io.interrupt = &run->interrupt;
     st = image_decoder_create(&worker->decoder);
     if (st != SLUICE_OK) {
         sli_free(worker);
@@ -298,8 +338,8 @@ static sluice_status create_worker(verify_worker **worker_out)
     return SLUICE_OK;
 }
 
-static sluice_status make(void *arg, uint32_t worker, uint64_t sample, void **made_out,
-                          size_t *bytes_out)
+static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, void **made_out,
+                                 size_t *bytes_out)
 {
     verify_run *run = arg;
     verified *v = sli_calloc(1, sizeof(*v));
@@ -308,7 +348,7 @@ static sluice_status make(void *arg, uint32_t worker, uint64_t sample, void **ma
     sluice_status st = v != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "a sample");
 
     if (st == SLUICE_OK && run->workers[worker] == NULL) {
-        st = create_worker(&run->workers[worker]);
+        st = create_worker(run, &run->workers[worker]);
     }
     if (st != SLUICE_OK) {
         sli_free(v);
@@ -320,28 +360,28 @@ static sluice_status make(void *arg, uint32_t worker, uint64_t sample, void **ma
         st = pack_decode(run->workers[worker]->decoder, run->max_pixels, data.bytes, data.size,
                          &image);
     }
-    if (st == SLUICE_E_NO_MEMORY) {
+    if (st != SLUICE_OK && sli_fault_is_of_process(sli_fault_of_last(st))) {
         sli_free(v);
         return st;
     }
-    v->is_bad = st != SLUICE_OK;
-    snprintf(v->why, sizeof(v->why), "%s", v->is_bad ? sluice_last_error() : "");
+    sli_error_take(st, &v->error);
     *made_out = v;
     *bytes_out = sizeof(*v);
     return SLUICE_OK;
 }
 
-static sluice_status take(void *arg, uint64_t sample, void *made)
+static sluice_status take_sample(void *arg, uint64_t sample, void *made)
 {
     verify_run *run = arg;
     verified *v = made;
     char name[PACK_NAME_SIZE];
 
-    if (v->is_bad) {
+    if (v->error.status < 0) {
         name_sample(run, sample, name, sizeof(name));
-        tell(run, name, v->why);
+        report_sample(run, name, v->error.text);
     }
     run->stats.done++;
+    run->stats.bad += v->error.status < 0;
     run->stats.checked += v->is_checked;
     run->stats.bytes += v->bytes;
     run->stats.seconds = (double)(sli_now_ns() - run->start_ns) / 1e9;
@@ -352,9 +392,16 @@ static sluice_status take(void *arg, uint64_t sample, void *made)
     return SLUICE_OK;
 }
 
-static void drop(void *made)
+static void drop_sample(void *made)
 {
     sli_free(made);
+}
+
+static bool is_stopped(void *arg)
+{
+    const verify_run *run = arg;
+
+    return sli_stop_is_requested(run->config->stop);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
@@ -366,19 +413,19 @@ static sluice_status check_all(verify_run *run)
         .budget = BUDGET,
         .stop = run->config->stop,
         .arg = run,
-        .make = make,
-        .take = take,
-        .drop = drop,
+        .make = make_sample,
+        .take = take_sample,
+        .drop = drop_sample,
     };
-    sluice_status st = discover(run);
+    sluice_status st = discover_shards(run);
 
     job.end = run->stats.samples;
     if (st == SLUICE_OK && job.end > 0) {
         st = ordered_run(&job);
     }
     if (st == SLUICE_OK && run->stats.problems > 0) {
-        st = sli_fail(SLUICE_E_CORRUPT, "%s: %" PRIu64 " problems", run->config->path,
-                      run->stats.problems);
+        st = sli_fail(SLUICE_E_CORRUPT, "%s: %" PRIu64 " problem%s", run->config->path,
+                      run->stats.problems, run->stats.problems == 1 ? "" : "s");
     }
     if (st == SLUICE_OK && job.end == 0) {
         st = sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s holds no samples",
@@ -393,7 +440,7 @@ static void tear_down(verify_run *run)
     for (uint32_t i = 0; i < SLI_MAX_WORKERS; i++) {
         if (run->workers[i] != NULL) {
             image_decoder_destroy(run->workers[i]->decoder);
-            image_buffer_free(&run->workers[i]->io.bytes);
+            sample_io_free(&run->workers[i]->io);
             sli_free(run->workers[i]);
         }
     }
@@ -405,34 +452,56 @@ static void tear_down(verify_run *run)
     sli_free(run);
 }
 
+static const sli_struct config_struct = SLI_STRUCT(sluice_verify_config, user);
+static const sli_struct stats_struct = SLI_STRUCT(sluice_verify_stats, bad);
+
+void sluice_verify_config_init_size(sluice_verify_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+static sluice_status read_config(const sluice_verify_config *config, sluice_verify_config *copy_out)
+{
+    const sluice_status st =
+        sli_struct_read(&config_struct, "sluice_pack_verify", config, copy_out);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (copy_out->path == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_pack_verify: path is not set");
+    }
+    return copy_out->workers <= SLI_MAX_WORKERS
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "workers %" PRIu32 ": want at most %d",
+                          copy_out->workers, SLI_MAX_WORKERS);
+}
+
 sluice_status sluice_pack_verify(const sluice_verify_config *config, sluice_verify_stats *stats_out)
 {
+    sluice_verify_config own;
     verify_run *run;
-    sluice_status st;
+    sluice_status st = read_config(config, &own);
 
-    if (config == NULL || config->struct_size != sizeof(*config) || config->path == NULL) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "sluice_pack_verify: call sluice_verify_config_init(), and set path");
+    if (st == SLUICE_OK && stats_out != NULL) {
+        st = sli_struct_check(&stats_struct, "sluice_pack_verify", stats_out);
     }
-    if (config->workers > SLI_MAX_WORKERS) {
-        return sli_fail(SLUICE_E_INVALID, "workers %" PRIu32 ": want at most %d", config->workers,
-                        SLI_MAX_WORKERS);
-    }
-    if (stats_out != NULL && stats_out->struct_size != sizeof(*stats_out)) {
-        return sli_fail(SLUICE_E_INVALID, "sluice_pack_verify: struct_size is not set");
+    if (st != SLUICE_OK) {
+        return st;
     }
     run = sli_calloc(1, sizeof(*run));
     if (run == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a check");
     }
-    run->config = config;
-    run->max_pixels = config->max_pixels != 0 ? config->max_pixels : PACK_MAX_PIXELS;
-    run->teller = (verify_teller){tell, run};
+    run->config = &own;
+    run->max_pixels = own.max_pixels != 0 ? own.max_pixels : PACK_MAX_PIXELS;
+    run->interrupt = (sli_interrupt){is_stopped, run};
+    run->reporter = (verify_reporter){report_sample, run};
     run->stats.struct_size = sizeof(run->stats);
     run->start_ns = sli_now_ns();
     st = check_all(run);
     if (stats_out != NULL) {
-        *stats_out = run->stats;
+        (void)sli_struct_write(&stats_struct, "sluice_pack_verify", &run->stats, stats_out);
     }
     tear_down(run);
     return st;

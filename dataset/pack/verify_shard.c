@@ -10,6 +10,8 @@
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
+#include "descriptor_int.h"
+#include "fault_int.h"
 #include "status_int.h"
 
 const char *verify_shard_name(const verify_shard *shard)
@@ -19,19 +21,23 @@ const char *verify_shard_name(const verify_shard *shard)
     return slash != NULL ? slash + 1 : shard->path;
 }
 
-/* Tells the last error, unless it is the want of memory, which is nobody's fault. */
-static sluice_status tell_error(const verify_teller *teller, const char *name, sluice_status status)
+/*
+ * Reports the last error as a problem of the file. An error of the process, such as too few file
+ * descriptors, is returned.
+ */
+static sluice_status report_error(const verify_reporter *reporter, const char *name,
+                                  sluice_status status)
 {
-    if (status == SLUICE_E_NO_MEMORY) {
+    if (sli_fault_is_of_process(sli_fault_of_last(status))) {
         return status;
     }
-    teller->tell(teller->arg, name, sluice_last_error());
+    reporter->report(reporter->arg, name, sluice_last_error());
     return SLUICE_OK;
 }
 
 /* ---- the index ------------------------------------------------------------------------------ */
 
-/* Is the sample the same in both, as far as headers tell? */
+/* Do walk and index agree on the sample, as far as headers show? */
 static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t i)
 {
     const shard_sample *a = &walked->samples[i];
@@ -42,17 +48,17 @@ static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t
            strcmp(shard_sample_name(walked, i), shard_sample_name(kept, i)) == 0;
 }
 
-/* Takes the checksums of an index that says what the archive's headers say. */
+/* Compares an index with the archive's headers; takes its checksums if they agree. */
 static void compare_index(verify_shard *shard, const shard_index *kept, const char *path,
-                          const verify_teller *teller)
+                          const verify_reporter *reporter)
 {
     if (kept->count != shard->index.count) {
-        teller->tell(teller->arg, path, "the index has not as many samples as the archive");
+        reporter->report(reporter->arg, path, "the index has not as many samples as the archive");
         return;
     }
     for (uint64_t i = 0; i < kept->count; i++) {
         if (!is_same(&shard->index, kept, i)) {
-            teller->tell(teller->arg, path, "the index is not that of the archive");
+            reporter->report(reporter->arg, path, "the index is not that of the archive");
             return;
         }
     }
@@ -62,7 +68,8 @@ static void compare_index(verify_shard *shard, const shard_index *kept, const ch
     }
 }
 
-static sluice_status read_index(verify_shard *shard, bool has_index, const verify_teller *teller)
+static sluice_status read_index(verify_shard *shard, bool has_index,
+                                const verify_reporter *reporter)
 {
     shard_index kept;
     char *path = NULL;
@@ -74,13 +81,13 @@ static sluice_status read_index(verify_shard *shard, bool has_index, const verif
     if (access(path, F_OK) == 0) {
         st = shard_index_read(path, shard->index.shard_size, &shard_default_fields, &kept);
         if (st == SLUICE_OK) {
-            compare_index(shard, &kept, path, teller);
+            compare_index(shard, &kept, path, reporter);
             shard_index_free(&kept);
         } else {
-            st = tell_error(teller, path, st);
+            st = report_error(reporter, path, st);
         }
     } else if (has_index) {
-        teller->tell(teller->arg, path, "the index is missing");
+        reporter->report(reporter->arg, path, "the index is missing");
     }
     sli_free(path);
     return st;
@@ -88,44 +95,45 @@ static sluice_status read_index(verify_shard *shard, bool has_index, const verif
 
 /* ---- the archive ---------------------------------------------------------------------------- */
 
-/* What the walk found that makes no sample. */
-static void tell_oddities(const verify_shard *shard, const verify_teller *teller)
+/* Reports findings of the walk that concern no sample. */
+static void report_archive(const verify_shard *shard, const verify_reporter *reporter)
 {
     char why[SHARD_FIRST_SIZE + 80];
 
     if (shard->index.imageless > 0) {
         snprintf(why, sizeof(why), "%" PRIu64 " samples have no image, the first is %s",
                  shard->index.imageless, shard->index.first_imageless);
-        teller->tell(teller->arg, shard->path, why);
+        reporter->report(reporter->arg, shard->path, why);
     }
     if (shard->index.has_more) {
-        teller->tell(teller->arg, shard->path, "bytes follow the archive's end");
+        reporter->report(reporter->arg, shard->path, "bytes follow the archive's end");
     }
     if (shard->index.lacks_end) {
-        teller->tell(teller->arg, shard->path,
-                     "it ends without the zeros that end an archive: it may be cut off");
+        reporter->report(reporter->arg, shard->path,
+                         "it ends without the zeros that end an archive: it may be cut off");
     }
 }
 
 sluice_status verify_shard_open(verify_shard *shard, const char *path, bool has_index,
-                                const verify_teller *teller)
+                                const verify_reporter *reporter)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0, NULL);
+    const int error = errno;
     sluice_status st;
 
     shard->path = sli_strdup(path);
     if (shard->path == NULL) {
         st = sli_fail(SLUICE_E_NO_MEMORY, "a path");
     } else if (fd < 0) {
-        st = tell_error(teller, path, sli_fail_errno(SLUICE_E_IO, errno, "cannot open"));
+        st = report_error(reporter, path, sli_fail_errno(SLUICE_E_IO, error, "cannot open"));
     } else {
         st = shard_index_build(fd, path, &shard_default_fields, false, &shard->index);
         if (st != SLUICE_OK) {
             memset(&shard->index, 0, sizeof(shard->index));
-            st = tell_error(teller, path, st);
+            st = report_error(reporter, path, st);
         } else {
-            tell_oddities(shard, teller);
-            st = read_index(shard, has_index, teller);
+            report_archive(shard, reporter);
+            st = read_index(shard, has_index, reporter);
         }
     }
     if (fd >= 0) {
@@ -143,9 +151,9 @@ void verify_shard_close(verify_shard *shard)
 /* ---- samples -------------------------------------------------------------------------------- */
 
 static sluice_status read_bytes(const verify_shard *shard, const shard_sample *sample,
-                                image_buffer *bytes)
+                                sample_io *io)
 {
-    const int fd = open(shard->path, O_RDONLY | O_CLOEXEC);
+    const int fd = sli_openat(AT_FDCWD, shard->path, O_RDONLY | O_CLOEXEC, 0, io->interrupt);
     sluice_status st = SLUICE_OK;
     uint64_t got = 0;
 
@@ -154,10 +162,10 @@ static sluice_status read_bytes(const verify_shard *shard, const shard_sample *s
     }
     while (st == SLUICE_OK && got < sample->size) {
         const ssize_t more =
-            pread(fd, bytes->data + got, sample->size - got, (off_t)(sample->offset + got));
+            pread(fd, io->bytes.data + got, sample->size - got, (off_t)(sample->offset + got));
 
         if (more == 0) {
-            st = sli_fail(SLUICE_E_CORRUPT, "the archive was cut");
+            st = sli_fail(SLUICE_E_CORRUPT, "the archive was truncated while reading");
         } else if (more < 0 && errno != EINTR) {
             st = sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
         } else if (more > 0) {
@@ -168,7 +176,7 @@ static sluice_status read_bytes(const verify_shard *shard, const shard_sample *s
     return st;
 }
 
-sluice_status verify_shard_read(const verify_shard *shard, uint64_t sample, image_buffer *bytes,
+sluice_status verify_shard_read(const verify_shard *shard, uint64_t sample, sample_io *io,
                                 bool *checked_out)
 {
     const shard_sample *s = &shard->index.samples[sample];
@@ -176,16 +184,16 @@ sluice_status verify_shard_read(const verify_shard *shard, uint64_t sample, imag
 
     *checked_out = (s->flags & SHARD_HAS_CRC) != 0;
     if ((s->flags & SHARD_DUPLICATE) != 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "its image or its label is there twice");
+        return sli_fail(SLUICE_E_CORRUPT, "it has two images or two labels");
     }
     if ((s->flags & SHARD_BAD_LABEL) != 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "its label is no number");
+        return sli_fail(SLUICE_E_CORRUPT, "its label is not a number");
     }
-    st = image_buffer_reserve(bytes, s->size);
+    st = image_buffer_reserve(&io->bytes, s->size);
     if (st == SLUICE_OK) {
-        st = read_bytes(shard, s, bytes);
+        st = read_bytes(shard, s, io);
     }
-    if (st == SLUICE_OK && *checked_out && sli_crc32c(0, bytes->data, s->size) != s->crc) {
+    if (st == SLUICE_OK && *checked_out && sli_crc32c(0, io->bytes.data, s->size) != s->crc) {
         st = sli_fail(SLUICE_E_CORRUPT, "the checksum is another: its bytes have changed");
     }
     return st;

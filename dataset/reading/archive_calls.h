@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libarchive, loaded when it is first wanted: it brings a dozen libraries along, a C++ runtime among
- * them, which a process that only trains has no use for.
+ * libarchive, loaded at its first use: it depends on a dozen libraries, a C++ runtime among them,
+ * which a process that only trains does not need.
  */
 #ifndef SLUICE_ARCHIVE_CALLS_H
 #define SLUICE_ARCHIVE_CALLS_H
@@ -24,15 +24,12 @@
     X(archive_entry_set_uid)                                                                       \
     X(archive_errno)                                                                               \
     X(archive_error_string)                                                                        \
+    X(archive_read_append_filter)                                                                  \
     X(archive_read_data)                                                                           \
     X(archive_read_free)                                                                           \
     X(archive_read_new)                                                                            \
     X(archive_read_next_header)                                                                    \
     X(archive_read_open)                                                                           \
-    X(archive_read_support_filter_bzip2)                                                           \
-    X(archive_read_support_filter_gzip)                                                            \
-    X(archive_read_support_filter_xz)                                                              \
-    X(archive_read_support_filter_zstd)                                                            \
     X(archive_read_support_format_empty)                                                           \
     X(archive_read_support_format_raw)                                                             \
     X(archive_set_error)                                                                           \
@@ -53,10 +50,14 @@ typedef struct archive_calls {
 #undef ARCHIVE_CALL_MEMBER
 } archive_calls;
 
-/* Loads the library, once. E_UNSUPPORTED it is not there, or lacks a function; any thread. */
+/*
+ * Loads the library, once. E_UNSUPPORTED: the library is missing, or lacks a function. E_IO: no
+ * free file descriptor, after retries for 10 s. E_NO_MEMORY. After E_IO and E_NO_MEMORY the call
+ * may be repeated. Any thread.
+ */
 sluice_status archive_calls_load(void);
 
-/* The functions of the library, which was loaded. */
+/* The functions of the loaded library. */
 extern const archive_calls *const archive_library;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of a file, a fifo or the standard input in sequence, unpacked where they are
- * compressed. Waiting for bytes ends when a descriptor says so.
+ * The bytes of a file, a FIFO or standard input in sequence. One layer of compression is removed. A
+ * readable stop descriptor cancels a wait for bytes.
  */
 #ifndef SLUICE_BYTE_FEED_H
 #define SLUICE_BYTE_FEED_H
@@ -15,21 +15,24 @@
 typedef struct byte_feed byte_feed;
 
 /*
- * Opens a path, "-" the standard input, which stays open. drops: what was read of a file leaves the
- * page cache. Once stop_fd is readable everything answers CLOSED. Waits until it is known whether
- * the bytes are compressed. path lives as long as the feed. E_IO; E_UNSUPPORTED compressed, and
- * this build has no libarchive; E_NO_MEMORY.
+ * Opens a path; "-" is standard input, which is never closed. drops: bytes of a file leave the page
+ * cache once they are read. Once stop_fd is readable, every call returns CLOSED. Waits for the
+ * first bytes, to detect compression. path must outlive the feed. E_IO; E_UNSUPPORTED: compressed,
+ * and this build has no libarchive; E_NO_MEMORY.
  */
 sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_feed **feed_out);
 void byte_feed_close(byte_feed *feed);
 
-/* What messages call a path. */
+/* The name of a path in messages. */
 const char *byte_feed_title(const char *path);
 
-/* Gives `size` bytes, fewer only at the end. E_IO, E_CORRUPT what cannot be unpacked, CLOSED. */
+/*
+ * Reads `size` bytes, fewer only at the end of the data. E_IO; E_CORRUPT: decompression failed;
+ * CLOSED.
+ */
 sluice_status byte_feed_read(byte_feed *feed, void *to, size_t size, size_t *got_out);
 
-/* The same without the bytes. */
+/* Skips `size` bytes, fewer only at the end of the data. Errors as byte_feed_read(). */
 sluice_status byte_feed_skip(byte_feed *feed, uint64_t size, uint64_t *skipped_out);
 
 #endif

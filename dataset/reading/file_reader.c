@@ -6,9 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor_int.h"
 #include "status_int.h"
 
-/* A file of one sample beyond this is a mistake, or meant to exhaust memory. */
+/* Bound on the file of one sample, against exhausted memory. */
 static const off_t MAX_FILE_BYTES = INT64_C(1) << 30;
 
 static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_out)
@@ -25,7 +26,7 @@ static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_ou
             return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
         }
         if (more == 0) {
-            break; /* it was cut while we read: what is there is what it is */
+            break; /* the file was truncated while reading: the bytes before that are used */
         }
         got += (size_t)more;
     }
@@ -35,8 +36,8 @@ static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_ou
 
 sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out)
 {
-    /* Not blocking: a fifo that somebody named x.jpg must not hold a worker. */
-    int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* Non-blocking: open() of a FIFO would block the worker. */
+    int fd = sli_openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, io->interrupt);
     struct stat info;
     size_t size = 0;
     sluice_status st;

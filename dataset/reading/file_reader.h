@@ -3,12 +3,12 @@
 #ifndef SLUICE_FILE_READER_H
 #define SLUICE_FILE_READER_H
 
-#include "stage.h"
+#include "source.h"
 
 /*
- * Reads folder_fd/path (folder_fd may be AT_FDCWD) into io->bytes and sets data_out's bytes,
- * size and modified_ns. E_IO it cannot be opened or read, or is no plain file, or is larger than a file of one
- * sample may be; the messages leave out the path, whoever reports knows it.
+ * Reads folder_fd/path (folder_fd may be AT_FDCWD) into io->bytes and sets data_out's bytes, size
+ * and modified_ns. E_IO: the file cannot be opened or read, is not a regular file, or is larger
+ * than 1 GiB. Messages leave out the path, which the caller adds.
  */
 sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out);
 

@@ -10,23 +10,25 @@
 
 #include "clock_int.h"
 
-/* Where the kernel does not say whether bytes are cached, opening them and asking for them takes
- * longer than this when they are not. */
+/*
+ * Where the kernel does not report residency: a file whose open and readahead request take longer
+ * than this was not cached.
+ */
 static const int64_t CACHED_NS = 20000;
 
 static bool is_cached(int fd, uint64_t offset, int64_t start_ns)
 {
     char byte;
-    const struct iovec place = {&byte, 1};
+    const struct iovec iov = {&byte, 1};
 
-    if (preadv2(fd, &place, 1, (off_t)offset, RWF_NOWAIT) == 1) {
+    if (preadv2(fd, &iov, 1, (off_t)offset, RWF_NOWAIT) == 1) {
         return true;
     }
     return errno != EAGAIN && sli_now_ns() - start_ns < CACHED_NS;
 }
 
-static page_answer fetch(int fd, const sample_location *location, uint64_t most, int64_t start_ns,
-                         uint64_t *bytes_out)
+static page_answer fetch_pages(int fd, const sample_location *location, uint64_t most,
+                               int64_t start_ns, uint64_t *bytes_out)
 {
     uint64_t size = location->size;
     struct stat info;
@@ -40,7 +42,7 @@ static page_answer fetch(int fd, const sample_location *location, uint64_t most,
         size = (uint64_t)info.st_size - location->offset;
     }
     size = size < most ? size : most;
-    /* The middle: a page at an end may be there for the sake of its neighbour. */
+    /* The middle page: a page at either end may have been read with its neighbour. */
     cached = is_cached(fd, location->offset + size / 2, start_ns);
     if (cached) {
         return PAGES_CACHED;
@@ -50,34 +52,50 @@ static page_answer fetch(int fd, const sample_location *location, uint64_t most,
     return PAGES_ASKED;
 }
 
-/* The file; -1 when it cannot be opened. */
-static int open_at(const sample_location *location)
+/* The open file of a location, and the owner of its descriptor. */
+typedef struct location_file {
+    int fd;              /* -1: open failed */
+    sli_held_file *lent; /* the owner that lent the descriptor; NULL: opened here */
+    bool opened;
+} location_file;
+
+static location_file open_at(const sample_location *location)
 {
-    /* Not blocking: a fifo must not hold us. */
-    return location->fd >= 0
-               ? location->fd
-               : openat(location->folder_fd, location->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    location_file file = {.fd = location->fd};
+
+    if (file.fd < 0 && location->held != NULL) {
+        file.fd = sli_held_file_borrow(location->held);
+        file.lent = file.fd >= 0 ? location->held : NULL;
+    }
+    if (file.fd < 0) {
+        /* Non-blocking: open() of a FIFO would block. */
+        file.fd = openat(location->folder_fd, location->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        file.opened = file.fd >= 0;
+    }
+    return file;
 }
 
-static void close_at(const sample_location *location, int fd)
+static void close_at(const location_file *file)
 {
-    if (location->fd < 0) {
-        close(fd);
+    if (file->lent != NULL) {
+        sli_held_file_give_back(file->lent);
+    } else if (file->opened) {
+        close(file->fd);
     }
 }
 
 page_answer page_cache_fetch(const sample_location *location, uint64_t most, uint64_t *bytes_out)
 {
     const int64_t start_ns = sli_now_ns();
-    const int fd = open_at(location);
+    const location_file file = open_at(location);
     page_answer answer;
 
     *bytes_out = 0;
-    if (fd < 0) {
+    if (file.fd < 0) {
         return PAGES_NONE;
     }
-    answer = fetch(fd, location, most, start_ns, bytes_out);
-    close_at(location, fd);
+    answer = fetch_pages(file.fd, location, most, start_ns, bytes_out);
+    close_at(&file);
     return answer;
 }
 
@@ -86,17 +104,17 @@ void page_cache_drop(const sample_location *location)
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t first = location->offset / page * page;
     const uint64_t end = (location->offset + location->size) / page * page;
-    int fd;
+    location_file file;
 
     if (location->size > 0 && end == first) {
         return;
     }
-    fd = open_at(location);
-    if (fd >= 0) {
-        /* A length of 0 goes up to the end. */
-        (void)posix_fadvise(fd, (off_t)first, location->size > 0 ? (off_t)(end - first) : 0,
+    file = open_at(location);
+    if (file.fd >= 0) {
+        /* A length of 0 means up to the end of the file. */
+        (void)posix_fadvise(file.fd, (off_t)first, location->size > 0 ? (off_t)(end - first) : 0,
                             POSIX_FADV_DONTNEED);
-        close_at(location, fd);
+        close_at(&file);
     }
 }
 

@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the kernel is asked to keep of files in its page cache. Nothing here fails: who reads the
- * bytes finds out.
- */
+/* Page cache advice for the kernel. No call here fails: an error shows when the bytes are read. */
 #ifndef SLUICE_PAGE_CACHE_H
 #define SLUICE_PAGE_CACHE_H
 
-#include "stage.h"
+#include "source.h"
 
 typedef enum page_answer {
-    PAGES_NONE,   /* no such bytes, or no plain file */
-    PAGES_CACHED, /* they are there */
-    PAGES_ASKED   /* they were not: the kernel is reading them */
+    PAGES_NONE,   /* no such bytes, or not a regular file */
+    PAGES_CACHED, /* the bytes are resident */
+    PAGES_ASKED   /* the bytes were not resident: the kernel reads them */
 } page_answer;
 
 /*
- * Makes the kernel read the bytes, at most `most` of them, if they are not in the page cache; does
- * not wait for them, only for the file to be opened. *bytes_out: so many were asked for, or 0.
+ * Makes the kernel read the bytes of a location, at most `most` of them, if they are not resident.
+ * Waits for the file to be opened, not for the bytes. *bytes_out: bytes requested, or 0.
  */
 page_answer page_cache_fetch(const sample_location *location, uint64_t most, uint64_t *bytes_out);
 
 /*
- * Makes the kernel forget the bytes. A page that other bytes share goes with the bytes that begin
- * in it last, so that what is read in order is not read twice.
+ * Drops the bytes from the page cache. A page that several locations share is dropped with the last
+ * location that begins in it, so that sequential reads never read a page twice.
  */
 void page_cache_drop(const sample_location *location);
 
-/* Makes the kernel read from an open file what it is asked for, and nothing behind it. */
+/* Switches off the kernel's own readahead for an open file: only requested bytes are read. */
 void page_cache_read_alone(int fd);
 
 /* The stages' argument `cache`, and what a source's own of it says. */

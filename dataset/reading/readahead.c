@@ -11,15 +11,22 @@
 #include "status_int.h"
 #include "worker_pool_int.h"
 
-/* So many rows in turn that were cached all send the threads to sleep: a few when they have been
- * woken for nothing, more when they have been of use. */
-enum { CACHED_AT_FIRST = 8, CACHED_IN_TURN = 32 };
+/*
+ * The number of consecutive cached rows after which the threads sleep: 8 at first, 4 after a
+ * needless wake-up, 32 after a useful one.
+ */
+enum { CACHED_AT_FIRST = 8, CACHED_AGAIN = 4, CACHED_IN_TURN = 32 };
 
-/* So many slow reads wake them: one, but ever more when it was for nothing. */
-enum { MOST_PATIENCE = 1024 };
+/*
+ * The number of slow reads that wake the threads: 1, doubled up to this bound by each needless
+ * wake-up (back-off).
+ */
+enum { MAX_BACKOFF = 1024 };
 
-/* A read from the page cache takes less than SLOW_NS, and as much again for each SLOW_BYTES. That
- * it is wrong now and then, where a worker was interrupted, costs a few looks. */
+/*
+ * A read from the page cache takes less than SLOW_NS, plus SLOW_NS for each SLOW_BYTES. A false
+ * alarm, where a worker was interrupted, costs a few residency checks.
+ */
 enum { SLOW_NS = 50000, SLOW_BYTES = 1 << 18 };
 
 struct readahead {
@@ -28,43 +35,44 @@ struct readahead {
     uint64_t start_ticks;
     int64_t start_ns;
     _Atomic bool stopped;
-    sli_event woken; /* whatever choose() looks at has changed */
+    sli_event woken; /* signals a change of any input of choose_row() */
 
-    pthread_mutex_t lock;           /* guards what follows, up to the next empty line */
-    uint64_t next;                  /* row to be looked at */
-    uint64_t behind;                /* rows before it are the workers' */
-    uint64_t bytes;                 /* that rows [behind, next) were asked for */
-    uint64_t sizes[READAHEAD_ROWS]; /* of each of them, by row modulo READAHEAD_ROWS */
-    uint32_t cached;                /* rows in turn that were */
-    bool useful;                    /* since the threads woke, some were not */
+    pthread_mutex_t lock;           /* guards the fields up to the next empty line */
+    uint64_t next;                  /* the next row to check */
+    uint64_t behind;                /* the first row that no worker has claimed */
+    uint64_t bytes;                 /* requested for rows [behind, next) */
+    uint64_t sizes[READAHEAD_ROWS]; /* requested bytes of each row, by row modulo READAHEAD_ROWS */
+    uint32_t cached;                /* consecutive cached rows */
+    bool useful;                    /* a row was not cached since the threads woke */
     bool asleep;
-    int32_t patience;
+    int32_t backoff;
 
     _Atomic uint64_t samples;
     _Atomic uint64_t total_bytes;
 
-    _Alignas(64) _Atomic uint64_t wake_row; /* a worker that comes here wakes; UINT64_MAX: none */
-    _Atomic uint64_t slow_ticks;            /* SLOW_NS; UINT64_MAX: nobody sleeps */
-    _Atomic int32_t slow_left;              /* slow reads to come before somebody wakes */
+    _Alignas(64) _Atomic uint64_t wake_row; /* the worker that claims this row wakes the threads;
+                                             * UINT64_MAX: none */
+    _Atomic uint64_t slow_ticks;            /* SLOW_NS; UINT64_MAX: the threads are awake */
+    _Atomic int32_t slow_left;              /* slow reads until the threads wake */
 };
 
 /* ---- sleeping and waking --------------------------------------------------------------------- */
 
-/* Locked. */
+/* The caller holds the lock. */
 static void fall_asleep(readahead *ahead)
 {
     const double ns = (double)(sli_now_ns() - ahead->start_ns);
     const double ticks = (double)(sli_ticks() - ahead->start_ticks);
 
-    ahead->patience = ahead->useful ? 1 : 2 * ahead->patience;
-    ahead->patience = ahead->patience < MOST_PATIENCE ? ahead->patience : MOST_PATIENCE;
+    ahead->backoff = ahead->useful ? 1 : 2 * ahead->backoff;
+    ahead->backoff = ahead->backoff < MAX_BACKOFF ? ahead->backoff : MAX_BACKOFF;
     ahead->asleep = true;
-    atomic_store_explicit(&ahead->slow_left, ahead->patience, memory_order_relaxed);
+    atomic_store_explicit(&ahead->slow_left, ahead->backoff, memory_order_relaxed);
     atomic_store_explicit(&ahead->slow_ticks, (uint64_t)(SLOW_NS * ticks / (ns > 1 ? ns : 1)) + 1,
                           memory_order_relaxed);
 }
 
-/* Locked. */
+/* The caller holds the lock. */
 static void stay_awake(readahead *ahead, bool useful)
 {
     ahead->asleep = false;
@@ -109,9 +117,9 @@ void readahead_was_read(readahead *ahead, uint64_t ticks, uint64_t bytes)
     }
 }
 
-/* ---- the rows in front of the workers -------------------------------------------------------- */
+/* ---- the rows ahead of the workers ----------------------------------------------------------- */
 
-/* Rows that workers have begun count no more, and are not looked at. Locked. */
+/* Removes rows that workers have begun from the window. The caller holds the lock. */
 static void follow_workers(readahead *ahead)
 {
     const uint64_t claimed = atomic_load_explicit(ahead->config.claimed, memory_order_relaxed);
@@ -126,7 +134,7 @@ static void follow_workers(readahead *ahead)
     }
 }
 
-/* Is anybody to look for rows now? Locked. */
+/* Are the threads to check rows now? The caller holds the lock. */
 static bool is_awake(readahead *ahead)
 {
     if (ahead->asleep && atomic_load_explicit(&ahead->slow_left, memory_order_relaxed) <= 0) {
@@ -135,8 +143,9 @@ static bool is_awake(readahead *ahead)
     return !ahead->asleep;
 }
 
-/* Is there room for one more row? If not, the worker that makes it half empty shall wake us.
- * Locked.
+/*
+ * Is there room for one more row? If not, the worker that makes the window half empty wakes the
+ * threads. The caller holds the lock.
  */
 static bool has_room(readahead *ahead)
 {
@@ -147,8 +156,10 @@ static bool has_room(readahead *ahead)
         if (rows < READAHEAD_ROWS && ahead->bytes < READAHEAD_BYTES) {
             return true;
         }
-        /* A worker that claims the row now may still see none; the next one that claims any does
-         * see it. */
+        /*
+         * A worker that claims a row at the same time may still read the old wake_row; the worker
+         * that claims the next row reads the new one.
+         */
         atomic_store_explicit(&ahead->wake_row, wake_row, memory_order_seq_cst);
         if (atomic_load_explicit(ahead->config.claimed, memory_order_seq_cst) <= wake_row) {
             return false;
@@ -157,8 +168,10 @@ static bool has_room(readahead *ahead)
     }
 }
 
-/* The next row that has bytes to be fetched; WAIT and END as they are. Locked. */
-static readahead_row choose(readahead *ahead, uint64_t *row_out, sample_location *location_out)
+/*
+ * The next row with bytes to fetch; WAIT and END as row() returns them. The caller holds the lock.
+ */
+static readahead_row choose_row(readahead *ahead, uint64_t *row_out, sample_location *location_out)
 {
     const readahead_config *config = &ahead->config;
 
@@ -184,8 +197,17 @@ static readahead_row choose(readahead *ahead, uint64_t *row_out, sample_location
     }
 }
 
-/* What came of a row. Locked. */
-static void note(readahead *ahead, uint64_t row, page_answer answer, uint64_t bytes)
+/* Consecutive cached rows after which the threads sleep. The caller holds the lock. */
+static uint32_t cached_enough(const readahead *ahead)
+{
+    if (ahead->useful) {
+        return CACHED_IN_TURN;
+    }
+    return ahead->backoff > 1 ? CACHED_AGAIN : CACHED_AT_FIRST;
+}
+
+/* Notes the result of a fetch. The caller holds the lock. */
+static void note_answer(readahead *ahead, uint64_t row, page_answer answer, uint64_t bytes)
 {
     if (answer == PAGES_ASKED) {
         stay_awake(ahead, true);
@@ -195,8 +217,7 @@ static void note(readahead *ahead, uint64_t row, page_answer answer, uint64_t by
         }
         atomic_fetch_add_explicit(&ahead->samples, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&ahead->total_bytes, bytes, memory_order_relaxed);
-    } else if (!ahead->asleep &&
-               ++ahead->cached >= (ahead->useful ? CACHED_IN_TURN : CACHED_AT_FIRST)) {
+    } else if (!ahead->asleep && ++ahead->cached >= cached_enough(ahead)) {
         fall_asleep(ahead);
     }
 }
@@ -215,7 +236,7 @@ static void ahead_main(void *arg, uint32_t thread)
         uint64_t row = 0;
 
         pthread_mutex_lock(&ahead->lock);
-        what = choose(ahead, &row, &location);
+        what = choose_row(ahead, &row, &location);
         pthread_mutex_unlock(&ahead->lock);
         if (what == READAHEAD_WAIT) {
             sli_event_wait(&ahead->woken, ticket, -1);
@@ -225,7 +246,7 @@ static void ahead_main(void *arg, uint32_t thread)
         if (what == READAHEAD_SAMPLE) {
             answer = ahead->config.fetch(&location, READAHEAD_BYTES, &bytes);
             pthread_mutex_lock(&ahead->lock);
-            note(ahead, row, answer, bytes);
+            note_answer(ahead, row, answer, bytes);
             pthread_mutex_unlock(&ahead->lock);
         }
     }
@@ -233,7 +254,10 @@ static void ahead_main(void *arg, uint32_t thread)
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* Threads that run wherever the workers do: pages come to lie on the nodes of those who ask. */
+/*
+ * The threads run on the CPUs of all workers: the kernel places pages on the node of the thread
+ * that requests them.
+ */
 static sluice_status start_threads(readahead *ahead)
 {
     const sli_placement *workers = ahead->config.placement;
@@ -268,7 +292,7 @@ sluice_status readahead_start(const readahead_config *config, readahead **ahead_
     ahead->config = *config;
     ahead->start_ticks = sli_ticks();
     ahead->start_ns = sli_now_ns();
-    ahead->patience = 1;
+    ahead->backoff = 1;
     pthread_mutex_init(&ahead->lock, NULL);
     atomic_store_explicit(&ahead->wake_row, UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&ahead->slow_ticks, UINT64_MAX, memory_order_relaxed);
@@ -288,6 +312,13 @@ void readahead_stop(readahead *ahead)
         sli_event_notify(&ahead->woken);
         sli_worker_pool_wait(ahead->pool);
     }
+}
+
+const sli_thread *readahead_thread(const readahead *ahead, uint32_t i)
+{
+    return ahead != NULL && ahead->pool != NULL && i < sli_worker_pool_count(ahead->pool)
+               ? sli_worker_pool_thread(ahead->pool, i)
+               : NULL;
 }
 
 void readahead_destroy(readahead *ahead)

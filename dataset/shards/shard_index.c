@@ -44,7 +44,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* Equal but for the case of ASCII letters, and both that long? */
+/* Is field equal to word[0..length), ignoring the case of ASCII letters? */
 static bool same_field(const char *field, const char *word, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -55,7 +55,7 @@ static bool same_field(const char *field, const char *word, size_t length)
     return field[length] == '\0';
 }
 
-/* Which of the listed fields this is, from 0; UINT32_MAX for none. */
+/* The position of a field in the list, from 0; UINT32_MAX: not listed. */
 static uint32_t rank_of(const char *field, const char *list)
 {
     for (uint32_t rank = 0; *list != '\0'; rank++) {
@@ -69,7 +69,7 @@ static uint32_t rank_of(const char *field, const char *list)
     return UINT32_MAX;
 }
 
-/* Adds a field to the few that messages can name. */
+/* Adds a field to the first few, which messages name. */
 static void note_seen(shard_index *index, const char *field)
 {
     char small[24];
@@ -89,9 +89,9 @@ static void note_seen(shard_index *index, const char *field)
     }
 }
 
-/* ---- what members hold -------------------------------------------------------------------- */
+/* ---- contents of members ------------------------------------------------------------------ */
 
-/* A whole number that an int32_t holds, between blanks. */
+/* Parses an int32_t that may have blanks around it. */
 static bool parse_label(const char *text, size_t size, int32_t *label_out)
 {
     static const char blanks[] = " \t\r\n";
@@ -147,7 +147,7 @@ static sluice_status take_label(shard_walk *walk, const tar_member *member)
     return SLUICE_OK;
 }
 
-/* The image's bytes through the checksum. */
+/* Computes the checksum of the image's bytes. */
 static sluice_status take_crc(shard_walk *walk, shard_sample *sample)
 {
     uint64_t done = 0;
@@ -175,7 +175,10 @@ static sluice_status no_memory(const shard_walk *walk)
     return sli_fail(SLUICE_E_NO_MEMORY, "the index of %s", walk->tar.path);
 }
 
-/* Keeps the image's name; the sample's own key is in it. Takes back that of a worse image. */
+/*
+ * Stores the image's name, which contains the sample's key. Replaces the name of an earlier image
+ * of the sample.
+ */
 static sluice_status add_name(shard_walk *walk, const char *name)
 {
     shard_index *index = walk->index;
@@ -200,7 +203,7 @@ static sluice_status add_name(shard_walk *walk, const char *name)
     return SLUICE_OK;
 }
 
-/* Of several images of a sample the one whose field is named first counts. */
+/* Of several images of a sample, that with the first listed field is used. */
 static sluice_status take_image(shard_walk *walk, const tar_member *member, uint32_t rank)
 {
     open_sample *current = &walk->current;
@@ -230,7 +233,7 @@ static void note_imageless(shard_walk *walk)
     }
 }
 
-/* The sample is complete: the next member belongs to another, or there is none. */
+/* Completes the sample: the next member belongs to another one, or there is none. */
 static sluice_status close_sample(shard_walk *walk)
 {
     open_sample *current = &walk->current;
@@ -261,7 +264,7 @@ static sluice_status close_sample(shard_walk *walk)
     return SLUICE_OK;
 }
 
-/* Begins another sample with the key of this name. */
+/* Begins the sample with the key of this member name. */
 static sluice_status open_next(shard_walk *walk, const char *name, size_t key_length)
 {
     open_sample *current = &walk->current;
@@ -279,15 +282,23 @@ static sluice_status open_next(shard_walk *walk, const char *name, size_t key_le
     return SLUICE_OK;
 }
 
-/* Members without a key or a field, such as ".hidden", "README" and "__meta__", are no samples'. */
+/*
+ * Members without a key or a field, such as ".hidden", "README" and "__meta__", belong to no
+ * sample.
+ */
 static bool has_field(const char *name, size_t key_length)
 {
     return name[key_length] == '.' && name[key_length + 1] != '\0' && base_of(name)[0] != '.';
 }
 
+static bool is_of_current(const shard_walk *walk, const char *name, size_t key_length)
+{
+    return key_length == walk->current.key_length &&
+           memcmp(name, walk->current.key, key_length) == 0;
+}
+
 static sluice_status take_member(shard_walk *walk, const tar_member *member)
 {
-    open_sample *current = &walk->current;
     const size_t key_length = shard_key_length(member->name);
     const char *field = member->name + key_length + 1;
     uint32_t rank;
@@ -296,12 +307,13 @@ static sluice_status take_member(shard_walk *walk, const tar_member *member)
     if (!has_field(member->name, key_length)) {
         return SLUICE_OK;
     }
-    if (!current->is_open || key_length != current->key_length ||
-        memcmp(member->name, current->key, key_length) != 0) {
-        st = close_sample(walk);
-        if (st == SLUICE_OK) {
-            st = open_next(walk, member->name, key_length);
-        }
+    if (walk->current.is_open && !is_of_current(walk, member->name, key_length)) {
+        walk->member = *member;
+        walk->has_member = true;
+        return close_sample(walk);
+    }
+    if (!walk->current.is_open) {
+        st = open_next(walk, member->name, key_length);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -318,10 +330,11 @@ static sluice_status take_member(shard_walk *walk, const tar_member *member)
 
 sluice_status shard_walk_step(shard_walk *walk)
 {
-    tar_member member;
-    sluice_status st = tar_next(&walk->tar, &member);
+    tar_member member = walk->member;
+    sluice_status st = walk->has_member ? SLUICE_OK : tar_next(&walk->tar, &member);
     sluice_status closed;
 
+    walk->has_member = false;
     if (st == SLUICE_OK) {
         return take_member(walk, &member);
     }
@@ -334,15 +347,8 @@ sluice_status shard_walk_step(shard_walk *walk)
 
 void shard_walk_forget(shard_walk *walk)
 {
-    shard_index *index = walk->index;
-    const size_t kept = walk->current.has_image ? walk->current.sample.name : index->names_size;
-
-    index->count = 0;
-    index->names_size -= kept;
-    if (index->names_size > 0) {
-        memmove(index->names, index->names + kept, index->names_size);
-    }
-    walk->current.sample.name = 0;
+    walk->index->count = 0;
+    walk->index->names_size = 0;
 }
 
 void shard_walk_end(shard_walk *walk)
@@ -352,8 +358,8 @@ void shard_walk_end(shard_walk *walk)
     sli_free(walk->current.key);
 }
 
-/* Gives back what the lists grew beyond their contents; where that fails, they stay as they are. */
-static void shrink(shard_index *index)
+/* Releases the unused capacity of the lists; where realloc() fails, they stay as they are. */
+static void shrink_index(shard_index *index)
 {
     shard_sample *samples = sli_realloc_array(index->samples, index->count, sizeof(*samples));
     char *names = sli_realloc_array(index->names, index->names_size, 1);
@@ -393,7 +399,7 @@ sluice_status shard_index_build(int fd, const char *path, const shard_fields *fi
         shard_index_free(&index);
         return st;
     }
-    shrink(&index);
+    shrink_index(&index);
     *index_out = index;
     return SLUICE_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the index of a shard is kept: beside it, or in a folder of caches. */
+/* Where index files are stored: beside the shard, or in an index folder. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,10 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
     return sli_text_take(&text, path_out);
 }
 
-/* The name in a folder of caches: of two shards of one name each has its own. NULL: no memory. */
+/*
+ * The path in an index folder; shards of the same name in different folders get different paths.
+ * E_NO_MEMORY.
+ */
 static sluice_status path_in(const char *folder, const char *shard, const shard_fields *fields,
                              char **path_out)
 {
@@ -54,7 +57,7 @@ static sluice_status path_in(const char *folder, const char *shard, const shard_
     return sli_text_take(&text, path_out);
 }
 
-/* Makes a folder and those it is in; whether it is there then is found out by who writes to it. */
+/* Makes a folder and its parents. Errors are ignored: writing a file to it reports them. */
 static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -65,7 +68,7 @@ static void make_folders(char *path)
     (void)mkdir(path, 0700);
 }
 
-/* The user's own folder of caches, "" when there is none. */
+/* The user's cache folder, "" if there is none. */
 static sluice_status cache_folder(char **folder_out)
 {
     const char *cache = getenv("XDG_CACHE_HOME");
@@ -88,8 +91,10 @@ static bool is_older(const struct stat *a, const struct stat *b)
            (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
-/* Does the last sample lie where it should? A shard that was replaced by one of the same size may
- * have kept an older time. */
+/*
+ * Does the last sample lie at its offset? A shard that was replaced by one of the same size may
+ * have an older modification time.
+ */
 static bool is_of_shard(const shard_index *index, int fd)
 {
     const uint64_t last = index->count - 1;
@@ -102,7 +107,7 @@ static bool is_of_shard(const shard_index *index, int fd)
             tar_header_is_of(header, shard_sample_name(index, last), index->samples[last].size));
 }
 
-/* Reads the index at a path if there is one that can be used. END_OF_DATA: there is none. */
+/* Reads the index at a path. END_OF_DATA: there is no usable one. */
 static sluice_status try_read(const char *path, int fd, const struct stat *shard,
                               const shard_fields *fields, shard_index *index_out)
 {
@@ -131,10 +136,10 @@ static sluice_status try_read(const char *path, int fd, const struct stat *shard
     return st;
 }
 
-/* The places where an index may be kept, the best first; "" where there is none. */
+/* Candidate paths of an index, the preferred one first; NULL: none. */
 typedef struct index_places {
     char *paths[2];
-    char *folder; /* of the second; made when it is needed */
+    char *folder; /* folder of the second path; created when it is needed */
 } index_places;
 
 static void free_places(index_places *places)
@@ -169,9 +174,9 @@ static sluice_status find_places(const char *shard, const shard_fields *fields, 
     return st;
 }
 
-/* Keeps a new index at the first place that takes it. False: none did. */
-static bool keep(const shard_index *index, const char *shard, const shard_fields *fields,
-                 index_places *places)
+/* Stores a new index at the first path that can be written. False: at none. */
+static bool store_index(const shard_index *index, const char *shard, const shard_fields *fields,
+                        index_places *places)
 {
     for (int i = 0; i < 2; i++) {
         if (places->paths[i] == NULL) {
@@ -217,7 +222,8 @@ sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *
     if (st == SLUICE_END_OF_DATA) {
         st = shard_index_build(fd, shard, fields, false, index_out);
         if (st == SLUICE_OK) {
-            index_out->is_unkept = !keep(index_out, shard, fields, &places) && folder != NULL;
+            index_out->is_unkept =
+                !store_index(index_out, shard, fields, &places) && folder != NULL;
         }
     }
     free_places(&places);

@@ -3,15 +3,16 @@
  * The index of a shard in a file, little-endian:
  *
  *     0   "SLUICEIX"        48  u64 samples without an image    96  the samples, 32 bytes each:
- *     8   u32 version 1     56  u64 members passed over             u64 offset, u64 size, u32 name,
+ *     8   u32 version 1     56  u64 members skipped                 u64 offset, u64 size, u32 name,
  *     12  u32 flags         64  u32 bytes of the texts              i32 label, u32 crc, u32 flags
  *     16  u64 shard's size  68  28 zeros                        ..  the texts, the names
  *     24  u64 samples                                           ..  u32 CRC-32C of all before
  *     32  u64 bytes of the names
  *     40  u64 size of this file
  *
- * Flag 1: bytes follow the archive's end; 2: it has no end. Texts, each with its zero: the image's
- * fields, the label's, the key of the first sample without an image, the fields that were met.
+ * Flag 1: data follow the end of the archive; 2: no end-of-archive block. Texts, each terminated
+ * by a zero: the image's fields, the label's field, the key of the first sample without an image,
+ * the fields found.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@
 #include "alloc_int.h"
 #include "bytes_int.h"
 #include "crc32c_int.h"
+#include "descriptor_int.h"
 #include "shard_index.h"
 #include "status_int.h"
 
@@ -63,9 +65,9 @@ static uint8_t *put_samples(uint8_t *to, const shard_index *index)
     return to;
 }
 
-/* The whole file in memory, freed by sli_free(). */
-static sluice_status encode(const shard_index *index, const shard_fields *fields,
-                            uint8_t **bytes_out, size_t *size_out)
+/* Encodes the index file in memory, freed by sli_free(). */
+static sluice_status encode_index(const shard_index *index, const shard_fields *fields,
+                                  uint8_t **bytes_out, size_t *size_out)
 {
     const char *const texts[TEXTS] = {fields->image, fields->label, index->first_imageless,
                                       index->seen};
@@ -97,7 +99,10 @@ static sluice_status encode(const shard_index *index, const shard_fields *fields
     return SLUICE_OK;
 }
 
-/* Another name in the same folder, which nobody else has. Returns the file, -1 and errno. */
+/*
+ * Creates a temporary file of a unique name in the same folder. Returns its descriptor, or -1 and
+ * errno.
+ */
 static int open_temporary(const char *path, char *name, size_t size)
 {
     static atomic_uint next;
@@ -107,7 +112,7 @@ static int open_temporary(const char *path, char *name, size_t size)
         unsigned number = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
 
         snprintf(name, size, "%s.%ld-%u.tmp", path, (long)getpid(), number);
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = sli_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666, NULL);
         if (fd < 0 && errno != EEXIST) {
             break;
         }
@@ -147,7 +152,7 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
     if (name == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path);
     }
-    st = encode(index, fields, &bytes, &size);
+    st = encode_index(index, fields, &bytes, &size);
     if (st != SLUICE_OK) {
         sli_free(name);
         return st;
@@ -170,15 +175,15 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static sluice_status damaged(const char *path, const char *what)
+static sluice_status damaged_index(const char *path, const char *what)
 {
     return sli_fail(SLUICE_E_CORRUPT, "the index %s %s", path, what);
 }
 
-/* The whole file; freed by sli_free(). */
+/* Reads the whole file; freed by sli_free(). */
 static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *size_out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
     struct stat info;
     uint8_t *bytes = NULL;
     size_t got = 0;
@@ -189,7 +194,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the index %s", path);
     }
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD + 4) {
-        st = damaged(path, "is no index");
+        st = damaged_index(path, "is no index");
     } else {
         bytes = sli_calloc(1, (size_t)info.st_size);
         st = bytes == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path) : SLUICE_OK;
@@ -204,7 +209,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
     }
     if (st == SLUICE_OK && got < (size_t)info.st_size) {
         st = more < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the index %s", path)
-                      : damaged(path, "became shorter while it was read");
+                      : damaged_index(path, "became shorter while it was read");
     }
     close(fd);
     if (st != SLUICE_OK) {
@@ -216,7 +221,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
     return SLUICE_OK;
 }
 
-/* What the head says, once its lengths have been found to fit. */
+/* The header's fields, after their lengths were checked. */
 typedef struct index_parts {
     uint64_t count;
     const uint8_t *samples;
@@ -225,7 +230,7 @@ typedef struct index_parts {
     size_t names_size;
 } index_parts;
 
-/* Finds the parts of a file; false when lengths do not fit or texts do not end. */
+/* Finds the parts of a file; false: a length does not fit, or a text is not terminated. */
 static bool find_parts(const uint8_t *bytes, size_t size, index_parts *parts)
 {
     const size_t room = size - HEAD - 4;
@@ -255,7 +260,7 @@ static bool find_parts(const uint8_t *bytes, size_t size, index_parts *parts)
            (names_size == 0 ? parts->count == 0 : parts->names[names_size - 1] == '\0');
 }
 
-/* A sample as it is written; false when it cannot be. */
+/* Decodes a sample; false: it is invalid. */
 static bool get_sample(const uint8_t *from, uint64_t shard_size, size_t names_size,
                        shard_sample *sample)
 {
@@ -271,8 +276,8 @@ static bool get_sample(const uint8_t *from, uint64_t shard_size, size_t names_si
            sample->name < names_size && (sample->flags & ~all) == 0;
 }
 
-static sluice_status decode(const uint8_t *bytes, const index_parts *parts, const char *path,
-                            shard_index *index)
+static sluice_status decode_index(const uint8_t *bytes, const index_parts *parts, const char *path,
+                                  shard_index *index)
 {
     index->shard_size = sli_get_u64(bytes + 16);
     index->imageless = sli_get_u64(bytes + 48);
@@ -292,7 +297,7 @@ static sluice_status decode(const uint8_t *bytes, const index_parts *parts, cons
     for (; index->count < parts->count; index->count++) {
         if (!get_sample(parts->samples + index->count * SAMPLE, index->shard_size,
                         parts->names_size, &index->samples[index->count])) {
-            return damaged(path, "has a sample that lies outside of the shard");
+            return damaged_index(path, "has a sample that lies outside of the shard");
         }
     }
     return SLUICE_OK;
@@ -305,24 +310,24 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
     index_parts parts;
 
     if (memcmp(bytes, magic, sizeof(magic)) != 0) {
-        return damaged(path, "is no index");
+        return damaged_index(path, "is no index");
     }
     if (sli_get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
-        return damaged(path, "is damaged: its checksum is wrong");
+        return damaged_index(path, "is damaged: its checksum is wrong");
     }
     if (sli_get_u32(bytes + 8) != VERSION) {
-        return damaged(path, "is of another version");
+        return damaged_index(path, "is of another version");
     }
     if (sli_get_u64(bytes + 16) != shard_size) {
-        return damaged(path, "is of a shard of another size");
+        return damaged_index(path, "is of a shard of another size");
     }
     if (sli_get_u64(bytes + 40) != size || !find_parts(bytes, size, &parts)) {
-        return damaged(path, "is damaged: its parts do not fit");
+        return damaged_index(path, "is damaged: its parts do not fit");
     }
     if (strcmp(parts.texts[0], fields->image) != 0 || strcmp(parts.texts[1], fields->label) != 0) {
-        return damaged(path, "is for other fields");
+        return damaged_index(path, "is for other fields");
     }
-    return decode(bytes, &parts, path, index);
+    return decode_index(bytes, &parts, path, index);
 }
 
 sluice_status shard_index_read(const char *path, uint64_t shard_size, const shard_fields *fields,

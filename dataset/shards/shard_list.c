@@ -15,8 +15,8 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* Shards of one range, and of a whole text: more are a slip of the hand. */
-static const uint64_t MOST_SHARDS = 1000000;
+/* Bound on the shards of one range, and of a whole list, against typing errors. */
+static const uint64_t MAX_SHARDS = 1000000;
 
 void shard_list_free(shard_list *list)
 {
@@ -27,13 +27,13 @@ void shard_list_free(shard_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-static sluice_status add(shard_list *list, const char *path)
+static sluice_status add_path(shard_list *list, const char *path)
 {
     char **grown;
 
-    if (list->count >= MOST_SHARDS) {
+    if (list->count >= MAX_SHARDS) {
         return sli_fail(SLUICE_E_INVALID, "webdataset: more than %llu shards",
-                        (unsigned long long)MOST_SHARDS);
+                        (unsigned long long)MAX_SHARDS);
     }
     grown = sli_grow(list->paths, &list->capacity, list->count + 1, sizeof(*grown));
     if (grown == NULL) {
@@ -60,7 +60,7 @@ static void sort_from(shard_list *list, size_t first)
     }
 }
 
-/* ---- what exists ---------------------------------------------------------------------------- */
+/* ---- existing files ------------------------------------------------------------------------- */
 
 static bool ends_in(const char *name, const char *end)
 {
@@ -92,7 +92,7 @@ static sluice_status add_folder(shard_list *list, const char *folder)
             sli_text_add(&path, "%s/%s", folder, entry->d_name);
             st = sli_text_take(&path, &whole);
             if (st == SLUICE_OK) {
-                st = add(list, whole);
+                st = add_path(list, whole);
             }
             sli_free(whole);
         }
@@ -107,7 +107,7 @@ static sluice_status add_folder(shard_list *list, const char *folder)
     return st;
 }
 
-/* Adds what exists under this very name: a file, or a folder's shards. */
+/* Adds an existing path: a file, or the shards of a folder. */
 static sluice_status add_existing(shard_list *list, const char *path, bool *exists)
 {
     struct stat info;
@@ -123,7 +123,7 @@ static sluice_status add_existing(shard_list *list, const char *path, bool *exis
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "webdataset: %s is neither a file nor a folder nor a fifo", path);
     }
-    return add(list, path);
+    return add_path(list, path);
 }
 
 /* ---- patterns ------------------------------------------------------------------------------- */
@@ -152,8 +152,8 @@ static sluice_status add_matches(shard_list *list, const char *pattern)
                               pattern);
     }
     for (size_t i = 0; i < found.gl_pathc && st == SLUICE_OK; i++) {
-        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* an index that lies beside its shard */
-            st = add(list, found.gl_pathv[i]);
+        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* an index beside its shard */
+            st = add_path(list, found.gl_pathv[i]);
         }
     }
     globfree(&found);
@@ -163,11 +163,11 @@ static sluice_status add_matches(shard_list *list, const char *pattern)
 
 /* A range in braces: FROM..TO, both in decimal digits. */
 typedef struct brace_range {
-    const char *begin; /* the brace */
-    const char *end;   /* behind the other one */
+    const char *begin; /* the opening brace */
+    const char *end;   /* behind the closing brace */
     uint64_t from;
     uint64_t to;
-    int width; /* numbers have zeros before them up to this many digits */
+    int width; /* numbers are padded with zeros to this many digits */
 } brace_range;
 
 static sluice_status bad_range(const char *text, const char *why)
@@ -176,7 +176,7 @@ static sluice_status bad_range(const char *text, const char *why)
                     text, why);
 }
 
-/* Digits up to `end`; false when there are none, others, or more than 18. */
+/* Parses the digits up to `end`; false: none, other characters, or more than 18 digits. */
 static bool parse_digits(const char *digits, const char *end, uint64_t *number)
 {
     *number = 0;
@@ -192,7 +192,7 @@ static bool parse_digits(const char *digits, const char *end, uint64_t *number)
     return true;
 }
 
-/* The first range of a text, begin NULL when it has none. */
+/* Finds the first range of a text; begin is NULL if there is none. */
 static sluice_status find_range(const char *text, brace_range *range)
 {
     const char *open = strchr(text, '{');
@@ -215,7 +215,7 @@ static sluice_status find_range(const char *text, brace_range *range)
     if (range->from > range->to) {
         return bad_range(text, "the range ends before it begins");
     }
-    if (range->to - range->from >= MOST_SHARDS) {
+    if (range->to - range->from >= MAX_SHARDS) {
         return bad_range(text, "the range is longer than a million");
     }
     first = dots - (open + 1);
@@ -226,7 +226,7 @@ static sluice_status find_range(const char *text, brace_range *range)
     return SLUICE_OK;
 }
 
-/* Adds a pattern with its first range filled in by each of its numbers in turn. */
+/* Adds a pattern once for each number of its first range. */
 static sluice_status add_pattern(shard_list *list, const char *text, int depth)
 {
     brace_range range;
@@ -237,7 +237,7 @@ static sluice_status add_pattern(shard_list *list, const char *text, int depth)
         st = add_existing(list, text, &exists);
         return st != SLUICE_OK || exists      ? st
                : strpbrk(text, "*?[") != NULL ? add_matches(list, text)
-                                              : add(list, text);
+                                              : add_path(list, text);
     }
     if (st == SLUICE_OK && depth == 0) {
         st = bad_range(text, "too many ranges");
@@ -273,7 +273,7 @@ static sluice_status add_entry(shard_list *list, const char *text)
                         text);
     }
     if (strcmp(text, "-") == 0) {
-        return add(list, text);
+        return add_path(list, text);
     }
     st = add_existing(list, text, &exists);
     return st == SLUICE_OK && !exists ? add_pattern(list, text, 4) : st;
@@ -289,7 +289,7 @@ sluice_status shard_list_make(const char *text, shard_list *list_out)
     if (copy == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the list of shards");
     }
-    st = add_existing(&list, text, &exists); /* a name may have commas in it */
+    st = add_existing(&list, text, &exists); /* the name of an existing file may contain commas */
     for (char *entry = copy; st == SLUICE_OK && !exists && entry != NULL;) {
         char *comma = strchr(entry, ',');
 

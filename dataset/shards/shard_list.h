@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files a text of shards means. */
+/* Expands a list of shards into paths. */
 #ifndef SLUICE_SHARD_LIST_H
 #define SLUICE_SHARD_LIST_H
 
@@ -14,11 +14,11 @@ typedef struct shard_list {
 } shard_list;
 
 /*
- * A list with commas of: a file or a fifo; "-", the standard input; a folder, of which all *.tar
- * are meant; a pattern with ranges in braces, {000000..000123}, and wildcards of the shell, * ? [
- * ]. What exists under its very name is never taken for a pattern. Files of a folder or of a
- * wildcard come in byte order. E_INVALID a bad range, or nothing that matches; E_UNSUPPORTED what
- * is neither; E_IO, E_NO_MEMORY.
+ * Expands a comma-separated list. An entry is a file or a FIFO; "-", standard input; a folder,
+ * which means all *.tar in it; or a pattern with ranges in braces, {000000..000123}, and the
+ * shell's wildcards * ? [ ]. An existing path is never interpreted as a pattern. Files of a folder
+ * or a wildcard are sorted by bytes. E_INVALID: a bad range, or no match; E_UNSUPPORTED: not a
+ * file, folder or FIFO; E_IO, E_NO_MEMORY.
  */
 sluice_status shard_list_make(const char *text, shard_list *list_out);
 void shard_list_free(shard_list *list);

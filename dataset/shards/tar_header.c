@@ -10,7 +10,7 @@ bool tar_parse_number(const uint8_t *field, size_t size, uint64_t *number_out)
 
     if (field[0] & 0x80) {
         if (field[0] != 0x80) {
-            return false; /* negative, or beyond 64 bits */
+            return false; /* negative, or more than 64 bits */
         }
         for (i = 1; i < size; i++) {
             if (number >> 56 != 0) {
@@ -21,7 +21,7 @@ bool tar_parse_number(const uint8_t *field, size_t size, uint64_t *number_out)
         *number_out = number;
         return true;
     }
-    while (i < size && field[i] == ' ') {
+    while (i < size && (field[i] == ' ' || field[i] == '\0')) {
         i++;
     }
     for (; i < size && field[i] >= '0' && field[i] <= '7'; i++) {
@@ -69,8 +69,8 @@ void tar_header_name(const uint8_t *header, char name[TAR_HEADER_NAME])
     name[at + length] = '\0';
 }
 
-/* Is it so short, and so plain, that it stands in the header alone? */
-static bool fits(const char *name)
+/* Does the name fit in the header itself: short, and printable ASCII? */
+static bool fits_header(const char *name)
 {
     size_t length = 0;
 
@@ -82,7 +82,7 @@ static bool fits(const char *name)
 
 bool tar_header_is_of(const uint8_t *header, const char *name, uint64_t size)
 {
-    const uint64_t most = UINT64_C(1) << 33; /* what eleven octal digits can say */
+    const uint64_t most = UINT64_C(1) << 33; /* the limit of eleven octal digits */
     char found[TAR_HEADER_NAME];
     uint64_t number = 0;
 
@@ -91,5 +91,5 @@ bool tar_header_is_of(const uint8_t *header, const char *name, uint64_t size)
         return false;
     }
     tar_header_name(header, found);
-    return (number == size || size >= most) && (!fits(name) || strcmp(found, name) == 0);
+    return (number == size || size >= most) && (!fits_header(name) || strcmp(found, name) == 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of tar_writer.c where there is no libarchive. */
+/* Replaces tar_writer.c in builds without libarchive. */
 #include "status_int.h"
 #include "tar_writer.h"
 

@@ -7,12 +7,19 @@
 
 #include "alloc_int.h"
 #include "byte_feed.h"
+#include "compression.h"
 #include "status_int.h"
 
 enum { BLOCK = TAR_BLOCK, RECORD = 20 * BLOCK };
 
-/* An extended header beyond this is a mistake, or meant to exhaust memory. */
-static const uint64_t MOST_RECORDS = 1 << 20;
+/* Bound on an extended header, against exhausted memory. */
+static const uint64_t MAX_RECORDS = 1 << 20;
+
+/*
+ * Bound on the bytes of a feed before its first regular file: half a million folders. A few
+ * compressed bytes can decompress to any number of them.
+ */
+static const uint64_t MAX_WITHOUT_FILE = UINT64_C(1) << 28;
 
 void tar_begin(tar_reader *reader, int fd, uint64_t file_size, const char *path)
 {
@@ -37,7 +44,10 @@ void tar_end(tar_reader *reader)
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-/* The same from a feed, which has not come past the offset; its end is known once it is met. */
+/*
+ * read_at() for a feed, which is not yet past the offset. The size of a feed is unknown until its
+ * end is reached.
+ */
 static sluice_status read_feed(tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
                                size_t *got_out)
 {
@@ -84,8 +94,8 @@ static sluice_status read_at(tar_reader *reader, uint64_t offset, uint8_t *to, s
     return SLUICE_OK;
 }
 
-/* Makes the window begin at an offset, unless it has these bytes. */
-static sluice_status look_at(tar_reader *reader, uint64_t offset, size_t size)
+/* Loads `size` bytes at an offset into the window, unless it holds them. */
+static sluice_status load_window(tar_reader *reader, uint64_t offset, size_t size)
 {
     if (offset >= reader->window_at && offset - reader->window_at <= reader->window_size &&
         reader->window_size - (size_t)(offset - reader->window_at) >= size) {
@@ -103,7 +113,7 @@ sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t siz
     sluice_status st = SLUICE_OK;
 
     if (size <= BLOCK) {
-        st = look_at(reader, offset, size);
+        st = load_window(reader, offset, size);
         if (st != SLUICE_OK) {
             return st;
         }
@@ -140,9 +150,9 @@ static const char *name_of_next(const tar_reader *reader)
                                   : reader->header_name;
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------- */
 
-static sluice_status damaged(const tar_reader *reader, uint64_t at, const char *what)
+static sluice_status damaged_archive(const tar_reader *reader, uint64_t at, const char *what)
 {
     return sli_fail(SLUICE_E_CORRUPT, "%s, member '%.200s' at offset %llu: %s", reader->path,
                     name_of_next(reader), (unsigned long long)at, what);
@@ -158,25 +168,27 @@ static sluice_status too_long(const tar_reader *reader, uint64_t at, uint64_t si
                     (unsigned long long)size, (unsigned long long)reader->file_size);
 }
 
-/* No header where one should be: at the file's start it is another kind of file. */
-static sluice_status no_header(const tar_reader *reader, const uint8_t *bytes)
+static sluice_status compressed_archive(const tar_reader *reader, compression format)
 {
-    static const struct {
-        const char *name;
-        const char *magic;
-        size_t size;
-    } packed[] = {{"gzip", "\x1f\x8b", 2},
-                  {"zstd", "\x28\xb5\x2f\xfd", 4},
-                  {"xz", "\xfd\x37zXZ", 5},
-                  {"bzip2", "BZh", 3}};
+    if (reader->feed != NULL) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s decompresses to %s data in place of a tar archive: it is compressed "
+                        "more than once; decompress it by one layer",
+                        reader->path, compression_name(format));
+    }
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "%s is compressed (%s): samples of it cannot be read one by one; decompress it "
+                    "to a plain .tar, or read it in sequence by access=stream",
+                    reader->path, compression_name(format));
+}
 
-    for (size_t i = 0; reader->at == 0 && i < sizeof(packed) / sizeof(packed[0]); i++) {
-        if (memcmp(bytes, packed[i].magic, packed[i].size) == 0) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "%s is compressed (%s): samples of it cannot be read one by one; "
-                            "unpack it to a plain .tar, or read it in sequence by access=stream",
-                            reader->path, packed[i].name);
-        }
+/* Reports a block that is not a header; at the start of the file, as another kind of file. */
+static sluice_status not_a_header(const tar_reader *reader, const uint8_t *bytes)
+{
+    const compression format = compression_of(bytes, BLOCK);
+
+    if (reader->at == 0 && format != COMPRESSION_NONE) {
+        return compressed_archive(reader, format);
     }
     if (reader->at == 0) {
         return sli_fail(SLUICE_E_CORRUPT, "%s is no tar archive", reader->path);
@@ -204,7 +216,7 @@ static sluice_status keep_name(tar_reader *reader, tar_extension *extension, con
     return SLUICE_OK;
 }
 
-/* Decimal digits and nothing else. */
+/* Parses text that consists of decimal digits only. */
 static bool parse_decimal(const char *digits, size_t length, uint64_t *number_out)
 {
     uint64_t number = 0;
@@ -219,21 +231,22 @@ static bool parse_decimal(const char *digits, size_t length, uint64_t *number_ou
     return length > 0;
 }
 
-/* One record: a key that matters, or any other. An empty value takes back what was said. */
+/* Takes one pax record. Keys that do not matter are ignored; an empty value resets the key. */
 static sluice_status take_record(tar_reader *reader, tar_extension *extension, uint64_t at,
                                  const char *key, size_t key_length, const char *value,
                                  size_t length)
 {
     if (key_length == 4 && memcmp(key, "path", 4) == 0) {
         if (memchr(value, '\0', length) != NULL) {
-            return damaged(reader, at, "a name in its extended header has a zero byte in it");
+            return damaged_archive(reader, at,
+                                   "a name in its extended header has a zero byte in it");
         }
         return keep_name(reader, extension, value, length);
     }
     if (key_length == 4 && memcmp(key, "size", 4) == 0) {
         extension->has_size = length > 0;
         if (length > 0 && !parse_decimal(value, length, &extension->size)) {
-            return damaged(reader, at, "the size in its extended header is no number");
+            return damaged_archive(reader, at, "the size in its extended header is no number");
         }
     }
     if ((key_length > 11 && memcmp(key, "GNU.sparse.", 11) == 0) ||
@@ -243,7 +256,7 @@ static sluice_status take_record(tar_reader *reader, tar_extension *extension, u
     return SLUICE_OK;
 }
 
-/* "LENGTH KEY=VALUE\n", one after another; LENGTH counts all of it. */
+/* Takes pax records, "LENGTH KEY=VALUE\n" each; LENGTH counts the whole record. */
 static sluice_status take_records(tar_reader *reader, tar_extension *extension, uint64_t at,
                                   const char *records, size_t size)
 {
@@ -257,12 +270,13 @@ static sluice_status take_records(tar_reader *reader, tar_extension *extension, 
         if (blank == NULL || !parse_decimal(records, (size_t)(blank - records), &length) ||
             length > size || length < (size_t)(blank - records) + 3 ||
             records[length - 1] != '\n') {
-            return damaged(reader, at, "a record of its extended header has a wrong length");
+            return damaged_archive(reader, at,
+                                   "a record of its extended header has a wrong length");
         }
         head = (size_t)(blank + 1 - records);
         equals = memchr(blank + 1, '=', length - head);
         if (equals == NULL) {
-            return damaged(reader, at, "a record of its extended header has no '='");
+            return damaged_archive(reader, at, "a record of its extended header has no '='");
         }
         st = take_record(reader, extension, at, blank + 1, (size_t)(equals - blank - 1), equals + 1,
                          (size_t)(records + length - 1 - (equals + 1)));
@@ -282,8 +296,8 @@ static sluice_status take_extension(tar_reader *reader, uint8_t type, uint64_t a
     char *grown;
     sluice_status st;
 
-    if (size > MOST_RECORDS) {
-        return damaged(reader, at, "its extended header is larger than 1 MiB");
+    if (size > MAX_RECORDS) {
+        return damaged_archive(reader, at, "its extended header is larger than 1 MiB");
     }
     grown = sli_grow(reader->records, &reader->records_capacity, (size_t)size + 1, 1);
     if (grown == NULL) {
@@ -301,9 +315,21 @@ static sluice_status take_extension(tar_reader *reader, uint8_t type, uint64_t a
                         (size_t)size);
 }
 
+/* Refuses a feed that has no regular file in its first MAX_WITHOUT_FILE bytes. */
+static sluice_status check_start(const tar_reader *reader)
+{
+    if (reader->feed == NULL || reader->has_file || reader->at <= MAX_WITHOUT_FILE) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_CORRUPT,
+                    "%s has no plain file in its first %llu MiB, only folders, links, sparse files "
+                    "and headers: it is no shard of samples, or damaged",
+                    reader->path, (unsigned long long)(MAX_WITHOUT_FILE >> 20));
+}
+
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Is this the header of something that has no bytes, whatever its size says? */
+/* Does a member of this type have no bytes, whatever its size field says? */
 static bool has_no_bytes(uint8_t type)
 {
     return type >= '1' && type <= '6';
@@ -356,7 +382,7 @@ static void count_skipped(tar_reader *reader, uint8_t type, bool is_sparse)
     }
 }
 
-/* What stands in a block that is a header. Sets *is_file when it is a plain file's. */
+/* Takes a header block. Sets *is_file for a regular file. */
 static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool *is_file,
                                  tar_member *member)
 {
@@ -371,7 +397,7 @@ static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool
 
     tar_header_name(header, reader->header_name);
     if (!tar_parse_number(header + TAR_AT_SIZE, TAR_NUMBER_SIZE, &size)) {
-        return damaged(reader, at, "its size is no number");
+        return damaged_archive(reader, at, "its size is no number");
     }
     if (!is_extension(type) && type != 'K') {
         size = reader->next.has_size  ? reader->next.size
@@ -409,14 +435,15 @@ static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool
     return SLUICE_OK;
 }
 
-/* Looks whether more than zeros follows where the archive ends: another one may be behind it. */
-static sluice_status look_behind(tar_reader *reader)
+/* Checks whether anything but zeros follows the end of the archive, such as a second archive. */
+static sluice_status check_trailing_bytes(tar_reader *reader)
 {
     for (uint64_t at = reader->at; at < reader->file_size && at - reader->at <= RECORD;
          at += BLOCK) {
         uint8_t block[BLOCK];
-        sluice_status st = reader->feed != NULL ? look_at(reader, at, BLOCK) : SLUICE_OK;
-        const uint64_t left = reader->file_size - at; /* of a feed known by now, if it ends here */
+        sluice_status st = reader->feed != NULL ? load_window(reader, at, BLOCK) : SLUICE_OK;
+        const uint64_t left = reader->file_size - at; /* of a feed it is known by now whether it
+                                                         ends here */
         const size_t size = left < BLOCK ? (size_t)left : BLOCK;
 
         if (st == SLUICE_OK) {
@@ -433,14 +460,17 @@ static sluice_status look_behind(tar_reader *reader)
     return SLUICE_OK;
 }
 
-/* Comes to where the next header is. A feed that ends there was cut off: nobody knows its size, so
- * that only the blocks of zeros tell that nothing is missing. */
+/*
+ * Moves to the next header. A feed that ends there is truncated: its size is unknown, so only the
+ * zero blocks of the end show that it is complete.
+ */
 static sluice_status reach_header(tar_reader *reader)
 {
-    sluice_status st = reader->feed != NULL ? look_at(reader, reader->at, BLOCK) : SLUICE_OK;
+    sluice_status st = reader->feed != NULL ? load_window(reader, reader->at, BLOCK) : SLUICE_OK;
 
     if (st == SLUICE_OK && reader->file_size == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s is empty", reader->path);
+        return sli_fail(SLUICE_E_CORRUPT, "%s is empty%s", reader->path,
+                        reader->feed != NULL ? ", or decompresses to nothing" : "");
     }
     if (st == SLUICE_OK && reader->feed != NULL && reader->at > 0 &&
         (reader->file_size < reader->at || reader->file_size - reader->at < BLOCK)) {
@@ -452,7 +482,7 @@ static sluice_status reach_header(tar_reader *reader)
     return st;
 }
 
-/* The next header, or the archive's end. */
+/* Reads the next header, or the end of the archive. */
 static sluice_status next_header(tar_reader *reader, uint8_t *header)
 {
     sluice_status st = reach_header(reader);
@@ -469,9 +499,9 @@ static sluice_status next_header(tar_reader *reader, uint8_t *header)
     if (is_zero(header, BLOCK)) {
         reader->ended = true;
         reader->lacks_end = left < BLOCK;
-        return look_behind(reader);
+        return check_trailing_bytes(reader);
     }
-    return left >= BLOCK && tar_checksum_holds(header) ? SLUICE_OK : no_header(reader, header);
+    return left >= BLOCK && tar_checksum_holds(header) ? SLUICE_OK : not_a_header(reader, header);
 }
 
 sluice_status tar_next(tar_reader *reader, tar_member *member_out)
@@ -486,6 +516,10 @@ sluice_status tar_next(tar_reader *reader, tar_member *member_out)
         st = next_header(reader, header);
         if (st == SLUICE_OK && !reader->ended) {
             st = take_header(reader, header, &is_file, &member);
+            reader->has_file = reader->has_file || is_file;
+        }
+        if (st == SLUICE_OK && !reader->ended) {
+            st = check_start(reader);
         }
         if (st != SLUICE_OK) {
             return st;
@@ -493,7 +527,7 @@ sluice_status tar_next(tar_reader *reader, tar_member *member_out)
     }
     if (!is_file) {
         return reader->next.has_name || reader->next.has_size || reader->next.is_sparse
-                   ? damaged(reader, reader->at, "no member follows its extended header")
+                   ? damaged_archive(reader, reader->at, "no member follows its extended header")
                    : SLUICE_END_OF_DATA;
     }
     *member_out = member;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Archives, through libarchive. */
+/* Writes archives, by libarchive. */
 #include "tar_writer.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "archive_calls.h"
 #include "status_int.h"
 
-/* Written at once. */
+/* Bytes of one write(). */
 enum { BUFFER = 1 << 20 };
 
 struct tar_writer {
@@ -18,9 +18,9 @@ struct tar_writer {
     const char *path;
     struct archive *archive;
     struct archive_entry *entry;
-    size_t used; /* of buffer */
+    size_t used; /* bytes in buffer */
     uint64_t bytes;
-    int error; /* errno of a write that failed; 0 none has */
+    int error; /* errno of a write that failed; 0: none */
     uint8_t buffer[BUFFER];
 };
 
@@ -46,7 +46,7 @@ static bool write_out(tar_writer *writer, const uint8_t *bytes, size_t size)
     return writer->error == 0;
 }
 
-static bool flush(tar_writer *writer)
+static bool flush_buffer(tar_writer *writer)
 {
     const size_t used = writer->used;
 
@@ -55,17 +55,18 @@ static bool flush(tar_writer *writer)
 }
 
 /*
- * What libarchive gives goes through a buffer: it gives a member's header and contents apart. It is
- * not told of what fails, for it would not free all that it has then: callers look at `error`.
+ * The write callback of libarchive. It buffers, since libarchive writes a member's header and
+ * contents separately. It never returns an error, since libarchive would then leak memory: callers
+ * check `error`.
  */
-static la_ssize_t take(struct archive *archive, void *arg, const void *bytes, size_t size)
+static la_ssize_t take_bytes(struct archive *archive, void *arg, const void *bytes, size_t size)
 {
     tar_writer *writer = arg;
     bool done = writer->error == 0;
 
     (void)archive;
     if (done && size > BUFFER - writer->used) {
-        done = flush(writer);
+        done = flush_buffer(writer);
     }
     if (done && size >= BUFFER) {
         write_out(writer, bytes, size);
@@ -77,7 +78,7 @@ static la_ssize_t take(struct archive *archive, void *arg, const void *bytes, si
     return (la_ssize_t)size;
 }
 
-static sluice_status failed(const tar_writer *writer)
+static sluice_status writer_failed(const tar_writer *writer)
 {
     const int error = writer->error;
 
@@ -116,7 +117,7 @@ sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)
         writer->archive != NULL && writer->entry != NULL &&
         archive_library->archive_write_set_format_ustar(writer->archive) == ARCHIVE_OK &&
         archive_library->archive_write_set_bytes_per_block(writer->archive, 0) == ARCHIVE_OK &&
-        archive_library->archive_write_open(writer->archive, writer, NULL, take, NULL) ==
+        archive_library->archive_write_open(writer->archive, writer, NULL, take_bytes, NULL) ==
             ARCHIVE_OK;
     if (!is_open) {
         tar_writer_close(writer);
@@ -141,19 +142,20 @@ sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *b
         archive_library->archive_write_data(writer->archive, bytes, size) != (la_ssize_t)size ||
         archive_library->archive_write_finish_entry(writer->archive) != ARCHIVE_OK ||
         writer->error != 0) {
-        return failed(writer);
+        return writer_failed(writer);
     }
     return SLUICE_OK;
 }
 
 sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out)
 {
-    if (archive_library->archive_write_close(writer->archive) != ARCHIVE_OK || !flush(writer)) {
-        return failed(writer);
+    if (archive_library->archive_write_close(writer->archive) != ARCHIVE_OK ||
+        !flush_buffer(writer)) {
+        return writer_failed(writer);
     }
     if (fsync(writer->fd) != 0) {
         writer->error = errno;
-        return failed(writer);
+        return writer_failed(writer);
     }
     *bytes_out = writer->bytes;
     return SLUICE_OK;
@@ -164,7 +166,8 @@ void tar_writer_close(tar_writer *writer)
     if (writer == NULL) {
         return;
     }
-    writer->error = writer->error != 0 ? writer->error : ECANCELED; /* the rest goes nowhere */
+    writer->error = writer->error != 0 ? writer->error : ECANCELED; /* makes libarchive's last
+                                                                       writes do nothing */
     archive_library->archive_write_free(writer->archive);
     archive_library->archive_entry_free(writer->entry);
     sli_free(writer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing a tar archive of small files, the same bytes for the same members wherever and whenever:
- * ustar, of nobody, at the beginning of time.
+ * Writes a tar archive of small files: ustar, without owner, with modification time 0, so that the
+ * same members always give the same bytes.
  */
 #ifndef SLUICE_TAR_WRITER_H
 #define SLUICE_TAR_WRITER_H
@@ -20,17 +20,19 @@ static inline uint64_t tar_member_bytes(uint64_t size)
     return 512 + (size + 511) / 512 * 512;
 }
 
-/* Can this build write archives? E_UNSUPPORTED, with what is missing. */
+/* E_UNSUPPORTED: this build cannot write archives, with what is missing. */
 sluice_status tar_writer_check(void);
 
-/* Begins an archive in an open file, which `path` is in messages; both are borrowed. E_NO_MEMORY.
+/*
+ * Begins an archive in the open file fd. `path` is its name in messages; both are borrowed.
+ * E_NO_MEMORY.
  */
 sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out);
 
-/* E_IO with the file's path; nothing more can be written then. */
+/* E_IO, with the file's path; the writer is unusable then. */
 sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size);
 
-/* Writes the archive's end, and makes sure that all is on disk. E_IO. */
+/* Writes the end of the archive and syncs the file. E_IO. */
 sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out);
 
 /* Frees a writer, finished or not. NULL is fine. */

@@ -16,30 +16,43 @@
 #include "alloc_int.h"
 #include "bytes_int.h"
 #include "crc32c_int.h"
+#include "descriptor_int.h"
 #include "log_int.h"
 #include "status_int.h"
 
-enum { MAX_FILES = 64, FILE_HEAD = 16, RECORD_HEAD = 40, RECORD_MAGIC = 0x44524353 };
+enum {
+    MAX_FILES = 64,
+    PATH_SIZE = 4200,
+    FILE_HEAD = 16,
+    RECORD_HEAD = 40,
+    RECORD_MAGIC = 0x44524353
+};
 
-/* An index is a few hundredths of its image, of which 1 GB is the most. */
+/*
+ * Bound on the size of an index. An index has a few percent of the size of its image, which is at
+ * most 1 GB.
+ */
 static const uint32_t MAX_INDEX = UINT32_C(1) << 28;
 
-/* Where the record of a name is. */
+/* The location of a record by name. */
 typedef struct store_entry {
-    uint64_t name;  /* hash */
-    uint64_t place; /* offset << 8 | number of the file; 0: the entry is free */
+    uint64_t name;     /* hash */
+    uint64_t location; /* offset << 8 | number of the file; 0: free entry */
 } store_entry;
 
 struct index_store {
     char *folder;
-    int files[MAX_FILES]; /* -1: there is none */
-    int own;              /* the number of the one that is written to; -1: none */
+    sli_held_file files[MAX_FILES]; /* files of other processes, for reading */
+    int own;                        /* number of the file of this process, which it writes to;
+                                       -1: none */
+    int own_fd;                     /* -1: none */
+    bool can_add;                   /* no write has failed */
     uint64_t own_end;
     store_entry *entries;
-    uint64_t mask; /* one less than there are */
+    uint64_t mask; /* number of entries - 1 */
     uint64_t used;
-    uint64_t most;        /* that may be used */
-    pthread_mutex_t lock; /* of all but folder, files and what is counted */
+    uint64_t most;        /* bound on used entries */
+    pthread_mutex_t lock; /* guards all fields except folder, files and counters */
     _Atomic uint64_t found;
     _Atomic uint64_t made;
     _Atomic uint64_t refused;
@@ -47,28 +60,28 @@ struct index_store {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* The entry of a name, or the free one where it belongs. */
+/* The entry of a name, or the free entry for it. */
 static store_entry *entry_of(const index_store *store, uint64_t name)
 {
     uint64_t i = name & store->mask;
 
-    while (store->entries[i].place != 0 && store->entries[i].name != name) {
+    while (store->entries[i].location != 0 && store->entries[i].name != name) {
         i = (i + 1) & store->mask;
     }
     return &store->entries[i];
 }
 
-static void enter(index_store *store, uint64_t name, uint64_t place)
+static void enter_record(index_store *store, uint64_t name, uint64_t location)
 {
     store_entry *entry = entry_of(store, name);
 
-    if (entry->place == 0) {
+    if (entry->location == 0) {
         if (store->used == store->most) {
-            return; /* of other images than those it was opened for */
+            return; /* more images than the store was opened for */
         }
         store->used++;
     }
-    *entry = (store_entry){name, place};
+    *entry = (store_entry){name, location};
 }
 
 static sluice_status make_table(index_store *store, uint64_t images)
@@ -90,7 +103,7 @@ static sluice_status make_table(index_store *store, uint64_t images)
 
 static const uint8_t file_head[FILE_HEAD] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'L', 1};
 
-/* Reads exactly so many bytes. */
+/* Reads exactly `size` bytes. */
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 {
     size_t got = 0;
@@ -121,6 +134,7 @@ static bool write_at(int fd, const void *from, size_t size, uint64_t offset)
             continue;
         }
         if (more <= 0) {
+            errno = more == 0 ? EIO : errno;
             return false;
         }
         done += (size_t)more;
@@ -128,10 +142,11 @@ static bool write_at(int fd, const void *from, size_t size, uint64_t offset)
     return true;
 }
 
-/* Enters the records of a file. Returns where they end: 0 for a file of another kind. */
-static uint64_t list_records(index_store *store, int number)
+/*
+ * Adds the records of a file to the table. Returns the end of the last one; 0: not an index file.
+ */
+static uint64_t list_records(index_store *store, int number, int fd)
 {
-    const int fd = store->files[number];
     uint64_t at = FILE_HEAD;
     uint8_t head[RECORD_HEAD];
     struct stat info;
@@ -147,59 +162,128 @@ static uint64_t list_records(index_store *store, int number)
             size > (uint64_t)info.st_size - at - RECORD_HEAD) {
             break;
         }
-        enter(store, sli_get_u64(head + 8), at << 8 | (uint64_t)number);
+        enter_record(store, sli_get_u64(head + 8), at << 8 | (uint64_t)number);
         at += RECORD_HEAD + size;
     }
     return at;
 }
 
-/* Makes file `number` the one that is written to, if no other process does. */
-static bool take_file(index_store *store, int number, const char *path)
+static void path_of(const index_store *store, int number, char *path, size_t size)
 {
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    snprintf(path, size, "%s/places-%02d.sluice", store->folder, number);
+}
 
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (fd >= 0) {
-            close(fd);
+/*
+ * Finds the end of the last record, and truncates a partial record of a killed process. Returns an
+ * errno value; 0: the file can be written to.
+ */
+static int begin_writing(index_store *store, int number, int fd)
+{
+    store->own_end = list_records(store, number, fd);
+    if (store->own_end == 0) {
+        if (ftruncate(fd, 0) != 0 || !write_at(fd, file_head, FILE_HEAD, 0)) {
+            return errno;
         }
-        return false;
-    }
-    store->files[number] = fd;
-    store->own = number;
-    store->own_end = list_records(store, number);
-    if (store->own_end == 0 && ftruncate(fd, 0) == 0 && write_at(fd, file_head, FILE_HEAD, 0)) {
         store->own_end = FILE_HEAD;
     }
-    /* What a process that was killed had begun to write goes. */
-    if (store->own_end == 0 || ftruncate(fd, (off_t)store->own_end) != 0) {
-        store->own = -1;
+    return ftruncate(fd, (off_t)store->own_end) == 0 ? 0 : errno;
+}
+
+/* Removes this process's file if it has no record. */
+static void remove_empty(const index_store *store, int number)
+{
+    char path[PATH_SIZE];
+
+    path_of(store, number, path, sizeof(path));
+    if (store->own_end <= FILE_HEAD && unlink(path) != 0) {
+        sli_log(SLUICE_LOG_DEBUG, "cannot remove %s: %s", path, strerror(errno));
     }
-    return true;
+}
+
+/* Was the file removed by the process that had it locked? */
+static bool is_removed(int fd)
+{
+    struct stat info;
+
+    return fstat(fd, &info) != 0 || info.st_nlink == 0;
+}
+
+typedef enum take_answer {
+    TAKEN,
+    TAKE_ANOTHER, /* errno: another process or user writes to it */
+    TAKE_NONE     /* errno: no file can be written to */
+} take_answer;
+
+/* Makes file `number` that of this process, unless another process writes to it. */
+static take_answer take_file(index_store *store, int number)
+{
+    char path[PATH_SIZE];
+    int error;
+    int fd;
+
+    path_of(store, number, path, sizeof(path));
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return errno == EACCES ? TAKE_ANOTHER : TAKE_NONE;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || is_removed(fd)) {
+        close(fd);
+        errno = EWOULDBLOCK;
+        return TAKE_ANOTHER;
+    }
+    error = begin_writing(store, number, fd);
+    if (error != 0) {
+        remove_empty(store, number);
+        close(fd);
+        errno = error;
+        return TAKE_NONE;
+    }
+    store->own_fd = fd;
+    store->own = number;
+    store->can_add = true;
+    return TAKEN;
+}
+
+/*
+ * Opens a file of another process for reading, if it exists. False: the folder cannot be used.
+ * Indexes are optional, so this does not wait for free descriptors.
+ */
+static bool open_other(index_store *store, int number)
+{
+    char path[PATH_SIZE];
+    int fd;
+
+    path_of(store, number, path, sizeof(path));
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        list_records(store, number, fd);
+        sli_held_file_put(&store->files[number], fd);
+    }
+    return fd >= 0 || errno != ENOTDIR;
 }
 
 static sluice_status open_files(index_store *store)
 {
-    char path[4200];
+    take_answer answer = TAKE_ANOTHER;
+    int error = 0;
 
     if (mkdir(store->folder, 0777) != 0 && errno != EEXIST) {
         return sli_fail_errno(SLUICE_E_IO, errno, "index=%s: cannot make this folder",
                               store->folder);
     }
     for (int i = 0; i < MAX_FILES; i++) {
-        snprintf(path, sizeof(path), "%s/places-%02d.sluice", store->folder, i);
-        if (store->own < 0 && take_file(store, i, path)) {
-            continue;
+        if (answer == TAKE_ANOTHER) {
+            answer = take_file(store, i);
+            error = errno;
         }
-        store->files[i] = open(path, O_RDONLY | O_CLOEXEC);
-        if (store->files[i] >= 0) {
-            list_records(store, i);
-        } else if (errno == ENOTDIR) {
+        if (store->own != i && !open_other(store, i)) {
             return sli_fail_errno(SLUICE_E_IO, errno, "index=%s", store->folder);
         }
     }
-    if (store->own < 0) {
-        sli_log(SLUICE_LOG_WARN,
-                "index=%s cannot be written to; what is there already will be used", store->folder);
+    if (answer != TAKEN) {
+        sli_log(SLUICE_LOG_WARN, "index=%s cannot be written to (%s); the indexes in it are used",
+                store->folder,
+                error == EWOULDBLOCK ? "other processes write to all its files" : strerror(error));
     }
     return SLUICE_OK;
 }
@@ -214,9 +298,7 @@ sluice_status index_store_open(const char *folder, uint64_t images, index_store 
     }
     pthread_mutex_init(&store->lock, NULL);
     store->own = -1;
-    for (int i = 0; i < MAX_FILES; i++) {
-        store->files[i] = -1;
-    }
+    store->own_fd = -1;
     store->folder = sli_strdup(folder);
     st = store->folder != NULL ? make_table(store, images)
                                : sli_fail(SLUICE_E_NO_MEMORY, "index=%s", folder);
@@ -252,9 +334,10 @@ void index_store_close(index_store *store)
     }
     say_counts(store);
     for (int i = 0; i < MAX_FILES; i++) {
-        if (store->files[i] >= 0) {
-            close(store->files[i]);
-        }
+        sli_held_file_close(&store->files[i]);
+    }
+    if (store->own_fd >= 0) {
+        close(store->own_fd);
     }
     pthread_mutex_destroy(&store->lock);
     sli_free(store->entries);
@@ -275,21 +358,22 @@ static void write_head(const index_key *key, const uint8_t *bytes, size_t size, 
     sli_put_u32(head + 36, 0);
 }
 
-/* Reads the record at a place. False: it is damaged, or of the file as it was before. */
-static bool read_record(const index_store *store, uint64_t place, const index_key *key,
-                        image_index *index)
+/*
+ * Reads the record at an offset. False: it is damaged, or belongs to an earlier version of the
+ * image file.
+ */
+static bool read_record(int fd, uint64_t offset, const index_key *key, image_index *index)
 {
-    const int fd = store->files[place & 0xFF];
     uint8_t want[RECORD_HEAD];
     uint8_t head[RECORD_HEAD];
     size_t size;
 
-    if (!read_at(fd, head, RECORD_HEAD, place >> 8)) {
+    if (!read_at(fd, head, RECORD_HEAD, offset)) {
         return false;
     }
     size = sli_get_u32(head + 4);
     if (size > MAX_INDEX || image_buffer_reserve(&index->bytes, size) != SLUICE_OK ||
-        !read_at(fd, index->bytes.data, size, (place >> 8) + RECORD_HEAD)) {
+        !read_at(fd, index->bytes.data, size, offset + RECORD_HEAD)) {
         return false;
     }
     write_head(key, index->bytes.data, size, want);
@@ -297,7 +381,28 @@ static bool read_record(const index_store *store, uint64_t place, const index_ke
     return memcmp(head, want, RECORD_HEAD) == 0;
 }
 
-static void count(_Atomic uint64_t *counter, bool one)
+/*
+ * Reads the record at a location. False: it is unusable, or its file was closed for lack of
+ * descriptors.
+ */
+static bool read_location(index_store *store, uint64_t location, const index_key *key,
+                          image_index *index)
+{
+    const int number = (int)(location & 0xFF);
+    sli_held_file *file = &store->files[number];
+    const int fd = number == store->own ? store->own_fd : sli_held_file_borrow(file);
+    bool is_right = true;
+
+    if (fd >= 0) {
+        is_right = read_record(fd, location >> 8, key, index);
+    }
+    if (fd >= 0 && number != store->own) {
+        sli_held_file_give_back(file);
+    }
+    return is_right;
+}
+
+static void count_if(_Atomic uint64_t *counter, bool one)
 {
     if (one) {
         atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
@@ -307,30 +412,30 @@ static void count(_Atomic uint64_t *counter, bool one)
 void index_store_find(index_store *store, const index_key *key, image_index *index)
 {
     bool can_keep;
-    uint64_t place;
+    uint64_t location;
 
     index->is_made = false;
     index->is_used = false;
     index->is_wrong = false;
     index->size = 0;
     pthread_mutex_lock(&store->lock);
-    place = entry_of(store, key->name)->place;
-    can_keep = store->own >= 0;
+    location = entry_of(store, key->name)->location;
+    can_keep = store->can_add;
     pthread_mutex_unlock(&store->lock);
-    index->is_refused = place != 0 && !read_record(store, place, key, index);
-    index->wanted = can_keep && (place == 0 || index->is_refused);
+    index->is_refused = location != 0 && !read_location(store, location, key, index);
+    index->wanted = can_keep && (location == 0 || index->is_refused);
     index->size = index->is_refused ? 0 : index->size;
-    count(&store->found, index->size > 0);
-    count(&store->refused, index->is_refused);
+    count_if(&store->found, index->size > 0);
+    count_if(&store->refused, index->is_refused);
 }
 
-/* Adds a record to the own file; where it cannot be written, none is tried again. */
-static bool add(index_store *store, const index_key *key, const image_index *index)
+/* Appends a record to this process's file. After a failed write no further record is written. */
+static bool add_record(index_store *store, const index_key *key, const image_index *index)
 {
     uint8_t head[RECORD_HEAD];
-    const int fd = store->own >= 0 ? store->files[store->own] : -1;
+    const int fd = store->own_fd;
 
-    if (fd < 0) {
+    if (!store->can_add) {
         return false;
     }
     write_head(key, index->bytes.data, index->size, head);
@@ -340,12 +445,14 @@ static bool add(index_store *store, const index_key *key, const image_index *ind
                 "index=%s: cannot write (%s); files without an index are decoded without one",
                 store->folder, strerror(errno));
         if (ftruncate(fd, (off_t)store->own_end) != 0) {
-            sli_log(SLUICE_LOG_DEBUG, "index=%s: the end stays", store->folder);
+            sli_log(SLUICE_LOG_DEBUG, "index=%s: cannot truncate: %s", store->folder,
+                    strerror(errno));
         }
-        store->own = -1;
+        remove_empty(store, store->own);
+        store->can_add = false;
         return false;
     }
-    enter(store, key->name, store->own_end << 8 | (uint64_t)store->own);
+    enter_record(store, key->name, store->own_end << 8 | (uint64_t)store->own);
     store->own_end += RECORD_HEAD + index->size;
     return true;
 }
@@ -356,11 +463,12 @@ bool index_store_keep(index_store *store, const index_key *key, const image_inde
     bool kept;
 
     pthread_mutex_lock(&store->lock);
-    kept = (index->is_made || index->is_wrong) && add(store, key, index->is_made ? index : &none);
+    kept = (index->is_made || index->is_wrong) &&
+           add_record(store, key, index->is_made ? index : &none);
     pthread_mutex_unlock(&store->lock);
     kept = kept && index->is_made && index->size > 0;
-    count(&store->made, kept);
-    count(&store->refused, index->is_wrong);
+    count_if(&store->made, kept);
+    count_if(&store->refused, index->is_wrong);
     return kept;
 }
 

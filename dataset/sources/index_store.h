@@ -8,8 +8,8 @@
  *     u32 0x44524353, u32 size of the index, u64 hash of the image's name, u64 its size in bytes,
  *     i64 when it was changed (ns), u32 CRC-32C of those 32 bytes and the index, u32 0, the index
  *
- * in little-endian numbers. A record holds for an image of that name, size and time only; one that
- * was cut off or changed is passed over, and made again.
+ * in little-endian numbers. A record is valid for an image of that name, size and time only. A
+ * truncated or damaged record is skipped, and the index built again.
  */
 #ifndef SLUICE_INDEX_STORE_H
 #define SLUICE_INDEX_STORE_H
@@ -18,31 +18,35 @@
 
 typedef struct index_store index_store;
 
-/* An image file, as it is now. */
+/* An image file in its current version. */
 typedef struct index_key {
-    uint64_t name; /* its hash */
+    uint64_t name; /* hash of its name */
     uint64_t size;
     int64_t modified_ns;
 } index_key;
 
 /*
- * Opens a folder, and makes it if need be, for the indexes of so many images. One that cannot be
- * written to is read. E_IO it cannot be had; E_NO_MEMORY.
+ * Opens a folder of indexes for this many images, and creates it if needed. A read-only folder is
+ * read. E_IO: it cannot be opened or created; E_NO_MEMORY.
  */
 sluice_status index_store_open(const char *folder, uint64_t images, index_store **store_out);
 
-/* Says at level info what came of it. NULL: does nothing. */
+/* Closes the store; logs its counts at level info. NULL is fine. */
 void index_store_close(index_store *store);
 
-/* Sets *index to what is kept for the image; without that, or where that is refused, asks for one to
- * be made where it can be kept. Any thread. */
+/*
+ * Sets *index to the stored index of the image. If there is none, or it is refused, and new ones
+ * can be stored, requests that one be built. Any thread.
+ */
 void index_store_find(index_store *store, const index_key *key, image_index *index);
 
-/* Keeps what the decoder made for the image; one that it found wrong has none from now on. Was an
- * index kept? Any thread. */
+/*
+ * Stores the index that the decoder built for the image. An index that was wrong is replaced by an
+ * empty one. Returns whether an index was stored. Any thread.
+ */
 bool index_store_keep(index_store *store, const index_key *key, const image_index *index);
 
-/* Bytes in memory. */
+/* Bytes of memory. */
 uint64_t index_store_memory(const index_store *store);
 
 #endif

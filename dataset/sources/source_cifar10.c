@@ -11,10 +11,17 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "stage.h"
 #include "status_int.h"
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + 3 * PLANE, MAX_FILES = 5 };
+
+/* By label, in the order of batches.meta.txt. */
+static const char *const class_names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
+                                          "dog",      "frog",       "horse", "ship", "truck"};
+
+enum { CLASSES = sizeof(class_names) / sizeof(class_names[0]) };
 
 static const char *const splits[] = {"train", "test", NULL};
 
@@ -41,21 +48,23 @@ static void cifar_close(void *source)
     sli_free(cifar);
 }
 
-/* Opens dir/NAME or, where that is not, dir/cifar-10-batches-bin/NAME; -1 and errno on failure. */
+/*
+ * Opens dir/NAME or, if it does not exist, dir/cifar-10-batches-bin/NAME; -1 and errno on failure.
+ */
 static int open_either(const char *dir, const char *name)
 {
-    int folder_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder_fd = sli_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     int fd = -1;
     int error = errno;
 
     if (folder_fd >= 0) {
         char inner[64];
 
-        /* Not blocking: a fifo of that name must not hold us. */
-        fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        /* Non-blocking: open() of a FIFO would block. */
+        fd = sli_openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
         if (fd < 0 && errno == ENOENT) {
             snprintf(inner, sizeof(inner), "cifar-10-batches-bin/%s", name);
-            fd = openat(folder_fd, inner, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+            fd = sli_openat(folder_fd, inner, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
         }
         error = errno;
         close(folder_fd);
@@ -128,7 +137,7 @@ static uint64_t cifar_memory(const void *source)
     return sizeof(cifar10);
 }
 
-/* Which file a sample is in; *index becomes its record there. */
+/* The file of a sample; *index becomes its record number there. */
 static uint32_t file_of(const cifar10 *cifar, uint64_t *index)
 {
     uint32_t file = 0;
@@ -165,8 +174,8 @@ static sluice_status cifar_read(const void *source, uint64_t index, sample_io *i
         return got < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read")
                        : sli_fail(SLUICE_E_CORRUPT, "the file ends within the record");
     }
-    if (record[0] > 9) {
-        return sli_fail(SLUICE_E_CORRUPT, "label %u, want 0 to 9", record[0]);
+    if (record[0] >= CLASSES) {
+        return sli_fail(SLUICE_E_CORRUPT, "label %u, want 0 to %d", record[0], CLASSES - 1);
     }
     if (row[1] != NULL) {
         *(int32_t *)row[1] = record[0];
@@ -182,6 +191,18 @@ static sluice_status cifar_read(const void *source, uint64_t index, sample_io *i
     return SLUICE_OK;
 }
 
+static uint32_t cifar_classes(const void *source)
+{
+    (void)source;
+    return CLASSES;
+}
+
+static void cifar_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    (void)source;
+    snprintf(text, size, "%s", class_names[label]);
+}
+
 static const source_ops cifar_ops = {
     .open = cifar_open,
     .close = cifar_close,
@@ -189,6 +210,8 @@ static const source_ops cifar_ops = {
     .name = cifar_name,
     .read = cifar_read,
     .memory = cifar_memory,
+    .classes = cifar_classes,
+    .class_name = cifar_class_name,
 };
 
 static sluice_status cifar_infer(const void *args, stage_schema *schema)
@@ -204,12 +227,12 @@ static sluice_status cifar_infer(const void *args, stage_schema *schema)
 
 static const stage_param cifar_params[] = {
     PARAM_(cifar_args, dir, PARAM_TEXT, NULL, 0, 0, NULL, "the folder of the .bin files"),
-    PARAM_(cifar_args, split, PARAM_CHOICE, "train", 0, 0, splits, "which files"),
+    PARAM_(cifar_args, split, PARAM_CHOICE, "train", 0, 0, splits, "part of the dataset"),
 };
 
 const stage_def stage_cifar10 = {
     .name = "cifar10",
-    .summary = "CIFAR-10 in its binary form, in DIR or DIR/cifar-10-batches-bin.",
+    .summary = "CIFAR-10 in the binary version, in DIR or DIR/cifar-10-batches-bin.",
     .gives = "image u8 (32, 32, 3), label i32",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(cifar_params),

@@ -14,11 +14,14 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "file_reader.h"
 #include "index_store.h"
 #include "log_int.h"
 #include "page_cache.h"
+#include "stage.h"
 #include "status_int.h"
+#include "struct_size_int.h"
 
 typedef struct folder_args {
     const char *dir;
@@ -67,7 +70,7 @@ static bool same_letters(const char *a, const char *b, size_t length)
     return true;
 }
 
-/* Does the name end in one of the extensions? Hidden files are nobody's samples. */
+/* Does the name end in one of the extensions? Hidden files are not samples. */
 static bool is_image_name(const char *name, const char *extensions)
 {
     const char *dot = strrchr(name, '.');
@@ -118,7 +121,7 @@ static sluice_status no_memory(const char *dir)
 /* The entries of dir/name, from its beginning; closed by closedir(). */
 static sluice_status open_entries(int fd, const char *dir, const char *name, DIR **entries_out)
 {
-    int own = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int own = sli_openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     DIR *entries = own >= 0 ? fdopendir(own) : NULL;
 
     if (entries == NULL) {
@@ -267,7 +270,7 @@ static sluice_status list_files(image_folder *folder, folder_class *class, const
 }
 
 /* Gives back what the lists grew beyond their contents; where that fails, they stay as they are. */
-static void shrink(image_folder *folder)
+static void shrink_lists(image_folder *folder)
 {
     char *names = sli_realloc_array(folder->names, folder->names_length, 1);
     uint64_t *files = sli_realloc_array(folder->files, folder->count, sizeof(*files));
@@ -283,7 +286,7 @@ static void shrink(image_folder *folder)
 }
 
 /* What was left out, and what makes the folder useless. */
-static sluice_status remarks(const image_folder *folder, const folder_args *args)
+static sluice_status warn_of_folder(const image_folder *folder, const folder_args *args)
 {
     if (folder->folders_skipped > 0) {
         sli_log(SLUICE_LOG_WARN,
@@ -335,7 +338,7 @@ static sluice_status folder_open(const void *opaque, void **source_out)
         return no_memory(args->dir);
     }
     folder->drops = args->cache == PAGE_CACHE_DROP;
-    folder->fd = open(args->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder->fd = sli_openat(AT_FDCWD, args->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     if (folder->fd < 0) {
         st = sli_fail_errno(SLUICE_E_IO, errno, "image_folder: cannot open %s", args->dir);
     } else {
@@ -345,7 +348,7 @@ static sluice_status folder_open(const void *opaque, void **source_out)
         st = list_files(folder, &folder->classes[i], args);
     }
     if (st == SLUICE_OK) {
-        st = remarks(folder, args);
+        st = warn_of_folder(folder, args);
     }
     if (st == SLUICE_OK && args->index[0] != '\0') {
         st = index_store_open(args->index, folder->count, &folder->indexes);
@@ -354,7 +357,7 @@ static sluice_status folder_open(const void *opaque, void **source_out)
         folder_close(folder);
         return st;
     }
-    shrink(folder);
+    shrink_lists(folder);
     *source_out = folder;
     return SLUICE_OK;
 }
@@ -440,6 +443,7 @@ static bool folder_locate(const void *source, uint64_t index, sample_location *l
 
     path_of(folder, index, class_of(folder, index), location_out->name);
     location_out->fd = -1;
+    location_out->held = NULL;
     location_out->folder_fd = folder->fd;
     location_out->path = location_out->name;
     location_out->offset = 0;
@@ -531,17 +535,17 @@ static const stage_param folder_params[] = {
     PARAM_(folder_args, dir, PARAM_TEXT, NULL, 0, 0, NULL,
            "the folder that holds the class folders"),
     PARAM_(folder_args, extensions, PARAM_TEXT, "jpg,jpeg,png", 0, 0, NULL,
-           "of files that count, any case"),
+           "of image files, in upper or lower case"),
     PARAM_(folder_args, index, PARAM_TEXT, "", 0, 0, NULL,
-           "a folder to keep indexes of the JPEG files' bits in; later passes decode less"),
+           "folder for indexes of the JPEG files; later passes decode only a crop's blocks"),
     PARAM_(folder_args, cache, PARAM_CHOICE, "keep", 0, 0, page_cache_choices,
-           "drop: what was read leaves the page cache, for sets larger than memory"),
+           "drop: drop read files from the page cache, for datasets larger than memory"),
 };
 
 const stage_def stage_image_folder = {
     .name = "image_folder",
-    .summary = "Images in one folder a class, DIR/CLASS/FILE; a class's number is the rank of its "
-               "name in byte order.",
+    .summary = "Images in one folder per class, DIR/CLASS/FILE; a label is the position of the "
+               "class in byte order of the names, from 0.",
     .gives = "image (encoded), label i32",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(folder_params),
@@ -551,15 +555,25 @@ const stage_def stage_image_folder = {
     .source = &folder_ops,
 };
 
-sluice_status sluice_dataset_image_folder(const char *dir, const char *extensions,
-                                          const char *index, const char *cache,
+static const sli_struct config_struct = SLI_STRUCT(sluice_image_folder_config, cache);
+
+void sluice_image_folder_config_init_size(sluice_image_folder_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+sluice_status sluice_dataset_image_folder(const char *dir, const sluice_image_folder_config *config,
                                           sluice_dataset **dataset_out)
 {
-    folder_args args = {.dir = dir,
-                        .extensions = extensions != NULL ? extensions : "jpg,jpeg,png",
-                        .index = index != NULL ? index : ""};
+    sluice_image_folder_config own;
+    folder_args args = {.dir = dir};
     sluice_status st =
-        stage_arg_choose_or_default(&stage_image_folder, "cache", cache, &args.cache);
+        sli_struct_read_optional(&config_struct, "sluice_dataset_image_folder", config, &own);
 
+    if (st == SLUICE_OK) {
+        args.extensions = own.extensions != NULL ? own.extensions : "jpg,jpeg,png";
+        args.index = own.index != NULL ? own.index : "";
+        st = stage_arg_choose_or_default(&stage_image_folder, "cache", own.cache, &args.cache);
+    }
     return st == SLUICE_OK ? dataset_begin(&stage_image_folder, &args, dataset_out) : st;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* synthetic: samples that are a function of their index, for measuring everything but files. */
+/* synthetic: samples that are a function of their index, for measurements without files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ static void synthetic_name(const void *source, uint64_t index, char *text, size_
     snprintf(text, size, "synthetic/%llu", (unsigned long long)index);
 }
 
-/* Words of a Weyl sequence: fast to make, different in every sample and place. */
+/* Values of a Weyl sequence: fast to compute, different at every position of every sample. */
 static sluice_status synthetic_read(const void *opaque, uint64_t index, sample_io *io,
                                     void *const *row, sample_data *data_out)
 {
@@ -122,15 +122,15 @@ static const source_ops synthetic_ops = {
 };
 
 static const stage_param synthetic_params[] = {
-    PARAM_(synthetic_args, samples, PARAM_COUNT, "1000", 0, 1e15, NULL, "how many"),
+    PARAM_(synthetic_args, samples, PARAM_COUNT, "1000", 0, 1e15, NULL, "number of samples"),
     PARAM_(synthetic_args, shape, PARAM_SHAPE, "224,224,3", 0, 0, NULL, "height,width,channels"),
     PARAM_(synthetic_args, classes, PARAM_COUNT, "10", 1, 2147483647, NULL,
-           "labels are the sample's index modulo this"),
+           "a label is the sample's index modulo this"),
 };
 
 const stage_def stage_synthetic = {
     .name = "synthetic",
-    .summary = "Made-up samples, each a function of its index: for measuring all but files.",
+    .summary = "Generated samples, a function of their index: for measurements without files.",
     .gives = "image u8 (height, width, channels), label i32",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(synthetic_params),

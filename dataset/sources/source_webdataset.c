@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * webdataset: samples in tar archives, read at random by their index (shard_index.h). A sample
- * costs 32 bytes and its name. Its bytes are read straight from its place in the shard.
+ * costs 32 bytes and its name. Its bytes are read by offset from the shard.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
+#include "descriptor_int.h"
 #include "image_decoder.h"
 #include "page_cache.h"
+#include "shard_list.h"
 #include "status_int.h"
-#include "web_source.h"
+#include "struct_size_int.h"
+#include "webdataset_args.h"
+#include "webdataset_skipped.h"
 
 typedef struct web_shard {
-    const char *path; /* in the list */
-    int fd;           /* -1: opened for each sample */
-    uint64_t first;   /* number of its first sample */
+    const char *path;   /* in the list */
+    sli_held_file file; /* where it holds none it is opened for each sample */
+    uint64_t first;     /* number of its first sample */
     bool drops;
     shard_index index;
 } web_shard;
@@ -35,52 +37,27 @@ typedef struct webdataset {
     uint64_t count;
     bool labelled;
     bool drops;
-    web_left_out left;
+    webdataset_skipped skipped;
 } webdataset;
 
-/* ---- files that stay open ------------------------------------------------------------------ */
+/* ---- opening -------------------------------------------------------------------------------- */
 
-/* Shards that all datasets of this process hold open; beyond the most they are opened when needed.
- */
-static atomic_int held;
-
-static int most_held(void)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 2 < 512
-               ? (int)(limit.rlim_cur / 2)
-               : 512;
-}
-
-/* Leaves a shard open if there is room for one more; closes it otherwise. */
-static int hold(int fd)
-{
-    if (atomic_fetch_add_explicit(&held, 1, memory_order_relaxed) < most_held()) {
-        return fd;
-    }
-    atomic_fetch_sub_explicit(&held, 1, memory_order_relaxed);
-    close(fd);
-    return -1;
-}
-
-static void let_go(int fd)
-{
-    if (fd >= 0) {
-        atomic_fetch_sub_explicit(&held, 1, memory_order_relaxed);
-        close(fd);
-    }
-}
-
-static sluice_status open_file(const char *path, struct stat *info, int *fd_out)
+static sluice_status open_file(const char *path, const sli_interrupt *interrupt, struct stat *info,
+                               int *fd_out)
 {
     /* Not blocking: a fifo must not hold us. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
 
     if (fd < 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the shard %s", path);
     }
-    if (fstat(fd, info) != 0 || !S_ISREG(info->st_mode)) {
+    if (fstat(fd, info) != 0) {
+        const int error = errno;
+
+        close(fd);
+        return sli_fail_errno(SLUICE_E_IO, error, "cannot stat the shard %s", path);
+    }
+    if (!S_ISREG(info->st_mode)) {
         close(fd);
         return sli_fail(SLUICE_E_IO, "the shard %s is no plain file", path);
     }
@@ -90,14 +67,12 @@ static sluice_status open_file(const char *path, struct stat *info, int *fd_out)
 
 /* Of a file whose samples are dropped what the kernel read ahead of them would be left over, and so
  * would the large pieces that it then keeps, which reach from one sample into others. */
-static void prepare(int fd, bool drops)
+static void prepare_shard(int fd, bool drops)
 {
     if (drops) {
         page_cache_read_alone(fd);
     }
 }
-
-/* ---- opening ------------------------------------------------------------------------------- */
 
 /* Leaves out what has no label; the others move together. */
 static void keep_labelled(webdataset *web, web_shard *shard)
@@ -113,7 +88,7 @@ static void keep_labelled(webdataset *web, web_shard *shard)
         } else {
             const char *name = shard_sample_name(index, i);
 
-            web_note(&web->left.unlabelled, 1, shard->path, name, shard_key_length(name));
+            skipped_count(&web->skipped.unlabelled, 1, shard->path, name, shard_key_length(name));
         }
     }
     index->count = kept;
@@ -127,7 +102,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     web_shard *shard = &web->shards[web->shard_count];
     struct stat info;
     int fd = -1;
-    sluice_status st = open_file(path, &info, &fd);
+    sluice_status st = open_file(path, NULL, &info, &fd);
 
     if (st == SLUICE_OK) {
         st = shard_index_obtain(fd, path, &fields, folder, &shard->index);
@@ -141,13 +116,13 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     if (web->drops) { /* what the walk, or who wrote it, has left */
         page_cache_drop(&(sample_location){.fd = fd});
     }
-    prepare(fd, web->drops);
+    prepare_shard(fd, web->drops);
     shard->path = path;
-    shard->fd = hold(fd);
+    sli_held_file_put(&shard->file, fd);
     shard->drops = web->drops;
     shard->first = web->count;
     web->shard_count++;
-    web_note_shard(&web->left, &shard->index, path);
+    skipped_count_shard(&web->skipped, &shard->index, path);
     if (web->labelled) {
         keep_labelled(web, shard);
     }
@@ -166,11 +141,11 @@ static const char *fields_seen(const webdataset *web)
     return "none";
 }
 
-static sluice_status remarks(const webdataset *web, const web_args *args)
+static sluice_status check_skipped(const webdataset *web, const web_args *args)
 {
-    web_warn(&web->left, args);
+    skipped_warn(&web->skipped, args);
     return web->count > 0 ? SLUICE_OK
-                          : web_nothing(&web->left, args, web->shard_count, fields_seen(web));
+                          : skipped_all(&web->skipped, args, web->shard_count, fields_seen(web));
 }
 
 static void web_close(void *source)
@@ -178,7 +153,7 @@ static void web_close(void *source)
     webdataset *web = source;
 
     for (size_t i = 0; i < web->shard_count; i++) {
-        let_go(web->shards[i].fd);
+        sli_held_file_close(&web->shards[i].file);
         shard_index_free(&web->shards[i].index);
     }
     sli_free(web->shards);
@@ -207,7 +182,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
         st = open_shard(web, web->list.paths[i], args);
     }
     if (st == SLUICE_OK) {
-        st = remarks(web, args);
+        st = check_skipped(web, args);
     }
     if (st != SLUICE_OK) {
         web_close(web);
@@ -240,7 +215,7 @@ static uint64_t web_memory(const void *source)
 }
 
 /* The shard that holds a sample, the last that begins at or before it; *index becomes its own. */
-static const web_shard *shard_of(const webdataset *web, uint64_t *index)
+static web_shard *shard_of(const webdataset *web, uint64_t *index)
 {
     size_t low = 0;
     size_t high = web->shard_count;
@@ -262,17 +237,18 @@ static void web_name(const void *source, uint64_t index, char *text, size_t size
              shard_sample_name(&shard->index, index));
 }
 
-/* The shard as an open file, of the size that its index knows. */
-static sluice_status file_of(const web_shard *shard, int *fd_out)
+/* The shard as an open file, of the size that its index knows: lent by it, or opened for now. */
+static sluice_status file_of(web_shard *shard, const sample_io *io, bool *lent_out, int *fd_out)
 {
     struct stat info;
     sluice_status st;
 
-    if (shard->fd >= 0) {
-        *fd_out = shard->fd;
+    *fd_out = sli_held_file_borrow(&shard->file);
+    *lent_out = *fd_out >= 0;
+    if (*lent_out) {
         return SLUICE_OK;
     }
-    st = open_file(shard->path, &info, fd_out);
+    st = open_file(shard->path, io->interrupt, &info, fd_out);
     if (st == SLUICE_OK && (uint64_t)info.st_size != shard->index.shard_size) {
         close(*fd_out);
         return sli_fail(SLUICE_E_IO, "the shard %s is not what it was: it has %llu bytes, had %llu",
@@ -280,9 +256,18 @@ static sluice_status file_of(const web_shard *shard, int *fd_out)
                         (unsigned long long)shard->index.shard_size);
     }
     if (st == SLUICE_OK) {
-        prepare(*fd_out, shard->drops);
+        prepare_shard(*fd_out, shard->drops);
     }
     return st;
+}
+
+static void close_file(web_shard *shard, bool lent, int fd)
+{
+    if (lent) {
+        sli_held_file_give_back(&shard->file);
+    } else {
+        close(fd);
+    }
 }
 
 /* Bytes [first, end) of a sample's image, into their places in a buffer for all of them. */
@@ -303,10 +288,11 @@ static sluice_status read_bytes(int fd, const web_shard *shard, const shard_samp
                                   shard->path, (unsigned long long)(sample->offset + got));
         }
         if (more == 0) {
-            return sli_fail(SLUICE_E_IO,
-                            "the shard %s ends at %llu, within the sample: it was cut since it was "
-                            "opened",
-                            shard->path, (unsigned long long)(sample->offset + got));
+            return sli_fail(
+                SLUICE_E_IO,
+                "the shard %s ends at %llu, within the sample: it was truncated since it was "
+                "opened",
+                shard->path, (unsigned long long)(sample->offset + got));
         }
         got += (uint64_t)more;
     }
@@ -315,14 +301,14 @@ static sluice_status read_bytes(int fd, const web_shard *shard, const shard_samp
 }
 
 /*
- * May this be an image of which the decoder reads what it needs? Its bytes have the last word. Only
- * from a file that stays open, and not where the first bytes are nearly all there is.
+ * May this be an image of which the decoder reads what it needs? Its bytes have the last word. Not
+ * where the first bytes are nearly all there is.
  */
 static bool may_have_head(const web_shard *shard, const shard_sample *sample)
 {
     const char *dot = strrchr(shard->index.names + sample->name, '.');
 
-    return shard->fd >= 0 && sample->size > 4 * IMAGE_HEAD &&
+    return sample->size > 4 * IMAGE_HEAD &&
            (strcasecmp(dot, ".ppm") == 0 || strcasecmp(dot, ".pgm") == 0 ||
             strcasecmp(dot, ".pnm") == 0);
 }
@@ -341,32 +327,29 @@ static sluice_status check_bytes(const web_shard *shard, const shard_sample *sam
                     shard->path);
 }
 
-/* An image of which the decoder reads what it needs, or all of it. */
-static sluice_status read_image(const web_shard *shard, const shard_sample *sample, sample_io *io,
-                                sample_data *data_out)
+/*
+ * Reads an image, or its first bytes where the decoder reads the rest from the descriptor, which is
+ * then lent: *stays_out.
+ */
+static sluice_status read_from(int fd, const web_shard *shard, const shard_sample *sample,
+                               bool head, sample_io *io, sample_data *data_out, bool *stays_out)
 {
+    sluice_status st = SLUICE_OK;
     uint64_t done = 0;
-    int fd = -1;
-    sluice_status st = file_of(shard, &fd);
 
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    if (may_have_head(shard, sample)) {
-        st = read_bytes(fd, shard, sample, 0, IMAGE_HEAD, io);
+    if (head) {
+        done = IMAGE_HEAD;
+        st = read_bytes(fd, shard, sample, 0, done, io);
         if (st == SLUICE_OK && image_decoder_takes_head(io->bytes.data, IMAGE_HEAD)) {
             data_out->bytes = io->bytes.data;
             data_out->size = IMAGE_HEAD;
             data_out->rest = (image_rest){fd, sample->offset, sample->size, &io->bytes_read};
+            *stays_out = true;
             return SLUICE_OK;
         }
-        done = IMAGE_HEAD;
     }
     if (st == SLUICE_OK) {
         st = read_bytes(fd, shard, sample, done, sample->size, io);
-    }
-    if (shard->fd < 0) {
-        close(fd);
     }
     if (st == SLUICE_OK) {
         st = check_bytes(shard, sample, io->bytes.data);
@@ -376,11 +359,34 @@ static sluice_status read_image(const web_shard *shard, const shard_sample *samp
     return st;
 }
 
+static sluice_status read_image(web_shard *shard, const shard_sample *sample, sample_io *io,
+                                sample_data *data_out)
+{
+    bool stays = false;
+    bool lent = false;
+    int fd = -1;
+    sluice_status st;
+
+    sample_io_give_back(io);
+    st = file_of(shard, io, &lent, &fd);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = read_from(fd, shard, sample, lent && !io->whole && may_have_head(shard, sample), io,
+                   data_out, &stays);
+    if (stays) {
+        io->lent = &shard->file;
+    } else {
+        close_file(shard, lent, fd);
+    }
+    return st;
+}
+
 static sluice_status web_read(const void *source, uint64_t index, sample_io *io, void *const *row,
                               sample_data *data_out)
 {
     const webdataset *web = source;
-    const web_shard *shard = shard_of(web, &index);
+    web_shard *shard = shard_of(web, &index);
     const shard_sample *sample = &shard->index.samples[index];
     sluice_status st = web_check_sample(sample->flags, sample->size, web->labelled, shard->path);
 
@@ -398,15 +404,16 @@ static sluice_status web_read(const void *source, uint64_t index, sample_io *io,
 
 static bool web_locate(const void *source, uint64_t index, sample_location *location_out)
 {
-    const web_shard *shard = shard_of(source, &index);
+    web_shard *shard = shard_of(source, &index);
     const shard_sample *sample = &shard->index.samples[index];
 
-    location_out->fd = shard->fd;
+    location_out->fd = -1;
+    location_out->held = &shard->file;
     location_out->folder_fd = AT_FDCWD;
     location_out->path = shard->path;
     location_out->offset = sample->offset;
     location_out->size = sample->size;
-    location_out->in_parts = may_have_head(shard, sample);
+    location_out->in_parts = may_have_head(shard, sample) && sli_held_file_is_held(&shard->file);
     return sample->size > 0;
 }
 
@@ -471,9 +478,15 @@ static sluice_status web_infer(const void *opaque, stage_schema *schema)
     return SLUICE_OK;
 }
 
-static const source_ops *web_choose(const void *opaque)
+static sluice_status web_choose(const void *opaque, const source_ops **ops_out)
 {
-    return web_is_stream(opaque) ? &web_stream_ops : &web_ops;
+    bool is_stream;
+    sluice_status st = web_is_stream(opaque, &is_stream);
+
+    if (st == SLUICE_OK) {
+        *ops_out = is_stream ? &web_stream_ops : &web_ops;
+    }
+    return st;
 }
 
 static const char *const accesses[] = {"auto", "stream", NULL};
@@ -482,21 +495,23 @@ static const stage_param web_params[] = {
     PARAM_(web_args, shards, PARAM_TEXT, NULL, 0, 0, NULL,
            "tar files, folders of them, patterns with {000..123} and wildcards; -: standard input"),
     PARAM_(web_args, image, PARAM_TEXT, "jpg,jpeg,png,ppm", 0, 0, NULL,
-           "fields that are images, the best first, any case"),
+           "fields that are images, by precedence, in upper or lower case"),
     PARAM_(web_args, label, PARAM_TEXT, "cls", 0, 0, NULL,
-           "field that is the label; none: there is no label"),
+           "field that is the label; none: no label column"),
     PARAM_(web_args, index, PARAM_TEXT, "auto", 0, 0, NULL,
-           "where indexes are kept: auto (beside the shards), none, or a folder"),
+           "location of the indexes: auto (beside the shards), none, or a folder"),
     PARAM_(web_args, cache, PARAM_CHOICE, "keep", 0, 0, page_cache_choices,
-           "drop: what was read leaves the page cache, for sets larger than memory"),
+           "drop: drop read samples from the page cache, for datasets larger than memory"),
     PARAM_(web_args, access, PARAM_CHOICE, "auto", 0, 0, accesses,
-           "stream: in sequence, as pipes and compressed shards always are"),
+           "stream: read sequentially, as pipes and compressed shards always are"),
+    PARAM_(web_args, max_sample, PARAM_BYTES, "256M", 1, 1073741824, NULL,
+           "bytes of the largest image in a stream; memory is reserved for it"),
 };
 
 const stage_def stage_webdataset = {
     .name = "webdataset",
     .summary =
-        "Samples in tar archives of WebDataset layout; members KEY.FIELD that stand together "
+        "Samples in tar archives in WebDataset layout; consecutive members KEY.FIELD "
         "are one sample.",
     .gives = "image (encoded), label i32",
     .kind = STAGE_SOURCE,
@@ -508,14 +523,32 @@ const stage_def stage_webdataset = {
     .choose_source = web_choose,
 };
 
-sluice_status sluice_dataset_webdataset(const char *shards, const char *image, const char *label,
-                                        const char *cache, sluice_dataset **dataset_out)
-{
-    web_args args = {.shards = shards,
-                     .image = image != NULL ? image : shard_default_fields.image,
-                     .label = label != NULL ? label : shard_default_fields.label,
-                     .index = "auto"};
-    sluice_status st = stage_arg_choose_or_default(&stage_webdataset, "cache", cache, &args.cache);
+static const sli_struct config_struct = SLI_STRUCT(sluice_webdataset_config, max_sample);
 
-    return st == SLUICE_OK ? dataset_begin(&stage_webdataset, &args, dataset_out) : st;
+void sluice_webdataset_config_init_size(sluice_webdataset_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+sluice_status sluice_dataset_webdataset(const char *shards, const sluice_webdataset_config *config,
+                                        sluice_dataset **dataset_out)
+{
+    const stage_def *def = &stage_webdataset;
+    sluice_webdataset_config own;
+    web_args args = {.shards = shards};
+    sluice_status st =
+        sli_struct_read_optional(&config_struct, "sluice_dataset_webdataset", config, &own);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    args.image = own.image != NULL ? own.image : shard_default_fields.image;
+    args.label = own.label != NULL ? own.label : shard_default_fields.label;
+    args.index = own.index != NULL ? own.index : "auto";
+    args.max_sample = own.max_sample != 0 ? own.max_sample : WEB_STREAM_BYTES;
+    st = stage_arg_choose_or_default(def, "cache", own.cache, &args.cache);
+    if (st == SLUICE_OK) {
+        st = stage_arg_choose_or_default(def, "access", own.access, &args.access);
+    }
+    return st == SLUICE_OK ? dataset_begin(def, &args, dataset_out) : st;
 }

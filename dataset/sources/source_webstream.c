@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * webdataset, in sequence: a pipe, compressed shards, or plain ones that shall be read so. A pass
- * goes through the shards from the first byte to the last; nothing is kept but the sample at hand.
+ * webdataset in sequence: pipes, compressed shards, or plain shards with access=stream. A pass
+ * reads the shards from the first byte to the last; only the current sample is in memory.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,47 +10,43 @@
 
 #include "alloc_int.h"
 #include "byte_feed.h"
+#include "compression.h"
 #include "image_decoder.h"
 #include "page_cache.h"
 #include "permutation.h"
+#include "shard_list.h"
 #include "shard_walk.h"
 #include "status_int.h"
-#include "web_source.h"
+#include "webdataset_args.h"
+#include "webdataset_skipped.h"
 
 typedef struct web_stream {
     shard_list list;
-    const web_args *args; /* of the dataset's stage */
-    bool once;            /* what was read is gone */
+    const web_args *args; /* arguments of the stage */
+    bool once;            /* a source that can be read once only, as a pipe */
     atomic_bool begun;
 } web_stream;
 
 typedef struct web_pass {
     web_stream *stream;
     int stop_fd;
-    bool mixed; /* shards are read in the order of a key */
+    bool mixed; /* the order of shards is shuffled */
     uint64_t key;
-    size_t shard; /* the number in that order of the one that is read, or comes next */
+    size_t shard; /* position in that order of the current or next shard */
     bool is_open;
     byte_feed *feed;
     shard_fields fields;
     shard_walk walk;
-    shard_index index;      /* of the samples that are complete, one at most */
-    image_buffer images[2]; /* of that sample, and of the one in the making; or of the latter */
+    shard_index index;  /* complete samples, at most one */
+    image_buffer image; /* image of that sample, or of the incomplete one */
     uint64_t given;
-    web_left_out left;
-    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard that has any */
+    webdataset_skipped skipped;
+    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard with any */
 } web_pass;
 
 /* ---- the source ---------------------------------------------------------------------------- */
 
-static bool ends_in(const char *path, const char *end)
-{
-    const size_t length = strlen(path);
-
-    return length > strlen(end) && strcmp(path + length - strlen(end), end) == 0;
-}
-
-/* Is this one that can be read but once? */
+/* Is this a path that can be read once only? */
 static bool is_pipe(const char *path)
 {
     struct stat info;
@@ -58,30 +54,18 @@ static bool is_pipe(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && S_ISFIFO(info.st_mode));
 }
 
-static bool is_packed(const char *path)
-{
-    static const char *const ends[] = {".gz", ".tgz", ".zst", ".xz", ".bz2"};
-
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        if (ends_in(path, ends[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool web_is_stream(const web_args *args)
+sluice_status web_is_stream(const web_args *args, bool *is_stream_out)
 {
     shard_list list = {0};
     bool found = args->access == 1;
+    sluice_status st = found ? SLUICE_OK : shard_list_make(args->shards, &list);
 
-    if (!found && shard_list_make(args->shards, &list) == SLUICE_OK) {
-        for (size_t i = 0; i < list.count && !found; i++) {
-            found = is_pipe(list.paths[i]) || is_packed(list.paths[i]);
-        }
-        shard_list_free(&list);
+    for (size_t i = 0; st == SLUICE_OK && i < list.count && !found; i++) {
+        found = is_pipe(list.paths[i]) || compression_has_suffix(list.paths[i]);
     }
-    return found;
+    shard_list_free(&list);
+    *is_stream_out = found;
+    return st;
 }
 
 static void stream_close(void *source)
@@ -127,6 +111,11 @@ static uint64_t stream_memory(const void *source)
     return sizeof(*stream) + stream->list.capacity * sizeof(*stream->list.paths);
 }
 
+static uint64_t stream_largest(const void *source)
+{
+    return ((const web_stream *)source)->args->max_sample;
+}
+
 static bool stream_once(const void *source)
 {
     return ((const web_stream *)source)->once;
@@ -134,19 +123,18 @@ static bool stream_once(const void *source)
 
 /* ---- a pass -------------------------------------------------------------------------------- */
 
-/* The image of the sample in the making. What is too large is told when the sample is used. */
+/* Reads the image of the current sample. A too large image is an error once the sample is used. */
 static sluice_status keep_image(void *arg, const tar_member *member)
 {
     web_pass *pass = arg;
-    image_buffer *image = &pass->images[pass->index.count];
     sluice_status st;
 
-    if (member->size > WEB_MOST_BYTES) {
+    if (member->size > pass->stream->args->max_sample) {
         return SLUICE_OK;
     }
-    st = image_buffer_reserve(image, (size_t)member->size);
+    st = image_buffer_reserve(&pass->image, (size_t)member->size);
     return st == SLUICE_OK
-               ? tar_read(&pass->walk.tar, member->offset, image->data, (size_t)member->size)
+               ? tar_read(&pass->walk.tar, member->offset, pass->image.data, (size_t)member->size)
                : st;
 }
 
@@ -188,18 +176,18 @@ static sluice_status open_shard(web_pass *pass)
     return SLUICE_OK;
 }
 
-/* The shard has ended: what was left out of it is counted. */
+/* Closes the shard that has ended, and counts what was skipped in it. */
 static void leave_shard(web_pass *pass)
 {
     if (pass->seen[0] == '\0') {
         memcpy(pass->seen, pass->index.seen, sizeof(pass->seen));
     }
-    web_note_shard(&pass->left, &pass->index, path_of(pass));
+    skipped_count_shard(&pass->skipped, &pass->index, path_of(pass));
     close_shard(pass);
     pass->shard++;
 }
 
-/* Reads on until a sample is complete, or the pass is. */
+/* Reads until a sample is complete, or the pass. */
 static sluice_status complete_sample(web_pass *pass)
 {
     sluice_status st = SLUICE_OK;
@@ -219,8 +207,8 @@ static sluice_status complete_sample(web_pass *pass)
     return st;
 }
 
-/* Gives the complete sample away; false when it is one of those that are left out. */
-static bool give_sample(web_pass *pass, stream_item *item)
+/* Returns the complete sample; false: it is to be skipped. */
+static bool take_complete(web_pass *pass, stream_item *item)
 {
     const shard_sample *sample = &pass->index.samples[0];
     const char *name = shard_sample_name(&pass->index, 0);
@@ -232,20 +220,17 @@ static bool give_sample(web_pass *pass, stream_item *item)
 
     if (kept) {
         snprintf(item->name, sizeof(item->name), "%s/%s", web_base_of(path), name);
-        item->place = byte_feed_title(path);
+        item->origin = byte_feed_title(path);
         item->size = sample->size;
-        item->held = sample->size > WEB_MOST_BYTES ? 0 : (size_t)sample->size;
+        item->held = sample->size > pass->stream->args->max_sample ? 0 : (size_t)sample->size;
         item->flags = sample->flags;
         item->label = sample->label;
-        item->bytes = pass->images[0];
-        pass->images[0] = bytes;
+        item->bytes = pass->image;
+        pass->image = bytes;
     } else {
-        web_note(&pass->left.unlabelled, 1, path, name, shard_key_length(name));
+        skipped_count(&pass->skipped.unlabelled, 1, path, name, shard_key_length(name));
     }
     shard_walk_forget(&pass->walk);
-    const image_buffer given = pass->images[0];
-    pass->images[0] = pass->images[1];
-    pass->images[1] = given;
     return kept;
 }
 
@@ -257,13 +242,13 @@ static sluice_status pass_next(void *opaque, stream_item *item)
 
     while (st == SLUICE_OK && !given) {
         st = complete_sample(pass);
-        given = st == SLUICE_OK && give_sample(pass, item);
+        given = st == SLUICE_OK && take_complete(pass, item);
     }
     pass->given += given;
     if (st == SLUICE_END_OF_DATA) {
-        web_warn(&pass->left, pass->stream->args);
+        skipped_warn(&pass->skipped, pass->stream->args);
         if (pass->given == 0) {
-            st = web_nothing(&pass->left, pass->stream->args, pass->stream->list.count,
+            st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->list.count,
                              pass->seen[0] != '\0' ? pass->seen : "none");
         }
     }
@@ -275,8 +260,7 @@ static void pass_end(void *opaque)
     web_pass *pass = opaque;
 
     close_shard(pass);
-    image_buffer_free(&pass->images[0]);
-    image_buffer_free(&pass->images[1]);
+    image_buffer_free(&pass->image);
     sli_free(pass);
 }
 
@@ -296,7 +280,7 @@ static sluice_status pass_begin(void *source, int stop_fd, const uint64_t *key, 
     }
     pass->stream = stream;
     pass->stop_fd = stop_fd;
-    pass->mixed = key != NULL && !stream->once; /* what comes by a pipe comes in its order */
+    pass->mixed = key != NULL && !stream->once; /* a pipe has a fixed order */
     pass->key = pass->mixed ? *key : 0;
     pass->fields = (shard_fields){stream->args->image, web_is_labelled(stream->args)
                                                            ? stream->args->label
@@ -305,16 +289,34 @@ static sluice_status pass_begin(void *source, int stop_fd, const uint64_t *key, 
     return SLUICE_OK;
 }
 
-/* What was taken from the pass becomes a sample. */
+static sluice_status check_size(const web_stream *stream, const stream_item *item)
+{
+    const uint64_t most = stream->args->max_sample;
+
+    if (item->size <= most) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_IO,
+                    "%llu bytes are more than the image of a stream's sample may have "
+                    "(max_sample, %llu); raise max_sample=, up to 1G, for the member %.200s of the "
+                    "shard %s",
+                    (unsigned long long)item->size, (unsigned long long)most,
+                    strchr(item->name, '/') + 1, item->origin);
+}
+
+/* Returns the sample that was taken from the pass. */
 static sluice_status stream_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
     const web_stream *stream = source;
     const stream_item *item = &io->item;
     const bool labelled = web_is_labelled(stream->args);
-    sluice_status st = web_check_sample(item->flags, item->size, labelled, item->place);
+    sluice_status st = check_size(stream, item);
 
     (void)index;
+    if (st == SLUICE_OK) {
+        st = web_check_sample(item->flags, item->size, labelled, item->origin);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -337,4 +339,5 @@ const source_ops web_stream_ops = {
     .begin = pass_begin,
     .next = pass_next,
     .end = pass_end,
+    .largest = stream_largest,
 };

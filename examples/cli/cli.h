@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <sluice/sluice.h>
 
@@ -20,11 +21,21 @@ typedef enum option_type {
     OPTION_MAYBE,   /* uint64_t, not negative; --name alone leaves it as it is */
     OPTION_INTEGER, /* int64_t */
     OPTION_REAL,    /* double, not negative */
-    OPTION_BYTES    /* uint64_t with K, M, G, T */
+    OPTION_BYTES,   /* uint64_t with K, M, G, T */
+    OPTION_PAIR     /* cli_args, to which a name and a value are added: two words */
 } option_type;
 
+enum { CLI_MOST_ARGS = 256 };
+
+/* The arguments of a pipeline, as sluice_dataset_parse_args() takes them. */
+typedef struct cli_args {
+    const char *names[CLI_MOST_ARGS];
+    const char *values[CLI_MOST_ARGS];
+    size_t count;
+} cli_args;
+
 typedef struct cli_option {
-    const char *name; /* without its dashes */
+    const char *name; /* without its dashes: one before a single letter, else two */
     option_type type;
     void *to;
     const char *value; /* "N" in help; NULL for flags */
@@ -33,8 +44,8 @@ typedef struct cli_option {
 } cli_option;
 
 /*
- * Reads options and at most `most` other words. EXIT_DONE, or EXIT_WORDS after saying what is
- * wrong. The array ends with an entry without a name.
+ * Reads options and at most `most` other words; `--` ends the options. EXIT_DONE, or EXIT_WORDS
+ * after saying what is wrong. The array ends with an entry without a name.
  */
 int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
               int most, int *word_count);
@@ -46,6 +57,34 @@ bool cli_workers(const char *command, const char *text, uint32_t *workers);
 bool cli_in_range(const char *command, const char *option, uint64_t value, uint64_t low,
                   uint64_t high);
 
+/* What a command reads its samples from: a word, or -f FILE, with the values of --arg. */
+typedef struct cli_source {
+    const char *word; /* a pipeline's text, or a folder; NULL: none was given */
+    const char *file; /* that holds the text; NULL: none */
+    cli_args args;
+} cli_source;
+
+/* Their options. */
+#define CLI_SOURCE_OPTIONS(source)                                                                 \
+    {"f", OPTION_TEXT, &(source)->file, "FILE", NULL, false},                                      \
+    {                                                                                              \
+        "arg", OPTION_PAIR, &(source)->args, "NAME VALUE", NULL, false                             \
+    }
+
+/*
+ * cli_parse() for a command with a source and, unless `second` is NULL, another word. What was not
+ * given is NULL.
+ */
+int cli_parse_source(const char *command, int argc, char **argv, cli_option *options,
+                     cli_source *source, const char **second);
+
+/* Makes the dataset of a pipeline. */
+sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **dataset_out);
+
+/* The same, and a folder of images may stand for a pipeline. */
+sluice_status cli_open_source(const char *command, const cli_source *source,
+                              sluice_dataset **dataset_out);
+
 /*
  * Says the library's last error; EXIT_WORDS when that is an argument's fault, EXIT_WORLD when it is
  * the data's or the machine's.
@@ -55,7 +94,10 @@ int cli_refused(sluice_status status);
 /* Was the option of that name given? */
 bool cli_given(const cli_option *options, const char *name);
 
-/* Is --json among the words? To be known before they are read, as reading may fail. */
+/* Is this option among the words, before `--` and not as a part of --arg? */
+bool cli_has_option(int argc, char **argv, const char *option);
+
+/* Is --json? To be known before the words are read, as reading may fail. */
 bool cli_wants_json(int argc, char **argv);
 
 /* A command: its name, what it does, and its page of help. */
@@ -75,6 +117,7 @@ const cli_command *cli_find(const char *name);
 void cli_print_page(const cli_command *command);
 
 int cmd_bench(int argc, char **argv);
+int cmd_classes(int argc, char **argv);
 int cmd_synth(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
@@ -85,14 +128,18 @@ int cmd_verify(int argc, char **argv);
 /* ---- progress on a terminal ------------------------------------------------------------------ */
 
 typedef struct cli_progress {
-    bool is_terminal; /* stderr is */
+    bool is_terminal; /* stderr is, and takes escape sequences */
     double shown;     /* seconds; when it was drawn last */
     bool is_shown;
 } cli_progress;
 
 void cli_progress_begin(cli_progress *progress);
 
-/* Draws how far it is, a few times a second: `here` of `done` were done in `seconds`, by this run. */
+/* The monotonic clock. */
+int64_t cli_now_ns(void);
+
+/* Draws how far it is, a few times a second: `here` of `done` were done in `seconds`, by this run.
+ */
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uint64_t all,
                        double seconds);
 
@@ -107,6 +154,18 @@ const char *cli_said(void);
 
 /* Prints a text as JSON, with its quotes. */
 void cli_json_string(const char *text);
+
+/* Prints a name on stdout with control characters and bytes that are not UTF-8 escaped. */
+void cli_print_name(const char *name);
+
+/*
+ * Prints lines broken at blanks to fit 80 columns; `indent` blanks begin what is broken off.
+ * Control characters are escaped as in a name.
+ */
+void cli_print_wrapped(FILE *file, const char *text, int indent);
+
+/* The same of a message, which may have further lines: those that four blanks begin are kept. */
+void cli_print_message(FILE *file, const char *text);
 
 /* Prints {"schema":1,"status":...,"error":...} on stdout: the one JSON object after a failure. */
 void cli_json_failure(sluice_status status, const char *error);

@@ -18,7 +18,9 @@ void cli_error(const char *format, ...)
     va_start(args, format);
     vsnprintf(said, sizeof(said), format, args);
     va_end(args);
-    fprintf(stderr, "sluice: %s\n", said);
+    fprintf(stderr, "sluice: ");
+    cli_print_message(stderr, said);
+    fprintf(stderr, "\n");
 }
 
 const char *cli_said(void)
@@ -26,14 +28,20 @@ const char *cli_said(void)
     return said;
 }
 
-bool cli_wants_json(int argc, char **argv)
+bool cli_has_option(int argc, char **argv, const char *option)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], option) == 0) {
             return true;
         }
+        i += strcmp(argv[i], "--arg") == 0 ? 2 : 0;
     }
     return false;
+}
+
+bool cli_wants_json(int argc, char **argv)
+{
+    return cli_has_option(argc, argv, "--json");
 }
 
 bool cli_given(const cli_option *options, const char *name)
@@ -100,6 +108,7 @@ static bool read_value(const cli_option *option, const char *text)
     case OPTION_BYTES:
         return read_bytes(text, option->to);
     case OPTION_FLAG:
+    case OPTION_PAIR:
         break;
     }
     return false;
@@ -162,57 +171,103 @@ int cli_refused(sluice_status status)
                                                                                        : EXIT_WORLD;
 }
 
+/* The option that a word is, the length of its name in *length; NULL: none. */
+static cli_option *find_option(const char *word, cli_option *options, size_t *length)
+{
+    const size_t dashes = strncmp(word, "--", 2) == 0 ? 2 : 1;
+    cli_option *option = options;
+
+    *length = strcspn(word + dashes, "=");
+    while (option->name != NULL &&
+           (strlen(option->name) != *length || (*length == 1) != (dashes == 1) ||
+            strncmp(option->name, word + dashes, *length) != 0)) {
+        option++;
+    }
+    *length += dashes;
+    return option->name != NULL ? option : NULL;
+}
+
+/* --arg NAME VALUE at argv[*i]. */
+static int add_pair(const char *command, int argc, char **argv, int *i, cli_args *args)
+{
+    if (*i + 2 >= argc || strchr(argv[*i], '=') != NULL) {
+        cli_error("%s: --arg wants two words, NAME VALUE", command);
+        return EXIT_WORDS;
+    }
+    if (args->count == CLI_MOST_ARGS) {
+        cli_error("%s: --arg: want at most %d of them", command, CLI_MOST_ARGS);
+        return EXIT_WORDS;
+    }
+    args->names[args->count] = argv[++*i];
+    args->values[args->count++] = argv[++*i];
+    return EXIT_DONE;
+}
+
 /* One option at argv[*i]; *i moves to its last word. */
 static int parse_option(const char *command, int argc, char **argv, int *i, cli_option *options)
 {
-    const char *name = argv[*i] + 2;
-    size_t length = strcspn(name, "=");
-    cli_option *option = options;
+    const char *word = argv[*i];
+    size_t length;
+    cli_option *option = find_option(word, options, &length);
     const char *value;
 
-    while (option->name != NULL &&
-           (strlen(option->name) != length || strncmp(option->name, name, length) != 0)) {
-        option++;
-    }
-    if (option->name == NULL) {
-        cli_error("%s: unknown option %s; `sluice help %s` lists them", command, argv[*i], command);
+    if (option == NULL) {
+        cli_error("%s: unknown option %s; `sluice help %s` lists them", command, word, command);
         return EXIT_WORDS;
     }
     option->given = true;
-    if (option->type == OPTION_MAYBE && name[length] != '=') {
+    if (option->type == OPTION_PAIR) {
+        return add_pair(command, argc, argv, i, option->to);
+    }
+    if (option->type == OPTION_MAYBE && word[length] != '=') {
         return EXIT_DONE;
     }
     if (option->type == OPTION_FLAG) {
-        if (name[length] == '=') {
+        if (word[length] == '=') {
             cli_error("%s: --%s takes no value", command, option->name);
             return EXIT_WORDS;
         }
         *(bool *)option->to = true;
         return EXIT_DONE;
     }
-    if (name[length] != '=' && *i + 1 >= argc) {
-        cli_error("%s: --%s wants a value", command, option->name);
+    if (word[length] != '=' && *i + 1 >= argc) {
+        cli_error("%s: %s wants a value", command, word);
         return EXIT_WORDS;
     }
-    value = name[length] == '=' ? name + length + 1 : argv[++*i];
+    value = word[length] == '=' ? word + length + 1 : argv[++*i];
     if (!read_value(option, value)) {
-        cli_error("%s: --%s %s: want %s", command, option->name, value, wanted(option->type));
+        cli_error("%s: %.*s %s: want %s", command, (int)length, word, value, wanted(option->type));
         return EXIT_WORDS;
     }
     return EXIT_DONE;
 }
 
+/* A word that begins with one dash is an option only where there is one of that letter. */
+static bool is_option(const char *word, cli_option *options)
+{
+    size_t length;
+
+    return strncmp(word, "--", 2) == 0 ||
+           (word[0] == '-' && find_option(word, options, &length) != NULL);
+}
+
 int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
               int most, int *word_count)
 {
+    bool ended = false;
+
     *word_count = 0;
     for (int i = 1; i < argc; i++) {
         int code = EXIT_DONE;
 
-        if (strncmp(argv[i], "--", 2) == 0) {
+        if (!ended && strcmp(argv[i], "--") == 0) {
+            ended = true;
+        } else if (!ended && is_option(argv[i], options)) {
             code = parse_option(command, argc, argv, &i, options);
         } else if (*word_count == most) {
-            cli_error("%s: one word too many: '%s'; a pipeline stands in quotes", command, argv[i]);
+            cli_error(
+                "%s: one word too many: '%s'; put a pipeline, or a path with blanks, in quotes",
+                command, argv[i]);
             code = EXIT_WORDS;
         } else {
             words[(*word_count)++] = argv[i];

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -15,7 +16,10 @@ static const double REDRAW_S = 0.1;
 
 void cli_progress_begin(cli_progress *progress)
 {
-    *progress = (cli_progress){.is_terminal = isatty(STDERR_FILENO) == 1};
+    const char *term = getenv("TERM"); /* dumb ones take no escape sequences */
+    const bool is_dumb = term != NULL && strcmp(term, "dumb") == 0;
+
+    *progress = (cli_progress){.is_terminal = isatty(STDERR_FILENO) == 1 && !is_dumb};
 }
 
 /* What fits into the terminal's line: one that wrapped would stay there. */

@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
 
 typedef struct bench {
-    const char *pipeline;
+    cli_source source;
     const char *device_name;
     const char *mode;
     const char *workers;
@@ -41,22 +40,14 @@ typedef struct bench {
 
 /* ---- the step and the hooks ------------------------------------------------------------------ */
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Stands in for training: takes --step-us of a processor's time. */
 static sluice_status step(const sluice_step *view, void *user)
 {
     const bench *b = user;
-    const int64_t end = now_ns() + (int64_t)b->step_us * 1000;
+    const int64_t end = cli_now_ns() + (int64_t)b->step_us * 1000;
 
     (void)view;
-    while (b->step_us > 0 && now_ns() < end && cli_signal() == 0) {
+    while (b->step_us > 0 && cli_now_ns() < end && cli_signal() == 0) {
     }
     return SLUICE_OK;
 }
@@ -64,7 +55,7 @@ static sluice_status step(const sluice_step *view, void *user)
 static sluice_status say_plan(sluice_hook *hook, void *user)
 {
     (void)user;
-    fprintf(stderr, "%s\n", hook->plan);
+    cli_print_wrapped(stderr, hook->plan, 4);
     return SLUICE_OK;
 }
 
@@ -264,17 +255,17 @@ static int parse(bench *b, int argc, char **argv)
         {"digest", OPTION_FLAG, &b->digest, NULL, NULL, false},
         {"digests", OPTION_TEXT, &b->digests_path, "FILE", NULL, false},
         {"ids", OPTION_TEXT, &b->ids_path, "FILE", NULL, false},
+        CLI_SOURCE_OPTIONS(&b->source),
         {"json", OPTION_FLAG, &b->json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
-    int words;
-    int code = cli_parse("bench", argc, argv, options, &b->pipeline, 1, &words);
+    int code = cli_parse_source("bench", argc, argv, options, &b->source, NULL);
 
     if (code != EXIT_DONE) {
         return code;
     }
-    if (words == 0) {
-        cli_error("bench: want a pipeline, such as \"image_folder DIR | decode | "
+    if (b->source.word == NULL && b->source.file == NULL) {
+        cli_error("bench: want a pipeline or -f FILE, such as \"image_folder DIR | decode | "
                   "random_resized_crop 224 | batch 64\"");
         return EXIT_WORDS;
     }
@@ -309,17 +300,22 @@ static bool close_output(const char *path, FILE *file)
     return true;
 }
 
-static void print_report(bench *b, const sluice_report *report)
+/* False after saying why there is none. */
+static bool print_report(bench *b, const sluice_report *report)
 {
     char *text = NULL;
     sluice_status st =
         b->json ? sluice_report_json(report, &text) : sluice_report_text(report, &text);
 
-    if (st == SLUICE_OK) {
-        printf("%s%s", text, b->json ? "\n" : "");
-        sluice_string_free(text);
-        b->reported = true;
+    if (st != SLUICE_OK) {
+        cli_error("bench: cannot make the report: %s", sluice_last_error());
+        b->status = st;
+        return false;
     }
+    printf("%s%s", text, b->json ? "\n" : "");
+    sluice_string_free(text);
+    b->reported = true;
+    return true;
 }
 
 /* Says what failed before a run could begin, and whether the words or the world were wrong. */
@@ -336,6 +332,9 @@ static bool has_begun(const sluice_report *report)
     return report != NULL && sluice_report_stats_get(report, &stats) == SLUICE_OK &&
            stats.seconds > 0;
 }
+
+/* The empty step has no loss: a name "" keeps the progress bar from showing one. */
+static const char *const no_outputs[] = {""};
 
 static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluice_stop *stop)
 {
@@ -355,6 +354,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
     sluice_model_init(&model);
     model.step = step;
     model.user = b;
+    model.output_names = no_outputs;
     model.reads_valid_rows = true;
     model.reads_mask = true;
     b->config.stop = stop;
@@ -372,8 +372,9 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
         cli_error("%s", sluice_last_error());
         b->status = st;
     }
-    if (b->json ? report != NULL : has_begun(report)) {
-        print_report(b, report);
+    if ((b->json ? report != NULL : has_begun(report)) && !print_report(b, report) &&
+        code == EXIT_DONE) {
+        code = EXIT_WORLD;
     }
     sluice_report_destroy(report);
     sluice_callback_destroy(&callbacks[1]);
@@ -384,7 +385,7 @@ static int run(bench *b, sluice_stop *stop)
 {
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse(b->pipeline, &dataset);
+    sluice_status st = cli_open_pipeline(&b->source, &dataset);
     int code = EXIT_WORLD;
 
     if (st == SLUICE_OK) {

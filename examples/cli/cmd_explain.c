@@ -2,11 +2,12 @@
 /* sluice explain: what a pipeline is when all defaults are written out, and how it will be run. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
 typedef struct explain {
-    const char *pipeline;
+    cli_source source;
     bool json;
     char *described; /* the pipeline with all defaults */
     char *plan;
@@ -16,14 +17,14 @@ typedef struct explain {
 static int parse(explain *e, int argc, char **argv)
 {
     cli_option options[] = {
+        CLI_SOURCE_OPTIONS(&e->source),
         {"json", OPTION_FLAG, &e->json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
-    int count;
-    int code = cli_parse("explain", argc, argv, options, &e->pipeline, 1, &count);
+    int code = cli_parse_source("explain", argc, argv, options, &e->source, NULL);
 
-    if (code == EXIT_DONE && count < 1) {
-        cli_error("explain: want a pipeline in quotes; see `sluice help stages`");
+    if (code == EXIT_DONE && e->source.word == NULL && e->source.file == NULL) {
+        cli_error("explain: want a pipeline in quotes, or -f FILE; see `sluice help stages`");
         code = EXIT_WORDS;
     }
     return code;
@@ -32,7 +33,7 @@ static int parse(explain *e, int argc, char **argv)
 static sluice_status ask(explain *e)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse(e->pipeline, &dataset);
+    sluice_status st = cli_open_pipeline(&e->source, &dataset);
 
     e->info.struct_size = sizeof(e->info);
     if (st == SLUICE_OK) {
@@ -59,6 +60,45 @@ static void print_json(const explain *e)
            e->info.source_samples, e->info.samples, e->info.batches, e->info.batch_size);
 }
 
+/* A stage on a line of its own; a path in quotes is not broken at its blanks. */
+static void print_stage(const char *stage)
+{
+    if (strpbrk(stage, "'\"") == NULL) {
+        cli_print_wrapped(stdout, stage, 8);
+        return;
+    }
+    cli_print_name(stage);
+    printf("\n");
+}
+
+/* Bars within quotes part no stages. */
+static void print_pipeline(char *text)
+{
+    char *stage = text;
+    char quote = '\0';
+
+    for (char *c = text; *c != '\0'; c++) {
+        if (quote != '\0') {
+            quote = *c == quote ? '\0' : quote;
+        } else if (*c == '\'' || *c == '"') {
+            quote = *c;
+        } else if (strncmp(c, " | ", 3) == 0) {
+            *c = '\0';
+            print_stage(stage);
+            printf("  ");
+            stage = c + 1;
+        }
+    }
+    print_stage(stage);
+}
+
+static void print_text(const explain *e)
+{
+    print_pipeline(e->described);
+    printf("\n");
+    cli_print_wrapped(stdout, e->plan, 4);
+}
+
 int cmd_explain(int argc, char **argv)
 {
     explain e = {.json = cli_wants_json(argc, argv)};
@@ -74,7 +114,7 @@ int cmd_explain(int argc, char **argv)
     } else if (code == EXIT_DONE && e.json) {
         print_json(&e);
     } else if (code == EXIT_DONE) {
-        printf("%s\n\n%s", e.described, e.plan);
+        print_text(&e);
     }
     sluice_string_free(e.described);
     sluice_string_free(e.plan);

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice help: pages of commands and stages, from the one text that the manual is made of. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
+/* Where the texts of options begin. */
+enum { OPTION_INDENT = 21 };
+
 void cli_print_page(const cli_command *command)
 {
-    printf("usage: sluice %s\n\n%s\n", command->synopsis, command->summary);
+    printf("usage: sluice %s\n\n", command->synopsis);
+    cli_print_wrapped(stdout, command->summary, 0);
     if (command->details != NULL) {
-        printf("\n%s", command->details);
+        printf("\n");
+        cli_print_wrapped(stdout, command->details, 0);
     }
     if (command->options != NULL) {
-        printf("\noptions:\n%s", command->options);
+        printf("\noptions:\n");
+        cli_print_wrapped(stdout, command->options, OPTION_INDENT);
     }
 }
 
@@ -21,10 +28,13 @@ static void print_overview(void)
     printf("usage: sluice COMMAND [ARGUMENTS]\n\n"
            "Brings datasets to devices: a data channel for accelerators.\n\ncommands:\n");
     for (const cli_command *command = cli_commands; command->name != NULL; command++) {
-        printf("  %-8s %s\n", command->name, command->summary);
+        char line[200];
+
+        snprintf(line, sizeof(line), "  %-8s %s", command->name, command->summary);
+        cli_print_wrapped(stdout, line, 11);
     }
-    printf("\n`sluice help COMMAND` tells more of one, `sluice help stages` of what pipelines are "
-           "made of.\n`sluice --version` tells what was built.\n");
+    printf("\n`sluice help COMMAND` tells more of one, `sluice help stages` what pipelines are\n"
+           "made of, `sluice --version` what was built. `--` ends the options of a command.\n");
 }
 
 /* refused: what to say before the error of a name that no stage has. */
@@ -67,6 +77,78 @@ static void print_verbatim(const char *text)
     printf(".fi\n");
 }
 
+/* Paragraphs, which an empty line parts. */
+static void print_paragraphs(const char *text)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        char paragraph[2000];
+
+        if (length > 0) {
+            snprintf(paragraph, sizeof(paragraph), "%.*s\n", (int)length, text);
+            printf(".PP\n");
+            print_roff(paragraph);
+        }
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* Lines of options as they are on a page of help. */
+static void print_options(const char *options)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (file == NULL) {
+        return;
+    }
+    cli_print_wrapped(file, options, OPTION_INDENT);
+    if (fclose(file) == 0) {
+        print_verbatim(text);
+    }
+    free(text);
+}
+
+static const char description[] =
+    "sluice runs, explains and packs datasets of images by the library of the same name, which "
+    "reads, decodes and augments samples on pinned threads and brings batches to devices.\n"
+    "\n"
+    "PIPELINE is a text, `source | stage | ...`, in quotes: a stage is its name and its arguments, "
+    "positional ones first, then key=value; commas make lists; quotes hold blanks; # begins a "
+    "comment. ${NAME} is the value that --arg gives, or else the environment variable; "
+    "${NAME:-DEFAULT} is DEFAULT where that is unset or empty. Values are never parsed as text. "
+    "Errors in a file of -f begin with FILE:LINE:COLUMN.\n"
+    "\n"
+    "Results go to standard output; messages, plans and progress go to standard error. With --json "
+    "standard output is one JSON object, also after an error. -- ends the options.\n";
+
+static const char exit_status[] =
+    "0 done; 1 a failure of files, device or memory; 2 wrong usage (unknown option, text that "
+    "cannot be parsed, bad value); 130 or 143 after SIGINT or SIGTERM, once stopped cleanly.\n";
+
+static const char environment[] =
+    "SLUICE_WORKERS, SLUICE_SLOTS, SLUICE_MEMORY, SLUICE_MODE: settings of runs, in place of the "
+    "options --workers, --slots, --memory and --mode.\n"
+    "\n"
+    "SLUICE_REPORT: a path to which the report of a run is written; - is standard error.\n"
+    "\n"
+    "SLUICE_READAHEAD: off reads files when workers want them, not before.\n"
+    "\n"
+    "SLUICE_CPU: portable, v3 or v4, the kernels to use at most.\n"
+    "\n"
+    "SLUICE_LOG: off, error, warn, info or debug, the level of messages (warn).\n"
+    "\n"
+    "XDG_CACHE_HOME, HOME: where indexes of shards are kept that cannot be written beside them.\n";
+
+static const char examples[] =
+    "sluice synth pictures --per-class 100\n"
+    "sluice explain \"image_folder pictures/train | decode | resize 48,48 | batch 64\"\n"
+    "sluice bench \"image_folder pictures/train | shuffle | decode | random_resized_crop 48 | "
+    "batch 64\"\n"
+    "sluice bench -f train.pipe --arg DIR \"/data/my pictures\" --json\n"
+    "sluice pack pictures/train packed && sluice verify packed\n";
+
 /* The whole manual, docs/man/sluice.1. */
 static int print_manual(void)
 {
@@ -77,12 +159,10 @@ static int print_manual(void)
            ".TH SLUICE 1 \"\" \"sluice %s\" \"User Commands\"\n"
            ".SH NAME\nsluice \\- bring datasets to devices\n"
            ".SH SYNOPSIS\n.B sluice\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n"
-           ".SH EXIT STATUS\n"
-           "0 done; 1 the world was wrong (files, device, memory); 2 the words were wrong (unknown "
-           "option, text that cannot be parsed, bad value); 130 or 143 after SIGINT or SIGTERM, "
-           "once stopped cleanly.\n"
-           ".SH COMMANDS\n",
+           ".SH DESCRIPTION\n",
            sluice_version());
+    print_paragraphs(description);
+    printf(".SH COMMANDS\n");
     for (const cli_command *command = cli_commands; command->name != NULL; command++) {
         printf(".SS \"sluice ");
         print_roff(command->synopsis);
@@ -90,10 +170,10 @@ static int print_manual(void)
         print_roff(command->summary);
         printf("\n");
         if (command->details != NULL) {
-            print_verbatim(command->details);
+            print_paragraphs(command->details);
         }
         if (command->options != NULL) {
-            print_verbatim(command->options);
+            print_options(command->options);
         }
     }
     if (sluice_stage_help(NULL, &stages) != SLUICE_OK) {
@@ -104,6 +184,12 @@ static int print_manual(void)
            "does.\n");
     print_verbatim(stages);
     sluice_string_free(stages);
+    printf(".SH EXIT STATUS\n");
+    print_roff(exit_status);
+    printf(".SH ENVIRONMENT\n");
+    print_paragraphs(environment);
+    printf(".SH EXAMPLES\n");
+    print_verbatim(examples);
     return EXIT_DONE;
 }
 

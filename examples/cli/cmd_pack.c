@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -19,7 +18,7 @@ typedef struct named_problem {
 } named_problem;
 
 typedef struct pack {
-    const char *source;
+    cli_source source;
     const char *folder;
     const char *workers;
     uint64_t interval;
@@ -117,45 +116,29 @@ static int parse(pack *p, int argc, char **argv)
         {"shuffle", OPTION_MAYBE, &p->seed, "SEED", NULL, false},
         {"workers", OPTION_TEXT, &p->workers, "N", NULL, false},
         {"verify", OPTION_FLAG, &p->config.verify, NULL, NULL, false},
+        {"leave-out-unreadable", OPTION_FLAG, &p->config.leave_out_unreadable, NULL, NULL, false},
+        CLI_SOURCE_OPTIONS(&p->source),
         {"json", OPTION_FLAG, &p->json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
-    const char *words[2] = {NULL, NULL};
-    int count;
-    int code = cli_parse("pack", argc, argv, options, words, 2, &count);
+    int code = cli_parse_source("pack", argc, argv, options, &p->source, &p->folder);
 
     if (code != EXIT_DONE) {
         return code;
     }
-    if (count < 2) {
+    if (p->folder == NULL) {
         cli_error("pack: want a folder of images and one to make, such as `sluice pack train "
                   "train-packed`");
         return EXIT_WORDS;
     }
-    p->source = words[0];
-    p->folder = words[1];
     p->shuffle = cli_given(options, "shuffle");
     return make_config(p, options) ? EXIT_DONE : EXIT_WORDS;
 }
 
-/* Is it one word, and so rather a folder that is not there than a pipeline? */
-static bool is_one_word(const char *source)
-{
-    return strpbrk(source, " \t\n|") == NULL;
-}
-
-/* A folder means the images in its class folders; all else is a pipeline's text. */
 static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
 {
-    struct stat info;
-    sluice_status st = stat(p->source, &info) == 0 && S_ISDIR(info.st_mode)
-                           ? sluice_dataset_image_folder(p->source, NULL, NULL, NULL, dataset_out)
-                           : sluice_dataset_parse(p->source, dataset_out);
+    sluice_status st = cli_open_source("pack", &p->source, dataset_out);
 
-    if (st == SLUICE_E_INVALID && is_one_word(p->source)) {
-        return sluice_fail(st, "pack: there is no folder %s, and it is no pipeline: %s", p->source,
-                           sluice_last_error());
-    }
     if (st == SLUICE_OK && p->shuffle) {
         st = sluice_dataset_shuffle(*dataset_out, p->seed, 0);
         if (st != SLUICE_OK) {
@@ -192,10 +175,10 @@ static void say_price(const pack *p)
         p->stats.fates[SLUICE_PACK_TRANSCODED] + p->stats.fates[SLUICE_PACK_ENCODED];
 
     if (cut > 0 && p->interval > 0) {
-        printf("restart markers about every %" PRIu64 " pixels: %s\n", p->interval,
-               p->interval == 32
-                   ? "decoders that know nothing of them take up to 7 % longer"
-                   : "decoders that know nothing of them take some percent longer (up to 7 at 32)");
+        printf("restart markers about every %" PRIu64
+               " pixels: decoders that do not use them take\n"
+               "    %s longer\n",
+               p->interval, p->interval == 32 ? "up to 7 %" : "some percent (up to 7 at 32)");
     }
 }
 
@@ -204,10 +187,13 @@ static void print_text(const pack *p)
     const sluice_pack_stats *s = &p->stats;
 
     for (uint32_t i = 0; i < p->problem_count; i++) {
-        printf("%s: %s (%s)\n", p->problems[i].text, sluice_pack_fate_text(p->problems[i].fate),
-               p->problems[i].why);
+        cli_print_name(p->problems[i].text);
+        printf(": %s (", sluice_pack_fate_text(p->problems[i].fate));
+        cli_print_name(p->problems[i].why);
+        printf(")\n");
     }
-    printf("%s: %" PRIu64, p->folder, s->written);
+    cli_print_name(p->folder);
+    printf(": %" PRIu64, s->written);
     if (s->samples > 0) { /* or nobody knows */
         printf(" of %" PRIu64, s->samples);
     }
@@ -297,7 +283,7 @@ static int run(pack *p, sluice_stop *stop)
     if (begun && p->json) {
         print_json(p, p->status < 0 ? cli_said() : NULL);
         p->reported = true;
-    } else if (begun && p->status >= 0) {
+    } else if (begun && (p->status >= 0 || p->stats.complete)) {
         print_text(p);
     }
     sluice_dataset_destroy(dataset);

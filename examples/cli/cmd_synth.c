@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <jpeglib.h>
 
@@ -27,7 +26,8 @@ typedef struct synth {
     size_t path_size;
     uint64_t done;  /* pictures */
     uint64_t bytes; /* of files */
-    bool is_terminal;
+    int64_t start_ns;
+    cli_progress progress;
 } synth;
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -177,12 +177,10 @@ static bool make_picture(synth *s, uint32_t class_index, uint32_t index)
 
 /* ---- the dataset ---------------------------------------------------------------------------- */
 
-static void show_progress(const synth *s)
+static void show_progress(synth *s)
 {
-    if (s->is_terminal && s->done % 50 == 0) {
-        fprintf(stderr, "\rsynth: %" PRIu64 " of %" PRIu64 " pictures\033[K", s->done,
-                s->classes * s->per_class);
-    }
+    cli_progress_draw(&s->progress, s->done, s->done, s->classes * s->per_class,
+                      (double)(cli_now_ns() - s->start_ns) / 1e9);
 }
 
 /* Makes the pictures of one class from number `first` to before `end`, in DIR/part. */
@@ -227,16 +225,15 @@ static bool make_dataset(synth *s)
     bool is_made = claim_folder(s->dir) && make_part(s, "train", 0, train) &&
                    make_part(s, "test", train, s->per_class);
 
-    if (s->is_terminal && s->done > 0) {
-        fprintf(stderr, "\r\033[K");
-    }
+    cli_progress_end(&s->progress);
     if (is_made && cli_signal() != 0) {
         cli_error("synth: stopped; %s holds %" PRIu64 " of %" PRIu64 " pictures, delete it", s->dir,
                   s->done, s->classes * s->per_class);
     } else if (is_made) {
-        printf("%s: %" PRIu64 " classes, %" PRIu64 " pictures in train, %" PRIu64
-               " in test, %" PRIu64 "x%" PRIu64 ", %.1f MB\n",
-               s->dir, s->classes, s->classes * train, s->classes * (s->per_class - train), s->size,
+        cli_print_name(s->dir);
+        printf(": %" PRIu64 " classes, %" PRIu64 " pictures in train, %" PRIu64 " in test, %" PRIu64
+               "x%" PRIu64 ", %.1f MB\n",
+               s->classes, s->classes * train, s->classes * (s->per_class - train), s->size,
                s->size, (double)s->bytes / 1e6);
     }
     return is_made;
@@ -252,7 +249,8 @@ int cmd_synth(int argc, char **argv)
     if (code != EXIT_DONE) {
         return code;
     }
-    s.is_terminal = isatty(STDERR_FILENO) == 1;
+    cli_progress_begin(&s.progress);
+    s.start_ns = cli_now_ns();
     s.path_size = strlen(s.dir) + SYNTH_NAME_SIZE + 32;
     s.path = malloc(s.path_size);
     s.pixels = malloc(s.size * s.size * 3);

@@ -38,7 +38,10 @@ static void on_problem(const char *name, const char *why, void *user)
 
     if (!v->json) {
         cli_progress_end(&v->progress);
-        printf("%s: %s\n", name, why);
+        cli_print_name(name);
+        printf(": ");
+        cli_print_name(why);
+        printf("\n");
         return;
     }
     text = v->problem_count < PROBLEMS_NAMED ? malloc(length + strlen(why) + 1) : NULL;
@@ -73,13 +76,15 @@ static void print_text(const verify *v)
 {
     const sluice_verify_stats *s = &v->stats;
 
-    printf("%s: %" PRIu64 " of %" PRIu64 " images decoded in %.1f s, %.0f images/s, %.1f MB",
-           v->config.path, s->done, s->samples, s->seconds,
-           s->seconds > 0 ? (double)s->done / s->seconds : 0.0, (double)s->bytes / 1e6);
+    cli_print_name(v->config.path);
+    printf(": %" PRIu64 " of %" PRIu64 " images decoded; %" PRIu64 " problem%s\n", s->done - s->bad,
+           s->samples, s->problems, s->problems == 1 ? "" : "s");
     if (s->shards > 0) {
-        printf("; %" PRIu32 " shards, %" PRIu64 " checksums compared", s->shards, s->checked);
+        printf("%" PRIu32 " shard%s, %" PRIu64 " checksums compared\n", s->shards,
+               s->shards == 1 ? "" : "s", s->checked);
     }
-    printf("; %" PRIu64 " problems\n", s->problems);
+    printf("%.1f MB in %.1f s, %.0f images/s\n", (double)s->bytes / 1e6, s->seconds,
+           s->seconds > 0 ? (double)s->done / s->seconds : 0.0);
 }
 
 static void print_json(const verify *v, const char *error)
@@ -92,11 +97,11 @@ static void print_json(const verify *v, const char *error)
     } else {
         printf("null");
     }
-    printf(",\"is_pack\":%s,\"samples\":%" PRIu64 ",\"done\":%" PRIu64 ",\"checked\":%" PRIu64
-           ",\"bytes\":%" PRIu64 ",\"shards\":%" PRIu32
+    printf(",\"is_pack\":%s,\"samples\":%" PRIu64 ",\"done\":%" PRIu64 ",\"bad\":%" PRIu64
+           ",\"checked\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shards\":%" PRIu32
            ",\"seconds\":%.3f,\"problem_count\":%" PRIu64 ",\"problems\":[",
-           s->is_pack ? "true" : "false", s->samples, s->done, s->checked, s->bytes, s->shards,
-           s->seconds, s->problems);
+           s->is_pack ? "true" : "false", s->samples, s->done, s->bad, s->checked, s->bytes,
+           s->shards, s->seconds, s->problems);
     for (uint32_t i = 0; i < v->problem_count; i++) {
         printf("%s{\"name\":", i > 0 ? "," : "");
         cli_json_string(v->problems[i]);

@@ -18,7 +18,7 @@ static _Atomic int64_t caught_ns;
 /* Who ends a job may tell each process and its group: what comes so soon again is the same. */
 static const int64_t AGAIN_NS = 500000000;
 
-static int64_t now_ns(void)
+int64_t cli_now_ns(void)
 {
     struct timespec now;
 
@@ -31,12 +31,12 @@ static void on_signal(int number)
     sluice_stop *stop = stop_on_signal;
 
     if (caught == 0) {
-        caught_ns = now_ns();
+        caught_ns = cli_now_ns();
         caught = number;
         if (stop != NULL) {
             sluice_stop_request(stop);
         }
-    } else if (now_ns() - caught_ns >= AGAIN_NS) {
+    } else if (cli_now_ns() - caught_ns >= AGAIN_NS) {
         signal(number, SIG_DFL);
         raise(number); /* when this returns */
     }
@@ -77,49 +77,6 @@ int cli_exit_code(sluice_status status)
     return status < 0 ? EXIT_WORLD : EXIT_DONE;
 }
 
-/* Bytes of the UTF-8 character at s as far as its form tells; 0 when it is none. */
-static int utf8_length(const unsigned char *s)
-{
-    const int length = s[0] < 0x80                    ? 1
-                       : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
-                       : (s[0] & 0xF0) == 0xE0        ? 3
-                       : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
-                                                      : 0;
-
-    for (int i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] >= 0x90)) {
-        return 0; /* overlong, a surrogate, or beyond Unicode */
-    }
-    return length;
-}
-
-void cli_json_string(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-
-    putchar('"');
-    while (*c != '\0') {
-        const int length = utf8_length(c);
-
-        if (*c == '"' || *c == '\\') {
-            printf("\\%c", *c);
-        } else if (*c < 0x20) {
-            printf("\\u%04x", *c);
-        } else if (length == 0) {
-            printf("\\ufffd");
-        } else {
-            printf("%.*s", length, (const char *)c);
-        }
-        c += length > 0 ? length : 1;
-    }
-    putchar('"');
-}
-
 void cli_json_failure(sluice_status status, const char *error)
 {
     printf("{\"schema\":1,\"status\":\"%s\",\"error\":", sluice_status_name(status));
@@ -139,12 +96,7 @@ const cli_command *cli_find(const char *name)
 
 static bool asks_for_help(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-            return true;
-        }
-    }
-    return false;
+    return cli_has_option(argc, argv, "-h") || cli_has_option(argc, argv, "--help");
 }
 
 /* A file opened later must not become standard output by taking its number. */

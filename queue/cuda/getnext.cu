@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GetNext's kernels. What they do is in getnext_control_int.h and getnext_gather.h; here are the grids
- * around it, and their descriptions for C. Structs come by value as grid constants, so that taking
- * their address copies nothing.
+ * GetNext's kernels: grids around the functions of getnext_control_int.h and getnext_gather.h, and
+ * their descriptions for C. Structs are passed by value as grid constants, so that taking their
+ * address makes no copy.
  *
- * cudaGraphSetConditional() has one caller at a time: two kernels of one thread.
+ * cudaGraphSetConditional() has only one caller at a time: two kernels of one thread.
  */
 #include <cuda_runtime.h>
 
@@ -18,14 +18,14 @@ static __device__ __forceinline__ void set_condition(const sli_getnext *g, bool 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1) sli_kernel_begin(const __grid_constant__
-                                                                 sli_getnext g)
+extern "C" __global__ void __launch_bounds__(1)
+    sli_kernel_begin(const __grid_constant__ sli_getnext g)
 {
     set_condition(&g, getnext_begin(&g));
 }
 
-extern "C" __global__ void __launch_bounds__(1) sli_kernel_next(const __grid_constant__
-                                                                sli_getnext g)
+extern "C" __global__ void __launch_bounds__(1)
+    sli_kernel_next(const __grid_constant__ sli_getnext g)
 {
     set_condition(&g, getnext_next(&g));
 }
@@ -37,7 +37,7 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
     const uint8_t *slot = gather_slot(getnext);
 
     if (slot == NULL) {
-        return; /* the whole grid alike */
+        return; /* the same for the whole grid */
     }
     gather_thread(gather, slot, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x,
                   path);
@@ -50,7 +50,7 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
 }
 
 #define GATHER_KERNEL(name, path)                                                                  \
-    extern "C" __global__ void __launch_bounds__(SLI_GATHER_THREADS, 4)                             \
+    extern "C" __global__ void __launch_bounds__(SLI_GATHER_THREADS, 4)                            \
         name(const __grid_constant__ sli_getnext getnext, const __grid_constant__ sli_gather g)    \
     {                                                                                              \
         gather_grid<path>(&getnext, &g);                                                           \
@@ -61,9 +61,12 @@ GATHER_KERNEL(sli_kernel_gather_any, SLI_GATHER_ANY)
 GATHER_KERNEL(sli_kernel_gather_planes_f32, SLI_GATHER_PLANES_F32)
 GATHER_KERNEL(sli_kernel_gather_planes_f16, SLI_GATHER_PLANES_F16)
 GATHER_KERNEL(sli_kernel_gather_planes_bf16, SLI_GATHER_PLANES_BF16)
+GATHER_KERNEL(sli_kernel_gather_packed_f32, SLI_GATHER_PACKED_F32)
+GATHER_KERNEL(sli_kernel_gather_packed_f16, SLI_GATHER_PACKED_F16)
+GATHER_KERNEL(sli_kernel_gather_packed_bf16, SLI_GATHER_PACKED_BF16)
 
-static void describe(const void *function, uint32_t blocks, uint32_t threads, void *first,
-                     void *second, sli_kernel_launch *launch)
+static void fill_launch(const void *function, uint32_t blocks, uint32_t threads, void *first,
+                        void *second, sli_kernel_launch *launch)
 {
     launch->function = function;
     launch->blocks = blocks;
@@ -74,12 +77,12 @@ static void describe(const void *function, uint32_t blocks, uint32_t threads, vo
 
 void sli_getnext_begin_launch(sli_getnext *getnext, sli_kernel_launch *launch_out)
 {
-    describe((const void *)sli_kernel_begin, 1, 1, getnext, NULL, launch_out);
+    fill_launch((const void *)sli_kernel_begin, 1, 1, getnext, NULL, launch_out);
 }
 
 void sli_getnext_next_launch(sli_getnext *getnext, sli_kernel_launch *launch_out)
 {
-    describe((const void *)sli_kernel_next, 1, 1, getnext, NULL, launch_out);
+    fill_launch((const void *)sli_kernel_next, 1, 1, getnext, NULL, launch_out);
 }
 
 static const void *gather_kernel(uint32_t path)
@@ -93,6 +96,12 @@ static const void *gather_kernel(uint32_t path)
         return (const void *)sli_kernel_gather_planes_f16;
     case SLI_GATHER_PLANES_BF16:
         return (const void *)sli_kernel_gather_planes_bf16;
+    case SLI_GATHER_PACKED_F32:
+        return (const void *)sli_kernel_gather_packed_f32;
+    case SLI_GATHER_PACKED_F16:
+        return (const void *)sli_kernel_gather_packed_f16;
+    case SLI_GATHER_PACKED_BF16:
+        return (const void *)sli_kernel_gather_packed_bf16;
     default:
         return (const void *)sli_kernel_gather_any;
     }
@@ -101,6 +110,6 @@ static const void *gather_kernel(uint32_t path)
 void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather, uint32_t multiprocessors,
                                sli_kernel_launch *launch_out)
 {
-    describe(gather_kernel(gather->path), sli_gather_blocks(gather, multiprocessors),
-             SLI_GATHER_THREADS, getnext, gather, launch_out);
+    fill_launch(gather_kernel(gather->path), sli_gather_blocks(gather, multiprocessors),
+                SLI_GATHER_THREADS, getnext, gather, launch_out);
 }

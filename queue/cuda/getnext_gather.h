@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What GetNext's grid does: thread t of n carries its share of a batch from the slot to the step's
- * tensors, with the bits of sli_convert_image(). Included by getnext.cu, and by whatever runs it on
- * the CPU.
+ * The work of GetNext's grid: thread t of n converts its share of a batch from the slot into the
+ * step's tensors, with the bits of sli_convert_image(). Included by getnext.cu, and by tests that
+ * run it on the CPU.
  *
- * The kernel before this one saw the ring's word, and nobody writes the slot until it is released
- * here: so its bytes may come through the cache that is not coherent (__ldg).
+ * The preceding kernel has read the ring's word, and no thread writes the slot until it is released
+ * here. The loads may therefore use the non-coherent cache (__ldg).
  */
 #ifndef SLUICE_GETNEXT_GATHER_H
 #define SLUICE_GETNEXT_GATHER_H
@@ -19,7 +19,12 @@
 #include "float16_int.h"
 #include "getnext_int.h"
 
-/* ---- loads, stores and arithmetic: the same meaning on both sides ---------------------------- */
+/* A test that counts the sectors of a warp's stores defines this macro before. */
+#if !defined(GATHER_STORES)
+#define GATHER_STORES(to, bytes)
+#endif
+
+/* ---- loads, stores and arithmetic, identical on both sides ----------------------------------- */
 
 #if defined(__CUDACC__)
 SLI_KERNEL_FN uint8_t gather_load_8(const uint8_t *from)
@@ -35,6 +40,11 @@ SLI_KERNEL_FN uint16_t gather_load_16(const uint8_t *from)
 SLI_KERNEL_FN float gather_load_f32(const uint8_t *from)
 {
     return __ldg((const float *)from);
+}
+
+SLI_KERNEL_FN uint32_t gather_load_32(const uint8_t *from)
+{
+    return __ldg((const uint32_t *)from);
 }
 
 SLI_KERNEL_FN void gather_load_64(const uint8_t *from, uint32_t *words)
@@ -60,7 +70,7 @@ SLI_KERNEL_FN void gather_store_128(uint8_t *to, const uint32_t *words)
     *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
 }
 #else
-/* A device refuses a vector that is not aligned to its size. */
+/* Vector accesses must be aligned to their size, else the device faults. */
 SLI_KERNEL_FN void gather_move(void *to, const void *from, size_t bytes, const void *in_slot)
 {
     assert((uintptr_t)in_slot % bytes == 0);
@@ -89,6 +99,14 @@ SLI_KERNEL_FN float gather_load_f32(const uint8_t *from)
     return value;
 }
 
+SLI_KERNEL_FN uint32_t gather_load_32(const uint8_t *from)
+{
+    uint32_t value;
+
+    gather_move(&value, from, sizeof(value), from);
+    return value;
+}
+
 SLI_KERNEL_FN void gather_load_64(const uint8_t *from, uint32_t *words)
 {
     gather_move(words, from, 8, from);
@@ -101,9 +119,20 @@ SLI_KERNEL_FN void gather_load_128(const uint8_t *from, uint32_t *words)
 
 SLI_KERNEL_FN void gather_store_128(uint8_t *to, const uint32_t *words)
 {
+    GATHER_STORES(to, 16);
     gather_move(to, words, 16, to);
 }
 #endif
+
+/* The low word of high:low, shifted right by 0 to 31 bits. */
+SLI_KERNEL_FN uint32_t gather_funnel(uint32_t low, uint32_t high, uint32_t bits)
+{
+#if defined(__CUDA_ARCH__)
+    return __funnelshift_r(low, high, bits);
+#else
+    return (uint32_t)(((uint64_t)high << 32 | low) >> bits);
+#endif
+}
 
 SLI_KERNEL_FN float gather_fma(float value, float scale, float bias)
 {
@@ -114,7 +143,7 @@ SLI_KERNEL_FN float gather_fma(float value, float scale, float bias)
 #endif
 }
 
-/* Two values that are no NaN, rounded; the first is the lower half. */
+/* Two rounded values that are not NaN; the first is in the lower half. */
 SLI_KERNEL_FN uint32_t gather_pair_f16(float low, float high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -145,7 +174,7 @@ SLI_KERNEL_FN uint32_t gather_pair_bf16(float low, float high)
 #endif
 }
 
-/* ---- columns that stay as they are ----------------------------------------------------------- */
+/* ---- unchanged columns ----------------------------------------------------------------------- */
 
 SLI_KERNEL_FN void gather_bytes(uint8_t *to, const uint8_t *from, uint64_t begin, uint64_t end,
                                 uint32_t n)
@@ -176,7 +205,7 @@ SLI_KERNEL_FN void gather_column(const sli_gather_copy *copy, const uint8_t *slo
 
 /* ---- the image column ------------------------------------------------------------------------ */
 
-/* Where a thread is: unit `unit` of image `row`. Divides once, not at each of its units. */
+/* The position of a thread: unit `unit` of image `row`. Divides once, not for each unit. */
 typedef struct gather_walk {
     uint32_t row;
     uint32_t unit;
@@ -208,8 +237,8 @@ SLI_KERNEL_FN void gather_walk_next(gather_walk *walk, uint32_t units)
     }
 }
 
-/* The unit that stands where this one would, were its line of `line` units read backwards. */
-SLI_KERNEL_FN uint32_t gather_mirrored(uint32_t unit, uint32_t line)
+/* The unit at this position if its line of `line` units were reversed. */
+SLI_KERNEL_FN uint32_t gather_flipped(uint32_t unit, uint32_t line)
 {
     return unit + line - 1 - 2 * (unit % line);
 }
@@ -251,8 +280,11 @@ SLI_KERNEL_FN void gather_store(uint32_t dtype, uint8_t *out, uint32_t index, fl
     }
 }
 
-/* scale and bias are finite. What is no number differs between processors, so it is made here, as
- * x86-64 makes it: a NaN goes through, quiet; infinity times 0 is the negative one. */
+/*
+ * scale and bias are finite. The bits of NaN results differ between processors, so they are set
+ * here as on x86-64: a NaN input is passed through as a quiet NaN; infinity times 0 is the negative
+ * quiet NaN.
+ */
 SLI_KERNEL_FN float gather_affine(float value, float scale, float bias)
 {
     const float result = gather_fma(value, scale, bias);
@@ -263,7 +295,7 @@ SLI_KERNEL_FN float gather_affine(float value, float scale, float bias)
     return sli_f32_of_bits(value != value ? sli_f32_bits(value) | 0x400000 : 0xFFC00000);
 }
 
-/* Any types, layouts and widths: a pixel at a time. */
+/* Any types, layouts and widths, pixel by pixel. */
 SLI_KERNEL_FN void gather_any(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n)
 {
     const sli_gather_image *image = &g->image;
@@ -276,7 +308,7 @@ SLI_KERNEL_FN void gather_any(const sli_gather *g, const uint8_t *slot, uint32_t
         uint8_t *out = image->to + walk.row * image->to_bytes;
         const uint8_t flags = gather_load_8(slot + g->row_flags + walk.row);
         const uint32_t pixel = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0
-                                   ? gather_mirrored(walk.unit, image->width)
+                                   ? gather_flipped(walk.unit, image->width)
                                    : walk.unit;
 
         for (uint32_t c = 0; c < channels; c++) {
@@ -295,58 +327,65 @@ SLI_KERNEL_FN void gather_any(const sli_gather *g, const uint8_t *slot, uint32_t
     }
 }
 
-/* Eight values of a plane, at 8 * unit of it. */
-SLI_KERNEL_FN void gather_store_plane(sli_gather_path path, uint8_t *plane, uint32_t unit,
-                                      const float *v)
+/* Stores a unit of values, 16 bytes. */
+SLI_KERNEL_FN void gather_store_unit(sluice_dtype dtype, uint8_t *to, const float *v)
 {
     uint32_t words[4];
 
-    if (path == SLI_GATHER_PLANES_F32) {
-        SLI_UNROLL
-        for (int half = 0; half < 2; half++) {
-            SLI_UNROLL
-            for (int i = 0; i < 4; i++) {
-                words[i] = sli_f32_bits(v[4 * half + i]);
-            }
-            gather_store_128(plane + 32 * (uint64_t)unit + 16 * half, words);
-        }
-        return;
-    }
     SLI_UNROLL
     for (int i = 0; i < 4; i++) {
-        words[i] = path == SLI_GATHER_PLANES_F16 ? gather_pair_f16(v[2 * i], v[2 * i + 1])
-                                                 : gather_pair_bf16(v[2 * i], v[2 * i + 1]);
+        words[i] = dtype == SLUICE_F32   ? sli_f32_bits(v[i])
+                   : dtype == SLUICE_F16 ? gather_pair_f16(v[2 * i], v[2 * i + 1])
+                                         : gather_pair_bf16(v[2 * i], v[2 * i + 1]);
     }
-    gather_store_128(plane + 16 * (uint64_t)unit, words);
+    gather_store_128(to, words);
 }
 
-/* Channel c of eight pixels, which are 24 bytes in six words; no pixels: zeros. */
-SLI_KERNEL_FN void gather_channel(const uint32_t *words, int c, bool zero, bool mirrored,
-                                  float scale, float bias, float *v)
+/* Byte `at` of words. */
+SLI_KERNEL_FN float gather_byte(const uint32_t *words, uint32_t at)
+{
+    return (float)(words[at / 4] >> 8 * (at % 4) & 0xFF);
+}
+
+/* Channel c of a unit of pixels, three bytes each in words; zeros if `zero`. */
+SLI_KERNEL_FN void gather_channel(const uint32_t *words, uint32_t unit, uint32_t c, bool zero,
+                                  bool flipped, float scale, float bias, float *v)
 {
     SLI_UNROLL
-    for (int i = 0; i < 8; i++) {
-        const int at = 3 * i + c;
-        const uint32_t byte = words[at / 4] >> 8 * (at % 4) & 0xFF;
-
-        v[i] = zero ? 0 : gather_fma((float)byte, scale, bias);
+    for (uint32_t i = 0; i < unit; i++) {
+        v[i] = zero ? 0 : gather_fma(gather_byte(words, 3 * i + c), scale, bias);
     }
     SLI_UNROLL
-    for (int i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < unit / 2; i++) {
         const float left = v[i];
 
-        v[i] = mirrored ? v[7 - i] : left;
-        v[7 - i] = mirrored ? left : v[7 - i];
+        v[i] = flipped ? v[unit - 1 - i] : left;
+        v[unit - 1 - i] = flipped ? left : v[unit - 1 - i];
     }
 }
 
-/* (H, W, 3) u8 to (3, H, W), W a multiple of 8: eight pixels at a time. Without a normalisation
- * scale is 1 and bias 0, which changes no byte's value. */
+/* Loads a unit of pixels: 12 or 24 bytes. */
+SLI_KERNEL_FN void gather_load_pixels(const uint8_t *from, uint32_t unit, uint32_t *words)
+{
+    SLI_UNROLL
+    for (uint32_t i = 0; i < 3; i++) {
+        if (unit == 4) {
+            words[i] = gather_load_32(from + 4 * i);
+        } else {
+            gather_load_64(from + 8 * i, words + 2 * i);
+        }
+    }
+}
+
+/*
+ * (H, W, 3) u8 to (3, H, W), one unit of pixels at a time: a store in each plane. Without
+ * normalisation scale is 1 and bias 0, which keep every byte's value.
+ */
 SLI_KERNEL_FN void gather_planes(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n,
-                                 sli_gather_path path)
+                                 uint32_t unit, sluice_dtype dtype)
 {
     const sli_gather_image *image = &g->image;
-    const uint32_t units = image->pixels / 8;
+    const uint32_t units = image->pixels / unit;
     const uint64_t plane_bytes = image->to_bytes / 3;
     gather_walk walk = gather_walk_begin(units, t, n);
 
@@ -355,27 +394,102 @@ SLI_KERNEL_FN void gather_planes(const sli_gather *g, const uint8_t *slot, uint3
         uint8_t *out = image->to + walk.row * image->to_bytes;
         const uint8_t flags = gather_load_8(slot + g->row_flags + walk.row);
         const bool zero = (flags & SLI_ROW_ZERO) != 0;
-        const bool mirrored = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0;
-        const uint32_t unit = mirrored ? gather_mirrored(walk.unit, image->width / 8) : walk.unit;
+        const bool flipped = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0;
+        const uint32_t from = flipped ? gather_flipped(walk.unit, image->width / unit) : walk.unit;
         uint32_t words[6];
 
+        gather_load_pixels(in + 3 * unit * (uint64_t)from, unit, words);
         SLI_UNROLL
-        for (int i = 0; i < 3; i++) {
-            gather_load_64(in + 24 * (uint64_t)unit + 8 * i, words + 2 * i);
-        }
-        SLI_UNROLL
-        for (int c = 0; c < 3; c++) {
+        for (uint32_t c = 0; c < 3; c++) {
             float v[8];
 
-            gather_channel(words, c, zero, mirrored, image->scale[c], image->bias[c], v);
-            gather_store_plane(path, out + (uint64_t)c * plane_bytes, walk.unit, v);
+            gather_channel(words, unit, c, zero, flipped, image->scale[c], image->bias[c], v);
+            gather_store_unit(dtype, out + c * plane_bytes + 16 * (uint64_t)walk.unit, v);
         }
+    }
+}
+
+/*
+ * Loads a unit of values of a flipped line: those at `at` of the output, beginning with channel
+ * `phase`. They are in the four pixels that end at the mirrored position of the first one, whose 12
+ * bytes are loaded as aligned words. Near the beginning of a line some loaded bytes precede it;
+ * they are within the slot, and not used.
+ */
+SLI_KERNEL_FN void gather_load_flipped(const uint8_t *in, uint32_t at, uint32_t phase,
+                                       uint32_t line, uint32_t *values)
+{
+    const uint32_t left = at % line;
+    const uint8_t *from = in + (at - left) + (line - (left - phase)) - 12; /* 12 bytes from here */
+    const uint32_t odd = (uint32_t)((uintptr_t)from & 3);
+    const uint8_t *words = from - odd;
+    const uint32_t w0 = gather_load_32(words);
+    const uint32_t w1 = gather_load_32(words + 4);
+    const uint32_t w2 = gather_load_32(words + 8);
+    const uint32_t w3 =
+        gather_load_32(words + (odd != 0 ? 12 : 8)); /* does not read past the image */
+    const uint32_t b0 = gather_funnel(w0, w1, 8 * odd);
+    const uint32_t b4 = gather_funnel(w1, w2, 8 * odd);
+    const uint32_t b8 = gather_funnel(w2, w3, 8 * odd);
+    /* The pixels in reverse order: bytes 9 10 11 6, 7 8 3 4, 5 0 1 2. */
+    const uint32_t r0 = b8 >> 8 | (b4 >> 16) << 24;
+    const uint32_t r1 = b4 >> 24 | (b8 & 0xFF) << 8 | (b0 >> 24) << 16 | b4 << 24;
+    const uint32_t r2 = (b4 >> 8 & 0xFF) | b0 << 8;
+
+    values[0] = gather_funnel(r0, r1, 8 * phase);
+    values[1] = gather_funnel(r1, r2, 8 * phase);
+}
+
+/* Rotates x[0] to x[2] so that channel `phase` comes first. */
+SLI_KERNEL_FN void gather_rotate(const float *x, uint32_t phase, float *out)
+{
+    out[0] = phase == 0 ? x[0] : phase == 1 ? x[1] : x[2];
+    out[1] = phase == 0 ? x[1] : phase == 1 ? x[2] : x[0];
+    out[2] = phase == 0 ? x[2] : phase == 1 ? x[0] : x[1];
+}
+
+/*
+ * (H, W, 3) u8 to (H, W, 3), channels last, one unit of values at a time: parts of two or more
+ * pixels, beginning with any channel.
+ */
+SLI_KERNEL_FN void gather_packed(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n,
+                                 uint32_t unit, sluice_dtype dtype)
+{
+    const sli_gather_image *image = &g->image;
+    const uint32_t units = image->pixels / unit * 3;
+    gather_walk walk = gather_walk_begin(units, t, n);
+
+    for (; walk.row < g->batch_size; gather_walk_next(&walk, units)) {
+        const uint8_t *in = slot + image->from + walk.row * image->from_bytes;
+        uint8_t *out = image->to + walk.row * image->to_bytes;
+        const uint8_t flags = gather_load_8(slot + g->row_flags + walk.row);
+        const uint32_t at = unit * walk.unit;
+        const uint32_t phase = at % 3;
+        uint32_t words[2];
+        float scale[3];
+        float bias[3];
+        float v[8];
+
+        if (image->flip != 0 && (flags & SLI_ROW_FLIP) != 0) {
+            gather_load_flipped(in, at, phase, 3 * image->width, words);
+        } else if (unit == 4) {
+            words[0] = gather_load_32(in + at);
+        } else {
+            gather_load_64(in + at, words);
+        }
+        gather_rotate(image->scale, phase, scale);
+        gather_rotate(image->bias, phase, bias);
+        SLI_UNROLL
+        for (uint32_t i = 0; i < unit; i++) {
+            v[i] = gather_fma(gather_byte(words, i), scale[i % 3], bias[i % 3]);
+            v[i] = (flags & SLI_ROW_ZERO) != 0 ? 0 : v[i];
+        }
+        gather_store_unit(dtype, out + 16 * (uint64_t)walk.unit, v);
     }
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* The slot to gather; NULL when the launch has ended, in a graph without a loop. */
+/* The slot to gather; NULL: the launch has ended, in a graph without a loop. */
 SLI_KERNEL_FN const uint8_t *gather_slot(const sli_getnext *getnext)
 {
     const sli_getnext_state *s = getnext->state;
@@ -386,44 +500,61 @@ SLI_KERNEL_FN const uint8_t *gather_slot(const sli_getnext *getnext)
     return getnext->slots + sli_ring_slot(&getnext->ring, s->seq) * getnext->slot_bytes;
 }
 
-/* What thread t of n does. path is a constant where it is called, so each kernel holds one. */
+/*
+ * The work of thread t of n. path is a constant at each call, so that each kernel has the code of
+ * one path.
+ */
 SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n,
                                  sli_gather_path path)
 {
     for (uint32_t i = 0; i < g->copy_count; i++) {
         gather_column(&g->copies[i], slot, t, n);
     }
-    if (path == SLI_GATHER_ANY) {
+    switch (path) {
+    case SLI_GATHER_COPY:
+        break;
+    case SLI_GATHER_PLANES_F32:
+        gather_planes(g, slot, t, n, sli_gather_unit(path), SLUICE_F32);
+        break;
+    case SLI_GATHER_PLANES_F16:
+        gather_planes(g, slot, t, n, sli_gather_unit(path), SLUICE_F16);
+        break;
+    case SLI_GATHER_PLANES_BF16:
+        gather_planes(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16);
+        break;
+    case SLI_GATHER_PACKED_F32:
+        gather_packed(g, slot, t, n, sli_gather_unit(path), SLUICE_F32);
+        break;
+    case SLI_GATHER_PACKED_F16:
+        gather_packed(g, slot, t, n, sli_gather_unit(path), SLUICE_F16);
+        break;
+    case SLI_GATHER_PACKED_BF16:
+        gather_packed(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16);
+        break;
+    default:
         gather_any(g, slot, t, n);
-    } else if (path != SLI_GATHER_COPY) {
-        gather_planes(g, slot, t, n, path);
+        break;
     }
 }
 
 /*
- * One thread of each block, once the block has read all it reads: the last of `blocks` releases the
- * slot, before the step runs, and is told so. The counter goes back to 0 for the next batch.
+ * Called by one thread of each block, after all reads of the block. The last of `blocks` releases
+ * the slot, before the step runs, and returns true.
+ *
+ * The order, in the PTX memory model: a thread's loads of the slot are before __syncthreads() in
+ * program order, which synchronizes with its block's voter. The votes are a chain of
+ * acquire-release operations at gpu scope, so the loads of all blocks happen before the operations
+ * of the last voter after its vote. It stores `consumed` with release at system scope, and a
+ * release is cumulative: a thread that loads that value with acquire (sli_ring_may_fill() on the
+ * host) comes after these loads, and so do its later writes and copies into the slot. This store is
+ * the only operation of a step that waits for pending writes to the host.
  */
 SLI_KERNEL_FN bool gather_block_done(const sli_getnext *getnext, uint32_t blocks)
 {
-    sli_getnext_state *s = getnext->state;
-    bool last;
+    const bool last = sli_ring_vote(&getnext->state->votes, blocks);
 
-    /* Each vote is released to the next, so the last one has every block's reads before it. */
-#if defined(__CUDA_ARCH__)
-    __threadfence();
-    last = atomicInc(&s->votes, blocks - 1) == blocks - 1;
     if (last) {
-        __threadfence_system(); /* only here: it waits for all that is under way to the host */
-    }
-#else
-    last = __atomic_add_fetch(&s->votes, 1, __ATOMIC_ACQ_REL) == blocks;
-    if (last) {
-        __atomic_store_n(&s->votes, 0, __ATOMIC_RELAXED);
-    }
-#endif
-    if (last) {
-        sli_ring_release(&getnext->ring, s->seq);
+        sli_ring_release(&getnext->ring, getnext->state->seq);
     }
     return last;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion program: what the trailing transforms of a pipeline do to an image, as one pass
- * over it. Mirror, cast, normalise and HWC -> CHW commute, so any sequence of them is one program:
+ * The conversion program: the last transforms of a pipeline, as one pass
+ * over it. Flip, cast, normalise and HWC -> CHW commute, so any sequence of them is one program:
  *
  *     out = round(fmaf((float)in, scale[channel], bias[channel]))
  *
@@ -29,19 +29,19 @@ typedef struct sli_conversion {
     sluice_dtype to;   /* the same; u8 only from u8 and without affine */
     bool from_chw;     /* the input is (C, H, W) instead of (H, W, C) */
     bool to_chw;
-    bool flip;                     /* some rows are to be mirrored: those with SLI_ROW_FLIP */
-    bool affine;                   /* scale and bias are meant; otherwise they are 1 and 0 */
+    bool flip;                     /* flips rows that have SLI_ROW_FLIP */
+    bool affine;                   /* if not set, scale is 1 and bias 0 */
     float scale[SLI_MAX_CHANNELS]; /* of `channels` channels, finite */
     float bias[SLI_MAX_CHANNELS];
-    /* Filled by sli_conversion_prepare(): what each of the 256 bytes becomes. */
+    /* Set by sli_conversion_prepare(): the converted values of the 256 bytes. */
     float table_f32[SLI_MAX_CHANNELS][256];
     uint16_t table_16[SLI_MAX_CHANNELS][256];
 } sli_conversion;
 
-/* Checks the program and fills its tables. E_INVALID for what no program may be. */
+/* Checks the program and fills its tables. E_INVALID: an invalid program. */
 sluice_status sli_conversion_prepare(sli_conversion *conversion);
 
-/* Does it change nothing? */
+/* Does the program change nothing? */
 bool sli_conversion_is_identity(const sli_conversion *conversion);
 
 /* Bytes of one converted image. */
@@ -54,7 +54,7 @@ size_t sli_conversion_out_bytes(const sli_conversion *conversion);
 void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
                       uint8_t flags);
 
-/* Converts one image of the program's shape and type; SLI_ROW_ZERO gives zeros. */
+/* Converts one image of the program's shape and type; SLI_ROW_ZERO results in zeros. */
 void sli_convert_image(const sli_conversion *conversion, const void *in, void *out, uint8_t flags);
 
 #endif

@@ -17,7 +17,7 @@
 
 #include "rng_int.h"
 
-/* What word i adds to a column's digest. */
+/* The contribution of word i to a column's digest. */
 SLI_DEVICE_FN uint64_t sli_digest_word(uint64_t word, uint64_t i)
 {
     return sli_mix64(word + i * UINT64_C(0x9E3779B97F4A7C15));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the one-thread kernels of GetNext do: wait for batches, count steps, say how a launch ends.
- * The same ends in the same order as sink/host_program.c. Included by getnext.cu, by kernels that
- * do more at the same places (sink/cuda), and by whatever runs it on the CPU, which supplies the
+ * The one-thread kernels of GetNext: they wait for batches, count steps and decide how a launch
+ * ends, in the same order as sink/host/host_program.c. Included by getnext.cu, by kernels that add
+ * work at the same points (sink/cuda), and by code that runs them on the CPU, which supplies the
  * clock and the pause declared below.
  *
- * Nothing here waits without a bound: a device that waits for what another stream brings has no
- * promise that it is brought meanwhile, so a wait that lasts becomes a yield, and the host waits.
+ * Every wait is bounded: a kernel has no guarantee that work of another stream progresses while it
+ * waits. A wait that takes longer becomes a yield, and the host waits.
  */
 #ifndef SLUICE_GETNEXT_CONTROL_INT_H
 #define SLUICE_GETNEXT_CONTROL_INT_H
@@ -14,11 +14,13 @@
 #include "getnext_int.h"
 
 enum {
-    GETNEXT_FIRST_NAP_NS = 32, /* between two looks at the ring; doubled each time up to the last */
-    GETNEXT_LAST_NAP_NS = 256,
-    GETNEXT_STOP_LOOK_NS = 50000, /* between two looks at the stop word, which is in host memory */
-    /* A look takes longer than this on any device, so one that has looked once for each of them
-     * has waited long enough, whatever its clock says. */
+    GETNEXT_FIRST_BACKOFF_NS = 32, /* between two polls of the ring; doubled up to the last */
+    GETNEXT_LAST_BACKOFF_NS = 256,
+    GETNEXT_STOP_LOOK_NS = 50000, /* between two polls of the stop word, in host memory */
+    /*
+     * A poll takes longer than this on any device. This bounds the number of polls, whatever the
+     * clock reads.
+     */
     GETNEXT_LOOK_NS = 16,
     GETNEXT_LOOKS = 64
 };
@@ -41,7 +43,7 @@ static uint64_t getnext_now_ns(void);
 static void getnext_pause(uint32_t ns);
 #endif
 
-/* Ends the launch and tells the host. Returns false, what the loop's condition becomes. */
+/* Ends the launch and reports to the host. Returns false, the new value of the loop's condition. */
 SLI_KERNEL_FN bool getnext_finish(const sli_getnext *g, sli_getnext_end end)
 {
     sli_getnext_state *s = g->state;
@@ -58,7 +60,7 @@ SLI_KERNEL_FN bool getnext_finish(const sli_getnext *g, sli_getnext_end end)
     return false;
 }
 
-/* Has the host asked to stop? Looks only now and then. */
+/* Has the host requested a stop? Polls host memory at intervals only. */
 SLI_KERNEL_FN bool getnext_stop_seen(const sli_getnext *g, uint64_t now_ns)
 {
     if (now_ns - g->state->looked_ns < GETNEXT_STOP_LOOK_NS) {
@@ -68,14 +70,13 @@ SLI_KERNEL_FN bool getnext_stop_seen(const sli_getnext *g, uint64_t now_ns)
     return sli_ring_load_acquire(g->stop) != 0;
 }
 
-/* Looks for a batch until it is there, for a bounded time; EMPTY when it is late, or when the host
- * has asked to stop. */
+/* Polls for a batch, for a bounded time. EMPTY: the batch is late, or a stop is requested. */
 SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
 {
     sli_getnext_state *s = g->state;
     const uint64_t budget_ns = s->spin_ns;
     const uint64_t most = budget_ns / GETNEXT_LOOK_NS + GETNEXT_LOOKS;
-    uint32_t nap_ns = GETNEXT_FIRST_NAP_NS;
+    uint32_t backoff_ns = GETNEXT_FIRST_BACKOFF_NS;
     uint64_t looks = 1;
     sli_ring_kind kind = sli_ring_peek(&g->ring, seq);
 
@@ -85,8 +86,9 @@ SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
 
         while (kind == SLI_RING_EMPTY && now - start < budget_ns && looks < most &&
                !getnext_stop_seen(g, now)) {
-            getnext_pause(nap_ns);
-            nap_ns = nap_ns < GETNEXT_LAST_NAP_NS ? nap_ns * 2 : GETNEXT_LAST_NAP_NS;
+            getnext_pause(backoff_ns);
+            backoff_ns =
+                backoff_ns < GETNEXT_LAST_BACKOFF_NS ? backoff_ns * 2 : GETNEXT_LAST_BACKOFF_NS;
             kind = sli_ring_peek(&g->ring, seq);
             looks++;
             now = getnext_now_ns();
@@ -98,13 +100,15 @@ SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
     return kind;
 }
 
-/* Takes batch s->seq, which is there. */
+/* Takes batch s->seq, which has arrived. */
 SLI_KERNEL_FN bool getnext_take(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
     const uint8_t *slot = g->slots + sli_ring_slot(&g->ring, s->seq) * g->slot_bytes;
 
-    /* volatile: this kernel began before the slot was written, so no cache may answer for it. */
+    /*
+     * volatile: the kernel began before the slot was written, so a cached value must not be used.
+     */
     if (((const volatile sli_batch_header *)slot)->seq != s->seq) {
         return getnext_finish(g, SLI_GETNEXT_CORRUPT);
     }
@@ -113,14 +117,14 @@ SLI_KERNEL_FN bool getnext_take(const sli_getnext *g)
     return true;
 }
 
-/* A launch that ends for want of a batch: was it asked to? */
+/* Ends a launch without a batch: by the stop request if there is one, else by a yield. */
 SLI_KERNEL_FN bool getnext_give_up(const sli_getnext *g)
 {
     return getnext_finish(g, sli_ring_load_acquire(g->stop) != 0 ? SLI_GETNEXT_STOPPED
                                                                  : SLI_GETNEXT_YIELD);
 }
 
-/* Finds batch s->seq, and those of the same turn behind it, and says whether the loop goes on. */
+/* Waits for batch s->seq, and the others of its turn. Returns whether the loop continues. */
 SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
 {
     const uint64_t seq = g->state->seq;
@@ -137,13 +141,14 @@ SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
     }
     for (uint32_t i = 1; i < g->turn; i++) {
         if (getnext_wait(g, seq + i) != SLI_RING_BATCH) {
-            return getnext_give_up(g); /* a loop of single batches takes those before it */
+            return getnext_give_up(g); /* a launch of a loop with single batches takes those
+                                          before it */
         }
     }
     return getnext_take(g);
 }
 
-/* At the start of a launch. A launch behind one that ended early does nothing. */
+/* Begins a launch. A launch after one that ended early does nothing. */
 SLI_KERNEL_FN bool getnext_begin(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
@@ -172,7 +177,7 @@ SLI_KERNEL_FN bool getnext_begin(const sli_getnext *g)
     return getnext_find(g);
 }
 
-/* Counts the batch that was gathered, and whose step has ended. */
+/* Counts the gathered batch, whose step has ended. */
 SLI_KERNEL_FN void getnext_count(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
@@ -186,7 +191,7 @@ SLI_KERNEL_FN void getnext_count(const sli_getnext *g)
     }
 }
 
-/* Behind that: the next batch, or the end of the launch. */
+/* After getnext_count(): finds the next batch, or ends the launch. */
 SLI_KERNEL_FN bool getnext_go_on(const sli_getnext *g)
 {
     if (getnext_stop_seen(g, getnext_now_ns())) {
@@ -195,11 +200,11 @@ SLI_KERNEL_FN bool getnext_go_on(const sli_getnext *g)
     return g->state->left == 0 ? getnext_finish(g, SLI_GETNEXT_DONE) : getnext_find(g);
 }
 
-/* After a batch was gathered, beside its step or behind it. */
+/* After a batch was gathered, in parallel with its step or after it. */
 SLI_KERNEL_FN bool getnext_next(const sli_getnext *g)
 {
     if (g->state->end != SLI_GETNEXT_GOES_ON) {
-        return false; /* in a graph without a loop */
+        return false; /* the launch has ended, in a graph without a loop */
     }
     getnext_count(g);
     return getnext_go_on(g);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device queue: a fixed number of slots in device memory, filled by worker threads and emptied
- * by GetNext. Where device memory is host memory the workers write straight into the slots;
- * elsewhere they write into staging memory and a copier thread carries batches over.
+ * The device queue: a fixed number of slots in device memory, filled by worker threads and drained
+ * by GetNext. Where device memory is host memory the workers write directly into the slots;
+ * elsewhere they write into staging memory, and a copier thread copies batches to the device.
  *
- * The workers together are the producer. They write rows in any order; batches are complete in any
- * order and leave in order:
+ * The workers together are the producer. Rows and batches are completed in any order; batches are
+ * consumed in order:
  *
  *     sli_queue_acquire(queue, seq, &batch)         waits for the slot of seq to be free
  *     write row r into batch.data                   each row by one worker
- *     if (sli_queue_row_done(queue, seq)) {         true for whoever does the last row
+ *     if (sli_queue_add_rows(queue, seq, 1)) {      true for the worker of the last row
  *         fill in *batch.header
  *         sli_queue_publish(queue, seq)
  *     }
@@ -19,11 +19,11 @@
  *     sli_queue_wait(queue, seq, timeout)           OK: the batch is there
  *     sli_queue_get_next(queue, seq, &inputs)       converts, or lends the slot
  *     the step
- *     sli_queue_step_done(queue, seq)               gives back what was lent
+ *     sli_queue_step_done(queue, seq)               releases a lent slot
  *
  * Where GetNext is a kernel (caps.kernels) get_next and step_done are not used: its kernels poll
- * words that sli_queue_getnext() tells them of, and `consumed` is theirs. Wait, look and ready know
- * on the host what has arrived. Batches come to such a device by
+ * the words of sli_queue_getnext(), and write `consumed`. Wait, look and ready tell on the host
+ * which batches have arrived. The transport of batches to such a device is one of
  *
  *     push   the copier copies them into slots in device memory, and the stream stores the words
  *     pull   there is no copier: the kernels read the workers' ring in page-locked memory
@@ -43,38 +43,42 @@ enum { SLI_MAX_SLOTS = 1024 };
 
 typedef struct sli_queue_config {
     sluice_device *device;
-    const sli_layout *layout;         /* what the workers write; copied */
-    const sli_conversion *conversion; /* what GetNext does to a column; NULL: nothing. Copied */
+    const sli_layout *layout;         /* of the rows that workers write; copied */
+    const sli_conversion *conversion; /* GetNext converts a column; NULL: none. Copied */
     uint32_t conversion_column;
     uint32_t slots;              /* 2 to SLI_MAX_SLOTS; 3 or more where GetNext lends */
     int32_t node;                /* of the memory; -1: any */
     sli_counters *copy_counters; /* of the copier; may be NULL */
-    uint64_t history; /* batches before the one in the step whose samples and header are kept */
+    uint64_t history; /* samples and headers kept: of so many batches before the current one */
+    uint32_t sets;    /* of output tensors, where GetNext converts or is a kernel; 0 is 1 */
 } sli_queue_config;
 
-/* What a queue takes, known before it is made. */
+/* Memory of a queue, computed before it is created. */
 typedef struct sli_queue_memory {
     uint64_t staging_bytes; /* page-locked host memory; 0 where workers write into the slots */
-    uint64_t slot_bytes;    /* device memory: slots, and GetNext's outputs when it converts or is a
-                             * kernel */
+    uint64_t slot_bytes;    /* device memory: slots, and GetNext's sets of outputs when it converts
+                             * or is a kernel */
 } sli_queue_memory;
 
 void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
 
-/* E_INVALID: the conversion is not one of its column's rows; E_NO_MEMORY; the device's errors. */
+/* E_INVALID: the conversion does not fit its column; E_NO_MEMORY; errors of the device. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
-/* Starts the copier, where there is one, on copier_cpus (NULL: any); its counters count from here.
- */
+/* Starts the copier thread, if any, on copier_cpus (NULL: any), and its counters. */
 sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus);
 
-/* Closes the queue and waits for the copier to end: from here on the statistics do not change. */
+/* Closes the queue and joins the copier thread: the statistics are final from here on. */
 void sli_queue_stop(sli_queue *queue);
 
-/* Stops the queue and frees everything. Nobody may use the queue any more. NULL is fine. */
+/* The placement of the threads of a stopped queue; a name is "" where there was none. */
+enum { SLI_QUEUE_THREADS = 2 };
+void sli_queue_threads(const sli_queue *queue, sli_thread_place places_out[SLI_QUEUE_THREADS]);
+
+/* Stops the queue and frees it. No thread may use it any more. NULL is allowed. */
 void sli_queue_destroy(sli_queue *queue);
 
-/* Makes every acquire and wait answer CLOSED, now and later, batch or not. Any thread. */
+/* Makes every current and later acquire and wait return CLOSED. Any thread. */
 void sli_queue_close(sli_queue *queue);
 
 /* A slot lent to the workers. */
@@ -85,37 +89,79 @@ typedef struct sli_batch {
     uint64_t *samples;  /* (batch_size) sample indices, host memory only */
 } sli_batch;
 
+/*
+ * Producer: the last batch that may be filled now; it only grows. Workers claim rows in order and
+ * check this before each claim, so that any awake worker can do the next row, and few need to be
+ * woken.
+ */
+uint64_t sli_queue_room(const sli_queue *queue);
+
+/* How many batches behind the last one that the consumer has released may be filled at most. */
+uint64_t sli_queue_depth(const sli_queue *queue);
+
+/* The condition that such a worker waits for. */
+typedef struct sli_room_request {
+    uint64_t seq;             /* room for this batch */
+    uint64_t slots;           /* free slots that are worth a wake, at most half of all */
+    bool (*other)(void *arg); /* or other work; see sli_queue_wake() */
+    void *arg;
+} sli_room_request;
+
+/*
+ * Waits; false: the queue is closed. A release by the consumer wakes one of the waiting workers. A
+ * worker that leaves enough work for others wakes them. No worker of this queue may wait in
+ * sli_queue_acquire() meanwhile.
+ */
+bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request);
+
+/* Wakes up to `most` workers that wait for room, after other() has changed or when there is room
+ * for several. A worker that is about to wait may miss it. */
+void sli_queue_wake(sli_queue *queue, uint32_t most);
+
 /* Producer. OK, TIMEOUT, CLOSED. Batches may be acquired by several threads at once. */
 sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
                                 sli_batch *batch_out);
 
-/* True for the one caller after whom every row of seq is done. */
-bool sli_queue_row_done(sli_queue *queue, uint64_t seq);
+/* Adds `count` written rows of seq. True for the one caller that completes the batch. */
+bool sli_queue_add_rows(sli_queue *queue, uint64_t seq, uint32_t count);
 
-/* All rows of seq are done, and they are to be filled anew: false, and nothing has changed, when
- * one of them has failed. */
+/* Restarts a batch whose rows are all done. False, without a change, when a row has failed. */
 bool sli_queue_begin_again(sli_queue *queue, uint64_t seq);
 
-/* Remembers an error of a row; of several in a batch the one of the lowest row counts. */
+/* Records an error of a row; the lowest row of a batch wins. */
 void sli_queue_row_failed(sli_queue *queue, uint64_t seq, uint32_t row, sluice_status status,
                           const char *text);
 
-/* Hands over a complete batch, or the error that one of its rows met. */
+/* Publishes a complete batch, or the error of one of its rows. */
 void sli_queue_publish(sli_queue *queue, uint64_t seq);
 
-/* Says that no batch follows seq - 1. The slot must have been acquired. */
+/* Publishes the end of the data: no batch follows seq - 1. The slot must have been acquired. */
 void sli_queue_publish_end(sli_queue *queue, uint64_t seq);
 
 /*
- * Consumer. OK the batch is there; TIMEOUT; END_OF_DATA; CLOSED; or the error that stands at this
- * place, with its text as the last error. spin: polls instead of sleeping.
+ * Consumer. OK: the batch has arrived; TIMEOUT; END_OF_DATA; CLOSED; or the error published for
+ * seq, with its text as the last error. spin: polls instead of sleeping.
  */
 sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin);
 
-/* Consumer: has come for its next batch; counts how full the queue is. */
+/*
+ * The same, but OK already when the copy of the batch has been submitted to the copy stream: a
+ * consumer that launches steps need not wait until it arrives. Without a copier for kernels it is
+ * sli_queue_wait().
+ */
+sluice_status sli_queue_wait_given(sli_queue *queue, uint64_t seq, int64_t timeout_ns);
+
+/*
+ * After OK of that: work that `native`, a stream of steps, is given from here on runs after the
+ * arrival of the batch. It does not wait, except after an error of a copy, when it may return the
+ * error published for seq.
+ */
+sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native);
+
+/* Consumer, before its next batch: samples how full the queue is. */
 void sli_queue_look(sli_queue *queue);
 
-/* What a step is given. Pointers are good until sli_queue_step_done(). */
+/* Inputs of a step. Pointers are valid until sli_queue_step_done(). */
 typedef struct sli_inputs {
     const sluice_tensor *tensors; /* in the order of the layout's columns */
     uint32_t count;
@@ -123,47 +169,55 @@ typedef struct sli_inputs {
     const uint64_t *samples; /* (batch_size) */
 } sli_inputs;
 
-/* After sli_queue_wait() said OK. E_CORRUPT: the slot is not what its word says. */
+/* After OK of sli_queue_wait(). E_CORRUPT: the slot holds another batch than its word says. */
 sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out);
 void sli_queue_step_done(sli_queue *queue, uint64_t seq);
 
-/* Tensors as the step will see them, for checks before anything runs; without data where GetNext
- * lends. */
-const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t *count_out);
+/* Releases a batch that has arrived without a look at it. */
+void sli_queue_pass_over(sli_queue *queue, uint64_t seq);
+
+/* sli_queue_get_next() into a set of output tensors, for a consumer that holds several batches.
+ * Where GetNext lends, the set is ignored. */
+sluice_status sli_queue_get_next_into(sli_queue *queue, uint64_t seq, uint32_t set,
+                                      sli_inputs *inputs_out);
+
+/* Tensors of a set as steps will see them, also before the run; data is NULL where GetNext lends.
+ */
+const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t set, uint32_t *count_out);
 
 /*
- * The (batch_size) samples of a batch that has arrived, and its header, in host memory: good until
+ * The (batch_size) samples of a batch that has arrived, and its header, in host memory: valid until
  * `history` + 1 batches after it have been consumed.
  */
 const uint64_t *sli_queue_samples(const sli_queue *queue, uint64_t seq);
 const sli_batch_header *sli_queue_header(const sli_queue *queue, uint64_t seq);
 
-/* The three that follow where caps.kernels only. */
+/* The next three: where caps.kernels only. */
 
-/* Fills in ring, slots and slot_bytes, as the device sees them; leaves the rest as it is. */
+/* Sets ring, slots and slot_bytes to device addresses; other fields are unchanged. */
 void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext);
 
-/* From the slots to the tensors of sli_queue_outputs() and to the header below. E_INVALID as
+/* From the slots to a set of sli_queue_outputs() and to its header below. E_INVALID as
  * sli_gather_plan() says. */
-sluice_status sli_queue_gather(const sli_queue *queue, sli_gather *gather_out);
+sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather *gather_out);
 
-/* In device memory: of the batch that was gathered last. */
+/* In device memory: the header of the batch that was gathered last into set 0. */
 const sli_batch_header *sli_queue_device_header(const sli_queue *queue);
 
-/* How full a ring was whenever its consumer came for a batch. */
+/* Occupancy of a ring, sampled before each batch of its consumer. */
 typedef struct sli_ring_stats {
     uint64_t capacity;
     uint64_t looks;
-    uint64_t depth_sum; /* over all looks */
-    uint64_t empty;     /* looks that found nothing */
-    uint64_t full;      /* looks that found every slot filled */
+    uint64_t depth_sum; /* over all samples */
+    uint64_t empty;     /* samples of an empty ring */
+    uint64_t full;      /* samples of a full ring */
 } sli_ring_stats;
 
 typedef struct sli_queue_stats {
     uint64_t produced; /* batches published by the workers */
-    uint64_t consumed; /* batches given back by the consumer */
+    uint64_t consumed; /* batches released by the consumer */
     uint64_t bytes_copied;
-    uint64_t copies;       /* given to the copy stream; of one batch or of several */
+    uint64_t copies;       /* submitted to the copy stream, of one batch or several */
     uint64_t publishes;    /* of words in device memory */
     const char *transport; /* "none": workers write into the slots; "push"; "pull" */
     bool has_staging;
@@ -171,17 +225,16 @@ typedef struct sli_queue_stats {
     sli_ring_stats slots;
 } sli_queue_stats;
 
-/* Any thread; exact once nobody produces or consumes. */
+/* Any thread; exact once producer and consumer are idle. */
 void sli_queue_stats_get(const sli_queue *queue, sli_queue_stats *stats_out);
 
-/* Batches from seq on that a consumer would get at once. Any thread; exact while nobody consumes.
- */
+/* Batches from seq on that are ready. Any thread; exact while the consumer is idle. */
 uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq);
 
-/* How many rows of seq are done, for a report of who waits for whom. */
+/* Rows of seq that are done, for stall diagnostics. */
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
 
-/* Node on which staging, or the slots, lie; -1 when nobody can tell. */
+/* NUMA node of staging memory, or of the slots; -1: unknown. */
 int32_t sli_queue_memory_node(const sli_queue *queue);
 
 #endif

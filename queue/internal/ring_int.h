@@ -7,8 +7,8 @@
  * Batches are numbered 1, 2, 3, ... and the numbers only grow. Batch `seq` lives in slot
  * (seq - 1) % slots.
  *
- *   ready[slot]  producer -> consumer: seq, once the slot holds that batch; with a flag when what
- *                stands at that place is not a batch but the end of the data or an error
+ *   ready[slot]  producer -> consumer: seq, once the slot holds that batch; with a flag when the
+ *                slot holds no batch but the end of the data or an error
  *   consumed     consumer -> producer: the last seq whose slot may be written again
  *
  * The producer may fill the slot of `seq` when seq <= consumed + slots. It writes the slot, then
@@ -28,12 +28,12 @@
 
 #include "device_fn_int.h"
 
-/* What stands at a place of the ring. */
+/* Content of a slot of the ring. */
 typedef enum sli_ring_kind {
-    SLI_RING_EMPTY = 0, /* nothing yet */
+    SLI_RING_EMPTY = 0, /* not filled yet */
     SLI_RING_BATCH = 1,
-    SLI_RING_END = 2,  /* no batch follows, ever */
-    SLI_RING_ERROR = 3 /* the pipeline failed here; every batch before it was good */
+    SLI_RING_END = 2,  /* the end of the data: no batch follows */
+    SLI_RING_ERROR = 3 /* the pipeline failed here; all earlier batches are good */
 } sli_ring_kind;
 
 #define SLI_RING_END_BIT   (UINT64_C(1) << 63)
@@ -45,7 +45,7 @@ typedef struct sli_ring {
     uint64_t slots;
 } sli_ring;
 
-/* The places where order is spelled out. */
+/* Every access has an explicit memory order. */
 
 SLI_DEVICE_FN uint64_t sli_ring_load_acquire(const uint64_t *word)
 {
@@ -67,7 +67,7 @@ SLI_DEVICE_FN void sli_ring_store_release(uint64_t *word, uint64_t value)
 #endif
 }
 
-/* Without an order, which costs a device microseconds towards host memory: for counters. */
+/* Relaxed, for counters: an ordered store from a device to host memory takes microseconds. */
 SLI_DEVICE_FN void sli_ring_store_relaxed(uint64_t *word, uint64_t value)
 {
 #if defined(__CUDA_ARCH__)
@@ -77,19 +77,53 @@ SLI_DEVICE_FN void sli_ring_store_relaxed(uint64_t *word, uint64_t value)
 #endif
 }
 
+/*
+ * One vote of `voters` threads; true for the last one, which resets the counter to 0.
+ * Acquire-release: the operations of each voter before its vote happen before those of the last
+ * voter after its vote, since each vote reads from the previous one.
+ *
+ * On a GPU the voters are threads of one grid, so device scope suffices. Such an order combines
+ * with one of system scope: a release to the host after the last vote is ordered after all
+ * operations of the voters, without a fence of its own.
+ */
+SLI_DEVICE_FN bool sli_ring_vote(uint32_t *votes, uint32_t voters)
+{
+#if defined(__CUDA_ARCH__)
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(votes), "r"(voters - 1)
+                 : "memory");
+    return before == voters - 1;
+#else
+    const bool last = __atomic_add_fetch(votes, 1, __ATOMIC_ACQ_REL) == voters;
+
+    if (last) {
+        __atomic_store_n(votes, 0, __ATOMIC_RELAXED);
+    }
+    return last;
+#endif
+}
+
 SLI_DEVICE_FN uint64_t sli_ring_slot(const sli_ring *ring, uint64_t seq)
 {
     return (seq - 1) % ring->slots;
 }
 
+/* Producer: the last seq whose slot may be written. */
+SLI_DEVICE_FN uint64_t sli_ring_room(const sli_ring *ring)
+{
+    /* Pairs with the release store in sli_ring_release(): the consumer has read the old batch. */
+    return sli_ring_load_acquire(ring->consumed) + ring->slots;
+}
+
 /* Producer: may the slot of seq be written? Once true it stays so until seq is published. */
 SLI_DEVICE_FN bool sli_ring_may_fill(const sli_ring *ring, uint64_t seq)
 {
-    /* Pairs with the release store in sli_ring_release(): the consumer has read the old batch. */
-    return seq <= sli_ring_load_acquire(ring->consumed) + ring->slots;
+    return seq <= sli_ring_room(ring);
 }
 
-/* The word that says what stands at seq. */
+/* The ready word of seq. */
 SLI_DEVICE_FN uint64_t sli_ring_word(uint64_t seq, sli_ring_kind kind)
 {
     return kind == SLI_RING_END     ? seq | SLI_RING_END_BIT
@@ -97,20 +131,20 @@ SLI_DEVICE_FN uint64_t sli_ring_word(uint64_t seq, sli_ring_kind kind)
                                     : seq;
 }
 
-/* The seq that a word speaks of. */
+/* The seq of a ready word. */
 SLI_DEVICE_FN uint64_t sli_ring_seq(uint64_t word)
 {
     return word & ~(SLI_RING_END_BIT | SLI_RING_ERROR_BIT);
 }
 
-/* Producer: hands over seq, whose slot is complete. */
+/* Producer: publishes seq, whose slot is complete. */
 SLI_DEVICE_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring_kind kind)
 {
     /* Pairs with the acquire load in sli_ring_peek(): seeing the word, it sees the slot. */
     sli_ring_store_release(&ring->ready[sli_ring_slot(ring, seq)], sli_ring_word(seq, kind));
 }
 
-/* Consumer: what stands at seq, which is not yet released. */
+/* Consumer: content of the slot of seq, which is not yet released. */
 SLI_DEVICE_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
 {
     /* Pairs with the release store in sli_ring_publish(). */
@@ -124,7 +158,7 @@ SLI_DEVICE_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
                                               : SLI_RING_BATCH;
 }
 
-/* Consumer: has read what it wants of seq; its slot may be written again. */
+/* Consumer: releases seq; its slot may be written again. */
 SLI_DEVICE_FN void sli_ring_release(const sli_ring *ring, uint64_t seq)
 {
     /* Pairs with the acquire load in sli_ring_may_fill(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda_error.h"
+#include "cuda_error_int.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* What device memory holds before anything is copied there, and after it was given back. */
+/* The pattern of device memory before its first copy, and after its release. */
 enum { POISON = 0xA5 };
 
-/* Options a host device takes, with where their numbers go. */
+/* Reads an option of a host device into its field. */
 static sluice_status read_option(const char *key, const char *value, host_device *device,
                                  sli_device_caps *caps, int64_t *copy)
 {
@@ -83,7 +83,7 @@ static sluice_status host_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     }
     caps_out->host_memory = copy == 0;
     caps_out->poison = copy != 0;
-    caps_out->dlpack_type = DLPACK_CPU; /* of which there is one, whatever the ordinal is */
+    caps_out->dlpack_type = DLPACK_CPU; /* a single device, for every ordinal */
     *state_out = device;
     return SLUICE_OK;
 }
@@ -119,11 +119,12 @@ const sli_backend sli_host_backend = {
     .close = host_close,
     .mem_alloc = host_mem_alloc,
     .mem_free = host_mem_free,
-    .stream_open = sli_host_stream_open,
-    .stream_close = sli_host_stream_close,
-    .stream_copy = sli_host_stream_copy,
-    .stream_write = sli_host_stream_write,
-    .stream_call = sli_host_stream_call,
-    .stream_wait = sli_host_stream_wait,
-    .stream_status = sli_host_stream_status,
+    .stream_open = host_stream_open,
+    .stream_close = host_stream_close,
+    .stream_copy = host_stream_copy,
+    .stream_write = host_stream_write,
+    .stream_call = host_stream_call,
+    .stream_wait = host_stream_wait,
+    .stream_status = host_stream_status,
+    .stream_thread = host_stream_thread,
 };

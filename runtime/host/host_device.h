@@ -14,13 +14,14 @@ typedef struct host_device {
     _Atomic int64_t good_copies; /* copies that still succeed; negative: all do */
 } host_device;
 
-sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus *cpus,
-                                   void **stream_out);
-void sli_host_stream_close(void *stream);
-sluice_status sli_host_stream_copy(void *stream, void *to, const void *from, size_t bytes);
-sluice_status sli_host_stream_write(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
-sluice_status sli_host_stream_call(void *stream, void (*call)(void *arg), void *arg);
-sluice_status sli_host_stream_wait(void *stream, int64_t timeout_ns);
-sluice_status sli_host_stream_status(void *stream);
+sluice_status host_stream_open(void *state, const char *name, sli_stream_use use,
+                               const sli_cpus *cpus, uint32_t jobs, void **stream_out);
+void host_stream_close(void *stream);
+sluice_status host_stream_copy(void *stream, void *to, const void *from, size_t bytes);
+sluice_status host_stream_write(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
+sluice_status host_stream_call(void *stream, void (*call)(void *arg), void *arg);
+sluice_status host_stream_wait(void *stream, int64_t timeout_ns);
+sluice_status host_stream_status(void *stream);
+const sli_thread *host_stream_thread(const void *stream);
 
 #endif

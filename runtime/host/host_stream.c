@@ -9,16 +9,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "alloc_int.h"
 #include "clock_int.h"
-#include "status_int.h"
-
-/* Whoever gives a stream more than this waits until it has caught up. */
-enum { JOB_CAPACITY = 256 };
+#include "error_int.h"
 
 typedef struct stream_job {
     enum { JOB_COPY, JOB_WRITE, JOB_CALL, JOB_END } kind;
@@ -34,11 +30,11 @@ typedef struct host_stream {
     sli_thread thread;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t changed;
-    stream_job jobs[JOB_CAPACITY];
-    uint64_t given;       /* jobs put in, ever */
-    uint64_t done;        /* jobs finished, ever */
-    sluice_status status; /* first error, kept */
-    char error[SLI_ERROR_SIZE];
+    stream_job *jobs; /* (capacity) */
+    uint32_t capacity;
+    uint64_t given;  /* jobs put in, ever */
+    uint64_t done;   /* jobs finished, ever */
+    sli_error error; /* the first one */
 } host_stream;
 
 static void sleep_ns(int64_t duration_ns)
@@ -50,7 +46,7 @@ static void sleep_ns(int64_t duration_ns)
     }
 }
 
-static sluice_status copy(host_device *device, const stream_job *job)
+static sluice_status copy_block(host_device *device, const stream_job *job)
 {
     int64_t start = sli_now_ns();
     int64_t least = device->latency_ns;
@@ -78,10 +74,10 @@ static sluice_status run_job(host_stream *stream, const stream_job *job, sluice_
 {
     switch (job->kind) {
     case JOB_COPY:
-        return status == SLUICE_OK ? copy(stream->device, job) : status;
+        return status == SLUICE_OK ? copy_block(stream->device, job) : status;
     case JOB_WRITE:
         if (status == SLUICE_OK) {
-            /* Pairs with the acquire load of whoever polls the word: what was copied is there. */
+            /* Pairs with the acquire load of the thread that polls the word: the data is copied. */
             __atomic_store_n((uint64_t *)job->to, job->value, __ATOMIC_RELEASE);
         }
         return status;
@@ -99,8 +95,7 @@ static sluice_status run_job(host_stream *stream, const stream_job *job, sluice_
 static void keep_error(host_stream *stream, sluice_status status)
 {
     pthread_mutex_lock(&stream->lock);
-    stream->status = status;
-    snprintf(stream->error, sizeof(stream->error), "%s", sluice_last_error());
+    sli_error_take(status, &stream->error);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -117,8 +112,8 @@ static void stream_main(void *arg)
         while (stream->given == stream->done) {
             pthread_cond_wait(&stream->changed, &stream->lock);
         }
-        job = stream->jobs[stream->done % JOB_CAPACITY];
-        before = stream->status;
+        job = stream->jobs[stream->done % stream->capacity];
+        before = stream->error.status;
         pthread_mutex_unlock(&stream->lock);
 
         after = run_job(stream, &job, before);
@@ -126,7 +121,7 @@ static void stream_main(void *arg)
         if (before == SLUICE_OK && after != SLUICE_OK) {
             keep_error(stream, after);
         }
-        /* Before the job counts as done: who waits for that may take the event away. */
+        /* Before the job counts as done: a thread that waits for that may destroy the event. */
         if (job.kind == JOB_WRITE && job.wake != NULL) {
             sli_event_notify(job.wake);
         }
@@ -137,28 +132,34 @@ static void stream_main(void *arg)
     }
 }
 
-static sluice_status give(host_stream *stream, stream_job job)
+static sluice_status add_job(host_stream *stream, stream_job job)
 {
     pthread_mutex_lock(&stream->lock);
-    while (stream->given - stream->done == JOB_CAPACITY) {
+    while (stream->given - stream->done == stream->capacity) {
         pthread_cond_wait(&stream->changed, &stream->lock);
     }
-    stream->jobs[stream->given % JOB_CAPACITY] = job;
+    stream->jobs[stream->given % stream->capacity] = job;
     stream->given++;
     pthread_cond_broadcast(&stream->changed);
     pthread_mutex_unlock(&stream->lock);
     return SLUICE_OK;
 }
 
-sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus *cpus,
-                                   void **stream_out)
+sluice_status host_stream_open(void *state, const char *name, sli_stream_use use,
+                               const sli_cpus *cpus, uint32_t jobs, void **stream_out)
 {
     host_stream *stream = sli_calloc(1, sizeof(*stream));
+    stream_job *list = sli_calloc(jobs, sizeof(*list));
     sluice_status st;
 
-    if (stream == NULL) {
+    (void)use;
+    if (stream == NULL || list == NULL) {
+        sli_free(list);
+        sli_free(stream);
         return sli_fail(SLUICE_E_NO_MEMORY, "stream %s", name);
     }
+    stream->jobs = list;
+    stream->capacity = jobs;
     stream->device = state;
     pthread_mutex_init(&stream->lock, NULL);
     sli_cond_init(&stream->changed);
@@ -166,6 +167,7 @@ sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus
     if (st != SLUICE_OK) {
         pthread_cond_destroy(&stream->changed);
         pthread_mutex_destroy(&stream->lock);
+        sli_free(stream->jobs);
         sli_free(stream);
         return st;
     }
@@ -173,39 +175,35 @@ sluice_status sli_host_stream_open(void *state, const char *name, const sli_cpus
     return SLUICE_OK;
 }
 
-void sli_host_stream_close(void *handle)
+void host_stream_close(void *handle)
 {
     host_stream *stream = handle;
 
-    give(stream, (stream_job){.kind = JOB_END});
+    add_job(stream, (stream_job){.kind = JOB_END});
     sli_thread_join(&stream->thread);
     pthread_cond_destroy(&stream->changed);
     pthread_mutex_destroy(&stream->lock);
+    sli_free(stream->jobs);
     sli_free(stream);
 }
 
-sluice_status sli_host_stream_copy(void *handle, void *to, const void *from, size_t bytes)
+sluice_status host_stream_copy(void *handle, void *to, const void *from, size_t bytes)
 {
-    return give(handle, (stream_job){.kind = JOB_COPY, .to = to, .from = from, .value = bytes});
+    return add_job(handle, (stream_job){.kind = JOB_COPY, .to = to, .from = from, .value = bytes});
 }
 
-sluice_status sli_host_stream_write(void *handle, uint64_t *word, uint64_t value, sli_event *wake)
+sluice_status host_stream_write(void *handle, uint64_t *word, uint64_t value, sli_event *wake)
 {
-    return give(handle, (stream_job){.kind = JOB_WRITE, .to = word, .value = value, .wake = wake});
+    return add_job(handle,
+                   (stream_job){.kind = JOB_WRITE, .to = word, .value = value, .wake = wake});
 }
 
-sluice_status sli_host_stream_call(void *handle, void (*call)(void *arg), void *arg)
+sluice_status host_stream_call(void *handle, void (*call)(void *arg), void *arg)
 {
-    return give(handle, (stream_job){.kind = JOB_CALL, .call = call, .to = arg});
+    return add_job(handle, (stream_job){.kind = JOB_CALL, .call = call, .to = arg});
 }
 
-/* The stream's first error, handed to the calling thread; the lock is held. */
-static sluice_status first_error(host_stream *stream)
-{
-    return stream->status == SLUICE_OK ? SLUICE_OK : sli_fail_again(stream->status, stream->error);
-}
-
-sluice_status sli_host_stream_wait(void *handle, int64_t timeout_ns)
+sluice_status host_stream_wait(void *handle, int64_t timeout_ns)
 {
     host_stream *stream = handle;
     int64_t deadline_ns = sli_now_ns() + timeout_ns;
@@ -223,19 +221,24 @@ sluice_status sli_host_stream_wait(void *handle, int64_t timeout_ns)
         }
     }
     if (stream->given == stream->done) {
-        st = first_error(stream);
+        st = sli_error_raise(&stream->error);
     }
     pthread_mutex_unlock(&stream->lock);
     return st;
 }
 
-sluice_status sli_host_stream_status(void *handle)
+sluice_status host_stream_status(void *handle)
 {
     host_stream *stream = handle;
     sluice_status st;
 
     pthread_mutex_lock(&stream->lock);
-    st = first_error(stream);
+    st = sli_error_raise(&stream->error);
     pthread_mutex_unlock(&stream->lock);
     return st;
+}
+
+const sli_thread *host_stream_thread(const void *handle)
+{
+    return &((const host_stream *)handle)->thread;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host memory. Every block of the library comes from here, so that a test can make the n-th
- * request fail; no function logs or sets the last error, the caller knows what it was for.
+ * Host memory. The library allocates all its memory here, so that a test can make the n-th request
+ * fail. No function logs or sets the last error: the caller does, since it knows the purpose.
  */
 #ifndef SLUICE_ALLOC_INT_H
 #define SLUICE_ALLOC_INT_H
@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* count * size zeroed bytes; NULL when there is no memory or the product overflows. */
+/* count * size zeroed bytes; NULL: out of memory, or the product overflows. */
 void *sli_calloc(size_t count, size_t size);
 
-/* Grows or shrinks an array to count elements; NULL leaves the old one as it was. */
+/* Resizes an array to count elements; NULL: failed, the old array is unchanged. */
 void *sli_realloc_array(void *array, size_t count, size_t size);
 
-/* A block that starts at a multiple of alignment (a power of two, at least sizeof(void *)). */
+/* A block aligned to `alignment` (a power of two, at least sizeof(void *)). */
 void *sli_aligned_alloc(size_t alignment, size_t size);
 
 char *sli_strdup(const char *text);
 
-/* Frees what any of the above gave. NULL is fine. */
+/* Frees a block of the calls above. NULL is fine. */
 void sli_free(const void *block);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in files, little-endian on every machine. */
+/* Little-endian integers in files, on every machine. */
 #ifndef SLUICE_BYTES_INT_H
 #define SLUICE_BYTES_INT_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands before a function that runs on the CPU and on devices from one source: C for a C
- * compiler, C++ for nvcc.
+ * Qualifiers of functions that run on the CPU and on devices from one source: C for a C compiler,
+ * C++ for nvcc.
  */
 #ifndef SLUICE_DEVICE_FN_INT_H
 #define SLUICE_DEVICE_FN_INT_H
 
 #if defined(__CUDACC__)
-#define SLI_DEVICE_FN __host__ __device__ static __forceinline__ /* both sides may call it */
-#define SLI_KERNEL_FN __device__ static __forceinline__          /* a part of a kernel */
+#define SLI_DEVICE_FN __host__ __device__ static __forceinline__ /* callable on both sides */
+#define SLI_KERNEL_FN __device__ static __forceinline__          /* part of a kernel */
 #define SLI_UNROLL    _Pragma("unroll")                          /* keeps arrays in registers */
 #else
 #define SLI_DEVICE_FN static inline

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folders with what is in them: visited, synced, removed. Links are not followed. Functions that
- * return int give 0, or -1 and errno, as the system's do.
+ * Directory trees: walk, fsync, remove. Symbolic links are not followed. Functions that return int
+ * return 0, or -1 with errno, as system calls do.
  */
 #ifndef SLUICE_FILE_TREE_INT_H
 #define SLUICE_FILE_TREE_INT_H
@@ -14,25 +14,27 @@
 enum { SLI_TREE_DEEPEST = 16, SLI_TREE_PATH_SIZE = 4096 };
 
 typedef struct sli_tree_entry {
-    int at_fd;        /* the folder it is in */
-    const char *name; /* there */
-    const char *path; /* from the tree's root; "" is the root */
+    int at_fd;        /* folder of the entry */
+    const char *name; /* name in that folder */
+    const char *path; /* path from the root of the tree; "" is the root */
     bool is_folder;
-    bool is_file; /* neither: a link, a socket, ... */
+    bool is_file; /* false for a folder, a symbolic link, a socket, ... */
     off_t bytes;
 } sli_tree_entry;
 
-/* What is done to an entry, after what is in it. */
+/* Visitor of an entry, in post-order. */
 typedef int (*sli_tree_fn)(void *user, const sli_tree_entry *entry);
 
-/* Visits the folder `name` in the folder at_fd and all in it. ELOOP: it is too deep. */
+/* Walks the folder `name` in the folder at_fd. ELOOP: deeper than SLI_TREE_DEEPEST. */
 int sli_tree_walk(int at_fd, const char *name, sli_tree_fn visit, void *user);
 
-/* Removes it and all in it; none is fine. */
+/* Removes the tree; a missing tree is not an error. */
 int sli_tree_remove(int at_fd, const char *name);
 
-/* Makes sure that files' bytes and folders' names outlive the power. What goes away meanwhile is
- * no error: others may be writing there. */
+/*
+ * fsync() of all files and folders. An entry that disappears meanwhile is not an error: other
+ * processes may write there.
+ */
 int sli_tree_sync(int at_fd, const char *name);
 
 /* Opens the folder `name` in the folder at_fd; -1 and errno. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profiler's counters: for each stage and thread, how many samples and bytes went through, how
- * long it worked and what it waited for, and a histogram of how long one item took. A cell is
- * written by its thread alone, so counting is a few plain additions; a report reads all cells.
+ * The profiler's counters: per stage and thread the samples, bytes, busy time, waiting time, and a
+ * latency histogram of items. A cell is written by its own thread only, so counting takes a few
+ * plain additions; a report sums all cells.
  */
 #ifndef SLUICE_PROFILER_INT_H
 #define SLUICE_PROFILER_INT_H
@@ -15,15 +15,15 @@
 
 #include "clock_int.h"
 
-/* Eight buckets to a doubling: a percentile is within 7 % of the truth. */
+/* Eight buckets per octave: the error of a percentile is at most 7 %. */
 enum { SLI_OCTAVES = 40, SLI_BUCKETS = SLI_OCTAVES * 8 };
 
 typedef struct sli_counters {
     _Alignas(64) _Atomic uint64_t samples;
     _Atomic uint64_t bytes;
     _Atomic uint64_t busy_ticks;
-    _Atomic uint64_t wait_input_ticks; /* for what comes before */
-    _Atomic uint64_t wait_room_ticks;  /* for what comes after */
+    _Atomic uint64_t wait_input_ticks; /* for the stage before */
+    _Atomic uint64_t wait_room_ticks;  /* for the stage after */
     _Atomic uint32_t histogram[SLI_BUCKETS];
 } sli_counters;
 
@@ -43,7 +43,7 @@ typedef struct sli_stage_summary {
     const char *name;
     uint64_t samples;
     uint64_t bytes;
-    uint32_t threads; /* that did anything in it */
+    uint32_t threads; /* with a sample */
     double busy_ns;   /* all threads together, as the next two */
     double wait_input_ns;
     double wait_room_ns;
@@ -51,12 +51,12 @@ typedef struct sli_stage_summary {
     double p99_ns;
 } sli_stage_summary;
 
-/* names (stage_count of them) must outlive the profile. */
+/* names (stage_count entries) must outlive the profile. */
 sluice_status sli_profile_init(sli_profile *profile, const char **names, uint32_t stage_count,
                                uint32_t thread_count);
 void sli_profile_fini(sli_profile *profile);
 
-/* The span that shares refer to; start again to leave out what came before. */
+/* Begins the measured time span; call it again to exclude the time before. */
 void sli_profile_start(sli_profile *profile);
 void sli_profile_stop(sli_profile *profile);
 double sli_profile_seconds(const sli_profile *profile);
@@ -70,7 +70,7 @@ static inline sli_counters *sli_profile_cell(const sli_profile *profile, uint32_
     return &profile->cells[(size_t)stage * profile->thread_count + thread];
 }
 
-/* Only the cell's own thread adds, so a load and a store do. */
+/* A load and a store suffice: only the cell's own thread adds. */
 static inline void sli_counter_add(_Atomic uint64_t *counter, uint64_t more)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
@@ -86,7 +86,7 @@ static inline uint32_t sli_bucket(uint64_t ticks)
     return bucket < SLI_BUCKETS ? bucket : SLI_BUCKETS - 1;
 }
 
-/* One item of `bytes` that took `ticks`. */
+/* Counts one item of `bytes` that took `ticks`. */
 static inline void sli_counters_item(sli_counters *cell, uint64_t ticks, uint64_t bytes)
 {
     _Atomic uint32_t *bucket = &cell->histogram[sli_bucket(ticks)];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counter-based random numbers: a number is a function of a key and a counter, so that the draws
- * of a sample depend on nothing but (seed, pass, sample, stage), never on which worker made them
- * or when. The generator is Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as
- * 1, 2, 3" (SC 2011).
+ * Counter-based random numbers: a number is a function of a key and a counter. The draws of a
+ * sample therefore depend on (seed, pass, sample, stage) only, and not on the worker or the time.
+ * The generator is Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
+ * (SC 2011).
  */
 #ifndef SLUICE_RNG_INT_H
 #define SLUICE_RNG_INT_H
@@ -51,7 +51,7 @@ SLI_DEVICE_FN uint64_t sli_mix64(uint64_t x)
     return x;
 }
 
-/* Folds a value into a hash. */
+/* Mixes a value into a hash. */
 SLI_DEVICE_FN uint64_t sli_mix_in(uint64_t hash, uint64_t value)
 {
     return sli_mix64(hash + UINT64_C(0x9E3779B97F4A7C15) + sli_mix64(value));
@@ -60,7 +60,7 @@ SLI_DEVICE_FN uint64_t sli_mix_in(uint64_t hash, uint64_t value)
 /* A hash of a zero-terminated text: FNV-1a, mixed. */
 uint64_t sli_hash_text(const char *text);
 
-/* The stream of numbers of one stage for one sample; a value, nothing to free. */
+/* The random numbers of one stage for one sample; a plain value. */
 typedef struct sli_draws {
     uint64_t key;
     uint64_t sample;
@@ -86,8 +86,8 @@ static inline uint32_t sli_below(uint32_t bits, uint32_t range)
 }
 
 /*
- * e^x and ln x from additions and multiplications alone, within a few units in the last place.
- * The C library's differ in their last bits between versions, and crops must not.
+ * e^x and ln x by additions and multiplications only, accurate to a few units in the last place.
+ * Results of the C library differ between versions in their last bits, and crops must not.
  */
 double sli_exp(double x);
 double sli_log_e(double x);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording errors. Whoever first knows what went wrong calls sli_fail(); callers pass it on. */
+/* Recording errors. The function that detects an error calls sli_fail(); callers propagate it. */
 #ifndef SLUICE_STATUS_INT_H
 #define SLUICE_STATUS_INT_H
 
@@ -8,27 +8,43 @@
 
 #include <sluice/status.h>
 
-/* Longest error text, its final zero included; longer ones are cut. */
+/* Longest error text, with its final zero; longer ones are truncated. */
 enum { SLI_ERROR_SIZE = 1024 };
 
-/* Keeps the text as this thread's last error, logs it at level debug, and returns status. */
+/*
+ * Sets this thread's last error, logs it at level debug, and returns status. The text of
+ * E_NO_MEMORY gets the prefix "out of memory: ", here and below, unless it has it.
+ */
 sluice_status sli_fail(sluice_status status, const char *format, ...) SLUICE_PRINTF(2, 3);
 
-/* The same with the text of an errno value behind it: "cannot open x: No such file". */
+/*
+ * sli_fail() with the text of an errno value appended: "cannot open x: No such file". ENOMEM is
+ * returned as E_NO_MEMORY; EMFILE appends the limit.
+ */
 sluice_status sli_fail_errno(sluice_status status, int error, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
-/* How often this thread's last error was set: taken before a function of the user's is called. */
+/* sli_fail() with an errno value and without its text: for texts that quote the last error. */
+sluice_status sli_fail_with(sluice_status status, int error, const char *format, ...)
+    SLUICE_PRINTF(3, 4);
+
+/* The errno value of this thread's last error; 0: none. */
+int sli_last_errno(void);
+
+/* The number of errors set in this thread; sampled before a user callback. */
 uint64_t sli_fail_count(void);
 
 /*
- * A function of the user's has failed: sli_fail(), with the last error behind it if that was set
- * since the count was `before`: "step 3: the step function returned E_IO: cannot open x".
+ * sli_fail() for a user callback that failed. Appends the last error if it was set since the count
+ * was `before`: "step 3: the step function returned E_IO: cannot open x".
  */
 sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
-/* Hands an error that another thread met to this one. NULL text keeps what is there. */
-sluice_status sli_fail_again(sluice_status status, const char *text);
+/*
+ * Sets this thread's last error and its errno value (0: none) from a copy, unchanged and without
+ * logging it again. Part of sli_error_raise() (error_int.h): call that.
+ */
+sluice_status sli_fail_kept(sluice_status status, int error, const char *text);
 
 #endif

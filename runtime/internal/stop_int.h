@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stop token, as a run looks at it. */
+/* Polling a cancellation token. */
 #ifndef SLUICE_STOP_INT_H
 #define SLUICE_STOP_INT_H
 
@@ -14,7 +14,7 @@ struct sluice_stop {
     _Atomic int requested;
 };
 
-/* NULL: nobody can ask. */
+/* NULL: no token. */
 static inline bool sli_stop_is_requested(const sluice_stop *stop)
 {
     /* Pairs with the release store in sluice_stop_request(): seeing the request, a hook that the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading type names, and the bytes a sample's entry takes. */
+/* Parsing of type names; the size of a column of one sample. */
 #ifndef SLUICE_TENSOR_INT_H
 #define SLUICE_TENSOR_INT_H
 
@@ -7,10 +7,10 @@
 
 #include <sluice/tensor.h>
 
-/* False for a name that is no type of a batch ("encoded" is none). */
+/* False: an unknown name, or "encoded", which no batch has. */
 bool sli_dtype_parse(const char *name, sluice_dtype *dtype_out);
 
-/* False when the entry has no fixed size, or one that does not fit a size_t. */
+/* False: the size is not fixed, or overflows size_t. */
 bool sli_column_bytes(const sluice_column *column, size_t *bytes_out);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of the library: each has a name, an owner, blocked signals, and maybe a set of CPUs. */
+/*
+ * Threads of the library: each has a name, an owner, all signals blocked, the smallest timer slack,
+ * and optionally a CPU affinity.
+ */
 #ifndef SLUICE_THREAD_INT_H
 #define SLUICE_THREAD_INT_H
 
@@ -10,7 +13,7 @@
 
 #include <sluice/status.h>
 
-/* A condition whose timed waits are by the monotonic clock. */
+/* Initializes a condition variable with timed waits on CLOCK_MONOTONIC. */
 void sli_cond_init(pthread_cond_t *cond);
 
 /* A set of logical CPUs, numbered as the operating system does. */
@@ -36,28 +39,44 @@ sluice_status sli_cpus_of_thread(sli_cpus *cpus_out);
 typedef struct sli_thread {
     pthread_t handle;
     bool started;
-    char name[16];          /* as the kernel shows it */
+    char name[16];          /* as in /proc */
     sli_cpus wanted;        /* empty: wherever the creator may run */
     sli_cpus got;           /* valid once the thread has run its first instruction */
-    void (*run)(void *arg); /* the body */
+    void (*run)(void *arg); /* the thread's function */
     void *arg;
 } sli_thread;
 
 /*
- * Starts run(arg) on a new thread that blocks all signals. cpus, when not NULL, is where it shall
- * run; a refusal by the kernel is no error, `got` says what came of it. The struct must stay where
- * it is until sli_thread_join().
+ * Starts run(arg) on a new thread that blocks all signals. cpus is its affinity, or NULL; a refusal
+ * by the kernel is no error, `got` holds the actual affinity. The struct must not move until
+ * sli_thread_join().
  */
 sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_cpus *cpus,
                                void (*run)(void *arg), void *arg);
 
-/* Waits for the end of the thread; nothing to do when it was never started. */
+/* Joins the thread; does nothing when it was never started. */
 void sli_thread_join(sli_thread *thread);
+
+/* Where a thread was to run, and where it may. */
+typedef struct sli_thread_place {
+    char name[16];   /* "": it was never started */
+    sli_cpus wanted; /* empty: wherever the creator may run */
+    sli_cpus got;    /* of a thread that runs as of now: code that it calls may bind it (OpenMP) */
+} sli_thread_place;
+
+/* Called by the thread that starts and joins this one. */
+void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out);
+
+/*
+ * Threads of this process that have this name, and the CPUs that any of them may run on. A new
+ * thread has the name of the thread that starts it until it is given one. 0 without /proc.
+ */
+uint32_t sli_threads_named(const char *name, sli_cpus *cpus_out);
 
 /*
  * The number of forks between the process that loaded the library and this one. Objects with
- * threads remember it when made; one with another number belongs to a parent process, whose
- * threads are not here, and must not be used.
+ * threads store it at creation; an object with another number belongs to a parent process, whose
+ * threads do not exist here, and must not be used.
  */
 uint32_t sli_fork_generation(void);
 

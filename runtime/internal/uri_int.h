@@ -10,7 +10,7 @@
 enum { SLI_URI_OPTIONS = 16 };
 
 typedef struct sli_uri {
-    char text[128]; /* the name with its separators turned into zeros; the pointers lead here */
+    char text[128]; /* a copy of the name with zeros for separators; the pointers point into it */
     const char *kind;
     uint32_t ordinal;
     uint32_t option_count;
@@ -20,10 +20,10 @@ typedef struct sli_uri {
     } options[SLI_URI_OPTIONS];
 } sli_uri;
 
-/* E_INVALID with the text and what is wrong with it. */
+/* E_INVALID: the error text names the invalid part. */
 sluice_status sli_uri_parse(const char *text, sli_uri *uri_out);
 
-/* Reads a whole number in [low, high], or fails with the option's name. */
+/* Parses an integer in [low, high]; an error names the option. */
 sluice_status sli_uri_number(const char *key, const char *value, int64_t low, int64_t high,
                              int64_t *number_out);
 

@@ -11,15 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agree.h"
 #include "alloc_int.h"
 #include "checkpoint_files.h"
+#include "descriptor_int.h"
 #include "file_tree_int.h"
 #include "log_int.h"
+#include "status_int.h"
 
 enum { PATH_SIZE = 4096, NAME_SIZE = 64 };
 
-static const char *const prefixes[CHECKPOINT_KINDS] = {"step-", "best-"};
+static const char *const prefixes[CHECKPOINT_KINDS] = {"step-", "best-", "early-"};
 static const char PARTIAL[] = ".partial-step"; /* being written */
 static const char REMOVED[] = ".removed-step"; /* being removed */
 static const char STATE[] = "sluice_state";
@@ -119,13 +120,48 @@ static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
     return removed;
 }
 
-/* Removes what kills have left, too. What cannot be removed is said, and is no error. */
-static void clean(int folder_fd, const sluice_checkpointing *checkpoint)
+/* The newest complete checkpoint to resume from; false when there is none. */
+static bool find_last(int folder_fd, char name_out[NAME_SIZE], uint64_t *step_out, bool *early_out)
+{
+    uint64_t early_step = 0;
+    char early[NAME_SIZE];
+    const bool found =
+        find_newest(folder_fd, CHECKPOINT_STEP, UINT64_MAX, false, name_out, step_out);
+
+    *early_out = find_newest(folder_fd, CHECKPOINT_EARLY, UINT64_MAX, false, early, &early_step) &&
+                 (!found || early_step > *step_out);
+    if (*early_out) {
+        memcpy(name_out, early, sizeof(early));
+        *step_out = early_step;
+    }
+    return found || *early_out;
+}
+
+/* Removes early checkpoints but the one that would be resumed from. */
+static bool clean_early(int folder_fd)
+{
+    uint64_t last = 0;
+    uint64_t before = UINT64_MAX;
+    char name[NAME_SIZE];
+    bool keeps = false;
+    bool removed = true;
+
+    (void)find_last(folder_fd, name, &last, &keeps);
+    while (removed && find_newest(folder_fd, CHECKPOINT_EARLY, before, true, name, &before)) {
+        if (!keeps || before != last) {
+            removed = remove_checkpoint(folder_fd, name) == 0;
+        }
+    }
+    return removed;
+}
+
+/* Removes what kills have left, too. A failure to remove is a warning, and no error. */
+static void clean_store(const checkpoint_store *store, int folder_fd)
 {
     if (sli_tree_remove(folder_fd, PARTIAL) != 0 || sli_tree_remove(folder_fd, REMOVED) != 0 ||
-        !clean_kind(folder_fd, CHECKPOINT_STEP, checkpoint->keep) ||
-        !clean_kind(folder_fd, CHECKPOINT_BEST, 1)) {
-        (void)fail_io("clean up", checkpoint->folder, "");
+        !clean_kind(folder_fd, CHECKPOINT_STEP, store->keep) ||
+        !clean_kind(folder_fd, CHECKPOINT_BEST, 1) || !clean_early(folder_fd)) {
+        (void)fail_io("clean up", store->folder, "");
         sli_log(SLUICE_LOG_WARN, "%s", sluice_last_error());
     }
 }
@@ -133,30 +169,27 @@ static void clean(int folder_fd, const sluice_checkpointing *checkpoint)
 /* ---- writing ------------------------------------------------------------------------------- */
 
 /* Opens the folder of all checkpoints, which rank 0 makes when it is missing. */
-static sluice_status open_store(const train_run *run, int *fd_out)
+static sluice_status open_store(const checkpoint_store *store, int *fd_out)
 {
-    const char *folder = run->config.checkpoint.folder;
+    const char *folder = store->folder;
 
-    if (run->config.rank == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    if (store->ranks->own.rank == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST) {
         return fail_io("make", folder, "");
     }
-    *fd_out = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *fd_out = sli_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     return *fd_out >= 0 ? SLUICE_OK : fail_io("open", folder, "");
 }
 
 /* Rank 0 makes an empty partial folder, which the others then see. */
-static sluice_status begin_partial(const train_run *run, int store_fd)
+static sluice_status begin_partial(const checkpoint_store *store, int store_fd)
 {
-    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
-
-    clean(store_fd, checkpoint);
+    clean_store(store, store_fd);
     return mkdirat(store_fd, PARTIAL, 0777) == 0 ? SLUICE_OK
-                                                 : fail_io("make", checkpoint->folder, PARTIAL);
+                                                 : fail_io("make", store->folder, PARTIAL);
 }
 
 /* The user's files of this rank, and all of them to disk. */
-static sluice_status save(const train_run *run, int store_fd, const sluice_model *model,
-                          const char *path)
+static sluice_status save_model(const checkpoint_store *store, int store_fd, const char *path)
 {
     const uint64_t failures = sli_fail_count();
     sluice_status st;
@@ -165,9 +198,10 @@ static sluice_status save(const train_run *run, int store_fd, const sluice_model
         return sli_fail_errno(SLUICE_E_IO, errno,
                               "checkpoint: rank %u does not see %s, which rank 0 has made; the "
                               "folder must be one that all ranks share",
-                              run->config.rank, path);
+                              store->ranks->own.rank, path);
     }
-    st = model->save(model->user, path, run->config.rank, run->config.world);
+    st = store->model->save(store->model->user, path, store->ranks->own.rank,
+                            store->ranks->own.world);
     if (st < 0) {
         return sli_fail_from(st, failures, "checkpoint: model.save returned %s for %s",
                              sluice_status_name(st), path);
@@ -176,7 +210,7 @@ static sluice_status save(const train_run *run, int store_fd, const sluice_model
 }
 
 /* The list of files, and the state, into the partial folder. */
-static sluice_status describe(const train_run *run, int store_fd, const char *path)
+static sluice_status write_state(int store_fd, const train_state *state, const char *path)
 {
     sluice_status st = checkpoint_files_write(store_fd, PARTIAL, path);
     sli_text text = {0};
@@ -186,7 +220,7 @@ static sluice_status describe(const train_run *run, int store_fd, const char *pa
     if (st != SLUICE_OK) {
         return st;
     }
-    train_state_print(&run->state, &text);
+    train_state_print(state, &text);
     st = sli_text_take(&text, &lines);
     if (st != SLUICE_OK) {
         return st;
@@ -203,16 +237,17 @@ static sluice_status describe(const train_run *run, int store_fd, const char *pa
 }
 
 /* Gives the partial folder its name, and then its DONE. */
-static sluice_status complete(const train_run *run, int store_fd, checkpoint_kind kind)
+static sluice_status complete_partial(const checkpoint_store *store, int store_fd,
+                                      checkpoint_kind kind, uint64_t step)
 {
-    const char *folder = run->config.checkpoint.folder;
+    const char *folder = store->folder;
     char name[NAME_SIZE];
-    uint64_t step;
+    uint64_t named;
     int fd;
     sluice_status st = SLUICE_OK;
 
-    print_name(kind, run->state.step, name);
-    if (is_checkpoint(store_fd, kind, name, &step) && remove_checkpoint(store_fd, name) != 0) {
+    print_name(kind, step, name);
+    if (is_checkpoint(store_fd, kind, name, &named) && remove_checkpoint(store_fd, name) != 0) {
         return fail_io("replace", folder, name);
     }
     if (renameat(store_fd, PARTIAL, store_fd, name) != 0 || fsync(store_fd) != 0) {
@@ -229,25 +264,25 @@ static sluice_status complete(const train_run *run, int store_fd, checkpoint_kin
 }
 
 /* What rank 0 does when all have saved. */
-static sluice_status seal(const train_run *run, int store_fd, checkpoint_kind kind,
-                          const char *path)
+static sluice_status seal_partial(const checkpoint_store *store, int store_fd, checkpoint_kind kind,
+                                  const train_state *state, const char *path)
 {
-    sluice_status st = describe(run, store_fd, path);
+    sluice_status st = write_state(store_fd, state, path);
 
     if (st == SLUICE_OK) {
-        st = complete(run, store_fd, kind);
+        st = complete_partial(store, store_fd, kind, state->step);
     }
     if (st == SLUICE_OK) {
-        clean(store_fd, &run->config.checkpoint);
+        clean_store(store, store_fd);
     }
     return st;
 }
 
-static sluice_status write_into(train_run *run, int store_fd, checkpoint_kind kind,
-                                const sluice_model *model)
+static sluice_status write_into(const checkpoint_store *store, int store_fd, checkpoint_kind kind,
+                                const train_state *state)
 {
-    const char *folder = run->config.checkpoint.folder;
-    const bool leads = run->config.rank == 0;
+    const char *folder = store->folder;
+    const bool leads = store->ranks->own.rank == 0;
     char path[PATH_SIZE];
     sluice_status st = SLUICE_OK;
 
@@ -256,39 +291,40 @@ static sluice_status write_into(train_run *run, int store_fd, checkpoint_kind ki
                         folder);
     }
     if (leads) {
-        st = begin_partial(run, store_fd);
+        st = begin_partial(store, store_fd);
     }
     if (st == SLUICE_OK) {
-        st = agree_barrier(run);
+        st = agree_barrier(store->ranks);
     }
     if (st == SLUICE_OK) {
-        st = save(run, store_fd, model, path);
+        st = save_model(store, store_fd, path);
     }
     if (st == SLUICE_OK) {
-        st = agree_barrier(run);
+        st = agree_barrier(store->ranks);
     }
     if (st == SLUICE_OK && leads) {
-        st = seal(run, store_fd, kind, path);
+        st = seal_partial(store, store_fd, kind, state, path);
     }
-    return st == SLUICE_OK ? agree_barrier(run) : st;
+    return st == SLUICE_OK ? agree_barrier(store->ranks) : st;
 }
 
-sluice_status checkpoint_write(train_run *run, checkpoint_kind kind, const sluice_model *model)
+sluice_status checkpoint_write(const checkpoint_store *store, checkpoint_kind kind,
+                               const train_state *state)
 {
     int store_fd = -1;
     sluice_status st = SLUICE_OK;
 
-    if (run->config.rank == 0) {
-        st = open_store(run, &store_fd);
+    if (store->ranks->own.rank == 0) {
+        st = open_store(store, &store_fd);
     }
     if (st == SLUICE_OK) {
-        st = agree_barrier(run); /* rank 0 has made it */
+        st = agree_barrier(store->ranks); /* rank 0 has made it */
     }
-    if (st == SLUICE_OK && run->config.rank > 0) {
-        st = open_store(run, &store_fd);
+    if (st == SLUICE_OK && store->ranks->own.rank > 0) {
+        st = open_store(store, &store_fd);
     }
     if (st == SLUICE_OK) {
-        st = write_into(run, store_fd, kind, model);
+        st = write_into(store, store_fd, kind, state);
     }
     if (store_fd >= 0) {
         close(store_fd);
@@ -317,24 +353,22 @@ static sluice_status read_state(int store_fd, const char *path, const char *name
 /* An error about a checkpoint, with what to do about it. */
 static sluice_status does_not_fit(sluice_status status, const char *path)
 {
-    char why[SLI_ERROR_SIZE];
-
-    snprintf(why, sizeof(why), "%s", sluice_last_error());
     return sli_fail(status,
                     "cannot resume from %s: %.600s; restore what it was, or name another folder",
-                    path, why);
+                    path, sluice_last_error());
 }
 
 /* Compares what is kept with this run; it is where the run goes on then. */
-static sluice_status take_state(train_run *run, int store_fd, const char *path, const char *name)
+static sluice_status take_state(int store_fd, const char *path, const char *name,
+                                train_state *state)
 {
     train_state kept;
     sluice_status st = read_state(store_fd, path, name, &kept);
 
     if (st == SLUICE_OK) {
-        st = train_state_compare(&kept, &run->state);
+        st = train_state_compare(&kept, state);
         if (st == SLUICE_OK) {
-            train_state_take(&run->state, &kept);
+            train_state_take(state, &kept);
         }
         train_state_free(&kept);
     }
@@ -344,47 +378,50 @@ static sluice_status take_state(train_run *run, int store_fd, const char *path, 
     return st == SLUICE_OK ? st : does_not_fit(st, path);
 }
 
-static sluice_status load(train_run *run, int store_fd, const char *name, const sluice_model *model)
+static sluice_status load_checkpoint(const checkpoint_store *store, int store_fd, const char *name,
+                                     train_state *state)
 {
     const uint64_t failures = sli_fail_count();
     char path[PATH_SIZE];
     sluice_status st;
 
-    snprintf(path, sizeof(path), "%s/%s", run->config.checkpoint.folder, name);
-    st = take_state(run, store_fd, path, name);
+    snprintf(path, sizeof(path), "%s/%s", store->folder, name);
+    st = take_state(store_fd, path, name, state);
     if (st != SLUICE_OK) {
         return st;
     }
-    st = model->load(model->user, path, run->config.rank, run->config.world);
+    st = store->model->load(store->model->user, path, store->ranks->own.rank,
+                            store->ranks->own.world);
     return st < 0 ? sli_fail_from(st, failures, "cannot resume from %s: model.load returned %s",
                                   path, sluice_status_name(st))
                   : SLUICE_OK;
 }
 
-sluice_status checkpoint_load(train_run *run, const sluice_model *model)
+sluice_status checkpoint_load(const checkpoint_store *store, train_state *state, bool *early_out)
 {
-    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
-    int store_fd = open(checkpoint->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int store_fd = sli_openat(AT_FDCWD, store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     char name[NAME_SIZE];
     uint64_t step = 0;
+    bool early = false;
     bool found = false;
     sluice_status st;
 
     if (store_fd < 0 && errno != ENOENT) {
-        return fail_io("open", checkpoint->folder, "");
+        return fail_io("open", store->folder, "");
     }
-    if (store_fd >= 0 && run->config.rank == 0) {
-        clean(store_fd, checkpoint);
+    if (store_fd >= 0 && store->ranks->own.rank == 0) {
+        clean_store(store, store_fd);
     }
-    st = agree_barrier(run); /* nothing goes away any more */
+    st = agree_barrier(store->ranks); /* nothing goes away any more */
     if (st == SLUICE_OK && store_fd >= 0) {
-        found = find_newest(store_fd, CHECKPOINT_STEP, UINT64_MAX, false, name, &step);
+        found = find_last(store_fd, name, &step, &early);
     }
     if (st == SLUICE_OK) {
-        st = agree_on_step(run, found ? step : UINT64_MAX);
+        st = agree_on_step(store->ranks, found ? step : UINT64_MAX, early);
     }
     if (st == SLUICE_OK) {
-        st = found ? load(run, store_fd, name, model) : SLUICE_END_OF_DATA;
+        st = found ? load_checkpoint(store, store_fd, name, state) : SLUICE_END_OF_DATA;
+        *early_out = early;
     }
     if (store_fd >= 0) {
         close(store_fd);
@@ -394,13 +431,14 @@ sluice_status checkpoint_load(train_run *run, const sluice_model *model)
 
 bool checkpoint_is_there(const char *folder)
 {
-    int store_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int store_fd = sli_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     char name[NAME_SIZE];
     uint64_t step = 0;
+    bool early;
     bool found = false;
 
     if (store_fd >= 0) {
-        found = find_newest(store_fd, CHECKPOINT_STEP, UINT64_MAX, false, name, &step);
+        found = find_last(store_fd, name, &step, &early);
         close(store_fd);
     }
     return found;

@@ -10,7 +10,7 @@
 sluice_status train_state_make(const sli_plan *plan, train_state *state_out)
 {
     state_out->step = 0;
-    state_out->place = (sli_place){0, 0};
+    state_out->position = (sli_position){0, 0};
     state_out->deals = sli_plan_deals_itself(plan);
     state_out->seed = plan->settings.seed;
     state_out->batch_size = plan->batch_size;
@@ -31,7 +31,7 @@ void train_state_print(const train_state *state, sli_text *text)
                  "\nseed %" PRIu64 "\nbatch %" PRIu64 "\nworld %" PRIu64 "\nbest_name %" PRIu64
                  "\nbest_step %" PRIu64 "\nbest_value %" PRIu64 "\nsamples %" PRIu64
                  "\nnames %" PRIu64 "\nstages %s\n",
-                 TRAIN_STATE_VERSION, state->step, state->place.pass, state->place.done,
+                 TRAIN_STATE_VERSION, state->step, state->position.pass, state->position.done,
                  state->seed, state->batch_size, state->world, state->best_name, state->best_step,
                  state->best_value, state->data.samples, state->data.names, state->data.stages);
 }
@@ -93,8 +93,8 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
                         version, TRAIN_STATE_VERSION);
     }
     if (!take_number(&text, "step", &state.step) ||
-        !take_number(&text, "pass", &state.place.pass) ||
-        !take_number(&text, "done", &state.place.done) ||
+        !take_number(&text, "pass", &state.position.pass) ||
+        !take_number(&text, "done", &state.position.done) ||
         !take_number(&text, "seed", &state.seed) ||
         !take_number(&text, "batch", &state.batch_size) ||
         !take_number(&text, "world", &state.world) ||
@@ -115,7 +115,7 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
 void train_state_take(train_state *mine, const train_state *kept)
 {
     mine->step = kept->step;
-    mine->place = kept->place;
+    mine->position = kept->position;
     mine->batch_size = kept->batch_size;
     mine->world = kept->world;
     mine->best_name = kept->best_name;
@@ -130,14 +130,15 @@ static sluice_status number_differs(const char *what, uint64_t was, uint64_t is)
 
 sluice_status train_state_compare(const train_state *kept, const train_state *mine)
 {
-    if (strcmp(kept->data.stages, mine->data.stages) != 0) {
-        return sli_fail(SLUICE_E_INVALID, "the pipeline was \"%.300s\" and is \"%.300s\" now",
-                        kept->data.stages, mine->data.stages);
+    sluice_status st = sli_stages_compare(kept->data.stages, mine->data.stages);
+
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (kept->seed != mine->seed) {
         return number_differs("the seed", kept->seed, mine->seed);
     }
-    if (kept->world != mine->world && mine->deals && kept->place.done > 0) {
+    if (kept->world != mine->world && mine->deals && kept->position.done > 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "a pass was begun on %" PRIu64 " ranks and cannot be ended on %" PRIu64
                         ": the pipeline deals samples to ranks itself; without its stage shard the "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a run is, as a few lines of text: what a checkpoint keeps besides the user's files. Order,
- * augmentation and rates are functions of the place in the data and of the step, so these are all
- * that moves; the rest is there to refuse a state that belongs to other data.
+ * augmentation and rates are functions of the position in the data and of the step, so these are
+ * all that moves; the rest is there to refuse a state that belongs to other data.
  */
 #ifndef SLUICE_TRAIN_STATE_H
 #define SLUICE_TRAIN_STATE_H
@@ -15,8 +15,8 @@
 enum { TRAIN_STATE_VERSION = 2, TRAIN_STATE_SIZE = 65536 };
 
 typedef struct train_state {
-    uint64_t step;   /* the next one */
-    sli_place place; /* of its first batch */
+    uint64_t step;         /* the next one */
+    sli_position position; /* of its first batch */
     uint64_t seed;
     uint64_t batch_size;
     uint64_t world;

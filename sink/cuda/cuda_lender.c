@@ -5,21 +5,25 @@
  *
  *     begin -> gather -> next
  *
- * Whatever the caller enqueues behind them sees the batch. The tensors are the same for each, so a
- * gather waits for what reads the one before: in the same stream by itself, in another one by an
- * event behind all that the stream of the call before holds. The same event then stands behind the
- * gather: it is what to wait for, on the host and when the channel closes.
+ * Whatever the caller enqueues behind them sees the batch. Each batch that is held has a set of
+ * tensors, and a gather waits for the readers of the batch that had the set before: by an event
+ * behind what the stream of the release held, or, where that batch was not released by the caller,
+ * behind all that the stream of the call before holds. Gathers follow one another, in whatever
+ * streams they are, for they share a state: an event stands behind the last of them, and is what to
+ * wait for, on the host and when the channel closes.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
-#include "cuda_device.h"
-#include "cuda_error.h"
-#include "lender.h"
+#include "cuda_device_int.h"
+#include "cuda_error_int.h"
+#include "cuda_ops.h"
+#include "error_int.h"
 #include "shared_memory.h"
 #include "status_int.h"
+#include "step_capture.h"
 #include "step_graph.h"
 
 /* What host and device tell each other. */
@@ -30,24 +34,32 @@ typedef struct shared_part {
     _Alignas(64) sli_getnext_state initial; /* what the kernels' state begins with */
 } shared_part;
 
-enum { LAUNCHES = 3 };
+/* A set of tensors. */
+typedef struct lender_set {
+    sli_gather gather;
+    sli_kernel_launch launch;
+    cudaEvent_t readers; /* behind those of the batch that was released, where it is recorded */
+    bool recorded;
+    bool released; /* by the caller; else its readers are in the stream of the call before */
+} lender_set;
 
 typedef struct cuda_lender {
     batch_lender base;
-    const data_channel *data;
+    const data_feed *data;
     const cuda_device *device;
-    cudaStream_t own;     /* for callers who give none */
-    cudaStream_t last;    /* of the call before; NULL: there was none */
-    cudaEvent_t event;    /* behind the last gather */
-    uint64_t given;       /* batches whose kernels are in a stream */
-    sluice_status failed; /* said again by every call, as the next */
-    char error[SLI_ERROR_SIZE];
+    cudaStream_t own;  /* for callers who give none */
+    cudaStream_t last; /* of the call before; NULL: there was none */
+    cudaEvent_t event; /* behind the last gather */
+    lender_set *sets;
+    uint32_t set_count;
+    uint64_t given;           /* batches whose kernels are in a stream */
+    sli_error error;          /* of an earlier call; each later one raises it again */
     sli_getnext_state *state; /* in device memory */
     shared_memory memory;
     shared_part *shared; /* in memory */
     sli_getnext getnext; /* arguments of kernels, as the next */
-    sli_gather gather;
-    sli_kernel_launch launches[LAUNCHES];
+    sli_kernel_launch begin;
+    sli_kernel_launch next;
 } cuda_lender;
 
 static cuda_lender *of(batch_lender *lender)
@@ -57,8 +69,7 @@ static cuda_lender *of(batch_lender *lender)
 
 static sluice_status keep_error(cuda_lender *l, sluice_status status)
 {
-    l->failed = status;
-    snprintf(l->error, sizeof(l->error), "%s", sluice_last_error());
+    sli_error_take(status, &l->error);
     return status;
 }
 
@@ -69,7 +80,8 @@ static sluice_status fail(const cuda_lender *l, cudaError_t error, const char *w
 
 /* ---- which stream ---------------------------------------------------------------------------- */
 
-static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, const char *which)
+static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, const char *function,
+                                    const char *which)
 {
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     const cudaError_t error = cudaStreamIsCapturing(stream, &capture);
@@ -80,13 +92,13 @@ static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, c
     return capture == cudaStreamCaptureStatusNone
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "sluice_channel_get_next: %s is being captured; a batch is fetched "
-                          "outside the graph that reads it",
-                          which);
+                          "%s: %s is being captured; a batch is fetched and released outside the "
+                          "graph that reads it",
+                          function, which);
 }
 
 /* The context is current. */
-static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream)
+static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream, const char *function)
 {
     CUcontext context = NULL;
     const cudaError_t error = (cudaError_t)l->device->driver.stream_context(stream, &context);
@@ -95,37 +107,37 @@ static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream)
         return fail(l, error, "cuStreamGetCtx");
     }
     if (context != l->device->context) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "sluice_channel_get_next: the stream is another device's; want one of %s",
-                        sluice_device_name(l->data->config.device));
+        return sli_fail(SLUICE_E_INVALID, "%s: the stream is another device's; want one of %s",
+                        function, sluice_device_name(l->data->config.device));
     }
-    return check_captures(l, stream, "the stream");
+    return check_captures(l, stream, function, "the stream");
 }
 
-/* The stream that the tensors' readers may be in, where the next batch goes into another one. */
-static cudaStream_t stream_before(const cuda_lender *l, cudaStream_t stream)
+/* The stream that the readers of a set may be in, where the next batch goes into another one. */
+static cudaStream_t stream_of_readers(const cuda_lender *l, uint32_t set, cudaStream_t stream)
 {
-    return l->last != stream ? l->last : NULL;
+    return l->last != stream && !l->sets[set].released ? l->last : NULL;
 }
 
-static sluice_status cuda_check(batch_lender *lender, void *stream)
+static sluice_status cuda_check(batch_lender *lender, uint32_t set, void *stream)
 {
+    static const char function[] = "sluice_channel_get_next";
     const cuda_lender *l = of(lender);
-    const cudaStream_t before = stream_before(l, stream != NULL ? stream : l->own);
+    const cudaStream_t before = stream_of_readers(l, set, stream != NULL ? stream : l->own);
     sluice_status st;
 
-    if (l->failed != SLUICE_OK) {
-        return sli_fail_again(l->failed, l->error);
+    if (l->error.status != SLUICE_OK) {
+        return sli_error_raise(&l->error);
     }
     st = sli_cuda_enter(l->device);
     if (st != SLUICE_OK) {
         return st;
     }
     if (stream != NULL) {
-        st = check_stream(l, stream);
+        st = check_stream(l, stream, function);
     }
     if (st == SLUICE_OK && before != NULL) {
-        st = check_captures(l, before, "the stream of the call before");
+        st = check_captures(l, before, function, "the stream of the call before");
     }
     sli_cuda_leave(l->device);
     return st;
@@ -133,24 +145,48 @@ static sluice_status cuda_check(batch_lender *lender, void *stream)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* The stream waits for all that the one of the call before holds, the tensors' readers among it. */
-static sluice_status order_behind(const cuda_lender *l, cudaStream_t before, cudaStream_t stream)
+/* The stream waits for an event. */
+static cudaError_t wait_in(cudaStream_t stream, cudaEvent_t event)
 {
-    cudaError_t error = cudaEventRecord(l->event, before);
+    return cudaStreamWaitEvent(stream, event, 0);
+}
 
-    if (error == cudaSuccess) {
-        error = cudaStreamWaitEvent(stream, l->event, 0);
+/* The stream waits for the last gather, and for the readers of the batch that had the set before.
+ */
+static sluice_status order_behind(cuda_lender *l, uint32_t number, cudaStream_t stream)
+{
+    const cudaStream_t before = stream_of_readers(l, number, stream);
+    lender_set *set = &l->sets[number];
+    cudaError_t error = before != NULL ? cudaEventRecord(l->event, before) : cudaSuccess;
+
+    if (error == cudaSuccess && l->last != NULL && l->last != stream) {
+        error = wait_in(stream, l->event);
+    }
+    if (error == cudaSuccess && set->recorded) {
+        error = wait_in(stream, set->readers);
+        set->recorded = false;
     }
     return error == cudaSuccess ? SLUICE_OK : fail(l, error, "to wait for another stream");
 }
 
-static sluice_status enqueue(cuda_lender *l, cudaStream_t stream)
+/* The kernels of a batch. */
+static sluice_status launch(cuda_lender *l, uint32_t set, cudaStream_t stream)
 {
-    const cudaStream_t before = stream_before(l, stream);
-    sluice_status st = before != NULL ? order_behind(l, before, stream) : SLUICE_OK;
+    const sli_kernel_launch *launches[] = {&l->begin, &l->sets[set].launch, &l->next};
+    sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < LAUNCHES && st == SLUICE_OK; i++) {
-        st = step_graph_launch_kernel(&l->launches[i], stream);
+    for (uint32_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && st == SLUICE_OK; i++) {
+        st = step_graph_launch_kernel(launches[i], stream);
+    }
+    return st;
+}
+
+static sluice_status enqueue(cuda_lender *l, uint32_t set, cudaStream_t stream)
+{
+    sluice_status st = order_behind(l, set, stream);
+
+    if (st == SLUICE_OK) {
+        st = launch(l, set, stream);
     }
     if (st == SLUICE_OK) {
         const cudaError_t error = cudaEventRecord(l->event, stream);
@@ -163,6 +199,7 @@ static sluice_status enqueue(cuda_lender *l, cudaStream_t stream)
         return st;
     }
     l->last = stream;
+    l->sets[set].released = false;
     l->given++;
     return SLUICE_OK;
 }
@@ -187,8 +224,8 @@ static bool all_gathered(const cuda_lender *l)
     return stats.consumed >= l->given;
 }
 
-/* A call about the event that captures of the user's, under way in any thread, survive. */
-static cudaError_t ask_of_event(const cuda_lender *l, cudaError_t (*call)(cudaEvent_t))
+/* A call about an event that captures of the user's, under way in any thread, survive. */
+static cudaError_t ask_of_event(cudaEvent_t event, cudaError_t (*call)(cudaEvent_t))
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
@@ -196,7 +233,7 @@ static cudaError_t ask_of_event(const cuda_lender *l, cudaError_t (*call)(cudaEv
     if (error != cudaSuccess) {
         return error;
     }
-    error = call(l->event);
+    error = call(event);
     sli_cuda_warn(cudaThreadExchangeStreamCaptureMode(&mode),
                   "cudaThreadExchangeStreamCaptureMode");
     return error;
@@ -204,7 +241,7 @@ static cudaError_t ask_of_event(const cuda_lender *l, cudaError_t (*call)(cudaEv
 
 static sluice_status wait_for_gather(const cuda_lender *l)
 {
-    const cudaError_t error = ask_of_event(l, cudaEventSynchronize);
+    const cudaError_t error = ask_of_event(l->event, cudaEventSynchronize);
 
     if (error != cudaSuccess) {
         return fail(l, error, "a gather");
@@ -212,7 +249,7 @@ static sluice_status wait_for_gather(const cuda_lender *l)
     return all_gathered(l) ? SLUICE_OK : fail_for_slot(l);
 }
 
-static sluice_status cuda_lend(batch_lender *lender, uint64_t seq, void *stream,
+static sluice_status cuda_lend(batch_lender *lender, uint64_t seq, uint32_t set, void *stream,
                                sli_inputs *inputs_out)
 {
     cuda_lender *l = of(lender);
@@ -221,7 +258,7 @@ static sluice_status cuda_lend(batch_lender *lender, uint64_t seq, void *stream,
     if (st != SLUICE_OK) {
         return st;
     }
-    st = enqueue(l, stream != NULL ? stream : l->own);
+    st = enqueue(l, set, stream != NULL ? stream : l->own);
     if (st == SLUICE_OK && stream == NULL) {
         st = wait_for_gather(l);
     }
@@ -229,22 +266,71 @@ static sluice_status cuda_lend(batch_lender *lender, uint64_t seq, void *stream,
     if (st != SLUICE_OK) {
         return keep_error(l, st);
     }
-    inputs_out->tensors = sli_queue_outputs(l->data->queue, &inputs_out->count);
+    inputs_out->tensors = sli_queue_outputs(l->data->queue, set, &inputs_out->count);
     inputs_out->header = sli_queue_header(l->data->queue, seq);
     inputs_out->samples = sli_queue_samples(l->data->queue, seq);
     return SLUICE_OK;
 }
 
-/* The gather has. */
-static void cuda_give_back(batch_lender *lender, uint64_t seq)
+/* Records behind what the stream holds. The context is current. */
+static sluice_status record_readers(cuda_lender *l, lender_set *set, cudaStream_t stream)
+{
+    sluice_status st = check_stream(l, stream, "sluice_channel_release");
+
+    if (st == SLUICE_OK) {
+        const cudaError_t error = cudaEventRecord(set->readers, stream);
+
+        st = error == cudaSuccess ? SLUICE_OK : fail(l, error, "cudaEventRecord");
+    }
+    return st;
+}
+
+static sluice_status cuda_release(batch_lender *lender, uint32_t number, void *stream)
+{
+    cuda_lender *l = of(lender);
+    lender_set *set = &l->sets[number];
+    sluice_status st = l->error.status != SLUICE_OK ? sli_error_raise(&l->error) : SLUICE_OK;
+
+    if (st == SLUICE_OK && stream != NULL) {
+        st = sli_cuda_enter(l->device);
+        if (st == SLUICE_OK) {
+            st = record_readers(l, set, stream);
+            sli_cuda_leave(l->device);
+        }
+    }
+    if (st == SLUICE_OK) {
+        set->recorded = stream != NULL;
+        set->released = true;
+    }
+    return st;
+}
+
+/* The gather has freed it. */
+static void cuda_free_slot(batch_lender *lender, uint64_t seq)
 {
     (void)lender;
     (void)seq;
 }
 
+/* The kernels free the slot, behind those of the batch before. */
+static sluice_status cuda_pass_over(batch_lender *lender, uint64_t seq, uint32_t set)
+{
+    cuda_lender *l = of(lender);
+    sluice_status st = sli_cuda_enter(l->device);
+
+    (void)seq;
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = enqueue(l, set, l->own);
+    sli_cuda_leave(l->device);
+    l->sets[set].released = st == SLUICE_OK; /* it has no readers */
+    return st == SLUICE_OK ? st : keep_error(l, st);
+}
+
 static cudaError_t query_event(const cuda_lender *l)
 {
-    const cudaError_t error = ask_of_event(l, cudaEventQuery);
+    const cudaError_t error = ask_of_event(l->event, cudaEventQuery);
 
     if (error == cudaErrorNotReady && cudaPeekAtLastError() == cudaErrorNotReady) {
         (void)cudaGetLastError(); /* it is none */
@@ -297,10 +383,26 @@ static sluice_status take_memory(cuda_lender *l)
     return st;
 }
 
+/* The kernels of the getnext are described: its gather into each set. */
+static sluice_status describe_sets(cuda_lender *l, uint32_t multiprocessors)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < l->set_count && st == SLUICE_OK; i++) {
+        lender_set *set = &l->sets[i];
+
+        set->released = true; /* it has no readers */
+        st = sli_queue_gather(l->data->queue, i, &set->gather);
+        if (st == SLUICE_OK) {
+            sli_getnext_gather_launch(&l->getnext, &set->gather, multiprocessors, &set->launch);
+        }
+    }
+    return st;
+}
+
 static sluice_status describe_kernels(cuda_lender *l, uint32_t multiprocessors)
 {
     sli_getnext *g = &l->getnext;
-    sluice_status st;
 
     sli_queue_getnext(l->data->queue, g);
     g->state = l->state;
@@ -308,11 +410,24 @@ static sluice_status describe_kernels(cuda_lender *l, uint32_t multiprocessors)
     g->report = shared_memory_address(&l->memory, &l->shared->report);
     g->stop = shared_memory_address(&l->memory, &l->shared->stop);
     g->micro_batches = 1;
-    st = sli_queue_gather(l->data->queue, &l->gather);
-    sli_getnext_begin_launch(g, &l->launches[0]);
-    sli_getnext_gather_launch(g, &l->gather, multiprocessors, &l->launches[1]);
-    sli_getnext_next_launch(g, &l->launches[2]);
-    return st;
+    sli_getnext_begin_launch(g, &l->begin);
+    sli_getnext_next_launch(g, &l->next);
+    return describe_sets(l, multiprocessors);
+}
+
+static cudaError_t create_event(cudaEvent_t *event)
+{
+    return cudaEventCreateWithFlags(event, cudaEventBlockingSync | cudaEventDisableTiming);
+}
+
+static sluice_status load_kernels(cuda_lender *l)
+{
+    sluice_status st = step_graph_load_kernel(&l->begin);
+
+    if (st == SLUICE_OK) { /* the same kernel for all sets */
+        st = step_graph_load_kernel(&l->sets[0].launch);
+    }
+    return st == SLUICE_OK ? step_graph_load_kernel(&l->next) : st;
 }
 
 /* What takes the device's time, or memory, is made here, and nothing of it later. The context is
@@ -324,7 +439,10 @@ static sluice_status make_handles(cuda_lender *l)
     sluice_status st;
 
     if (error == cudaSuccess) {
-        error = cudaEventCreateWithFlags(&l->event, cudaEventBlockingSync | cudaEventDisableTiming);
+        error = create_event(&l->event);
+    }
+    for (uint32_t i = 0; i < l->set_count && error == cudaSuccess; i++) {
+        error = create_event(&l->sets[i].readers);
     }
     if (error == cudaSuccess) {
         error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
@@ -334,10 +452,7 @@ static sluice_status make_handles(cuda_lender *l)
         return fail(l, error, "the stream of a channel");
     }
     st = describe_kernels(l, (uint32_t)multiprocessors);
-    for (uint32_t i = 0; i < LAUNCHES && st == SLUICE_OK; i++) {
-        st = step_graph_load_kernel(&l->launches[i]);
-    }
-    return st;
+    return st == SLUICE_OK ? load_kernels(l) : st;
 }
 
 static sluice_status begin_state(cuda_lender *l)
@@ -369,15 +484,32 @@ static sluice_status open_lender(cuda_lender *l)
     return st;
 }
 
-/* After it no kernel of ours runs. */
+/* After it no kernel of ours runs, and no reader of a batch that was released. */
 static void wait_for_last(const cuda_lender *l, bool entered)
 {
-    const cudaError_t error = l->given > 0 ? ask_of_event(l, cudaEventSynchronize) : cudaSuccess;
+    cudaError_t error = l->given > 0 ? ask_of_event(l->event, cudaEventSynchronize) : cudaSuccess;
 
+    for (uint32_t i = 0; i < l->set_count && error == cudaSuccess; i++) {
+        if (l->sets[i].recorded) {
+            error = ask_of_event(l->sets[i].readers, cudaEventSynchronize);
+        }
+    }
     if (error != cudaSuccess) {
         sli_cuda_warn(error, "cudaEventSynchronize");
         if (entered) {
-            sli_cuda_warn(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+            sli_cuda_warn(step_capture_synchronize(), "cudaDeviceSynchronize");
+        }
+    }
+}
+
+static void destroy_events(cuda_lender *l)
+{
+    if (l->event != NULL) {
+        sli_cuda_warn(cudaEventDestroy(l->event), "cudaEventDestroy");
+    }
+    for (uint32_t i = 0; i < l->set_count; i++) {
+        if (l->sets[i].readers != NULL) {
+            sli_cuda_warn(cudaEventDestroy(l->sets[i].readers), "cudaEventDestroy");
         }
     }
 }
@@ -392,9 +524,7 @@ static void cuda_destroy(batch_lender *lender)
     }
     entered = sli_cuda_enter(l->device) == SLUICE_OK;
     wait_for_last(l, entered);
-    if (l->event != NULL) {
-        sli_cuda_warn(cudaEventDestroy(l->event), "cudaEventDestroy");
-    }
+    destroy_events(l);
     if (l->own != NULL) {
         sli_cuda_warn(cudaStreamSynchronize(l->own), "cudaStreamSynchronize");
         sli_cuda_warn(cudaStreamDestroy(l->own), "cudaStreamDestroy");
@@ -404,10 +534,11 @@ static void cuda_destroy(batch_lender *lender)
     }
     sli_device_free(l->data->config.device, l->state, sizeof(*l->state));
     shared_memory_close(&l->memory);
+    sli_free(l->sets);
     sli_free(l);
 }
 
-static sluice_status cuda_create(const data_channel *data, batch_lender **lender_out)
+static sluice_status cuda_create(const data_feed *data, batch_lender **lender_out)
 {
     cuda_lender *l = sli_calloc(1, sizeof(*l));
     sluice_status st;
@@ -418,7 +549,9 @@ static sluice_status cuda_create(const data_channel *data, batch_lender **lender
     l->base.ops = &cuda_lender_ops;
     l->data = data;
     l->device = data->config.device->state;
-    st = open_lender(l);
+    l->sets = sli_calloc(data->held, sizeof(*l->sets));
+    l->set_count = l->sets != NULL ? data->held : 0;
+    st = l->sets != NULL ? open_lender(l) : sli_fail(SLUICE_E_NO_MEMORY, "a channel");
     if (st != SLUICE_OK) {
         cuda_destroy(&l->base);
         return st;
@@ -428,11 +561,12 @@ static sluice_status cuda_create(const data_channel *data, batch_lender **lender
 }
 
 const lender_ops cuda_lender_ops = {
-    .kind = "cuda",
     .create = cuda_create,
     .destroy = cuda_destroy,
     .check = cuda_check,
     .lend = cuda_lend,
-    .give_back = cuda_give_back,
+    .release = cuda_release,
+    .free_slot = cuda_free_slot,
+    .pass_over = cuda_pass_over,
     .look = cuda_look,
 };

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which mode a step can run in on CUDA: loop where it can be captured, its nodes may stand in a
- * loop and the driver knows conditional nodes; graph where it can be captured; else it is called.
+ * loop, the driver knows conditional nodes and a launch of no steps passes; graph where it can be
+ * captured; else it is called. A graph without a loop has no launch of no steps: the step would
+ * run.
  */
 #include <stdio.h>
 
-#include "cuda_error.h"
+#include "cuda_error_int.h"
 #include "cuda_program.h"
+#include "step_capture.h"
 
 /* Conditional nodes are announced for 12.3, and work from this one on. */
 enum { LOOP_DRIVER = 12040 };
@@ -14,6 +17,8 @@ enum { LOOP_DRIVER = 12040 };
 /* A part of what has to be done with the device's context current. */
 typedef struct mode_choice {
     cuda_program *p;
+    bool check; /* capture the step twice, and compare */
+    bool final; /* the error is one in every mode */
     cudaGraph_t step;
 } mode_choice;
 
@@ -33,28 +38,67 @@ static sluice_status check_driver(void)
                     LOOP_DRIVER % 1000 / 10);
 }
 
+/* Once more, for check mode: an error is the run's. */
+static sluice_status capture_again(mode_choice *choice, const step_capture *capture)
+{
+    cudaGraph_t again = NULL;
+    sluice_status st = step_capture_run(capture, STEP_SECOND_FILL, &again, &choice->final);
+
+    if (st == SLUICE_OK) {
+        st = step_graph_compare(choice->p->device, choice->step, again);
+    }
+    choice->final = st != SLUICE_OK;
+    step_graph_drop(choice->p->device, again);
+    return st;
+}
+
+/* The step's graph; none after an error. */
 static sluice_status capture(void *arg)
 {
     mode_choice *choice = arg;
     cuda_program *p = choice->p;
-
-    return step_graph_capture(p->handle, p->model.step, &p->view, p->model.user, &choice->step);
-}
-
-/* Once more, for check mode. */
-static sluice_status capture_again(void *arg)
-{
-    mode_choice *choice = arg;
-    cuda_program *p = choice->p;
-    cudaGraph_t again = NULL;
-    sluice_status st =
-        step_graph_capture(p->handle, p->model.step, &p->view, p->model.user, &again);
+    step_capture capture;
+    sluice_status st = step_capture_open(&p->model, &p->view, &capture);
 
     if (st == SLUICE_OK) {
-        st = step_graph_compare(p->device, choice->step, again);
+        st = step_capture_run(&capture, STEP_FIRST_FILL, &choice->step, &choice->final);
     }
-    step_graph_drop(p->device, again);
+    if (st == SLUICE_OK && choice->check) {
+        st = capture_again(choice, &capture);
+    }
+    if (st != SLUICE_OK) {
+        step_graph_drop(p->device, choice->step);
+        choice->step = NULL;
+    }
+    step_capture_close(&capture);
     return st;
+}
+
+/*
+ * A launch of no steps. Only begin runs, and its report shows that conditional nodes work on this
+ * device: begin has set the condition, the body has not run, and kernels write the host's memory.
+ */
+static sluice_status test_loop(cuda_program *p, const step_graph *loop,
+                               sli_getnext_command *command)
+{
+    sli_getnext_report *report = &p->shared->getnext;
+    sluice_status st;
+
+    command->steps = 0;
+    report->end = UINT64_MAX;
+    st = step_graph_try(loop, p->handle);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (report->end != SLI_GETNEXT_DONE || report->steps != 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "self-test: a launch of no steps reports end %llu and %llu steps",
+                        (unsigned long long)report->end, (unsigned long long)report->steps);
+    }
+    return p->shared->report.idle_turn == 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_UNSUPPORTED,
+                          "self-test: the body of a WHILE node runs although its condition is 0");
 }
 
 static sluice_status make_loop(void *arg)
@@ -67,7 +111,10 @@ static sluice_status make_loop(void *arg)
     if (st == SLUICE_OK) {
         st = step_graph_make_loop(&p->chain, choice->step, &p->control, &p->graph);
     }
-    return st == SLUICE_OK ? step_graph_upload(&p->graph, p->handle) : st;
+    if (st == SLUICE_OK) {
+        st = step_graph_upload(&p->graph, p->handle);
+    }
+    return st == SLUICE_OK ? test_loop(p, &p->graph, &p->shared->command) : st;
 }
 
 /* The loop with several steps in a turn, for what is whole turns of a launch. */
@@ -83,7 +130,10 @@ static sluice_status make_turns(void *arg)
     g->command = p->turn_command;
     st = step_graph_make_loop(&p->chain, choice->step, &p->control, &p->turns);
     *g = single;
-    return st == SLUICE_OK ? step_graph_upload(&p->turns, p->handle) : st;
+    if (st == SLUICE_OK) {
+        st = step_graph_upload(&p->turns, p->handle);
+    }
+    return st == SLUICE_OK ? test_loop(p, &p->turns, &p->shared->turns) : st;
 }
 
 static sluice_status make_once(void *arg)
@@ -173,7 +223,7 @@ static sluice_status choose_graph(cuda_program *p, const program_config *config,
 
 sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *config)
 {
-    mode_choice choice = {.p = p};
+    mode_choice choice = {.p = p, .check = config->check};
     sluice_status st = in_context(p, load_kernels, p);
 
     p->base.mode = config->mode;
@@ -182,18 +232,11 @@ sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *co
     }
     if (config->mode == SLUICE_MODE_LOOP || config->mode == SLUICE_MODE_GRAPH) {
         st = in_context(p, capture, &choice);
-        if (st == SLUICE_OK && config->check) {
-            st = in_context(p, capture_again, &choice);
-            if (st != SLUICE_OK) {
-                step_graph_drop(p->device, choice.step);
-                return st;
-            }
-        }
         if (st == SLUICE_OK) {
             st = choose_graph(p, config, &choice);
             step_graph_drop(p->device, choice.step);
         }
-        if (st != SLUICE_OK && weakens(p, config)) {
+        if (st != SLUICE_OK && !choice.final && weakens(p, config)) {
             p->base.mode = SLUICE_MODE_DATA;
             st = SLUICE_OK;
         }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "cuda_error.h"
+#include "cuda_error_int.h"
 #include "cuda_program.h"
 #include "rng_int.h"
 
@@ -31,7 +31,7 @@ static sluice_status take_shared(cuda_program *p)
     const size_t traces_at = round_up(sizeof(shared_part), ALIGNMENT);
     const size_t rates_at = traces_at + round_up(p->capacity * sizeof(step_trace), ALIGNMENT);
     sluice_status st =
-        shared_memory_open(p->channel->config.device, rates_at + rates_bytes(p), &p->memory);
+        shared_memory_open(p->feed->config.device, rates_at + rates_bytes(p), &p->memory);
 
     if (st == SLUICE_OK) {
         p->shared = (shared_part *)(void *)p->memory.host;
@@ -50,7 +50,7 @@ static size_t device_bytes(const cuda_program *p)
 static sluice_status take_device_memory(cuda_program *p)
 {
     void *block = NULL;
-    sluice_status st = sli_device_alloc(p->channel->config.device, device_bytes(p), &block);
+    sluice_status st = sli_device_alloc(p->feed->config.device, device_bytes(p), &block);
 
     if (st != SLUICE_OK) {
         return st;
@@ -82,7 +82,7 @@ static sluice_status describe_getnext(cuda_program *p)
 {
     sli_getnext *g = &p->control.getnext;
 
-    sli_queue_getnext(p->channel->queue, g);
+    sli_queue_getnext(p->feed->queue, g);
     g->state = &p->part->getnext;
     g->micro_batches = p->micro_batches;
     g->turn = 1;
@@ -91,13 +91,13 @@ static sluice_status describe_getnext(cuda_program *p)
     g->stop = address_of(p, &p->shared->never);
     p->device_stop = address_of(p, &p->shared->stop);
     p->turn_command = address_of(p, &p->shared->turns);
-    return sli_queue_gather(p->channel->queue, &p->gather);
+    return sli_queue_gather(p->feed->queue, 0, &p->gather);
 }
 
 static void describe_digest(cuda_program *p)
 {
     uint32_t count = 0;
-    const sluice_tensor *tensors = sli_queue_outputs(p->channel->queue, &count);
+    const sluice_tensor *tensors = sli_queue_outputs(p->feed->queue, 0, &count);
 
     p->control.column_count = count;
     p->digest.count = count;
@@ -146,8 +146,8 @@ static void describe_view(cuda_program *p)
     step_frame *frame = &p->part->frame;
 
     view->struct_size = sizeof(*view);
-    view->inputs = sli_queue_outputs(p->channel->queue, &view->input_count);
-    view->valid_rows = &sli_queue_device_header(p->channel->queue)->valid_rows;
+    view->inputs = sli_queue_outputs(p->feed->queue, 0, &view->input_count);
+    view->valid_rows = &sli_queue_device_header(p->feed->queue)->valid_rows;
     view->step = &frame->step;
     view->epoch = &frame->epoch;
     view->outputs = frame->outputs;
@@ -168,15 +168,40 @@ static sluice_status count_multiprocessors(cuda_program *p)
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaDeviceGetAttribute");
 }
 
+static sluice_status make_events(cuda_program *p)
+{
+    sluice_status st = sli_cuda_enter(p->device);
+    cudaError_t error = cudaSuccess;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    while (error == cudaSuccess && p->event_count < LAUNCH_EVENTS) {
+        error = cudaEventCreateWithFlags(&p->events[p->event_count],
+                                         cudaEventBlockingSync | cudaEventDisableTiming);
+        p->event_count += error == cudaSuccess;
+    }
+    sli_cuda_leave(p->device);
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "events of launches");
+}
+
+static cudaError_t destroy_event(void *event)
+{
+    return cudaEventDestroy(event);
+}
+
 sluice_status cuda_program_open(cuda_program *p, const program_config *config)
 {
-    sluice_device *device = config->channel->config.device;
-    sluice_status st = sli_stream_open(device, "sluice/device",
-                                       &config->channel->placement->device_cpus, &p->stream);
+    sluice_device *device = config->feed->config.device;
+    sluice_status st = sli_stream_open(device, "sluice/device", SLI_STREAM_STEPS,
+                                       &config->feed->placement->device_cpus, 0, &p->stream);
 
     if (st == SLUICE_OK) {
         p->handle = sli_cuda_stream_handle(p->stream.handle);
         st = count_multiprocessors(p);
+    }
+    if (st == SLUICE_OK) {
+        st = make_events(p);
     }
     if (st == SLUICE_OK) {
         st = take_shared(p);
@@ -199,12 +224,15 @@ sluice_status cuda_program_open(cuda_program *p, const program_config *config)
 
 void cuda_program_close(cuda_program *p)
 {
-    sluice_device *device = p->channel->config.device;
+    sluice_device *device = p->feed->config.device;
 
     if (p->shared != NULL) {
-        cuda_program_ops.stop(&p->base);
+        sli_ring_store_release(&p->shared->stop, 1);
     }
     sli_stream_close(&p->stream); /* waits for what is under way */
+    for (uint32_t i = 0; i < p->event_count; i++) {
+        sli_cuda_give_back(p->device, destroy_event, p->events[i], "cudaEventDestroy");
+    }
     step_graph_destroy(p->device, &p->turns);
     step_graph_destroy(p->device, &p->graph);
     sli_device_free(device, p->part, device_bytes(p));

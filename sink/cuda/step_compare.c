@@ -3,6 +3,10 @@
  * Two captures of one step, compared: what differs was not the same when the step was called again,
  * and would stay as it was at first in every step of a run.
  *
+ * Padding of a struct that is passed by value is what was on the stack, which may differ: where
+ * the step's frames lie, the stack is filled with one byte before the first capture and with
+ * another one before the second, and where a parameter has these it is not compared.
+ *
  * The driver is asked about kernels: the step's are those of another copy of the runtime, which the
  * user's program has, and this library's knows nothing of them.
  */
@@ -10,9 +14,10 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "cuda_error.h"
+#include "cuda_error_int.h"
 #include "log_int.h"
 #include "status_int.h"
+#include "step_capture.h"
 #include "step_graph.h"
 
 enum { VALUE_SIZE = 48, DEEPEST = 16 };
@@ -34,33 +39,60 @@ static void print_value(const void *value, size_t bytes, char text[VALUE_SIZE])
     }
 }
 
-static sluice_status fail_parameter(size_t place, const char *kernel, size_t index,
-                                    const void *first, const void *second, size_t bytes)
+/* Was the byte written by neither capture? */
+static bool is_padding(const uint8_t *first, const uint8_t *second)
 {
-    size_t at = 0;
-    char before[VALUE_SIZE];
-    char after[VALUE_SIZE];
-
-    while (bytes - at > sizeof(uint64_t) &&
-           memcmp((const uint8_t *)first + at, (const uint8_t *)second + at, sizeof(uint64_t)) ==
-               0) {
-        at += sizeof(uint64_t);
-    }
-    print_value((const uint8_t *)first + at, bytes - at, before);
-    print_value((const uint8_t *)second + at, bytes - at, after);
-    return sli_fail(SLUICE_E_INVALID,
-                    "check: parameter %zu of kernel %s (node %zu of the step) is %s when the step "
-                    "is captured and %s when it is captured again; a captured step keeps the "
-                    "first: let the kernel read what changes through an address",
-                    index, kernel, place, before, after);
+    return *first == STEP_FIRST_FILL && *second == STEP_SECOND_FILL;
 }
 
-static sluice_status fail_node(size_t place, const char *what)
+/* The first byte that differs, padding left out; `bytes`: none does. */
+static size_t first_difference(const uint8_t *first, const uint8_t *second, size_t bytes)
+{
+    size_t at = 0;
+
+    while (at < bytes && (first[at] == second[at] || is_padding(first + at, second + at))) {
+        at++;
+    }
+    return at;
+}
+
+/* The bytes at `at` that belong together, as far as that can be known. */
+static size_t value_bytes(const uint8_t *first, const uint8_t *second, size_t bytes, size_t at)
+{
+    const size_t left = bytes - at < sizeof(uint64_t) ? bytes - at : sizeof(uint64_t);
+
+    return left == sizeof(uint64_t) && is_padding(first + at + 4, second + at + 4) ? 4 : left;
+}
+
+static sluice_status fail_parameter(size_t node, const char *kernel, size_t index,
+                                    const uint8_t *first, const uint8_t *second, size_t bytes)
+{
+    const size_t differs = first_difference(first, second, bytes);
+    const size_t at = differs / sizeof(uint64_t) * sizeof(uint64_t);
+    const size_t count = value_bytes(first, second, bytes, at);
+    char before[VALUE_SIZE];
+    char after[VALUE_SIZE];
+    char where[VALUE_SIZE] = "";
+
+    print_value(first + at, count, before);
+    print_value(second + at, count, after);
+    if (bytes > sizeof(uint64_t)) {
+        snprintf(where, sizeof(where), ", at byte %zu of %zu,", differs, bytes);
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "check: parameter %zu of kernel %s (node %zu of the step)%s is %s when the "
+                    "step is captured and %s when it is captured again; a captured step keeps the "
+                    "first: let the kernel read what changes through an address%s",
+                    index, kernel, node, where, before, after,
+                    bytes > sizeof(uint64_t) ? "; if it is padding, clear the struct first" : "");
+}
+
+static sluice_status fail_node(size_t node, const char *what)
 {
     return sli_fail(SLUICE_E_INVALID,
                     "check: %s of node %zu of the step differs between two captures of it; a "
                     "captured step keeps the first",
-                    what, place);
+                    what, node);
 }
 
 /* The driver's calls about kernels. A kernel is a function, or, launched by a newer one, a kernel.
@@ -122,7 +154,7 @@ static const char *name_of(const kernel_calls *calls, const CUDA_KERNEL_NODE_PAR
 }
 
 static sluice_status compare_kernels(const kernel_calls *calls, cudaGraphNode_t first,
-                                     cudaGraphNode_t second, size_t place)
+                                     cudaGraphNode_t second, size_t node)
 {
     CUDA_KERNEL_NODE_PARAMS a;
     CUDA_KERNEL_NODE_PARAMS b;
@@ -134,24 +166,24 @@ static sluice_status compare_kernels(const kernel_calls *calls, cudaGraphNode_t 
         return SLUICE_OK; /* of a kind that it does not tell of */
     }
     if (a.func != b.func || a.kern != b.kern) {
-        return fail_node(place, "the kernel");
+        return fail_node(node, "the kernel");
     }
     if (!same_grid(&a, &b)) {
-        return fail_node(place, "the grid");
+        return fail_node(node, "the grid");
     }
     if (a.kernelParams == NULL || b.kernelParams == NULL) {
         return SLUICE_OK; /* packed by whoever launched it: nobody knows where one ends */
     }
     for (size_t i = 0; (bytes = parameter_bytes(calls, &a, i)) > 0; i++) {
-        if (memcmp(a.kernelParams[i], b.kernelParams[i], bytes) != 0) {
-            return fail_parameter(place, name_of(calls, &a), i, a.kernelParams[i],
-                                  b.kernelParams[i], bytes);
+        if (first_difference(a.kernelParams[i], b.kernelParams[i], bytes) < bytes) {
+            return fail_parameter(node, name_of(calls, &a), i, a.kernelParams[i], b.kernelParams[i],
+                                  bytes);
         }
     }
     return SLUICE_OK;
 }
 
-static sluice_status compare_sets(cudaGraphNode_t first, cudaGraphNode_t second, size_t place)
+static sluice_status compare_sets(cudaGraphNode_t first, cudaGraphNode_t second, size_t node)
 {
     struct cudaMemsetParams a;
     struct cudaMemsetParams b;
@@ -163,10 +195,10 @@ static sluice_status compare_sets(cudaGraphNode_t first, cudaGraphNode_t second,
     }
     return a.dst == b.dst && a.value == b.value && a.width == b.width && a.height == b.height
                ? SLUICE_OK
-               : fail_node(place, "the memory that is set, or the value,");
+               : fail_node(node, "the memory that is set, or the value,");
 }
 
-static sluice_status compare_copies(cudaGraphNode_t first, cudaGraphNode_t second, size_t place)
+static sluice_status compare_copies(cudaGraphNode_t first, cudaGraphNode_t second, size_t node)
 {
     struct cudaMemcpy3DParms a;
     struct cudaMemcpy3DParms b;
@@ -179,7 +211,7 @@ static sluice_status compare_copies(cudaGraphNode_t first, cudaGraphNode_t secon
     return a.srcPtr.ptr == b.srcPtr.ptr && a.dstPtr.ptr == b.dstPtr.ptr &&
                    a.extent.width == b.extent.width && a.extent.height == b.extent.height
                ? SLUICE_OK
-               : fail_node(place, "the memory that is copied");
+               : fail_node(node, "the memory that is copied");
 }
 
 static sluice_status compare_graphs(const kernel_calls *calls, cudaGraph_t first,
@@ -200,7 +232,7 @@ static sluice_status compare_children(const kernel_calls *calls, cudaGraphNode_t
 }
 
 static sluice_status compare_nodes(const kernel_calls *calls, cudaGraphNode_t first,
-                                   cudaGraphNode_t second, size_t place, int depth)
+                                   cudaGraphNode_t second, size_t node, int depth)
 {
     enum cudaGraphNodeType a = cudaGraphNodeTypeEmpty;
     enum cudaGraphNodeType b = cudaGraphNodeTypeEmpty;
@@ -213,15 +245,15 @@ static sluice_status compare_nodes(const kernel_calls *calls, cudaGraphNode_t fi
         return sli_cuda_fail(error, "cudaGraphNodeGetType");
     }
     if (a != b) {
-        return fail_node(place, "the kind");
+        return fail_node(node, "the kind");
     }
     switch ((int)a) {
     case cudaGraphNodeTypeKernel:
-        return compare_kernels(calls, first, second, place);
+        return compare_kernels(calls, first, second, node);
     case cudaGraphNodeTypeMemset:
-        return compare_sets(first, second, place);
+        return compare_sets(first, second, node);
     case cudaGraphNodeTypeMemcpy:
-        return compare_copies(first, second, place);
+        return compare_copies(first, second, node);
     case cudaGraphNodeTypeGraph:
         return compare_children(calls, first, second, depth);
     default:

@@ -186,7 +186,9 @@ SLI_KERNEL_FN bool step_next(const step_control *c)
     const sli_getnext *g = &c->getnext;
 
     if (g->state->end != SLI_GETNEXT_GOES_ON) {
-        return false; /* in a graph without a loop, behind a launch that ended early */
+        /* In a graph without a loop, or an unrolled one, behind a launch that ended early. */
+        c->report->idle_turn = 1;
+        return false;
     }
     if (!step_leave(c)) {
         getnext_finish(g, SLI_GETNEXT_HALTED);

@@ -5,67 +5,11 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "cuda_error.h"
+#include "cuda_error_int.h"
 #include "status_int.h"
 
 /* Graphs within graphs that the check of a step goes down into. */
 enum { DEEPEST = 16 };
-
-/* ---- capturing ------------------------------------------------------------------------------- */
-
-/* The step's call went wrong, or the capture did because of it. */
-static sluice_status fail_capture(cudaError_t during, cudaError_t at_end)
-{
-    const cudaError_t error = during != cudaSuccess ? during : at_end;
-
-    return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "the step makes a call that is not permitted during capture (%s: %s)",
-                    cudaGetErrorName(error), cudaGetErrorString(error));
-}
-
-static sluice_status answer_of(sluice_status answer, uint64_t failures, cudaError_t during,
-                               cudaError_t at_end)
-{
-    if (answer == SLUICE_STOPPED) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the step asks to stop while it is captured");
-    }
-    if (at_end != cudaSuccess) {
-        return fail_capture(during, at_end);
-    }
-    return answer < 0 ? sli_fail_from(answer, failures,
-                                      "the step, while it was captured, "
-                                      "returned %s",
-                                      sluice_status_name(answer))
-                      : SLUICE_OK;
-}
-
-sluice_status step_graph_capture(cudaStream_t stream, sluice_step_fn step, const sluice_step *view,
-                                 void *user, cudaGraph_t *graph_out)
-{
-    const uint64_t failures = sli_fail_count();
-    cudaGraph_t graph = NULL;
-    cudaError_t during;
-    cudaError_t error;
-    sluice_status answer;
-    sluice_status st;
-
-    /* Thread-local: what other threads do meanwhile, the copier's for one, is their own affair. */
-    error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    if (error != cudaSuccess) {
-        return sli_cuda_fail(error, "cudaStreamBeginCapture");
-    }
-    answer = step(view, user);
-    during = cudaPeekAtLastError();
-    error = cudaStreamEndCapture(stream, &graph);
-    (void)cudaGetLastError();
-    st = answer_of(answer, failures, during, error);
-    if (st != SLUICE_OK && graph != NULL) {
-        sli_cuda_warn(cudaGraphDestroy(graph), "cudaGraphDestroy");
-        graph = NULL;
-    }
-    *graph_out = graph;
-    return st;
-}
 
 /* ---- what may stand in a loop ---------------------------------------------------------------- */
 
@@ -97,9 +41,57 @@ static const char *illegal(enum cudaGraphNodeType type)
     }
 }
 
+/* Where a node stands, for messages. */
+typedef struct node_position {
+    size_t index;
+    int depth; /* graphs around its own */
+} node_position;
+
+static const char *inside(node_position at)
+{
+    return at.depth > 0 ? ", in a graph within it," : "";
+}
+
+/* One side of a copy, NULL where it is an array: not pageable memory. */
+static sluice_status check_operand(const void *operand, const char *way, node_position at)
+{
+    struct cudaPointerAttributes attributes;
+    cudaError_t error;
+
+    if (operand == NULL) {
+        return SLUICE_OK;
+    }
+    memset(&attributes, 0, sizeof(attributes));
+    error = cudaPointerGetAttributes(&attributes, operand);
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "cudaPointerGetAttributes");
+    }
+    return attributes.type != cudaMemoryTypeUnregistered
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_UNSUPPORTED,
+                          "node %zu of the step%s copies %s pageable host memory (%p): take it "
+                          "from cudaMallocHost(), or page-lock it by cudaHostRegister()",
+                          at.index, inside(at), way, operand);
+}
+
+/* Bodies copy between device memory and page-locked host memory alone. */
+static sluice_status check_copy(cudaGraphNode_t node, node_position at)
+{
+    struct cudaMemcpy3DParms copy;
+    sluice_status st;
+
+    memset(&copy, 0, sizeof(copy));
+    if (cudaGraphMemcpyNodeGetParams(node, &copy) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return SLUICE_OK; /* of a kind that it does not describe: instantiation checks it */
+    }
+    st = check_operand(copy.srcPtr.ptr, "from", at);
+    return st == SLUICE_OK ? check_operand(copy.dstPtr.ptr, "to", at) : st;
+}
+
 static sluice_status check_graph(cudaGraph_t graph, int depth);
 
-static sluice_status check_node(cudaGraphNode_t node, size_t place, int depth)
+static sluice_status check_node(cudaGraphNode_t node, node_position at)
 {
     enum cudaGraphNodeType type;
     cudaGraph_t child = NULL;
@@ -111,14 +103,17 @@ static sluice_status check_node(cudaGraphNode_t node, size_t place, int depth)
     }
     what = illegal(type);
     if (what != NULL) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "node %zu of the step%s is %s", place,
-                        depth > 0 ? ", in a graph within it," : "", what);
+        return sli_fail(SLUICE_E_UNSUPPORTED, "node %zu of the step%s is %s", at.index, inside(at),
+                        what);
     }
-    if (type != cudaGraphNodeTypeGraph || depth == DEEPEST) {
+    if (type == cudaGraphNodeTypeMemcpy) {
+        return check_copy(node, at);
+    }
+    if (type != cudaGraphNodeTypeGraph || at.depth == DEEPEST) {
         return SLUICE_OK;
     }
     error = cudaGraphChildGraphNodeGetGraph(node, &child);
-    return error == cudaSuccess ? check_graph(child, depth + 1)
+    return error == cudaSuccess ? check_graph(child, at.depth + 1)
                                 : sli_cuda_fail(error, "cudaGraphChildGraphNodeGetGraph");
 }
 
@@ -151,7 +146,7 @@ static sluice_status check_graph(cudaGraph_t graph, int depth)
     sluice_status st = step_graph_nodes(graph, &nodes, &count);
 
     for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
-        st = check_node(nodes[i], i, depth);
+        st = check_node(nodes[i], (node_position){i, depth});
     }
     sli_free(nodes);
     return st;
@@ -338,6 +333,17 @@ sluice_status step_graph_upload(const step_graph *graph, cudaStream_t stream)
         error = cudaStreamSynchronize(stream);
     }
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphUpload");
+}
+
+sluice_status step_graph_try(const step_graph *graph, cudaStream_t stream)
+{
+    cudaError_t error = cudaGraphLaunch(graph->exec, stream);
+
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "self-test: cudaGraphLaunch");
+    }
+    error = cudaStreamSynchronize(stream);
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "self-test: the launch");
 }
 
 static cudaError_t destroy_exec(void *exec)

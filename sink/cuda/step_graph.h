@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs of a sink program on CUDA: what the user's step enqueues, captured once, and the graph
- * that is launched, in which it is a child between GetNext's kernels. The device's context is
- * current in all of these.
+ * Graphs of a sink program on CUDA: the captured step (step_capture.h), and the graph that is
+ * launched, in which it is a child between GetNext's kernels. The device's context is current in
+ * all of these.
  */
 #ifndef SLUICE_STEP_GRAPH_H
 #define SLUICE_STEP_GRAPH_H
@@ -10,15 +10,8 @@
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 
-#include "cuda_device.h"
+#include "cuda_device_int.h"
 #include "step_kernels.h"
-
-/*
- * Captures what one call enqueues on the stream. E_UNSUPPORTED, with what stood in the way, when it
- * cannot be captured; or what the call returned.
- */
-sluice_status step_graph_capture(cudaStream_t stream, sluice_step_fn step, const sluice_step *view,
-                                 void *user, cudaGraph_t *graph_out);
 
 /* E_UNSUPPORTED, naming the node, for a step that may not stand in a loop on the device. */
 sluice_status step_graph_check_loop(cudaGraph_t step);
@@ -59,6 +52,9 @@ sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, st
 
 /* Brings all that it holds onto the device, so that no launch has to. Waits. */
 sluice_status step_graph_upload(const step_graph *graph, cudaStream_t stream);
+
+/* Launches it, and waits. Not for sinks: errors are the caller's alone. */
+sluice_status step_graph_try(const step_graph *graph, cudaStream_t stream);
 
 /* Also for one that was never made; the context need not be current. */
 void step_graph_destroy(const cuda_device *device, step_graph *graph);

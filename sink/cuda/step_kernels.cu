@@ -19,26 +19,26 @@ static __device__ __forceinline__ void set_condition(const step_control *c, bool
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1) step_kernel_begin(const __grid_constant__
-                                                                  step_control c)
+extern "C" __global__ void __launch_bounds__(1)
+    step_kernel_begin(const __grid_constant__ step_control c)
 {
     set_condition(&c, step_begin(&c));
 }
 
-extern "C" __global__ void __launch_bounds__(1) step_kernel_next(const __grid_constant__
-                                                                 step_control c)
+extern "C" __global__ void __launch_bounds__(1)
+    step_kernel_next(const __grid_constant__ step_control c)
 {
     set_condition(&c, step_next(&c));
 }
 
-extern "C" __global__ void __launch_bounds__(1) step_kernel_inner(const __grid_constant__
-                                                                  step_control c)
+extern "C" __global__ void __launch_bounds__(1)
+    step_kernel_inner(const __grid_constant__ step_control c)
 {
     step_inner(&c);
 }
 
-extern "C" __global__ void __launch_bounds__(DIGEST_THREADS) step_kernel_digest(
-    const __grid_constant__ step_digest d)
+extern "C" __global__ void __launch_bounds__(DIGEST_THREADS)
+    step_kernel_digest(const __grid_constant__ step_digest d)
 {
     const uint64_t t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const uint64_t n = (uint64_t)gridDim.x * blockDim.x;
@@ -55,8 +55,8 @@ extern "C" __global__ void __launch_bounds__(DIGEST_THREADS) step_kernel_digest(
     }
 }
 
-static void describe(const void *function, uint32_t blocks, uint32_t threads, void *arg,
-                     sli_kernel_launch *launch)
+static void fill_launch(const void *function, uint32_t blocks, uint32_t threads, void *arg,
+                        sli_kernel_launch *launch)
 {
     launch->function = function;
     launch->blocks = blocks;
@@ -67,17 +67,17 @@ static void describe(const void *function, uint32_t blocks, uint32_t threads, vo
 
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out)
 {
-    describe((const void *)step_kernel_begin, 1, 1, control, launch_out);
+    fill_launch((const void *)step_kernel_begin, 1, 1, control, launch_out);
 }
 
 void step_inner_launch(step_control *control, sli_kernel_launch *launch_out)
 {
-    describe((const void *)step_kernel_inner, 1, 1, control, launch_out);
+    fill_launch((const void *)step_kernel_inner, 1, 1, control, launch_out);
 }
 
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out)
 {
-    describe((const void *)step_kernel_next, 1, 1, control, launch_out);
+    fill_launch((const void *)step_kernel_next, 1, 1, control, launch_out);
 }
 
 void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
@@ -85,6 +85,6 @@ void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
 {
     const uint32_t most = multiprocessors * DIGEST_BLOCKS_EACH;
 
-    describe((const void *)step_kernel_digest, most > 0 ? most : 1, DIGEST_THREADS, digest,
-             launch_out);
+    fill_launch((const void *)step_kernel_digest, most > 0 ? most : 1, DIGEST_THREADS, digest,
+                launch_out);
 }

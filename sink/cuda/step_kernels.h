@@ -62,6 +62,7 @@ typedef struct step_report {
     uint64_t nan_steps;    /* this one and what follows: written when a launch ends */
     uint64_t first_nan_step;
     uint64_t idle_ns;
+    uint64_t idle_turn; /* not 0: a turn of a loop came to its end with no batch left to end */
 } step_report;
 
 /* What the one-thread kernels are given. */

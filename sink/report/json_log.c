@@ -18,6 +18,7 @@ enum { PATH_SIZE = 4096 };
 typedef struct json_log {
     char path[PATH_SIZE];
     FILE *file; /* during a run; NULL on other ranks than 0, which may see the same folder */
+    uint64_t validated; /* step of the last validation in the file; UINT64_MAX: none */
 } json_log;
 
 static sluice_status fail_io(const json_log *log, const char *what)
@@ -26,19 +27,23 @@ static sluice_status fail_io(const json_log *log, const char *what)
 }
 
 /* Does a run that begins at `step` keep this line? Whatever is no line of ours is kept. */
-static bool is_kept(const char *line, uint64_t step)
+static bool keeps(json_log *log, const char *line, uint64_t step)
 {
     uint64_t number;
 
     if (sscanf(line, "{\"step\":%" SCNu64 ",", &number) == 1) {
         return number < step;
     }
-    return sscanf(line, "{\"validated\":%" SCNu64 ",", &number) != 1 || number <= step;
+    if (sscanf(line, "{\"validated\":%" SCNu64 ",", &number) != 1) {
+        return true;
+    }
+    log->validated = number <= step ? number : log->validated;
+    return number <= step;
 }
 
 /* Cuts the file before the first line that a run from `step` on will write again, and before a last
  * line that a kill has left without its end. */
-static sluice_status cut(const json_log *log, uint64_t step)
+static sluice_status cut(json_log *log, uint64_t step)
 {
     char *line = NULL;
     size_t capacity = 0;
@@ -46,7 +51,7 @@ static sluice_status cut(const json_log *log, uint64_t step)
     ssize_t length;
 
     while (step > 0 && (length = getline(&line, &capacity, log->file)) > 0 &&
-           line[length - 1] == '\n' && is_kept(line, step)) {
+           line[length - 1] == '\n' && keeps(log, line, step)) {
         end += length;
     }
     free(line);
@@ -64,6 +69,7 @@ static sluice_status log_begin(sluice_hook *hook, void *user)
     if (hook->rank > 0) {
         return SLUICE_OK;
     }
+    log->validated = UINT64_MAX;
     log->file = fopen(log->path, "a+e"); /* made when missing */
     if (log->file != NULL) {
         fclose(log->file);
@@ -122,15 +128,17 @@ static sluice_status log_records(sluice_hook *hook, void *user)
 
 static sluice_status log_validation(sluice_hook *hook, void *user)
 {
+    json_log *log = user;
     sli_text text = {0};
 
-    if (hook->rank > 0) {
+    if (hook->rank > 0 || log->validated == hook->step) { /* a resumed run may validate again */
         return SLUICE_OK;
     }
+    log->validated = hook->step;
     sli_text_add(&text, "{\"validated\":%" PRIu64 ",\"samples\":%" PRIu64, hook->step,
                  hook->result_samples);
     add_values(&text, "results", hook->result_names, hook->result_count, NULL, hook->results);
-    return write_out(user, &text);
+    return write_out(log, &text);
 }
 
 static sluice_status log_end(sluice_hook *hook, void *user)

@@ -3,6 +3,7 @@
  * caller's, on rank 0 for all ranks. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -19,11 +20,19 @@ typedef struct monitor {
     uint64_t every;
     int64_t shown_ns;    /* when the bar was last drawn; 0: not in this run */
     uint64_t first_step; /* of the run */
-    bool is_terminal;
+    bool is_terminal;    /* one that takes escape sequences */
 } monitor;
 
-static sluice_status make(FILE *file, uint64_t every, sluice_callback *callback,
-                          const char *function)
+/* TERM=dumb takes no escape sequences, so nothing can be drawn over there. */
+static bool is_terminal(FILE *file)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(fileno(file)) == 1 && (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+static sluice_status make_monitor(FILE *file, uint64_t every, sluice_callback *callback,
+                                  const char *function)
 {
     monitor *m;
 
@@ -36,7 +45,7 @@ static sluice_status make(FILE *file, uint64_t every, sluice_callback *callback,
     }
     m->file = file;
     m->every = every > 0 ? every : 1;
-    m->is_terminal = isatty(fileno(file)) == 1;
+    m->is_terminal = is_terminal(file);
     memset(callback, 0, sizeof(*callback));
     callback->user = m;
     return SLUICE_OK;
@@ -73,7 +82,7 @@ static sluice_status loss_records(sluice_hook *hook, void *user)
 
 sluice_status sluice_loss_monitor(FILE *file, uint64_t every, sluice_callback *callback_out)
 {
-    sluice_status st = make(file, every, callback_out, "sluice_loss_monitor");
+    sluice_status st = make_monitor(file, every, callback_out, "sluice_loss_monitor");
 
     if (st == SLUICE_OK) {
         callback_out->records = loss_records;
@@ -88,7 +97,7 @@ static sluice_status time_epoch_end(sluice_hook *hook, void *user)
     const monitor *m = user;
     const double steps = hook->step_count > 0 ? (double)hook->step_count : 1;
 
-    if (hook->rank > 0) {
+    if (hook->rank > 0 || hook->step_count == 0) { /* this run did not run the epoch */
         return SLUICE_OK;
     }
     fprintf(m->file, "epoch time: %.3f ms, per step time: %.3f ms (data wait: %.1f %%)\n",
@@ -99,7 +108,7 @@ static sluice_status time_epoch_end(sluice_hook *hook, void *user)
 
 sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out)
 {
-    sluice_status st = make(file, 1, callback_out, "sluice_time_monitor");
+    sluice_status st = make_monitor(file, 1, callback_out, "sluice_time_monitor");
 
     if (st == SLUICE_OK) {
         callback_out->epoch_end = time_epoch_end;
@@ -126,7 +135,7 @@ static sluice_status show_results(sluice_hook *hook, void *user)
 
 sluice_status sluice_validation_monitor(FILE *file, sluice_callback *callback_out)
 {
-    sluice_status st = make(file, 1, callback_out, "sluice_validation_monitor");
+    sluice_status st = make_monitor(file, 1, callback_out, "sluice_validation_monitor");
 
     if (st == SLUICE_OK) {
         callback_out->validation = show_results;
@@ -150,7 +159,7 @@ static sluice_status bar_begin(sluice_hook *hook, void *user)
 
 /* What the bar says after `done` of `all` steps; all is UINT64_MAX when there is no end. What
  * matters most comes first, as it may be cut off. */
-static void describe(const sluice_hook *hook, uint64_t done, uint64_t all, sli_text *line)
+static void print_progress(const sluice_hook *hook, uint64_t done, uint64_t all, sli_text *line)
 {
     const double rate = hook->seconds > 0 ? (double)done / hook->seconds : 0;
     const sluice_step_record *last =
@@ -172,7 +181,7 @@ static void describe(const sluice_hook *hook, uint64_t done, uint64_t all, sli_t
         sli_text_add(line, ", %.0f s left", ceil((double)(all - done) / rate));
     }
     sli_text_add(line, ", epoch %llu", (unsigned long long)hook->epoch + 1);
-    if (last != NULL) {
+    if (last != NULL && hook->output_names[0][0] != '\0') {
         sli_text_add(line, ", %s %.4f", hook->output_names[0], (double)last->outputs[0]);
     }
     sli_text_add(line, ", data wait %.1f %%, %.0f samples/s, %.1f steps/s",
@@ -210,7 +219,7 @@ static sluice_status bar_records(sluice_hook *hook, void *user)
         sli_text line = {0};
 
         m->shown_ns = now;
-        describe(hook, done, all, &line);
+        print_progress(hook, done, all, &line);
         if (!line.failed) {
             draw(m, line.data);
         }
@@ -232,7 +241,7 @@ static sluice_status bar_end(sluice_hook *hook, void *user)
 
 sluice_status sluice_progress_bar(FILE *file, sluice_callback *callback_out)
 {
-    sluice_status st = make(file, 1, callback_out, "sluice_progress_bar");
+    sluice_status st = make_monitor(file, 1, callback_out, "sluice_progress_bar");
 
     if (st == SLUICE_OK) {
         callback_out->train_begin = bar_begin;

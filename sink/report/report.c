@@ -5,32 +5,33 @@
 
 #include "alloc_int.h"
 #include "cpu_int.h"
-#include "report_data.h"
-#include "train_run.h"
+#include "report_places.h"
+#include "report_run.h"
+#include "struct_size_int.h"
 
-static void collect_stages(const train_run *run, sluice_report *report)
+static void collect_stages(const report_run *run, sluice_report *report)
 {
-    const data_channel *channel = &run->channel;
-    const uint64_t ticks = channel->profile.stop_ticks - channel->profile.start_ticks;
+    const data_feed *feed = run->feed;
+    const uint64_t ticks = feed->profile.stop_ticks - feed->profile.start_ticks;
     sli_stage_summary *get_next;
 
-    report->worker_count = channel->placement->worker_count;
-    for (uint32_t i = 0; i < channel->profile.stage_count && i < REPORT_STAGES; i++) {
+    report->worker_count = feed->placement->worker_count;
+    for (uint32_t i = 0; i < feed->profile.stage_count && i < REPORT_STAGES; i++) {
         sli_stage_summary *stage = &report->stages[report->stage_count];
         char *name = report->stage_names[report->stage_count];
 
-        sli_profile_summarise(&channel->profile, i, stage);
+        sli_profile_summarise(&feed->profile, i, stage);
         snprintf(name, sizeof(report->stage_names[0]), "%s", stage->name);
         stage->name = name;
         /* A stage that nothing went through is not there: copy on a host device, for one. */
         report->stage_count += stage->samples > 0;
     }
-    report->stats.seconds = sli_profile_seconds(&channel->profile);
+    report->stats.seconds = sli_profile_seconds(&feed->profile);
     for (uint32_t i = 0; i < report->stage_count; i++) {
         get_next = &report->stages[i];
         if (strcmp(get_next->name, "get_next") == 0 && ticks > 0) {
             get_next->wait_input_ns +=
-                (double)run->host_wait_ticks * report->stats.seconds * 1e9 / (double)ticks;
+                (double)run->counts->host_wait_ticks * report->stats.seconds * 1e9 / (double)ticks;
             report->wait_ns = get_next->wait_input_ns;
         }
     }
@@ -38,16 +39,16 @@ static void collect_stages(const train_run *run, sluice_report *report)
         report->stats.seconds > 0 ? report->wait_ns / 1e9 / report->stats.seconds : 0;
 }
 
-static void collect_queues(const train_run *run, sluice_report *report)
+static void collect_queues(const report_run *run, sluice_report *report)
 {
     sli_queue_stats stats;
 
-    sli_queue_stats_get(run->channel.queue, &stats);
+    sli_queue_stats_get(run->feed->queue, &stats);
     report->produced = stats.produced;
     report->consumed = stats.consumed;
     report->bytes_h2d = stats.bytes_copied;
     report->transport = stats.transport;
-    report->h2d_batches = stats.bytes_copied / run->channel.layout.slot_bytes;
+    report->h2d_batches = stats.bytes_copied / run->feed->layout.slot_bytes;
     report->h2d_copies = stats.copies;
     report->publishes = stats.publishes;
     if (stats.has_staging) {
@@ -58,11 +59,11 @@ static void collect_queues(const train_run *run, sluice_report *report)
     report->queues[report->queue_count++] = stats.slots;
 }
 
-static sluice_status collect_errors(const train_run *run, sluice_report *report)
+static sluice_status collect_errors(const report_run *run, sluice_report *report)
 {
     sli_engine_errors errors;
 
-    sli_engine_errors_get(run->channel.engine, &errors);
+    sli_engine_errors_get(run->feed->engine, &errors);
     report->failed = errors.failed;
     report->stats.replaced = errors.replaced;
     report->stats.zeroed = errors.zeroed;
@@ -78,38 +79,6 @@ static sluice_status collect_errors(const train_run *run, sluice_report *report)
     return SLUICE_OK;
 }
 
-static void place_thread(report_place *place, const sli_thread *thread)
-{
-    place->kind = "thread";
-    snprintf(place->name, sizeof(place->name), "%s", thread->name);
-    sli_cpus_format(&thread->wanted, place->wanted, sizeof(place->wanted));
-    sli_cpus_format(&thread->got, place->got, sizeof(place->got));
-}
-
-static sluice_status collect_places(const train_run *run, sluice_report *report)
-{
-    const uint32_t workers = run->channel.placement->worker_count;
-    const int32_t wanted = run->channel.placement->memory_node;
-    const int32_t got = sli_queue_memory_node(run->channel.queue);
-    report_place *memory;
-
-    report->places = sli_calloc((size_t)workers + 1, sizeof(*report->places));
-    if (report->places == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "a report");
-    }
-    for (uint32_t i = 0; i < workers; i++) {
-        place_thread(&report->places[report->place_count++],
-                     sli_engine_thread(run->channel.engine, i));
-    }
-    memory = &report->places[report->place_count++];
-    memory->kind = "buffer";
-    snprintf(memory->name, sizeof(memory->name), "%s",
-             run->channel.memory.staging_bytes > 0 ? "staging" : "slots");
-    snprintf(memory->wanted, sizeof(memory->wanted), wanted < 0 ? "any node" : "node %d", wanted);
-    snprintf(memory->got, sizeof(memory->got), got < 0 ? "unknown" : "node %d", got);
-    return SLUICE_OK;
-}
-
 /* What is known without a run. */
 static void collect_process(sluice_report *report)
 {
@@ -119,53 +88,55 @@ static void collect_process(sluice_report *report)
     report->peak_rss_bytes = sli_process_peak_rss();
 }
 
-static void collect_environment(const train_run *run, sluice_report *report)
+static void collect_environment(const report_run *run, sluice_report *report)
 {
-    const sli_topology *topology = run->channel.topology;
+    const sli_topology *topology = run->feed->topology;
+    const sluice_device *device = run->feed->config.device;
 
     report->cores_allowed = topology->core_count;
     report->quota = topology->quota;
     report->nodes = topology->node_count;
-    snprintf(report->device_name, sizeof(report->device_name), "%s",
-             sluice_device_name(run->device));
-    report->device_facts = run->device->caps.facts;
+    snprintf(report->device_name, sizeof(report->device_name), "%s", sluice_device_name(device));
+    report->device_facts = device->caps.facts;
+    report->has_kernels = device->caps.kernels;
     /* Now and not at the start, for links are slower while nothing happens. */
-    report->has_link = sli_pci_link_read(run->device->caps.pci_bus_id, &report->link);
-    report->source_bytes = sli_plan_source_memory(run->channel.plan);
+    report->has_link = sli_pci_link_read(device->caps.pci_bus_id, &report->link);
+    report->source_bytes = sli_plan_source_memory(run->feed->plan);
 }
 
-static void collect_stats(const train_run *run, sluice_report *report)
+static void collect_stats(const report_run *run, sluice_report *report)
 {
+    const run_counts *counts = run->counts;
     sluice_report_stats *stats = &report->stats;
 
-    stats->steps = run->steps_run;
+    stats->steps = counts->steps;
     stats->epochs =
-        sink_plan_epoch(&run->plan, run->step) - sink_plan_epoch(&run->plan, run->plan.first_step);
-    stats->samples = run->samples;
-    stats->launches = run->launches;
-    stats->syncs = run->syncs;
-    stats->yields = run->yields;
-    stats->staging_bytes = run->channel.memory.staging_bytes;
-    stats->slot_bytes = run->channel.memory.slot_bytes;
-    stats->digest = run->digest;
-    stats->nan_steps = run->nan_steps;
-    stats->first_nan_step = run->nan_steps > 0 ? run->first_nan_step : UINT64_MAX;
-    stats->first_step = run->plan.first_step;
-    stats->checkpoints = run->checkpoints;
-    stats->validations = run->validations;
+        sink_plan_epoch(run->plan, run->step) - sink_plan_epoch(run->plan, run->plan->first_step);
+    stats->samples = counts->samples;
+    stats->launches = counts->launches;
+    stats->syncs = counts->syncs;
+    stats->yields = counts->yields;
+    stats->staging_bytes = run->feed->memory.staging_bytes;
+    stats->slot_bytes = run->feed->memory.slot_bytes;
+    stats->digest = counts->digest;
+    stats->nan_steps = counts->nan_steps;
+    stats->first_nan_step = counts->nan_steps > 0 ? counts->first_nan_step : UINT64_MAX;
+    stats->first_step = run->plan->first_step;
+    stats->checkpoints = counts->checkpoints;
+    stats->validations = counts->validations;
     stats->regrouped_batch_size = run->regrouped_batch_size;
     stats->regrouped_world = run->regrouped_world;
-    report->has_digest = run->config.digest;
-    report->batches = run->steps_run * run->config.micro_batches;
-    report->bytes_read = sli_engine_bytes_read(run->channel.engine);
-    sli_engine_read_ahead(run->channel.engine, &report->ahead_samples, &report->ahead_bytes);
-    sli_engine_indexes(run->channel.engine, &report->indexes);
+    report->has_digest = run->has_digest;
+    report->batches = counts->steps * run->micro_batches;
+    report->source = sli_plan_source(run->feed->plan);
+    report->bytes_read = sli_engine_bytes_read(run->feed->engine);
+    sli_engine_read_ahead(run->feed->engine, &report->ahead_samples, &report->ahead_bytes);
+    sli_engine_indexes(run->feed->engine, &report->indexes);
     report->mode = sluice_mode_name(run->mode);
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);
 }
 
-sluice_status train_make_empty_report(sluice_status status, const char *error,
-                                      sluice_report **report_out)
+sluice_status report_make_empty(sluice_status status, const char *error, sluice_report **report_out)
 {
     sluice_report *report = sli_calloc(1, sizeof(*report));
 
@@ -182,11 +153,11 @@ sluice_status train_make_empty_report(sluice_status status, const char *error,
     return SLUICE_OK;
 }
 
-sluice_status train_make_report(const train_run *run, sluice_status status, const char *error,
-                                sluice_report **report_out)
+sluice_status report_make(const report_run *run, sluice_status status, const char *error,
+                          sluice_report **report_out)
 {
     sluice_report *report = NULL;
-    sluice_status st = train_make_empty_report(status, error, &report);
+    sluice_status st = report_make_empty(status, error, &report);
 
     if (st != SLUICE_OK) {
         return st;
@@ -198,7 +169,7 @@ sluice_status train_make_report(const train_run *run, sluice_status status, cons
     collect_environment(run, report);
     st = collect_errors(run, report);
     if (st == SLUICE_OK) {
-        st = collect_places(run, report);
+        st = report_collect_places(run, report);
     }
     if (st != SLUICE_OK) {
         sluice_report_destroy(report);
@@ -209,18 +180,14 @@ sluice_status train_make_report(const train_run *run, sluice_status status, cons
     return SLUICE_OK;
 }
 
+static const sli_struct stats_struct = SLI_STRUCT(sluice_report_stats, regrouped_world);
+
 sluice_status sluice_report_stats_get(const sluice_report *report, sluice_report_stats *stats)
 {
-    size_t size;
-
-    if (report == NULL || stats == NULL || stats->struct_size < sizeof(stats->struct_size) ||
-        stats->struct_size > sizeof(*stats)) {
-        return sli_fail(SLUICE_E_INVALID, "sluice_report_stats_get: struct_size is not set");
+    if (report == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_report_stats_get: report is NULL");
     }
-    size = stats->struct_size;
-    memcpy(stats, &report->stats, size);
-    stats->struct_size = size;
-    return SLUICE_OK;
+    return sli_struct_write(&stats_struct, "sluice_report_stats_get", &report->stats, stats);
 }
 
 void sluice_report_destroy(sluice_report *report)

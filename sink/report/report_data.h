@@ -11,14 +11,14 @@
 #include "profiler_int.h"
 #include "queue_int.h"
 #include "status_int.h"
+#include "step_threads.h"
 
-/* Where a thread or a block of memory was to be, and where it was. */
-typedef struct report_place {
-    const char *kind; /* "thread" or "buffer" */
-    char name[32];
-    char wanted[96];
-    char got[96];
-} report_place;
+/* On which node the memory of batches was to be, and where it was. */
+typedef struct report_memory {
+    const char *name; /* "staging" or "slots" */
+    int32_t wanted;   /* -1: any */
+    int32_t got;      /* -1: unknown */
+} report_memory;
 
 enum { REPORT_STAGES = 16, REPORT_QUEUES = 2 };
 
@@ -28,6 +28,7 @@ struct sluice_report {
     bool ran;                   /* the run began; else most of what follows is zero */
     const char *mode;           /* NULL when the run never began */
     char mode_reason[400];
+    const char *source; /* the stage that the samples come from */
     uint64_t batches;
     uint64_t bytes_read;
     uint64_t ahead_samples; /* that readahead asked for */
@@ -58,14 +59,18 @@ struct sluice_report {
     const char *bottleneck;  /* a stage's name, or "none" */
     double bottleneck_share; /* of the time it is about */
     char bottleneck_why[300];
-    char bottleneck_advice[300];
+    char bottleneck_advice[400];
 
     uint64_t failed;
     uint32_t error_count;
     sli_error_sample *errors;
 
     uint32_t place_count;
-    report_place *places;
+    sli_thread_place *places; /* of workers, readahead, copies, the device, the caller */
+    report_memory memory_place;
+    step_threads step;
+    uint32_t core_count;  /* of this rank */
+    uint32_t spare_cores; /* of those: no worker is pinned to them */
 
     char cpu[128];
     const char *kernels;
@@ -74,9 +79,33 @@ struct sluice_report {
     uint32_t nodes;
     char device_name[32]; /* "" when the run never began */
     sli_device_facts device_facts;
-    bool has_link; /* to the bus, as it was when the run had ended */
+    bool has_kernels; /* the device converts by itself */
+    bool has_link;    /* to the bus, as it was when the run had ended */
     sli_pci_link link;
 };
+
+/*
+ * Samples a second that go through a stage while its threads are busy in it: what it would sustain
+ * if they did nothing else. 0: they never were (stage_rates.c).
+ */
+double report_sustained(const sluice_report *report, const sli_stage_summary *stage);
+
+/* Is it a stage of the workers, and not one that takes whole batches? */
+bool report_is_worker_stage(const sli_stage_summary *stage);
+
+/* The stage of that name; NULL: nothing went through it. */
+const sli_stage_summary *report_find_stage(const sluice_report *report, const char *name);
+
+/* Time that the workers were busy for, in all their stages and all together. */
+double report_workers_ns(const sluice_report *report);
+
+/* Samples a second of the whole run. */
+double report_rate(const sluice_report *report);
+
+/* Writes the best remedy of a run that the stage holds up (advice.c). */
+void report_advise_step(sluice_report *report);
+void report_advise_copy(sluice_report *report, const sli_stage_summary *copy);
+void report_advise_workers(sluice_report *report, const sli_stage_summary *most);
 
 /* Names the stage that holds the run up, and what to do about it (bottleneck.c). */
 void report_find_bottleneck(sluice_report *report);

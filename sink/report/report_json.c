@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report for machines: one JSON object. Its keys are described in docs/guide/report.md. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include <sluice/version.h>
 
@@ -117,6 +118,7 @@ static void add_stages(const sluice_report *report, sli_text *text)
         add_count(text, "samples", stage->samples);
         add_count(text, "bytes", stage->bytes);
         add_number(text, "samples_per_s", share((double)stage->samples, report->stats.seconds));
+        add_number(text, "sustained_samples_per_s", report_sustained(report, stage));
         add_number(text, "busy_share", share(stage->busy_ns, all));
         add_number(text, "wait_input_share", share(stage->wait_input_ns, all));
         add_number(text, "wait_room_share", share(stage->wait_room_ns, all));
@@ -157,15 +159,60 @@ static void add_verdict(const sluice_report *report, sli_text *text)
     add_number(text, "share", report->bottleneck_share);
     add_string(text, "why", report->bottleneck_why);
     add_string(text, "advice", report->bottleneck_advice);
-    sli_text_add(text, "},\"placement\":[");
+    sli_text_add(text, "}");
+}
+
+static void add_cpus(sli_text *text, const char *key, const sli_cpus *cpus)
+{
+    char ranges[2000];
+
+    add_string(text, key, sli_cpus_format(cpus, ranges, sizeof(ranges)));
+}
+
+static void add_memory_place(const report_memory *memory, sli_text *text)
+{
+    char wanted[20] = "any node";
+    char got[20] = "unknown";
+
+    if (memory->wanted >= 0) {
+        snprintf(wanted, sizeof(wanted), "node %d", memory->wanted);
+    }
+    if (memory->got >= 0) {
+        snprintf(got, sizeof(got), "node %d", memory->got);
+    }
+    sli_text_add(text, ",{\"buffer\":");
+    sli_text_add_json(text, memory->name);
+    add_string(text, "wanted", wanted);
+    add_string(text, "got", got);
+    sli_text_add(text, "}");
+}
+
+/* Threads, memory, and what the step had of the cores. */
+static void add_placement(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"placement\":[");
     for (uint32_t i = 0; i < report->place_count; i++) {
-        sli_text_add(text, "%s{\"%s\":", i > 0 ? "," : "", report->places[i].kind);
+        sli_text_add(text, "%s{\"thread\":", i > 0 ? "," : "");
         sli_text_add_json(text, report->places[i].name);
-        add_string(text, "wanted", report->places[i].wanted);
-        add_string(text, "got", report->places[i].got);
+        add_cpus(text, "wanted", &report->places[i].wanted);
+        add_cpus(text, "got", &report->places[i].got);
         sli_text_add(text, "}");
     }
+    if (report->place_count > 0) {
+        add_memory_place(&report->memory_place, text);
+    }
     sli_text_add(text, "]");
+    if (report->step.name[0] == '\0') {
+        sli_text_add(text, ",\"step\":null");
+        return;
+    }
+    sli_text_add(text, ",\"step\":{\"thread\":");
+    sli_text_add_json(text, report->step.name);
+    add_count(text, "threads", report->step.count);
+    add_cpus(text, "cpus", &report->step.cpus);
+    add_count(text, "cores", report->core_count);
+    add_count(text, "cores_without_worker", report->spare_cores);
+    sli_text_add(text, "}");
 }
 
 static void add_device(const sluice_report *report, sli_text *text)
@@ -217,6 +264,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_stages(report, &text);
     add_queues(report, &text);
     add_verdict(report, &text);
+    add_placement(report, &text);
     add_environment(report, &text);
     sli_text_add(&text, "}");
     return sli_text_take(&text, json_out);

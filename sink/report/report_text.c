@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report for people. */
+#include <stdio.h>
 #include <string.h>
 
-#include "report_data.h"
-#include "text_int.h"
+#include "report_places.h"
+
+/* A stage that is busy less than this share of the time, in percent, has no rate that means
+ * anything. */
+static const double LEAST_BUSY = 0.05;
 
 static double per_second(double count, double seconds)
 {
@@ -15,41 +19,85 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* One stage: what went through it, and how its threads spent the run. */
+/* A time in the unit that keeps it short. */
+static void print_time(double ns, char *text, size_t size)
+{
+    static const char *const units[] = {"us", "ms", "s"};
+    double value = ns / 1e3;
+    size_t unit = 0;
+
+    while (value >= 999.95 && unit < 2) {
+        value /= 1e3;
+        unit++;
+    }
+    snprintf(text, size, "%.1f %s", value, units[unit]);
+}
+
+/* One stage: what it would sustain, how its threads spent the run, and how long an item takes. */
 static void add_stage(const sluice_report *report, const sli_stage_summary *stage, sli_text *text)
 {
     const double all = report->stats.seconds * 1e9 * (stage->threads > 0 ? stage->threads : 1);
-    const char *name = stage->name;
+    const double busy = percent(stage->busy_ns, all);
+    char rate[24] = "-"; /* a busy time near zero gives no rate */
+    char p50[16];
+    char p99[16];
 
-    sli_text_add(text, "%-28.28s %10llu %11.0f %10.1f %7.1f %7.1f %7.1f %9.1f %9.1f %8u\n", name,
-                 (unsigned long long)stage->samples,
-                 per_second((double)stage->samples, report->stats.seconds),
-                 per_second((double)stage->bytes / 1e6, report->stats.seconds),
-                 percent(stage->busy_ns, all), percent(stage->wait_input_ns, all),
-                 percent(stage->wait_room_ns, all), stage->p50_ns / 1e3, stage->p99_ns / 1e3,
+    if (busy >= LEAST_BUSY) {
+        snprintf(rate, sizeof(rate), "%.0f", report_sustained(report, stage));
+    }
+    print_time(stage->p50_ns, p50, sizeof(p50));
+    print_time(stage->p99_ns, p99, sizeof(p99));
+    sli_text_add(text, "%-27.27s %10s %5.1f %6.1f %5.1f %8s %8s %2u\n", stage->name, rate, busy,
+                 percent(stage->wait_input_ns, all), percent(stage->wait_room_ns, all), p50, p99,
                  stage->threads);
+}
+
+static void add_stages(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, "%-27s %10s %5s %6s %5s %8s %8s %2s\n", "stage", "sustains/s", "busy%",
+                 "input%", "room%", "p50", "p99", "by");
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        add_stage(report, &report->stages[i], text);
+    }
 }
 
 static void add_queue(const char *name, const sli_ring_stats *ring, sli_text *text)
 {
     const double looks = ring->looks > 0 ? (double)ring->looks : 1;
 
-    sli_text_add(text,
-                 "queue %s: %llu places, %.1f filled on average, empty %.1f %%, full %.1f %%\n",
-                 name, (unsigned long long)ring->capacity, (double)ring->depth_sum / looks,
-                 100 * (double)ring->empty / looks, 100 * (double)ring->full / looks);
+    sli_text_add_line(text,
+                      "queue %s: %llu places, %.1f filled on average, empty %.1f %%, full %.1f %%",
+                      name, (unsigned long long)ring->capacity, (double)ring->depth_sum / looks,
+                      100 * (double)ring->empty / looks, 100 * (double)ring->full / looks);
+}
+
+static void add_reading(const sluice_report *report, sli_text *text)
+{
+    if (report->bytes_read > 0) {
+        sli_text_add_line(text, "read: %.1f MB from files, %.1f MB/s",
+                          (double)report->bytes_read / 1e6,
+                          per_second((double)report->bytes_read / 1e6, report->stats.seconds));
+    }
+    if (report->ahead_samples > 0) {
+        sli_text_add_line(text, "readahead: %llu samples, %.1f MB were not in the page cache",
+                          (unsigned long long)report->ahead_samples,
+                          (double)report->ahead_bytes / 1e6);
+    }
 }
 
 /* How batches came to a device that has memory of its own. */
 static void add_transport(const sluice_report *report, sli_text *text)
 {
+    const double mb = (double)report->bytes_h2d / 1e6;
+
     if (report->h2d_copies > 0) {
-        sli_text_add(text, "%s: %llu batches in %llu copies\n", report->transport,
-                     (unsigned long long)report->h2d_batches,
-                     (unsigned long long)report->h2d_copies);
+        sli_text_add_line(text, "%s: %llu batches in %llu copies, %.1f MB, %.1f MB/s",
+                          report->transport, (unsigned long long)report->h2d_batches,
+                          (unsigned long long)report->h2d_copies, mb,
+                          per_second(mb, report->stats.seconds));
     } else if (strcmp(report->transport, "pull") == 0) {
-        sli_text_add(text, "pull: %llu batches read from the host's memory\n",
-                     (unsigned long long)report->consumed);
+        sli_text_add_line(text, "pull: %llu batches read from the host's memory",
+                          (unsigned long long)report->consumed);
     }
 }
 
@@ -65,13 +113,13 @@ static void add_device(const sluice_report *report, sli_text *text)
     if (report->has_link) {
         sli_pci_link_format(&report->link, link, sizeof(link));
     }
-    sli_text_add(text, "device %s: %s, driver %s, PCIe %s\n", report->device_name, facts->model,
-                 facts->driver, link);
+    sli_text_add_line(text, "device %s: %s, driver %s, PCIe %s", report->device_name, facts->model,
+                      facts->driver, link);
     if (report->has_link && sli_pci_link_is_slow(&report->link)) {
-        sli_text_add(text,
-                     "warning: the link to %s is %s; look at its slot, risers and power "
-                     "saving\n",
-                     report->device_name, link);
+        sli_text_add_line(text,
+                          "warning: the link to %s is %s; look at its slot, risers and power "
+                          "saving",
+                          report->device_name, link);
     }
 }
 
@@ -84,8 +132,9 @@ static void add_errors(const sluice_report *report, sli_text *text)
                  (unsigned long long)report->stats.replaced,
                  (unsigned long long)report->stats.zeroed);
     for (uint32_t i = 0; i < report->error_count && i < 5; i++) {
-        sli_text_add(text, "  %s: %s: %s\n", report->errors[i].stage, report->errors[i].name,
-                     report->errors[i].text);
+        sli_text_add(text, "  %s: ", report->errors[i].stage);
+        sli_text_add_printable(text, report->errors[i].name);
+        sli_text_add(text, ": %s\n", report->errors[i].text);
     }
     if (report->error_count > 5) {
         sli_text_add(text, "  and %u more\n", report->error_count - 5);
@@ -95,63 +144,73 @@ static void add_errors(const sluice_report *report, sli_text *text)
 static void add_indexes(const sli_index_counts *indexes, sli_text *text)
 {
     if (indexes->asked > 0) {
-        sli_text_add(text,
-                     "indexes: %llu of %llu samples decoded by theirs, %llu made, %llu refused\n",
-                     (unsigned long long)indexes->used, (unsigned long long)indexes->asked,
-                     (unsigned long long)indexes->made, (unsigned long long)indexes->refused);
+        sli_text_add_line(
+            text, "indexes: %llu of %llu samples decoded by theirs, %llu made, %llu refused",
+            (unsigned long long)indexes->used, (unsigned long long)indexes->asked,
+            (unsigned long long)indexes->made, (unsigned long long)indexes->refused);
     }
 }
 
-static void add_run(const sluice_report *report, sli_text *text)
+static void add_memory(const sluice_report *report, sli_text *text)
 {
     const sluice_report_stats *stats = &report->stats;
 
-    sli_text_add(text,
-                 "%llu steps, %llu samples in %.3f s: %.0f samples/s, %.1f steps/s, data wait "
-                 "%.1f %%\n",
-                 (unsigned long long)stats->steps, (unsigned long long)stats->samples,
-                 stats->seconds, per_second((double)stats->samples, stats->seconds),
-                 per_second((double)stats->steps, stats->seconds), 100 * stats->data_wait_share);
-    sli_text_add(text, "mode %s%s%s%s: %llu launches, %llu syncs, %llu yields\n", report->mode,
-                 report->mode_reason[0] != '\0' ? " (" : "", report->mode_reason,
-                 report->mode_reason[0] != '\0' ? ")" : "", (unsigned long long)stats->launches,
-                 (unsigned long long)stats->syncs, (unsigned long long)stats->yields);
+    sli_text_add_line(text,
+                      "memory: %.1f MB staging, %.1f MB slots, %.1f MB source, %.1f MB peak "
+                      "resident",
+                      (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6,
+                      (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
+}
+
+/* How much was run, where it began, and what came of the outputs. */
+static void add_steps(const sluice_report *report, sli_text *text)
+{
+    const sluice_report_stats *stats = &report->stats;
+
+    sli_text_add_line(text,
+                      "%llu steps, %llu samples in %.3f s: %.0f samples/s, %.1f steps/s, data wait "
+                      "%.1f %%",
+                      (unsigned long long)stats->steps, (unsigned long long)stats->samples,
+                      stats->seconds, report_rate(report),
+                      per_second((double)stats->steps, stats->seconds),
+                      100 * stats->data_wait_share);
+    sli_text_add_line(text, "mode %s%s%s%s: %llu launches, %llu syncs, %llu yields", report->mode,
+                      report->mode_reason[0] != '\0' ? " (" : "", report->mode_reason,
+                      report->mode_reason[0] != '\0' ? ")" : "",
+                      (unsigned long long)stats->launches, (unsigned long long)stats->syncs,
+                      (unsigned long long)stats->yields);
     if (stats->first_step > 0 || stats->checkpoints > 0) {
         sli_text_add(text, "began at step %llu, wrote %llu checkpoints\n",
                      (unsigned long long)stats->first_step, (unsigned long long)stats->checkpoints);
     }
     if (stats->regrouped_world > 0) {
-        sli_text_add(text, "regrouped: the checkpoint was of batches of %u on %u ranks\n",
-                     stats->regrouped_batch_size, stats->regrouped_world);
+        sli_text_add_line(text, "regrouped: the checkpoint was of batches of %u on %u ranks",
+                          stats->regrouped_batch_size, stats->regrouped_world);
     }
     if (stats->nan_steps > 0) {
-        sli_text_add(text, "outputs were not finite in %llu steps, first in step %llu\n",
-                     (unsigned long long)stats->nan_steps,
-                     (unsigned long long)stats->first_nan_step);
+        sli_text_add_line(text, "outputs were not finite in %llu steps, first in step %llu",
+                          (unsigned long long)stats->nan_steps,
+                          (unsigned long long)stats->first_nan_step);
     }
-    sli_text_add(text, "%-28s %10s %11s %10s %7s %7s %7s %9s %9s %8s\n", "stage", "items",
-                 "items/s", "MB/s", "busy %", "input %", "room %", "p50 us", "p99 us", "threads");
-    for (uint32_t i = 0; i < report->stage_count; i++) {
-        add_stage(report, &report->stages[i], text);
-    }
+}
+
+static void add_run(const sluice_report *report, sli_text *text)
+{
+    add_steps(report, text);
+    add_stages(report, text);
     for (uint32_t i = 0; i < report->queue_count; i++) {
         add_queue(report->queue_names[i], &report->queues[i], text);
     }
-    if (report->ahead_samples > 0) {
-        sli_text_add(text, "readahead: %llu samples, %.1f MB were not in the page cache\n",
-                     (unsigned long long)report->ahead_samples, (double)report->ahead_bytes / 1e6);
-    }
+    add_reading(report, text);
     add_indexes(&report->indexes, text);
     add_transport(report, text);
     add_errors(report, text);
-    sli_text_add(text,
-                 "memory: %.1f MB staging, %.1f MB slots, %.1f MB source, %.1f MB peak resident\n",
-                 (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6,
-                 (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
+    add_memory(report, text);
     add_device(report, text);
-    sli_text_add(text, "bottleneck: %s: %s\n", report->bottleneck, report->bottleneck_why);
+    report_add_places(report, text);
+    sli_text_add_line(text, "bottleneck: %s: %s", report->bottleneck, report->bottleneck_why);
     if (report->bottleneck_advice[0] != '\0') {
-        sli_text_add(text, "advice: %s\n", report->bottleneck_advice);
+        sli_text_add_line(text, "advice: %s", report->bottleneck_advice);
     }
 }
 

@@ -71,7 +71,7 @@ static void a_pack_is_verified_until_a_byte_changes(void)
     T_TRUE(stats.is_pack);
     T_EQ(stats.samples, 10);
     T_EQ(stats.checked, 10);
-    T_EQ(stats.problems, 0);
+    T_EQ(stats.problems + stats.bad, 0);
     file = fopen(t_path(config.folder, "shard-000000.tar"), "r+b");
     T_TRUE(file != NULL);
     T_EQ(fseek(file, 512 + 400, SEEK_SET), 0);
@@ -79,6 +79,8 @@ static void a_pack_is_verified_until_a_byte_changes(void)
     T_EQ(fclose(file), 0);
     T_STATUS(sluice_pack_verify(&check, &stats), SLUICE_E_CORRUPT);
     T_EQ(stats.problems, 1);
+    T_EQ(stats.bad, 1);
+    T_EQ(stats.done, 10);
     T_CONTAINS(said, "shard-000000.tar: 000000000.jpg: the checksum is another");
     sluice_dataset_destroy(config.dataset);
 }

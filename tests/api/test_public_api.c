@@ -72,9 +72,12 @@ static sluice_dataset *build_by_calls(void)
 {
     const double mean[] = {0.5, 0.4, 0.3};
     const double std[] = {0.25, 0.2, 0.2};
-    const double scale[] = {0.5, 1};
+    sluice_random_resized_crop_config crop;
     sluice_dataset *dataset = NULL;
 
+    sluice_random_resized_crop_config_init(&crop);
+    crop.scale[0] = 0.5;
+    crop.scale[1] = 1;
     T_OK(sluice_dataset_synthetic(1000, 40, 30, 3, 7, &dataset));
     T_OK(sluice_dataset_split(dataset, "val", 0.5, 3, 0.1));
     T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
@@ -85,7 +88,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_center_crop(dataset, 36, 28));
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
-    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, scale, NULL, NULL, true));
+    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
     T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
     T_OK(sluice_dataset_to_chw(dataset));
@@ -138,7 +141,29 @@ static void a_dataset_tells_what_it_holds_and_what_will_run(void)
     T_OK(sluice_dataset_explain(dataset, &text));
     T_TRUE(strlen(text) > 0);
     sluice_string_free(text);
+    T_OK(sluice_dataset_sample_name(dataset, 999, &text));
+    T_STR(text, "synthetic/999");
+    sluice_string_free(text);
+    T_STATUS(sluice_dataset_class_name(dataset, 0, &text), SLUICE_E_UNSUPPORTED);
+    T_STATUS(sluice_dataset_parse_file("/nowhere/train.pipe", &dataset), SLUICE_E_IO);
     sluice_string_free(NULL);
+    sluice_dataset_destroy(dataset);
+}
+
+static void texts_take_arguments_and_further_stages(void)
+{
+    static const char *const names[] = {"N"};
+    static const char *const values[] = {"7"};
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
+
+    T_STATUS(sluice_dataset_parse_file_args("/nowhere/train.pipe", names, values, 1, &dataset),
+             SLUICE_E_IO);
+    T_OK(sluice_dataset_parse_args("synthetic ${N} 4,4,3 2", names, values, 1, &dataset));
+    T_OK(sluice_dataset_add(dataset, "take 3"));
+    T_OK(sluice_dataset_describe(dataset, &text));
+    T_STR(text, "synthetic samples=7 shape=4,4,3 classes=2 | take n=3");
+    sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }
 
@@ -181,14 +206,14 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, NULL, NULL, &dataset));
-    T_OK(sluice_dataset_decode(dataset, "rgb", 0, false));
+    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, &dataset));
+    T_OK(sluice_dataset_decode(dataset, NULL));
     check_first_use_fails(dataset, "/nonexistent/folder");
     T_OK(sluice_dataset_cifar10("/nonexistent/cifar", "test", &dataset));
     T_OK(sluice_dataset_shard_none(dataset));
     check_first_use_fails(dataset, "/nonexistent/cifar");
-    T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, "none", NULL, &dataset));
-    T_OK(sluice_dataset_decode(dataset, "rgb", 0, false));
+    T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, &dataset));
+    T_OK(sluice_dataset_decode(dataset, NULL));
     check_first_use_fails(dataset, "/nonexistent/s.tar");
 }
 
@@ -367,7 +392,7 @@ static void a_token_stops_training_and_can_be_used_again(void)
 /* The next batch if it is there already, else when it is. */
 static sluice_status fetch(sluice_channel *channel, const sluice_batch **batch)
 {
-    const sluice_status st = sluice_channel_get_next_async(channel, NULL, batch);
+    const sluice_status st = sluice_channel_get_next(channel, NULL, 0, batch);
 
     return st == SLUICE_TIMEOUT ? sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, batch)
                                 : st;
@@ -423,6 +448,33 @@ static void a_channel_serves_a_loop_of_ones_own(void)
     T_OK(sluice_channel_stats_get(channel, &stats));
     T_EQ(stats.samples, 18);
     sluice_channel_stop(channel);
+    sluice_channel_close(channel);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+}
+
+/* A loop that releases by itself says where it is, and begins anew with the same batches. */
+static void a_channel_is_rewound(void)
+{
+    sluice_channel_position position = {.struct_size = sizeof(position)};
+    sluice_channel_config config;
+    sluice_channel *channel = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_device *device = NULL;
+    const sluice_batch *batch = NULL;
+
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse("synthetic 6 4,4,3 6 | batch 2", &dataset));
+    sluice_channel_config_init(&config);
+    config.batches = 3;
+    T_OK(sluice_channel_open(device, dataset, &config, &channel));
+    T_OK(sluice_channel_start(channel));
+    T_OK(fetch(channel, &batch));
+    T_OK(sluice_channel_release(channel, batch, NULL));
+    T_OK(sluice_channel_position_get(channel, &position));
+    T_EQ(position.batch, 1);
+    T_OK(sluice_channel_rewind(channel));
+    T_EQ(fetch_all(device, channel), 15);
     sluice_channel_close(channel);
     sluice_dataset_destroy(dataset);
     sluice_device_close(device);
@@ -503,6 +555,8 @@ const t_test public_api_tests[] = {
     T_TEST(training_gives_the_same_digest_in_every_mode),
     T_TEST(a_token_stops_training_and_can_be_used_again),
     T_TEST(a_channel_serves_a_loop_of_ones_own),
+    T_TEST(a_channel_is_rewound),
+    T_TEST(texts_take_arguments_and_further_stages),
     T_TEST(messages_go_where_the_caller_wants_them),
     T_TEST(the_machine_can_be_looked_at),
     T_END,

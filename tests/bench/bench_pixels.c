@@ -13,7 +13,7 @@
 
 #include "clock_int.h"
 #include "cpu_int.h"
-#include "sample_run.h"
+#include "sample_loader.h"
 
 #define CROP "random_resized_crop 224 | random_horizontal_flip 0.5"
 
@@ -33,7 +33,7 @@ static const struct {
 typedef struct kind_run {
     sluice_dataset *dataset;
     sli_plan *plan;
-    sample_runner runner;
+    sample_loader loader;
     sli_counters counters[PLAN_PROFILED];
     uint8_t *rows; /* (ROWS) images */
     double sums[2];
@@ -56,9 +56,9 @@ static void kind_open(kind_run *run, const char *folder, const char *stages)
              ROWS);
     check(sluice_dataset_parse(text, &run->dataset));
     check(sli_plan_open(run->dataset, &settings, &run->plan));
-    check(sample_runner_init(&run->runner, run->plan));
+    check(sample_loader_init(&run->loader, run->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        run->runner.counters[i] = &run->counters[i];
+        run->loader.counters[i] = &run->counters[i];
     }
     run->rows = calloc(ROWS, sli_conversion_out_bytes(&run->plan->host_conversion));
     if (run->rows == NULL) {
@@ -80,7 +80,7 @@ static void run_sample(kind_run *run, uint64_t sample, double ticks_out[2])
     for (int i = 0; i < 2; i++) {
         ticks_out[i] = -(double)run->counters[stages[i]].busy_ticks;
     }
-    check(sample_run(&run->runner, sample, 0, &row));
+    check(sample_load(&run->loader, sample, 0, &row));
     for (int i = 0; i < 2; i++) {
         ticks_out[i] += (double)run->counters[stages[i]].busy_ticks;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad samples: what becomes of them and of the run. */
 #include <stdlib.h>
+#include <string.h>
 
 #include <sluice/transforms.h>
 
@@ -73,7 +74,16 @@ static void an_error_names_its_stage_and_both_sizes(void)
     T_EQ(t.batches, 1);
     T_EQ(t.end, SLUICE_E_INVALID);
     T_STR(t.error, "convert: sample 1, a/2.jpg: the image is 41x24x3 where the batch has 40x24x3; "
-                   "add resize or a crop, so that all have one size");
+                   "add resize H,W or a crop, so that all have one size");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "image_folder %s | decode | resize 48 | batch 1", folder);
+    dataset = parsed(text);
+    t = record(dataset, &(run_options){.workers = 2});
+    T_EQ(t.end, SLUICE_E_INVALID);
+    T_STR(t.error, "resize: sample 1, a/2.jpg: the image is 82x48x3 where the batch has 80x48x3; "
+                   "resize 48 sets the shorter side only; write resize 48,48, or put center_crop "
+                   "48 behind it");
     free(t.bytes);
     sluice_dataset_destroy(dataset);
     snprintf(text, sizeof(text), "image_folder %s | skip 2 | decode | resize 8,8 | batch 1",
@@ -81,7 +91,8 @@ static void an_error_names_its_stage_and_both_sizes(void)
     dataset = parsed(text);
     t = record(dataset, &(run_options){.workers = 2});
     T_EQ(t.end, SLUICE_E_CORRUPT);
-    T_STR(t.error, "decode: sample 2, a/3.jpg: this is no image that can be decoded" WAY_OUT);
+    T_STR(t.error, "decode: sample 2, a/3.jpg: not an image of a supported format; want JPEG, PNG, "
+                   "PPM or PGM" WAY_OUT);
     free(t.bytes);
     sluice_dataset_destroy(dataset);
     snprintf(text, sizeof(text), "image_folder %s | decode | random_crop 30 | batch 1", folder);
@@ -261,26 +272,81 @@ static void a_slow_good_sample_is_data(void)
 
 /* ---- no fault of a sample -------------------------------------------------------------------- */
 
-/* Running out of memory is nobody's bad sample: it ends the run under every policy. */
-static void running_out_of_memory_is_no_bad_sample(void)
+/* Policies are for bad samples: these end the run under every one. */
+static void memory_and_descriptors_that_run_out_end_the_run(void)
 {
-    for (int policy = 0; policy < 3; policy++) {
+    static const struct {
+        behaviour what;
+        sluice_status status;
+        const char *text;
+    } cases[] = {
+        {NO_MEMORY, SLUICE_E_NO_MEMORY,
+         "out of memory: read: sample 22, script/22: no memory for this one"},
+        {NO_DESCRIPTORS, SLUICE_E_IO,
+         "read: sample 22, script/22: cannot open: Too many open files (ulimit -n is "},
+    };
+
+    for (int i = 0; i < 6; i++) {
         sluice_dataset *dataset;
         tape t;
 
         script_reset(40, GOOD);
-        script.behaviours[22] = NO_MEMORY;
+        script.behaviours[22] = (uint8_t)cases[i % 2].what;
         dataset = script_dataset(5, false);
         t = record(dataset, &(run_options){.workers = 3,
-                                           .settings = {.on_error = (sli_error_policy)policy}});
-        T_EQ(t.end, SLUICE_E_NO_MEMORY);
+                                           .settings = {.on_error = (sli_error_policy)(i / 2)}});
+        T_EQ(t.end, cases[i % 2].status);
         T_EQ(t.batches, 4);
-        T_CONTAINS(t.error, "read: sample 22, script/22: no memory for this one");
+        T_CONTAINS(t.error, cases[i % 2].text);
+        T_EQ(strncmp(t.error, cases[i % 2].text, strlen(cases[i % 2].text)), 0);
         T_EQ(t.errors.count, 0);
         T_EQ(t.errors.failed + t.errors.replaced + t.errors.zeroed, 0);
         free(t.bytes);
         sluice_dataset_destroy(dataset);
     }
+}
+
+/* Also where a sample is read in place of a bad one: the draws come to those of the other rank. */
+static void descriptors_that_run_out_end_a_replacement(void)
+{
+    sluice_dataset *dataset;
+    int ended = 0;
+
+    script_reset(40, GOOD);
+    for (int i = 1; i < 40; i += 2) {
+        script.behaviours[i] = NO_DESCRIPTORS;
+    }
+    script.behaviours[22] = BAD;
+    dataset = script_dataset(5, false);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        tape t = record(
+            dataset, &(run_options){
+                         .settings = {.on_error = SLI_ON_ERROR_REPLACE, .seed = seed, .world = 2}});
+
+        T_TRUE(t.end == SLUICE_E_IO || (t.end == SLUICE_END_OF_DATA && t.errors.replaced == 1));
+        T_EQ(t.errors.zeroed, 0);
+        T_EQ(t.errors.count, 1); /* the bad one */
+        ended += t.end == SLUICE_E_IO;
+        free(t.bytes);
+    }
+    T_TRUE(ended > 0 && ended < 20);
+    sluice_dataset_destroy(dataset);
+}
+
+/* A sector that cannot be read is one of a file: the others can. */
+static void a_bad_sector_is_a_bad_sample(void)
+{
+    sluice_dataset *dataset;
+    tape t;
+
+    script_reset(40, GOOD);
+    script.behaviours[22] = BAD_SECTOR;
+    dataset = script_dataset(5, false);
+    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    T_EQ(t.errors.zeroed, 1);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
 }
 
 const t_test engine_errors_tests[] = {
@@ -292,6 +358,8 @@ const t_test engine_errors_tests[] = {
     T_TEST(a_pass_of_bad_samples_is_no_data),
     T_TEST(one_good_sample_is_data),
     T_TEST(a_slow_good_sample_is_data),
-    T_TEST(running_out_of_memory_is_no_bad_sample),
+    T_TEST(memory_and_descriptors_that_run_out_end_the_run),
+    T_TEST(descriptors_that_run_out_end_a_replacement),
+    T_TEST(a_bad_sector_is_a_bad_sample),
     T_END,
 };

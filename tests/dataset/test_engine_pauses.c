@@ -38,7 +38,7 @@ static void a_worker_that_waited_for_room_reads_nothing_until_it_is_resumed(void
     sluice_dataset *dataset;
     engine_run run;
 
-    script_reset(40, GOOD);
+    script_reset(40, SLOW);
     script.behaviours[9] = BLOCKS;
     dataset = script_dataset(4, false);
     open_run(&run, dataset, &(run_options){.workers = 2, .slots = 3, .batches = UINT64_MAX});

@@ -3,7 +3,11 @@
  * while it goes on. */
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <sluice/log.h>
+
+#include "alloc_int.h"
 #include "cache_kit.h"
 #include "dataset_kit.h"
 #include "engine_kit.h"
@@ -202,7 +206,8 @@ static bool take_folder_out(const char *folder)
 static void files_are_read_ahead_when_they_are_not_cached(void)
 {
     const char *folder = t_folder();
-    sluice_dataset *dataset = jpeg_dataset(folder, "shuffle | decode | resize 40,30 | batch 4");
+    /* The worker comes to three files before it waits: too few to send readahead to sleep. */
+    sluice_dataset *dataset = jpeg_dataset(folder, "shuffle | decode | resize 40,30 | batch 1");
     const run_options options = {.workers = 1, .slots = 3};
     tape want = record(dataset, &options);
     tape got = {.bytes = NULL};
@@ -411,6 +416,71 @@ static void the_environment_switches_readahead_off(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Of several threads. */
+typedef struct one_failure {
+    _Atomic bool happened;
+    _Atomic bool warned; /* that there is no readahead */
+} one_failure;
+
+/* After one allocation that failed, there is memory again. */
+static void end_failures(sluice_log_level level, const char *message, void *user)
+{
+    one_failure *failure = user;
+
+    if (strstr(message, "E_NO_MEMORY: ") != NULL) {
+        failure->happened = true;
+        sli_alloc_fail_after(-1);
+    }
+    if (level == SLUICE_LOG_WARN && strstr(message, "no readahead: out of memory: ") != NULL) {
+        failure->warned = true;
+    }
+}
+
+/* Each allocation in turn fails, of the start or of a worker: it is an error, or readahead is left
+ * out. */
+static void a_run_goes_on_without_readahead_that_cannot_start(void)
+{
+    one_failure failure = {.happened = true};
+    sluice_dataset *dataset;
+    int without = 0;
+
+    script_reset(SAMPLES, GOOD);
+    dataset = script_dataset(BATCH, false);
+    sluice_log_set_level(SLUICE_LOG_DEBUG);
+    sluice_log_set_callback(end_failures, &failure);
+    for (int64_t n = 0; failure.happened; n++) {
+        engine_run run;
+        sluice_status st;
+        uint64_t batches;
+
+        failure.happened = false;
+        failure.warned = false;
+        sli_alloc_fail_after(n);
+        if (start_run(&run, dataset, &(run_options){.workers = 2}) != SLUICE_OK) {
+            T_TRUE(failure.happened && !failure.warned);
+            continue;
+        }
+        do {
+            st = next_batch(&run);
+        } while (st == SLUICE_OK);
+        sli_alloc_fail_after(-1);
+        batches = run.seq;
+        close_run(&run);
+        if (st == SLUICE_E_NO_MEMORY) {
+            T_TRUE(failure.happened && !failure.warned);
+            continue;
+        }
+        T_STATUS(st, SLUICE_END_OF_DATA);
+        T_EQ(batches, (SAMPLES + BATCH - 1) / BATCH);
+        T_EQ(failure.warned, failure.happened);
+        without += failure.warned;
+    }
+    sluice_log_set_callback(NULL, NULL);
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    T_TRUE(without >= 3);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test engine_readahead_tests[] = {
     T_TEST(the_samples_of_a_run_are_read_ahead_in_its_order),
     T_TEST(no_more_than_the_bound_is_read_ahead),
@@ -425,5 +495,6 @@ const t_test engine_readahead_tests[] = {
     T_TEST(streams_are_dropped_where_asked),
     T_TEST(nothing_is_asked_for_of_samples_that_are_read_in_parts),
     T_TEST(the_environment_switches_readahead_off),
+    T_TEST(a_run_goes_on_without_readahead_that_cannot_start),
     T_END,
 };

@@ -6,6 +6,7 @@
 #include "alloc_int.h"
 #include "dataset_kit.h"
 #include "engine_kit.h"
+#include "fault_kit.h"
 #include "random_kit.h"
 #include "testing.h"
 
@@ -119,10 +120,44 @@ static void an_engine_can_be_stopped_while_a_sample_is_read(void)
     sli_engine_destroy(NULL);
 }
 
+static void close_engine(void *arg)
+{
+    sli_engine *engine = atomic_load((_Atomic(sli_engine *) *)arg);
+
+    if (engine != NULL) {
+        sli_engine_close(engine);
+    }
+}
+
+static void an_engine_can_be_stopped_while_it_waits_for_descriptors(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = jpeg_dataset(folder, "decode | resize 8,8 | batch 4");
+    _Atomic(sli_engine *) engine = NULL;
+    engine_run run;
+
+    fault_pauses_begin();
+    pauses.also = close_engine; /* before the workers start, which read it */
+    pauses.arg = &engine;
+    open_run(&run, dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
+    T_OK(next_batch(&run));
+    atomic_store(&engine, run.engine);
+    do {
+        fault_take_descriptors(); /* again, as readahead may have had one */
+    } while (next_batch(&run) == SLUICE_OK);
+    T_STATUS(next_batch(&run), SLUICE_CLOSED);
+    sli_engine_stop(run.engine);
+    T_TRUE(pauses.count >= 1 && pauses.count <= 4);
+    fault_pauses_end();
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test engine_stops_tests[] = {
     T_TEST(runs_survive_running_out_of_memory),
     T_TEST(runs_can_be_stopped_at_any_moment),
     T_TEST(runs_that_fail_can_be_stopped_at_any_moment),
     T_TEST(an_engine_can_be_stopped_while_a_sample_is_read),
+    T_TEST(an_engine_can_be_stopped_while_it_waits_for_descriptors),
     T_END,
 };

@@ -4,7 +4,7 @@
 
 #include "jpeg_maker.h"
 #include "picture_kit.h"
-#include "sample_run.h"
+#include "sample_loader.h"
 #include "testing.h"
 
 /* ---- plain geometry -------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ enum { SEED = 42 };
 typedef struct pipeline {
     sluice_dataset *dataset;
     sli_plan *plan;
-    sample_runner runner;
+    sample_loader loader;
     sli_counters counters[PLAN_PROFILED];
 } pipeline;
 
@@ -74,16 +74,16 @@ static pipeline *pipeline_open(const char *text)
     memset(p, 0, sizeof(*p));
     T_OK(sluice_dataset_parse(text, &p->dataset));
     T_OK(sli_plan_open(p->dataset, &settings, &p->plan));
-    T_OK(sample_runner_init(&p->runner, p->plan));
+    T_OK(sample_loader_init(&p->loader, p->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        p->runner.counters[i] = &p->counters[i];
+        p->loader.counters[i] = &p->counters[i];
     }
     return p;
 }
 
 static void pipeline_close(pipeline *p)
 {
-    sample_runner_fini(&p->runner);
+    sample_loader_fini(&p->loader);
     sli_plan_close(p->plan);
     sluice_dataset_destroy(p->dataset);
     free(p);
@@ -101,7 +101,7 @@ static picture pipeline_run(pipeline *p, uint64_t sample, uint64_t pass)
     row.columns[p->plan->image_column] = out.pixels;
     row.columns[p->plan->label_column] = &label;
     memset(out.pixels, 0x55, picture_size(&out));
-    T_OK(sample_run(&p->runner, sample, pass, &row));
+    T_OK(sample_load(&p->loader, sample, pass, &row));
     return out;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Crops and resizes by themselves: where they cut, and where random ones fall. */
 #include "plan.h"
+#include "stage_names.h"
+#include "stage_table.h"
 #include "testing.h"
 
 enum { SEED = 42 };
@@ -10,7 +12,7 @@ enum { SEED = 42 };
 /* A stage with arguments "name=value", up to three. */
 static dataset_stage stage_of(const char *name, const char *const arguments[3])
 {
-    dataset_stage stage = {.def = stage_find(name)};
+    dataset_stage stage = {.def = stage_find(stage_table, name)};
 
     T_TRUE(stage.def != NULL);
     T_OK(stage_args_default(stage.def, stage.args.bytes));

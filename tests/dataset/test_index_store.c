@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +14,9 @@
 #include <sluice/log.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "jpeg_maker.h"
+#include "log_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 
@@ -236,6 +240,75 @@ static void a_folder_that_cannot_be_written_to_is_read(void)
     T_EQ(status, 0);
 }
 
+/* In a child whose files may have so many bytes: a store is opened, and takes no index. */
+static void open_on_full_disk(const char *folder, rlim_t most)
+{
+    const struct rlimit limit = {most, most};
+    int status;
+    pid_t child;
+
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        index_store *store;
+        const char *log;
+        bool kept;
+
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        kit_log_start(NULL, NULL);
+        store = open_store(folder);
+        kept = keep(store, 1) || is_kept(store, 1);
+        index_store_close(store);
+        log = kit_log_stop();
+        _exit(kept ? 1 : strstr(log, "File too large") == NULL ? 2 : 0);
+    }
+    T_TRUE(waitpid(child, &status, 0) == child);
+    T_EQ(status, 0);
+}
+
+static void a_full_disk_is_named_and_no_file_without_a_record_is_left(void)
+{
+    const char *folder = t_folder();
+    index_store *store;
+
+    open_on_full_disk(folder, 0); /* not even the head */
+    T_EQ(rmdir(folder), 0);
+    open_on_full_disk(folder, 30);
+    T_EQ(rmdir(folder), 0);
+    store = open_store(folder);
+    keep(store, 2);
+    index_store_close(store);
+    open_on_full_disk(folder, 30);
+    store = open_store(folder);
+    T_TRUE(is_kept(store, 2) && !is_kept(store, 1));
+    index_store_close(store);
+    T_EQ(unlink(t_path(folder, "places-00.sluice")), 0);
+    T_EQ(rmdir(folder), 0);
+}
+
+/* Files of other processes are closed where descriptors run out: their images are decoded without
+ * an index, and none is made anew. */
+static void a_file_that_was_closed_has_no_indexes(void)
+{
+    const char *folder = t_folder();
+    index_store *one = open_store(folder);
+    index_store *two;
+    const index_key key = key_of(1);
+    image_index index = {0};
+
+    keep(one, 1);
+    two = open_store(folder);
+    keep(two, 2);
+    T_TRUE(is_kept(two, 1) && is_kept(two, 2));
+    T_EQ(sli_held_files_drop(), 1);
+    T_TRUE(!is_kept(two, 1) && is_kept(two, 2));
+    index_store_find(two, &key, &index);
+    T_TRUE(!index.wanted && !index.is_refused);
+    index_store_close(one);
+    index_store_close(two);
+}
+
 static void folders_that_cannot_be_had_are_named(void)
 {
     const char *folder = t_folder();
@@ -322,16 +395,22 @@ static void catch_info(sluice_log_level level, const char *message, void *user)
 /* All samples of the folder once; a hash of what a crop of them is. */
 static uint64_t read_all(const char *folder, const char *index, int passes)
 {
-    const double scale[2] = {0.1, 0.3};
+    sluice_image_folder_config config;
+    sluice_random_resized_crop_config crop;
     sluice_dataset *dataset = NULL;
     uint64_t hash = 0;
     uint8_t pixels[32 * 32 * 3];
     int32_t label;
     void *const columns[2] = {pixels, &label};
 
-    T_OK(sluice_dataset_image_folder(folder, NULL, index, NULL, &dataset));
-    T_OK(sluice_dataset_decode(dataset, "rgb", 0, false));
-    T_OK(sluice_dataset_random_resized_crop(dataset, 32, 32, scale, NULL, NULL, true));
+    sluice_image_folder_config_init(&config);
+    config.index = index;
+    T_OK(sluice_dataset_image_folder(folder, &config, &dataset));
+    T_OK(sluice_dataset_decode(dataset, NULL));
+    sluice_random_resized_crop_config_init(&crop);
+    crop.scale[0] = 0.1;
+    crop.scale[1] = 0.3;
+    T_OK(sluice_dataset_random_resized_crop(dataset, 32, 32, &crop));
     T_OK(sluice_dataset_batch(dataset, 1, false));
     for (int pass = 0; pass < passes; pass++) {
         for (uint64_t i = 0; i < 6; i++) {
@@ -407,6 +486,8 @@ const t_test index_store_tests[] = {
     T_TEST(a_file_may_end_anywhere),
     T_TEST(several_processes_share_a_folder),
     T_TEST(a_folder_that_cannot_be_written_to_is_read),
+    T_TEST(a_full_disk_is_named_and_no_file_without_a_record_is_left),
+    T_TEST(a_file_that_was_closed_has_no_indexes),
     T_TEST(folders_that_cannot_be_had_are_named),
     T_TEST(more_images_than_expected_do_no_harm),
     T_TEST(threads_share_a_store),

@@ -35,31 +35,93 @@ static void a_file_cut_short_is_corrupt(void)
     image_decoder_destroy(decoder);
 }
 
-/*
- * A progressive file that ends, properly, before its coefficients are complete: libjpeg smooths
- * what is there, and a part of it would not be the same part of the whole.
- */
-static void a_file_without_its_last_scans_is_corrupt(void)
+enum { SCRIPT = 7, COARSE_WIDTH = 73, COARSE_HEIGHT = 57 };
+
+/* A progressive file of the first `count` scans of a script. */
+static uint8_t *make_coarse(int count, uint8_t sampling, size_t *size_out)
 {
-    static const jpeg_scan_info scans[] = {{3, {0, 1, 2}, 0, 0, 0, 1}, {1, {0}, 1, 5, 0, 1},
-                                           {1, {1}, 1, 63, 0, 0},      {1, {2}, 1, 63, 0, 0},
-                                           {1, {0}, 6, 63, 0, 1},      {3, {0, 1, 2}, 0, 0, 1, 0},
-                                           {1, {0}, 1, 63, 1, 0}};
-    const image_box whole = {0, 0, 33, 33};
+    static const jpeg_scan_info scans[SCRIPT] = {
+        {3, {0, 1, 2}, 0, 0, 0, 1}, {1, {0}, 1, 5, 0, 1},  {1, {1}, 1, 63, 0, 0},
+        {1, {2}, 1, 63, 0, 0},      {1, {0}, 6, 63, 0, 1}, {3, {0, 1, 2}, 0, 0, 1, 0},
+        {1, {0}, 1, 63, 1, 0}};
+    const jpeg_recipe recipe = {.width = COARSE_WIDTH,
+                                .height = COARSE_HEIGHT,
+                                .sampling = {sampling},
+                                .progressive = true,
+                                .scans = scans,
+                                .scan_count = count};
+
+    return jpeg_make(&recipe, size_out);
+}
+
+/* libjpeg smooths blocks of such a file, and gives no warning: the pixels are those of the whole.
+ */
+static void a_file_that_ends_before_all_bits_of_its_coefficients_is_decoded(void)
+{
+    image_decoder *decoder = NULL;
+    uint32_t state = 1;
+
+    T_OK(image_decoder_create(&decoder));
+    for (uint32_t i = 0; i < 20 * SCRIPT; i++) {
+        const image_box box = some_box(i / SCRIPT, COARSE_WIDTH, COARSE_HEIGHT, &state);
+        const bool gray = i % 3 == 0;
+        image_view region;
+        size_t size = 0;
+        uint8_t *bytes =
+            make_coarse(1 + (int)(i % SCRIPT), i / SCRIPT % 2 == 0 ? 0x11 : 0x22, &size);
+        jpeg_plain plain = jpeg_plain_decode(bytes, size, gray ? JCS_GRAYSCALE : JCS_RGB);
+
+        T_EQ(plain.warnings, 0);
+        T_OK(decode_box(decoder, bytes, size, gray, &box, &region));
+        T_TRUE(is_slice(&region, &box, &plain));
+        free(plain.pixels);
+        free(bytes);
+    }
+    image_decoder_destroy(decoder);
+}
+
+static void a_file_that_lacks_its_end_and_its_last_scans_is_corrupt(void)
+{
+    const image_box whole = {0, 0, COARSE_WIDTH, COARSE_HEIGHT};
     image_decoder *decoder = NULL;
     image_view region;
 
     T_OK(image_decoder_create(&decoder));
-    for (int count = 1; count <= 7; count++) {
-        const jpeg_recipe recipe = {
-            .width = 33, .height = 33, .progressive = true, .scans = scans, .scan_count = count};
+    for (int count = 1; count <= SCRIPT; count++) {
         size_t size = 0;
-        uint8_t *bytes = jpeg_make(&recipe, &size);
+        uint8_t *bytes = make_coarse(count, 0x11, &size);
+        const sluice_status st = decode_box(decoder, bytes, size - 2, false, &whole, &region);
 
-        T_STATUS(decode_box(decoder, bytes, size, false, &whole, &region),
-                 count < 7 ? SLUICE_E_CORRUPT : SLUICE_OK);
+        T_STATUS(st, count < SCRIPT ? SLUICE_E_CORRUPT : SLUICE_OK);
+        if (count < SCRIPT) {
+            T_CONTAINS(sluice_last_error(), "the file ends before its last scan");
+        }
         free(bytes);
     }
+    image_decoder_destroy(decoder);
+}
+
+static void a_file_without_a_scan_of_a_component_is_corrupt(void)
+{
+    static const jpeg_scan_info scans[] = {
+        {1, {0}, 0, 63, 0, 0}, {1, {1}, 0, 63, 0, 0}, {1, {2}, 0, 63, 0, 0}};
+    const jpeg_recipe recipe = {.width = 33, .height = 33, .scans = scans, .scan_count = 3};
+    const image_box whole = {0, 0, 33, 33};
+    image_decoder *decoder = NULL;
+    image_view region;
+    size_t size = 0;
+    uint8_t *bytes = jpeg_make(&recipe, &size);
+    size_t last = 0;
+
+    T_OK(image_decoder_create(&decoder));
+    T_OK(decode_box(decoder, bytes, size, false, &whole, &region));
+    for (size_t i = 2; i + 1 < size; i++) {
+        last = bytes[i] == 0xFF && bytes[i + 1] == 0xDA ? i : last;
+    }
+    bytes[last + 1] = 0xD9;
+    T_STATUS(decode_box(decoder, bytes, last + 2, false, &whole, &region), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "before the first scan of a component");
+    free(bytes);
     image_decoder_destroy(decoder);
 }
 
@@ -286,7 +348,9 @@ static void damaged_files_do_not_make_memory_grow(void)
 
 const t_test jpeg_damage_tests[] = {
     T_TEST(a_file_cut_short_is_corrupt),
-    T_TEST(a_file_without_its_last_scans_is_corrupt),
+    T_TEST(a_file_that_ends_before_all_bits_of_its_coefficients_is_decoded),
+    T_TEST(a_file_that_lacks_its_end_and_its_last_scans_is_corrupt),
+    T_TEST(a_file_without_a_scan_of_a_component_is_corrupt),
     T_TEST(above_the_cut_pixels_are_right),
     T_TEST(a_missing_last_marker_does_no_harm),
     T_TEST(too_little_to_be_an_image),

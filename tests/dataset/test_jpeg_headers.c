@@ -259,7 +259,17 @@ static void other_files_are_named(void)
         {"II*\0....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},
         {"MM\0*....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},
         {"BM......", 8, SLUICE_E_UNSUPPORTED, "BMP"},
-        {"hello", 5, SLUICE_E_CORRUPT, "no image"},
+        {"\0\0\0\x18"
+         "ftypheic",
+         12, SLUICE_E_UNSUPPORTED, "HEIC file; convert it to JPEG"},
+        {"\0\0\0\x18"
+         "ftypmif1",
+         12, SLUICE_E_UNSUPPORTED, "HEIF"},
+        {"\0\0\0\x18"
+         "ftypavif",
+         12, SLUICE_E_UNSUPPORTED, "AVIF"},
+        {"RIFF....WAVE", 12, SLUICE_E_CORRUPT, "want JPEG, PNG"},
+        {"hello", 5, SLUICE_E_CORRUPT, "not an image of a supported format"},
     };
     image_decoder *decoder = NULL;
     uint32_t width;

@@ -6,6 +6,7 @@
 #include "alloc_int.h"
 #include "jpeg_kit.h"
 #include "jpeg_transcode.h"
+#include "jpeg_walk.h"
 #include "testing.h"
 
 static const uint64_t MOST = 100000000;
@@ -148,7 +149,9 @@ static void progressive_files_without_their_last_scans_are_refused(void)
             uint8_t was[2] = {bytes[i], bytes[i + 1]};
 
             bytes[i + 1] = 0xD9;
-            check_refused(bytes, i + 2, SLUICE_PACK_KEPT_INCOMPLETE, "before its last scan");
+            check_refused(bytes, i + 2, SLUICE_PACK_KEPT_INCOMPLETE,
+                          "leave bits of coefficients out");
+            check_refused(bytes, i, SLUICE_PACK_KEPT_INCOMPLETE, "before its last scan");
             memcpy(bytes + i, was, 2);
         }
     }
@@ -175,6 +178,50 @@ static void sequential_files_that_lack_a_component_are_refused(void)
     bytes[third + 1] = 0xD9;
     check_refused(bytes, third + 2, SLUICE_PACK_KEPT_INCOMPLETE, "before its last scan");
     free(bytes);
+}
+
+/* A file with a segment of that marker and length before its frame. */
+static uint8_t *with_segment(uint8_t marker, uint8_t length, size_t *size_out)
+{
+    const jpeg_recipe recipe = {.width = 40, .height = 30};
+    size_t size = 0;
+    uint8_t *bytes = jpeg_make(&recipe, &size);
+    const uint8_t segment[] = {0xFF, marker, 0, length};
+    const size_t at = (size_t)(find_frame(bytes, size) - bytes);
+
+    bytes = realloc(bytes, size + sizeof(segment));
+    T_TRUE(bytes != NULL);
+    memmove(bytes + at + sizeof(segment), bytes + at, size - at);
+    memcpy(bytes + at, segment, sizeof(segment));
+    *size_out = size + sizeof(segment);
+    return bytes;
+}
+
+/* libjpeg takes a length of 0 or 1 for an empty segment and forgets it. */
+static void a_segment_that_a_copy_would_lose_is_refused(void)
+{
+    static const uint8_t markers[] = {0xE0, 0xE1, 0xEE, 0xEF, 0xFE};
+
+    for (size_t i = 0; i < 3 * sizeof(markers); i++) {
+        const uint8_t length = (uint8_t)(i % 3);
+        size_t size = 0;
+        uint8_t *bytes = with_segment(markers[i / 3], length, &size);
+        jpeg_walk was;
+        jpeg_walk is;
+        jpeg_bytes copy;
+
+        if (length < 2) {
+            check_refused(bytes, size, SLUICE_PACK_KEPT_HEADER, "has the length 0 or 1");
+        } else {
+            T_EQ(transcode(bytes, size, MOST, &copy), SLUICE_PACK_TRANSCODED);
+            T_TRUE(jpeg_walk_file(bytes, size, &was));
+            T_TRUE(jpeg_walk_file(copy.data, copy.size, &is));
+            T_EQ(is.markers_size, was.markers_size);
+            T_EQ(is.markers_hash, was.markers_hash);
+            sli_free(copy.data);
+        }
+        free(bytes);
+    }
 }
 
 /* In the copy all markers come first, so one that says what colours mean would count there. */
@@ -357,6 +404,7 @@ const t_test jpeg_refused_tests[] = {
     T_TEST(stray_bytes_are_damage),
     T_TEST(progressive_files_without_their_last_scans_are_refused),
     T_TEST(sequential_files_that_lack_a_component_are_refused),
+    T_TEST(a_segment_that_a_copy_would_lose_is_refused),
     T_TEST(a_marker_of_colours_behind_a_scan_is_refused),
     T_TEST(coefficients_beyond_baseline_are_refused),
     T_TEST(copies_that_would_be_far_larger_are_refused),

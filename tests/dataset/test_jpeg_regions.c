@@ -149,6 +149,52 @@ static void a_region_is_a_slice_of_a_file_in_several_scans(void)
     image_decoder_destroy(decoder);
 }
 
+static void check_zeros(const uint8_t *bytes, const char *of)
+{
+    for (size_t i = 0; i < IMAGE_SLACK; i++) {
+        if (bytes[i] != 0) {
+            T_FAIL_("%s: byte %zu past the end is %u", of, i, bytes[i]);
+        }
+    }
+}
+
+/* Whatever was in the buffer before: kernels that work in whole vectors read them. */
+static void bytes_past_the_end_of_lines_are_zero(void)
+{
+    static const uint16_t shapes[][2] = {{640, 480}, {499, 333}, {333, 499}, {21, 9}};
+    image_decoder *decoder = NULL;
+    image_buffer buffer = {NULL, 0};
+
+    T_OK(image_decoder_create(&decoder));
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        const image_box all = {0, 0, shapes[i][0], shapes[i][1]};
+        const jpeg_recipe recipe = {.width = shapes[i][0],
+                                    .height = shapes[i][1],
+                                    .space = JCS_YCbCr,
+                                    .sampling = {0x22},
+                                    .quality = 90,
+                                    .seed = 3};
+        size_t size = 0;
+        uint8_t *bytes = jpeg_make(&recipe, &size);
+        image_view region;
+
+        T_TRUE(bytes != NULL);
+        T_OK(decode_box(decoder, bytes, size, i % 2 == 1, &all, &region));
+        for (size_t y = 0; y < region.height; y++) {
+            check_zeros(region.pixels + y * region.stride + (size_t)region.width * region.channels,
+                        "a decoded line");
+        }
+        free(bytes);
+    }
+    for (size_t size = 1000; size > 0; size /= 3) {
+        T_OK(image_buffer_reserve(&buffer, size));
+        check_zeros(buffer.data + size, "a buffer");
+        memset(buffer.data, 0xFF, size + IMAGE_SLACK);
+    }
+    image_buffer_free(&buffer);
+    image_decoder_destroy(decoder);
+}
+
 static void the_longest_lines_work(void)
 {
     static const uint32_t shapes[2][2] = {{65500, 1}, {1, 65500}};
@@ -233,5 +279,6 @@ const t_test jpeg_regions_tests[] = {
     T_TEST(gray_is_what_libjpeg_makes_of_it),
     T_TEST(cmyk_becomes_rgb),
     T_TEST(the_longest_lines_work),
+    T_TEST(bytes_past_the_end_of_lines_are_zero),
     T_END,
 };

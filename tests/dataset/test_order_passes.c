@@ -2,6 +2,7 @@
 /* The samples of a pass: index stages against plain arrays, seeds, repetitions, and the bounds. */
 #include <stdlib.h>
 
+#include "dataset_kit.h"
 #include "order_kit.h"
 #include "testing.h"
 
@@ -271,6 +272,8 @@ static void nothing_left_is_no_position(void)
         sluice_dataset_info info = {.struct_size = sizeof(info)};
 
         T_EQ(order_of(dataset, &(order_settings){.world = 1}).length, 0);
+        sluice_dataset_destroy(dataset);
+        dataset = parsed(texts[i]);
         T_OK(sluice_dataset_batch(dataset, 2, false));
         T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "no valid data in the dataset");

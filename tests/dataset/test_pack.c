@@ -11,6 +11,8 @@
 #include "alloc_int.h"
 #include "dataset_kit.h"
 #include "dataset_state.h"
+#include "engine_kit.h"
+#include "fault_kit.h"
 #include "jpeg_maker.h"
 #include "jpeg_walk.h"
 #include "ordered_run.h"
@@ -191,6 +193,54 @@ static void images_encoded_anew_have_restart_markers_and_their_own_colours(void)
     }
 }
 
+/* A pass of the images, decoded as mode says. */
+static tape decoded(const char *source, const char *mode)
+{
+    char text[700];
+    sluice_dataset *dataset;
+    tape got;
+
+    snprintf(text, sizeof(text), "%s | decode mode=%s | center_crop 16 | batch 1", source, mode);
+    dataset = parsed(text);
+    got = record(dataset, &(run_options){.workers = 1});
+    sluice_dataset_destroy(dataset);
+    T_STATUS(got.end, SLUICE_END_OF_DATA);
+    return got;
+}
+
+static void raw_pixels_of_gray_files_are_the_same_in_every_mode(void)
+{
+    static const char *const modes[] = {"rgb", "gray"};
+    const jpeg_recipe recipe = {.width = 40, .height = 30, .space = JCS_GRAYSCALE};
+    const char *top = t_folder();
+    size_t size = 0;
+    uint8_t *bytes = jpeg_make(&recipe, &size);
+    char files[600];
+    char raw[600];
+    sluice_pack_config config;
+
+    t_write_file(folder_named(top, "src/a/1.jpg"), bytes, size);
+    free(bytes);
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    config =
+        config_of(folder_dataset(folder_named(top, "src"), "take 1"), folder_named(top, "packed"));
+    config.raw = true;
+    T_OK(sluice_pack(&config, NULL));
+    sluice_dataset_destroy(config.dataset);
+    snprintf(files, sizeof(files), "image_folder %s/src", top);
+    snprintf(raw, sizeof(raw), "webdataset %s/packed", top);
+    for (int i = 0; i < 2; i++) {
+        tape want = decoded(files, modes[i]);
+        tape got = decoded(raw, modes[i]);
+
+        check_equal_tapes(&got, &want, modes[i]);
+        free(want.bytes);
+        free(got.bytes);
+    }
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* Whichever request fails: it is an error, no sample's fate, and the pack goes on afterwards. */
@@ -209,6 +259,7 @@ static void want_of_memory_ends_a_pack_that_can_go_on(void)
     }
     T_OK(sluice_pack(&config, NULL));
     config.folder = broken;
+    fault_pauses_begin();
     for (int64_t passed = 0; st == SLUICE_E_NO_MEMORY; passed += 1 + passed / 40) {
         if (passed % 3 == 0) {
             make_empty(broken);
@@ -219,6 +270,7 @@ static void want_of_memory_ends_a_pack_that_can_go_on(void)
         sli_alloc_fail_after(-1);
         failures += st == SLUICE_E_NO_MEMORY;
     }
+    fault_pauses_end();
     T_OK(st);
     T_TRUE(failures > 50);
     T_TRUE(same_folders(whole, broken));
@@ -371,6 +423,7 @@ const t_test pack_tests[] = {
     T_TEST(workers_and_memory_do_not_change_the_bytes),
     T_TEST(a_bit_that_was_flipped_is_a_bad_sample),
     T_TEST(images_encoded_anew_have_restart_markers_and_their_own_colours),
+    T_TEST(raw_pixels_of_gray_files_are_the_same_in_every_mode),
     T_TEST(want_of_memory_ends_a_pack_that_can_go_on),
     T_TEST(want_of_memory_ends_a_check),
     T_TEST(items_are_taken_in_order_within_a_budget),

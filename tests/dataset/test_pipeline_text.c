@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines as text: what is read, how it is described, and that both are the same. */
+#include <ctype.h>
 #include <locale.h>
 #include <stdlib.h>
 
 #include "alloc_int.h"
 #include "dataset_kit.h"
 #include "rng_int.h"
-#include "stage.h"
+#include "stage_table.h"
 #include "testing.h"
+#include "text_int.h"
 
 static void check_description(const char *text, const char *want)
 {
@@ -110,7 +112,7 @@ static void variables_come_from_the_environment(void)
                       "image_folder dir='' extensions=jpg,jpeg,png cache=keep");
     unsetenv("SLUICE_TEST_DIR");
     unsetenv("SLUICE_TEST_EMPTY");
-    check_refused("image_folder ${SLUICE_TEST_DIR}", "no variable SLUICE_TEST_DIR");
+    check_refused("image_folder ${SLUICE_TEST_DIR}", "${SLUICE_TEST_DIR} has no value");
 }
 
 static void descriptions_read_back_to_themselves(void)
@@ -164,7 +166,7 @@ static void paths_of_any_bytes_read_back(void)
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         sluice_dataset *dataset = NULL;
 
-        T_OK(sluice_dataset_image_folder(odd[i], NULL, NULL, NULL, &dataset));
+        T_OK(sluice_dataset_image_folder(odd[i], NULL, &dataset));
         check_round_trip(dataset);
         sluice_dataset_destroy(dataset);
     }
@@ -177,7 +179,7 @@ static void paths_of_any_bytes_read_back(void)
             path[k] = (char)(1 + (state = sli_mix64(state + 1)) % 255);
         }
         path[length] = '\0';
-        T_OK(sluice_dataset_image_folder(path, NULL, NULL, NULL, &dataset));
+        T_OK(sluice_dataset_image_folder(path, NULL, &dataset));
         check_round_trip(dataset);
         sluice_dataset_destroy(dataset);
     }
@@ -276,11 +278,38 @@ static void parsing_opens_nothing(void)
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
+/* Undoes the breaks of a text's lines. */
+static const char *joined(const char *text)
+{
+    static char line[4000];
+    size_t length = 0;
+
+    for (; *text != '\0' && length + 1 < sizeof(line); text++) {
+        if (!isspace((unsigned char)*text)) {
+            line[length++] = *text;
+        } else if (length > 0 && line[length - 1] != ' ') {
+            line[length++] = ' ';
+        }
+    }
+    line[length] = '\0';
+    return line;
+}
+
+static void check_columns(const char *text)
+{
+    for (; *text != '\0'; text += strcspn(text, "\n") + 1) {
+        if (strcspn(text, "\n") > SLI_COLUMNS) {
+            T_FAIL_("%zu columns: %.*s", strcspn(text, "\n"), (int)strcspn(text, "\n"), text);
+        }
+    }
+}
+
 static void help_lists_every_stage_with_its_arguments(void)
 {
     char *all = NULL;
 
     T_OK(sluice_stage_help(NULL, &all));
+    check_columns(all);
     for (size_t i = 0; stage_table[i] != NULL; i++) {
         const stage_def *def = stage_table[i];
         char *one = NULL;
@@ -290,7 +319,7 @@ static void help_lists_every_stage_with_its_arguments(void)
         T_CONTAINS(all, one);
         for (uint32_t k = 0; k < def->param_count; k++) {
             T_CONTAINS(one, def->params[k].name);
-            T_CONTAINS(one, def->params[k].help);
+            T_CONTAINS(joined(one), def->params[k].help);
         }
         sluice_string_free(one);
     }

@@ -233,6 +233,74 @@ static void a_file_cut_short_is_corrupt(void)
     image_decoder_destroy(decoder);
 }
 
+/* Writes a chunk; returns its size. */
+static size_t put_chunk(uint8_t *to, const char *name, const uint8_t *data, size_t length)
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = (uint8_t)(length >> (24 - 8 * i));
+    }
+    memcpy(to + 4, name, 4);
+    memcpy(to + 8, data, length);
+    return 12 + length;
+}
+
+/* The same file with its data in IDAT chunks of so many bytes; *first_out: where they begin. */
+static uint8_t *split_data(const uint8_t *bytes, size_t size, size_t most, size_t *first_out,
+                           size_t *size_out)
+{
+    size_t length = 0;
+    const size_t data = find_chunk(bytes, size, "IDAT", &length);
+    uint8_t *split = malloc(size + length * 12);
+    size_t at = data - 8;
+
+    T_TRUE(data > 0 && split != NULL);
+    memcpy(split, bytes, at);
+    *first_out = at;
+    for (size_t done = 0; done < length; done += most) {
+        at += put_chunk(split + at, "IDAT", bytes + data + done,
+                        length - done < most ? length - done : most);
+    }
+    memcpy(split + at, bytes + data + length + 4, size - data - length - 4);
+    *size_out = at + size - data - length - 4;
+    png_seal(split, *size_out);
+    return split;
+}
+
+/* Also where all lines came before it: the checksum of the data lies in the last chunks then. */
+static void a_file_cut_within_its_data_is_corrupt(void)
+{
+    static const size_t pieces[] = {1, 2, 3, 5, 100};
+    const image_box whole = {0, 0, 9, 7};
+    image_decoder *decoder = NULL;
+
+    T_OK(image_decoder_create(&decoder));
+    for (size_t i = 0; i < 2 * sizeof(pieces) / sizeof(pieces[0]); i++) {
+        const png_recipe recipe = {.width = 9,
+                                   .height = 7,
+                                   .colour = PNG_COLOR_TYPE_RGB,
+                                   .depth = 8,
+                                   .interlaced = i % 2 == 1};
+        size_t size = 0;
+        size_t first = 0;
+        size_t split_size = 0;
+        uint8_t *bytes = png_make(&recipe, &size);
+        uint8_t *split = split_data(bytes, size, pieces[i / 2], &first, &split_size);
+        const size_t chunk = 12 + pieces[i / 2];
+        image_view region;
+
+        for (size_t cut = first; cut < split_size - 12; cut++) {
+            if ((cut - first) % chunk != 0) {
+                T_STATUS(decode_box(decoder, split, cut, false, &whole, &region), SLUICE_E_CORRUPT);
+            }
+        }
+        T_OK(decode_box(decoder, split, split_size - 12, false, &whole, &region));
+        T_OK(decode_box(decoder, split, split_size, false, &whole, &region));
+        free(split);
+        free(bytes);
+    }
+    image_decoder_destroy(decoder);
+}
+
 /* Damage of any byte of a chunk that matters is seen, also below the box. */
 static void damage_is_seen_by_the_checksums(void)
 {
@@ -396,6 +464,7 @@ const t_test png_tests[] = {
     T_TEST(every_kind_becomes_gray),
     T_TEST(gamma_changes_nothing),
     T_TEST(a_file_cut_short_is_corrupt),
+    T_TEST(a_file_cut_within_its_data_is_corrupt),
     T_TEST(damage_is_seen_by_the_checksums),
     T_TEST(images_that_claim_to_be_huge_are_refused),
     T_TEST(nothing_of_an_earlier_image_shows),

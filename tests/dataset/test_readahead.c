@@ -443,14 +443,16 @@ static void await_sleep(readahead *ahead, uint64_t fetched)
 static void cached_rows_send_it_to_sleep_and_slow_reads_wake_it(void)
 {
     uint64_t fetched = 0;
+    uint64_t enough = 8;
     readahead *ahead;
 
     reset(UINT64_MAX, 1000, ALL_CACHED);
     ahead = start();
-    /* For nothing: so it takes ever more slow reads to wake them. */
+    /* For nothing: it takes ever more slow reads to wake them, and then fewer rows are opened. */
     for (uint32_t patience = 2; patience <= 64; patience *= 2) {
-        await_sleep(ahead, fetched + 8);
-        T_TRUE(now(&play.fetched) < fetched + 8 + READAHEAD_THREADS);
+        await_sleep(ahead, fetched + enough);
+        T_TRUE(now(&play.fetched) < fetched + enough + READAHEAD_THREADS);
+        enough = 4;
         fetched = now(&play.fetched);
         for (uint32_t i = 0; i + 1 < patience; i++) {
             readahead_was_read(ahead, SLOW_TICKS, 1000);

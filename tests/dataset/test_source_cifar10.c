@@ -179,10 +179,33 @@ static void bad_records_of_cifar10_are_bad_samples(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void classes_have_their_names(void)
+{
+    char folder[300];
+    sluice_dataset *dataset;
+    char *name = NULL;
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    write_cifar(folder);
+    dataset = open_cifar(folder, "test");
+    T_OK(sluice_dataset_class_name(dataset, 3, &name));
+    T_STR(name, "cat");
+    sluice_string_free(name);
+    T_OK(sluice_dataset_class_name(dataset, 9, &name));
+    T_STR(name, "truck");
+    sluice_string_free(name);
+    T_STATUS(sluice_dataset_class_name(dataset, 10, &name), SLUICE_E_INVALID);
+    T_OK(sluice_dataset_sample_name(dataset, 3, &name));
+    T_STR(name, "test_batch.bin:3");
+    sluice_string_free(name);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test source_cifar10_tests[] = {
     T_TEST(cifar10_reads_planes_and_labels_from_both_places),
     T_TEST(damaged_cifar10_files_are_refused),
     T_TEST(cifar10_says_why_a_file_cannot_be_opened),
     T_TEST(bad_records_of_cifar10_are_bad_samples),
+    T_TEST(classes_have_their_names),
     T_END,
 };

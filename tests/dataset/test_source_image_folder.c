@@ -10,9 +10,12 @@
 
 static sluice_dataset *folder_dataset(const char *folder, const char *extensions)
 {
+    sluice_image_folder_config config;
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder(folder, extensions, NULL, NULL, &dataset));
+    sluice_image_folder_config_init(&config);
+    config.extensions = extensions;
+    T_OK(sluice_dataset_image_folder(folder, &config, &dataset));
     return dataset;
 }
 
@@ -293,6 +296,24 @@ static void folders_without_images_are_refused(void)
 }
 
 /* A class without files keeps its number. */
+/* `image_folder my pictures`: the second word is taken as the extensions. */
+static void a_path_without_its_quotes_is_noticed(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    make_file(folder, "my pictures/a/1.jpg");
+    dataset = folder_dataset(t_path(folder, "my"), "pictures");
+    T_STATUS(dataset_open(dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "put a path with blanks in quotes: image_folder '");
+    T_CONTAINS(sluice_last_error(), "/my pictures'");
+    sluice_dataset_destroy(dataset);
+    dataset = folder_dataset(t_path(folder, "my"), "paintings");
+    T_STATUS(dataset_open(dataset), SLUICE_E_IO);
+    T_TRUE(strstr(sluice_last_error(), "quotes") == NULL);
+    sluice_dataset_destroy(dataset);
+}
+
 static void empty_classes_are_counted(void)
 {
     static const char *const names[] = {"b/1.jpg", "d/1.jpg", "d/2.jpg"};
@@ -429,6 +450,7 @@ const t_test source_image_folder_tests[] = {
     T_TEST(files_that_change_after_opening_are_read_as_they_are),
     T_TEST(a_giant_file_is_a_bad_sample),
     T_TEST(folders_without_images_are_refused),
+    T_TEST(a_path_without_its_quotes_is_noticed),
     T_TEST(empty_classes_are_counted),
     T_TEST(what_may_not_be_read_is_said),
     T_TEST(opening_can_be_tried_again),

@@ -283,6 +283,42 @@ static void more_shards_than_files_may_be_open_are_read(void)
     T_EQ(open_files(), before);
 }
 
+/* Also where the first bytes of an image lend the descriptor to its decoder. */
+static void shards_are_closed_where_descriptors_run_out_and_read_all_the_same(void)
+{
+    enum { SIDE = 40, SIZE = 12 + SIDE * SIDE * 3 };
+    static uint8_t ppm[SIZE] = "P6\n40 40 255";
+    char folder[300];
+    tar_maker tar = {0};
+    sluice_dataset *dataset;
+    sample_io io = {.bytes_read = 0};
+    sample_data data;
+    const int before = open_files();
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    ppm[SIZE - SIDE * SIDE * 3 - 1] = '\n';
+    tar_add(&tar, "0.ppm", '0', ppm, SIZE);
+    tar_add_text(&tar, "0.cls", "0");
+    tar_write(&tar, t_path(folder, "a.tar"));
+    tar_free(&tar);
+    make_web_shard(t_path(folder, "b.tar"), "b", 3);
+    dataset = open_web("webdataset @", folder);
+    T_EQ(open_files(), before + 2);
+    T_OK(read_sample(dataset, 0, &io, NULL, &data));
+    T_EQ(data.size, IMAGE_HEAD);
+    T_EQ(sli_held_files_drop(), 1);
+    T_EQ(open_files(), before + 1);
+    check_web_sample(dataset, 2, "b.tar/001.jpg", "b-1", 1);
+    sample_io_free(&io);
+    T_EQ(sli_held_files_drop(), 1);
+    io = (sample_io){.bytes_read = 0};
+    T_OK(read_sample(dataset, 0, &io, NULL, &data));
+    T_EQ(data.size, SIZE);
+    T_EQ(open_files(), before);
+    sample_io_free(&io);
+    sluice_dataset_destroy(dataset);
+}
+
 /* The image in the shard, and the same as a file of image_folder, by way of the decoder. */
 static void raw_images_are_read_in_part_and_are_the_same(void)
 {
@@ -398,18 +434,24 @@ static void ranks_see_every_sample_once(void)
 
 static void the_call_is_the_text(void)
 {
+    sluice_webdataset_config config;
     sluice_dataset *dataset = NULL;
     char *text = NULL;
 
-    T_OK(sluice_dataset_webdataset("a.tar", NULL, NULL, NULL, &dataset));
+    T_OK(sluice_dataset_webdataset("a.tar", NULL, &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
     T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto cache=keep "
-                "access=auto");
+                "access=auto max_sample=256M");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_webdataset("b.tar", "webp", "none", "drop", &dataset));
+    sluice_webdataset_config_init(&config);
+    config.image = "webp";
+    config.label = "none";
+    config.cache = "drop";
+    T_OK(sluice_dataset_webdataset("b.tar", &config, &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=b.tar image=webp label=none index=auto cache=drop access=auto");
+    T_STR(text, "webdataset shards=b.tar image=webp label=none index=auto cache=drop "
+                "access=auto max_sample=256M");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }
@@ -462,6 +504,7 @@ const t_test source_webdataset_tests[] = {
     T_TEST(nothing_to_read_says_what_was_found),
     T_TEST(damaged_shards_are_errors_with_their_names),
     T_TEST(a_shard_cut_after_it_was_opened_is_a_bad_sample),
+    T_TEST(shards_are_closed_where_descriptors_run_out_and_read_all_the_same),
     T_TEST(more_shards_than_files_may_be_open_are_read),
     T_TEST(raw_images_are_read_in_part_and_are_the_same),
     T_TEST(bytes_and_not_names_say_what_an_image_is),

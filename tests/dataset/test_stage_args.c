@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alloc_int.h"
-#include "stage.h"
+#include "stage_names.h"
+#include "stage_table.h"
 #include "status_int.h"
 #include "testing.h"
 
@@ -8,6 +9,7 @@
 typedef struct all_args {
     const char *text;
     uint64_t count;
+    uint64_t bytes;
     double real;
     bool flag;
     param_size size;
@@ -33,6 +35,7 @@ static const char *const choices[] = {"red", "green", NULL};
 static const stage_param params[] = {
     PARAM_(all_args, text, PARAM_TEXT, "some words", 0, 0, NULL, ""),
     PARAM_(all_args, count, PARAM_COUNT, "5", 2, 10, NULL, ""),
+    PARAM_(all_args, bytes, PARAM_BYTES, "256M", 0, 0, NULL, ""),
     PARAM_(all_args, real, PARAM_REAL, "0.5", -1, 1, NULL, ""),
     PARAM_(all_args, flag, PARAM_BOOL, "true", 0, 0, NULL, ""),
     PARAM_(all_args, size, PARAM_SIZE, "3,4", 2, 9, NULL, ""),
@@ -94,6 +97,7 @@ static void defaults_are_read_from_the_table(void)
     defaults(&room);
     T_STR(room.all.text, "some words");
     T_EQ(room.all.count, 5);
+    T_EQ(room.all.bytes, 256 << 20);
     T_NEAR(room.all.real, 0.5, 0);
     T_TRUE(room.all.flag);
     T_EQ(room.all.size.height, 3);
@@ -106,8 +110,8 @@ static void defaults_are_read_from_the_table(void)
     T_EQ(room.all.dtype, SLUICE_F16);
     T_TRUE(room.all.seed == SLUICE_SEED_OF_RUN);
     T_TRUE(room.all.rank == PARAM_RANK_NONE);
-    check_print(&room, " text='some words' count=5 real=0.5 flag=true size=3,4 reals=1,2.5 "
-                       "shape=1,2,3 choice=green dtype=f16 seed=run rank=none");
+    check_print(&room, " text='some words' count=5 bytes=256M real=0.5 flag=true size=3,4 "
+                       "reals=1,2.5 shape=1,2,3 choice=green dtype=f16 seed=run rank=none");
     stage_args_free(&def, &room);
     CU_ASSERT_PTR_NULL(room.all.text);
 }
@@ -120,6 +124,7 @@ static void arguments_are_set_one_by_one(void)
     T_OK(set(&room, "text", "a"));
     T_OK(set(&room, "text", "b"));
     T_OK(set(&room, "count", "18446744073709551615"));
+    T_OK(set(&room, "bytes", "1025"));
     T_OK(set(&room, "real", "-1e-3"));
     T_OK(set(&room, "flag", "false"));
     T_OK(set(&room, "size", "7"));
@@ -129,13 +134,46 @@ static void arguments_are_set_one_by_one(void)
     T_OK(set(&room, "dtype", "u8"));
     T_OK(set(&room, "seed", "0"));
     T_OK(set(&room, "rank", "0"));
-    check_print(&room, " text=b count=18446744073709551615 real=-0.001 flag=false size=7 "
+    check_print(&room, " text=b count=18446744073709551615 bytes=1025 real=-0.001 "
+                       "flag=false size=7 "
                        "reals=name shape=9 choice=red dtype=u8 seed=0 rank=0");
     T_OK(set(&room, "reals", ""));
     T_OK(set(&room, "rank", "run"));
-    check_print(&room, " text=b count=18446744073709551615 real=-0.001 flag=false size=7 "
+    check_print(&room, " text=b count=18446744073709551615 bytes=1025 real=-0.001 "
+                       "flag=false size=7 "
                        "shape=9 choice=red dtype=u8 seed=0 rank=run");
     stage_args_free(&def, &room);
+}
+
+static void bytes_are_printed_by_the_largest_unit(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+        const char *printed;
+    } good[] = {{"0", 0, "0"},
+                {"1023", 1023, "1023"},
+                {"1024", 1024, "1K"},
+                {"2048K", 2097152, "2M"},
+                {"3G", UINT64_C(3221225472), "3G"},
+                {"1024T", UINT64_C(1) << 50, "1024T"},
+                {"1025M", UINT64_C(1025) << 20, "1025M"},
+                {"17179869183G", UINT64_C(17179869183) << 30, "17179869183G"}};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        args_room room;
+        sli_text text = {0};
+        char want[60];
+
+        defaults(&room);
+        T_OK(set(&room, "bytes", good[i].text));
+        T_TRUE(room.all.bytes == good[i].bytes);
+        stage_args_print(&def, &room, &text);
+        snprintf(want, sizeof(want), " bytes=%s real=", good[i].printed);
+        T_CONTAINS(text.data, want);
+        sli_text_free(&text);
+        stage_args_free(&def, &room);
+    }
 }
 
 static void wrong_values_are_refused_with_what_is_wanted(void)
@@ -148,6 +186,15 @@ static void wrong_values_are_refused_with_what_is_wanted(void)
         {"count", "", "all: count=: want a whole number"},
         {"count", " 1", "a whole number"},
         {"count", "1 ", "a whole number"},
+        {"bytes", "", "all: bytes=: want bytes, as 256M"},
+        {"bytes", "M", "want bytes, as 256M"},
+        {"bytes", "1m", "want bytes, as 256M"},
+        {"bytes", "1MB", "want bytes, as 256M"},
+        {"bytes", "-1", "want bytes, as 256M"},
+        {"bytes", "1.5G", "want bytes, as 256M"},
+        {"bytes", "18446744073709551616", "want bytes, as 256M"},
+        {"bytes", "18014398509481984K", "want bytes, as 256M"},
+        {"bytes", "16777216T", "want bytes, as 256M"},
         {"real", "", "a number"},
         {"real", "x", "a number"},
         {"real", "1,5", "a number"},
@@ -283,7 +330,7 @@ static void tables_of_stages_are_sound(void)
         T_TRUE(stage->args_size <= STAGE_ARGS_SIZE);
         T_TRUE(stage->param_count < 64);
         T_TRUE(strlen(stage->summary) > 0 && strlen(stage->gives) > 0);
-        T_TRUE(stage_find(stage->name) == stage);
+        T_TRUE(stage_find(stage_table, stage->name) == stage);
         for (uint32_t k = 0; k < stage->param_count; k++) {
             const stage_param *p = &stage->params[k];
 
@@ -299,12 +346,13 @@ static void tables_of_stages_are_sound(void)
             T_STR(stage->params[stage->param_count - 1].name, "offload");
         }
     }
-    CU_ASSERT_PTR_NULL(stage_find("no such"));
+    CU_ASSERT_PTR_NULL(stage_find(stage_table, "no such"));
 }
 
 const t_test stage_args_tests[] = {
     T_TEST(defaults_are_read_from_the_table),
     T_TEST(arguments_are_set_one_by_one),
+    T_TEST(bytes_are_printed_by_the_largest_unit),
     T_TEST(wrong_values_are_refused_with_what_is_wanted),
     T_TEST(bounds_are_inclusive),
     T_TEST(numbers_that_are_none_are_outside_of_all_bounds),

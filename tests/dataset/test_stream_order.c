@@ -95,12 +95,12 @@ static void a_run_that_begins_at_the_end_of_a_pass_begins_the_next(void)
     sluice_dataset_destroy(stream);
 }
 
-static void compressed_shards_are_unpacked(void)
+static void compressed_shards_are_decompressed(void)
 {
     static const char *const packers[] = {"gzip", "zstd -q", "xz", "bzip2"};
     static const char *const ends[] = {"gz", "zst", "xz", "bz2"};
 
-    if (!can_unpack()) {
+    if (!can_decompress()) {
         T_SKIP("no libarchive");
     }
     for (int i = 0; i < 4; i++) {
@@ -152,7 +152,7 @@ const t_test stream_order_tests[] = {
     T_TEST(each_rank_gets_its_own),
     T_TEST(a_stream_goes_on_where_a_run_stopped),
     T_TEST(a_run_that_begins_at_the_end_of_a_pass_begins_the_next),
-    T_TEST(compressed_shards_are_unpacked),
+    T_TEST(compressed_shards_are_decompressed),
     T_TEST(a_fifo_gives_the_same),
     T_END,
 };

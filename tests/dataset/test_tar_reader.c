@@ -239,18 +239,21 @@ static void sizes_in_binary_are_read(void)
     tar_free(&tar);
 }
 
-static void sizes_in_digits_may_have_blanks_and_nothing_else(void)
+static void sizes_in_digits_may_have_blanks_and_zeros_around_them(void)
 {
-    static const char *const good[] = {"3          ", "   3       ", "3\0         ", "00000000003",
-                                       "000000000003"};
-    static const char *const bad[] = {"8          ", "3 3        ", "-3         ", "0x3        ",
-                                      "3a         "};
+    static const char *const good[] = {"3          ",          "   3       ",
+                                       "3\000         ",       "00000000003",
+                                       "\0000000000003",       "\000\000\000\000\000000003",
+                                       "\000 \000 \000     3", "000000000003"};
+    static const char *const bad[] = {"8          ",       "3 3        ",   "-3         ",
+                                      "0x3        ",       "3a         ",   "3\0003        ",
+                                      "\000\0008        ", "\000-3        "};
     tar_maker tar = {0};
     walked found;
 
     tar_add_text(&tar, "a.jpg", "abc");
-    for (size_t i = 0; i < 5; i++) {
-        tar_set(&tar, 0, 124, good[i], i == 4 ? 12 : 11);
+    for (size_t i = 0; i < 8; i++) {
+        tar_set(&tar, 0, 124, good[i], i == 7 ? 12 : 11);
         found = walk_bytes(tar.bytes, tar.size);
         check_names(&found, "a.jpg\n");
         T_STR(found.bytes, "abc");
@@ -260,6 +263,10 @@ static void sizes_in_digits_may_have_blanks_and_nothing_else(void)
         found = walk_bytes(tar.bytes, tar.size);
         check_corrupt(&found, "its size is no number");
     }
+    tar_set(&tar, 0, 124, "\0\0\0\0\0\0\0\0\0\0\0\0", 12); /* empty is 0 */
+    found = walk_bytes(tar.bytes, 512);
+    check_names(&found, "a.jpg\n");
+    T_STR(found.bytes, "");
     tar_free(&tar);
 }
 
@@ -495,7 +502,7 @@ static void what_is_no_archive_is_said_to_be_none(void)
     check_corrupt(&found, "x.tar is no tar archive");
     found = walk_bytes(text, 5);
     check_corrupt(&found, "x.tar is no tar archive");
-    memcpy(text, "\x1f\x8b", 2);
+    memcpy(text, "\x1f\x8b\x08", 3);
     found = walk_bytes(text, sizeof(text));
     T_STATUS(found.st, SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "x.tar is compressed (gzip)");
@@ -551,7 +558,7 @@ const t_test tar_reader_tests[] = {
     T_TEST(names_and_sizes_of_extended_headers_hold_for_the_next_member),
     T_TEST(extended_headers_end_with_what_is_passed_over),
     T_TEST(sizes_in_binary_are_read),
-    T_TEST(sizes_in_digits_may_have_blanks_and_nothing_else),
+    T_TEST(sizes_in_digits_may_have_blanks_and_zeros_around_them),
     T_TEST(records_of_pax_with_wrong_lengths_are_refused),
     T_TEST(times_of_gnu_are_no_part_of_a_name),
     T_TEST(zero_bytes_in_names_are_refused),

@@ -307,6 +307,29 @@ static void the_loss_falls_on_a_task_that_can_be_learnt(void)
     tear_down(&f);
 }
 
+/* The loss of a row is minus the logarithm of its label's probability. */
+static void probabilities_are_those_of_the_loss(void)
+{
+    const convnet_config config = config_of(8, 16);
+    fixture f = set_up(&config);
+    float probabilities[CLASSES];
+    double worst = 0.0;
+    double sum = 0.0;
+    uint64_t digest;
+
+    (void)train(&f, BATCH);
+    digest = convnet_digest(f.net);
+    for (int32_t label = 0; label < CLASSES; label++) {
+        f.labels[0] = label;
+        convnet_classify(f.net, f.images, probabilities);
+        worst = fmax(worst, fabs(exp(-mean_loss(&f, 1)) - (double)probabilities[label]));
+        sum += (double)probabilities[label];
+    }
+    check(worst < 1e-5 && fabs(sum - 1.0) < 1e-5, "probabilities are those of the loss");
+    check(convnet_digest(f.net) == digest, "a classification leaves the weights alone");
+    tear_down(&f);
+}
+
 static void bad_sizes_are_refused(void)
 {
     convnet_config height = config_of(12, 8);
@@ -330,6 +353,7 @@ int main(void)
     rows_that_are_not_valid_are_not_read();
     a_step_on_no_rows_changes_nothing();
     the_loss_falls_on_a_task_that_can_be_learnt();
+    probabilities_are_those_of_the_loss();
     bad_sizes_are_refused();
     return end_of_checks("convnet");
 }

@@ -65,6 +65,12 @@ cudaError_t channel_kit_rest(cudaStream_t stream, unsigned rest_us)
 sluice_status channel_kit_try(channel_kit *k, const char *device, const char *text,
                               sluice_dataset *dataset, uint64_t batches)
 {
+    return channel_kit_try_held(k, device, text, dataset, batches, 1);
+}
+
+sluice_status channel_kit_try_held(channel_kit *k, const char *device, const char *text,
+                                   sluice_dataset *dataset, uint64_t batches, uint32_t held)
+{
     sluice_channel_config config;
     sluice_status st;
 
@@ -73,6 +79,8 @@ sluice_status channel_kit_try(channel_kit *k, const char *device, const char *te
     config.batches = batches;
     config.seed = 3;
     config.workers = 2;
+    config.slots = 4;
+    config.held = held;
     k->dataset = dataset;
     k->own_dataset = dataset == NULL;
     if (dataset == NULL) {
@@ -133,6 +141,13 @@ static sluice_status enqueue_reader(channel_kit *k, channel_kit_batch *b, cudaSt
 sluice_status channel_kit_fetch(channel_kit *k, cudaStream_t stream, cudaStream_t reader,
                                 unsigned slow_us)
 {
+    return channel_kit_fetch_ordered(k, stream, reader, slow_us, NULL);
+}
+
+sluice_status channel_kit_fetch_ordered(channel_kit *k, cudaStream_t stream, cudaStream_t reader,
+                                        unsigned slow_us,
+                                        void (*order)(cudaStream_t stream, cudaStream_t later))
+{
     channel_kit_batch *b = &k->seen[k->count];
     const sluice_status st = sluice_channel_get_next(k->channel, stream, SLUICE_FOREVER, &k->batch);
 
@@ -146,6 +161,9 @@ sluice_status channel_kit_fetch(channel_kit *k, cudaStream_t stream, cudaStream_
     b->rows = k->batch->rows;
     memcpy(b->samples, k->batch->samples, b->rows * sizeof(b->samples[0]));
     k->count++;
+    if (order != NULL && stream != NULL && reader != NULL) {
+        order(stream, reader);
+    }
     if (reader != NULL) {
         return enqueue_reader(k, b, reader, slow_us);
     }

@@ -39,6 +39,9 @@ extern const char *const channel_kit_transports[CHANNEL_KIT_TRANSPORTS];
 /* Opens all but the channel's start; dataset NULL: from text. batches 0: without end. */
 sluice_status channel_kit_try(channel_kit *k, const char *device, const char *text,
                               sluice_dataset *dataset, uint64_t batches);
+/* The same, with so many batches held at once. */
+sluice_status channel_kit_try_held(channel_kit *k, const char *device, const char *text,
+                                   sluice_dataset *dataset, uint64_t batches, uint32_t held);
 void channel_kit_open(channel_kit *k, const char *device, const char *text, uint64_t batches);
 void channel_kit_close(channel_kit *k);
 
@@ -52,6 +55,11 @@ void channel_kit_stream_destroy(int device, cudaStream_t stream); /* waits for i
  */
 sluice_status channel_kit_fetch(channel_kit *k, cudaStream_t stream, cudaStream_t reader,
                                 unsigned slow_us);
+
+/* The same; order(stream, reader) is called between the two, where both are streams. */
+sluice_status channel_kit_fetch_ordered(channel_kit *k, cudaStream_t stream, cudaStream_t reader,
+                                        unsigned slow_us,
+                                        void (*order)(cudaStream_t stream, cudaStream_t later));
 
 /* A kernel that does nothing for so long. */
 cudaError_t channel_kit_rest(cudaStream_t stream, unsigned rest_us);

@@ -79,9 +79,10 @@ void cuda_kit_place(sluice_model *model, const char **device)
         atomic_store(&placed_eval, model->eval);
         model->eval = enqueue_eval;
     }
-    *device = strstr(*device, "spin_us") != NULL  ? "cuda:0,spin_us=0"
-              : strstr(*device, "copy=1") != NULL ? "cuda:0,transport=pull"
-                                                  : "cuda:0";
+    *device = strstr(*device, "spin_us=100000") != NULL ? "cuda:0,spin_us=100000"
+              : strstr(*device, "spin_us") != NULL      ? "cuda:0,spin_us=0"
+              : strstr(*device, "copy=1") != NULL       ? "cuda:0,transport=pull"
+                                                        : "cuda:0";
 }
 
 void cuda_kit_nothing_is_live(void)

@@ -19,11 +19,16 @@ static int64_t calls_good = -1; /* -1: all */
 static cudaError_t call_error;
 static int64_t records_to_fail;
 static cudaError_t record_error;
+static int64_t queries_to_fail;
+static cudaError_t query_error;
 static int64_t copies;
 static int64_t copies_good = -1;
 static cudaError_t copy_error;
 static int64_t copies_let = -1; /* before the rest is held; -1: all */
+static int64_t copy_held = -1;
 static int64_t copy_us;
+static int64_t jitter_us;
+static uint64_t jitter_state;
 static int64_t pageable;
 
 static _Thread_local CUcontext stack[STACK];
@@ -51,10 +56,14 @@ void fake_cuda_start(const fake_cuda_machine *wanted)
     calls = 0;
     calls_good = -1;
     records_to_fail = 0;
+    queries_to_fail = 0;
     copies = 0;
     copies_good = -1;
     copies_let = -1;
+    copy_held = -1;
     copy_us = 0;
+    jitter_us = 0;
+    jitter_state = 1;
     pageable = 0;
     fake_calls_start();
     fake_captures_start();
@@ -95,6 +104,14 @@ void fake_cuda_fail_records(int64_t count, cudaError_t error)
     pthread_mutex_unlock(&fake_lock);
 }
 
+void fake_cuda_fail_queries(int64_t count, cudaError_t error)
+{
+    pthread_mutex_lock(&fake_lock);
+    queries_to_fail = count;
+    query_error = error;
+    pthread_mutex_unlock(&fake_lock);
+}
+
 void fake_cuda_fail_copy_after(int64_t good, cudaError_t error)
 {
     pthread_mutex_lock(&fake_lock);
@@ -111,10 +128,25 @@ void fake_cuda_hold_copies_after(int64_t good)
     pthread_mutex_unlock(&fake_lock);
 }
 
+void fake_cuda_hold_copy(int64_t number)
+{
+    pthread_mutex_lock(&fake_lock);
+    copy_held = number;
+    pthread_cond_broadcast(&fake_changed);
+    pthread_mutex_unlock(&fake_lock);
+}
+
 void fake_cuda_slow_copies(int64_t duration_us)
 {
     pthread_mutex_lock(&fake_lock);
     copy_us = duration_us;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_cuda_jitter(int64_t most_us)
+{
+    pthread_mutex_lock(&fake_lock);
+    jitter_us = most_us;
     pthread_mutex_unlock(&fake_lock);
 }
 
@@ -162,9 +194,9 @@ cudaError_t fake_record_fails(void)
     return records_to_fail > 0 && records_to_fail-- > 0 ? record_error : cudaSuccess;
 }
 
-bool fake_copies_held(void)
+bool fake_copies_held(int64_t number)
 {
-    return copies_let >= 0 && copies >= copies_let;
+    return (copies_let >= 0 && copies >= copies_let) || number == copy_held;
 }
 
 int64_t fake_copy_us(void)
@@ -172,9 +204,20 @@ int64_t fake_copy_us(void)
     return copy_us;
 }
 
+int64_t fake_jitter_us(void)
+{
+    jitter_state = jitter_state * 6364136223846793005 + 1442695040888963407;
+    return (int64_t)((jitter_state >> 33) % (uint64_t)(jitter_us + 1));
+}
+
 void fake_count_pageable(void)
 {
     pageable++;
+}
+
+size_t fake_available(void)
+{
+    return machine.available;
 }
 
 bool fake_host_reads(void)
@@ -190,6 +233,16 @@ bool fake_no_locking(void)
 bool fake_conditionals(void)
 {
     return machine.driver >= 12030 && !machine.no_conditionals;
+}
+
+bool fake_loop_launches(void)
+{
+    return !machine.no_loop_launch;
+}
+
+bool fake_body_first(void)
+{
+    return machine.body_first;
 }
 
 CUcontext fake_context(const char *call)
@@ -224,6 +277,18 @@ cudaError_t fake_call_of(const char *name)
     fails = calls_good >= 0 && calls == calls_good;
     calls++;
     error = fails ? call_error : fake_capture_refuses(name);
+    pthread_mutex_unlock(&fake_lock);
+    return error;
+}
+
+cudaError_t fake_query_of(const char *name)
+{
+    cudaError_t error;
+
+    fake_note(name);
+    pthread_mutex_lock(&fake_lock);
+    fake_guard(name);
+    error = queries_to_fail > 0 && queries_to_fail-- > 0 ? query_error : fake_capture_refuses(name);
     pthread_mutex_unlock(&fake_lock);
     return error;
 }

@@ -7,6 +7,7 @@
  * current in which thread, are kept as CUDA documents them. Captures, graphs and their loops follow
  * CUDA's rules, and what CUDA answers with an error is answered with that. A call made in a way
  * that CUDA leaves undefined, or that the library must not make, ends the process with its name.
+ * The library must not use the default streams, nor run anything in a stream that waits for them.
  *
  * What it cannot show: that CUDA is as documented, and how fast anything is.
  */
@@ -27,7 +28,10 @@ typedef struct fake_cuda_machine {
     bool no_locking;      /* page-locking is refused, as beyond ulimit -l */
     bool no_mem_ops;      /* no 64-bit stream memory operations */
     const char *missing;  /* a call of the driver that it does not have; may be NULL */
+    size_t available;     /* bytes of device memory that are free; 0: all of it */
     bool no_conditionals; /* graphs with conditional nodes are refused; as below driver 12.3 */
+    bool no_loop_launch;  /* they can be made, and no launch of them is taken */
+    bool body_first;      /* a broken one: bodies of loops run before the condition is looked at */
 } fake_cuda_machine;
 
 /*
@@ -39,14 +43,17 @@ void fake_cuda_start(const fake_cuda_machine *machine);
 /* The call after `good` ones answers error, and has no effect unless it gives something back. */
 void fake_cuda_fail_after(int64_t good, cudaError_t error);
 
-/* Calls that can fail, since the start. */
+/* Calls that can fail, since the start; without queries of streams and events. */
 int64_t fake_cuda_calls(void);
+
+/* The next `count` queries of streams and events answer error. */
+void fake_cuda_fail_queries(int64_t count, cudaError_t error);
 
 /* Calls of that name since the start, those that cannot fail too; the driver's have its names. */
 int64_t fake_cuda_count_of(const char *name);
 
 /*
- * The three below are about copies from the host to a device that are given to a stream; nodes of
+ * The six below are about copies from the host to a device that are given to a stream; nodes of
  * graphs, and copies in other directions, are never held, slow or the ones that fail.
  *
  * The copy after `good` ones fails when it is done; from then on its device answers only error.
@@ -59,8 +66,18 @@ void fake_cuda_fail_records(int64_t count, cudaError_t error);
 /* Copies after `good` more, and all that is behind them, stand still; negative: none does. */
 void fake_cuda_hold_copies_after(int64_t good);
 
+/* Of the copies given since the start, 0 is the first, this one stands still, and all that is
+ * behind it in its stream; negative: none does. */
+void fake_cuda_hold_copy(int64_t number);
+
 /* Every copy takes this much longer. */
 void fake_cuda_slow_copies(int64_t duration_us);
+
+/* Copies, and words that streams store, take up to this much longer, each a time of its own. */
+void fake_cuda_jitter(int64_t most_us);
+
+/* Streams that stand at a wait for an event. */
+int64_t fake_cuda_waits(void);
 
 /* The kernel after `good` more, in graphs or alone, does not run; its device is broken by it. */
 void fake_cuda_fail_kernel_after(int64_t good, cudaError_t error);
@@ -77,6 +94,12 @@ void fake_cuda_least_concurrency(bool least);
 
 /* Graphs made executable from here on do what no edge orders the other way round. */
 void fake_cuda_reverse_branches(bool reverse);
+
+/*
+ * From here on the default streams may be used, as a step of a user's may; the library must not,
+ * and without this such a call ends the process. What they are given is done in the caller.
+ */
+void fake_cuda_allow_default_streams(bool allow);
 
 /*
  * From here on, whatever allocates, page-locks, makes streams, events or execs, or loads a kernel
@@ -131,7 +154,7 @@ typedef struct fake_kernel {
 void fake_cuda_set_conditional(uint64_t handle, unsigned value);
 
 /* Of every device. */
-enum { FAKE_MULTIPROCESSORS = 4 };
+enum { FAKE_MULTIPROCESSORS = 4, FAKE_HIGHEST = -5 };
 
 /* Reads device memory, as a copy back would. */
 void fake_cuda_read(void *to, const void *block, size_t bytes);

@@ -51,7 +51,7 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t stream, bool external,
     const cudaError_t entered = fake_enter_stream("cudaEventRecord", stream);
 
     error = error != cudaSuccess ? error : entered;
-    if (entered == cudaErrorStreamCaptureImplicit) {
+    if (fake_is_default(stream)) {
         return error;
     }
     if (event->context != stream->context) {
@@ -147,7 +147,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    cudaError_t error = fake_call();
+    cudaError_t error = fake_query();
 
     pthread_mutex_lock(&fake_lock);
     error = error != cudaSuccess ? error : fake_captured_event(event);
@@ -156,7 +156,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
         error = cudaErrorNotReady;
     }
     pthread_mutex_unlock(&fake_lock);
-    return error == cudaErrorNotReady ? error : fake_answer(error);
+    return fake_answer(error); /* NotReady is kept as the last error, too */
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
@@ -179,18 +179,33 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
     return fake_answer(error);
 }
 
+static void free_unless_awaited(cudaEvent_t event)
+{
+    if (event->destroyed && event->waits == 0) {
+        fake_nodes_clear(&event->ends);
+        free(event);
+    }
+}
+
+void fake_event_unwait(cudaEvent_t event)
+{
+    event->waits--;
+    free_unless_awaited(event);
+}
+
+/* Streams may still wait for it. */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     cudaError_t error = fake_call();
 
     pthread_mutex_lock(&fake_lock);
-    if (event->done < event->recorded || event->waits > 0) {
-        fake_forbidden("cudaEventDestroy: the event is still to be recorded, or waited for");
+    if (event->done < event->recorded) {
+        fake_forbidden("cudaEventDestroy: the event is still to be recorded");
     }
     error = error != cudaSuccess ? error : event->context->broken;
     fake_live.events--;
-    fake_nodes_clear(&event->ends);
+    event->destroyed = true;
+    free_unless_awaited(event);
     pthread_mutex_unlock(&fake_lock);
-    free(event);
     return fake_answer(error);
 }

@@ -289,6 +289,9 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     fake_work work = {.kind = FAKE_NOTHING};
 
+    if (!fake_loop_launches() && fake_has_conditionals(exec->graph)) {
+        return cudaErrorNotSupported;
+    }
     if (stream->capture != NULL) {
         cudaGraph_t child = fake_exec_clone(exec);
 
@@ -322,7 +325,8 @@ static void run_conditional(CUcontext context, const fake_work *launch_work, cud
 {
     const fake_handle *handle = fake_handle_in(launch_work->exec->graph, node->handle);
 
-    while (handle->value != 0 && context->broken == cudaSuccess) {
+    for (bool first = fake_body_first();
+         (first || handle->value != 0) && context->broken == cudaSuccess; first = false) {
         run_nodes(context, launch_work, node->inner);
         if (node->condition != cudaGraphCondTypeWhile) {
             break;
@@ -345,7 +349,7 @@ static void run_nodes(CUcontext context, const fake_work *launch_work, cudaGraph
             }
             fake_do(context, &node->work);
             if (node->work.kind == FAKE_WAIT) {
-                node->work.event->waits--;
+                fake_event_unwait(node->work.event);
             }
         }
     }

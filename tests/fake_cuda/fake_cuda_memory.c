@@ -87,6 +87,19 @@ cudaError_t cudaMalloc(void **address, size_t bytes)
     return fake_answer(error);
 }
 
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+{
+    cudaError_t error = fake_call();
+
+    error = error != cudaSuccess ? error : fake_context(__func__)->broken;
+    if (error == cudaSuccess) {
+        *available = fake_available();
+        *available = *available > 0 ? *available : DEVICE_BYTES;
+        *total = DEVICE_BYTES;
+    }
+    return fake_answer(error);
+}
+
 cudaError_t cudaFree(void *address)
 {
     cudaError_t error = fake_call();

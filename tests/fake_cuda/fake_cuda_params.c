@@ -67,6 +67,23 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
     return fake_answer(error);
 }
 
+/* What lies at an address; unregistered: pageable host memory, or nothing. */
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *address)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        pthread_mutex_lock(&fake_lock);
+        memset(attributes, 0, sizeof(*attributes));
+        attributes->type = fake_block_of(address, 1) != NULL || fake_area_of(address, 1) != NULL
+                               ? cudaMemoryTypeDevice
+                           : fake_range_of(address, 1) != NULL ? cudaMemoryTypeHost
+                                                               : cudaMemoryTypeUnregistered;
+        pthread_mutex_unlock(&fake_lock);
+    }
+    return fake_answer(error);
+}
+
 static CUresult name_of(const char **name, const void *function, const char *call)
 {
     const cudaError_t error = fake_call_of(call);

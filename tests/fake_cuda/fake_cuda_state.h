@@ -31,6 +31,10 @@ void fake_forbidden(const char *what);
  */
 cudaError_t fake_call_of(const char *name);
 #define fake_call() fake_call_of(__func__)
+
+/* The same for a query, of which a poll makes any number: counted by its name alone. */
+cudaError_t fake_query_of(const char *name);
+#define fake_query() fake_query_of(__func__)
 void fake_note(const char *name);
 
 /* Ends the process where sinks are guarded and one is under way. */
@@ -62,6 +66,9 @@ fake_block *fake_block_of(const void *address, size_t bytes);
 fake_range *fake_range_of(const void *from, size_t bytes);
 
 bool fake_host_reads(void);
+
+/* The machine's free device memory; 0: all of it. */
+size_t fake_available(void);
 bool fake_no_locking(void);
 
 /* The driver's cuStreamGetCtx() and cuStreamBatchMemOp(), of fake_cuda_stream.c and _transfer.c. */
@@ -77,8 +84,9 @@ CUresult fake_stream_mem_ops(CUstream stream, unsigned int count, CUstreamBatchM
 /* Does this copy fail, and how? Counts it. */
 cudaError_t fake_copy_fails(void);
 cudaError_t fake_record_fails(void);
-bool fake_copies_held(void);
+bool fake_copies_held(int64_t number);
 int64_t fake_copy_us(void);
+int64_t fake_jitter_us(void); /* of the next copy or word */
 void fake_count_pageable(void);
 
 /* The error, kept for cudaGetLastError(), and returned. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fake's streams: a thread for each, or one a device, which does what is in its list. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,32 @@ cudaStream_t fake_streams;
 
 static fake_worker *shared[FAKE_DEVICES]; /* where streams share a thread */
 static bool least_concurrency;
+static bool defaults_allowed;
+static int64_t copies_given;
+static int64_t waiting; /* streams, for an event */
 
 void fake_streams_start(void)
 {
     least_concurrency = false;
+    defaults_allowed = false;
+    copies_given = 0;
+}
+
+void fake_cuda_allow_default_streams(bool allow)
+{
+    pthread_mutex_lock(&fake_lock);
+    defaults_allowed = allow;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+int64_t fake_cuda_waits(void)
+{
+    int64_t waits;
+
+    pthread_mutex_lock(&fake_lock);
+    waits = waiting;
+    pthread_mutex_unlock(&fake_lock);
+    return waits;
 }
 
 void fake_cuda_least_concurrency(bool least)
@@ -40,9 +63,11 @@ void fake_cuda_least_concurrency(bool least)
 
 static void wait_for_event(const fake_work *work)
 {
+    waiting++;
     while (work->event->done < work->record) {
         pthread_cond_wait(&fake_changed, &fake_lock);
     }
+    waiting--;
 }
 
 void fake_do(CUcontext context, fake_work *work)
@@ -92,7 +117,7 @@ static void do_op(stream_op *op)
     fake_do(context, &op->work);
     context->sinks -= is_sink(&op->work);
     if (op->work.kind == FAKE_WAIT) {
-        op->work.event->waits--;
+        fake_event_unwait(op->work.event);
     }
 }
 
@@ -107,7 +132,7 @@ static void *worker_main(void *arg)
         if (op == NULL && worker->stop) {
             break;
         }
-        if (op == NULL || (fake_feeds(&op->work) && fake_copies_held())) {
+        if (op == NULL || (fake_feeds(&op->work) && fake_copies_held(op->work.number))) {
             pthread_cond_wait(&fake_changed, &fake_lock);
             continue;
         }
@@ -133,8 +158,12 @@ void fake_submit(cudaStream_t stream, fake_work *work)
         fake_forbidden("the machine has no memory for the fake");
         return;
     }
+    if (stream->blocking) {
+        fake_forbidden("work in a stream that waits for the legacy default stream");
+    }
     op->stream = stream;
     op->work = *work;
+    op->work.number = fake_feeds(work) ? copies_given++ : -1;
     if (worker->first == NULL) {
         worker->first = op;
     } else {
@@ -149,21 +178,84 @@ void fake_submit(cudaStream_t stream, fake_work *work)
     pthread_cond_broadcast(&fake_changed);
 }
 
-static bool is_default(cudaStream_t stream)
+/* ---- the default streams --------------------------------------------------------------------- */
+
+bool fake_is_legacy(cudaStream_t stream)
 {
-    return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+    return stream == NULL || stream == cudaStreamLegacy;
 }
 
-/* Whether the thread has the stream's device, and no stream that waits for all others. */
+bool fake_is_default(cudaStream_t stream)
+{
+    return fake_is_legacy(stream) || stream == cudaStreamPerThread;
+}
+
+/* May the stream be used now? The thread's does not know of captures in other streams. */
+static cudaError_t enter_default(const char *call, cudaStream_t stream)
+{
+    const CUcontext context = fake_context(call);
+    const cudaError_t error =
+        fake_is_legacy(stream) ? fake_capture_refuses_legacy(true) : cudaSuccess;
+
+    if (error == cudaSuccess && !defaults_allowed) {
+        fake_forbidden("the default stream");
+    }
+    return error != cudaSuccess ? error : context->broken;
+}
+
+/* In the caller, behind nothing: there is no work in a blocking stream to wait for. */
+static cudaError_t do_now(const char *call, fake_work *work)
+{
+    const CUcontext context = fake_context(call);
+    cudaError_t error = fake_has_places(work) ? fake_pin(context, work) : cudaSuccess;
+
+    if (error == cudaSuccess) {
+        if (work->kind == FAKE_KERNEL) {
+            fake_load(call, work->kernel->kernel);
+        }
+        fake_do(context, work);
+    }
+    fake_work_free(work);
+    return error;
+}
+
+static cudaError_t give_default(const char *call, cudaStream_t stream, fake_work *work,
+                                cudaError_t error)
+{
+    const cudaError_t entered = enter_default(call, stream);
+
+    error = error != cudaSuccess ? error : entered;
+    if (error == cudaSuccess) {
+        return do_now(call, work);
+    }
+    fake_work_free(work);
+    return error;
+}
+
+/* What a wait for the stream, or a query, answers: nothing is under way there. */
+static cudaError_t ask_default(const char *call, cudaStream_t stream, cudaError_t error)
+{
+    cudaError_t entered;
+
+    pthread_mutex_lock(&fake_lock);
+    entered = enter_default(call, stream);
+    pthread_mutex_unlock(&fake_lock);
+    return fake_answer(error != cudaSuccess ? error : entered);
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+/* Whether the thread has the stream's device. */
 cudaError_t fake_enter_stream(const char *call, cudaStream_t stream)
 {
-    if (is_default(stream)) {
-        const cudaError_t refused = fake_capture_refuses("the default stream");
+    if (fake_is_default(stream)) {
+        const cudaError_t error = enter_default(call, stream);
 
-        if (refused == cudaSuccess) {
-            fake_forbidden("the default stream");
+        if (error == cudaSuccess) {
+            fprintf(stderr, "fake CUDA: %s: the fake has not that of a default stream\n", call);
+            abort();
         }
-        return cudaErrorStreamCaptureImplicit;
+        return error;
     }
     if (fake_context(call) != stream->context) {
         fake_forbidden("a stream of another device than the thread's");
@@ -173,8 +265,12 @@ cudaError_t fake_enter_stream(const char *call, cudaStream_t stream)
 
 cudaError_t fake_give(const char *call, cudaStream_t stream, fake_work *work, cudaError_t error)
 {
-    const cudaError_t entered = fake_enter_stream(call, stream);
+    cudaError_t entered;
 
+    if (fake_is_default(stream)) {
+        return give_default(call, stream, work, error);
+    }
+    entered = fake_enter_stream(call, stream);
     error = error != cudaSuccess ? error : entered;
     if (error == cudaSuccess && fake_has_places(work)) {
         error = fake_pin(stream->context, work);
@@ -226,23 +322,28 @@ static fake_worker *worker_for(int device)
     return worker;
 }
 
-static cudaError_t create_stream(cudaStream_t *stream_out, unsigned int flags, cudaError_t error)
+static cudaError_t create_stream(cudaStream_t *stream_out, unsigned int flags, int priority,
+                                 cudaError_t error)
 {
     CUcontext context;
     cudaStream_t stream;
 
-    if (flags != cudaStreamNonBlocking) {
-        fake_forbidden("a stream that waits for the legacy default stream");
-    }
     pthread_mutex_lock(&fake_lock);
     context = fake_context("cudaStreamCreateWithFlags");
     error = error != cudaSuccess ? error : context->broken;
+    if (error == cudaSuccess && flags != cudaStreamNonBlocking && flags != cudaStreamDefault) {
+        error = cudaErrorInvalidValue;
+    }
     if (error == cudaSuccess) {
         stream = calloc(1, sizeof(*stream));
         if (stream == NULL) {
             fake_forbidden("the machine has no memory for the fake");
         }
         stream->context = context;
+        stream->blocking = flags == cudaStreamDefault;
+        stream->priority = priority > 0              ? 0
+                           : priority < FAKE_HIGHEST ? FAKE_HIGHEST
+                                                     : priority;
         stream->worker = worker_for(context->device);
         stream->next = fake_streams;
         fake_streams = stream;
@@ -255,20 +356,33 @@ static cudaError_t create_stream(cudaStream_t *stream_out, unsigned int flags, c
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream_out, unsigned int flags)
 {
-    return create_stream(stream_out, flags, fake_call());
+    return create_stream(stream_out, flags, 0, fake_call());
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream_out, unsigned int flags, int priority)
 {
-    (void)priority;
-    return create_stream(stream_out, flags, fake_call());
+    return create_stream(stream_out, flags, priority, fake_call());
 }
 
-static void check_own(cudaStream_t stream)
+cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *highest)
 {
-    if (is_default(stream)) {
-        fake_forbidden("the default stream");
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        *lowest = 0;
+        *highest = FAKE_HIGHEST;
     }
+    return fake_answer(error);
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
+{
+    const cudaError_t error = fake_call();
+
+    if (error == cudaSuccess) {
+        *priority = stream->priority;
+    }
+    return fake_answer(error);
 }
 
 CUresult fake_stream_context(CUstream stream, CUcontext *context)
@@ -276,7 +390,9 @@ CUresult fake_stream_context(CUstream stream, CUcontext *context)
     const cudaError_t error = fake_call_of("cuStreamGetCtx");
 
     pthread_mutex_lock(&fake_lock);
-    check_own(stream);
+    if (fake_is_default(stream)) {
+        fake_forbidden("cuStreamGetCtx: the fake has not that of a default stream");
+    }
     if (error == cudaSuccess) {
         *context = stream->context;
     }
@@ -288,8 +404,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     cudaError_t error = fake_call();
 
+    if (fake_is_default(stream)) {
+        return ask_default(__func__, stream, error);
+    }
     pthread_mutex_lock(&fake_lock);
-    check_own(stream);
     if (error == cudaSuccess && stream->capture != NULL) {
         error = fake_capture_spoil(stream, cudaErrorStreamCaptureUnsupported);
     }
@@ -303,17 +421,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    cudaError_t error = fake_call();
+    cudaError_t error = fake_query();
 
+    if (fake_is_default(stream)) {
+        return ask_default(__func__, stream, error);
+    }
     pthread_mutex_lock(&fake_lock);
-    check_own(stream);
     if (error == cudaSuccess && stream->capture != NULL) {
         error = fake_capture_spoil(stream, cudaErrorStreamCaptureUnsupported);
     }
     error = error != cudaSuccess ? error : stream->context->broken;
     error = error == cudaSuccess && stream->pending > 0 ? cudaErrorNotReady : error;
     pthread_mutex_unlock(&fake_lock);
-    return error == cudaErrorNotReady ? error : fake_answer(error);
+    return fake_answer(error); /* NotReady is kept as the last error, too */
 }
 
 cudaError_t cudaDeviceSynchronize(void)

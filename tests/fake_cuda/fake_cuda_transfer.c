@@ -119,7 +119,8 @@ void fake_do_transfer(CUcontext context, fake_work *work)
 {
     const bool feeds = fake_feeds(work);
     cudaError_t error = context->broken;
-    int64_t duration_us = feeds ? fake_copy_us() : 0;
+    int64_t duration_us =
+        (feeds ? fake_copy_us() : 0) + (feeds || work->kind == FAKE_WORD ? fake_jitter_us() : 0);
 
     if (error == cudaSuccess && !work->pinned) {
         error = fake_pin(context, work) != cudaSuccess ? cudaErrorIllegalAddress : cudaSuccess;

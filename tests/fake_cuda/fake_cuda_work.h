@@ -56,7 +56,8 @@ typedef struct fake_work {
     int value;
     uint64_t word; /* WORD: stored at `to`, where a kernel may be polling */
     enum cudaMemcpyKind way;
-    bool pinned; /* the places are known */
+    bool pinned;    /* the places are known */
+    int64_t number; /* COPY: of those given to streams from the host to a device */
     fake_place to_place;
     fake_place from_place;
     cudaEvent_t event; /* RECORD and WAIT */
@@ -87,6 +88,8 @@ typedef struct fake_capture fake_capture;
 struct CUstream_st {
     struct CUstream_st *next; /* of all */
     CUcontext context;
+    bool blocking; /* ordered with the legacy default stream */
+    int priority;  /* 0, the lowest, to FAKE_HIGHEST */
     fake_worker *worker;
     uint64_t pending;
     fake_capture *capture; /* NULL: it captures nothing */
@@ -99,12 +102,19 @@ struct CUevent_st {
     uint64_t recorded;
     uint64_t done;
     uint64_t waits; /* of streams, under way */
+    bool destroyed; /* and kept for these */
     int64_t done_ns;
     uint64_t capture; /* the one that it was last recorded in; 0: in none */
     fake_nodes ends;  /* what who waits for it depends on, in that capture */
 };
 
 extern cudaStream_t fake_streams;
+
+/* A stream no longer waits for the event. */
+void fake_event_unwait(cudaEvent_t event);
+
+bool fake_is_legacy(cudaStream_t stream);  /* the legacy default stream */
+bool fake_is_default(cudaStream_t stream); /* that, or the thread's */
 
 int64_t fake_now_ns(void);
 
@@ -114,7 +124,7 @@ int64_t fake_now_ns(void);
  */
 cudaError_t fake_give(const char *call, cudaStream_t stream, fake_work *work, cudaError_t error);
 
-/* The stream as it was given: its capture's and its context's error. */
+/* The stream as it was given: its capture's and its context's error. No default stream. */
 cudaError_t fake_enter_stream(const char *call, cudaStream_t stream);
 
 /* Puts work in that is to run. */
@@ -229,6 +239,13 @@ cudaError_t fake_capture_spoil(cudaStream_t stream, cudaError_t error);
 /* Is the thread prevented from a call by a capture? Spoils it then. */
 cudaError_t fake_capture_refuses(const char *call);
 
+/*
+ * The legacy default stream is ordered with each blocking stream of its context, so its use would
+ * make it depend on what they capture: cudaErrorStreamCaptureImplicit, in whatever thread and mode.
+ * Use spoils the captures, asking about captures does not.
+ */
+cudaError_t fake_capture_refuses_legacy(bool spoils);
+
 /* An event that marks a place in a capture, and a stream that goes on behind it. */
 cudaError_t fake_capture_record(cudaStream_t stream, cudaEvent_t event);
 cudaError_t fake_capture_wait(cudaStream_t stream, cudaEvent_t event);
@@ -244,5 +261,7 @@ void fake_kernels_start(void);
 void fake_streams_start(void);
 void fake_execs_start(void);
 bool fake_conditionals(void); /* does the driver know them? */
+bool fake_loop_launches(void);
+bool fake_body_first(void);
 
 #endif

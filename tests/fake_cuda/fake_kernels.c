@@ -82,6 +82,9 @@ GATHER_BODY(gather_any_grid, SLI_GATHER_ANY)
 GATHER_BODY(gather_planes_f32, SLI_GATHER_PLANES_F32)
 GATHER_BODY(gather_planes_f16, SLI_GATHER_PLANES_F16)
 GATHER_BODY(gather_planes_bf16, SLI_GATHER_PLANES_BF16)
+GATHER_BODY(gather_packed_f32, SLI_GATHER_PACKED_F32)
+GATHER_BODY(gather_packed_f16, SLI_GATHER_PACKED_F16)
+GATHER_BODY(gather_packed_bf16, SLI_GATHER_PACKED_BF16)
 
 /* Names as in getnext.cu. */
 static const fake_kernel begin_kernel = {"sli_kernel_begin", begin_body, 1, {sizeof(sli_getnext)}};
@@ -100,7 +103,10 @@ static const fake_kernel gather_kernels[] = {
     [SLI_GATHER_ANY] = GATHER_KERNEL("sli_kernel_gather_any", gather_any_grid),
     [SLI_GATHER_PLANES_F32] = GATHER_KERNEL("sli_kernel_gather_planes_f32", gather_planes_f32),
     [SLI_GATHER_PLANES_F16] = GATHER_KERNEL("sli_kernel_gather_planes_f16", gather_planes_f16),
-    [SLI_GATHER_PLANES_BF16] = GATHER_KERNEL("sli_kernel_gather_planes_bf16", gather_planes_bf16)};
+    [SLI_GATHER_PLANES_BF16] = GATHER_KERNEL("sli_kernel_gather_planes_bf16", gather_planes_bf16),
+    [SLI_GATHER_PACKED_F32] = GATHER_KERNEL("sli_kernel_gather_packed_f32", gather_packed_f32),
+    [SLI_GATHER_PACKED_F16] = GATHER_KERNEL("sli_kernel_gather_packed_f16", gather_packed_f16),
+    [SLI_GATHER_PACKED_BF16] = GATHER_KERNEL("sli_kernel_gather_packed_bf16", gather_packed_bf16)};
 
 static void describe(const fake_kernel *kernel, uint32_t blocks, uint32_t threads, void *first,
                      void *second, sli_kernel_launch *launch)

@@ -145,6 +145,48 @@ static void what_will_come_is_known_from_the_start(void)
     cuda_kit_nothing_is_live();
 }
 
+/* Slots of a device with this much free memory; 0: more than enough. */
+static uint32_t default_slots(const char *uri, const char *text, uint32_t workers, size_t available)
+{
+    fake_cuda_machine machine = channel_kit_machine;
+    sluice_channel_info info = {.struct_size = sizeof(info)};
+    sluice_channel_config config;
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_channel *channel = NULL;
+
+    machine.available = available;
+    fake_cuda_start(&machine);
+    sluice_channel_config_init(&config);
+    config.workers = workers;
+    T_OK(sluice_dataset_parse(text, &dataset));
+    T_OK(sluice_device_open(uri, &device));
+    T_OK(sluice_channel_open(device, dataset, &config, &channel));
+    T_OK(sluice_channel_inspect(channel, &info));
+    T_EQ(fake_cuda_count_of("cudaMemGetInfo"), 1);
+    sluice_channel_close(channel);
+    sluice_device_close(device);
+    sluice_dataset_destroy(dataset);
+    cuda_kit_nothing_is_live();
+    return info.slots;
+}
+
+/* By the size of a batch, the number of workers, and the memory that is free on the device. */
+static void slots_suit_the_device(void)
+{
+    static const char small[] = "synthetic samples=70 shape=6,6,3 | batch 8";
+    static const char large[] = "synthetic samples=70 shape=256,256,4 | batch 8"; /* 2 MiB, a bit */
+
+    for (size_t t = 0; t < CHANNEL_KIT_TRANSPORTS; t++) {
+        T_EQ(default_slots(channel_kit_transports[t], small, 2, 0), 64);
+        T_EQ(default_slots(channel_kit_transports[t], small, 64, 0), 128);
+        T_EQ(default_slots(channel_kit_transports[t], large, 2, 0), 7);
+        T_EQ(default_slots(channel_kit_transports[t], large, 4, 0), 8);
+        T_EQ(default_slots(channel_kit_transports[t], large, 4, 16 * (11 << 20)), 5);
+        T_EQ(default_slots(channel_kit_transports[t], large, 64, 1 << 20), 4);
+    }
+}
+
 static void channels_do_not_touch_each_other(void)
 {
     static const char *const devices[] = {"cuda:0,transport=push", "cuda:0,transport=pull",
@@ -191,7 +233,7 @@ static void the_device_is_not_waited_for(void)
         for (int n = 0; n < 4; n++) {
             T_OK(channel_kit_fetch(&k, fake_kit_stream, fake_kit_stream, 0));
         }
-        T_STATUS(sluice_channel_get_next_async(k.channel, fake_kit_stream, &k.batch),
+        T_STATUS(sluice_channel_get_next(k.channel, fake_kit_stream, 0, &k.batch),
                  SLUICE_TIMEOUT); /* no slot is free for another */
         T_STATUS(sluice_channel_get_next(k.channel, fake_kit_stream, 2, &k.batch), SLUICE_TIMEOUT);
         T_EQ(k.batch->number, 3); /* outputs are set only on OK */
@@ -219,7 +261,7 @@ static void a_batch_that_has_not_arrived_is_a_time_out(void)
     fake_cuda_hold_copies_after(0);
     T_OK(sluice_channel_start(k.channel));
     for (int n = 0; n < 50; n++) {
-        T_STATUS(sluice_channel_get_next_async(k.channel, n % 2 == 0 ? stream : NULL, &k.batch),
+        T_STATUS(sluice_channel_get_next(k.channel, n % 2 == 0 ? stream : NULL, 0, &k.batch),
                  SLUICE_TIMEOUT);
     }
     T_STATUS(sluice_channel_get_next(k.channel, stream, 5, &k.batch), SLUICE_TIMEOUT);
@@ -230,7 +272,7 @@ static void a_batch_that_has_not_arrived_is_a_time_out(void)
         T_OK(channel_kit_fetch(&k, stream, stream, 0));
     }
     T_STATUS(channel_kit_fetch(&k, stream, stream, 0), SLUICE_END_OF_DATA);
-    T_STATUS(sluice_channel_get_next_async(k.channel, stream, &k.batch), SLUICE_END_OF_DATA);
+    T_STATUS(sluice_channel_get_next(k.channel, stream, 0, &k.batch), SLUICE_END_OF_DATA);
     T_CUDA(cudaStreamSynchronize(stream));
     channel_kit_check(&k, pipelines[1]);
     channel_kit_close(&k);
@@ -267,13 +309,16 @@ static void a_batch_that_is_late_is_waited_for(void)
 
 static void a_batch_is_three_kernels_and_nothing_is_allocated(void)
 {
-    for (size_t t = 0; t < CHANNEL_KIT_TRANSPORTS; t++) {
+    /* With one copy stream nothing but the caller's stream could wait for an event. */
+    static const char *const devices[] = {"cuda:0,copy_streams=1", "cuda:0,transport=pull"};
+
+    for (size_t t = 0; t < sizeof(devices) / sizeof(devices[0]); t++) {
         cudaStream_t stream;
         channel_kit k;
 
         fake_cuda_start(&channel_kit_machine);
         stream = channel_kit_stream(0);
-        channel_kit_open(&k, channel_kit_transports[t], pipelines[1], 0);
+        channel_kit_open(&k, devices[t], pipelines[1], 0);
         T_CUDA(channel_kit_rest(stream, 0)); /* loads the test's own kernel */
         fake_cuda_guard_sinks(true);
         for (int n = 0; n < 30; n++) {
@@ -343,6 +388,7 @@ const t_test cuda_channel_tests[] = {T_TEST(batches_are_the_hosts),
                                      T_TEST(streams_may_change_from_call_to_call),
                                      T_TEST(tensors_stay_where_they_are),
                                      T_TEST(what_will_come_is_known_from_the_start),
+                                     T_TEST(slots_suit_the_device),
                                      T_TEST(channels_do_not_touch_each_other),
                                      T_TEST(the_device_is_not_waited_for),
                                      T_TEST(a_batch_that_has_not_arrived_is_a_time_out),

@@ -144,7 +144,7 @@ void fetch_all(int ordinal)
     fake_cuda_use(ordinal);
     T_CUDA(cudaStreamCreateWithFlags(s.out(), cudaStreamNonBlocking));
     open_channel(ordinal, d, data, c);
-    while ((st = sluice_channel_get_next_async(c, s, &batch)) != SLUICE_END_OF_DATA) {
+    while ((st = sluice_channel_get_next(c, s, 0, &batch)) != SLUICE_END_OF_DATA) {
         if (st == SLUICE_TIMEOUT) {
             continue;
         }

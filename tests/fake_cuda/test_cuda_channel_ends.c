@@ -9,8 +9,8 @@
 #include "alloc_int.h"
 #include "channel_kit.h"
 #include "cuda_kit.h"
+#include "devices.h"
 #include "fake_kit.h"
-#include "lender.h"
 #include "status_int.h"
 #include "testing.h"
 
@@ -51,7 +51,7 @@ static void streams_of_other_devices_are_refused(void)
                  SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "another device's; want one of cuda:0");
         T_OK(channel_kit_fetch(&k, streams[0], streams[0], 0));
-        T_STATUS(sluice_channel_get_next_async(k.channel, streams[1], &batch), SLUICE_E_INVALID);
+        T_STATUS(sluice_channel_get_next(k.channel, streams[1], 0, &batch), SLUICE_E_INVALID);
     }
     CU_ASSERT_PTR_NULL(batch);
     T_CUDA(cudaStreamSynchronize(streams[0]));
@@ -139,11 +139,13 @@ static void waiting_for_the_device_spoils_no_capture(void)
     fake_kit_start();
     other = channel_kit_stream(0);
     channel_kit_open(&k, "cuda:0", plain, 0);
+    fake_cuda_slow_copies(2000); /* beyond what is polled before a wait */
     begin_capture(other);
     for (int n = 0; n < 20; n++) {
         T_OK(sluice_channel_get_next(k.channel, NULL, SLUICE_FOREVER, &k.batch));
     }
     T_TRUE(fake_cuda_count_of("cudaEventSynchronize") > 20);
+    fake_cuda_slow_copies(0);
     end_capture(other);
     T_CUDA(cudaThreadExchangeStreamCaptureMode(&mode)); /* the caller's mode is what it was */
     T_EQ(mode, cudaStreamCaptureModeGlobal);
@@ -392,7 +394,7 @@ static void a_broken_device_is_told_to_who_does_not_wait(void)
     fake_cuda_fail_kernel_after(4, cudaErrorLaunchFailure);
     while (st == SLUICE_OK || st == SLUICE_TIMEOUT) {
         sched_yield();
-        st = sluice_channel_get_next_async(k.channel, stream, &k.batch);
+        st = sluice_channel_get_next(k.channel, stream, 0, &k.batch);
     }
     T_EQ(st, SLUICE_E_DEVICE);
     channel_kit_close(&k);
@@ -453,14 +455,14 @@ static void running_out_of_memory_is_an_error(void)
 typedef struct lent {
     sluice_device *device;
     sluice_dataset *dataset;
-    data_channel data;
+    data_feed data;
     batch_lender *lender;
 } lent;
 
 /* A channel's parts, with batch 1 on the device, and another number in its slot. */
 static void open_spoilt(lent *l)
 {
-    channel_config config = {.settings = {.world = 1}};
+    feed_config config = {.settings = {.world = 1}};
     sli_batch_header *header;
     sli_getnext g;
 
@@ -470,9 +472,9 @@ static void open_spoilt(lent *l)
     T_OK(sluice_dataset_parse(plain, &l->dataset));
     config.device = l->device;
     config.dataset = l->dataset;
-    T_OK(channel_open(&config, &l->data));
-    T_OK(lender_ops_of(l->device)->create(&l->data, &l->lender));
-    T_OK(channel_start(&l->data, UINT64_MAX));
+    T_OK(feed_open(&config, &l->data));
+    T_OK(device_lender(l->device)->create(&l->data, &l->lender));
+    T_OK(feed_start(&l->data, UINT64_MAX));
     T_OK(sli_queue_wait(l->data.queue, 1, -1, false));
     sli_queue_getnext(l->data.queue, &g);
     header = (sli_batch_header *)(uintptr_t)g.slots;
@@ -481,9 +483,9 @@ static void open_spoilt(lent *l)
 
 static void close_spoilt(lent *l)
 {
-    channel_stop(&l->data);
+    feed_stop(&l->data);
     l->lender->ops->destroy(l->lender);
-    channel_close(&l->data);
+    feed_close(&l->data);
     sluice_dataset_destroy(l->dataset);
     sluice_device_close(l->device);
 }
@@ -501,17 +503,17 @@ static void a_slot_that_is_wrong_is_noticed(void)
         stream = channel_kit_stream(0);
         open_spoilt(&l);
         if (waits == 1) {
-            st = l.lender->ops->lend(l.lender, 1, NULL, &inputs);
+            st = l.lender->ops->lend(l.lender, 1, 0, NULL, &inputs);
             T_EQ(st, SLUICE_E_CORRUPT);
         } else {
-            T_OK(l.lender->ops->lend(l.lender, 1, stream, &inputs));
+            T_OK(l.lender->ops->lend(l.lender, 1, 0, stream, &inputs));
         }
         while (st == SLUICE_OK) {
             st = l.lender->ops->look(l.lender);
         }
         T_EQ(st, SLUICE_E_CORRUPT);
         T_CONTAINS(sluice_last_error(), "the slot of batch 1 says another number");
-        T_STATUS(l.lender->ops->check(l.lender, stream), SLUICE_E_CORRUPT);
+        T_STATUS(l.lender->ops->check(l.lender, 0, stream), SLUICE_E_CORRUPT);
         close_spoilt(&l);
         channel_kit_stream_destroy(0, stream);
         cuda_kit_nothing_is_live();

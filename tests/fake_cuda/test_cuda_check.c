@@ -182,6 +182,72 @@ static void what_differs_between_two_captures_is_named(void)
     }
 }
 
+/* ---- padding --------------------------------------------------------------------------------- */
+
+/* With four bytes in its midst, and four at its end, that no assignment writes. */
+typedef struct padded {
+    float rate;
+    void *weights;
+    uint32_t count;
+} padded;
+
+static const fake_kernel update_padded = {"update_padded", nothing, 1, {sizeof(padded)}};
+
+static sluice_status launch_padded(const sluice_step *step, float rate)
+{
+    const dim3 one = {1, 1, 1};
+    padded parameter;
+    void *args[] = {&parameter};
+
+    parameter.rate = rate;
+    parameter.weights = block;
+    parameter.count = 3;
+    return cudaLaunchKernel(&update_padded, one, one, args, 0, step->stream) == cudaSuccess
+               ? SLUICE_OK
+               : SLUICE_E_DEVICE;
+}
+
+static sluice_status step_with_padding(const sluice_step *step, void *user)
+{
+    const sluice_status st = launch_padded(step, 0.5F);
+
+    return st == SLUICE_OK ? cuda_kit_step(step, user) : st;
+}
+
+static sluice_status rate_with_padding(const sluice_step *step, void *user)
+{
+    const sluice_status st = launch_padded(step, 1.0F / (float)++calls);
+
+    return st == SLUICE_OK ? cuda_kit_step(step, user) : st;
+}
+
+static void padding_of_a_parameter_is_not_compared(void)
+{
+    kit k;
+
+    start(&k, step_with_padding);
+    T_OK(kit_run(&k));
+    T_EQ(k.report->stats.steps, 20);
+    kit_fini(&k);
+    cuda_kit_nothing_is_live();
+}
+
+static void what_lies_beside_padding_is_compared(void)
+{
+    kit k;
+
+    calls = 0;
+    start(&k, rate_with_padding);
+    T_EQ(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(
+        k.error,
+        "check: parameter 0 of kernel update_padded (node 0 of the step), at byte "
+        "2 of 24, is 1065353216 (as a float 1) when the step is captured and 1056964608 (as a "
+        "float 0.5) when it is captured again");
+    kit_fini(&k);
+    cuda_kit_nothing_is_live();
+}
+
 /* An older driver cannot tell; then it is said, and the rest of the check is done. */
 static void a_driver_that_cannot_tell_is_said(void)
 {
@@ -226,6 +292,10 @@ static void every_call_may_fail(void)
     sluice_log_set_level(SLUICE_LOG_WARN);
 }
 
-const t_test cuda_check_tests[] = {
-    T_TEST(a_good_step_passes_in_every_mode), T_TEST(what_differs_between_two_captures_is_named),
-    T_TEST(a_driver_that_cannot_tell_is_said), T_TEST(every_call_may_fail), T_END};
+const t_test cuda_check_tests[] = {T_TEST(a_good_step_passes_in_every_mode),
+                                   T_TEST(what_differs_between_two_captures_is_named),
+                                   T_TEST(padding_of_a_parameter_is_not_compared),
+                                   T_TEST(what_lies_beside_padding_is_compared),
+                                   T_TEST(a_driver_that_cannot_tell_is_said),
+                                   T_TEST(every_call_may_fail),
+                                   T_END};

@@ -7,8 +7,8 @@
 #include <sluice/sluice.h>
 
 #include "alloc_int.h"
+#include "cuda_environment.h"
 #include "cuda_kit.h"
-#include "cuda_loading.h"
 #include "device_int.h"
 #include "fake_cuda.h"
 #include "testing.h"
@@ -38,13 +38,16 @@ static void options_are_read_before_anything_is_asked_of_cuda(void)
     static const struct {
         const char *uri;
         const char *says;
-    } bad[] = {
-        {"cuda:0,colour=1", "colour is unknown; cuda takes spin_us, node, transport and unroll"},
-        {"cuda:0,copy=1", "copy is unknown"},
-        {"cuda:0,spin_us=1000001", "0 to 1000000"},
-        {"cuda:0,spin_us=x", "spin_us"},
-        {"cuda:0,node=1024", "node"},
-        {"cuda:0,transport=shove", "transport=shove; want push or pull"}};
+    } bad[] = {{"cuda:0,colour=1",
+                "colour is unknown; cuda takes spin_us, poll_us, node, transport, copy_streams and "
+                "unroll"},
+               {"cuda:0,copy=1", "copy is unknown"},
+               {"cuda:0,spin_us=1000001", "0 to 1000000"},
+               {"cuda:0,spin_us=x", "spin_us"},
+               {"cuda:0,node=1024", "node"},
+               {"cuda:0,copy_streams=3", "1 to 2"},
+               {"cuda:0,poll_us=1000001", "0 to 1000000"},
+               {"cuda:0,transport=shove", "transport=shove; want push or pull"}};
     sluice_device *device = NULL;
 
     fake_cuda_start(&two_devices);
@@ -58,6 +61,28 @@ static void options_are_read_before_anything_is_asked_of_cuda(void)
     T_EQ(device->caps.spin_ns, 7000);
     T_EQ(device->caps.node, 2);
     sluice_device_close(device);
+}
+
+static void free_memory_is_the_devices(void)
+{
+    fake_cuda_machine machine = two_devices;
+    sluice_device *device = NULL;
+    uint64_t bytes = 0;
+
+    machine.available = 12345678;
+    fake_cuda_start(&machine);
+    T_OK(sluice_device_open("cuda:1", &device));
+    T_OK(sli_device_available(device, &bytes));
+    T_EQ(bytes, 12345678);
+    T_EQ(fake_cuda_count().pushed, 0);
+    fake_cuda_fail_after(1, cudaErrorIllegalAddress);
+    T_STATUS(sli_device_available(device, &bytes), SLUICE_E_DEVICE);
+    T_CONTAINS(sluice_last_error(), "device cuda:1: cudaMemGetInfo");
+    fake_cuda_fail_after(-1, cudaSuccess);
+    T_EQ(bytes, 12345678);
+    T_EQ(fake_cuda_count().pushed, 0);
+    sluice_device_close(device);
+    cuda_kit_nothing_is_live();
 }
 
 static void a_watchdog_limits_how_long_is_polled(void)
@@ -216,7 +241,7 @@ static const char *set_loading(const char *before, bool loaded)
     told[0] = '\0';
     sluice_log_set_level(SLUICE_LOG_INFO);
     sluice_log_set_callback(keep_told, NULL);
-    sli_cuda_load_eagerly(driver_is_loaded);
+    cuda_load_eagerly(driver_is_loaded);
     sluice_log_set_callback(NULL, NULL);
     sluice_log_set_level(SLUICE_LOG_WARN);
     after = getenv("CUDA_MODULE_LOADING");
@@ -238,13 +263,38 @@ static void kernels_are_loaded_eagerly_unless_somebody_has_said_how(void)
     T_STR(told, "");
 }
 
+/* What opening a device warns of where the variable is set so. */
+static const char *open_with_connections(const char *value)
+{
+    sluice_device *device = NULL;
+
+    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", value, 1);
+    told[0] = '\0';
+    fake_cuda_start(&two_devices);
+    sluice_log_set_callback(keep_told, NULL);
+    T_OK(sluice_device_open("cuda:0", &device));
+    sluice_device_close(device);
+    sluice_log_set_callback(NULL, NULL);
+    (void)unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    return told;
+}
+
+static void too_few_connections_are_warned_of(void)
+{
+    T_CONTAINS(open_with_connections("1"), "2 CUDA_DEVICE_MAX_CONNECTIONS=1: copies may wait");
+    T_CONTAINS(open_with_connections("3"), "set 4 or more");
+    T_STR(open_with_connections("4"), "");
+    T_STR(open_with_connections("32"), "");
+    T_STR(open_with_connections("many"), "");
+}
+
 /* Opening does it, before CUDA is asked for anything. */
 static void opening_has_kernels_loaded_eagerly(void)
 {
     static const fake_cuda_machine no_driver;
     sluice_device *device = NULL;
 
-    if (sli_cuda_driver_is_loaded()) {
+    if (cuda_driver_is_loaded()) {
         T_SKIP("the driver's library is in this process");
     }
     (void)unsetenv("CUDA_MODULE_LOADING");
@@ -351,7 +401,7 @@ static sluice_status use_device(const char *uri)
     if (st != SLUICE_OK) {
         goto err_unregister;
     }
-    st = sli_stream_open(device, "test", NULL, &stream);
+    st = sli_stream_open(device, "test", SLI_STREAM_COPIES, NULL, 0, &stream);
     if (st != SLUICE_OK) {
         goto err_free;
     }
@@ -467,6 +517,7 @@ static void threads_use_two_devices_at_once(void)
 const t_test cuda_device_tests[] = {
     T_TEST(a_device_opens_and_says_what_it_is),
     T_TEST(options_are_read_before_anything_is_asked_of_cuda),
+    T_TEST(free_memory_is_the_devices),
     T_TEST(a_watchdog_limits_how_long_is_polled),
     T_TEST(transports_are_chosen_by_what_the_machine_has),
     T_TEST(what_is_missing_is_named),
@@ -474,6 +525,7 @@ const t_test cuda_device_tests[] = {
     T_TEST(opening_survives_running_out_of_memory),
     T_TEST(kernels_are_loaded_eagerly_unless_somebody_has_said_how),
     T_TEST(opening_has_kernels_loaded_eagerly),
+    T_TEST(too_few_connections_are_warned_of),
     T_TEST(the_host_cannot_read_device_memory),
     T_TEST(more_memory_than_there_is_is_refused),
     T_TEST(host_memory_is_locked_and_given_free),

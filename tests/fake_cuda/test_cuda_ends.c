@@ -82,6 +82,32 @@ static sluice_status step_that_allocates(const sluice_step *step, void *user)
     return cuda_kit_step(step, user);
 }
 
+static float rates[2] = {0.5F, 0.25F}; /* pageable */
+
+static sluice_status copy_rate(const sluice_step *step, void *user, void *to, const void *from)
+{
+    const sluice_status st = cuda_kit_step(step, user);
+
+    return cudaMemcpyAsync(to, from, sizeof(float), cudaMemcpyDefault, step->stream) == cudaSuccess
+               ? st
+               : SLUICE_E_DEVICE;
+}
+
+static sluice_status step_that_copies_from_the_host(const sluice_step *step, void *user)
+{
+    return copy_rate(step, user, &step->outputs[SLUICE_MAX_OUTPUTS - 1], &rates[0]);
+}
+
+static sluice_status step_that_copies_to_the_host(const sluice_step *step, void *user)
+{
+    return copy_rate(step, user, &rates[1], &step->outputs[0]);
+}
+
+static sluice_status step_that_copies_on_the_device(const sluice_step *step, void *user)
+{
+    return copy_rate(step, user, &step->outputs[SLUICE_MAX_OUTPUTS - 1], &step->outputs[0]);
+}
+
 typedef struct mode_case {
     sluice_step_fn step;
     int driver;
@@ -95,6 +121,11 @@ static const mode_case mode_cases[] = {
     {cuda_kit_step, 12020, "graph", "no loop: the driver knows CUDA 12.2, loops need 12.4"},
     {step_with_host_node, CUDART_VERSION, "graph", "no loop: node 0 of the step is a host node"},
     {step_that_allocates, CUDART_VERSION, "graph", "no loop: node 0 of the step is an allocation"},
+    {step_that_copies_from_the_host, CUDART_VERSION, "graph",
+     "no loop: node 1 of the step copies from pageable host memory (0x"},
+    {step_that_copies_to_the_host, CUDART_VERSION, "graph",
+     "no loop: node 1 of the step copies to pageable host memory (0x"},
+    {step_that_copies_on_the_device, CUDART_VERSION, "loop", ""},
     {step_that_waits, CUDART_VERSION, "data",
      "no loop: the step makes a call that is not permitted during capture "
      "(cudaErrorStreamCaptureUnsupported"},
@@ -147,6 +178,71 @@ static void a_mode_that_is_asked_for_is_taken_or_refused(void)
             T_CONTAINS(k.error, c->reason + strlen("no loop: "));
             T_EQ(k.count, 0);
         }
+        end(&k);
+    }
+}
+
+/* ---- the self-test --------------------------------------------------------------------------- */
+
+static int loop_kernels; /* of the step below, that have run */
+
+static void count_kernel(void *const *args, unsigned blocks, unsigned threads)
+{
+    (void)args;
+    (void)blocks;
+    (void)threads;
+    loop_kernels++;
+}
+
+static const fake_kernel counting = {"count_kernel", count_kernel, 0, {0}};
+
+static sluice_status step_that_counts(const sluice_step *step, void *user)
+{
+    const dim3 one = {1, 1, 1};
+
+    (void)user;
+    return cudaLaunchKernel(&counting, one, one, NULL, 0, step->stream) == cudaSuccess
+               ? SLUICE_OK
+               : SLUICE_E_DEVICE;
+}
+
+typedef struct loop_fault {
+    bool no_loop_launch;
+    bool body_first;
+    const char *reason;
+    int extra; /* steps that ran before they should */
+} loop_fault;
+
+/* What fails in a launch of no steps takes the mode away before a sink depends on it. */
+static void a_loop_that_fails_its_self_test_is_not_chosen(void)
+{
+    static const loop_fault faults[] = {
+        {true, false, "no loop: self-test: cudaGraphLaunch: cudaErrorNotSupported", 0},
+        {false, true, "no loop: self-test: the body of a WHILE node runs although its condition is",
+         1}};
+    static const char *const devices[] = {"cuda:0", "cuda:0,unroll=4"};
+
+    for (size_t i = 0; i < 2 * COUNT(faults); i++) {
+        const loop_fault *fault = &faults[i / 2];
+        fake_cuda_machine machine = cuda_kit_machine;
+        kit k;
+
+        machine.no_loop_launch = fault->no_loop_launch;
+        machine.body_first = fault->body_first;
+        fake_cuda_start(&machine);
+        cuda_kit_init(&k);
+        loop_kernels = 0;
+        k.model.step = step_that_counts;
+        k.device = devices[i % 2];
+        k.config.sink_size = 10;
+        k.config.epochs = 4;
+        T_OK(kit_run(&k));
+        T_STR(k.report->mode, "graph");
+        T_CONTAINS(k.report->mode_reason, fault->reason);
+        T_EQ(loop_kernels, 40 + fault->extra);
+        k.config.mode = SLUICE_MODE_LOOP;
+        T_TRUE(kit_run(&k) == SLUICE_E_UNSUPPORTED);
+        T_CONTAINS(k.error, fault->reason + strlen("no loop: "));
         end(&k);
     }
 }
@@ -315,7 +411,7 @@ static void every_call_of_cuda_may_fail(void)
 {
     sluice_log_set_level(SLUICE_LOG_OFF); /* what is given back after it warns */
     for (size_t m = 0; m <= COUNT(modes); m++) {
-        const char *device = m < COUNT(modes) ? "cuda:0" : "cuda:0,unroll=2";
+        const char *device = m < COUNT(modes) ? "cuda:0,poll_us=0" : "cuda:0,unroll=2";
         const sluice_mode mode = m < COUNT(modes) ? modes[m] : SLUICE_MODE_AUTO;
         const int64_t calls = run_and_fail(device, mode, -1);
 
@@ -336,6 +432,7 @@ static void a_copy_that_fails_ends_the_run(void)
 
         start(&k);
         k.config.mode = modes[m];
+        k.config.slots = 4; /* so few that one copy does not bring many batches */
         fake_cuda_fail_copy_after(9, cudaErrorIllegalAddress);
         T_EQ(kit_run(&k), SLUICE_E_DEVICE);
         T_CONTAINS(k.error, "cudaErrorIllegalAddress");
@@ -347,6 +444,7 @@ static void a_copy_that_fails_ends_the_run(void)
 
 const t_test cuda_ends_tests[] = {T_TEST(auto_takes_the_strongest_that_is_legal),
                                   T_TEST(a_mode_that_is_asked_for_is_taken_or_refused),
+                                  T_TEST(a_loop_that_fails_its_self_test_is_not_chosen),
                                   T_TEST(a_stop_leaves_whole_steps),
                                   T_TEST(a_called_step_can_end_the_run),
                                   T_TEST(outputs_that_are_not_finite_are_found),

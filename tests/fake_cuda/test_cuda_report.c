@@ -113,7 +113,7 @@ static void it_tells_how_batches_came_to_the_device(void)
     copies = count_of(json, "\"h2d_copies\":");
     T_TRUE(copies > 0 && copies <= 100);
     T_TRUE(count_of(json, "\"publishes\":") >= copies);
-    snprintf(line, sizeof(line), "\npush: 100 batches in %d copies\n", (int)copies);
+    snprintf(line, sizeof(line), "\npush: 100 batches in %d copies, ", (int)copies);
     T_CONTAINS(text, line);
     sluice_string_free(text);
     sluice_string_free(json);

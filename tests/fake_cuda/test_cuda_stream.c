@@ -9,8 +9,7 @@
 #include "kernel_kit.h"
 #include "testing.h"
 
-/* As much as a stream takes before its givers wait. */
-enum { JOBS = 64, BYTES = 4096 };
+enum { JOBS = SLI_STREAM_JOBS, BYTES = 4096 };
 
 typedef struct one_stream {
     sluice_device *device;
@@ -25,7 +24,7 @@ static void open_stream(one_stream *s, const char *uri)
     memset(s, 0, sizeof(*s));
     T_OK(sluice_device_open(uri, &s->device));
     T_OK(sli_device_alloc(s->device, BYTES, &s->block));
-    T_OK(sli_stream_open(s->device, "test", NULL, &s->stream));
+    T_OK(sli_stream_open(s->device, "test", SLI_STREAM_COPIES, NULL, 0, &s->stream));
 }
 
 static void close_stream(one_stream *s)
@@ -430,7 +429,7 @@ static void opening_survives_running_out_of_memory(void)
         sluice_status st;
 
         sli_alloc_fail_after(passes);
-        st = sli_stream_open(device, "test", NULL, &stream);
+        st = sli_stream_open(device, "test", SLI_STREAM_COPIES, NULL, 0, &stream);
         sli_alloc_fail_after(-1);
         if (st == SLUICE_OK) {
             break;

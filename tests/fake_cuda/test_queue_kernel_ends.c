@@ -297,6 +297,82 @@ static void an_error_comes_to_the_device_behind_the_good_batches(void)
     sluice_log_set_level(SLUICE_LOG_WARN);
 }
 
+/* ---- batches that are under way -------------------------------------------------------------- */
+
+/* What is ordered behind a batch waits for its copy; the host knows of it, and of the end. */
+static void what_was_given_is_known_before_it_arrives(void)
+{
+    sli_getnext g;
+    cudaStream_t steps;
+    fixture f;
+
+    fake_cuda_start(&readable);
+    open_kernels(&f, transports[0], 4);
+    fake_cuda_use(0);
+    T_EQ(cudaStreamCreateWithFlags(&steps, cudaStreamNonBlocking), cudaSuccess);
+    memset(&g, 0, sizeof(g));
+    sli_queue_getnext(f.queue, &g);
+    T_STATUS(sli_queue_wait_given(f.queue, 1, 0), SLUICE_TIMEOUT);
+    fake_cuda_hold_copies_after(0);
+    produce(&f, 1);
+    produce(&f, 2);
+    produce_end(&f, 3);
+    T_OK(sli_queue_wait_given(f.queue, 1, -1));
+    T_OK(sli_queue_wait_given(f.queue, 2, -1));
+    T_STATUS(sli_queue_wait_given(f.queue, 3, -1), SLUICE_END_OF_DATA);
+    T_STATUS(sli_queue_wait(f.queue, 1, 0, false), SLUICE_TIMEOUT);
+    T_OK(sli_queue_order(f.queue, 2, steps));
+    T_EQ(cudaStreamQuery(steps), cudaErrorNotReady);
+    T_EQ(sli_ring_peek(&g.ring, 2), SLI_RING_EMPTY);
+    fake_cuda_hold_copies_after(-1);
+    T_EQ(cudaStreamSynchronize(steps), cudaSuccess);
+    T_EQ(sli_ring_peek(&g.ring, 2), SLI_RING_BATCH);
+    T_TRUE(is_batch(&f, &g, 1) && is_batch(&f, &g, 2));
+    T_EQ(cudaStreamDestroy(steps), cudaSuccess);
+    close_queue(&f);
+    nothing_is_live();
+}
+
+/* Kernels that read the workers' ring find a batch there once it is published. */
+static void without_copies_given_is_there(void)
+{
+    fixture f;
+
+    fake_cuda_start(&readable);
+    open_kernels(&f, transports[1], 4);
+    T_STATUS(sli_queue_wait_given(f.queue, 1, 0), SLUICE_TIMEOUT);
+    produce(&f, 1);
+    T_OK(sli_queue_wait_given(f.queue, 1, -1));
+    T_OK(sli_queue_order(f.queue, 1, NULL));
+    T_EQ(fake_cuda_count_of("cudaStreamWaitEvent"), 0);
+    close_queue(&f);
+    nothing_is_live();
+}
+
+/* After an error the copy stream is another one: the host waits for what was given before. */
+static void after_an_error_of_a_copy_the_host_waits(void)
+{
+    fixture f;
+
+    sluice_log_set_level(SLUICE_LOG_OFF);
+    fake_cuda_start(&readable);
+    open_kernels(&f, transports[0], 3);
+    produce(&f, 1);
+    T_OK(sli_queue_wait_given(f.queue, 1, -1));
+    T_OK(sli_queue_wait(f.queue, 1, -1, false));
+    fake_cuda_fail_records(1, cudaErrorIllegalAddress);
+    produce(&f, 2); /* arrives, though nobody is told when */
+    T_STATUS(sli_queue_wait(f.queue, 3, -1, false), SLUICE_E_DEVICE);
+    T_OK(sli_queue_wait_given(f.queue, 2, -1));
+    T_OK(sli_queue_order(f.queue, 1, NULL));
+    T_OK(sli_queue_order(f.queue, 2, NULL));
+    T_STATUS(sli_queue_wait_given(f.queue, 3, -1), SLUICE_E_DEVICE);
+    T_STATUS(sli_queue_order(f.queue, 3, NULL), SLUICE_E_DEVICE);
+    close_queue(&f);
+    nothing_is_live();
+    sluice_log_set_level(SLUICE_LOG_WARN);
+}
+
 const t_test queue_kernel_ends_tests[] = {
     T_TEST(an_error_of_a_row_arrives_in_its_place),
     T_TEST(closing_ends_waits_for_kernels),
@@ -304,5 +380,8 @@ const t_test queue_kernel_ends_tests[] = {
     T_TEST(whichever_call_fails_the_queue_ends_with_it),
     T_TEST(a_device_that_breaks_ends_waits_on_the_host),
     T_TEST(an_error_comes_to_the_device_behind_the_good_batches),
+    T_TEST(what_was_given_is_known_before_it_arrives),
+    T_TEST(without_copies_given_is_there),
+    T_TEST(after_an_error_of_a_copy_the_host_waits),
     T_END,
 };

@@ -65,7 +65,7 @@ static void *run_worker(void *arg)
             return NULL;
         }
         fill_row(w->f, &batch, seq, (uint32_t)(claim % BATCH));
-        if (sli_queue_row_done(w->f->queue, seq)) {
+        if (sli_queue_add_rows(w->f->queue, seq, 1)) {
             memset(batch.header, 0, sizeof(*batch.header));
             batch.header->position = seq - 1;
             batch.header->pass = 7;
@@ -153,7 +153,7 @@ static void stage(const fixture *f, uint64_t seq)
 
     acquire(f, seq, &batch);
     memset(batch.header, 0, sizeof(*batch.header));
-    T_TRUE(sli_queue_row_done(f->queue, seq));
+    T_TRUE(sli_queue_add_rows(f->queue, seq, 1));
     sli_queue_publish(f->queue, seq);
 }
 
@@ -266,8 +266,9 @@ static void copies_are_accounted_for_when_they_arrive(void)
     nothing_is_live();
 }
 
-/* A copy, its words, an event behind them, a wait for it: nothing else is asked of the driver. */
-static void a_batch_costs_four_calls_of_cuda(void)
+/* A copy, its words, an event behind them, a wait for it; where copies are under way, one call more
+ * for the order of the words. */
+static void a_batch_costs_five_calls_of_cuda_at_most(void)
 {
     int64_t before;
     fixture f;
@@ -287,7 +288,7 @@ static void a_batch_costs_four_calls_of_cuda(void)
         pthread_join(k.thread, NULL);
         T_EQ(k.batches, 101);
         T_STATUS(sli_queue_wait(f.queue, 102, -1, false), SLUICE_END_OF_DATA);
-        T_TRUE(fake_cuda_calls() - before <= (i == 0 ? 4 * 100 + 3 : 0));
+        T_TRUE(fake_cuda_calls() - before <= (i == 0 ? 5 * 100 + 3 : 0));
         close_queue(&f);
         nothing_is_live();
     }
@@ -366,9 +367,9 @@ static void a_gather_goes_from_slots_to_outputs(void)
         describe_kernels(&f, transports[i % 2], SLOTS);
         f.config.conversion = i / 2 == 0 ? &f.conversion : NULL;
         T_OK(sli_queue_create(&f.config, &f.queue));
-        tensors = sli_queue_outputs(f.queue, &count);
+        tensors = sli_queue_outputs(f.queue, 0, &count);
         header = (const uint8_t *)sli_queue_device_header(f.queue);
-        T_OK(sli_queue_gather(f.queue, &gather));
+        T_OK(sli_queue_gather(f.queue, 0, &gather));
         T_EQ(count, 2);
         T_TRUE((const uint8_t *)tensors[1].data - (uint8_t *)tensors[0].data >=
                (ptrdiff_t)tensors[0].bytes);
@@ -429,7 +430,7 @@ const t_test queue_kernels_tests[] = {
     T_TEST(batches_that_wait_share_a_copy),
     T_TEST(a_copy_does_not_go_round_the_end_of_the_ring),
     T_TEST(copies_are_accounted_for_when_they_arrive),
-    T_TEST(a_batch_costs_four_calls_of_cuda),
+    T_TEST(a_batch_costs_five_calls_of_cuda_at_most),
     T_TEST(memory_is_what_was_computed_before),
     T_TEST(no_word_is_there_before_the_first_batch),
     T_TEST(making_a_queue_survives_running_out_of_memory),

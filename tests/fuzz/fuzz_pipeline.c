@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing of pipeline texts: no text may crash the parser, and what it accepts must describe itself
- * by a text that it reads back to the same. Parsing opens no files, so texts may name any.
+ * by a text that it reads back to the same. Parsing opens no files, so texts may name any. An input
+ * is a text and, behind zero bytes, the names and values of its arguments: text, name, value, name,
+ * value, ...
  *
- * With clang and SLUICE_SANITIZE=address,undefined,fuzzer-no-link this is a libFuzzer target.
- * Otherwise it is a program that runs the files it is given or, without any, the texts below and
- * random changes of them.
+ * With preset fuzz this is a libFuzzer target. Otherwise it is a program that runs the files it is
+ * given or, without any, the texts below and random changes of them.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -36,23 +37,55 @@ static char *description_of(sluice_dataset *dataset)
     return text;
 }
 
+/* Errors of the text show where; those of arguments begin with that word. */
 static void check_error(const char *text)
 {
     const char *error = sluice_last_error();
     size_t length = strlen(error);
 
-    must(length > 0 && error[length - 1] == '^', "an error without a caret", text);
+    must(length > 0 && (error[length - 1] == '^' || strncmp(error, "argument ", 9) == 0),
+         "an error without a caret", text);
 }
 
-static void run_text(const char *text)
+/* The same text as stages behind a source. */
+static void run_addition(const char *text)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse(text, &dataset);
+
+    must(sluice_dataset_synthetic(5, 4, 3, 3, 2, &dataset) == SLUICE_OK, "no source", text);
+    if (sluice_dataset_add(dataset, text) != SLUICE_OK) {
+        check_error(text);
+    } else {
+        sluice_string_free(description_of(dataset));
+        return;
+    }
+    must(sluice_dataset_batch(dataset, 1, false) != SLUICE_OK, "the error is not kept", text);
+    sluice_dataset_destroy(dataset);
+}
+
+enum { MOST_ARGS = 8 };
+
+/* What stands behind the text: names and values in turn. */
+typedef struct arguments {
+    const char *names[MOST_ARGS];
+    const char *values[MOST_ARGS];
+    size_t count;
+} arguments;
+
+static void run_text(const char *text, const arguments *args)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st =
+        sluice_dataset_parse_args(text, args->names, args->values, args->count, &dataset);
     char *first;
     char *second;
 
+    run_addition(text);
     if (st != SLUICE_OK) {
         must(st == SLUICE_E_INVALID && dataset == NULL, "refused in a wrong way", text);
+        must(sluice_dataset_parse_args(text, args->names, args->values, args->count, &dataset) ==
+                 SLUICE_E_INVALID,
+             "refused once", text);
         check_error(text);
         return;
     }
@@ -68,13 +101,25 @@ static void run_text(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
+    arguments args = {.count = 0};
 
-    if (text != NULL) {
-        memcpy(text, data, size);
-        text[size] = '\0';
-        run_text(text);
-        free(text);
+    if (text == NULL) {
+        return 0;
     }
+    memcpy(text, data, size);
+    text[size] = '\0';
+    for (size_t at = strlen(text) + 1; at < size && args.count < MOST_ARGS; args.count++) {
+        const size_t value = at + strlen(text + at) + 1;
+
+        if (value > size) {
+            break; /* a name without a value */
+        }
+        args.names[args.count] = text + at;
+        args.values[args.count] = text + value;
+        at = value + strlen(text + value) + 1;
+    }
+    run_text(text, &args);
+    free(text);
     return 0;
 }
 
@@ -91,6 +136,8 @@ static const char *const texts[] = {
     "synthetic | resize 7 | center_crop 3,4 | normalize 1,2,3 4,5,6 255 f16 offload=device | "
     "to_chw",
     "synthetic | to_dtype bf16 scale=true | to_chw host | batch 3 drop_remainder=true",
+    "image_folder ${A:-x y}/${B} | take ${N:-3} # ${C}\n| skip \"${B:-}\"${N:-1}",
+    "webdataset ${A} label=${B:-cls} | ${N:-shuffle} | batch ${B}",
 };
 enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
 
@@ -105,7 +152,7 @@ static uint32_t next_random(uint32_t *state)
 /* One change: a byte replaced, taken out or put in, or the end of another text. */
 static void change(char *text, uint32_t *state)
 {
-    static const char special[] = "|='\"#$(){}, \n\t09.-eazZ\xC3\xBC\x01";
+    static const char special[] = "|='\"#${}:-ABN(), \n\t09.eazZ\xC3\xBC\x01";
     const size_t length = strlen(text);
     const size_t at = next_random(state) % (length + 1);
     const char byte = special[next_random(state) % (sizeof(special) - 1)];
@@ -135,13 +182,14 @@ static void run_changes(void)
     uint32_t state = 1;
 
     for (int i = 0; i < ROUNDS; i++) {
+        const arguments args = {{"A", "B", "N"}, {"a | b # '", "", "2"}, next_random(&state) % 4};
         char text[LONGEST];
 
         snprintf(text, sizeof(text), "%s", texts[i % TEXTS]);
         for (uint32_t changes = next_random(&state) % 6; changes > 0; changes--) {
             change(text, &state);
         }
-        run_text(text);
+        run_text(text, &args);
     }
 }
 

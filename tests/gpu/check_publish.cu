@@ -70,9 +70,7 @@ static __global__ void look(sli_ring ring, const volatile uint64_t *words, uint6
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence();
-        if (atomicInc(&result->votes, gridDim.x - 1) == gridDim.x - 1) {
-            __threadfence_system();
+        if (sli_ring_vote(&result->votes, gridDim.x)) {
             sli_ring_release(&ring, seq);
         }
     }

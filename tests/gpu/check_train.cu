@@ -78,6 +78,11 @@ gpu_verdict check_conversions(char *text)
         "synthetic 40 shape=32,32,3 | random_horizontal_flip 0.5 | normalize imagenet dtype=f16 | "
         "to_chw | batch 16",
         "synthetic 40 shape=24,40,3 | normalize imagenet dtype=bf16 | to_chw | batch 16",
+        "synthetic 40 shape=31,36,3 | random_horizontal_flip 0.5 | normalize imagenet | to_chw | "
+        "batch 7",
+        "synthetic 40 shape=31,40,3 | random_horizontal_flip 0.5 | normalize imagenet dtype=f16 | "
+        "batch 7",
+        "synthetic 40 shape=24,36,3 | random_horizontal_flip 0.5 | normalize imagenet | batch 16",
         "synthetic 40 shape=32,32,1 | to_dtype f32 scale=true | batch 16",
         "synthetic 40 shape=32,32,3 | normalize imagenet offload=host | to_chw | batch 16",
     };

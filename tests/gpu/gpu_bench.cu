@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures on a GPU: first its limits and what single kernels do beside them, then steps per second
- * of sluice_train(), one factor at a time around a base cell, against the same kernel in a device
- * loop without any data and against a plain copy of pinned memory; then what lies between steps.
- * CSV as it goes, a short table last; below 7 minutes. Exits with 77 where there is no GPU.
- * --columns prints those of the cells.
+ * Measures on a GPU: first its limits and what single kernels and copies do beside them, then steps
+ * per second of sluice_train(), one factor at a time around a base cell, against the same kernel in
+ * a device loop without any data and against a plain copy of pinned memory; then what lies between
+ * steps. CSV as it goes, a short table last; below 7 minutes. Exits with 77 where there is no GPU.
+ *
+ *     sluice_gpu_bench             all sections
+ *     sluice_gpu_bench SECTION...  the limits, and these: memory, kernels, copies, cells, gaps
+ *     sluice_gpu_bench --columns   the columns of the cells
  *
  * The step is a busy kernel of one thread; data are the source `synthetic`, without conversions.
  */
@@ -38,6 +41,7 @@ static const way ways[] = {
     {"loop", "cuda:0", SLUICE_MODE_LOOP},
     {"loop pull", "cuda:0,transport=pull", SLUICE_MODE_LOOP},
     {"loop unroll=4", "cuda:0,unroll=4", SLUICE_MODE_LOOP},
+    {"loop copy_streams=1", "cuda:0,copy_streams=1", SLUICE_MODE_LOOP},
 };
 static const int step_us[] = {5, 50, 500, 5000};
 static const payload payloads[] = {
@@ -49,7 +53,7 @@ static const payload payloads[] = {
 static const int sinks[] = {1, 10, 100, 1000};
 
 enum {
-    WAYS = 6,
+    WAYS = 7,
     MODES = 4,
     STEPS = 4,
     PAYLOADS = 4,
@@ -57,7 +61,7 @@ enum {
 }; /* the first four ways are modes */
 enum { FAST_STEP = 0, BASE_STEP = 1, SLOW_STEP = 2 };
 enum { SMALL_PAYLOAD = 0, BASE_PAYLOAD = 1, COPIED_PAYLOAD = 2 };
-enum { BASE_SINK = 2, MAX_CELLS = 60, GAP_CELLS = 6, ALL_SECONDS = 380 };
+enum { BASE_SINK = 2, MAX_CELLS = 64, GAP_CELLS = 6, ALL_SECONDS = 380 };
 static const double CELL_SECONDS = 1.5;
 
 /* What came of a cell, for the table. */
@@ -72,6 +76,7 @@ static struct {
     gpu_busy *busy[STEPS];   /* on the device */
     double reference[STEPS]; /* steps per second without data */
     double pinned;           /* GB/s */
+    double device_copy;      /* GB/s read and written */
     result results[MAX_CELLS];
     int count;
     bool failed;
@@ -81,20 +86,20 @@ static struct {
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 /* What the cells are compared with. */
-static gpu_verdict measure_limits(double *device_copy, char *text)
+static gpu_verdict measure_limits(char *text)
 {
     double launch = 0.0;
     double loop = 0.0;
 
     if (gpu_measure_copy(cudaMemcpyHostToDevice, 0, &bench.pinned, text) != GPU_PASS ||
-        gpu_measure_copy(cudaMemcpyDeviceToDevice, 0, device_copy, text) != GPU_PASS ||
+        gpu_measure_copy(cudaMemcpyDeviceToDevice, 0, &bench.device_copy, text) != GPU_PASS ||
         gpu_measure_launch(&launch, text) != GPU_PASS ||
         gpu_measure_loop(NULL, 10000, &loop, text) != GPU_PASS) {
         return GPU_FAIL;
     }
-    *device_copy *= 2.0;
+    bench.device_copy *= 2.0;
     printf("pinned_h2d,%.2f,GB/s\n", bench.pinned);
-    printf("device_copy,%.2f,GB/s read and written\n", *device_copy);
+    printf("device_copy,%.2f,GB/s read and written\n", bench.device_copy);
     printf("graph_launch_and_sync,%.2f,us\n", launch);
     printf("while_iteration,%.2f,us\n", 1e6 / loop);
     for (int i = 0; i < STEPS; i++) {
@@ -149,7 +154,7 @@ static void print_memory(void)
 }
 
 /* Single kernels; the gather beside the device copy, which is its limit. */
-static void print_kernels(double device_copy)
+static void print_kernels(void)
 {
     gpu_rate gathers[GPU_GATHERS] = {{"gather", 0.0}};
     gpu_rate releases[GPU_RELEASES] = {{"release", 0.0}};
@@ -161,13 +166,29 @@ static void print_kernels(double device_copy)
     verdict = gpu_measure_gathers(gathers, bench.text);
     print_rates(verdict, gathers, GPU_GATHERS, "GB/s read and written");
     for (int i = 0; i < GPU_GATHERS; i++) {
-        gathers[i].value = gpu_share(gathers[i].value, device_copy);
+        gathers[i].value = gpu_share(gathers[i].value, bench.device_copy);
     }
     print_rates(verdict, gathers, GPU_GATHERS, "of the device copy");
     verdict = gpu_measure_releases(releases, bench.text);
     print_rates(verdict, releases, GPU_RELEASES, "ns a step");
     verdict = gpu_measure_looks(looks, bench.text);
     print_rates(verdict, looks, GPU_LOOKS, "ns");
+}
+
+/* As the copier gives them, beside the plain copy. */
+static void print_copies(void)
+{
+    gpu_rate copies[GPU_COPIES] = {{"copies", 0.0}};
+    gpu_rate firsts[GPU_FIRST_WORDS] = {{"first_of_two_copies", 0.0}};
+    gpu_verdict verdict = gpu_measure_copies(copies, bench.text);
+
+    print_rates(verdict, copies, GPU_COPIES, "GB/s");
+    for (int i = 0; i < GPU_COPIES; i++) {
+        copies[i].value = gpu_share(copies[i].value, bench.pinned);
+    }
+    print_rates(verdict, copies, GPU_COPIES, "of the pinned copy");
+    verdict = gpu_measure_first_words(firsts, bench.text);
+    print_rates(verdict, firsts, GPU_FIRST_WORDS, "us");
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -255,7 +276,7 @@ static void run_gaps(void)
     static const struct {
         bool busy;
         uint32_t slots;
-    } hosts[GAP_CELLS / 2] = {{false, 0}, {true, 0}, {true, 64}};
+    } hosts[GAP_CELLS / 2] = {{false, 4}, {true, 4}, {true, 64}};
 
     printf("\ngaps_between_steps,cores,slots,gaps,p50_us,p99_us,most_us,yields\n");
     for (int i = 0; i < GAP_CELLS; i++) {
@@ -273,10 +294,9 @@ static void run_gaps(void)
             continue;
         }
         printf("%s,%s,%u,%llu,%.2f,%.2f,%.2f,%llu\n", sluice_mode_name(run.mode),
-               run.busy_cores ? "busy" : "idle", run.slots > 0 ? run.slots : 4,
-               (unsigned long long)run.gaps.count, 1e-3 * (double)run.gaps.p50_ns,
-               1e-3 * (double)run.gaps.p99_ns, 1e-3 * (double)run.gaps.most_ns,
-               (unsigned long long)run.yields);
+               run.busy_cores ? "busy" : "idle", run.slots, (unsigned long long)run.gaps.count,
+               1e-3 * (double)run.gaps.p50_ns, 1e-3 * (double)run.gaps.p99_ns,
+               1e-3 * (double)run.gaps.most_ns, (unsigned long long)run.yields);
         fflush(stdout);
     }
 }
@@ -308,18 +328,65 @@ static void print_table(void)
     printf("\n%d cells in %.0f s\n", bench.count, gpu_now() - bench.begin);
 }
 
+/* ---- sections -------------------------------------------------------------------------------- */
+
+static void print_cells(void)
+{
+    run_cells();
+    print_table();
+}
+
+struct section {
+    const char *name;
+    void (*print)(void);
+};
+
+static const section sections[] = {
+    {"memory", print_memory}, {"kernels", print_kernels}, {"copies", print_copies},
+    {"cells", print_cells},   {"gaps", run_gaps},
+};
+enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+/* Is the section asked for by the words? None ask for all. */
+static bool wanted(const section *s, int argc, char **argv)
+{
+    bool named = argc == 1;
+
+    for (int i = 1; i < argc; i++) {
+        named = named || strcmp(argv[i], s->name) == 0;
+    }
+    return named;
+}
+
+/* Are all words sections? */
+static bool understood(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        bool known = false;
+
+        for (int n = 0; n < SECTIONS; n++) {
+            known = known || strcmp(argv[i], sections[n].name) == 0;
+        }
+        if (!known) {
+            fprintf(stderr, "no section is called %s; usage: sluice_gpu_bench [--columns | ",
+                    argv[i]);
+            fprintf(stderr, "memory | kernels | copies | cells | gaps ...]\n");
+            return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     sluice_device *device = NULL;
-    double device_copy = 0.0;
     sluice_status st;
 
     if (argc == 2 && strcmp(argv[1], "--columns") == 0) {
         puts(GPU_ROW_HEADER);
         return 0;
     }
-    if (argc != 1) {
-        fprintf(stderr, "usage: sluice_gpu_bench [--columns]\n");
+    if (!understood(argc, argv)) {
         return 2;
     }
     st = sluice_device_open("cuda:0", &device);
@@ -330,15 +397,15 @@ int main(int argc, char **argv)
     sluice_device_close(device);
     bench.begin = gpu_now();
     printf("limit,value,unit\n");
-    if (measure_limits(&device_copy, bench.text) != GPU_PASS) {
+    if (measure_limits(bench.text) != GPU_PASS) {
         printf("FAIL limits: %s\n", bench.text);
         return 1;
     }
-    print_memory();
-    print_kernels(device_copy);
-    fflush(stdout);
-    run_cells();
-    run_gaps();
-    print_table();
+    for (int i = 0; i < SECTIONS; i++) {
+        fflush(stdout);
+        if (wanted(&sections[i], argc, argv)) {
+            sections[i].print();
+        }
+    }
     return bench.failed;
 }

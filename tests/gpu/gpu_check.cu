@@ -4,12 +4,14 @@
  * what it does on host:0, and a few rates.
  *
  *     sluice_gpu_check              all checks, each in a process of its own, below 8 minutes
- *     sluice_gpu_check --list       their names
+ *     sluice_gpu_check NAME...      these, in this order
+ *     sluice_gpu_check --first      twelve that decide, then ten figures, below 4 minutes
+ *     sluice_gpu_check --list       all names; --list --first: those of --first
  *     sluice_gpu_check --only NAME  one, in this process and environment
  *
- * A line for each, `PASS name: figure`, `FAIL name: why` or `SKIP name: why`, and last `N passed,
- * N failed, N skipped`. Exits with 0 if nothing failed, 1 if something did, 2 on other words, and
- * 77 where there is no GPU.
+ * A line for each as soon as it ends, `PASS name: figure`, `FAIL name: why` or `SKIP name: why`,
+ * and last `N passed, N failed, N skipped`. Exits with 0 if nothing failed, 1 if something did, 2
+ * on other words, and 77 where there is no GPU.
  */
 #include "gpu_checks.h"
 
@@ -53,10 +55,18 @@ static const gpu_check checks[] = {
      check_loop},
     {"lazy_loading", "CUDA_MODULE_LOADING=LAZY", 60, check_late_kernel},
     {"ptx", "CUDA_FORCE_PTX_JIT=1", 60, check_ptx},
+    {"loop_steps", "", 30, check_loop_steps},
+    {"short_loop_steps", "", 30, check_short_loop_steps},
+    {"graph_steps", "", 30, check_graph_steps},
+    {"pull_steps", "", 30, check_pull_steps},
+    {"large_batches", "", 30, check_large_batches},
+    {"copies_with_words", "", 30, check_copies_with_words},
+    {"loop_turn", "", 30, check_loop_turn},
     {"gather_rate", "", 40, check_gather_rate},
     {"step_gaps_beside_busy_cores", "", 40, check_step_gaps},
     {"batches_on_each_numa_node", "", 40, check_far_node},
     {"publish_order", "", 60, check_publish_order},
+    {"content_brief", "", 25, check_content_brief},
     {"content_small", "", 80, check_content_small},
     {"content_medium", "", 60, check_content_medium},
     {"content_large", "", 60, check_content_large},
@@ -65,7 +75,38 @@ static const gpu_check checks[] = {
     {"synccheck", "", 60, check_synccheck},
 };
 
-enum { COUNT = sizeof(checks) / sizeof(checks[0]), ALL_SECONDS = 470 };
+/* What a first run on a machine must tell, the most important first: twelve checks, ten figures. */
+static const char *const first[] = {
+    "loop",
+    "modes",
+    "conversions",
+    "publish_order",
+    "content_brief",
+    "launches",
+    "starved",
+    "starved_and_patient",
+    "stream_memory_operations",
+    "conditional_set_upstream",
+    "one_connection_and_blocking",
+    "channel",
+    "loop_steps",
+    "copies_with_words",
+    "gather_rate",
+    "short_loop_steps",
+    "loop_turn",
+    "graph_steps",
+    "large_batches",
+    "pull_steps",
+    "step_gaps_beside_busy_cores",
+    "trainer_sleeps",
+};
+
+enum {
+    COUNT = sizeof(checks) / sizeof(checks[0]),
+    FIRST = sizeof(first) / sizeof(first[0]),
+    ALL_SECONDS = 470,
+    FIRST_SECONDS = 225
+};
 
 static const char *const words[] = {"PASS", "FAIL", "SKIP"};
 
@@ -79,20 +120,30 @@ static const char *no_gpu(void)
     return st == SLUICE_E_NO_DEVICE ? sluice_last_error() : NULL;
 }
 
-static int run_here(const char *name)
+/* The check of that name; NULL, and a message: there is none. */
+static const gpu_check *find(const char *name)
 {
-    char text[GPU_TEXT] = "";
-
     for (int i = 0; i < COUNT; i++) {
         if (strcmp(name, checks[i].name) == 0) {
-            const gpu_verdict verdict = checks[i].run(text);
-
-            printf("%s %s: %s\n", words[verdict], name, text);
-            return verdict == GPU_FAIL;
+            return &checks[i];
         }
     }
-    fprintf(stderr, "no check is called %s; --list has their names\n", name);
-    return 2;
+    fprintf(stderr, "no check is called %s; --list prints their names\n", name);
+    return NULL;
+}
+
+static int run_here(const char *name)
+{
+    const gpu_check *check = find(name);
+    char text[GPU_TEXT] = "";
+    gpu_verdict verdict;
+
+    if (check == NULL) {
+        return 2;
+    }
+    verdict = check->run(text);
+    printf("%s %s: %s\n", words[verdict], name, text);
+    return verdict == GPU_FAIL;
 }
 
 /* Runs a check in a process of its own, for its environment, and because it may hang or crash. */
@@ -130,23 +181,25 @@ static gpu_verdict run_child(const gpu_check *check, int seconds)
     return told ? verdict : GPU_FAIL;
 }
 
-static int run_all(void)
+/* Runs checks one after another, for so many seconds in all. */
+static int run_list(const gpu_check *const *list, int count, int seconds)
 {
     const double begin = gpu_now();
     const char *why = no_gpu();
     int counts[3] = {0, 0, 0};
 
-    for (int i = 0; i < COUNT; i++) {
-        const int left = ALL_SECONDS - (int)(gpu_now() - begin);
+    for (int i = 0; i < count; i++) {
+        const int left = seconds - (int)(gpu_now() - begin);
         gpu_verdict verdict = GPU_SKIP;
 
         if (why != NULL) {
-            printf("SKIP %s: %s\n", checks[i].name, why);
+            printf("SKIP %s: %s\n", list[i]->name, why);
         } else if (left < 5) {
-            printf("SKIP %s: no time is left\n", checks[i].name);
+            printf("SKIP %s: no time is left of %d s\n", list[i]->name, seconds);
         } else {
-            verdict = run_child(&checks[i], left < checks[i].seconds ? left : checks[i].seconds);
+            verdict = run_child(list[i], left < list[i]->seconds ? left : list[i]->seconds);
         }
+        fflush(stdout);
         counts[verdict]++;
     }
     printf("%d passed, %d failed, %d skipped\n", counts[GPU_PASS], counts[GPU_FAIL],
@@ -154,20 +207,66 @@ static int run_all(void)
     return why != NULL ? 77 : counts[GPU_FAIL] > 0;
 }
 
+/* The checks of these names. */
+static int run_names(const char *const *names, int count, int seconds)
+{
+    const gpu_check *list[COUNT];
+
+    if (count > COUNT) {
+        fprintf(stderr, "more names than the %d checks\n", (int)COUNT);
+        return 2;
+    }
+    for (int i = 0; i < count; i++) {
+        list[i] = find(names[i]);
+        if (list[i] == NULL) {
+            return 2;
+        }
+    }
+    return run_list(list, count, seconds);
+}
+
+static int run_all(void)
+{
+    const gpu_check *list[COUNT];
+
+    for (int i = 0; i < COUNT; i++) {
+        list[i] = &checks[i];
+    }
+    return run_list(list, COUNT, ALL_SECONDS);
+}
+
+static int print_names(bool only_first)
+{
+    for (int i = 0; i < (only_first ? FIRST : COUNT); i++) {
+        puts(only_first ? first[i] : checks[i].name);
+    }
+    return 0;
+}
+
+static bool is_word(int argc, char **argv, int place, const char *word)
+{
+    return argc > place && strcmp(argv[place], word) == 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 1) {
         return run_all();
     }
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        for (int i = 0; i < COUNT; i++) {
-            puts(checks[i].name);
-        }
-        return 0;
+    if (is_word(argc, argv, 1, "--list") &&
+        (argc == 2 || (argc == 3 && is_word(argc, argv, 2, "--first")))) {
+        return print_names(argc == 3);
     }
-    if (argc == 3 && strcmp(argv[1], "--only") == 0) {
+    if (argc == 2 && is_word(argc, argv, 1, "--first")) {
+        return run_names(first, FIRST, FIRST_SECONDS);
+    }
+    if (argc == 3 && is_word(argc, argv, 1, "--only")) {
         return run_here(argv[2]);
     }
-    fprintf(stderr, "usage: sluice_gpu_check [--list | --only NAME]\n");
+    if (argv[1][0] != '-') {
+        return run_names(argv + 1, argc - 1, ALL_SECONDS);
+    }
+    fprintf(stderr,
+            "usage: sluice_gpu_check [NAME... | --first | --list [--first] | --only NAME]\n");
     return 2;
 }

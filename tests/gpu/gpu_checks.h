@@ -15,8 +15,8 @@ gpu_check_fn check_modes, check_conversions, check_launches, check_sinks_of_one,
     check_patient, check_stop, check_stop_starved, check_trainer_sleeps, check_ptx;
 
 /* check_content.cu */
-gpu_check_fn check_content_small, check_content_medium, check_content_large, check_memcheck,
-    check_racecheck, check_synccheck, check_shared_library;
+gpu_check_fn check_content_brief, check_content_small, check_content_medium, check_content_large,
+    check_memcheck, check_racecheck, check_synccheck, check_shared_library;
 
 /* check_publish.cu */
 gpu_check_fn check_publish_order;
@@ -26,6 +26,10 @@ gpu_check_fn check_launches_counted;
 
 /* check_rates.cu */
 gpu_check_fn check_gather_rate, check_step_gaps, check_far_node;
+
+/* check_figures.cu */
+gpu_check_fn check_loop_steps, check_short_loop_steps, check_graph_steps, check_pull_steps,
+    check_large_batches, check_copies_with_words, check_loop_turn;
 
 /* check_channel.cu */
 gpu_check_fn check_channel, check_capture_beside;

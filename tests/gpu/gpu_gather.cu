@@ -26,6 +26,9 @@ static const gather_case cases[GPU_GATHERS] = {
     {"gather_u8_hwc_to_bf16_chw_flipped", SLUICE_U8, SLUICE_BF16, true, true},
     {"gather_u8_hwc_to_f32_chw", SLUICE_U8, SLUICE_F32, true, false},
     {"gather_u8_hwc_to_f32_chw_flipped", SLUICE_U8, SLUICE_F32, true, true},
+    {"gather_u8_hwc_to_f16_hwc", SLUICE_U8, SLUICE_F16, false, false},
+    {"gather_u8_hwc_to_f16_hwc_flipped", SLUICE_U8, SLUICE_F16, false, true},
+    {"gather_u8_hwc_to_f32_hwc", SLUICE_U8, SLUICE_F32, false, false},
     {"gather_u8_hwc_copied", SLUICE_U8, SLUICE_U8, false, false},
     {"gather_i32_tokens_copied", SLUICE_I32, SLUICE_I32, false, false},
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "convnet_cuda.h"
+#include "gpu_copies.h"
 
 static const size_t host_bytes = 64U << 20;
 static const size_t device_bytes = 256U << 20; /* more than any cache of a device holds */
@@ -39,6 +40,75 @@ gpu_verdict gpu_measure_copy(cudaMemcpyKind kind, unsigned int host_flags, doubl
     NEED_CUDA(cudaFree(to));
     NEED_CUDA(kind == cudaMemcpyHostToDevice ? cudaFreeHost(from) : cudaFree(from));
     NEED_CUDA(cudaStreamDestroy(stream));
+    return GPU_PASS;
+}
+
+static gpu_verdict run_copies(gpu_copies *run, int streams, char *text)
+{
+    run->device = streams == 1 ? "cuda:0,copy_streams=1" : "cuda:0,copy_streams=2";
+    NEED(gpu_copies_run(run), "%s: %s", run->device, run->error);
+    return GPU_PASS;
+}
+
+gpu_verdict gpu_measure_copies(gpu_rate rates[GPU_COPIES], char *text)
+{
+    static const struct {
+        const char *name;
+        size_t bytes;
+        int streams;
+        uint32_t group;
+    } cases[GPU_COPIES] = {
+        {"copies_of_4_MB_one_stream", 4194304, 1, 1},
+        {"copies_of_4_MB_two_streams", 4194304, 2, 1},
+        {"copies_of_4_by_4_MB_one_stream", 4194304, 1, 4},
+        {"copies_of_4_by_4_MB_two_streams", 4194304, 2, 4},
+        {"copies_of_196_KB_one_stream", 196608, 1, 1},
+        {"copies_of_196_KB_two_streams", 196608, 2, 1},
+        {"copies_of_5_by_196_KB_one_stream", 196608, 1, 5},
+        {"copies_of_5_by_196_KB_two_streams", 196608, 2, 5},
+    };
+
+    for (int i = 0; i < GPU_COPIES; i++) {
+        gpu_copies run = {};
+
+        run.batch_bytes = cases[i].bytes;
+        run.group = cases[i].group;
+        run.copies = (uint32_t)((2U << 30) / (cases[i].bytes * cases[i].group));
+        if (run_copies(&run, cases[i].streams, text) != GPU_PASS) {
+            return GPU_FAIL;
+        }
+        rates[i].name = cases[i].name;
+        rates[i].value = run.gb_per_s;
+    }
+    return GPU_PASS;
+}
+
+/* Where two copies share the bus, the first one is late. */
+gpu_verdict gpu_measure_first_words(gpu_rate rates[GPU_FIRST_WORDS], char *text)
+{
+    static const struct {
+        const char *name;
+        size_t bytes;
+        int streams;
+    } cases[GPU_FIRST_WORDS] = {
+        {"first_of_two_copies_of_4_MB_one_stream", 4194304, 1},
+        {"first_of_two_copies_of_4_MB_two_streams", 4194304, 2},
+        {"first_of_two_copies_of_38.5_MB_one_stream", 38535168, 1},
+        {"first_of_two_copies_of_38.5_MB_two_streams", 38535168, 2},
+    };
+
+    for (int i = 0; i < GPU_FIRST_WORDS; i++) {
+        gpu_copies run = {};
+
+        run.batch_bytes = cases[i].bytes;
+        run.group = 1;
+        run.copies = 1;
+        if (run_copies(&run, cases[i].streams, text) != GPU_PASS) {
+            return GPU_FAIL;
+        }
+        rates[i].name = cases[i].name;
+        rates[i].value = run.first_us;
+    }
     return GPU_PASS;
 }
 

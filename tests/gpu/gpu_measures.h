@@ -38,9 +38,18 @@ gpu_verdict gpu_measure_convnet(double *us, char *text);
 gpu_verdict gpu_measure_producer(const char *pipeline, uint64_t batch_bytes, double *gb_s,
                                  char *text);
 
+enum { GPU_COPIES = 8, GPU_FIRST_WORDS = 4 };
+
+/* Copies of batches with their words behind them, by the library's stream: GB/s by the size of a
+ * batch, CUDA streams, and batches of a copy. */
+gpu_verdict gpu_measure_copies(gpu_rate rates[GPU_COPIES], char *text);
+
+/* Microseconds of the first of two such copies, until the host has its word. */
+gpu_verdict gpu_measure_first_words(gpu_rate rates[GPU_FIRST_WORDS], char *text);
+
 /* ---- gpu_gather.cu --------------------------------------------------------------------------- */
 
-enum { GPU_GATHERS = 8 };
+enum { GPU_GATHERS = 11 };
 
 /* The library's gather by itself, bytes read and written: GB/s. */
 gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the ring costs a device. To give a slot back: a grid copies a batch, and its last block then
- * does so as GetNext does, in mapped host memory behind a fence that the host sees; or only at each
- * fourth step; or in device memory, behind a fence of the device; or not at all. And to look for a
- * batch: one thread, with naps of GetNext's lengths between looks and without.
+ * does so as GetNext does, by a store into mapped host memory with release order at system scope;
+ * or only at each fourth step; or in device memory, behind a fence of the device; or not at all.
+ * And to look for a batch: one thread, with naps of GetNext's lengths between looks and without.
  */
 #include "gpu_measures.h"
 
@@ -29,7 +29,6 @@ static __device__ void release(const sli_ring *ring, uint64_t seq, int how)
         __threadfence();
         sli_ring_store_relaxed(ring->consumed, seq);
     } else if (how == EACH_STEP || (how == EVERY_FOURTH && seq % 4 == 0)) {
-        __threadfence_system();
         sli_ring_release(ring, seq);
     }
 }
@@ -42,8 +41,7 @@ static __global__ void step(copy c, uint64_t seq, int how)
     }
     __syncthreads();
     if (threadIdx.x == 0 && how != NOT_AT_ALL) {
-        __threadfence();
-        if (atomicInc(c.votes, gridDim.x - 1) == gridDim.x - 1) {
+        if (sli_ring_vote(c.votes, gridDim.x)) {
             release(&c.ring, seq, how);
         }
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine_kit.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
+#include "clock_int.h"
 #include "dataset_kit.h"
 #include "status_int.h"
 #include "testing.h"
@@ -20,6 +23,7 @@ void script_reset(uint64_t samples, behaviour all)
     script.samples = samples;
     memset(script.behaviours, (int)all, sizeof(script.behaviours));
     script.blocked = 0;
+    script.let = 0;
     script.released = false;
     script.reads = 0;
     script.holds = false;
@@ -32,6 +36,35 @@ void script_wait_blocked(uint32_t readers)
     while (script.blocked < readers) {
         pthread_cond_wait(&script.changed, &script.lock);
     }
+    pthread_mutex_unlock(&script.lock);
+}
+
+bool script_await_blocked(uint32_t readers, int64_t timeout_ns)
+{
+    const int64_t end_ns = sli_now_ns() + timeout_ns;
+    bool blocked = false;
+
+    while (!blocked && sli_now_ns() < end_ns) {
+        sched_yield();
+        pthread_mutex_lock(&script.lock);
+        blocked = script.blocked >= readers;
+        pthread_mutex_unlock(&script.lock);
+    }
+    return blocked;
+}
+
+void script_let(uint32_t readers)
+{
+    pthread_mutex_lock(&script.lock);
+    script.let += readers;
+    pthread_cond_broadcast(&script.changed);
+    pthread_mutex_unlock(&script.lock);
+}
+
+void script_block(uint64_t sample)
+{
+    pthread_mutex_lock(&script.lock);
+    script.behaviours[sample] = BLOCKS;
     pthread_mutex_unlock(&script.lock);
 }
 
@@ -91,26 +124,47 @@ uint8_t script_pixel(uint64_t sample, size_t i)
     return (uint8_t)(1 + (sample * 7 + i) % 255);
 }
 
+/* Ten times what a run of rows may take. */
+static void take_long(void)
+{
+    const int64_t end = sli_now_ns() + 100000;
+
+    while (sli_now_ns() < end) {
+    }
+}
+
 static sluice_status script_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
-    const behaviour what = (behaviour)script.behaviours[index];
     sluice_status st = image_buffer_reserve(&io->bytes, SIDE * SIDE * 3);
+    behaviour what;
 
     (void)source;
-    if (st != SLUICE_OK || what == NO_MEMORY) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "no memory for this one");
-    }
     pthread_mutex_lock(&script.lock);
+    what = st == SLUICE_OK ? (behaviour)script.behaviours[index] : NO_MEMORY;
     script.blocked += what == BLOCKS;
     script.reads += what == BAD;
-    pthread_cond_broadcast(&script.changed);
-    while (what == BLOCKS && !script.released) {
+    if (what != GOOD && what != SLOW) {
+        pthread_cond_broadcast(&script.changed);
+    }
+    while (what == BLOCKS && !script.released && script.let == 0) {
         pthread_cond_wait(&script.changed, &script.lock);
     }
+    script.let -= what == BLOCKS && !script.released;
     pthread_mutex_unlock(&script.lock);
+    if (what == SLOW) {
+        take_long();
+    }
+    if (what == NO_MEMORY) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "no memory for this one");
+    }
+    if (what == NO_DESCRIPTORS || what == BAD_SECTOR) {
+        return sli_fail_errno(SLUICE_E_IO, what == BAD_SECTOR ? EIO : EMFILE, "cannot open");
+    }
     /* A bad sample leaves its row half written. */
-    *(int32_t *)row[1] = (int32_t)index;
+    if (row[1] != NULL) {
+        *(int32_t *)row[1] = (int32_t)index;
+    }
     if (what == BAD) {
         return sli_fail(SLUICE_E_CORRUPT, "it is bad");
     }
@@ -218,9 +272,9 @@ static sluice_status make_queue(engine_run *run, const run_options *options)
 /* Goes on as a run does that has made `batches` batches. */
 static sluice_status begin(sli_plan *plan, uint64_t batches)
 {
-    const sli_place place = sli_plan_place(plan, batches);
+    const sli_position position = sli_plan_position(plan, batches);
 
-    return sli_plan_begin(plan, &place, 1);
+    return sli_plan_begin(plan, &position, 1);
 }
 
 sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_options *options)

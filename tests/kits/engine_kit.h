@@ -16,16 +16,18 @@
 
 enum { MOST_SAMPLES = 4000, SIDE = 4 };
 
-/* What reading a sample does. */
-typedef enum behaviour { GOOD, BAD, NO_MEMORY, BLOCKS } behaviour;
+/* What reading a sample does. SLOW ones take a processor for so long that rows are claimed one by
+ * one. */
+typedef enum behaviour { GOOD, SLOW, BAD, NO_MEMORY, NO_DESCRIPTORS, BAD_SECTOR, BLOCKS } behaviour;
 
 /* Samples are images u8 (SIDE, SIDE, 3) and their index as the label; names are "script/INDEX". */
 struct script {
     uint64_t samples;
-    uint8_t behaviours[MOST_SAMPLES];
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
-    uint32_t blocked; /* readers that wait */
+    uint8_t behaviours[MOST_SAMPLES];
+    uint32_t blocked; /* readers that wait, or have waited */
+    uint32_t let;     /* so many readers need not wait */
     bool released;
     uint64_t reads; /* of bad samples */
     bool holds;     /* readahead, in its next question */
@@ -40,6 +42,15 @@ void script_reset(uint64_t samples, behaviour all);
 sluice_dataset *script_dataset(uint32_t batch, bool drop_remainder);
 uint8_t script_pixel(uint64_t sample, size_t i);
 void script_wait_blocked(uint32_t readers);
+
+/* The same, for so long at most. */
+bool script_await_blocked(uint32_t readers, int64_t timeout_ns);
+
+/* Lets so many readers through that wait for samples that block, or will. */
+void script_let(uint32_t readers);
+
+/* From now on reading this sample blocks. */
+void script_block(uint64_t sample);
 
 /* Until so many reads of bad samples have begun. */
 void script_wait_reads(uint64_t reads);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "event_int.h"
 #include "text_int.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the text and the counts */
@@ -33,6 +34,41 @@ void kit_log_start(void (*seen)(const char *message, void *user), void *user)
     log_user = user;
     sluice_log_set_callback(keep_message, NULL);
 }
+
+/* ---- waiting for a message ------------------------------------------------------------------- */
+
+static sli_event awaited;
+static const char *awaited_part;
+static _Atomic bool has_come;
+
+static void notify_awaited(const char *message, void *user)
+{
+    (void)user;
+    if (strstr(message, awaited_part) != NULL) {
+        atomic_store(&has_come, true);
+        sli_event_notify(&awaited);
+    }
+}
+
+static bool awaited_has_come(void *arg)
+{
+    (void)arg;
+    return atomic_load(&has_come);
+}
+
+void kit_log_start_awaited(const char *part)
+{
+    atomic_store(&has_come, false);
+    awaited_part = part;
+    kit_log_start(notify_awaited, NULL);
+}
+
+void kit_log_await(void)
+{
+    (void)sli_event_await(&awaited, awaited_has_come, NULL, -1);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
 
 const char *kit_log_stop(void)
 {

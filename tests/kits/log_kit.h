@@ -11,6 +11,13 @@
  */
 void kit_log_start(void (*seen)(const char *message, void *user), void *user);
 
+/*
+ * The same, for kit_log_await(): on any thread it returns once a message that contains `part` has
+ * come since the start.
+ */
+void kit_log_start_awaited(const char *part);
+void kit_log_await(void);
+
 /* All that was logged, a line each; good until the next start. */
 const char *kit_log_stop(void);
 

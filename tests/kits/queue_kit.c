@@ -164,7 +164,7 @@ void complete(const fixture *f, uint64_t seq, const sli_batch *batch)
 {
     for (uint32_t row = 0; row < BATCH; row++) {
         fill_row(f, batch, seq, row);
-        T_EQ(sli_queue_row_done(f->queue, seq), row == BATCH - 1);
+        T_EQ(sli_queue_add_rows(f->queue, seq, 1), row == BATCH - 1);
     }
     memset(batch->header, 0, sizeof(*batch->header));
     batch->header->position = seq - 1;

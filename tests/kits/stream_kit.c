@@ -11,7 +11,7 @@
 #include "tar_writer.h"
 #include "testing.h"
 
-bool can_unpack(void)
+bool can_decompress(void)
 {
     return tar_writer_check() == SLUICE_OK; /* which it is for, too */
 }

@@ -27,8 +27,8 @@ tape tape_by_index(const char *stages, const char *folder, const char *batch,
 void check_stream(const char *what, const char *stages, const char *folder, const char *batch,
                   const run_options *options);
 
-/* Is there libarchive, which unpacks shards? */
-bool can_unpack(void);
+/* Is there libarchive, which decompresses shards? */
+bool can_decompress(void);
 
 /* A thread that writes bytes to a fifo and closes it. */
 typedef struct fifo_writer {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ring protocol (queue/internal/ring_int.h) and its use: workers, copier and consumer of
- * queue_*.c, the program on the device (sink/host_program.c) and the trainer that launches it
+ * queue_*.c, the program on the device (sink/host/host_program.c) and the trainer that launches it
  * (sink_modes.c). What is one load or store there is one step here.
  *
  * What must hold, of every interleaving:

@@ -13,6 +13,10 @@ table() {
     cat <<'END'
 ok|sl|event||wake-ups: two wait, one changes
 ok|sl|event|WAITERS=3 ROUNDS=1|wake-ups: three wait, one changes
+ok|sl|claims||claims: two workers, two slots
+ok|sl|claims|SLOTS=4 BATCHES=6 ROWS=1|claims: two workers, four slots, a row each
+ok|s|claims|WORKERS=3 BATCHES=2|claims: three workers
+ok|sl|claims|ROWS=3 RUN=3 BATCHES=2|claims: runs of three rows
 ok|sl|ring|WORKERS=1 BATCHES=6|one worker, one ring, the slot is lent
 ok|sl|ring||two workers, one ring, the slot is lent
 ok|sl|ring|SLOTS=3 BATCHES=5 CONVERTS=1 SINK=4|two workers, three slots, GetNext converts
@@ -41,6 +45,11 @@ stuck|s|event|BUG_LATE_PREPARE|mistake: the condition is tested before the wait 
 stuck|s|event|BUG_NO_EPOCH|mistake: a wake-up that does not move the epoch
 stuck|s|event|BUG_NO_FENCE|mistake: waiters are looked for before the change can be seen
 stuck|s|event|BUG_WAKE_ONE|mistake: one of several is woken
+stuck|s|claims|BUG_LATE_PREPARE|mistake: room is looked for before the wait is announced
+stuck|s|claims|BUG_PATIENCE|mistake: a worker wants more slots than there are
+cycle|l|claims|BUG_SPARE_LAST|mistake: rows that were given back wait for room
+stuck|s|claims|BUG_ONE_CLOSE WORKERS=4 ROWS=1 BATCHES=2|mistake: closing wakes one worker
+assert|s|claims|BUG_TWICE|mistake: rows that were given back are filled twice
 assert|s|ring|BUG_WORD_FIRST COPIER=1|mistake: the word comes before the data
 assert|s|ring|BUG_STAGING_FIRST COPIER=1|mistake: staging is given back before it is copied
 assert|s|ring|BUG_RELEASE_FIRST CONVERTS=1|mistake: a slot is given back before its last row is read

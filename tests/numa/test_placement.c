@@ -59,10 +59,10 @@ static void without_a_number_workers_take_all_cores(void)
              0);
     }
     T_STR(format(&made.placement->device_cpus), "0-15");
-    T_TRUE(made.placement->device_shares);
+    T_EQ(made.placement->spare_cores, 0);
     T_STR(format(&made.placement->copier_cpus), "0-15");
     T_EQ(made.placement->memory_node, 0);
-    T_CONTAINS(notes_of(made.placement), "the workers share all 8 cores");
+    T_CONTAINS(notes_of(made.placement), "each of the 8 cores has a worker");
     close_plan(&made);
 }
 
@@ -75,15 +75,26 @@ static void a_step_elsewhere_needs_no_cores(void)
     close_plan(&made);
 }
 
-static void fewer_workers_leave_the_rest_to_the_device(void)
+/* Threads that the step starts inherit these CPUs: a team on fewer would take turns. */
+static void the_step_gets_every_core_beside_fewer_workers(void)
 {
     plan made = plan_on("pack:2 core:4 pu:2", (sli_placement_request){.workers = 3, .node = -1});
 
     T_EQ(made.placement->worker_count, 3);
     T_STR(format(&made.placement->worker_cpus[2]), "4-5");
-    T_STR(format(&made.placement->device_cpus), "6-15");
-    T_TRUE(!made.placement->device_shares);
+    T_STR(format(&made.placement->device_cpus), "0-15");
+    T_EQ(made.placement->spare_cores, 5);
     T_EQ(made.placement->note_count, 0);
+    close_plan(&made);
+}
+
+static void the_only_core_is_shared(void)
+{
+    plan made = plan_on("core:1 pu:2", (sli_placement_request){.workers = 1, .node = -1});
+
+    T_STR(format(&made.placement->device_cpus), "0-1");
+    T_EQ(made.placement->spare_cores, 0);
+    T_CONTAINS(notes_of(made.placement), "shares the only core with the workers");
     close_plan(&made);
 }
 
@@ -96,7 +107,7 @@ static void more_workers_than_cores_go_round(void)
     T_STR(format(&made.placement->worker_cpus[0]), "0-1");
     T_STR(format(&made.placement->worker_cpus[1]), "2-3");
     T_STR(format(&made.placement->worker_cpus[4]), "0-1");
-    T_TRUE(made.placement->device_shares);
+    T_EQ(made.placement->spare_cores, 0);
     T_CONTAINS(notes_of(made.placement), "5 workers on 2 cores");
     close_plan(&made);
 }
@@ -208,6 +219,22 @@ static void ranks_get_cores_on_their_devices_nodes(void)
     }
 }
 
+static void the_step_of_a_rank_gets_every_core_of_the_rank(void)
+{
+    static const char *const want[] = {"0-3", "4-7"};
+
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        plan made = plan_on("core:8 pu:1",
+                            (sli_placement_request){
+                                .workers = 1, .node = -1, .local_rank = rank, .local_world = 2});
+
+        T_STR(format(&made.placement->worker_cpus[0]), rank == 0 ? "0" : "4");
+        T_STR(format(&made.placement->device_cpus), want[rank]);
+        T_EQ(made.placement->spare_cores, 3);
+        close_plan(&made);
+    }
+}
+
 /* A rank that knows only its own device's node keeps to the order of ranks, and says so. */
 static void a_rank_on_the_wrong_node_is_told(void)
 {
@@ -245,15 +272,26 @@ static void a_bound_rank_is_told_about_its_launcher(void)
     close_plan(&made);
 }
 
+static plan plan_without_memory(int node)
+{
+    const sli_placement_request request = {.workers = 1, .node = node};
+    plan made = {.topology = open_text("pack:2 [numa] core:2 pu:1")};
+
+    for (uint32_t i = 0; i < made.topology->node_count; i++) {
+        made.topology->nodes[i].memory_bytes = 0;
+    }
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    return made;
+}
+
 static void a_node_without_memory_gets_no_buffers(void)
 {
-    static const char text[] = "pack:2 [numa(memory=0)] core:2 pu:1";
-    plan made = plan_on(text, (sli_placement_request){.workers = 1, .node = 1});
+    plan made = plan_without_memory(1);
 
     T_EQ(made.placement->memory_node, -1);
     T_CONTAINS(notes_of(made.placement), "node 1, the device's, has no memory");
     close_plan(&made);
-    made = plan_on(text, (sli_placement_request){.workers = 1, .node = -1});
+    made = plan_without_memory(-1);
     T_EQ(made.placement->memory_node, -1);
     T_CONTAINS(notes_of(made.placement), "node 0, the workers', has no memory");
     close_plan(&made);
@@ -356,7 +394,9 @@ static void planning_survives_running_out_of_memory(void)
 const t_test placement_tests[] = {
     T_TEST(without_a_number_workers_take_all_cores),
     T_TEST(a_step_elsewhere_needs_no_cores),
-    T_TEST(fewer_workers_leave_the_rest_to_the_device),
+    T_TEST(the_step_gets_every_core_beside_fewer_workers),
+    T_TEST(the_step_of_a_rank_gets_every_core_of_the_rank),
+    T_TEST(the_only_core_is_shared),
     T_TEST(more_workers_than_cores_go_round),
     T_TEST(cores_of_the_devices_node_come_first),
     T_TEST(a_quota_bounds_the_workers),

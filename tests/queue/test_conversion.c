@@ -89,16 +89,15 @@ static size_t index_at(const sli_conversion *c, bool chw, size_t y, size_t x, si
                : (y * c->width + x) * c->channels + channel;
 }
 
-/* out = round(fmaf((float)in, scale[channel], bias[channel])), mirrored and laid out as asked. */
+/* out = round(fmaf((float)in, scale[channel], bias[channel])), flipped and laid out as asked. */
 static void reference(const sli_conversion *c, const void *in, void *out, uint8_t flags)
 {
-    const bool mirrored = c->flip && (flags & SLI_ROW_FLIP) != 0;
+    const bool flipped = c->flip && (flags & SLI_ROW_FLIP) != 0;
 
     for (size_t y = 0; y < c->height; y++) {
         for (size_t x = 0; x < c->width; x++) {
             for (size_t ch = 0; ch < c->channels; ch++) {
-                const size_t from =
-                    index_at(c, c->from_chw, y, mirrored ? c->width - 1 - x : x, ch);
+                const size_t from = index_at(c, c->from_chw, y, flipped ? c->width - 1 - x : x, ch);
                 const size_t to = index_at(c, c->to_chw, y, x, ch);
                 const float value = value_at(c, in, from);
                 const float result = c->affine ? fmaf(value, c->scale[ch], c->bias[ch]) : value;
@@ -394,7 +393,7 @@ static void kernels_of_every_level_give_the_same_bits(void)
     unguard(&to);
 }
 
-static void lines_are_mirrored_without_a_look_at_their_neighbours(void)
+static void lines_are_flipped_without_a_look_at_their_neighbours(void)
 {
     guarded from;
     guarded to;
@@ -411,7 +410,7 @@ static void lines_are_mirrored_without_a_look_at_their_neighbours(void)
 
                 fill_bytes(in, bytes);
                 memset(side == 0 ? out : out - CANARY, 0xEE, bytes + CANARY);
-                kernels_of(level)->mirror_rgb(in, out, width);
+                kernels_of(level)->flip_rgb(in, out, width);
                 for (size_t i = 0; i < bytes; i++) {
                     T_EQ(out[i], in[(width - 1 - i / 3) * 3 + i % 3]);
                 }
@@ -423,7 +422,7 @@ static void lines_are_mirrored_without_a_look_at_their_neighbours(void)
     unguard(&to);
 }
 
-/* A line too wide to be mirrored on the stack, on both sides of the bound of 24576 bytes. */
+/* A line too wide to be flipped on the stack, on both sides of the bound of 24576 bytes. */
 static void lines_of_any_width_are_converted(void)
 {
     static const uint32_t widths[] = {8191, 8192, 8193};
@@ -550,7 +549,7 @@ const t_test conversion_tests[] = {
     T_TEST(results_out_of_range_are_the_same_on_every_level),
     T_TEST(ties_go_to_even_on_every_level),
     T_TEST(kernels_of_every_level_give_the_same_bits),
-    T_TEST(lines_are_mirrored_without_a_look_at_their_neighbours),
+    T_TEST(lines_are_flipped_without_a_look_at_their_neighbours),
     T_TEST(lines_of_any_width_are_converted),
     T_TEST(a_row_without_a_sample_is_zero_whatever_the_program),
     T_TEST(only_a_program_that_changes_nothing_is_the_identity),

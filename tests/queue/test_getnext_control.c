@@ -3,8 +3,8 @@
  * What GetNext's one-thread kernels decide, the bodies that nvcc compiles, run on the CPU against
  * a ring that a script fills and a clock that moves only while the device waits.
  */
-#include "getnext_control_int.h"
 #include "cuda/getnext_gather.h"
+#include "getnext_control_int.h"
 #include "testing.h"
 
 enum { SLOTS = 3, SLOT_BYTES = 256, SPIN_NS = 500000 };
@@ -50,7 +50,7 @@ static void getnext_pause(uint32_t ns)
 {
     script *s = current;
 
-    T_TRUE(ns >= GETNEXT_FIRST_NAP_NS && ns <= GETNEXT_LAST_NAP_NS);
+    T_TRUE(ns >= GETNEXT_FIRST_BACKOFF_NS && ns <= GETNEXT_LAST_BACKOFF_NS);
     s->pauses++;
     clock_ns += clock_stands ? 0 : ns;
     if (s->publish_at_ns != 0 && clock_ns >= s->publish_at_ns) {

@@ -6,6 +6,11 @@
  */
 #include <float.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void note_store(const void *to);
+#define GATHER_STORES(to, bytes) note_store(to)
 
 #include "cuda/getnext_gather.h"
 #include "getnext_int.h"
@@ -230,7 +235,7 @@ static const sluice_dtype types[] = {SLUICE_U8, SLUICE_F32, SLUICE_F16, SLUICE_B
 
 static void bytes_have_the_bits_of_the_host_at_every_width(void)
 {
-    static const uint32_t widths[] = {1, 2, 3, 7, 8, 9, 16, 24, 37, 40};
+    static const uint32_t widths[] = {1, 2, 3, 4, 7, 8, 9, 12, 16, 20, 24, 37, 40};
 
     for (size_t type = 0; type < 4; type++) {
         for (uint32_t channels = 1; channels <= SLI_MAX_CHANNELS; channels++) {
@@ -281,26 +286,153 @@ static void results_out_of_range_and_ties_have_the_bits_of_the_host(void)
     }
 }
 
-static void the_fast_path_is_taken_where_it_can_be(void)
+static void units_are_taken_where_images_have_whole_ones(void)
 {
-    sli_conversion c = program(SLUICE_U8, SLUICE_F16, 3, 16);
-    batch b;
+    static const struct {
+        sluice_dtype to;
+        uint32_t channels;
+        uint32_t width;
+        bool to_chw;
+        sli_gather_path path;
+    } cases[] = {
+        {SLUICE_F16, 3, 16, true, SLI_GATHER_PLANES_F16},
+        {SLUICE_F16, 3, 12, true, SLI_GATHER_ANY},
+        {SLUICE_BF16, 3, 8, true, SLI_GATHER_PLANES_BF16},
+        {SLUICE_F32, 3, 12, true, SLI_GATHER_PLANES_F32},
+        {SLUICE_F32, 3, 14, true, SLI_GATHER_ANY},
+        {SLUICE_F16, 3, 16, false, SLI_GATHER_PACKED_F16},
+        {SLUICE_BF16, 3, 24, false, SLI_GATHER_PACKED_BF16},
+        {SLUICE_F16, 3, 12, false, SLI_GATHER_ANY},
+        {SLUICE_F32, 3, 12, false, SLI_GATHER_PACKED_F32},
+        {SLUICE_F32, 1, 12, false, SLI_GATHER_ANY},
+        {SLUICE_F32, 4, 12, true, SLI_GATHER_ANY},
+        {SLUICE_U8, 3, 16, true, SLI_GATHER_ANY},
+    };
 
-    c.to_chw = true;
-    open_batch(&b, &c);
-    T_EQ(b.gather.path, SLI_GATHER_PLANES_F16);
-    b.outputs[IMAGE].data = (uint8_t *)b.outputs[IMAGE].data + 2; /* not a multiple of 16 */
-    plan(&b);
-    T_EQ(b.gather.path, SLI_GATHER_ANY);
-    b.outputs[IMAGE].data = (uint8_t *)b.outputs[IMAGE].data - 2;
-    b.conversion.width = 12;
-    plan(&b);
-    T_EQ(b.gather.path, SLI_GATHER_ANY);
-    b.conversion.width = 16;
-    b.conversion.to_chw = false;
-    plan(&b);
-    T_EQ(b.gather.path, SLI_GATHER_ANY);
-    close_batch(&b);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sli_conversion c = program(SLUICE_U8, cases[i].to, cases[i].channels, cases[i].width);
+        batch b;
+
+        c.to_chw = cases[i].to_chw;
+        open_batch(&b, &c);
+        T_EQ(b.gather.path, cases[i].path);
+        b.outputs[IMAGE].data = (uint8_t *)b.outputs[IMAGE].data + 4; /* not a multiple of 16 */
+        plan(&b);
+        T_EQ(b.gather.path, SLI_GATHER_ANY);
+        b.outputs[IMAGE].data = (uint8_t *)b.outputs[IMAGE].data - 4;
+        b.conversion.from_chw = true;
+        plan(&b);
+        T_EQ(b.gather.path, SLI_GATHER_ANY);
+        close_batch(&b);
+    }
+}
+
+/* ---- sectors --------------------------------------------------------------------------------- */
+
+enum { WARP = 32, SECTOR = 32, STORES = 4096 };
+
+/* Where the thread that runs now has stored vectors of the image. */
+static struct {
+    const uint8_t *begin; /* of the image column; NULL: nothing is noted */
+    const uint8_t *end;
+    size_t count;
+    uintptr_t at[STORES];
+} noted;
+
+static void note_store(const void *to)
+{
+    const uint8_t *at = to;
+
+    if (noted.begin != NULL && at >= noted.begin && at < noted.end && noted.count < STORES) {
+        noted.at[noted.count++] = (uintptr_t)at;
+    }
+}
+
+/* Sectors that one store of a warp writes to, at 16 bytes a lane. */
+static uint32_t sectors_of(const uintptr_t *at)
+{
+    uint32_t sectors = 0;
+
+    for (int lane = 0; lane < WARP; lane++) {
+        bool first = true;
+
+        for (int other = 0; other < lane; other++) {
+            first = first && at[other] / SECTOR != at[lane] / SECTOR;
+        }
+        sectors += first;
+    }
+    return sectors;
+}
+
+/* The most sectors of all stores of a warp that does the whole batch. */
+static uint32_t most_sectors(batch *b)
+{
+    static uintptr_t stores[STORES][WARP];
+    const uint8_t *slot = gather_slot(&b->getnext);
+    uint32_t most = 0;
+    size_t count = 0;
+
+    noted.begin = b->outputs[IMAGE].data;
+    noted.end = noted.begin + b->outputs[IMAGE].bytes;
+    for (uint32_t lane = 0; lane < WARP; lane++) {
+        noted.count = 0;
+        gather_thread(&b->gather, slot, lane, WARP, (sli_gather_path)b->gather.path);
+        T_TRUE(lane == 0 || noted.count == count);
+        count = noted.count;
+        for (size_t i = 0; i < count; i++) {
+            stores[i][lane] = noted.at[i];
+        }
+    }
+    noted.begin = NULL;
+    T_EQ(count * WARP * 16, b->outputs[IMAGE].bytes);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t sectors = sectors_of(stores[i]);
+
+        most = sectors > most ? sectors : most;
+    }
+    return most;
+}
+
+/* 32 lanes of 16 bytes are 16 sectors, if no two stores share one. */
+static void the_stores_of_a_warp_fill_whole_sectors(void)
+{
+    for (uint32_t i = 0; i < 6; i++) {
+        sli_conversion c = program(SLUICE_U8, types[1 + i % 3], 3, 256);
+        batch b;
+
+        c.to_chw = i / 3 == 0;
+        c.flip = true;
+        open_batch(&b, &c);
+        T_EQ(most_sectors(&b), WARP * 16 / SECTOR);
+        close_batch(&b);
+    }
+}
+
+/* The column may end where the slot's memory ends. */
+static void flipped_lines_are_not_read_behind_their_end(void)
+{
+    enum { WIDTH = 40, LINE = 3 * WIDTH };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *pages =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *line = pages + page - LINE;
+
+    T_TRUE(pages != MAP_FAILED);
+    T_EQ(mprotect(pages + page, page, PROT_NONE), 0);
+    for (uint32_t i = 0; i < LINE; i++) {
+        line[i] = (uint8_t)i;
+    }
+    for (uint32_t at = 0; at < LINE; at += 4) {
+        uint32_t words[2];
+
+        gather_load_flipped(line, at, at % 3, LINE, words);
+        for (uint32_t i = 0; i < 8 && at + i < LINE; i++) {
+            const uint32_t pixel = WIDTH - 1 - (at + i) / 3;
+
+            T_EQ(words[i / 4] >> 8 * (i % 4) & 0xFF, 3 * pixel + (at + i) % 3);
+        }
+    }
+    munmap(pages, 2 * page);
 }
 
 /* Outputs that lie anywhere: bytes instead of vectors, where a vector would not be aligned. */
@@ -444,7 +576,9 @@ const t_test getnext_gather_tests[] = {
     T_TEST(bytes_have_the_bits_of_the_host_at_every_width),
     T_TEST(floats_have_the_bits_of_the_host),
     T_TEST(results_out_of_range_and_ties_have_the_bits_of_the_host),
-    T_TEST(the_fast_path_is_taken_where_it_can_be),
+    T_TEST(units_are_taken_where_images_have_whole_ones),
+    T_TEST(the_stores_of_a_warp_fill_whole_sectors),
+    T_TEST(flipped_lines_are_not_read_behind_their_end),
     T_TEST(outputs_need_no_alignment_but_their_type_s),
     T_TEST(without_a_conversion_every_column_is_copied),
     T_TEST(a_launch_that_has_ended_gathers_nothing),

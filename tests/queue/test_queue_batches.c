@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches on their way: order, room, and what the step is lent or given. */
+#include <sched.h>
+#include <semaphore.h>
+
+#include "clock_int.h"
 #include "queue_kit.h"
 #include "testing.h"
+#if defined(SLI_FAKE_CUDA)
+#include "fake_cuda.h"
+#endif
 
 /* ---- order and room -------------------------------------------------------------------------- */
 
@@ -94,13 +101,84 @@ static void only_the_last_row_completes_a_batch(void)
 
             T_EQ(sli_queue_rows_done(f.queue, seq), done);
             fill_row(&f, &batch, seq, row);
-            T_EQ(sli_queue_row_done(f.queue, seq), done == BATCH - 1);
+            T_EQ(sli_queue_add_rows(f.queue, seq, 1), done == BATCH - 1);
         }
         sli_queue_publish(f.queue, seq);
         T_OK(sli_queue_wait(f.queue, seq, -1, false));
         sli_queue_step_done(f.queue, seq);
     }
     close_queue(&f);
+}
+
+/* ---- many slots ------------------------------------------------------------------------------ */
+
+enum { MANY_SLOTS = 200 };
+
+static sem_t gate;
+
+static void wait_at_gate(void *arg)
+{
+    while (sem_wait(arg) != 0) {
+    }
+}
+
+/* No copy is done until release_copies(). */
+static void hold_copies(const fixture *f)
+{
+    sem_init(&gate, 0, 0);
+#if defined(SLI_FAKE_CUDA)
+    if (strncmp(sluice_device_name(f->device), "cuda", 4) == 0) {
+        fake_cuda_hold_copies_after(0);
+        return;
+    }
+#endif
+    T_OK(sli_stream_call(&f->queue->copy_stream, wait_at_gate, &gate));
+}
+
+static void release_copies(void)
+{
+    sem_post(&gate);
+#if defined(SLI_FAKE_CUDA)
+    fake_cuda_hold_copies_after(-1);
+#endif
+}
+
+/* How many copies the copier has submitted, once there are that many; fewer after 20 s. */
+static uint64_t await_copies(const fixture *f, uint64_t count)
+{
+    const int64_t end_ns = sli_now_ns() + INT64_C(20000000000);
+
+    while (atomic_load(&f->queue->copies) < count && sli_now_ns() < end_ns) {
+        sched_yield();
+    }
+    return atomic_load(&f->queue->copies);
+}
+
+static void copies_to_all_slots_are_under_way_at_once(void)
+{
+    for (int i = 0; i < BACKENDS; i++) {
+        fixture f;
+
+        describe(&f, backends[i], false);
+        f.config.slots = MANY_SLOTS;
+        T_OK(sli_queue_create(&f.config, &f.queue));
+        T_OK(sli_queue_start(f.queue, NULL));
+        if (f.queue->copy_stream.handle == NULL) { /* workers write into the slots themselves */
+            close_queue(&f);
+            continue;
+        }
+        hold_copies(&f);
+        for (uint64_t seq = 1; seq <= MANY_SLOTS; seq++) {
+            produce(&f, seq);
+        }
+        T_EQ(await_copies(&f, MANY_SLOTS), MANY_SLOTS);
+        release_copies();
+        for (uint64_t seq = 1; seq <= MANY_SLOTS; seq++) {
+            consume(&f, seq);
+        }
+        close_queue(&f);
+        sem_destroy(&gate);
+    }
 }
 
 /* ---- lending and converting ------------------------------------------------------------------ */
@@ -231,7 +309,7 @@ static void outputs_say_what_the_step_will_see(void)
         fixture f;
 
         open_queue(&f, "host:0", converts != 0);
-        tensors = sli_queue_outputs(f.queue, &count);
+        tensors = sli_queue_outputs(f.queue, 0, &count);
         T_EQ(count, 2);
         T_STR(tensors[0].name, "image");
         T_STR(tensors[1].name, "label");
@@ -297,6 +375,7 @@ const t_test queue_batches_tests[] = {
     T_TEST(an_empty_queue_times_out_the_consumer),
     T_TEST(batches_complete_in_any_order_and_leave_in_order),
     T_TEST(only_the_last_row_completes_a_batch),
+    T_TEST(copies_to_all_slots_are_under_way_at_once),
     T_TEST(a_lent_slot_is_the_steps_until_it_is_done),
     T_TEST(a_converted_slot_is_given_back_before_the_step),
     T_TEST(device_memory_is_poisoned_when_it_is_given_back),

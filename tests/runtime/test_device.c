@@ -69,6 +69,21 @@ static void a_cuda_device_opens_or_says_what_is_missing(void)
     T_CONTAINS(sluice_last_error(), "use host:0");
 }
 
+static void free_memory_of_a_host_device_is_the_hosts(void)
+{
+    static const char *const devices[] = {"host:0", "host:0,copy=1"};
+
+    for (size_t i = 0; i < 2; i++) {
+        sluice_device *device = NULL;
+        uint64_t bytes = 0;
+
+        T_OK(sluice_device_open(devices[i], &device));
+        T_OK(sli_device_available(device, &bytes));
+        T_TRUE(bytes == UINT64_MAX);
+        sluice_device_close(device);
+    }
+}
+
 static void what_devices_can_do_follows_the_options(void)
 {
     sluice_device *device = NULL;
@@ -111,7 +126,7 @@ static void streams_do_things_in_order(void)
     int calls = 0;
 
     T_OK(sluice_device_open("host:0,copy=1,latency_us=2000", &device));
-    T_OK(sli_stream_open(device, "test", NULL, &stream));
+    T_OK(sli_stream_open(device, "test", SLI_STREAM_STEPS, NULL, 0, &stream));
     T_OK(sli_stream_copy(&stream, to, "abc", 4));
     T_OK(sli_stream_write(&stream, &word, 7, &wake));
     for (int i = 0; i < 1000; i++) {
@@ -140,7 +155,7 @@ static void waiting_for_a_busy_stream_times_out(void)
     _Atomic bool go_on = false;
 
     T_OK(sluice_device_open("host:0", &device));
-    T_OK(sli_stream_open(device, "test", NULL, &stream));
+    T_OK(sli_stream_open(device, "test", SLI_STREAM_STEPS, NULL, 0, &stream));
     T_OK(sli_stream_call(&stream, hold, &go_on));
     T_STATUS(sli_stream_wait(&stream, 1000000), SLUICE_TIMEOUT);
     atomic_store(&go_on, true);
@@ -159,7 +174,7 @@ static void a_failed_copy_stops_the_stream(void)
     char to[4] = "";
 
     T_OK(sluice_device_open("host:0,copy=1,fail_after=1", &device));
-    T_OK(sli_stream_open(device, "test", NULL, &stream));
+    T_OK(sli_stream_open(device, "test", SLI_STREAM_STEPS, NULL, 0, &stream));
     T_OK(sli_stream_copy(&stream, to, "ab", 3));
     T_OK(sli_stream_write(&stream, &word, 1, &wake));
     T_OK(sli_stream_copy(&stream, to, "cd", 3));
@@ -216,6 +231,7 @@ const t_test device_tests[] = {
     T_TEST(devices_open_by_name),
     T_TEST(wrong_names_are_refused),
     T_TEST(a_cuda_device_opens_or_says_what_is_missing),
+    T_TEST(free_memory_of_a_host_device_is_the_hosts),
     T_TEST(what_devices_can_do_follows_the_options),
     T_TEST(device_memory_starts_poisoned),
     T_TEST(streams_do_things_in_order),

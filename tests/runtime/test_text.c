@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "alloc_int.h"
+#include "printable_int.h"
 #include "tensor_int.h"
 #include "testing.h"
 #include "text_int.h"
@@ -35,11 +36,75 @@ static void json_strings_are_escaped(void)
     sli_text text = {0};
     char *taken = NULL;
 
-    sli_text_add_json(&text, "a\"b\\c\n\t\x01 \xc3\xa9 \xff \xc0\x80 \xed\xa0\x80");
+    sli_text_add_json(&text, "a\"b\\c\n\t\x01 \xc3\xa9 \xff \xc0\x80 \xed\xa0\x80 \x7f \xc2\x9b");
     T_OK(sli_text_take(&text, &taken));
     T_STR(taken, "\"a\\\"b\\\\c\\n\\u0009\\u0001 \xc3\xa9 \\ufffd \\ufffd\\ufffd "
-                 "\\ufffd\\ufffd\\ufffd\"");
+                 "\\ufffd\\ufffd\\ufffd \\u007f \\u009b\"");
     sluice_string_free(taken);
+}
+
+/* ---- for terminals --------------------------------------------------------------------------- */
+
+static void control_characters_of_a_name_are_escaped(void)
+{
+    sli_text text = {0};
+    char *taken = NULL;
+
+    sli_text_add(&text, "<");
+    sli_text_add_printable(&text, "\x1b[31m \r\n\t \x7f \xc2\x9b \x9b \xe2\x82 \xc3\xa9 \\");
+    sli_text_add(&text, ">");
+    T_OK(sli_text_take(&text, &taken));
+    T_STR(taken, "<\\x1b[31m \\r\\n\\t \\x7f \\u009b \\x9b \\xe2\\x82 \xc3\xa9 \\>");
+    sluice_string_free(taken);
+}
+
+static void lines_are_broken_at_blanks_to_fit_a_terminal(void)
+{
+    static const char *const forty = "a123456789b123456789c123456789d123456789";
+    sli_text text = {0};
+    char *taken = NULL;
+    char want[400];
+
+    sli_text_add_line(&text, "%s %.39s", forty, forty); /* 80 columns */
+    sli_text_add_line(&text, "%s %.40s", forty, forty); /* 81 */
+    sli_text_add_line(&text, "  %s%s%s e", forty, forty, forty);
+    sli_text_add_line(&text, "%s \xc3\xa9%.38s", forty, forty); /* characters count, not bytes */
+    sli_text_add_line(&text, "%s", "");
+    T_OK(sli_text_take(&text, &taken));
+    snprintf(want, sizeof(want), "%s %.39s\n%s\n    %.40s\n  %s%s%s\n    e\n%s \xc3\xa9%.38s\n\n",
+             forty, forty, forty, forty, forty, forty, forty, forty, forty);
+    T_STR(taken, want);
+    sluice_string_free(taken);
+}
+
+/* Only lines that four blanks begin: no name can begin a line that looks like a message. */
+static void messages_keep_their_further_lines(void)
+{
+    char text[100];
+
+    sli_printable("what\n    here\n    \t^\nforged\x1b", SLI_CONTINUED, text, sizeof(text));
+    T_STR(text, "what\n    here\n    \t^\\nforged\\x1b");
+}
+
+static void printable_text_is_cut_between_characters(void)
+{
+    static const char *const raw = "a\xc3\xa9\x1b.";
+    static const char *const cut[] = {"",
+                                      "",
+                                      "a",
+                                      "a",
+                                      "a\xc3\xa9",
+                                      "a\xc3\xa9",
+                                      "a\xc3\xa9",
+                                      "a\xc3\xa9",
+                                      "a\xc3\xa9\\x1b",
+                                      "a\xc3\xa9\\x1b."};
+    char text[sizeof(cut) / sizeof(cut[0])];
+
+    for (size_t size = 1; size < sizeof(text); size++) {
+        sli_printable(raw, SLI_ONE_LINE, text, size);
+        T_STR(text, cut[size]);
+    }
 }
 
 static void json_has_no_infinity(void)
@@ -97,6 +162,10 @@ const t_test text_tests[] = {
     T_TEST(a_text_grows_as_it_is_written),
     T_TEST(an_empty_text_is_a_text),
     T_TEST(json_strings_are_escaped),
+    T_TEST(control_characters_of_a_name_are_escaped),
+    T_TEST(lines_are_broken_at_blanks_to_fit_a_terminal),
+    T_TEST(messages_keep_their_further_lines),
+    T_TEST(printable_text_is_cut_between_characters),
     T_TEST(json_has_no_infinity),
     T_TEST(running_out_of_memory_is_told_at_the_end),
     T_TEST(element_types_have_names_and_sizes),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,10 +33,12 @@ static void cpu_sets_print_as_ranges(void)
 
 static sigset_t seen_mask;
 static char seen_name[16];
+static int seen_slack;
 
 static void look_around(void *arg)
 {
     (void)arg;
+    seen_slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
     pthread_sigmask(SIG_SETMASK, NULL, &seen_mask);
     pthread_getname_np(pthread_self(), seen_name, sizeof(seen_name));
 }
@@ -50,6 +53,19 @@ static void threads_have_names_and_block_signals(void)
     T_EQ(sigismember(&seen_mask, SIGTERM), 1);
     T_STR(seen_name, "sluice/test");
     T_TRUE(sli_cpus_count(&thread.got) > 0);
+}
+
+/* Naps of some microseconds take as long as they say; the caller's sleeps stay as they are. */
+static void threads_have_the_least_timer_slack(void)
+{
+    const int mine = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    sli_thread thread;
+
+    T_TRUE(mine > 1);
+    T_OK(sli_thread_start(&thread, "sluice/test", NULL, look_around, NULL));
+    sli_thread_join(&thread);
+    T_EQ(seen_slack, 1);
+    T_EQ(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), mine);
 }
 
 static void a_thread_runs_where_it_is_told(void)
@@ -139,12 +155,73 @@ static void a_fork_is_noticed_in_the_child(void)
     T_EQ(sli_fork_generation(), before);
 }
 
+/* ---- threads by their name ------------------------------------------------------------------- */
+
+typedef struct family {
+    pthread_t child;
+    pthread_barrier_t here; /* the thread, its child and the test */
+    pthread_barrier_t end;
+} family;
+
+static void *be_a_child(void *arg)
+{
+    family *f = arg;
+
+    pthread_barrier_wait(&f->here);
+    pthread_barrier_wait(&f->end);
+    return NULL;
+}
+
+static void have_a_child(void *arg)
+{
+    family *f = arg;
+
+    T_EQ(pthread_create(&f->child, NULL, be_a_child, f), 0);
+    be_a_child(f);
+    pthread_join(f->child, NULL);
+}
+
+/* Threads have the name and the CPUs of the one that starts them. */
+static void threads_are_counted_with_those_they_start(void)
+{
+    sli_thread_place place;
+    sli_thread thread;
+    sli_cpus one = {{0}};
+    sli_cpus cpus;
+    family f;
+
+    T_OK(sli_cpus_of_thread(&cpus));
+    sli_cpus_add(&one, (uint32_t)sli_cpus_next(&cpus, 0));
+    pthread_barrier_init(&f.here, NULL, 3);
+    pthread_barrier_init(&f.end, NULL, 3);
+    T_OK(sli_thread_start(&thread, "sluice/family", &one, have_a_child, &f));
+    pthread_barrier_wait(&f.here);
+    T_EQ(sli_threads_named("sluice/family", &cpus), 2);
+    T_EQ(memcmp(&cpus, &one, sizeof(one)), 0);
+    T_EQ(sli_threads_named("sluice/nobody", &cpus), 0);
+    T_EQ(sli_cpus_count(&cpus), 0);
+    for (int joined = 0; joined < 2; joined++) { /* it can be asked before and after its end */
+        sli_thread_place_get(&thread, &place);
+        T_STR(place.name, "sluice/family");
+        T_EQ(memcmp(&place.wanted, &one, sizeof(one)), 0);
+        T_EQ(memcmp(&place.got, &one, sizeof(one)), 0);
+        if (joined == 0) {
+            pthread_barrier_wait(&f.end);
+            sli_thread_join(&thread);
+        }
+    }
+    pthread_barrier_destroy(&f.here);
+    pthread_barrier_destroy(&f.end);
+}
+
 const t_test thread_tests[] = {
     T_TEST(cpu_sets_print_as_ranges),
     T_TEST(threads_have_names_and_block_signals),
+    T_TEST(threads_have_the_least_timer_slack),
     T_TEST(a_thread_runs_where_it_is_told),
     T_TEST(no_wake_up_is_lost),
     T_TEST(a_wait_with_a_limit_ends),
     T_TEST(a_fork_is_noticed_in_the_child),
+    T_TEST(threads_are_counted_with_those_they_start),
     T_END,
 };

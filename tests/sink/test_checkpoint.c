@@ -327,13 +327,44 @@ static void checkpoints_of_other_data_are_refused(void)
     begin(folder);
     init(&k, folder);
     k.pipeline = "synthetic samples=200 shape=4,4,3 | shuffle | batch 2";
-    check_refused(&k, SLUICE_E_INVALID, "the pipeline was \"shuffle");
+    check_refused(&k, SLUICE_E_INVALID,
+                  "the pipeline differs: there was \"random_horizontal_flip p=0.5 "
+                  "offload=auto\" behind shuffle; restore what it was");
     init(&k, folder);
     k.pipeline = "synthetic samples=202 shape=4,4,3 | shuffle | random_horizontal_flip | batch 2";
     check_refused(&k, SLUICE_E_INVALID, "the number of samples was 200 and is 202 now");
     init(&k, folder);
     k.config.seed = 5;
     check_refused(&k, SLUICE_E_INVALID, "the seed was 0 and is 5 now");
+}
+
+/* Where conversions are done, and where to_chw and a mirror stand, changes no bit. */
+static void changes_that_keep_the_bits_are_not_refused(void)
+{
+    static const char *const pipelines[] = {
+        "synthetic samples=200 shape=4,4,3 | shuffle | random_horizontal_flip | normalize 0.5 0.5 "
+        "offload=host | to_chw | batch 2",
+        "synthetic samples=200 shape=4,4,3 | to_chw offload=device | normalize 0.5 0.5 range=1 "
+        "offload=device | random_horizontal_flip p=0.5 | shuffle seed=run | batch 2",
+    };
+    char folder[300];
+    kit whole;
+    kit k;
+
+    init(&whole, NULL);
+    whole.config.checkpoint = (sluice_checkpointing){.folder = NULL};
+    whole.pipeline = pipelines[0];
+    T_OK(kit_run(&whole));
+    snprintf(folder, sizeof(folder), "%s/c", t_folder());
+    for (int i = 0; i < 2; i++) {
+        init(&k, folder);
+        k.pipeline = pipelines[i];
+        k.config.max_steps = 50;
+        T_OK(kit_run(&k));
+        kit_check_same(&whole, &k, (size_t)50 * (size_t)i, 50);
+        kit_fini(&k);
+    }
+    kit_fini(&whole);
 }
 
 static void states_that_are_damaged_are_refused(void)
@@ -508,6 +539,7 @@ const t_test checkpoint_tests[] = {
     T_TEST(a_checkpoint_is_written_anew_over_one_that_is_not_done),
     T_TEST(a_new_run_wants_a_folder_of_its_own),
     T_TEST(checkpoints_of_other_data_are_refused),
+    T_TEST(changes_that_keep_the_bits_are_not_refused),
     T_TEST(states_that_are_damaged_are_refused),
     T_TEST(any_bytes_may_stand_in_a_state),
     T_TEST(a_save_that_fails_ends_the_run),

@@ -169,6 +169,7 @@ static FILE *open_terminal(int *master)
     const char *name;
     FILE *file;
 
+    setenv("TERM", "xterm", 1); /* whatever runs the tests */
     *master = posix_openpt(O_RDWR | O_NOCTTY);
     if (*master < 0 || grantpt(*master) != 0 || unlockpt(*master) != 0) {
         return NULL;
@@ -255,6 +256,39 @@ static const char *last_bar(unsigned short width, const char *const *names)
     sluice_callback_destroy(&callback);
     kit_fini(&k);
     return last + 1;
+}
+
+/* Without escape sequences the line that was drawn last cannot be drawn over. */
+static void the_bar_is_silent_on_a_dumb_terminal(void)
+{
+    char text[400];
+    int master;
+    FILE *file = open_terminal(&master);
+    sluice_callback callback;
+    kit k;
+
+    if (file == NULL) {
+        T_SKIP("no pseudo terminal can be opened");
+    }
+    setenv("TERM", "dumb", 1);
+    T_OK(sluice_progress_bar(file, &callback));
+    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    T_OK(kit_run(&k));
+    read_terminal(master, file, text, sizeof(text));
+    T_STR(text, "");
+    sluice_callback_destroy(&callback);
+    kit_fini(&k);
+}
+
+static void the_bar_leaves_out_an_output_without_a_name(void)
+{
+    static const char *const names[] = {"", "label"};
+    const char *last = last_bar(0, names);
+
+    if (last == NULL) {
+        T_SKIP("no pseudo terminal can be opened");
+    }
+    T_CONTAINS(last, "7/7, 0 s left, epoch 2, data wait ");
 }
 
 /* A line that wrapped would stay where it is, and the next be drawn below it. */
@@ -456,6 +490,8 @@ const t_test monitors_tests[] = {
     T_TEST(times_are_printed_after_each_epoch_in_every_mode),
     T_TEST(the_bar_is_silent_where_there_is_no_terminal),
     T_TEST(the_bar_tells_on_a_terminal_how_far_the_run_is),
+    T_TEST(the_bar_is_silent_on_a_dumb_terminal),
+    T_TEST(the_bar_leaves_out_an_output_without_a_name),
     T_TEST(the_bar_stays_on_one_line_of_a_narrow_terminal),
     T_TEST(the_bar_is_not_cut_off_within_a_character),
     T_TEST(the_bar_counts_steps_where_no_end_is_known),

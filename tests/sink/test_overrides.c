@@ -2,9 +2,9 @@
 /* What the environment says in place of the settings of a run or a channel. */
 #include <stdlib.h>
 
+#include "overrides.h"
 #include "overrides_kit.h"
 #include "testing.h"
-#include "train_run.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -87,7 +87,8 @@ static void memory_is_bounded_as_the_environment_says(void)
     static const struct {
         const char *value;
         uint64_t slots;
-    } cases[] = {{"6144", 3}, {"6K", 3}, {"1M", 4}, {"1G", 4}, {"0", 4}};
+    } cases[] = {
+        {"6144", 3}, {"6K", 3}, {"1M", 7}, {"1G", 7}, {"0", 7}}; /* 32 rows in batches of 5 */
 
     for (size_t i = 0; i < COUNT(cases); i++) {
         char said[120];
@@ -97,6 +98,7 @@ static void memory_is_bounded_as_the_environment_says(void)
         setenv("SLUICE_MEMORY", cases[i].value, 1);
         kit_init(&k);
         k.pipeline = "synthetic samples=100 shape=8,8,3 | batch 5";
+        k.config.workers = 2;
         snprintf(said, sizeof(said),
                  "environment: SLUICE_MEMORY=%s in place of memory_bytes 0 (auto)\n",
                  cases[i].value);
@@ -305,6 +307,7 @@ static void each_run_of_a_process_looks_anew(void)
 
     overrides_begin();
     overrides_init_run(&k);
+    k.config.workers = 2;
     setenv("SLUICE_SLOTS", "7", 1);
     T_EQ(overrides_count_of(overrides_log_of(&k), "SLUICE_SLOTS=7"), 1);
     T_EQ(k.report->queues[0].capacity, 7);
@@ -313,7 +316,7 @@ static void each_run_of_a_process_looks_anew(void)
     T_EQ(k.report->queues[0].capacity, 8);
     unsetenv("SLUICE_SLOTS");
     T_STR(overrides_log_of(&k), "");
-    T_EQ(k.report->queues[0].capacity, 4);
+    T_EQ(k.report->queues[0].capacity, 16); /* the default: 32 rows in batches of 2 */
     kit_fini(&k);
     overrides_end();
 }

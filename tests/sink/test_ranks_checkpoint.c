@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "rank_runs.h"
+#include "tar_kit.h"
 #include "testing.h"
 
 /* Of the test that runs, for its children. */
@@ -200,6 +201,28 @@ static void ranks_that_see_other_checkpoints_are_told(void)
                     "-1 on another");
 }
 
+static void one_sees_an_early_one(kit *k, ranks_member *me)
+{
+    static char early[400];
+
+    init(k, me);
+    snprintf(early, sizeof(early), "%s-early", folder);
+    k->config.checkpoint.folder = me->rank == 1 ? early : folder;
+}
+
+/* One would validate, and wait for the others there. */
+static void ranks_that_see_other_kinds_of_checkpoints_are_told(void)
+{
+    uint64_t seen[RANK_RUNS_PASSES][RANK_RUNS_SAMPLES] = {{0}};
+
+    begin("8", 7);
+    run_ranks(1, seen, 0);
+    shell("cp -r '%s' '%s-early' && cd '%s-early' && mv step-000000000007 early-000000000007",
+          folder, folder, folder);
+    expect_all_fail(2, one_sees_an_early_one, 0, SLUICE_E_INVALID,
+                    "differ in their kind of checkpoint, step- (0) or early- (1): 0 on rank 0");
+}
+
 static void one_resumes(kit *k, ranks_member *me)
 {
     init(k, me);
@@ -313,15 +336,65 @@ static void validation_counts_every_sample_once_over_all_ranks(void)
     }
 }
 
+static bool eval_fails;
+
+/* On rank 1, in the second validation. */
+static sluice_status eval_of_rank(const sluice_step *step, void *user)
+{
+    ranks_member *me = rank_of_kit(user);
+
+    if (eval_fails && me->rank == 1 && rank_own_outcome(me)->validations == 1) {
+        return sluice_fail(SLUICE_E_IO, "rank 1 has no test set");
+    }
+    return kit_eval(step, user);
+}
+
+static void validate_and_keep(kit *k, ranks_member *me)
+{
+    init(k, me);
+    validate(k, me);
+    k->model.eval = eval_of_rank;
+    k->config.validation.every_epochs = 1;
+    k->config.checkpoint.every_steps = 0;
+    k->config.checkpoint.every_epochs = 1;
+}
+
+/* What a rank's failure has left of the boundary is done by all ranks of the next run. */
+static void ranks_resume_where_validation_failed(void)
+{
+    ranks_kit ranks;
+
+    begin("4", 0);
+    T_OK(sluice_dataset_parse("synthetic samples=7 shape=4,4,3 | batch 5", &judged));
+    eval_fails = true;
+    expect_all_fail(2, validate_and_keep, 1, SLUICE_E_IO, "rank 1 has no test set");
+    T_EQ(access(t_path(folder, "step-000000000005/DONE"), F_OK), 0);
+    T_EQ(access(t_path(folder, "early-000000000010/DONE"), F_OK), 0);
+    eval_fails = false;
+    rank_runs(&ranks, 2, validate_and_keep);
+    rank_runs_expect(&ranks, SLUICE_OK);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        T_EQ(outcome_of(&ranks, rank)->steps, 0);
+        T_EQ(outcome_of(&ranks, rank)->validations, 1);
+        T_EQ(outcome_of(&ranks, rank)->result_samples, 7);
+    }
+    ranks_end(&ranks);
+    T_EQ(access(t_path(folder, "step-000000000010/DONE"), F_OK), 0);
+    T_TRUE(access(t_path(folder, "early-000000000010"), F_OK) != 0);
+    sluice_dataset_destroy(judged);
+}
+
 const t_test ranks_checkpoint_tests[] = {
     T_TEST(a_training_goes_on_with_other_ranks),
     T_TEST(the_same_ranks_go_on_exactly),
     T_TEST(a_missing_file_of_a_rank_is_named),
     T_TEST(a_folder_that_ranks_do_not_share_is_refused),
     T_TEST(ranks_that_see_other_checkpoints_are_told),
+    T_TEST(ranks_that_see_other_kinds_of_checkpoints_are_told),
     T_TEST(ranks_that_differ_in_their_checkpoints_are_told),
     T_TEST(a_save_that_fails_on_one_rank_ends_all_and_leaves_nothing_that_counts),
     T_TEST(a_pass_that_the_pipeline_deals_is_ended_by_as_many_ranks),
     T_TEST(validation_counts_every_sample_once_over_all_ranks),
+    T_TEST(ranks_resume_where_validation_failed),
     T_END,
 };

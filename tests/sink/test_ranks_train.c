@@ -23,16 +23,16 @@ static void sinks_of_ten(kit *k)
     k->config.epochs = 4;
 }
 
-/* Steps that ran when something at step 13 (from 0) ends the run at the next border. */
-static uint64_t border_after_13(void)
+/* Steps that ran when something at step 13 (from 0) ends the run at the next boundary. */
+static uint64_t boundary_after_13(void)
 {
     return mode == SLUICE_MODE_DIRECT || mode == SLUICE_MODE_DATA ? 14 : 20;
 }
 
-static void expect_border(const ranks_kit *ranks, sluice_status status)
+static void expect_boundary(const ranks_kit *ranks, sluice_status status)
 {
     rank_runs_expect(ranks, status);
-    T_EQ(outcome_of(ranks, 0)->steps, border_after_13());
+    T_EQ(outcome_of(ranks, 0)->steps, boundary_after_13());
     for (uint32_t rank = 0; rank < ranks->world; rank++) {
         T_EQ(outcome_of(ranks, rank)->train_ends, 1);
     }
@@ -90,7 +90,7 @@ static void stop_rank_1(kit *k, ranks_member *me)
     }
 }
 
-static void a_token_of_one_rank_stops_all_at_a_border(void)
+static void a_token_of_one_rank_stops_all_at_a_boundary(void)
 {
     T_OK(sluice_stop_create(&token));
     for (size_t m = 0; m < COUNT(modes); m++) {
@@ -98,7 +98,7 @@ static void a_token_of_one_rank_stops_all_at_a_border(void)
 
         mode = modes[m];
         rank_runs(&ranks, 3, stop_rank_1);
-        expect_border(&ranks, SLUICE_STOPPED);
+        expect_boundary(&ranks, SLUICE_STOPPED);
         ranks_end(&ranks);
     }
     sluice_stop_destroy(token);
@@ -113,14 +113,14 @@ static void stopped_step(kit *k, ranks_member *me)
     }
 }
 
-static void a_step_of_one_rank_stops_all_at_a_border(void)
+static void a_step_of_one_rank_stops_all_at_a_boundary(void)
 {
     for (size_t m = 0; m < COUNT(modes); m++) {
         ranks_kit ranks;
 
         mode = modes[m];
         rank_runs(&ranks, 3, stopped_step);
-        expect_border(&ranks, SLUICE_STOPPED);
+        expect_boundary(&ranks, SLUICE_STOPPED);
         ranks_end(&ranks);
     }
 }
@@ -143,14 +143,14 @@ static void stopping_hook(kit *k, ranks_member *me)
     k->config.callback_count = me->rank == 0 ? 2 : 1;
 }
 
-static void a_hook_of_one_rank_stops_all_at_a_border(void)
+static void a_hook_of_one_rank_stops_all_at_a_boundary(void)
 {
     for (size_t m = 0; m < COUNT(modes); m++) {
         ranks_kit ranks;
 
         mode = modes[m];
         rank_runs(&ranks, 3, stopping_hook);
-        expect_border(&ranks, SLUICE_STOPPED);
+        expect_boundary(&ranks, SLUICE_STOPPED);
         ranks_end(&ranks);
     }
 }
@@ -276,14 +276,14 @@ static void nan_on_rank_1(kit *k, ranks_member *me)
     }
 }
 
-static void a_nan_of_one_rank_ends_all_at_a_border(void)
+static void a_nan_of_one_rank_ends_all_at_a_boundary(void)
 {
     for (size_t m = 0; m < COUNT(modes); m++) {
         ranks_kit ranks;
 
         mode = modes[m];
         rank_runs(&ranks, 2, nan_on_rank_1);
-        expect_border(&ranks, SLUICE_E_NAN);
+        expect_boundary(&ranks, SLUICE_E_NAN);
         T_CONTAINS(outcome_of(&ranks, 1)->error, "step 13: an output was not finite; rank 1");
         T_CONTAINS(outcome_of(&ranks, 0)->error, "an output was not finite on another rank");
         ranks_end(&ranks);
@@ -318,7 +318,7 @@ static void a_step_that_fails_on_one_rank_ends_all(void)
         mode = modes[m];
         rank_runs(&ranks, 3, failing_step);
         expect_rank_1_failed(&ranks, SLUICE_E_CALLBACK, "step 13: the step function returned");
-        T_EQ(outcome_of(&ranks, 0)->steps, border_after_13());
+        T_EQ(outcome_of(&ranks, 0)->steps, boundary_after_13());
         ranks_end(&ranks);
     }
 }
@@ -524,14 +524,14 @@ static void an_agree_that_cannot_be_is_refused(void)
 
 const t_test ranks_train_tests[] = {
     T_TEST(ranks_share_every_pass_by_what_the_launcher_says),
-    T_TEST(a_token_of_one_rank_stops_all_at_a_border),
-    T_TEST(a_step_of_one_rank_stops_all_at_a_border),
-    T_TEST(a_hook_of_one_rank_stops_all_at_a_border),
+    T_TEST(a_token_of_one_rank_stops_all_at_a_boundary),
+    T_TEST(a_step_of_one_rank_stops_all_at_a_boundary),
+    T_TEST(a_hook_of_one_rank_stops_all_at_a_boundary),
     T_TEST(a_token_that_is_set_already_runs_no_step_of_any_rank),
     T_TEST(the_end_of_one_ranks_time_is_that_of_all),
     T_TEST(early_stopping_of_one_rank_stops_all_where_it_judged),
     T_TEST(a_stop_at_the_end_of_an_epoch_is_that_of_all),
-    T_TEST(a_nan_of_one_rank_ends_all_at_a_border),
+    T_TEST(a_nan_of_one_rank_ends_all_at_a_boundary),
     T_TEST(a_step_that_fails_on_one_rank_ends_all),
     T_TEST(a_dataset_that_one_rank_cannot_open_ends_all),
     T_TEST(eight_ranks_end_when_one_is_killed),

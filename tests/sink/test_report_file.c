@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "overrides_kit.h"
+#include "report_file.h"
 #include "testing.h"
-#include "train_run.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -169,14 +169,14 @@ static void a_report_without_memory_is_a_warning(void)
     const char *path = t_path(t_folder(), "report");
 
     kit_log_start(NULL, NULL);
-    overrides_write_report(path, 0, NULL);
+    report_file_write(path, 0, NULL);
     T_CONTAINS(kit_log_stop(), "report: Cannot allocate memory");
     T_TRUE(access(path, F_OK) != 0);
 }
 
 static void a_path_that_is_too_long_is_refused(void)
 {
-    char path[OVERRIDES_PATH_SIZE + 1];
+    char path[REPORT_PATH_SIZE + 1];
     kit k;
 
     overrides_begin();

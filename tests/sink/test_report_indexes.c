@@ -46,6 +46,7 @@ static void run_passes(indexed *run, const char *index, const char *transform, i
     run->k.pipeline = run->pipeline;
     run->k.config.epochs = passes;
     run->k.config.workers = 2;
+    run->k.config.slots = 3; /* far less than a pass: its indexes are made when the next begins */
     T_OK(kit_run(&run->k));
     kit_check(&run->k);
 }
@@ -92,6 +93,27 @@ static void the_first_pass_makes_indexes_and_later_ones_use_them(void)
     check_counts(&run, IMAGES, 0, 0);
     run_passes(&run, run.index, whole, 1);
     check_counts(&run, 0, 0, 0);
+    kit_fini(&run.k);
+}
+
+/* What an index would spare: of images that have none, and that a crop needs a part of. */
+static void images_that_lack_an_index_are_counted(void)
+{
+    const sli_index_counts *counts;
+    indexed run;
+
+    init_indexed(&run);
+    run_passes(&run, "", in_part, 2);
+    counts = &run.k.report->indexes;
+    T_EQ(counts->asked, 0);
+    T_EQ(counts->lacking, 2 * IMAGES);
+    T_TRUE(counts->needed > 0 && counts->needed < counts->above);
+    T_TRUE(counts->above <= (uint64_t)2 * IMAGES * 128 * 128);
+    run_passes(&run, "", whole, 1);
+    counts = &run.k.report->indexes;
+    T_EQ(counts->needed, counts->above);
+    run_passes(&run, run.index, in_part, 3);
+    T_EQ(run.k.report->indexes.lacking, IMAGES); /* the first pass */
     kit_fini(&run.k);
 }
 
@@ -193,6 +215,7 @@ static void without_an_index_nothing_is_said_of_it(void)
 
 const t_test report_indexes_tests[] = {
     T_TEST(the_first_pass_makes_indexes_and_later_ones_use_them),
+    T_TEST(images_that_lack_an_index_are_counted),
     T_TEST(one_of_a_changed_image_is_refused),
     T_TEST(a_damaged_one_is_refused_and_made_again),
     T_TEST(one_that_the_decoder_finds_wrong_is_refused),

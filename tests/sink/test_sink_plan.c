@@ -3,7 +3,7 @@
 #include "sink_plan.h"
 #include "testing.h"
 
-/* Counts sinks by walking from border to border. */
+/* Counts sinks by walking from boundary to boundary. */
 static uint64_t count_sinks(const sink_plan *plan)
 {
     uint64_t sinks = 0;
@@ -50,7 +50,7 @@ static void the_case_table_holds(void)
     }
 }
 
-static void a_run_that_begins_within_a_sink_ends_it_at_its_border(void)
+static void a_run_that_begins_within_a_sink_ends_it_at_its_boundary(void)
 {
     const sink_request request = {.micro_batches = 1,
                                   .batches_per_pass = 100,
@@ -108,7 +108,7 @@ static void a_resumed_run_counts_epochs_from_the_end_of_its_pass(void)
     T_STATUS(sink_plan_make(&request, &plan), SLUICE_E_INVALID);
 }
 
-static void borders_of_epochs_are_where_epochs_begin(void)
+static void boundaries_of_epochs_are_where_epochs_begin(void)
 {
     sink_request request = {.micro_batches = 1,
                             .batches_per_pass = 50,
@@ -119,20 +119,20 @@ static void borders_of_epochs_are_where_epochs_begin(void)
                             .resumed = true,
                             .pass = 2,
                             .batches = 35,
-                            .borders = {{0, 2}, {40, 0}}};
+                            .boundaries = {{0, 2}, {40, 0}}};
     uint64_t found[2] = {0, 0};
     sink_plan plan;
 
     T_OK(sink_plan_make(&request, &plan));
     T_EQ(sink_plan_length(&plan, 230), 10);
     for (uint64_t step = 231; step <= plan.end_step; step++) {
-        found[0] += sink_plan_is_border(&plan, BORDER_VALIDATION, step);
-        found[1] += sink_plan_is_border(&plan, BORDER_CHECKPOINT, step);
+        found[0] += sink_plan_is_boundary(&plan, BOUNDARY_VALIDATION, step);
+        found[1] += sink_plan_is_boundary(&plan, BOUNDARY_CHECKPOINT, step);
     }
     T_EQ(plan.end_step, 465);
     T_EQ(found[0], 2); /* before epochs 4 and 6 */
-    T_TRUE(sink_plan_is_border(&plan, BORDER_VALIDATION, 315));
-    T_TRUE(sink_plan_is_border(&plan, BORDER_VALIDATION, 415));
+    T_TRUE(sink_plan_is_boundary(&plan, BOUNDARY_VALIDATION, 315));
+    T_TRUE(sink_plan_is_boundary(&plan, BOUNDARY_VALIDATION, 415));
     T_EQ(found[1], 6);
 }
 
@@ -260,8 +260,8 @@ static void what_64_bits_cannot_count_is_refused(void)
 const t_test sink_plan_tests[] = {
     T_TEST(the_case_table_holds),
     T_TEST(a_resumed_run_counts_epochs_from_the_end_of_its_pass),
-    T_TEST(borders_of_epochs_are_where_epochs_begin),
-    T_TEST(a_run_that_begins_within_a_sink_ends_it_at_its_border),
+    T_TEST(boundaries_of_epochs_are_where_epochs_begin),
+    T_TEST(a_run_that_begins_within_a_sink_ends_it_at_its_boundary),
     T_TEST(max_steps_shortens_the_last_sink),
     T_TEST(without_epochs_and_max_steps_there_is_no_end),
     T_TEST(a_training_that_is_over_has_nothing_left_to_do),

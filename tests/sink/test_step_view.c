@@ -219,6 +219,54 @@ static void the_guard_can_be_told_to_look_away(void)
     kit_fini(&k);
 }
 
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static void overwrite_inputs(kit *k, const sluice_step *step)
+{
+    (void)k;
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        memset(step->inputs[i].data, 0xA5, step->inputs[i].bytes);
+    }
+}
+
+/* Three passes of six batches, the last of each padded, in one of 16 ways. */
+static void init_padded(kit *k, size_t way, void (*in_step)(kit *, const sluice_step *))
+{
+    static const char *const devices[] = {"host:0", "host:0,copy=1"};
+    static const char *const pipelines[] = {
+        "synthetic samples=23 shape=4,4,3 | shuffle | batch 4",
+        "synthetic samples=23 shape=4,4,3 | to_dtype f16 offload=device | batch 4",
+    };
+
+    kit_init(k);
+    k->device = devices[way % 2];
+    k->pipeline = pipelines[way / 2 % 2];
+    k->config.mode = modes[way / 4];
+    k->config.epochs = 3;
+    k->model.reads_valid_rows = true;
+    k->in_step = in_step;
+}
+
+/* What it writes is in no later batch, not in padded rows either. The kit's state is a chain of the
+ * bytes of all batches. */
+static void a_step_may_write_into_its_inputs(void)
+{
+    for (size_t i = 0; i < 4 * COUNT(modes); i++) {
+        kit reads;
+        kit writes;
+
+        init_padded(&reads, i, NULL);
+        init_padded(&writes, i, overwrite_inputs);
+        T_OK(kit_run(&reads));
+        T_OK(kit_run(&writes));
+        T_EQ(reads.count, 18);
+        T_EQ(writes.count, reads.count);
+        kit_check_same(&reads, &writes, 0, reads.count);
+        kit_fini(&writes);
+        kit_fini(&reads);
+    }
+}
+
 const t_test step_view_tests[] = {
     T_TEST(rates_follow_a_function),
     T_TEST(rates_follow_a_table_whose_last_entry_stays),
@@ -228,5 +276,6 @@ const t_test step_view_tests[] = {
     T_TEST(a_loss_that_is_no_number_ends_the_run_at_its_step),
     T_TEST(the_guard_counts_when_it_is_told_to),
     T_TEST(the_guard_can_be_told_to_look_away),
+    T_TEST(a_step_may_write_into_its_inputs),
     T_END,
 };

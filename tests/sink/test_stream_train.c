@@ -93,6 +93,34 @@ static void the_plan_of_a_stream_names_no_length(void)
     done_with(&k);
 }
 
+static void the_samples_of_a_stream_are_printed_and_count_as_memory(void)
+{
+    char path[400];
+    kit k;
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    make_image_shard(path, 0, 23);
+    kit_init(&k);
+    k.dataset = stream_dataset("@ access=stream max_sample=1M", path, "4");
+    k.config.workers = 2;
+    k.config.max_steps = 5;
+    k.model.reads_valid_rows = true;
+    T_OK(kit_run(&k));
+    /* Twice the largest, and one for each of two workers and two that read. */
+    T_CONTAINS(k.plan, "MB slots + up to 6.3 MB of the stream's samples on host:0");
+    k.config.memory_bytes = 6 << 20;
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(k.error, "samples of the stream take up to 6.29146 MB with 2 workers, more than the "
+                        "bound of 6.29146 MB; lower max_sample=");
+    k.config.memory_bytes = (6 << 20) + 10000; /* room for some slots */
+    T_OK(kit_run(&k));
+    k.config.memory_bytes = (6 << 20) + 100;
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(k.error, "slots take");
+    T_CONTAINS(k.error, "beside 6.29146 MB for samples of the stream");
+    done_with(&k);
+}
+
 static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
 {
     const kit *k = user;
@@ -159,7 +187,11 @@ static void epochs_of_unknown_length_are_refused(void)
 }
 
 const t_test stream_train_tests[] = {
-    T_TEST(an_epoch_of_a_stream_is_the_stream),   T_TEST(steps_of_a_stream_go_on_in_the_next_pass),
-    T_TEST(the_plan_of_a_stream_names_no_length), T_TEST(a_pipe_cannot_be_checked_with),
-    T_TEST(epochs_of_unknown_length_are_refused), T_END,
+    T_TEST(an_epoch_of_a_stream_is_the_stream),
+    T_TEST(steps_of_a_stream_go_on_in_the_next_pass),
+    T_TEST(the_samples_of_a_stream_are_printed_and_count_as_memory),
+    T_TEST(the_plan_of_a_stream_names_no_length),
+    T_TEST(a_pipe_cannot_be_checked_with),
+    T_TEST(epochs_of_unknown_length_are_refused),
+    T_END,
 };

@@ -268,8 +268,42 @@ static void settings_that_make_no_sense_are_refused(void)
     init(&s, pipeline);
     s.kit.model.reads_valid_rows = false;
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
-    T_CONTAINS(s.kit.error, "validation after 30 steps: the last batch of a pass is padded");
+    T_CONTAINS(s.kit.error, "validation: the last batch of a pass is padded");
     fini(&s);
+}
+
+/* A mistake in the validation set is found before the first step, not after hours. */
+static void the_validation_set_is_checked_before_the_first_step(void)
+{
+    static const struct {
+        const char *pipeline;
+        sluice_status status;
+        const char *words;
+    } wrong[] = {
+        {"image_folder /nowhere | decode | resize 4,4 | batch 5", SLUICE_E_IO,
+         "validation: image_folder: cannot open /nowhere"},
+        {"synthetic samples=37 shape=4,4,3", SLUICE_E_INVALID, "validation: "},
+        {"synthetic samples=37 shape=4,5,3 | batch 5", SLUICE_E_INVALID,
+         "validation: column image is u8 (4, 5, 3) in the dataset, the model wants u8 (4, 4, 3)"},
+        {"synthetic samples=4 shape=4,4,3 | batch 5 drop_remainder=true", SLUICE_E_INVALID,
+         "validation: no valid data in the dataset"},
+    };
+    const sluice_column column = {
+        .name = "image", .dtype = SLUICE_U8, .rank = 3, .shape = {4, 4, 3}};
+
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        setting s;
+
+        init(&s, wrong[i].pipeline);
+        s.kit.pipeline = "synthetic samples=100 shape=4,4,3 | batch 5";
+        s.kit.model.inputs = &column;
+        s.kit.model.input_count = 1;
+        T_STATUS(kit_run(&s.kit), wrong[i].status);
+        T_CONTAINS(s.kit.error, wrong[i].words);
+        T_EQ(atomic_load(&s.kit.calls), 0);
+        T_EQ(s.kit.hook_calls[KIT_TRAIN_BEGIN], 0);
+        fini(&s);
+    }
 }
 
 static sluice_status failing(const sluice_step *step, void *user)
@@ -319,6 +353,7 @@ const t_test validation_tests[] = {
     T_TEST(early_stopping_wants_a_result_that_is_there),
     T_TEST(results_are_printed),
     T_TEST(settings_that_make_no_sense_are_refused),
+    T_TEST(the_validation_set_is_checked_before_the_first_step),
     T_HOST_TEST(an_eval_that_fails_ends_the_run),
     T_HOST_TEST(an_eval_that_fails_says_why),
     T_END,

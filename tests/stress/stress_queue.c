@@ -3,7 +3,9 @@
  * The real queue under real threads: rounds of up to five workers, a consumer and sometimes a
  * closer, on every kind of host device, with and without conversion, that end by END, by an error
  * of a row, by a failed copy, or by a close in the middle. Every row says which batch and row it
- * is; the step reads all of them twice, with time for a slot to be overwritten in between.
+ * is; the step reads all of them twice, with time for a slot to be overwritten in between. In half
+ * of the rounds a worker claims one row and then waits for its room, in the others it waits for
+ * room and then claims a run of rows, some of which it gives back.
  *
  *     stress_queue [ROUNDS [FIRST]]     a round's number decides all about it
  */
@@ -19,6 +21,7 @@
 #include "device_int.h"
 #include "queue_int.h"
 #include "rng_int.h"
+#include "row_claims.h"
 #include "status_int.h"
 
 enum {
@@ -40,6 +43,7 @@ typedef struct stress {
     uint32_t rows;
     uint32_t slots;
     bool converts;
+    bool runs;  /* workers claim runs of rows where there is room */
     bool polls; /* the consumer polls and gives up for a while, as a GPU does */
     ending end;
     uint64_t batches;
@@ -50,6 +54,7 @@ typedef struct stress {
     sli_conversion conversion;
     sli_queue *queue;
     _Atomic uint64_t next_row;
+    row_claims claims;
     _Atomic uint64_t stop_at;
     _Atomic uint64_t seen; /* by the consumer, for the closer */
     atomic_bool failed;
@@ -75,11 +80,11 @@ static uint64_t below(uint64_t *state, uint64_t range)
 static void wrong(stress *s, uint64_t seq, const char *what)
 {
     if (!atomic_exchange(&s->failed, true)) {
-        printf(
-            "FAIL round %llu: batch %llu: %s (%s, %u workers, %u rows, %u slots%s%s, ending %d)\n",
-            (unsigned long long)s->round, (unsigned long long)seq, what, s->uri, s->workers,
-            s->rows, s->slots, s->converts ? ", converts" : "", s->polls ? ", polls" : "",
-            (int)s->end);
+        printf("FAIL round %llu: batch %llu: %s (%s, %u workers, %u rows, %u slots%s%s%s, ending "
+               "%d)\n",
+               (unsigned long long)s->round, (unsigned long long)seq, what, s->uri, s->workers,
+               s->rows, s->slots, s->converts ? ", converts" : "", s->polls ? ", polls" : "",
+               s->runs ? ", runs" : "", (int)s->end);
     }
     sli_queue_close(s->queue);
 }
@@ -192,8 +197,83 @@ static bool work(worker *w)
     }
     write_row(s, &batch, seq, row);
     dawdle(&w->random);
-    if (sli_queue_row_done(s->queue, seq)) {
+    if (sli_queue_add_rows(s->queue, seq, 1)) {
         publish(s, &batch, seq);
+    }
+    return true;
+}
+
+static bool needs_no_room(void *arg)
+{
+    const stress *s = arg;
+
+    return row_claims_need_no_room(&s->claims);
+}
+
+/* Claims a run, as the engine does; false when there is nothing more to do. */
+static bool claim(worker *w, row_run *run)
+{
+    stress *s = w->s;
+
+    for (;;) {
+        const uint64_t room = sli_queue_room(s->queue);
+        const uint32_t most = 1 + (uint32_t)below(&w->random, MAX_ROWS);
+        const row_claim what = row_claims_take(&s->claims, room, most, run);
+        const sli_room_request request = {.seq = row_claims_next_batch(&s->claims),
+                                          .slots = below(&w->random, 4),
+                                          .other = needs_no_room,
+                                          .arg = s};
+
+        if (what != ROW_CLAIM_NO_ROOM) {
+            return what == ROW_CLAIM_RUN && run->seq <= atomic_load(&s->stop_at);
+        }
+        dawdle(&w->random);
+        if (!sli_queue_await_room(s->queue, &request)) {
+            return false;
+        }
+    }
+}
+
+/* Fills a run, or a part of it; returns how many rows. */
+static uint32_t fill_run(worker *w, const sli_batch *batch, const row_run *run)
+{
+    uint32_t done = 0;
+
+    while (done < run->count) {
+        row_run rest;
+
+        write_row(w->s, batch, run->seq, run->first + done);
+        dawdle(&w->random);
+        done++;
+        rest = (row_run){run->seq, run->first + done, run->count - done};
+        if (rest.count > 0 && below(&w->random, 3) == 0 &&
+            row_claims_give_back(&w->s->claims, &rest)) {
+            sli_queue_wake(w->s->queue, (uint32_t)below(&w->random, 3));
+            break;
+        }
+    }
+    return done;
+}
+
+/* One run, as the engine does it; false when there is nothing more to do. */
+static bool work_on_run(worker *w)
+{
+    stress *s = w->s;
+    sli_batch batch;
+    row_run run;
+
+    if (!claim(w, &run) || sli_queue_acquire(s->queue, run.seq, 0, &batch) != SLUICE_OK) {
+        return false;
+    }
+    if (run.seq == s->batches + 1) {
+        sli_queue_publish_end(s->queue, run.seq);
+        return false;
+    }
+    if (below(&w->random, 4) == 0) {
+        sli_queue_wake(s->queue, 1);
+    }
+    if (sli_queue_add_rows(s->queue, run.seq, fill_run(w, &batch, &run))) {
+        publish(s, &batch, run.seq);
     }
     return true;
 }
@@ -202,7 +282,7 @@ static void *worker_main(void *arg)
 {
     worker *w = arg;
 
-    while (work(w)) {
+    while (w->s->runs ? work_on_run(w) : work(w)) {
     }
     return NULL;
 }
@@ -357,6 +437,7 @@ static void choose(stress *s, uint64_t round)
     s->slots = 2 + (uint32_t)below(&random, 4);
     s->converts = below(&random, 2) != 0;
     s->polls = below(&random, 2) != 0;
+    s->runs = below(&random, 2) != 0;
     s->batches = 100 + below(&random, 600);
     s->end_seq = 1 + below(&random, s->batches - 1);
     used = snprintf(s->uri, sizeof(s->uri), "%s",
@@ -405,6 +486,7 @@ static void run_threads(stress *s)
     uint64_t seq;
 
     atomic_store(&s->stop_at, UINT64_MAX);
+    row_claims_init(&s->claims, s->batches, s->rows);
     for (uint32_t i = 0; i < s->workers; i++) {
         workers[i] = (worker){.s = s, .random = s->round << 32 | i};
         pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);

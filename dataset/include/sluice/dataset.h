@@ -13,7 +13,9 @@
  * once.
  *
  * Errors of building are kept: a dataset that one call has failed on answers that error from
- * every later call, so a program may add all stages and look at the last status only.
+ * every later call, so a program may add all stages and look at the last status only. A dataset
+ * that was used, by a run or by a call that opens it, takes no more stages: E_INVALID, which is not
+ * kept.
  *
  * Threads: one dataset is built by one thread; once built, any threads may use it.
  */
@@ -51,15 +53,84 @@ typedef enum sluice_on_error {
  * `source {| stage}`: a stage is its name and its arguments, positional ones first, then
  * `key=value`; commas make lists; single or double quotes hold blanks; a `#` at the start of a
  * word begins a comment that lasts to the end of the line; `${NAME}` is taken from the
- * environment.
+ * environment, `${NAME:-DEFAULT}` is DEFAULT where NAME is unset or empty. A value is never parsed
+ * as text: blanks, quotes, `|` and `#` in it are part of the word. A default is plain text without
+ * braces and dollar signs, and may be empty.
  *
  * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
  *
  * Returns: E_INVALID with the text, a caret under the place, what was expected there, and the
  *          nearest name that would do; E_NO_MEMORY.
+ *
+ * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
                                                       sluice_dataset **dataset_out);
+
+/**
+ * Builds a dataset from a text with arguments: `${NAME}` is taken from them first, then from the
+ * environment. A path with blanks or quotes needs no quoting that way:
+ *
+ *     sluice_dataset_parse_args("image_folder ${DIR} | decode | resize ${SIZE:-224}",
+ *                               (const char *[]){"DIR"}, (const char *[]){path}, 1, &dataset)
+ *
+ * @param names        (count) letters, digits and _, at most 127; NULL where count is 0
+ * @param values       (count) any bytes; NULL where count is 0
+ * @param count        at most 256
+ * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ *
+ * Returns: as sluice_dataset_parse(); E_INVALID also for an argument that is given twice or that
+ *          the text does not use, which the error names, and for a NULL.
+ *
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_args(const char *text,
+                                                           const char *const *names,
+                                                           const char *const *values, size_t count,
+                                                           sluice_dataset **dataset_out);
+
+/**
+ * Builds a dataset from a text in a file, as sluice_dataset_parse() reads it: stages may be spread
+ * over lines, with comments between them. Paths in it are relative to the working directory.
+ *
+ * @param path         of a regular file of at most 1 MiB
+ * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ *
+ * Returns: as sluice_dataset_parse(), with FILE:LINE:COLUMN before the text of the error, the
+ *          column in characters from 1; E_IO the file cannot be opened or read; E_INVALID also for
+ *          a file that is larger, not a regular one, or holds a zero byte.
+ *
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file(const char *path,
+                                                           sluice_dataset **dataset_out);
+
+/**
+ * Builds a dataset from a text in a file, as sluice_dataset_parse_file(), with the arguments of
+ * sluice_dataset_parse_args().
+ *
+ * Returns: as these two.
+ *
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path,
+                                                                const char *const *names,
+                                                                const char *const *values,
+                                                                size_t count,
+                                                                sluice_dataset **dataset_out);
+
+/**
+ * Adds one or more stages as text, `stage {| stage}`, in the grammar of sluice_dataset_parse():
+ * every argument of every stage can be given that way, also those that its call does not have.
+ *
+ *     sluice_dataset_add(dataset, "resize 256 filter=area | center_crop 224")
+ *
+ * Returns: as sluice_dataset_parse(); E_INVALID also for a source, which a dataset has already. The
+ *          error is kept, and the dataset stays unusable.
+ *
+ * Threads: the one that builds the dataset; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text);
 
 /** Frees a dataset that no run uses any more. NULL is fine. */
 SLUICE_API void sluice_dataset_destroy(sluice_dataset *dataset);
@@ -86,12 +157,12 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset,
 
 /** How much a pass holds. */
 typedef struct sluice_dataset_info {
-    size_t struct_size;      /**< bytes; set by the caller to sizeof */
-    uint64_t source_samples; /**< what the source has, before split, take, ... */
-    uint64_t samples;        /**< in a pass, over all ranks */
-    uint64_t batches;        /**< in a pass, for one rank alone (world 1) */
-    uint32_t batch_size;     /**< rows of a batch */
-    uint32_t column_count;   /**< entries of columns */
+    size_t struct_size;                        /**< bytes; set by the caller to sizeof */
+    uint64_t source_samples;                   /**< what the source has, before split, take, ... */
+    uint64_t samples;                          /**< in a pass, over all ranks */
+    uint64_t batches;                          /**< in a pass, for one rank alone (world 1) */
+    uint32_t batch_size;                       /**< rows of a batch */
+    uint32_t column_count;                     /**< entries of columns */
     sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step sees them */
 } sluice_dataset_info;
 
@@ -124,6 +195,44 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
                                                     void *const *columns, uint64_t *sample_out);
 
 /**
+ * Gives the name of a sample in the source, by its index: an entry of `samples` in a step's record
+ * (sluice_step_record) or in a batch, or sample_out of sluice_dataset_get(). Opens the dataset when
+ * it is not open. The name of
+ *
+ *     image_folder  CLASS/FILE, the path of the file below its folder
+ *     webdataset    SHARD/MEMBER, the archive's file name and the image's member name in it
+ *     cifar10       FILE:RECORD, from 0
+ *     synthetic     synthetic/INDEX
+ *
+ * @param name_out  owned by the caller: freed by sluice_string_free()
+ *
+ * Returns: E_INVALID dataset or name_out is NULL, sample is not below source_samples of
+ *          sluice_dataset_info; E_UNSUPPORTED the source is a stream, which keeps no names; errors
+ *          of opening the source; the error kept from building; E_NO_MEMORY.
+ *
+ * Threads: any, several at once.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *dataset,
+                                                            uint64_t sample, char **name_out);
+
+/**
+ * Gives the name of a class, by its label: the folder's name for image_folder, "airplane" to
+ * "truck" for cifar10. Opens the dataset when it is not open. The number of classes is the first
+ * label that is refused.
+ *
+ * @param label     a value of the column `label`
+ * @param name_out  owned by the caller: freed by sluice_string_free()
+ *
+ * Returns: E_INVALID dataset or name_out is NULL, no class has this label; E_UNSUPPORTED the source
+ *          has labels without class names; errors of opening the source; the error kept from
+ *          building; E_NO_MEMORY.
+ *
+ * Threads: any, several at once.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *dataset, int32_t label,
+                                                           char **name_out);
+
+/**
  * Lists all stages with their arguments, defaults, types and shapes, for people.
  *
  * @param name      one stage only; NULL: all
@@ -141,42 +250,90 @@ SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text
  * @{
  */
 
+/** Optional arguments of sluice_dataset_image_folder(). Made by sluice_image_folder_config_init();
+ * all texts are copied. */
+typedef struct sluice_image_folder_config {
+    size_t struct_size;     /**< bytes; set by sluice_image_folder_config_init() */
+    const char *extensions; /**< of files that count, any case; NULL: "jpg,jpeg,png" */
+    /**
+     * A folder of the program's own, made when missing, for indexes of JPEG files without restart
+     * markers. In the first pass each file is read through, and some 3 % of its size is kept; later
+     * passes and runs decode only what lies under the crop. Files that have changed since (by size
+     * and time) are read through again; several processes may share the folder. NULL: no indexes.
+     */
+    const char *index;
+    /**
+     * "keep": files stay in the page cache for later passes; "drop": each is dropped from it once
+     * it has been read, for sets larger than memory; NULL: "keep".
+     */
+    const char *cache;
+} sluice_image_folder_config;
+
 /**
- * Images in one folder a class: dir/CLASS/FILE. A class's number is the rank of its name in byte
+ * Sets every field to its default: zero. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void sluice_image_folder_config_init_size(sluice_image_folder_config *config,
+                                                     size_t size);
+
+/** sluice_image_folder_config_init_size() with the size of the caller's struct. */
+static inline void sluice_image_folder_config_init(sluice_image_folder_config *config)
+{
+    sluice_image_folder_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Images in one folder per class: dir/CLASS/FILE. A class's number is the rank of its name in byte
  * order. Links are followed; folders named like images are left out with a warning.
  *
- * @param extensions  of files that count, "jpg,jpeg,png", case does not matter; NULL is that list
- * @param index       a folder of your own, made if need be, for what JPEG files that may not be
- *                    rewritten are decoded faster with: in the first pass each is read through,
- *                    and some 3 % of its size is kept; later passes and runs decode only what lies
- *                    under the crop. Files that have changed since (by size and time) are read
- *                    through again; several processes may share the folder. NULL: nothing is kept
- * @param cache       "keep": files stay in the system's page cache for later passes, as it sees
- *                    fit; "drop": each leaves it once it has been read, which is for sets larger
- *                    than memory; NULL is "keep"
+ * @param config  NULL: all defaults
  */
-SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(const char *dir,
-                                                             const char *extensions,
-                                                             const char *index,
-                                                             const char *cache,
-                                                             sluice_dataset **dataset_out);
+SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(
+    const char *dir, const sluice_image_folder_config *config, sluice_dataset **dataset_out);
+
+/** Optional arguments of sluice_dataset_webdataset(). Made by sluice_webdataset_config_init(); all
+ * texts are copied. */
+typedef struct sluice_webdataset_config {
+    size_t struct_size; /**< bytes; set by sluice_webdataset_config_init() */
+    const char *image;  /**< fields that are images, the best first, any case; NULL:
+                             "jpg,jpeg,png,ppm" */
+    const char *label;  /**< field that holds the label, a whole number in ASCII; "none": there is
+                             no column `label`; NULL: "cls" */
+    const char *index;  /**< where indexes of shards are kept: "auto" (beside each shard, or in
+                             ${XDG_CACHE_HOME:-~/.cache}/sluice), "none", or a folder; NULL:
+                             "auto" */
+    const char *cache;  /**< "keep" or "drop", as of sluice_image_folder_config; NULL: "keep" */
+    const char *access; /**< "auto", or "stream": in sequence, as pipes and compressed shards always
+                             are; NULL: "auto" */
+    uint64_t max_sample; /**< bytes of the largest image that is read in sequence, at most 2^30; 0:
+                              2^28 */
+} sluice_webdataset_config;
+
+/**
+ * Sets every field to its default: zero. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void sluice_webdataset_config_init_size(sluice_webdataset_config *config, size_t size);
+
+/** sluice_webdataset_config_init_size() with the size of the caller's struct. */
+static inline void sluice_webdataset_config_init(sluice_webdataset_config *config)
+{
+    sluice_webdataset_config_init_size(config, sizeof(*config));
+}
 
 /**
  * Tar archives in WebDataset layout, read in any order. Consecutive members with equal names up to
  * the first dot are one sample, and what stands behind that dot is a field of it. Samples without
- * an image or a label are left out with a warning. What is where is kept in SHARD.sluice beside
- * each shard, or in ${XDG_CACHE_HOME:-~/.cache}/sluice.
+ * an image or a label are left out with a warning.
  *
  * @param shards  files, folders (of which *.tar are taken) and patterns with {000..123} and
- *                wildcards, with commas between them
- * @param image   fields that are images, the best first, any case; NULL is "jpg,jpeg,png,ppm"
- * @param label   field that holds the label, a whole number in ASCII; "none": there is no column
- *                `label`; NULL is "cls"
- * @param cache   "keep" or "drop", as for sluice_dataset_image_folder(); NULL is "keep"
+ *                wildcards, with commas between them; "-": standard input
+ * @param config  NULL: all defaults
  */
-SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards, const char *image,
-                                                           const char *label,
-                                                           const char *cache,
+SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
+                                                           const sluice_webdataset_config *config,
                                                            sluice_dataset **dataset_out);
 
 /**

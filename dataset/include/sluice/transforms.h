@@ -18,30 +18,52 @@
 
 SLUICE_BEGIN_DECLS
 
+/** Optional arguments of sluice_dataset_decode(). Made by sluice_decode_config_init(). */
+typedef struct sluice_decode_config {
+    size_t struct_size; /**< bytes; set by sluice_decode_config_init() */
+    const char *mode;   /**< "rgb": (H, W, 3), or "gray": (H, W, 1); NULL: "rgb" */
+    /**
+     * Where a resize to half or less follows, decode JPEG files at 1/2, 1/4 or 1/8 of their size
+     * and resize from there: faster for large photographs, with other pixels (a crop begins and
+     * ends at whole pixels of the smaller image, and its DCT replaces a part of the filter).
+     */
+    bool fast_scale;
+    uint64_t max_pixels; /**< an image that says it has more is refused; 0: 100 000 000 */
+} sluice_decode_config;
+
+/**
+ * Sets every field to its default: zero. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void sluice_decode_config_init_size(sluice_decode_config *config, size_t size);
+
+/** sluice_decode_config_init_size() with the size of the caller's struct. */
+static inline void sluice_decode_config_init(sluice_decode_config *config)
+{
+    sluice_decode_config_init_size(config, sizeof(*config));
+}
+
 /**
  * Decodes JPEG files to RGB, with libjpeg-turbo's accurate integer DCT and smooth chroma, and PNG
- * files where the library was built with libpng. Of a JPEG only what a crop that follows needs is
- * decoded; the pixels are those of a full decode.
+ * files if the library was built with libpng. A file is decoded down to the lower edge of a crop
+ * that follows, a JPEG file with restart markers or an index only under the crop; the pixels are
+ * those of a full decode.
  *
- * Grayscale, CMYK and YCCK files become RGB (or gray); what is transparent is laid on black. A file
- * that is damaged or no image is an error of that sample.
+ * Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are blended onto black. A
+ * file that is corrupt or not an image is an error of that sample.
  *
- * @param mode        "rgb" (H, W, 3) or "gray" (H, W, 1)
- * @param max_pixels  an image that says it has more is refused; 0 is 100 000 000
- * @param fast_scale  where a resize to half or less follows, decode JPEG files at 1/2, 1/4 or 1/8
- *                    of their size and resize from there: faster for large photographs, and the
- *                    pixels are other ones (a crop begins and ends at whole pixels of the smaller
- *                    image, and its DCT takes the place of a part of the filter)
+ * @param config  NULL: all defaults
  */
-SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset, const char *mode,
-                                                       uint64_t max_pixels, bool fast_scale);
+SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset,
+                                                       const sluice_decode_config *config);
 
 /**
  * Resizes. Output i of a side has its middle at c = (i + 0.5) * scale of the input, scale = old /
- * new length, and is the mean of the inputs k weighed by f((k + 0.5 - c) / s), where s is scale when
- * shrinking with `antialias` and 1 otherwise; what would lie outside of the image has no weight.
- * These are Pillow's filters (its Resample.c and Geometry.c), and the bytes are within 1 of Pillow's,
- * those of "nearest" equal:
+ * new length, and is the mean of the inputs k weighed by f((k + 0.5 - c) / s), where s is scale
+ * when shrinking with `antialias` and 1 otherwise; what would lie outside of the image has no
+ * weight. These are Pillow's filters (its Resample.c and Geometry.c), and the bytes are within 1 of
+ * Pillow's, those of "nearest" equal:
  *
  *   "bilinear"  f(x) = 1 - |x| within 1
  *   "bicubic"   Keys, "Cubic convolution interpolation for digital image processing" (1981), with
@@ -56,8 +78,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset, 
  * @param height     new height; with width 0, the new length of the shorter side
  * @param width      new width, or 0
  * @param filter     one of the four; NULL is "bilinear"
- * @param antialias  shrinking weighs all the pixels that an output covers; want true, unless a model
- *                   was trained without
+ * @param antialias  shrinking weighs all the pixels that an output covers; want true, unless a
+ * model was trained without
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height,
                                                        uint32_t width, const char *filter,
@@ -72,20 +94,41 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_crop(sluice_dataset *data
                                                             uint32_t height, uint32_t width,
                                                             uint32_t padding);
 
+/** Optional arguments of sluice_dataset_random_resized_crop(). Made by
+ * sluice_random_resized_crop_config_init(). */
+typedef struct sluice_random_resized_crop_config {
+    size_t struct_size; /**< bytes; set by sluice_random_resized_crop_config_init() */
+    double scale[2];    /**< low and high share of the area; both 0: 0.08 and 1 */
+    double ratio[2];    /**< low and high width over height, drawn evenly in its logarithm; both 0:
+                             3/4 and 4/3 */
+    bool no_antialias;  /**< sluice_dataset_resize() with antialias false; of the cut part alone */
+    const char *filter; /**< as of sluice_dataset_resize(); NULL: "bilinear" */
+} sluice_random_resized_crop_config;
+
+/**
+ * Sets every field to its default: zero. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void
+sluice_random_resized_crop_config_init_size(sluice_random_resized_crop_config *config, size_t size);
+
+/** sluice_random_resized_crop_config_init_size() with the size of the caller's struct. */
+static inline void sluice_random_resized_crop_config_init(sluice_random_resized_crop_config *config)
+{
+    sluice_random_resized_crop_config_init_size(config, sizeof(*config));
+}
+
 /**
  * Cuts a random part out and resizes it: the crop of Szegedy et al., "Going deeper with
  * convolutions" (2015), drawn as torchvision's RandomResizedCrop draws it.
  *
- * @param scale  {low, high} share of the area; NULL is {0.08, 1}
- * @param ratio  {low, high} width over height, drawn evenly in its logarithm; NULL is {3/4, 4/3}
- * @param filter, antialias  as sluice_dataset_resize() has them; of the cut part alone
+ * @param height, width  of the result, in pixels; width 0 is a square
+ * @param config         NULL: all defaults
  */
-SLUICE_API_CHECKED sluice_status sluice_dataset_random_resized_crop(sluice_dataset *dataset,
-                                                                    uint32_t height, uint32_t width,
-                                                                    const double *scale,
-                                                                    const double *ratio,
-                                                                    const char *filter,
-                                                                    bool antialias);
+SLUICE_API_CHECKED sluice_status
+sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32_t height, uint32_t width,
+                                   const sluice_random_resized_crop_config *config);
 
 /** Mirrors left to right with probability p. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
@@ -113,7 +156,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
 
 /**
- * Says where the last stage, one of mirror, normalize, to_dtype and to_chw, is done.
+ * Sets where the last stage, one of random_horizontal_flip, normalize, to_dtype and to_chw, is
+ * done.
  *
  * @param place  "auto", "host" (by the workers) or "device" (by GetNext); the pixels are the same
  */

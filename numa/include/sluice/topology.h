@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * The machine as the library sees it, and what it would place where.
+ * The topology of the machine and the NUMA placement of a run on it.
  */
 #ifndef SLUICE_TOPOLOGY_H
 #define SLUICE_TOPOLOGY_H
@@ -13,39 +13,42 @@
 
 SLUICE_BEGIN_DECLS
 
-/** What sluice_topology_report() shall look at. Made by sluice_topology_config_init(). */
+/** Settings of sluice_topology_report(), initialized by sluice_topology_config_init(). */
 typedef struct sluice_topology_config {
     size_t struct_size;    /**< bytes; set by sluice_topology_config_init() */
-    const char *synthetic; /**< a machine as hwloc's text, "numa:2 core:4 pu:1"; NULL: none */
-    const char *xml;       /**< a machine as a file of lstopo's; NULL: none. Neither: this one */
-    sluice_device *device; /**< whose placement is planned; NULL: no device's */
+    const char *synthetic; /**< a synthetic topology of hwloc, "numa:2 core:4 pu:1"; NULL: none */
+    const char *xml;       /**< an XML file of lstopo; NULL: none. Neither: this machine */
+    sluice_device *device; /**< the device to place for; NULL: none */
     uint32_t workers;      /**< 0: as many as fit */
     uint32_t ranks;        /**< ranks that share the machine; 0 is 1 */
     bool json;             /**< one JSON object instead of a table */
 } sluice_topology_config;
 
-/** Sets every field to its default. */
+/**
+ * Sets every field to its default: zero. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void sluice_topology_config_init_size(sluice_topology_config *config, size_t size);
+
+/** sluice_topology_config_init_size() with the size of the caller's struct. */
 static inline void sluice_topology_config_init(sluice_topology_config *config)
 {
-    const sluice_topology_config zero = {sizeof(sluice_topology_config), NULL, NULL, NULL, 0, 0,
-                                         false};
-
-    *config = zero;
+    sluice_topology_config_init_size(config, sizeof(*config));
 }
 
 /**
- * Describes the machine, the placement plan of each rank, and what is wrong with it.
+ * Reports the machine, the placement of each rank, and problems of it.
  *
- * The calling thread's CPU affinity and memory policy, and the limits of its control group, count
- * as what each rank may use; with several ranks, all of them use this one device. Nothing of the
- * process is changed.
+ * Each rank may use what the calling thread may: its CPU affinity, memory policy and cgroup limits.
+ * With several ranks all of them use this one device. The process itself is not changed.
  *
  * @param config    NULL: this machine, no device, one rank
- * @param text_out  the caller's, freed by sluice_string_free()
+ * @param text_out  owned by the caller; free it by sluice_string_free()
  *
  * Shape:   JSON has the members machine, nodes, plans (one for each rank) and notes.
- * Returns: E_INVALID a machine text or file that makes no sense, more than 1024 ranks or workers,
- *          a device opened before a fork; E_IO the file cannot be read; E_NO_MEMORY.
+ * Returns: E_INVALID an invalid topology text or file, more than 1024 ranks or workers, a device
+ *          opened before a fork; E_IO the file cannot be read; E_NO_MEMORY.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_topology_report(const sluice_topology_config *config,

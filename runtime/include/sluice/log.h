@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Messages that no return value carries: warnings, and what the library decided by itself.
+ * Logging: warnings, and choices that the library made by itself.
  *
- * By default warnings and worse go to stderr. The environment variable SLUICE_LOG
+ * By default messages of level warn and above go to stderr. The environment variable SLUICE_LOG
  * (`off|error|warn|info|debug`) sets the level at first use. An error that a call returns is logged
- * at level debug only, for its text reaches the caller by sluice_last_error().
+ * at level debug only: its text reaches the caller by sluice_last_error().
  */
 #ifndef SLUICE_LOG_H
 #define SLUICE_LOG_H
@@ -13,7 +13,7 @@
 
 SLUICE_BEGIN_DECLS
 
-/** How much a message matters; a level shows itself and everything above it in this list. */
+/** Severity of a message. A level enables itself and everything above it in this list. */
 typedef enum sluice_log_level {
     SLUICE_LOG_OFF = 0,
     SLUICE_LOG_ERROR = 1,
@@ -23,16 +23,16 @@ typedef enum sluice_log_level {
 } sluice_log_level;
 
 /**
- * Takes one message, a line without its newline.
+ * Receives one message, a line without its newline. Control characters in it are escaped.
  *
- * Called on whichever thread logs, several at once; must not call back into the library.
+ * Called by the thread that logs, possibly by several at once. It must not call the library.
  */
 typedef void (*sluice_log_fn)(sluice_log_level level, const char *message, void *user);
 
-/** Sets the level. Any thread. */
+/** Sets the level. Threads: any. */
 SLUICE_API void sluice_log_set_level(sluice_log_level level);
 
-/** Sends messages to fn instead of stderr; NULL goes back to stderr. Not while a run is open. */
+/** Sends messages to fn instead of stderr; NULL: to stderr again. Not while a run is open. */
 SLUICE_API void sluice_log_set_callback(sluice_log_fn fn, void *user);
 
 SLUICE_END_DECLS

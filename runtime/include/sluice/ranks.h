@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Who this process is among those that a launcher has started.
+ * Rank and world size of this process, from the environment that a launcher sets.
  */
 #ifndef SLUICE_RANKS_H
 #define SLUICE_RANKS_H
@@ -12,20 +12,19 @@
 
 SLUICE_BEGIN_DECLS
 
-/** What the launcher says of this process. */
+/** Rank of this process, as its launcher sets it. */
 typedef struct sluice_ranks {
     size_t struct_size;   /**< bytes; set by the caller to sizeof */
     uint32_t rank;        /**< of this process, below world */
     uint32_t world;       /**< processes; 1 when it is alone */
-    uint32_t local_rank;  /**< among those on this machine; 0 when the launcher does not say */
-    uint32_t local_world; /**< processes on this machine; 0 when the launcher does not say how many
-                               they are, or which of them this one is. Of 1 process it is 1 */
+    uint32_t local_rank;  /**< rank on this machine; 0 when the launcher does not set it */
+    uint32_t local_world; /**< processes on this machine; 0 when the launcher does not set it,
+                               or does not set local_rank. 1 for a single process */
     const char *source;   /**< "torchrun", "Open MPI", "MVAPICH", "PMI", "Slurm", "alone"; static */
 } sluice_ranks;
 
 /**
- * Reads from the environment, each time anew, who this process is. The first of these that is
- * there counts:
+ * Reads rank and world size from the environment, at each call. The first launcher found counts:
  *
  *   torchrun   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
  *              (docs.pytorch.org/docs/stable/elastic/run.html, "Environment Variables"); set by
@@ -40,12 +39,12 @@ typedef struct sluice_ranks {
  *              SLURM_STEP_TASKS_PER_NODE, "4(x2),3" (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
  *              Without SLURM_STEP_NUM_TASKS, as in the script of sbatch, it is no rank
  *
- * None of them: rank 0 of 1, local_rank 0 of 1. A variable that is empty is not set.
+ * None of them: rank 0 of 1, local_rank 0 of 1. An empty variable counts as not set.
  *
- * Returns: E_INVALID a rank without a size or the reverse, a value that is no number, a rank that
- *          is not below its size, more processes on this machine than in all, or struct_size is
- *          not set; the text has the variables and their values. ranks_out is set only on OK.
- * Threads: any, while none changes the environment.
+ * Returns: E_INVALID a rank without a size or the reverse, a value that is not a number, a rank not
+ *          below its size, a local world larger than the world, or struct_size is not set; the text
+ *          names the variables and their values. ranks_out is set only on OK.
+ * Threads: any, while no thread changes the environment.
  */
 SLUICE_API_CHECKED sluice_status sluice_ranks_find(sluice_ranks *ranks_out);
 

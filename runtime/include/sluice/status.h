@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What every call answers, and the text behind the last failure.
+ * Statuses and error texts.
  *
- * Zero is success. A positive status is an answer that the caller must look at (a time-out, the
- * end of the data); nothing is wrong. A negative status is an error: `status < 0` is the test for
- * failure. Numbers are never changed or reused.
+ * Zero is success. A positive status is a result that the caller must handle (a timeout, the end of
+ * the data) and no error. A negative status is an error: test for failure by `status < 0`. Values
+ * are never changed or reused.
  */
 #ifndef SLUICE_STATUS_H
 #define SLUICE_STATUS_H
@@ -13,7 +13,7 @@
 
 SLUICE_BEGIN_DECLS
 
-/** X(name, number, text): the one list of statuses; the enum, the names and the texts follow it. */
+/** X(name, number, text): the list of statuses; the enum, the names and the texts come from it. */
 #define SLUICE_STATUS_MAP(X)                                                                       \
     X(OK, 0, "ok")                                                                                 \
     X(END_OF_PASS, 1, "end of the pass")                                                           \
@@ -34,40 +34,42 @@ SLUICE_BEGIN_DECLS
     X(E_CALLBACK, -11, "the caller's function failed")                                             \
     X(E_RANK, -12, "another rank failed")
 
-/** The answer of a call. */
+/** The result of a call. */
 typedef enum sluice_status {
 #define SLUICE_STATUS_ENUM(name, number, text) SLUICE_##name = (number),
     SLUICE_STATUS_MAP(SLUICE_STATUS_ENUM)
 #undef SLUICE_STATUS_ENUM
 } sluice_status;
 
-/** Returns the name of a status without its prefix, "E_INVALID"; "?" for a number that is none. */
+/** Returns the name of a status without its prefix, "E_INVALID"; "?" for an unknown value. */
 SLUICE_API const char *sluice_status_name(sluice_status status);
 
-/** Returns a few words for a status, "invalid argument". */
+/** Returns the short text of a status, "invalid argument". */
 SLUICE_API const char *sluice_status_text(sluice_status status);
 
 /**
- * Returns what went wrong in the last call of this thread that failed: what, where, and what to
- * try.
+ * Returns the text of the last error in this thread: what failed, where, and what to try.
  *
- * The text is the thread's own, is never NULL ("" when nothing has failed yet), and stays as it
- * is until the next failure in this thread. An error met by one of the library's own threads is
- * handed to the thread whose call reports it.
+ * Control characters (file names may hold some) and bytes that are not UTF-8 are escaped, so the
+ * text is safe to print on a terminal. It may have further lines, indented by four spaces.
+ *
+ * The text is thread-local, never NULL ("" when nothing has failed yet), and unchanged until the
+ * next failure in this thread. An error in a thread of the library is propagated to the thread
+ * whose call reports it. An E_NO_MEMORY of the library begins with "out of memory".
  */
 SLUICE_API const char *sluice_last_error(void);
 
 /**
- * Says why a function of the caller's own fails: keeps the text, cut to 1023 bytes, as this
- * thread's last error and returns status. The error of a run that ends with a failed step, hook,
- * eval, save or load ends with the text that the function left, by this or by a call that failed:
+ * Sets the last error of this thread from a user callback and returns status. The text is cut to
+ * 1023 bytes. When a step, hook, eval, save or load fails, the error of the run ends with the last
+ * error that the callback set, by this function or by a call of the library that failed:
  *
  *     return sluice_fail(SLUICE_E_IO, "cannot open %s", path);
  */
 SLUICE_API sluice_status sluice_fail(sluice_status status, const char *format, ...)
     SLUICE_PRINTF(2, 3);
 
-/** Frees a text that the library gave to the caller. NULL is fine. */
+/** Frees a string that the library returned to the caller. NULL is allowed. */
 SLUICE_API void sluice_string_free(char *text);
 
 SLUICE_END_DECLS

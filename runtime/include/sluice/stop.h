@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Asking what runs for long to stop.
+ * Cancellation tokens: a request to stop a run.
  */
 #ifndef SLUICE_STOP_H
 #define SLUICE_STOP_H
@@ -9,19 +9,19 @@
 
 SLUICE_BEGIN_DECLS
 
-/** A request to stop that any thread, or a signal handler, can make. */
+/** A cancellation token. Any thread or a signal handler can request the stop. */
 typedef struct sluice_stop sluice_stop;
 
-/** Returns: E_NO_MEMORY. The token is the caller's and outlives the runs that look at it. */
+/** Creates a token, owned by the caller. It outlives the runs that poll it. Returns: E_NO_MEMORY */
 SLUICE_API_CHECKED sluice_status sluice_stop_create(sluice_stop **stop_out);
 
-/** Frees a token. NULL is fine. */
+/** Destroys a token. NULL is allowed. */
 SLUICE_API void sluice_stop_destroy(sluice_stop *stop);
 
-/** Asks the runs with this token to stop: within one step, or one sample. Async-signal-safe. */
+/** Requests a stop of the runs with this token, within one step or sample. Async-signal-safe. */
 SLUICE_API void sluice_stop_request(sluice_stop *stop);
 
-/** Takes a request back, for another run with the same token. */
+/** Clears the request, so that the token can be used for another run. */
 SLUICE_API void sluice_stop_clear(sluice_stop *stop);
 
 SLUICE_END_DECLS

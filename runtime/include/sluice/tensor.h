@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Element types, columns and tensors: the shapes that cross every border of the library.
+ * Element types, columns and tensors: the data model of the public interface.
  */
 #ifndef SLUICE_TENSOR_H
 #define SLUICE_TENSOR_H
@@ -33,24 +33,25 @@ typedef enum sluice_dtype {
     SLUICE_I8 = 9
 } sluice_dtype;
 
-/** Returns the bytes of one element; 0 for SLUICE_ENCODED and for a number that is no type. */
+/** Returns the bytes of one element; 0 for SLUICE_ENCODED and for an unknown value. */
 SLUICE_API size_t sluice_dtype_size(sluice_dtype dtype);
 
-/** Returns "u8", "f32", ...; "?" for a number that is no type. */
+/** Returns "u8", "f32", ...; "?" for an unknown value. */
 SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
 
-/** One named column of a dataset: the type and shape of one sample's entry. */
+/** A named column of a dataset: type and shape of one sample. */
 typedef struct sluice_column {
     char name[SLUICE_NAME_SIZE];     /**< "image", "label", ... */
     sluice_dtype dtype;              /**< of its elements */
     uint32_t rank;                   /**< dimensions used of shape; 0 is a scalar */
-    uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; 0 where it differs from sample to sample */
+    uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; 0: the dimension varies between samples */
 } sluice_column;
 
 /** A row-major array in device memory, lent for a step, or until sluice_channel_get_next(). */
 typedef struct sluice_tensor {
     const char *name;                    /**< the column's name */
-    void *data;                          /**< readable by the device */
+    void *data;                          /**< read and written by the device; the next batch
+                                              overwrites all bytes */
     sluice_dtype dtype;                  /**< of its elements */
     uint32_t rank;                       /**< the batch dimension included */
     uint64_t shape[SLUICE_MAX_RANK + 1]; /**< shape[0] is the batch size, padding included */

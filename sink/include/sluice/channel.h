@@ -12,6 +12,7 @@
 #ifndef SLUICE_CHANNEL_H
 #define SLUICE_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,33 +28,62 @@ typedef struct sluice_channel sluice_channel;
 #define SLUICE_FOREVER INT64_C(-1)
 
 /**
+ * Where a loop is: the checkpoint of its data, to be saved as it is, or field by field, with the
+ * loop's own state. Filled in by sluice_channel_position_get(), taken back by config.position.
+ */
+typedef struct sluice_channel_position {
+    size_t struct_size; /**< bytes; set by the caller to sizeof */
+    uint64_t batch;     /**< number of the next batch */
+    uint64_t pass;      /**< of the dataset, that it is in */
+    uint64_t samples;   /**< of that pass before it, over all ranks; padding counts as samples */
+    uint64_t seed;      /**< config.seed */
+} sluice_channel_position;
+
+/**
  * Settings of a channel. Made by sluice_channel_config_init(); zero takes the default given beside
  * it. What has a name of sluice_train_config means the same.
  */
 typedef struct sluice_channel_config {
     size_t struct_size;       /**< bytes; set by sluice_channel_config_init() */
     uint64_t first_batch;     /**< batches of the training done already: goes on there, as a resumed
-                                   run would */
+                                   run would; of a loop see position */
     uint64_t batches;         /**< to be made, then END_OF_DATA; 0: without end */
     uint64_t seed;            /**< of order and random transforms */
     uint32_t rank;            /**< of this process among world, when that is set */
     uint32_t world;           /**< processes that share each pass; 0: what the launcher says */
     uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
-    uint32_t slots;           /**< batches made ahead, the lent one included, 2 to 1024 (from 3 on
-                                   where the batch is lent from its slot); 0 is 4, fewer when
-                                   memory_bytes wants it */
-    uint64_t memory_bytes;    /**< upper bound for staging and slots; 0 is a quarter of what the
-                                   process may use */
+    uint32_t slots;           /**< batches made ahead, those held included: held + 1 to 1024 (from
+                                   held + 2 on where batches are lent from their slots); 0: as
+                                   sluice_train_config.slots, and more where `held` needs them */
+    uint64_t memory_bytes;    /**< upper bound for staging, slots and the samples of a stream;
+                                   0 is a quarter of what the process may use, for staging and
+                                   slots */
     sluice_on_error on_error; /**< fail */
+    bool end_of_pass;         /**< get_next answers END_OF_PASS once behind each pass */
+    const sluice_column *inputs; /**< what the loop expects, of one sample; NULL: unchecked. Used by
+                                      sluice_channel_open() alone */
+    uint32_t input_count;        /**< entries in inputs */
+    uint32_t held;               /**< batches that the loop holds at once, 1 to 1022; 0 is 1. From 2
+                                      on each is released by sluice_channel_release(). Where batches
+                                      are not lent from their slots, as on `cuda:N`, each of them
+                                      has a set of tensors of its own, which counts in memory */
+    const sluice_channel_position *position; /**< where a loop was: goes on there, with the same bits
+                                      where seed, dataset, batch size and world are the same.
+                                      first_batch is 0 then. NULL: at first_batch. Used by
+                                      sluice_channel_open() alone */
 } sluice_channel_config;
 
-/** Sets every field to its default: zero. */
+/**
+ * Sets every field to its default: zero. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void sluice_channel_config_init_size(sluice_channel_config *config, size_t size);
+
+/** sluice_channel_config_init_size() with the size of the caller's struct. */
 static inline void sluice_channel_config_init(sluice_channel_config *config)
 {
-    const sluice_channel_config zero = {sizeof(sluice_channel_config), 0, 0, 0, 0, 0, 0, 0, 0,
-                                        SLUICE_ON_ERROR_FAIL};
-
-    *config = zero;
+    sluice_channel_config_init_size(config, sizeof(*config));
 }
 
 /**
@@ -66,7 +96,8 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
  * @param config       copied
  * @param channel_out  owned by the caller: goes back by sluice_channel_close()
  *
- * Returns: E_INVALID settings, no stage `batch`, columns that cannot be batched; the error kept
+ * Returns: E_INVALID settings, a position that is not one of this dataset, no stage `batch`, columns that cannot be batched or are not as in
+ *          config.inputs; the error kept
  *          from building the dataset; E_IO, E_CORRUPT of opening the source; E_NO_MEMORY;
  *          E_UNSUPPORTED the device is none that a channel serves.
  * Threads: any. Channels do not touch each other.
@@ -104,7 +135,10 @@ SLUICE_API_CHECKED sluice_status sluice_channel_inspect(const sluice_channel *ch
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_start(sluice_channel *channel);
 
-/** A batch, lent until the next get_next, or close. */
+/**
+ * A batch, held until sluice_channel_release(), or close; where config.held is 1 until the next
+ * get_next, too.
+ */
 typedef struct sluice_batch {
     size_t struct_size;          /**< bytes, for what later versions add at the end */
     uint64_t number;             /**< of the whole training, from 0 */
@@ -123,49 +157,101 @@ typedef struct sluice_batch {
 SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name);
 
 /**
- * Gives back the batch lent before, waits for the next one and lends it.
+ * Waits for the next batch and lends it. Where config.held is 1 the batch before is released first,
+ * whatever the call returns; from 2 on a batch is held until sluice_channel_release().
  *
  * Batches come in order, each once; a sample is where sluice_train() with the same settings would
- * have it, bit for bit. Tensors and their bytes are good until the next call, whatever that
- * returns. On a host device their addresses differ from batch to batch.
+ * have it, bit for bit. Tensors and their bytes are good while the batch is held. On a host device
+ * their addresses differ from batch to batch.
  *
- * On `cuda:N` they lie in device memory, at the same addresses for every batch. The call waits on
- * the host until the batch has arrived on the device, enqueues in the caller's stream the kernels
- * that bring it into the tensors, and returns: what is enqueued in that stream afterwards sees the
- * batch. What the stream held before the call still sees the one before, so a loop that stays in
- * one stream waits for nothing. A call with another stream than the one before orders these kernels
- * behind all that the stream of the call before then holds; readers of the batch in any further
- * stream are the caller's to order, by events. With stream NULL the kernels go into a stream of the
- * library's, and the call returns when they are done: the tensors are ready for every stream, and
- * whoever read the batch before in a stream that no call was given must be done with it.
+ * On `cuda:N` they lie in device memory, in one of config.held sets of tensors; the addresses cycle
+ * through the sets while batches are released in their order, else a batch has the set that was
+ * released first. The call waits on the host until the batch has arrived on the device, enqueues in
+ * the caller's stream the kernels that bring it into the tensors, and returns: what is enqueued in
+ * that stream afterwards sees the batch. The kernels are ordered behind the readers of the batch
+ * that had the set before:
+ *
+ *   - it was released by sluice_channel_release(): behind all that the stream of that call held;
+ *   - it was released by this call (config.held is 1): a loop that stays in one stream waits for
+ *     nothing, and a call with another stream than the one before is ordered behind all that the
+ *     stream of the call before then holds. Readers in any further stream are the caller's to
+ *     order, by events.
+ *
+ * With stream NULL the kernels go into a stream of the library's, and the call returns when they
+ * are done: the tensors are ready for every stream, and whoever read a batch that this call
+ * releases, in a stream that no call was given, must be done with it.
  *
  * @param stream      NULL on a host device; on `cuda:N` a cudaStream_t of that device that is not
  *                    being captured, or NULL, which is not CUDA's default stream (that one is
  *                    cudaStreamLegacy). It must not be destroyed before the next call, or close.
  *                    cudaStreamPerThread is another stream in each thread: make all calls from one
- * @param timeout_ms  milliseconds for the batch to arrive; 0 returns at once, SLUICE_FOREVER never
- *                    gives up
+ * @param timeout_ms  milliseconds to wait for the batch to arrive; SLUICE_FOREVER: without a limit.
+ *                    0 never waits for a batch, and with a stream for nothing at all: for a loop
+ *                    that has other work while no batch is there
  * @param batch_out   the channel's own; set only on OK
  *
- * Returns: TIMEOUT no batch yet: nothing is lent, ask again; END_OF_DATA after the last of
- *          config.batches; CLOSED after stop, also when batches were ready; the first error of the
- *          pipeline, which names the stage and the sample, once the batches before it are
- *          fetched: each of the three again from every later call. E_INVALID arguments, the stream
- *          among them, or start has not been called: the batch lent before stays. E_DEVICE what
- *          CUDA says, also of work of the caller's that has broken the device.
- * Threads: one at a time; safe beside all others but close.
+ * Returns: TIMEOUT no batch yet: nothing is lent, ask again; END_OF_PASS with config.end_of_pass,
+ *          once after the last batch of each pass, then goes on with the next pass; END_OF_DATA
+ *          after the last of config.batches; CLOSED after stop, also when batches were ready; the
+ *          first error of the pipeline, which names the stage and the sample, once the batches
+ *          before it are fetched: each of the three again from every later call. E_INVALID arguments, the stream
+ *          among them, or start has not been called; config.held of 2 or more, and as many batches
+ *          are held (never a wait), or one is held while config.slots - 1 others came after it: the
+ *          batches held stay. E_DEVICE what CUDA says, also of work of the caller's that has broken
+ *          the device.
+ * Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind(); safe
+ *          beside all others but close.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream,
                                                          int64_t timeout_ms,
                                                          const sluice_batch **batch_out);
 
 /**
- * sluice_channel_get_next() with a timeout of 0: never waits for a batch, and with a stream for
- * nothing at all. For loops that have other work while none is there. Returns and threads: the same.
+ * Releases a batch: its tensors may be written again. Batches may be released in any order; their
+ * slots are freed in the order of the batches, so that a slot waits for those before it.
+ *
+ * @param batch   held, as get_next has set it; not to be used afterwards
+ * @param stream  on `cuda:N` the next batch in this set of tensors comes behind all that this
+ *                stream holds now; NULL: the batch has no readers any more. A stream as for
+ *                get_next; it may be destroyed after the call. NULL on a host device
+ *
+ * Returns: E_INVALID the batch has been released, or is not one of this channel (a pointer is
+ *          detected as stale until config.slots further batches have come); or the stream, as for
+ *          get_next: the batch stays held. E_DEVICE what CUDA says.
+ * Threads: as sluice_channel_get_next().
  */
-SLUICE_API_CHECKED sluice_status sluice_channel_get_next_async(sluice_channel *channel,
-                                                               void *stream,
-                                                               const sluice_batch **batch_out);
+SLUICE_API_CHECKED sluice_status sluice_channel_release(sluice_channel *channel,
+                                                        const sluice_batch *batch, void *stream);
+
+/**
+ * Tells where the loop is: the next batch is the one that get_next has not fetched yet; batches
+ * that are held count as fetched. Before the start it is where the channel begins.
+ *
+ * Returns: E_INVALID position is NULL or its struct_size is not set.
+ * Threads: as sluice_channel_get_next().
+ */
+SLUICE_API_CHECKED sluice_status sluice_channel_position_get(const sluice_channel *channel,
+                                                             sluice_channel_position *position);
+
+/**
+ * Begins anew: the next batch is the one that the channel was opened at, with the same samples in the
+ * same order and the same bits, and config.batches are made again; with the same threads, files and
+ * memory. For the next validation, say. At any point: after END_OF_DATA, after END_OF_PASS, in the
+ * middle of a pass, in a channel that is paused (which stays so).
+ *
+ * What the workers have made ahead is passed over: they finish the rows they are at, for which this
+ * waits; on `cuda:N` also for kernels that the batches fetched before need. Where a pass is all
+ * that is wanted, config.batches = info.batches lets them make no more than that. A stream is read
+ * from its beginning.
+ *
+ * Returns: E_INVALID batches are held (with config.held 1 the last one is, until a release, or a
+ *          get_next that gives none), or start has not been called: nothing has changed. The error
+ *          of the pipeline, met by workers ahead of get_next, too; each later call of get_next and
+ *          of this answers it again. CLOSED after stop. E_UNSUPPORTED the source is read by a pipe.
+ *          E_DEVICE what CUDA says.
+ * Threads: as sluice_channel_get_next().
+ */
+SLUICE_API_CHECKED sluice_status sluice_channel_rewind(sluice_channel *channel);
 
 /**
  * Lets the workers rest: each finishes the row it is at, then nothing is read or decoded until
@@ -198,15 +284,17 @@ SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channe
 
 /**
  * Ends a channel's work for good: get_next answers CLOSED, also to a thread that waits in it, and
- * the workers end after the rows they are at, for which this does not wait. The lent batch stays
- * until get_next or close. NULL is fine. Threads: any.
+ * the workers end after the rows they are at, for which this does not wait. Batches that are held
+ * stay until they are released, or close. NULL is fine. Threads: any.
  */
 SLUICE_API void sluice_channel_stop(sluice_channel *channel);
 
 /**
- * Stops the workers, wherever they are, and frees the channel with all that it lent. NULL is fine.
- * On `cuda:N` it waits for the kernels of its own that are in the caller's streams; who reads the
- * tensors behind them must be done. Threads: any, once nobody is in another call.
+ * Stops the workers, wherever they are, and frees the channel with all batches, those that are held
+ * among them. NULL is fine.
+ * On `cuda:N` it waits for the kernels of its own that are in the caller's streams, and for what a
+ * stream held when a batch was released in it; all other readers of tensors must be done. Threads:
+ * any, once nobody is in another call.
  */
 SLUICE_API void sluice_channel_close(sluice_channel *channel);
 

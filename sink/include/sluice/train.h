@@ -35,8 +35,9 @@ typedef struct sluice_step {
     const uint64_t *step;        /**< of the whole training, from 0 */
     const uint64_t *epoch;       /**< of the whole training, from 0 */
     float *outputs;              /**< (output_count) to be written; [0] is the loss */
-    void *stream;                /**< to enqueue work on, the same for the whole run: a
-                                      cudaStream_t on a CUDA device; NULL on a host device */
+    void *stream;                /**< to enqueue work on in this call, a cudaStream_t on a CUDA
+                                      device: a stream of its own while the step is captured,
+                                      else the run's; NULL on a host device */
     const float *learning_rate;  /**< of this step, by config.learning_rate; 0 without one */
     const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and the
                                       like, the same after a resume */
@@ -64,6 +65,10 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
  * once more for config.check, and again where auto has to try. In the others it is called for every
  * batch. eval is called alike. The device is synchronised before the first step of a run.
  *
+ * All of a step's work goes to step->stream. A captured step that enqueues nothing there, or that
+ * uses the default stream, is E_INVALID: CUDA does not capture that work. While a step is captured,
+ * CUDA refuses its device's default stream to every thread (cudaErrorStreamCaptureImplicit).
+ *
  * Returns: OK; STOPPED ends the run after this step; a negative status ends it with that error,
  *          and with the text of sluice_fail().
  */
@@ -87,7 +92,8 @@ typedef struct sluice_model {
     void *user;                      /**< handed to step; borrowed */
     const sluice_column *inputs;     /**< what step expects, of one sample; NULL: unchecked */
     uint32_t input_count;            /**< entries in inputs */
-    const char *const *output_names; /**< of outputs; NULL: one output, "loss" */
+    const char *const *output_names; /**< of outputs; NULL: one output, "loss". The progress bar
+                                          shows the first one, unless its name is "" */
     uint32_t output_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
     bool reads_valid_rows;           /**< the step leaves rows past *valid_rows alone */
     bool reads_mask;                 /**< the step looks at the column `mask` */
@@ -99,25 +105,17 @@ typedef struct sluice_model {
     uint32_t result_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
 } sluice_model;
 
-/** Sets every field to its default. */
+/**
+ * Sets every field to its default: zero. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void sluice_model_init_size(sluice_model *model, size_t size);
+
+/** sluice_model_init_size() with the size of the caller's struct. */
 static inline void sluice_model_init(sluice_model *model)
 {
-    const sluice_model zero = {sizeof(sluice_model),
-                               NULL,
-                               NULL,
-                               NULL,
-                               0,
-                               NULL,
-                               0,
-                               false,
-                               false,
-                               NULL,
-                               NULL,
-                               NULL,
-                               NULL,
-                               0};
-
-    *model = zero;
+    sluice_model_init_size(model, sizeof(*model));
 }
 
 /** How steps are run. */
@@ -156,6 +154,11 @@ typedef struct sluice_schedule {
  * `sluice_state` and `sluice_files` (text), and `DONE`, which is written when all else is safe on
  * disk: a kill at any moment leaves the last complete one usable. Sinks end where one is due. One
  * more is written when a run ends, unless it ends with an error. Several ranks share the folder.
+ *
+ * Where validation is due at the same step, model.save is called before it, too, into
+ * FOLDER/early-000000001200; that of step- replaces it after validation and the hooks. A run that
+ * resumes from an early one validates first, and calls the hooks validation and epoch_end that
+ * follow.
  */
 typedef struct sluice_checkpointing {
     const char *folder;    /**< NULL: none. Made when missing; its parent must exist. Borrowed */
@@ -178,9 +181,9 @@ typedef struct sluice_step_record {
     uint32_t valid_rows;     /**< rows that held samples, of all micro-batches */
     uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
     const float *outputs;    /**< (output_count) */
-    const uint64_t *samples; /**< in the hook `records`: (micro_batches, batch_size) indices,
-                                  UINT64_MAX where no sample stands; NULL unless
-                                  config.record_samples */
+    const uint64_t *samples; /**< in the hook `records`: (micro_batches, batch_size) indices in the
+                                  source, see sluice_dataset_sample_name(); UINT64_MAX where no
+                                  sample stands; NULL unless config.record_samples */
 } sluice_step_record;
 
 /** What a hook is told. */
@@ -192,7 +195,8 @@ typedef struct sluice_hook {
                               validation: one past it; else the first */
     uint64_t last_step;  /**< one past the last of this run; UINT64_MAX when unknown */
     uint64_t step_count; /**< step_begin: steps that begin, 1 or a sink; *_end and records: that
-                              ran since the *_begin, or in this launch */
+                              ran since the *_begin, or in this launch; 0 in epoch_end of an epoch
+                              whose steps the run before this one has run */
     const sluice_step_record *records; /**< step_end and records: (record_count) */
     uint64_t record_count;             /**< step_count; in step_end of a sink of more than
                                             1 048 576 steps fewer, the latest */
@@ -202,7 +206,7 @@ typedef struct sluice_hook {
     double seconds;                    /**< *_end: how long it took; records: the run, so far */
     double wait_seconds;               /**< of those, how long steps waited for data */
     const char *plan;                  /**< train_begin: the run in one line, memory included */
-    bool stop;                         /**< may be set by the hook: ends the run at this border */
+    bool stop;                         /**< may be set by the hook: ends the run at this boundary */
     const double *results;             /**< validation: (result_count), means over result_samples */
     const char *const *result_names;   /**< validation: (result_count) */
     uint32_t result_count;             /**< validation: of model.eval's outputs */
@@ -226,8 +230,10 @@ typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
  * ran: over a run it sees every step once, in order, in every mode. Hooks left NULL are not called.
  *
  * step_end and epoch_end are called where at least one step ran and no error ended the run;
- * train_end is called whenever train_begin was. With several callbacks each hook is called for all
- * of them in order, also after one of them has failed; the first error counts.
+ * epoch_end also by a run that resumes at the end of an epoch whose validation was not done (see
+ * sluice_checkpointing). train_end is called whenever train_begin was. With several callbacks each
+ * hook is called for all of them in order, also after one of them has failed; the first error
+ * counts.
  */
 typedef struct sluice_callback {
     sluice_hook_fn train_begin; /**< once, before anything runs */
@@ -245,6 +251,8 @@ typedef struct sluice_callback {
  * Validation: model.eval on one pass of another dataset, between sinks, which end where one is due.
  * It has a channel of its own on the same device; every sample counts once, by *valid_rows. With
  * several ranks the results are of all of them, by config.agree; without it, of this rank's share.
+ * The dataset is opened before the first step, and checked as that of the training is: its columns
+ * against model.inputs, padding, memory.
  */
 typedef struct sluice_validating {
     sluice_dataset *dataset; /**< NULL: none. Borrowed. Unshuffled and without drop_remainder, most
@@ -287,14 +295,18 @@ typedef struct sluice_train_config {
                                    hook, save, load, or step in mode data that does not return for
                                    so long: one that names it. 0 is 30 000 */
     int64_t stall_timeout_ms; /**< no step for so long, for want of data: E_STALLED, once the
-                                 workers have come back from where they are; 0 is 300 000 */
+                                 workers have come back from where they are; 0 is 300 000. Time in
+                                 which the process is suspended counts for neither of the two */
 
     uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
     uint32_t slots;           /**< batches in the device queue, 2 to 1024 (on host:N without copy,
-                                   which lends them to the step, from 3 on); 0 is 4, fewer when
-                                   memory_bytes wants it */
-    uint64_t memory_bytes;    /**< upper bound for staging and slots; 0 is a quarter of what the
-                                   process may use */
+                                   which lends them to the step, from 3 on); 0: 16 rows or more
+                                   for each worker, at least 4 batches (3 large ones on host:N,
+                                   16 MiB or 64 on cuda:N), at most 1 GiB and a sixteenth of the
+                                   device's free memory, fewer where memory_bytes is less */
+    uint64_t memory_bytes;    /**< upper bound for staging, slots and the samples of a stream;
+                                   0 is a quarter of what the process may use, for staging and
+                                   slots */
     uint64_t seed;            /**< of order and random transforms */
     uint32_t rank;            /**< of this process among world, when that is set */
     uint32_t world;           /**< processes that share each pass; 0: what the launcher says, see
@@ -318,43 +330,17 @@ typedef struct sluice_train_config {
                      sluice_train() */
 } sluice_train_config;
 
-/** Sets every field to its default: zero, but sink_size. */
+/**
+ * Sets every field to its default: zero, but sink_size, which is -1. Threads: any.
+ *
+ * @param size  bytes of the caller's struct: exactly so many are written
+ */
+SLUICE_API void sluice_train_config_init_size(sluice_train_config *config, size_t size);
+
+/** sluice_train_config_init_size() with the size of the caller's struct. */
 static inline void sluice_train_config_init(sluice_train_config *config)
 {
-    const sluice_train_config zero = {sizeof(sluice_train_config),
-                                      0,
-                                      false,
-                                      -1,
-                                      0,
-                                      0,
-                                      0,
-                                      SLUICE_MODE_AUTO,
-                                      0,
-                                      NULL,
-                                      0,
-                                      NULL,
-                                      0,
-                                      0,
-                                      0,
-                                      0,
-                                      0,
-                                      0,
-                                      0,
-                                      0,
-                                      0,
-                                      SLUICE_ON_ERROR_FAIL,
-                                      false,
-                                      false,
-                                      SLUICE_NAN_STOP,
-                                      {NULL, 0, NULL, NULL},
-                                      {NULL, 0, 0, 0, false, NULL, false},
-                                      {NULL, 0, 0, 0, false, false},
-                                      0,
-                                      NULL,
-                                      NULL,
-                                      false};
-
-    *config = zero;
+    sluice_train_config_init_size(config, sizeof(*config));
 }
 
 /**
@@ -373,9 +359,9 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * ends all, and of several ranks none may. There are no checkpoints and no validation in them.
  *
  * The environment comes before config, with a warning that says so: SLUICE_WORKERS, SLUICE_SLOTS,
- * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_REPORT is a path that
- * the report is written to when the run ends, also with an error: as JSON if it ends in .json, else
- * as text; "-" is stderr, %r in it the rank. Empty is not set. The guide has more.
+ * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_REPORT is a path
+ * that the report is written to when the run ends, also with an error: as JSON if it ends in .json,
+ * else as text; "-" is stderr, %r in it the rank. Empty is not set. The guide has more.
  *
  * @param device      borrowed for the run
  * @param model       copied
@@ -448,7 +434,8 @@ SLUICE_API_CHECKED sluice_status sluice_early_stopping(const char *result, bool 
                                                        double min_delta, uint64_t patience,
                                                        sluice_callback *callback_out);
 
-/** Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere. */
+/** Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere, nor with
+ * TERM=dumb. */
 SLUICE_API_CHECKED sluice_status sluice_progress_bar(FILE *file, sluice_callback *callback_out);
 
 /** Frees what one of the above made. */

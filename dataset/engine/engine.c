@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine: starting, pausing and stopping the workers of a run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "engine_state.h"
+#include "log_int.h"
+
+static void worker_main(void *arg, uint32_t worker)
+{
+    sli_engine *engine = arg;
+
+    engine_work(engine, &engine->loaders[worker]);
+}
+
+/* ---- readahead ------------------------------------------------------------------------------- */
+
+/* The row() callback of readahead. */
+static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
+{
+    const sli_engine *engine = arg;
+    const uint64_t seq = row / engine->plan->batch_size + 1;
+
+    if (seq > engine->batches ||
+        seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
+        return READAHEAD_END;
+    }
+    if (atomic_load_explicit(&engine->paused, memory_order_relaxed) ||
+        seq > atomic_load_explicit(&engine->limit, memory_order_relaxed)) {
+        return READAHEAD_WAIT;
+    }
+    return engine_sample_at(engine, seq, (uint32_t)(row % engine->plan->batch_size), sample_out)
+               ? READAHEAD_SAMPLE
+               : READAHEAD_NOTHING;
+}
+
+/* Is readahead disabled by SLUICE_READAHEAD=off? */
+static bool readahead_is_off(void)
+{
+    const char *value = getenv("SLUICE_READAHEAD");
+    const bool off = value != NULL && strcmp(value, "off") == 0;
+
+    if (value != NULL && value[0] != '\0') {
+        sli_log(SLUICE_LOG_WARN, "SLUICE_READAHEAD=%.40s: %s", value,
+                off ? "no readahead" : "want off; readahead as needed");
+    }
+    return off;
+}
+
+/* Starts readahead. A failure is not an error: workers read every sample anyway. */
+static void start_readahead(sli_engine *engine, const sli_placement *placement)
+{
+    const sluice_dataset *dataset = engine->plan->dataset;
+    const readahead_config config = {.ops = dataset_source(dataset),
+                                     .source = dataset->source,
+                                     .placement = placement,
+                                     .claimed = &engine->claims.next,
+                                     .row = row_ahead,
+                                     .arg = engine,
+                                     .fetch = page_cache_fetch};
+
+    if (config.ops->locate != NULL && !readahead_is_off() &&
+        readahead_start(&config, &engine->ahead) != SLUICE_OK) {
+        sli_log(SLUICE_LOG_WARN, "no readahead: %s", sluice_last_error());
+    }
+}
+
+/* ---- starting and stopping ------------------------------------------------------------------- */
+
+static sluice_status create_loaders(sli_engine *engine)
+{
+    engine->loaders = sli_calloc(engine->worker_count, sizeof(*engine->loaders));
+    if (engine->loaders == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%u workers", engine->worker_count);
+    }
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        sluice_status st = sample_loader_init(&engine->loaders[i], engine->plan);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        engine->loaders[i].io.interrupt = &engine->closed;
+        for (uint32_t stage = 0; stage < PLAN_PROFILED; stage++) {
+            engine->loaders[i].counters[stage] = sli_profile_cell(engine->profile, stage, i);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **engine_out)
+{
+    sli_engine *engine = sli_aligned_alloc(64, sizeof(*engine));
+    sluice_status st;
+
+    if (engine == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the engine");
+    }
+    memset((void *)engine, 0, sizeof(*engine));
+    error_samples_init(&engine->errors);
+    engine->plan = config->plan;
+    engine->queue = config->queue;
+    engine->profile = config->profile;
+    engine->batches = config->rewinds ? UINT64_MAX : config->batches;
+    engine->round = config->rewinds ? config->batches : UINT64_MAX;
+    engine->first_whole_pass = config->plan->begin.pass + (config->plan->begin.done > 0);
+    engine->worker_count = config->placement->worker_count;
+    engine->closed = (sli_interrupt){engine_is_closed, engine};
+    atomic_store_explicit(&engine->stop_at, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&engine->limit, engine->round, memory_order_relaxed);
+    row_claims_init(&engine->claims, engine->batches, config->plan->batch_size);
+    st = sli_layout_make(config->plan->wire, config->plan->column_count, config->plan->batch_size,
+                         &engine->layout);
+    if (st == SLUICE_OK) {
+        st = create_loaders(engine);
+    }
+    if (st == SLUICE_OK && sli_plan_is_stream(config->plan)) {
+        st = sample_stream_create(config->plan, engine->batches, config->passes, &engine->stream);
+    }
+    if (st == SLUICE_OK && engine->stream != NULL && config->rewinds) {
+        (void)sample_stream_freeze(engine->stream);
+        sample_stream_rewind(engine->stream, 0, engine->round);
+    }
+    if (st == SLUICE_OK) {
+        start_readahead(engine, config->placement);
+        st = sli_worker_pool_start(config->placement, "sluice/w", worker_main, engine,
+                                   &engine->pool);
+    }
+    if (st != SLUICE_OK) {
+        sli_engine_destroy(engine);
+        return st;
+    }
+    *engine_out = engine;
+    return SLUICE_OK;
+}
+
+void sli_engine_close(sli_engine *engine)
+{
+    atomic_store_explicit(&engine->stop_at, 0, memory_order_relaxed);
+    sli_queue_close(engine->queue);
+    if (engine->stream != NULL) {
+        sample_stream_stop(engine->stream);
+    }
+    sli_event_notify(&engine->resumed);
+    readahead_wake(engine->ahead);
+}
+
+void sli_engine_stop(sli_engine *engine)
+{
+    sli_engine_close(engine);
+    readahead_stop(engine->ahead);
+    sli_worker_pool_wait(engine->pool);
+}
+
+void sli_engine_pause(sli_engine *engine, bool paused)
+{
+    atomic_store_explicit(&engine->paused, paused, memory_order_relaxed);
+    sli_event_notify(&engine->resumed);
+    readahead_wake(engine->ahead);
+}
+
+uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
+{
+    /* No row behind it is claimed before the consumer releases more. */
+    uint64_t base = released + sli_queue_depth(engine->queue);
+    uint64_t limit;
+
+    if (engine->stream != NULL) { /* whose rows are claimed before there is room for them */
+        const uint64_t claimed = sample_stream_freeze(engine->stream);
+
+        base = claimed > base ? claimed : base;
+    }
+    limit = engine->round < UINT64_MAX - base ? base + engine->round : UINT64_MAX;
+    atomic_store_explicit(&engine->errors.zeroed_in_pass, 0, memory_order_relaxed);
+    atomic_store_explicit(&engine->base, base, memory_order_relaxed);
+    atomic_store_explicit(&engine->limit, limit, memory_order_relaxed);
+    if (engine->stream != NULL) {
+        sample_stream_rewind(engine->stream, base, limit);
+    }
+    sli_event_notify(&engine->resumed);
+    sli_queue_wake(engine->queue, UINT32_MAX);
+    readahead_wake(engine->ahead);
+    return base;
+}
+
+void sli_engine_destroy(sli_engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    sli_worker_pool_join(engine->pool);
+    readahead_destroy(engine->ahead);
+    for (uint32_t i = 0; engine->loaders != NULL && i < engine->worker_count; i++) {
+        sample_loader_fini(&engine->loaders[i]);
+    }
+    sli_free(engine->loaders);
+    sample_stream_destroy(engine->stream);
+    error_samples_fini(&engine->errors);
+    sli_free(engine);
+}

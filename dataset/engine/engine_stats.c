@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Engine statistics and stall diagnostics. */
+#include "engine_state.h"
+
+void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_out)
+{
+    const error_samples *errors = &engine->errors;
+
+    errors_out->replaced = atomic_load_explicit(&errors->replaced, memory_order_relaxed);
+    errors_out->zeroed = atomic_load_explicit(&errors->zeroed, memory_order_relaxed);
+    errors_out->failed = atomic_load_explicit(&errors->failed, memory_order_relaxed);
+    /* Pairs with the release store in error_samples_note(). */
+    errors_out->count = atomic_load_explicit(&errors->count, memory_order_acquire);
+    errors_out->first = errors->first;
+}
+
+uint64_t sli_engine_bytes_read(const sli_engine *engine)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        sli_counters *cell = sli_profile_cell(engine->profile, PLAN_READ, i);
+
+        bytes += atomic_load_explicit(&cell->bytes, memory_order_relaxed);
+    }
+    return bytes;
+}
+
+void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint64_t *bytes_out)
+{
+    readahead_counts(engine->ahead, samples_out, bytes_out);
+}
+
+void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out)
+{
+    *counts_out = (sli_index_counts){0};
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        sample_add_indexes(&engine->loaders[i], counts_out);
+    }
+}
+
+const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i)
+{
+    const uint32_t workers = sli_worker_pool_count(engine->pool);
+
+    return i < workers ? sli_worker_pool_thread(engine->pool, i)
+                       : readahead_thread(engine->ahead, i - workers);
+}
+
+/* Filled rows of a batch, including those of runs in progress. */
+static uint32_t rows_filled(const sli_engine *engine, uint64_t seq)
+{
+    uint32_t rows = sli_queue_rows_done(engine->queue, seq);
+
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        const worker_state *state = &engine->loaders[i].state;
+
+        if (atomic_load_explicit(&state->seq, memory_order_relaxed) == seq) {
+            rows += atomic_load_explicit(&state->rows, memory_order_relaxed);
+        }
+    }
+    return rows;
+}
+
+void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *text)
+{
+    uint64_t ticks = sli_ticks() - engine->profile->start_ticks;
+    double ns_per_tick =
+        (double)(sli_now_ns() - engine->profile->start_ns) / (double)(ticks > 0 ? ticks : 1);
+    batch_span span;
+    uint64_t number;
+
+    if (!engine_batch(engine, seq, &number)) {
+        sli_text_add(text, "the batch was abandoned by a rewind");
+        return;
+    }
+    plan_locate(engine->plan, number, &span);
+    sli_text_add(text, "the batch at sample %llu of pass %llu has %u of %u rows",
+                 (unsigned long long)(span.done + span.first * engine->plan->settings.world),
+                 (unsigned long long)span.pass, rows_filled(engine, seq), engine->plan->batch_size);
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        const worker_state *state = &engine->loaders[i].state;
+        const char *stage = atomic_load_explicit(&state->stage, memory_order_relaxed);
+        uint64_t sample = atomic_load_explicit(&state->sample, memory_order_relaxed);
+        uint64_t since = atomic_load_explicit(&state->since_ticks, memory_order_relaxed);
+        uint64_t now = sli_ticks();
+        char name[256];
+
+        if (stage[0] == '\0') {
+            sli_text_add(text, "; worker %u waits for room or is done", i);
+            continue;
+        }
+        dataset_source(engine->plan->dataset)
+            ->name(engine->plan->dataset->source, sample, name, sizeof(name));
+        sli_text_add(text, "; worker %u is in %s of ", i, stage);
+        sli_text_add_printable(text, name);
+        sli_text_add(text, " for %.1f s",
+                     (double)(now > since ? now - since : 0) * ns_per_tick / 1e9);
+    }
+}

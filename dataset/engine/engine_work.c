@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The work of a worker: claims rows, waits for room, fills rows, publishes batches. */
+#include <string.h>
+
+#include "engine_state.h"
+#include "nvtx_ranges_int.h"
+
+/*
+ * Target duration of a run of rows: a claim costs some 100 ns where workers share a cache line.
+ * After a sample that takes longer than SLOW_RUNS runs, the remaining rows of the run are released.
+ */
+enum { RUN_NS = 10000, SLOW_RUNS = 4 };
+
+/*
+ * A worker is woken once there is work of WAKE_RUNS runs, since sleeping and waking take some 5 us.
+ * It wakes up to WAKE_MOST others if there is more, each of which does the same.
+ */
+enum { WAKE_RUNS = 5, WAKE_MOST = 2 };
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+/* The header, all zero, of a batch; one that was abandoned has no rows. */
+static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
+{
+    const sli_plan *plan = engine->plan;
+    uint64_t number;
+    batch_span span;
+    uint64_t rows;
+
+    if (!engine_batch(engine, seq, &number)) {
+        return;
+    }
+    plan_locate(plan, number, &span);
+    rows = span.length > span.first ? span.length - span.first : 0;
+    rows = rows < plan->batch_size ? rows : plan->batch_size;
+    batch->header->position = span.done + span.first * plan->settings.world;
+    batch->header->pass = span.pass;
+    batch->header->first_sample = batch->samples[0];
+    batch->header->valid_rows = (uint32_t)rows;
+}
+
+static void publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
+                          uint64_t seq)
+{
+    const sli_plan *plan = engine->plan;
+    const uint64_t start = sli_ticks();
+
+    memset(batch->header, 0, sizeof(*batch->header));
+    fill_header(engine, batch, seq);
+    sli_range_begin(plan->stage_names[PLAN_BATCH]);
+    sli_queue_publish(engine->queue, seq);
+    sli_range_end();
+    sli_counters_item(loader->counters[PLAN_BATCH], sli_ticks() - start, engine->layout.slot_bytes);
+}
+
+bool engine_is_closed(void *arg)
+{
+    const sli_engine *engine = arg;
+
+    return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
+}
+
+/* A batch that a worker sleeps for. */
+typedef struct batch_sleep {
+    sli_engine *engine;
+    uint64_t seq;
+} batch_sleep;
+
+static bool is_resumed(void *arg)
+{
+    const batch_sleep *sleep = arg;
+    uint64_t number;
+
+    return !atomic_load_explicit(&sleep->engine->paused, memory_order_relaxed) ||
+           engine_is_closed(sleep->engine) || !engine_batch(sleep->engine, sleep->seq, &number);
+}
+
+/* Sleeps while the engine is paused and the batch is wanted; false when it was stopped meanwhile.
+ */
+static bool wait_while_paused(sli_engine *engine, uint64_t seq)
+{
+    batch_sleep sleep = {engine, seq};
+
+    sli_event_await(&engine->resumed, is_resumed, &sleep, -1);
+    return !engine_is_closed(engine);
+}
+
+static bool is_past_limit(const sli_engine *engine, uint64_t seq)
+{
+    return seq > atomic_load_explicit(&engine->limit, memory_order_relaxed);
+}
+
+/* ---- rows by number -------------------------------------------------------------------------- */
+
+/* The state of a worker: its loader, and the pace of its samples. */
+typedef struct worker {
+    sli_engine *engine;
+    sample_loader *loader;
+    row_pace pace;
+} worker;
+
+static uint64_t run_ticks_of(sli_engine *engine)
+{
+    uint64_t ticks = atomic_load_explicit(&engine->run_ticks, memory_order_relaxed);
+
+    if (ticks == 0) {
+        ticks = sli_ticks_in(RUN_NS, engine->profile->start_ticks, engine->profile->start_ns);
+        atomic_store_explicit(&engine->run_ticks, ticks, memory_order_relaxed);
+    }
+    return ticks;
+}
+
+/* The number of rows that justify waking a worker. */
+static uint64_t rows_to_wake_for(const worker *w)
+{
+    const uint64_t enough = WAKE_RUNS * run_ticks_of(w->engine);
+
+    return enough > w->pace.row_ticks && w->pace.row_ticks > 0 ? enough / w->pace.row_ticks : 1;
+}
+
+static bool needs_no_room(void *arg)
+{
+    const sli_engine *engine = arg;
+
+    return row_claims_need_no_room(&engine->claims);
+}
+
+static bool may_claim(void *arg)
+{
+    const batch_sleep *sleep = arg;
+
+    return !is_past_limit(sleep->engine, sleep->seq) || needs_no_room(sleep->engine) ||
+           engine_is_closed(sleep->engine);
+}
+
+/* Sleeps until the engine is rewound, where its batches are all claimed; false: it is stopped. */
+static bool await_rewind(sli_engine *engine, uint64_t seq)
+{
+    batch_sleep sleep = {engine, seq};
+
+    sli_event_await(&engine->resumed, may_claim, &sleep, -1);
+    return !engine_is_closed(engine);
+}
+
+/* Waits until rows can be claimed; the time is counted as wait_room of the read stage. */
+static bool await_room(worker *w)
+{
+    const uint32_t batch_size = w->engine->plan->batch_size;
+    const sli_room_request request = {
+        .seq = row_claims_next_batch(&w->engine->claims),
+        .slots = (rows_to_wake_for(w) + batch_size - 1) / batch_size,
+        .other = needs_no_room,
+        .arg = w->engine,
+    };
+    const uint64_t start = sli_ticks();
+    const bool open = sli_queue_await_room(w->engine->queue, &request);
+
+    sli_counter_add(&w->loader->counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
+    return open;
+}
+
+/* Wakes other workers if enough rows are left to claim. */
+static void share_work(const worker *w, uint64_t room)
+{
+    const uint64_t others = row_claims_left(&w->engine->claims, room) / rows_to_wake_for(w);
+
+    if (others > 0) {
+        sli_queue_wake(w->engine->queue, others < WAKE_MOST ? (uint32_t)others : WAKE_MOST);
+    }
+}
+
+/* Claims rows; false: none are left. */
+static bool claim_run(worker *w, row_run *run_out)
+{
+    sli_engine *engine = w->engine;
+
+    for (;;) {
+        const uint64_t limit = atomic_load_explicit(&engine->limit, memory_order_relaxed);
+        const uint64_t slots = sli_queue_room(engine->queue);
+        const uint64_t room = slots < limit ? slots : limit;
+        const uint32_t most = row_pace_rows(&w->pace, run_ticks_of(engine));
+        uint64_t next;
+
+        switch (row_claims_take(&engine->claims, room, most, run_out)) {
+        case ROW_CLAIM_RUN:
+            share_work(w, room);
+            return run_out->seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
+        case ROW_CLAIM_NO_ROOM:
+            next = row_claims_next_batch(&engine->claims);
+            if (!(is_past_limit(engine, next) ? await_rewind(engine, next) : await_room(w))) {
+                return false;
+            }
+            break;
+        case ROW_CLAIM_NOTHING:
+            return false;
+        }
+    }
+}
+
+/* May a row of batch seq be begun? Sleeps while the engine is paused. */
+static bool may_begin(sli_engine *engine, uint64_t seq)
+{
+    return seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed) &&
+           (!atomic_load_explicit(&engine->paused, memory_order_relaxed) ||
+            wait_while_paused(engine, seq));
+}
+
+/* Releases the rows after the first `done` of a run, for other workers to claim. */
+static bool give_back(worker *w, const row_run *run, uint32_t done)
+{
+    const row_run rest = {run->seq, run->first + done, run->count - done};
+    const bool given = rest.count > 0 && row_claims_give_back(&w->engine->claims, &rest);
+
+    if (given) {
+        sli_queue_wake(w->engine->queue, WAKE_MOST);
+        sli_event_notify(&w->engine->resumed); /* where workers wait for a rewind */
+    }
+    return given;
+}
+
+/*
+ * Fills rows of a run. Returns their number: all, or those up to a slow one; 0: the engine stops.
+ */
+static uint32_t fill_run(worker *w, const row_run *run, const sli_batch *batch)
+{
+    const uint64_t slow_ticks = SLOW_RUNS * run_ticks_of(w->engine);
+    const uint64_t start = sli_ticks();
+    worker_state *state = &w->loader->state;
+    uint64_t now = start;
+    uint32_t done = 0;
+
+    atomic_store_explicit(&state->seq, run->seq, memory_order_relaxed);
+    while (done < run->count) {
+        const uint64_t row_start = now;
+
+        if (!may_begin(w->engine, run->seq)) {
+            return 0;
+        }
+        engine_fill_row(w->engine, w->loader, batch, run->seq, run->first + done);
+        atomic_store_explicit(&state->rows, ++done, memory_order_relaxed);
+        now = sli_ticks();
+        if (now - row_start > slow_ticks && give_back(w, run, done)) {
+            break;
+        }
+    }
+    atomic_store_explicit(&state->rows, 0, memory_order_relaxed);
+    row_pace_note(&w->pace, now - start, done);
+    return done;
+}
+
+/* One claim of a worker; false: no work is left. */
+static bool work_once(worker *w)
+{
+    sli_engine *engine = w->engine;
+    sli_batch batch;
+    row_run run;
+    uint32_t done;
+
+    if (!claim_run(w, &run) || sli_queue_acquire(engine->queue, run.seq, 0, &batch) != SLUICE_OK) {
+        return false;
+    }
+    if (run.seq > engine->batches) {
+        sli_queue_publish_end(engine->queue, run.seq);
+        return false;
+    }
+    readahead_claimed(engine->ahead,
+                      (run.seq - 1) * engine->plan->batch_size + run.first + run.count - 1);
+    done = fill_run(w, &run, &batch);
+    if (done > 0 && sli_queue_add_rows(engine->queue, run.seq, done)) {
+        publish_batch(engine, w->loader, &batch, run.seq);
+    }
+    return done > 0;
+}
+
+/* ---- rows of a stream ------------------------------------------------------------------------ */
+
+/* Waits for the slot of a claimed row; the time is counted as wait_room of the read stage. */
+static sluice_status acquire_batch(sli_engine *engine, sample_loader *loader, uint64_t seq,
+                                   sli_batch *batch)
+{
+    sluice_status st = sli_queue_acquire(engine->queue, seq, 0, batch);
+
+    if (st == SLUICE_TIMEOUT) {
+        uint64_t start = sli_ticks();
+
+        st = sli_queue_acquire(engine->queue, seq, -1, batch);
+        sli_counter_add(&loader->counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
+    }
+    return st;
+}
+
+/* work_once() for a stream, where a claim includes the sample's bytes. */
+static bool work_on_stream(sli_engine *engine, sample_loader *loader)
+{
+    stream_claim claim;
+    sli_batch batch;
+
+    sample_claim(loader, engine->stream, &claim);
+    if (claim.kind == STREAM_LIMIT) {
+        return await_rewind(engine, claim.seq);
+    }
+    if (claim.kind == STREAM_NOTHING ||
+        claim.seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed) ||
+        acquire_batch(engine, loader, claim.seq, &batch) != SLUICE_OK) {
+        return false;
+    }
+    if (claim.kind == STREAM_END) {
+        sli_queue_publish_end(engine->queue, claim.seq);
+        return false;
+    }
+    if (atomic_load_explicit(&engine->paused, memory_order_relaxed) &&
+        !wait_while_paused(engine, claim.seq)) {
+        return false;
+    }
+    engine_fill_claimed(engine, loader, &batch, &claim);
+    sample_stream_done(engine->stream, &loader->io.item);
+    if (sli_queue_add_rows(engine->queue, claim.seq, 1)) {
+        if (sample_stream_drops(engine->stream, claim.seq) &&
+            sli_queue_begin_again(engine->queue, claim.seq)) {
+            sample_stream_again(engine->stream, claim.seq);
+        } else {
+            publish_batch(engine, loader, &batch, claim.seq);
+        }
+    }
+    return true;
+}
+
+void engine_work(sli_engine *engine, sample_loader *loader)
+{
+    worker w = {engine, loader, {0}};
+
+    while (engine->stream != NULL ? work_on_stream(engine, loader) : work_once(&w)) {
+    }
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_loader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "layout_int.h"
+#include "nvtx_ranges_int.h"
+#include "page_cache.h"
+#include "printable_int.h"
+
+sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
+{
+    const source_ops *source = dataset_source(plan->dataset);
+
+    memset(loader, 0, sizeof(*loader));
+    loader->plan = plan;
+    loader->stage = "";
+    loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
+    sli_ranges_start();
+    atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
+    return plan->details->decode != NULL ? image_decoder_create(&loader->decoder) : SLUICE_OK;
+}
+
+void sample_loader_fini(sample_loader *loader)
+{
+    image_decoder_destroy(loader->decoder);
+    resampler_free(&loader->resampler);
+    sample_io_free(&loader->io);
+    image_buffer_free(&loader->between[0]);
+    image_buffer_free(&loader->between[1]);
+}
+
+/* Enters a stage of the profile and returns the time in ticks. */
+static uint64_t enter_stage(sample_loader *loader, uint32_t stage)
+{
+    uint64_t now = sli_ticks();
+
+    sli_range_begin(loader->plan->stage_names[stage]);
+    loader->stage = loader->plan->stage_names[stage];
+    atomic_store_explicit(&loader->state.stage, loader->stage, memory_order_relaxed);
+    atomic_store_explicit(&loader->state.since_ticks, now, memory_order_relaxed);
+    return now;
+}
+
+static void leave_stage(sample_loader *loader)
+{
+    sli_range_end();
+    /* loader->stage keeps its value, for error texts. */
+    atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
+}
+
+/* Leaves the stage and enters the next one. */
+static uint64_t change_stage(sample_loader *loader, uint32_t stage)
+{
+    sli_range_end();
+    return enter_stage(loader, stage);
+}
+
+/* Converts the lines of the last group into the row. */
+typedef struct row_sink {
+    const sli_conversion *conversion;
+    void *row;
+    uint8_t flags;
+} row_sink;
+
+static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    const row_sink *sink = arg;
+
+    sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
+}
+
+/* Draws the flips of a row: flips by workers and flips by the device, each as a parity. */
+static void draw_flips(const struct plan_details *details, uint64_t sample, uint64_t pass,
+                       uint8_t *here, uint8_t *on_device)
+{
+    *here = 0;
+    *on_device = 0;
+    for (uint32_t i = 0; i < details->flip_count; i++) {
+        const plan_flip *flip = &details->flips[i];
+        const sli_draws draws = {flip->key, sample, pass};
+
+        if (flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
+            *(flip->on_device ? on_device : here) ^= SLI_ROW_FLIP;
+        }
+    }
+}
+
+/* The image between two groups: pixels, or an encoded file whose header was read. */
+typedef struct current_image {
+    bool encoded;
+    image_view image; /* only width and height while encoded */
+} current_image;
+
+static sluice_status open_image(sample_loader *loader, const sample_data *data,
+                                current_image *current)
+{
+    const dataset_stage *decode = loader->plan->details->decode;
+    const decode_args *args;
+    sluice_status st;
+
+    current->encoded = data->bytes != NULL;
+    current->image = data->image;
+    if (!current->encoded) {
+        return SLUICE_OK;
+    }
+    args = (const decode_args *)(const void *)decode->args.bytes;
+    current->image.channels = args->mode == 0 ? 3 : 1;
+    st = image_decoder_open_head(loader->decoder, data->bytes, data->size, &data->rest,
+                                 args->max_pixels, args->mode == 1, &current->image.width,
+                                 &current->image.height);
+    if (st == SLUICE_OK && data->index != NULL) {
+        image_decoder_use_index(loader->decoder, data->index);
+    }
+    return st;
+}
+
+static bool scales_fast(const struct plan_details *details)
+{
+    return ((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale;
+}
+
+/* Scales one axis of a box to a scaled-down image, rounded to the nearest pixels. */
+static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
+{
+    *length = (*length + divisor / 2) / divisor;
+    *at = (*at + divisor / 2) / divisor;
+    *at = *at + *length > extent ? extent - *length : *at;
+}
+
+/*
+ * Lets the decoder scale the image down, as long as the crop stays at least as large as the resize
+ * target.
+ */
+static void scale_down(const sample_loader *loader, fused_geometry *window, current_image *current)
+{
+    uint32_t divisor = 1;
+
+    while (divisor < 8 && window->width / (divisor * 2) >= window->new_width &&
+           window->height / (divisor * 2) >= window->new_height) {
+        divisor *= 2;
+    }
+    if (divisor > 1 && image_decoder_scale(loader->decoder, divisor, &current->image.width,
+                                           &current->image.height)) {
+        scale_axis(&window->x, &window->width, divisor, current->image.width);
+        scale_axis(&window->y, &window->height, divisor, current->image.height);
+    }
+}
+
+/* Decodes a box of the file, and counts the pixels that an index would have saved. */
+static sluice_status decode_box(sample_loader *loader, const current_image *current,
+                                const image_box *box, image_view *pixels_out)
+{
+    worker_indexes *counts = &loader->indexes;
+    sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
+
+    if (st == SLUICE_OK && image_decoder_lacks_index(loader->decoder)) {
+        sli_counter_add(&counts->lacking, 1);
+        sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
+        sli_counter_add(&counts->needed, (uint64_t)box->width * box->height);
+    }
+    return st;
+}
+
+/* Returns the pixels of a box of the image; decodes them if it is still encoded. */
+static sluice_status find_pixels(sample_loader *loader, const current_image *current,
+                                 const image_box *box, image_view *pixels_out)
+{
+    if (box->width == 0 || box->height == 0) {
+        *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels};
+        return SLUICE_OK;
+    }
+    if (current->encoded) {
+        return decode_box(loader, current, box, pixels_out);
+    }
+    *pixels_out = current->image;
+    pixels_out->pixels += box->y * current->image.stride + (size_t)box->x * current->image.channels;
+    pixels_out->width = box->width;
+    pixels_out->height = box->height;
+    return SLUICE_OK;
+}
+
+static sluice_status size_mismatch(const sli_plan *plan, const fused_geometry *window,
+                                   uint32_t channels)
+{
+    char advice[200];
+
+    dataset_advise_size(plan->dataset, advice, sizeof(advice));
+    return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u; %s",
+                    window->window_width, window->window_height, channels,
+                    plan->host_conversion.width, plan->host_conversion.height,
+                    plan->host_conversion.channels, advice);
+}
+
+/*
+ * Chooses the destination of the lines of group `number`: the row, or the image for the next group.
+ */
+static sluice_status choose_sink(sample_loader *loader, uint32_t number,
+                                 const fused_geometry *window, uint32_t channels, row_sink *row,
+                                 line_sink *sink)
+{
+    const sli_plan *plan = loader->plan;
+    image_buffer *between = &loader->between[number % 2];
+    sluice_status st;
+
+    if (number + 1 == plan->details->group_count) {
+        if (window->window_width != plan->host_conversion.width ||
+            window->window_height != plan->host_conversion.height ||
+            channels != plan->host_conversion.channels) {
+            return size_mismatch(plan, window, channels);
+        }
+        *sink = (line_sink){convert_line, row, NULL};
+        if (sli_conversion_is_identity(row->conversion) ||
+            (plan->host_conversion.to == SLUICE_U8 && !plan->host_conversion.to_chw &&
+             row->flags == 0)) {
+            sink->direct = row->row;
+        }
+        return SLUICE_OK;
+    }
+    st = image_buffer_reserve(between,
+                              (size_t)window->window_width * window->window_height * channels);
+    *sink = (line_sink){NULL, NULL, between->data};
+    return st;
+}
+
+/* Runs one group of geometry, from the current image to the next one or into the row. */
+static sluice_status process_group(sample_loader *loader, uint32_t number, uint64_t sample,
+                                   uint64_t pass, row_sink *row, current_image *current,
+                                   uint64_t *ticks)
+{
+    const struct plan_details *details = loader->plan->details;
+    const uint32_t channels = current->image.channels;
+    fused_geometry window;
+    image_box needed;
+    line_sink sink;
+    image_view pixels;
+    sluice_status st =
+        plan_fuse_geometry(details, &details->groups[number], sample, pass, current->image.width,
+                           current->image.height, &window, &loader->stage);
+
+    if (st == SLUICE_OK && current->encoded && scales_fast(details)) {
+        scale_down(loader, &window, current);
+    }
+    if (st == SLUICE_OK) {
+        const resample_job job = {channels,         window.width,        window.height,
+                                  window.new_width, window.new_height,   window.window_x,
+                                  window.window_y,  window.window_width, window.window_height,
+                                  window.filter};
+
+        st = resample_prepare(&loader->resampler, &job, &needed);
+    }
+    if (st == SLUICE_OK) {
+        needed.x += (uint32_t)window.x;
+        needed.y += (uint32_t)window.y;
+        st = find_pixels(loader, current, &needed, &pixels);
+    }
+    if (st == SLUICE_OK && current->encoded) {
+        uint64_t now = change_stage(loader, PLAN_PIXELS);
+
+        sli_counters_item(loader->counters[PLAN_DECODE], now - *ticks,
+                          pixels.stride * pixels.height);
+        *ticks = now;
+    }
+    if (st == SLUICE_OK) {
+        st = choose_sink(loader, number, &window, channels, row, &sink);
+    }
+    if (st == SLUICE_OK) {
+        st = resample_run(&loader->resampler, &pixels, &sink);
+    }
+    current->encoded = false;
+    current->image =
+        (image_view){loader->between[number % 2].data, (size_t)window.window_width * channels,
+                     window.window_width, window.window_height, channels};
+    return st;
+}
+
+static sluice_status process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                   const sample_data *data, const sample_row *row, uint64_t ticks)
+{
+    const sli_plan *plan = loader->plan;
+    row_sink sink = {&plan->host_conversion, row->columns[plan->image_column], 0};
+    current_image current;
+    sluice_status st;
+
+    draw_flips(plan->details, sample, pass, &sink.flags, row->flags);
+    st = open_image(loader, data, &current);
+    for (uint32_t i = 0; i < plan->details->group_count && st == SLUICE_OK; i++) {
+        st = process_group(loader, i, sample, pass, &sink, &current, &ticks);
+    }
+    if (st == SLUICE_OK) {
+        sli_counters_item(loader->counters[PLAN_PIXELS], sli_ticks() - ticks,
+                          sli_conversion_out_bytes(&plan->host_conversion));
+    }
+    return st;
+}
+
+/*
+ * Called after decoding, even if it failed: stores a new index of the image, and counts the
+ * outcome.
+ */
+static void count_index(sample_loader *loader, uint64_t sample, const sample_data *data,
+                        sluice_status st)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    const image_index *index = data->index;
+    worker_indexes *counts = &loader->indexes;
+    bool kept = false;
+
+    if (st == SLUICE_OK && (index->is_made || index->is_wrong)) {
+        kept = dataset_source(dataset)->keep_index(dataset->source, sample, &loader->io, data);
+    }
+    sli_counter_add(&counts->asked, 1);
+    sli_counter_add(&counts->used, index->is_used);
+    sli_counter_add(&counts->made, kept);
+    sli_counter_add(&counts->refused, index->is_refused || index->is_wrong);
+}
+
+void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts)
+{
+    const worker_indexes *indexes = &loader->indexes;
+
+    counts->asked += atomic_load_explicit(&indexes->asked, memory_order_relaxed);
+    counts->used += atomic_load_explicit(&indexes->used, memory_order_relaxed);
+    counts->made += atomic_load_explicit(&indexes->made, memory_order_relaxed);
+    counts->refused += atomic_load_explicit(&indexes->refused, memory_order_relaxed);
+    counts->lacking += atomic_load_explicit(&indexes->lacking, memory_order_relaxed);
+    counts->above += atomic_load_explicit(&indexes->above, memory_order_relaxed);
+    counts->needed += atomic_load_explicit(&indexes->needed, memory_order_relaxed);
+}
+
+/* Reads the sample and writes its image into the row. */
+static sluice_status read_and_process(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                      const sample_row *row)
+{
+    const sli_plan *plan = loader->plan;
+    const source_ops *source = dataset_source(plan->dataset);
+    const uint64_t before = loader->io.bytes_read;
+    const uint64_t start = enter_stage(loader, PLAN_READ);
+    sample_data data = {0};
+    uint64_t counted;
+    uint64_t now;
+    sluice_status st =
+        source->read(plan->dataset->source, sample, &loader->io, row->columns, &data);
+
+    loader->read_ticks = 0;
+    loader->fault = SLI_FAULT_NONE;
+    if (st != SLUICE_OK) {
+        loader->fault = sli_fault_of_last(st);
+        return st;
+    }
+    now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
+    loader->read_ticks = now - start;
+    loader->read_bytes = loader->io.bytes_read - before;
+    sli_counters_item(loader->counters[PLAN_READ], loader->read_ticks, loader->read_bytes);
+    if (plan->mask_column >= 0) {
+        *(uint8_t *)row->columns[plan->mask_column] = 1;
+    }
+    *row->flags = 0;
+    if (plan->image_column < 0) {
+        return SLUICE_OK;
+    }
+    counted = loader->io.bytes_read;
+    st = process_image(loader, sample, pass, &data, row, now);
+    /* Decoding a region may read more of the file. */
+    sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - counted);
+    if (data.index != NULL) {
+        count_index(loader, sample, &data, st);
+    }
+    return st;
+}
+
+/* Drops the sample's pages from the page cache, even if decoding failed. */
+static void drop_pages(const sample_loader *loader, uint64_t sample)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    sample_location location = {0};
+
+    if (dataset_source(dataset)->locate(dataset->source, sample, &location)) {
+        page_cache_drop(&location);
+    }
+}
+
+sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
+                          const sample_row *row)
+{
+    sluice_status st;
+
+    atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
+    st = read_and_process(loader, sample, pass, row);
+    if (loader->drops) {
+        drop_pages(loader, sample);
+    }
+    leave_stage(loader);
+    return st;
+}
+
+void sample_name(const sample_loader *loader, uint64_t sample, char *text, size_t size)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+
+    if (dataset_is_stream(dataset)) {
+        snprintf(text, size, "%s", loader->io.item.name);
+    } else {
+        dataset_source(dataset)->name(dataset->source, sample, text, size);
+    }
+}
+
+void sample_failure_text(const sample_loader *loader, uint64_t sample, char *text, size_t size)
+{
+    char raw[256];
+    char name[256];
+
+    sample_name(loader, sample, raw, sizeof(raw));
+    sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
+    snprintf(text, size, "%s: sample %llu, %s: %.600s", loader->stage, (unsigned long long)sample,
+             name, sluice_last_error());
+}
+
+void sample_claim(sample_loader *loader, sample_stream *stream, stream_claim *claim_out)
+{
+    const uint64_t start = enter_stage(loader, PLAN_READ);
+    uint64_t busy;
+
+    atomic_store_explicit(&loader->state.sample, 0, memory_order_relaxed);
+    sample_stream_take(stream, &loader->io.item, claim_out);
+    busy = sli_ticks() - start - claim_out->waited_ticks;
+    sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, busy);
+    sli_counter_add(&loader->counters[PLAN_READ]->wait_input_ticks, claim_out->waited_ticks);
+    leave_stage(loader);
+}

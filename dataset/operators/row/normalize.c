@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* normalize: (value - mean) / std of each channel. */
+#include <math.h>
+#include <string.h>
+
+#include "stage.h"
+#include "status_int.h"
+
+typedef struct normalize_args {
+    conversion_args common;
+    param_reals mean; /* or a name below */
+    param_reals std;
+    double range;
+    sluice_dtype dtype;
+} normalize_args;
+
+/* Well-known statistics, for values in 0..1. */
+static const struct {
+    const char *name;
+    double mean[3];
+    double std[3];
+} presets[] = {
+    /* As torchvision's models were trained with. */
+    {"imagenet", {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}},
+    {"cifar10", {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}},
+};
+
+static sluice_status look_up(normalize_args *args)
+{
+    for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++) {
+        if (strcmp(args->mean.name, presets[i].name) == 0) {
+            if (args->std.count != 0 || args->range != 1) {
+                return sli_fail(SLUICE_E_INVALID, "normalize: %s brings its own std and range",
+                                args->mean.name);
+            }
+            args->mean = (param_reals){.count = 3};
+            args->std = (param_reals){.count = 3};
+            memcpy(args->mean.values, presets[i].mean, sizeof(presets[i].mean));
+            memcpy(args->std.values, presets[i].std, sizeof(presets[i].std));
+            return SLUICE_OK;
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "normalize: '%s': want imagenet, cifar10, or numbers: MEAN "
+                    "STD",
+                    args->mean.name);
+}
+
+/* Numbers for another range than was said: the commonest slip, which trains badly and silently. */
+static sluice_status check_meaning(const normalize_args *args)
+{
+    for (uint32_t c = 0; c < args->std.count; c++) {
+        double mean = args->mean.values[c];
+        double std = args->std.values[c];
+
+        if (std == 0) {
+            return sli_fail(SLUICE_E_INVALID, "normalize: a std of 0 divides by nothing");
+        }
+        if (args->range == 1 && (fabs(std) > 3 || fabs(mean) > 3)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "normalize: mean %g and std %g cannot be meant for values in 0..1; for "
+                            "values in 0..255 write range=255, else divide them: mean %g std %g",
+                            mean, std, mean / 255, std / 255);
+        }
+        if (args->range == 255 && fabs(std) < 1.0 / 255 * 3 && fabs(mean) <= 1) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "normalize: mean %g and std %g cannot be meant for values in 0..255; "
+                            "for values in 0..1 leave range=255 out, else write mean %g std %g",
+                            mean, std, mean * 255, std * 255);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status normalize_check(void *opaque)
+{
+    normalize_args *args = opaque;
+
+    if (args->mean.name[0] != '\0') {
+        sluice_status st = look_up(args);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    if (args->mean.count == 0 || args->mean.count != args->std.count || args->std.name[0] != '\0') {
+        return sli_fail(SLUICE_E_INVALID, "normalize: want as many numbers in std as in mean, one "
+                                          "for each channel or one for all");
+    }
+    if (args->dtype != SLUICE_F32 && args->dtype != SLUICE_F16 && args->dtype != SLUICE_BF16) {
+        return sli_fail(SLUICE_E_INVALID, "normalize: dtype=%s: want f32, f16 or bf16",
+                        sluice_dtype_name(args->dtype));
+    }
+    return check_meaning(args);
+}
+
+static sluice_status normalize_infer(const void *opaque, stage_schema *schema)
+{
+    const normalize_args *args = opaque;
+    sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
+    uint64_t channels;
+
+    if (column == NULL || column->dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "normalize: there is no decoded image; put decode before it");
+    }
+    if (column->dtype != SLUICE_U8 && column->dtype != SLUICE_F32) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "normalize: the image is %s, already rounded to 16 bits; "
+                        "put normalize before that and give it dtype=%s",
+                        sluice_dtype_name(column->dtype), sluice_dtype_name(column->dtype));
+    }
+    channels = column->shape[schema->is_chw ? 0 : SCHEMA_C];
+    if (args->mean.count != 1 && args->mean.count != channels) {
+        return sli_fail(SLUICE_E_INVALID, "normalize: %u numbers for an image of %llu channels",
+                        args->mean.count, (unsigned long long)channels);
+    }
+    column->dtype = args->dtype;
+    schema->value_range = 0;
+    return SLUICE_OK;
+}
+
+static void normalize_convert(const void *opaque, const stage_schema *before,
+                              conversion_state *state)
+{
+    const normalize_args *args = opaque;
+    /* What white is now: 255 for bytes, 1 after scaling, and once normalised as it is. */
+    const double white = before->value_range > 0 ? before->value_range : args->range;
+
+    for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
+        uint32_t from = args->mean.count == 1 ? 0 : c < args->mean.count ? c : 0;
+        double scale = args->range / (white * args->std.values[from]);
+        double bias = -args->mean.values[from] / args->std.values[from];
+
+        state->bias[c] = state->bias[c] * scale + bias;
+        state->scale[c] *= scale;
+    }
+    state->affine = true;
+    state->dtype = args->dtype;
+}
+
+static const stage_param normalize_params[] = {
+    PARAM_(normalize_args, mean, PARAM_REALS, NULL, 0, 0, NULL,
+           "per channel, or one for all; or imagenet, cifar10"),
+    PARAM_(normalize_args, std, PARAM_REALS, "", 0, 0, NULL, "per channel, or one for all"),
+    PARAM_(normalize_args, range, PARAM_REAL, "1", 1e-3, 65535, NULL,
+           "value of white in the units of mean and std: 1 or 255"),
+    PARAM_(normalize_args, dtype, PARAM_DTYPE, "f32", 0, 0, NULL, "f32, f16 or bf16"),
+    OFFLOAD_PARAM,
+};
+
+const stage_def stage_normalize = {
+    .name = "normalize",
+    .summary = "(value - mean) / std per channel, with one rounding.",
+    .gives = "image f32, f16 or bf16, the same shape",
+    .kind = STAGE_CONVERSION,
+    STAGE_PARAMS(normalize_params),
+    .args_size = sizeof(normalize_args),
+    .check = normalize_check,
+    .infer = normalize_infer,
+    .convert = normalize_convert,
+};
+
+sluice_status sluice_dataset_normalize(sluice_dataset *dataset, const double *mean,
+                                       const double *std, uint32_t channels, double range,
+                                       sluice_dtype dtype)
+{
+    normalize_args args = {.range = range, .dtype = dtype};
+
+    if (channels > PARAM_MAX_REALS || mean == NULL || std == NULL) {
+        sluice_status st = sli_fail(
+            SLUICE_E_INVALID, "normalize: want mean and std of 1 to %d channels", PARAM_MAX_REALS);
+
+        return dataset_keep(dataset, &stage_normalize, st);
+    }
+    args.mean.count = channels;
+    args.std.count = channels;
+    memcpy(args.mean.values, mean, channels * sizeof(*mean));
+    memcpy(args.std.values, std, channels * sizeof(*std));
+    return dataset_append(dataset, &stage_normalize, &args);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* to_dtype: casts the image's values. */
+#include "stage.h"
+#include "status_int.h"
+
+typedef struct to_dtype_args {
+    conversion_args common;
+    sluice_dtype dtype;
+    bool scale;
+} to_dtype_args;
+
+static sluice_status to_dtype_infer(const void *opaque, stage_schema *schema)
+{
+    const to_dtype_args *args = opaque;
+    sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
+
+    if (column == NULL || column->dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "to_dtype: there is no decoded image; put decode before it");
+    }
+    if (args->dtype == SLUICE_U8 && (column->dtype != SLUICE_U8 || args->scale)) {
+        return sli_fail(SLUICE_E_INVALID, "to_dtype u8: the image is %s%s",
+                        sluice_dtype_name(column->dtype), args->scale ? ", and scale=true" : "");
+    }
+    if (column->dtype != SLUICE_U8 && column->dtype != SLUICE_F32 && column->dtype != args->dtype) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "to_dtype %s: the image is %s, already rounded to 16 bits",
+                        sluice_dtype_name(args->dtype), sluice_dtype_name(column->dtype));
+    }
+    if (args->dtype != SLUICE_U8 && args->dtype != SLUICE_F32 && args->dtype != SLUICE_F16 &&
+        args->dtype != SLUICE_BF16) {
+        return sli_fail(SLUICE_E_INVALID, "to_dtype %s: want f32, f16, bf16 or u8",
+                        sluice_dtype_name(args->dtype));
+    }
+    if (args->scale && column->dtype != SLUICE_U8) {
+        return sli_fail(SLUICE_E_INVALID, "to_dtype: scale=true is for bytes; the image is %s",
+                        sluice_dtype_name(column->dtype));
+    }
+    column->dtype = args->dtype;
+    if (args->scale) {
+        schema->value_range = 1;
+    }
+    return SLUICE_OK;
+}
+
+static void to_dtype_convert(const void *opaque, const stage_schema *before,
+                             conversion_state *state)
+{
+    const to_dtype_args *args = opaque;
+
+    (void)before;
+    state->dtype = args->dtype;
+    for (uint32_t c = 0; c < SLI_MAX_CHANNELS && args->scale; c++) {
+        state->scale[c] /= 255;
+        state->bias[c] /= 255;
+    }
+    state->affine = state->affine || args->scale;
+}
+
+static const stage_param to_dtype_params[] = {
+    PARAM_(to_dtype_args, dtype, PARAM_DTYPE, NULL, 0, 0, NULL, "f32, f16, bf16 or u8"),
+    PARAM_(to_dtype_args, scale, PARAM_BOOL, "false", 0, 0, NULL, "scale bytes to 0..1"),
+    OFFLOAD_PARAM,
+};
+
+const stage_def stage_to_dtype = {
+    .name = "to_dtype",
+    .summary = "Casts the image's values; scale=true scales bytes to 0..1.",
+    .gives = "image of that type, the same shape",
+    .kind = STAGE_CONVERSION,
+    STAGE_PARAMS(to_dtype_params),
+    .args_size = sizeof(to_dtype_args),
+    .infer = to_dtype_infer,
+    .convert = to_dtype_convert,
+};
+
+sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset, sluice_dtype dtype, bool scale)
+{
+    const to_dtype_args args = {.dtype = dtype, .scale = scale};
+
+    return dataset_append(dataset, &stage_to_dtype, &args);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* center_crop: the middle of an image, with zeros around a smaller one. */
+#include "crop.h"
+
+typedef struct center_crop_args {
+    param_size size;
+} center_crop_args;
+
+sluice_status crop_infer(const param_size *size, const char *stage, stage_schema *schema)
+{
+    sluice_status st = schema_want_pixels(schema, stage);
+
+    if (st == SLUICE_OK) {
+        schema->columns[schema->image].shape[SCHEMA_H] = size->height;
+        schema->columns[schema->image].shape[SCHEMA_W] = crop_width(size);
+    }
+    return st;
+}
+
+static sluice_status center_crop_infer(const void *args, stage_schema *schema)
+{
+    return crop_infer(&((const center_crop_args *)args)->size, "center_crop", schema);
+}
+
+/*
+ * Where a length of `want` begins in one of `have`, as torchvision has it: half the difference,
+ * halves to even; a shorter one gets the smaller half of its padding in front.
+ */
+static int64_t centred_start(uint32_t have, uint32_t want)
+{
+    int64_t difference = (int64_t)have - want;
+    int64_t half = difference / 2;
+
+    return difference > 0 && difference % 2 != 0 && half % 2 != 0 ? half + 1 : half;
+}
+
+static sluice_status center_crop_geometry(const void *opaque, const sli_draws *draws,
+                                          uint32_t width, uint32_t height, stage_geometry *out)
+{
+    const center_crop_args *args = opaque;
+
+    (void)draws;
+    out->crops = true;
+    out->width = crop_width(&args->size);
+    out->height = args->size.height;
+    out->x = centred_start(width, out->width);
+    out->y = centred_start(height, out->height);
+    return SLUICE_OK;
+}
+
+static const stage_param center_crop_params[] = {
+    PARAM_(center_crop_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
+           "HEIGHT,WIDTH; one number is a square"),
+};
+
+const stage_def stage_center_crop = {
+    .name = "center_crop",
+    .summary = "Crops the centre; pixels outside of a smaller image are zero.",
+    .gives = "image u8 (height, width, C)",
+    .kind = STAGE_GEOMETRY,
+    STAGE_PARAMS(center_crop_params),
+    .args_size = sizeof(center_crop_args),
+    .infer = center_crop_infer,
+    .geometry = center_crop_geometry,
+    .pads = true,
+    .squares = true,
+};
+
+sluice_status sluice_dataset_center_crop(sluice_dataset *dataset, uint32_t height, uint32_t width)
+{
+    const center_crop_args args = {{height, width}};
+
+    return dataset_append(dataset, &stage_center_crop, &args);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resize: to a size, or the shorter side to a length. */
+#include "stage.h"
+#include "status_int.h"
+
+typedef struct resize_args {
+    param_size size; /* width 0: height is the shorter side's length */
+    resize_filter filter;
+} resize_args;
+
+static sluice_status resize_check(void *args)
+{
+    return resize_filter_check("resize", &((const resize_args *)args)->filter);
+}
+
+const char *const resize_filter_names[] = {"bilinear", "bicubic", "nearest", "area", NULL};
+
+sluice_status resize_filter_check(const char *stage, const resize_filter *filter)
+{
+    if (filter->filter == FILTER_AREA && !filter->antialias) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: filter=area is the mean of what an output covers; for a single pixel "
+                        "of it, want filter=nearest instead of antialias=false",
+                        stage);
+    }
+    return SLUICE_OK;
+}
+
+/* The longer side when the shorter becomes `length`: as torchvision, rounded down, at least 1. */
+static uint32_t longer_side(uint32_t shorter, uint32_t longer, uint32_t length)
+{
+    uint64_t side = (uint64_t)longer * length / shorter;
+
+    return side < UINT32_MAX ? (uint32_t)side : UINT32_MAX;
+}
+
+static sluice_status resize_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
+                                     uint32_t height, stage_geometry *out)
+{
+    const resize_args *args = opaque;
+
+    (void)draws;
+    out->resizes = true;
+    out->filter = args->filter;
+    out->new_height = args->size.height;
+    out->new_width = args->size.width;
+    if (args->size.width == 0 && width < height) {
+        out->new_width = args->size.height;
+        out->new_height = longer_side(width, height, args->size.height);
+    } else if (args->size.width == 0) {
+        out->new_width = longer_side(height, width, args->size.height);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status resize_infer(const void *opaque, stage_schema *schema)
+{
+    const resize_args *args = opaque;
+    sluice_status st = schema_want_pixels(schema, "resize");
+    uint64_t *shape;
+    stage_geometry g = {0};
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    shape = schema->columns[schema->image].shape;
+    if (args->size.width != 0) {
+        shape[SCHEMA_H] = args->size.height;
+        shape[SCHEMA_W] = args->size.width;
+    } else if (shape[SCHEMA_H] != 0 && shape[SCHEMA_W] != 0) {
+        (void)resize_geometry(args, NULL, (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H], &g);
+        shape[SCHEMA_H] = g.new_height;
+        shape[SCHEMA_W] = g.new_width;
+    } else {
+        shape[SCHEMA_H] = 0;
+        shape[SCHEMA_W] = 0;
+    }
+    return SLUICE_OK;
+}
+
+static const stage_param resize_params[] = {
+    PARAM_(resize_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
+           "HEIGHT,WIDTH; one number is the length of the shorter side"),
+    RESIZE_FILTER_PARAMS(resize_args, filter),
+};
+
+const stage_def stage_resize = {
+    .name = "resize",
+    .summary = "Resizes to HEIGHT,WIDTH, or so that the shorter side has a length.",
+    .gives = "image u8 (height, width, C)",
+    .kind = STAGE_GEOMETRY,
+    STAGE_PARAMS(resize_params),
+    .args_size = sizeof(resize_args),
+    .check = resize_check,
+    .infer = resize_infer,
+    .geometry = resize_geometry,
+    .resizes = true,
+};
+
+sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height, uint32_t width,
+                                    const char *filter, bool antialias)
+{
+    resize_args args = {.size = {height, width}, .filter.antialias = antialias};
+    sluice_status st =
+        stage_arg_choose_or_default(&stage_resize, "filter", filter, &args.filter.filter);
+
+    return st == SLUICE_OK ? dataset_append(dataset, &stage_resize, &args)
+                           : dataset_keep(dataset, &stage_resize, st);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bounds the memory of a stream's samples that workers hold. Each worker keeps a buffer for small
+ * samples. Large samples share one budget, so that their memory does not grow with the number of
+ * workers.
+ */
+#ifndef SLUICE_STREAM_HOLD_H
+#define SLUICE_STREAM_HOLD_H
+
+#include "event_int.h"
+#include "stage.h"
+
+/* Samples up to this size are small. */
+#define STREAM_SMALL_BYTES (UINT64_C(8) << 20)
+
+typedef struct stream_hold {
+    uint64_t most; /* bytes of large samples; a single one is always admitted */
+    _Atomic uint64_t bytes;
+    _Atomic bool stopped;
+    sli_event changed;
+} stream_hold;
+
+/* most: size of the largest possible sample, in bytes. */
+void stream_hold_init(stream_hold *hold, uint64_t most);
+
+/*
+ * Charges an item for a worker. Waits until there is room in the budget, or a stop is requested.
+ * One thread at a time.
+ */
+void stream_hold_take(stream_hold *hold, stream_item *item);
+
+/* Releases the charge of an item; frees a large buffer. Any thread; may be called twice. */
+void stream_hold_give_back(stream_hold *hold, stream_item *item);
+
+/* Ends the current wait and later ones. Any thread. */
+void stream_hold_stop(stream_hold *hold);
+
+/*
+ * An upper bound on the memory of samples up to the size `most` that this many workers hold, and of
+ * the samples being read.
+ */
+uint64_t stream_hold_memory(uint64_t most, uint32_t workers);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the settings of a pack. */
+#ifndef SLUICE_PACK_CONFIG_H
+#define SLUICE_PACK_CONFIG_H
+
+#include <sluice/pack.h>
+
+/* E_INVALID: an invalid argument; E_UNSUPPORTED: this build cannot pack. */
+sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_config *copy_out);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building a dataset stage by stage, and describing it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "dataset_state.h"
+
+void schema_of_files(stage_schema *schema, bool labelled)
+{
+    schema->column_count = labelled ? 2 : 1;
+    schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
+    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
+    schema->image = 0;
+}
+
+sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
+{
+    if (schema->image < 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
+    }
+    if (schema->columns[schema->image].dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
+                        stage);
+    }
+    if (schema->is_converted) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s works on the decoded image; put it before random_horizontal_flip, "
+                        "normalize, to_dtype and to_chw",
+                        stage);
+    }
+    return SLUICE_OK;
+}
+
+static const char **text_argument(const stage_def *def, uint32_t i, void *args)
+{
+    return (const char **)(void *)((unsigned char *)args + def->params[i].offset);
+}
+
+/* Copies the texts among arguments, which belong to the caller. */
+static sluice_status copy_texts(const stage_def *def, void *args)
+{
+    const char *theirs[STAGE_ARGS_SIZE / sizeof(char *)];
+
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (def->params[i].type == PARAM_TEXT) {
+            theirs[i] = *text_argument(def, i, args);
+            *text_argument(def, i, args) = NULL;
+        }
+    }
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (def->params[i].type == PARAM_TEXT && theirs[i] != NULL) {
+            *text_argument(def, i, args) = sli_strdup(theirs[i]);
+            if (*text_argument(def, i, args) == NULL) {
+                stage_args_free(def, args);
+                return sli_fail(SLUICE_E_NO_MEMORY, "arguments of %s", def->name);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* May a stage of this kind stand at the end of what there is? */
+static sluice_status check_can_follow(const sluice_dataset *dataset, const stage_def *def)
+{
+    if (dataset->stage_count == DATASET_MAX_STAGES) {
+        return sli_fail(SLUICE_E_INVALID, "more than %d stages", DATASET_MAX_STAGES);
+    }
+    if ((def->kind == STAGE_SOURCE) != (dataset->stage_count == 0)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        def->kind == STAGE_SOURCE
+                            ? "%s is a source; a source stands at the beginning, once"
+                            : "%s stands after a source, such as image_folder DIR",
+                        def->name);
+    }
+    if (dataset->schema.batch_size > 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s stands before batch, which is the last stage",
+                        def->name);
+    }
+    return SLUICE_OK;
+}
+
+/* A split keeps samples by name, the same in every pass: nothing may have mixed them before. */
+static sluice_status check_split_order(const sluice_dataset *dataset, const stage_def *def)
+{
+    for (uint32_t i = 1; i < dataset->stage_count && def->index == INDEX_SPLIT; i++) {
+        index_kind before = dataset->stages[i].def->index;
+
+        if (before == INDEX_SHUFFLE || before == INDEX_SHARD || before == INDEX_REPEAT) {
+            return sli_fail(SLUICE_E_INVALID, "split stands before %s; put it after the source",
+                            dataset->stages[i].def->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)
+{
+    dataset_stage added = {.def = def};
+    stage_schema after = dataset->schema;
+    sluice_status st = check_can_follow(dataset, def);
+
+    if (st == SLUICE_OK) {
+        st = check_split_order(dataset, def);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    memcpy(added.args.bytes, args, def->args_size);
+    st = copy_texts(def, added.args.bytes);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = stage_args_check(def, added.args.bytes);
+    if (st == SLUICE_OK && def->infer != NULL) {
+        st = def->infer(added.args.bytes, &after);
+    }
+    if (st != SLUICE_OK) {
+        stage_args_free(def, added.args.bytes);
+        return st;
+    }
+    after.is_converted = after.is_converted || def->kind == STAGE_CONVERSION;
+    dataset->schema = after;
+    dataset->stages[dataset->stage_count++] = added;
+    return SLUICE_OK;
+}
+
+sluice_status dataset_check_unused(sluice_dataset *dataset, const char *name)
+{
+    bool opened;
+
+    pthread_mutex_lock(&dataset->lock);
+    opened = dataset->opened;
+    pthread_mutex_unlock(&dataset->lock);
+    return opened ? sli_fail(SLUICE_E_INVALID,
+                             "sluice_dataset_%s: the dataset was used already; add all stages "
+                             "before its first use",
+                             name)
+                  : SLUICE_OK;
+}
+
+sluice_status dataset_keep(sluice_dataset *dataset, const stage_def *def, sluice_status status)
+{
+    sluice_status st;
+
+    if (dataset == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_%s: dataset is NULL", def->name);
+    }
+    st = dataset_check_unused(dataset, def->name);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (dataset->error.status == SLUICE_OK) {
+        sli_error_take(status, &dataset->error);
+        return status;
+    }
+    return sli_error_raise(&dataset->error);
+}
+
+sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, const void *args)
+{
+    sluice_status st = dataset_keep(dataset, def, SLUICE_OK);
+
+    return st == SLUICE_OK ? dataset_keep(dataset, def, dataset_try(dataset, def, args)) : st;
+}
+
+sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
+{
+    sluice_status st = dataset_status(dataset, "sluice_dataset_offload");
+    dataset_stage *last;
+
+    if (st == SLUICE_OK) {
+        st = dataset_check_unused(dataset, "offload");
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    last = &dataset->stages[dataset->stage_count - 1];
+    if (last->def->kind == STAGE_CONVERSION) {
+        st = stage_arg_choose(last->def, "offload", place,
+                              &((conversion_args *)(void *)last->args.bytes)->offload);
+    } else {
+        st = sli_fail(
+            SLUICE_E_INVALID,
+            "sluice_dataset_offload stands after random_horizontal_flip, normalize, to_dtype or "
+            "to_chw, not after %s",
+            last->def->name);
+    }
+    return dataset_keep(dataset, last->def, st);
+}
+
+sluice_status dataset_begin(const stage_def *def, const void *args, sluice_dataset **dataset_out)
+{
+    sluice_dataset *dataset;
+    sluice_status st;
+
+    if (dataset_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_%s: dataset_out is NULL", def->name);
+    }
+    dataset = sli_calloc(1, sizeof(*dataset));
+    if (dataset == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a dataset");
+    }
+    pthread_mutex_init(&dataset->lock, NULL);
+    dataset->schema.image = -1;
+    dataset->schema.value_range = 255;
+    st = dataset_try(dataset, def, args);
+    if (st != SLUICE_OK) {
+        sluice_dataset_destroy(dataset);
+        return st;
+    }
+    *dataset_out = dataset;
+    return SLUICE_OK;
+}
+
+void sluice_dataset_destroy(sluice_dataset *dataset)
+{
+    if (dataset == NULL) {
+        return;
+    }
+    if (dataset->source != NULL) {
+        dataset_source(dataset)->close(dataset->source);
+    }
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        sli_free(dataset->splits[i].members);
+        stage_args_free(dataset->stages[i].def, dataset->stages[i].args.bytes);
+    }
+    pthread_mutex_destroy(&dataset->lock);
+    sli_free(dataset);
+}
+
+sluice_status dataset_status(sluice_dataset *dataset, const char *function)
+{
+    if (dataset == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: dataset is NULL", function);
+    }
+    return sli_error_raise(&dataset->error);
+}
+
+void dataset_print(const sluice_dataset *dataset, uint32_t first, uint32_t end, sli_text *text)
+{
+    for (uint32_t i = first; i < end; i++) {
+        const dataset_stage *stage = &dataset->stages[i];
+
+        sli_text_add(text, "%s%s", i > first ? " | " : "", stage->def->name);
+        stage_args_print(stage->def, stage->args.bytes, text);
+    }
+}
+
+sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out)
+{
+    sluice_status st = dataset_status(dataset, "sluice_dataset_describe");
+    sli_text text = {0};
+
+    if (st == SLUICE_OK && text_out == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_describe: text_out is NULL");
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    dataset_print(dataset, 0, dataset->stage_count, &text);
+    return sli_text_take(&text, text_out);
+}
+
+uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i)
+{
+    uint32_t occurrence = 0;
+
+    for (uint32_t k = 0; k < i; k++) {
+        occurrence += dataset->stages[k].def == dataset->stages[i].def;
+    }
+    return occurrence;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading pipeline files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "pipeline_text.h"
+#include "status_int.h"
+
+/* Most bytes of a file; a larger one is no text of stages. */
+enum { FILE_MOST = 1 << 20 };
+
+/* Reads up to `size` bytes, fewer at the end of the file; -1 and errno. */
+static ssize_t read_all(int fd, char *bytes, size_t size)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        const ssize_t more = read(fd, bytes + got, size - got);
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more <= 0) {
+            return more < 0 ? -1 : (ssize_t)got;
+        }
+        got += (size_t)more;
+    }
+    return (ssize_t)got;
+}
+
+/* Reads an open file as a text, freed by sli_free(). */
+static sluice_status read_text(int fd, const char *path, char **text_out)
+{
+    struct stat info;
+    ssize_t got;
+    char *text;
+
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: not a regular file; want a text of stages", path);
+    }
+    text = sli_calloc(1, FILE_MOST + 2);
+    if (text == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the pipeline in %s", path);
+    }
+    got = read_all(fd, text, FILE_MOST + 1);
+    if (got >= 0 && got <= FILE_MOST && strlen(text) == (size_t)got) {
+        *text_out = text;
+        return SLUICE_OK;
+    }
+    sli_free(text);
+    return got < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the pipeline in %s", path)
+           : got > FILE_MOST
+               ? sli_fail(SLUICE_E_INVALID, "%s: larger than %d bytes; want a text of stages", path,
+                          FILE_MOST)
+               : sli_fail(SLUICE_E_INVALID, "%s: has a zero byte; want a text of stages", path);
+}
+
+sluice_status pipeline_read_file(const char *path, char **text_out)
+{
+    sluice_status st;
+    int fd;
+
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo without a writer would hang */
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the pipeline in %s", path);
+    }
+    st = read_text(fd, path, text_out);
+    close(fd);
+    return st;
+}

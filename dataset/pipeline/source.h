@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The interface of a source: the operations that it implements, and what a worker and a source hand
+ * to each other.
+ */
+#ifndef SLUICE_SOURCE_H
+#define SLUICE_SOURCE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "descriptor_int.h"
+#include "image.h"
+
+/* A sample that was taken from a stream. */
+typedef struct stream_item {
+    image_buffer bytes;
+    uint64_t number; /* in the order that the source gave them in, of the pass */
+    uint64_t size;   /* of the image in bytes */
+    size_t held;     /* size; 0 when that is more than the source takes */
+    size_t charged;  /* to the budget of large samples (stream_hold.h) */
+    uint32_t flags;
+    int32_t label;
+    const char *origin; /* the shard or pipe it was read from; the source's own */
+    char name[1024];
+} stream_item;
+
+/* One worker's way to read samples. */
+typedef struct sample_io {
+    image_buffer bytes; /* a file's content */
+    stream_item item;   /* what read() makes a sample of, where the source is a stream */
+    image_index index;  /* of the image in it */
+    uint64_t bytes_read;
+    bool whole;                     /* read() is to read all bytes of an image: no image_rest */
+    const sli_interrupt *interrupt; /* ends a wait for a file descriptor; NULL: nothing does */
+    sli_held_file *lent;            /* by read(), until the next one; NULL: none */
+} sample_io;
+
+/* Gives back what the last read() has lent. */
+static inline void sample_io_give_back(sample_io *io)
+{
+    if (io->lent != NULL) {
+        sli_held_file_give_back(io->lent);
+        io->lent = NULL;
+    }
+}
+
+static inline void sample_io_free(sample_io *io)
+{
+    sample_io_give_back(io);
+    image_buffer_free(&io->bytes);
+    image_buffer_free(&io->item.bytes);
+    image_buffer_free(&io->index.bytes);
+}
+
+/* What a source gives of a sample. Borrowed from sample_io or the source until the next read. */
+typedef struct sample_data {
+    const uint8_t *bytes; /* encoded; NULL when the image is raw */
+    size_t size;
+    int64_t modified_ns; /* when the file was changed */
+    image_index *index;  /* for the decoder, which fills it; NULL: the source keeps none */
+    image_rest rest;     /* of an encoded image of which bytes are but the first */
+    image_view image;
+} sample_data;
+
+/* Where a sample's bytes lie: in an open file, or in one that is opened by its path. */
+typedef struct sample_location {
+    int fd;              /* -1: held, or by path */
+    sli_held_file *held; /* NULL, or it holds none at the moment: by path */
+    int folder_fd;       /* where a relative path begins, AT_FDCWD */
+    const char *path;    /* the source's own, or in name */
+    uint64_t offset;
+    uint64_t size; /* 0: all there is from offset on */
+    bool in_parts; /* what of it is read is known only once it has begun */
+    char name[2 * NAME_MAX + 8];
+} sample_location;
+
+typedef struct source_ops {
+    /* Opens files; args as parsed. */
+    sluice_status (*open)(const void *args, void **source_out);
+    void (*close)(void *source);
+    uint64_t (*count)(const void *source);
+
+    /* A sample's name for messages and for split: "cat/1.jpg", stable when files are added. */
+    void (*name)(const void *source, uint64_t index, char *text, size_t size);
+
+    /*
+     * Reads a sample. Columns other than the image are written to row[column] (NULL: not wanted).
+     * Any thread, several at once, each with its own io.
+     */
+    sluice_status (*read)(const void *source, uint64_t index, sample_io *io, void *const *row,
+                          sample_data *data_out);
+
+    /*
+     * Optional: where the bytes of a sample lie, for readahead and dropping; it touches no file
+     * itself. False: there are none. Borrowed from the source.
+     */
+    bool (*locate)(const void *source, uint64_t index, sample_location *location_out);
+
+    /* Optional: are bytes that were read to be dropped from the page cache? */
+    bool (*drops)(const void *source);
+
+    /* Optional: the sample read last with io was decoded, and its index made or found wrong. Was
+     * one kept? */
+    bool (*keep_index)(const void *source, uint64_t index, const sample_io *io,
+                       const sample_data *data);
+
+    /* Bytes the source keeps in memory for itself, for reports. */
+    uint64_t (*memory)(const void *source);
+
+    /*
+     * A stream has these five in place of count: its samples come in sequence, pass by pass.
+     * once(): there is but one pass. begin() mixes the order of files by a key, not NULL, where it
+     * can. next() puts the next sample into the item (but its number), of which read() of the same
+     * io then makes one: END_OF_DATA after the last; CLOSED once stop_fd is readable; a pass that
+     * has failed is ended. One thread at a time calls next() and end() of a pass. largest(): the
+     * most bytes of a sample that next() gives, and holds besides.
+     */
+    bool (*once)(const void *source);
+    sluice_status (*begin)(void *source, int stop_fd, const uint64_t *key, void **pass_out);
+    sluice_status (*next)(void *pass, stream_item *item);
+    void (*end)(void *pass);
+    uint64_t (*largest)(const void *source);
+
+    /* Optional, both: how many classes there are, and the name of one, for lists of them. */
+    uint32_t (*classes)(const void *source);
+    void (*class_name)(const void *source, uint32_t label, char *text, size_t size);
+} source_ops;
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a stage is. Every source, index stage and transform is one stage_def in a file of its own
+ * and one line in stages/stage_table.c; from its parameter table follow parsing, checking,
+ * describing and help, and from its functions what it does:
+ *
+ *   a source       opens its files, says how many samples there are, reads one
+ *   an index stage maps positions of a pass to positions before it, as a pure function (order.h)
+ *   decode         turns a file's bytes into an image (there is one)
+ *   a geometry     says which part of an image it cuts out and to what size it resizes that;
+ *                  the planner composes neighbours and fuses them with decode
+ *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
+ *                  last, in the workers or on the device
+ *   batch          the last one
+ */
+#ifndef SLUICE_STAGE_H
+#define SLUICE_STAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/transforms.h>
+
+#include "conversion_int.h"
+#include "resize_filter.h"
+#include "rng_int.h"
+#include "source.h"
+#include "stage_param.h"
+#include "text_int.h"
+
+/* ---- what transforms see ---------------------------------------------------------------- */
+
+/* The columns as they are between two stages. */
+typedef struct stage_schema {
+    uint32_t column_count;
+    sluice_column columns[SLUICE_MAX_COLUMNS];
+    int image; /* index of the column that transforms work on; -1: none */
+    bool is_chw;
+    bool is_converted;   /* a conversion stands before: geometry may not follow */
+    double value_range;  /* what white is in the image's values: 255 for bytes */
+    uint32_t batch_size; /* 0: not batched yet */
+    bool drop_remainder;
+} stage_schema;
+
+/* The image's height, width, channels in a schema that is not CHW; 0: differs from sample to
+ * sample. */
+enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
+
+/* E_INVALID unless there is a decoded image that no conversion has touched: what geometry needs. */
+sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
+
+/* The columns of a source of files: encoded images and, where it has them, labels. */
+void schema_of_files(stage_schema *schema, bool labelled);
+
+/* What one geometry does to an image of given size: cut a box out (it may reach beyond the image:
+ * zeros), then resize that. */
+typedef struct stage_geometry {
+    bool crops;
+    int64_t x;
+    int64_t y;
+    uint32_t width;
+    uint32_t height;
+    bool resizes;
+    uint32_t new_width;
+    uint32_t new_height;
+    resize_filter filter; /* where it resizes */
+} stage_geometry;
+
+/* Where a conversion shall be done: what each one's struct of arguments begins with. */
+typedef enum offload_target {
+    OFFLOAD_AUTO = 0,
+    OFFLOAD_HOST = 1,
+    OFFLOAD_DEVICE = 2
+} offload_target;
+
+typedef struct conversion_args {
+    uint32_t offload; /* an offload_target */
+} conversion_args;
+
+/* What the conversions of a pipeline have come to so far. */
+typedef struct conversion_state {
+    sluice_dtype dtype;
+    double scale[SLI_MAX_CHANNELS]; /* composed in double, rounded once at the end */
+    double bias[SLI_MAX_CHANNELS];
+    bool affine;
+    bool flip;
+    bool chw;
+} conversion_state;
+
+/* ---- the definition --------------------------------------------------------------------- */
+
+typedef enum stage_kind {
+    STAGE_SOURCE,
+    STAGE_INDEX,
+    STAGE_DECODE,
+    STAGE_GEOMETRY,
+    STAGE_CONVERSION,
+    STAGE_BATCH
+} stage_kind;
+
+typedef enum index_kind {
+    INDEX_NONE,
+    INDEX_SHUFFLE,
+    INDEX_SHARD,
+    INDEX_SPLIT,
+    INDEX_TAKE,
+    INDEX_SKIP,
+    INDEX_REPEAT
+} index_kind;
+
+typedef struct stage_def {
+    const char *name;
+    const char *summary; /* one line of help */
+    const char *gives;   /* types and shapes in and out, for help */
+    stage_kind kind;
+    index_kind index; /* of STAGE_INDEX */
+    const stage_param *params;
+    uint32_t param_count;
+    size_t args_size;
+
+    /* Optional: completes and checks arguments that belong together. */
+    sluice_status (*check)(void *args);
+
+    /* Optional: what the columns are after this stage; E_INVALID when it cannot stand here. */
+    sluice_status (*infer)(const void *args, stage_schema *schema);
+
+    const source_ops *source; /* of STAGE_SOURCE */
+
+    /* Optional, of STAGE_SOURCE: which operations these arguments take; asked when it is opened.
+     * E_NO_MEMORY, E_IO. */
+    sluice_status (*choose_source)(const void *args, const source_ops **ops_out);
+
+    /* Of STAGE_GEOMETRY: what to do with an image of this size. E_INVALID when it does not fit. */
+    sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,
+                              uint32_t height, stage_geometry *geometry_out);
+    bool resizes; /* that geometry may set resizes */
+    bool pads;    /* its crop may reach beyond the image */
+    bool squares; /* its size of one number is that of a square */
+
+    /* Of STAGE_CONVERSION: folds itself into the program. */
+    void (*convert)(const void *args, const stage_schema *before, conversion_state *state);
+
+    /* Of STAGE_CONVERSION: it moves pixels and changes no value, so it gives the same bits wherever
+     * it stands among conversions. */
+    bool moves;
+
+    /* Of a conversion that flips some rows: does it flip this one? */
+    bool (*flips)(const void *args, const sli_draws *draws);
+} stage_def;
+
+/* A stage of a dataset. */
+typedef struct dataset_stage {
+    const stage_def *def;
+    union {
+        max_align_t align;
+        unsigned char bytes[STAGE_ARGS_SIZE];
+    } args;
+} dataset_stage;
+
+/* ---- arguments, by the parameter tables (stage_args.c) ----------------------------------- */
+
+/* Sets every argument that has a default; the others are zero. */
+sluice_status stage_args_default(const stage_def *def, void *args);
+
+/* Reads one argument. E_INVALID with the parameter, what it got and what it wants. */
+sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, const char *text,
+                              void *args);
+
+/*
+ * Finds the text (NULL is none) among the choices of the parameter of that name: what calls do that
+ * take a choice as text. E_INVALID in the words of stage_arg_parse().
+ */
+sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
+                               uint32_t *choice);
+
+/* The same where NULL is the parameter's default. */
+sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
+                                          uint32_t *choice);
+
+/* Checks bounds of all arguments and calls def->check. */
+sluice_status stage_args_check(const stage_def *def, void *args);
+
+/* Adds one argument's value as text. */
+void stage_arg_print(const stage_param *param, const void *args, sli_text *text);
+
+/* Adds " name=value" for every argument. */
+void stage_args_print(const stage_def *def, const void *args, sli_text *text);
+
+void stage_args_free(const stage_def *def, void *args);
+
+/* ---- for the files of stages -------------------------------------------------------------- */
+
+/* The parameter that every conversion has, last. */
+#define OFFLOAD_PARAM                                                                              \
+    {                                                                                              \
+        .name = "offload", .type = PARAM_CHOICE, .offset = 0, .default_text = "auto",              \
+        .choices = offload_targets, .help = "where it is done"                                     \
+    }
+extern const char *const offload_targets[];
+
+#define STAGE_PARAMS(array) .params = (array), .param_count = sizeof(array) / sizeof((array)[0])
+
+/* Appends a stage. `args` points to the stage's argument struct, whose strings are copied. */
+sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, const void *args);
+
+/* The same, but the dataset does not keep the error. */
+sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args);
+
+/* Keeps an error that a call met before it had a stage to append; returns the first error kept. */
+sluice_status dataset_keep(sluice_dataset *dataset, const stage_def *def, sluice_status status);
+
+/* Makes a dataset of a source. */
+sluice_status dataset_begin(const stage_def *def, const void *args, sluice_dataset **dataset_out);
+
+#endif

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of stages by their parameter tables: reading, checking, printing. */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "stage.h"
+#include "status_int.h"
+#include "tensor_int.h"
+
+const char *const offload_targets[] = {"auto", "host", "device", NULL};
+
+static void *arg_field(const stage_param *param, void *args)
+{
+    return (unsigned char *)args + param->offset;
+}
+
+static const void *const_field(const stage_param *param, const void *args)
+{
+    return (const unsigned char *)args + param->offset;
+}
+
+static sluice_status wrong_arg(const stage_def *def, const stage_param *param, const char *text,
+                               const char *want)
+{
+    return sli_fail(SLUICE_E_INVALID, "%s: %s=%.100s%s: want %s", def->name, param->name, text,
+                    strlen(text) > 100 ? "..." : "", want);
+}
+
+static bool parse_count(const char *text, uint64_t *count)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9') {
+        return false;
+    }
+    errno = 0;
+    *count = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+/* The units of bytes, each 1024 times the one before. */
+static const char byte_units[] = "KMGT";
+
+static bool parse_bytes(const char *text, uint64_t *bytes)
+{
+    char digits[24];
+    const size_t length = strspn(text, "0123456789");
+    const char *unit = text[length] != '\0' ? strchr(byte_units, text[length]) : NULL;
+    const int shift = unit != NULL ? 10 * (int)(unit - byte_units + 1) : 0;
+    uint64_t number = 0;
+
+    if (length >= sizeof(digits) || text[length + (unit != NULL)] != '\0') {
+        return false;
+    }
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    if (!parse_count(digits, &number) || number > UINT64_MAX >> shift) {
+        return false;
+    }
+    *bytes = number << shift;
+    return true;
+}
+
+/* Cuts the next item off a list; false at its end or for an empty item. */
+static bool next_item(const char **rest, char *item, size_t size)
+{
+    size_t length = strcspn(*rest, ",");
+
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    memcpy(item, *rest, length);
+    item[length] = '\0';
+    *rest += length;
+    if (**rest == ',') {
+        (*rest)++;
+        return **rest != '\0';
+    }
+    return true;
+}
+
+static bool parse_counts(const char *text, uint64_t *values, uint32_t most, uint32_t *count)
+{
+    char item[32];
+
+    for (*count = 0; *text != '\0'; (*count)++) {
+        if (*count == most || !next_item(&text, item, sizeof(item)) ||
+            !parse_count(item, &values[*count])) {
+            return false;
+        }
+    }
+    return *count > 0;
+}
+
+static bool parse_reals(const char *text, param_reals *reals)
+{
+    char item[64];
+
+    memset(reals, 0, sizeof(*reals));
+    if ((*text >= 'a' && *text <= 'z') && strlen(text) < sizeof(reals->name)) {
+        memcpy(reals->name, text, strlen(text) + 1);
+        return true;
+    }
+    for (; *text != '\0'; reals->count++) {
+        if (reals->count == PARAM_MAX_REALS || !next_item(&text, item, sizeof(item)) ||
+            !sli_parse_real(item, &reals->values[reals->count])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_size(const char *text, param_size *size)
+{
+    uint64_t values[2];
+    uint32_t count;
+
+    if (!parse_counts(text, values, 2, &count) || values[0] > UINT32_MAX ||
+        (count == 2 && (values[1] > UINT32_MAX || values[1] == 0))) {
+        return false;
+    }
+    size->height = (uint32_t)values[0];
+    size->width = count == 2 ? (uint32_t)values[1] : 0;
+    return true;
+}
+
+static bool parse_seed(const char *text, uint64_t *seed)
+{
+    if (strcmp(text, "run") == 0) {
+        *seed = SLUICE_SEED_OF_RUN;
+        return true;
+    }
+    return parse_count(text, seed);
+}
+
+static bool parse_rank(const char *text, uint32_t *rank)
+{
+    uint64_t value;
+
+    if (strcmp(text, "run") == 0 || strcmp(text, "none") == 0) {
+        *rank = text[0] == 'r' ? SLUICE_OF_RUN : PARAM_RANK_NONE;
+        return true;
+    }
+    if (!parse_count(text, &value) || value >= PARAM_RANK_NONE) {
+        return false;
+    }
+    *rank = (uint32_t)value;
+    return true;
+}
+
+static bool parse_bool(const char *text, bool *value)
+{
+    *value = strcmp(text, "true") == 0;
+    return *value || strcmp(text, "false") == 0;
+}
+
+static sluice_status parse_choice(const stage_def *def, const stage_param *param, const char *text,
+                                  uint32_t *choice)
+{
+    char want[200] = "one of";
+
+    for (uint32_t i = 0; param->choices[i] != NULL; i++) {
+        if (strcmp(text, param->choices[i]) == 0) {
+            *choice = i;
+            return SLUICE_OK;
+        }
+        strncat(want, " ", sizeof(want) - strlen(want) - 1);
+        strncat(want, param->choices[i], sizeof(want) - strlen(want) - 1);
+    }
+    return wrong_arg(def, param, text, want);
+}
+
+static const stage_param *param_of(const stage_def *def, const char *name)
+{
+    const stage_param *param = def->params;
+
+    while (strcmp(param->name, name) != 0) {
+        param++;
+        assert(param < def->params + def->param_count);
+    }
+    return param;
+}
+
+sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
+                               uint32_t *choice)
+{
+    return parse_choice(def, param_of(def, name), text != NULL ? text : "NULL", choice);
+}
+
+sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
+                                          uint32_t *choice)
+{
+    const stage_param *param = param_of(def, name);
+
+    return parse_choice(def, param, text != NULL ? text : param->default_text, choice);
+}
+
+static sluice_status parse_text(const char *text, const char **copy)
+{
+    sli_free(*copy);
+    *copy = sli_strdup(text);
+    return *copy != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "an argument");
+}
+
+/* Reads everything but texts and choices; false when it is not what *want says. */
+static bool parse_value(const stage_param *param, const char *text, void *to, const char **want)
+{
+    param_shape *shape = to;
+
+    switch (param->type) {
+    case PARAM_COUNT:
+        *want = "a whole number";
+        return parse_count(text, to);
+    case PARAM_BYTES:
+        *want = "bytes, as 256M";
+        return parse_bytes(text, to);
+    case PARAM_REAL:
+        *want = "a number";
+        return sli_parse_real(text, to);
+    case PARAM_BOOL:
+        *want = "true or false";
+        return parse_bool(text, to);
+    case PARAM_SIZE:
+        *want = "HEIGHT or HEIGHT,WIDTH";
+        return parse_size(text, to);
+    case PARAM_REALS:
+        *want = "numbers with commas, at most 4";
+        return parse_reals(text, to);
+    case PARAM_SHAPE:
+        *want = "whole numbers with commas";
+        return parse_counts(text, shape->dims, SLUICE_MAX_RANK, &shape->rank);
+    case PARAM_DTYPE:
+        *want = "u8, i32, f32, f16 or bf16";
+        return sli_dtype_parse(text, to);
+    case PARAM_SEED:
+        *want = "a whole number or run";
+        return parse_seed(text, to);
+    case PARAM_RANK:
+        *want = "a whole number, run or none";
+        return parse_rank(text, to);
+    case PARAM_TEXT:
+    case PARAM_CHOICE:
+        break;
+    }
+    return false;
+}
+
+sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, const char *text,
+                              void *args)
+{
+    void *to = arg_field(param, args);
+    const char *want = "a known type";
+
+    if (param->type == PARAM_TEXT) {
+        return parse_text(text, to);
+    }
+    if (param->type == PARAM_CHOICE) {
+        return parse_choice(def, param, text, to);
+    }
+    return parse_value(param, text, to, &want) ? SLUICE_OK : wrong_arg(def, param, text, want);
+}
+
+sluice_status stage_args_default(const stage_def *def, void *args)
+{
+    memset(args, 0, STAGE_ARGS_SIZE);
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const stage_param *param = &def->params[i];
+        sluice_status st = SLUICE_OK;
+
+        if (param->default_text != NULL) {
+            st = stage_arg_parse(def, param, param->default_text, args);
+        }
+        if (st != SLUICE_OK) {
+            stage_args_free(def, args);
+            return st;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_bounds(const stage_def *def, const stage_param *param, double value)
+{
+    /* Written so that a NaN, which only a call can give, is outside of all bounds. */
+    if ((param->low != 0 || param->high != 0) && !(value >= param->low && value <= param->high)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name,
+                        param->name, value, param->low, param->high);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_size(const stage_def *def, const stage_param *param,
+                                const param_size *size)
+{
+    sluice_status st = check_bounds(def, param, size->height);
+
+    return st == SLUICE_OK && size->width != 0 ? check_bounds(def, param, size->width) : st;
+}
+
+static sluice_status check_reals(const stage_def *def, const stage_param *param,
+                                 const param_reals *reals)
+{
+    for (uint32_t i = 0; i < reals->count; i++) {
+        if (!isfinite(reals->values[i])) {
+            return sli_fail(SLUICE_E_INVALID, "%s: %s: %g is no number to calculate with",
+                            def->name, param->name, reals->values[i]);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_arg(const stage_def *def, const stage_param *param, const void *from)
+{
+    switch (param->type) {
+    case PARAM_COUNT:
+    case PARAM_BYTES:
+        return check_bounds(def, param, (double)*(const uint64_t *)from);
+    case PARAM_REAL:
+        return check_bounds(def, param, *(const double *)from);
+    case PARAM_SIZE:
+        return check_size(def, param, from);
+    case PARAM_REALS:
+        return check_reals(def, param, from);
+    case PARAM_TEXT:
+        return *(const char *const *)from != NULL
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_INVALID, "%s: %s is missing", def->name, param->name);
+    case PARAM_BOOL:
+    case PARAM_SHAPE:
+    case PARAM_CHOICE:
+    case PARAM_DTYPE:
+    case PARAM_SEED:
+    case PARAM_RANK:
+        break;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status stage_args_check(const stage_def *def, void *args)
+{
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        sluice_status st = check_arg(def, &def->params[i], const_field(&def->params[i], args));
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    return def->check != NULL ? def->check(args) : SLUICE_OK;
+}
+
+/* Does a word of these bytes mean itself without quotes? */
+static bool is_plain(const char *value)
+{
+    for (const unsigned char *c = (const unsigned char *)value; *c != '\0'; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+
+        if (!letter && !(*c >= '0' && *c <= '9') && *c < 0x80 &&
+            strchr("/._-+:,@%~^", *c) == NULL) {
+            return false;
+        }
+    }
+    return value[0] != '\0';
+}
+
+/* A text as the parser reads it back. */
+static void print_text(sli_text *text, const char *value)
+{
+    if (is_plain(value)) {
+        sli_text_add(text, "%s", value);
+        return;
+    }
+    /* Within single quotes only those need an end; then double ones hold it. */
+    sli_text_add(text, "'");
+    for (; *value != '\0'; value++) {
+        if (*value == '\'') {
+            sli_text_add(text, "'\"'\"'");
+        } else {
+            sli_text_add(text, "%c", *value);
+        }
+    }
+    sli_text_add(text, "'");
+}
+
+static void print_reals(sli_text *text, const param_reals *reals)
+{
+    sli_text_add(text, "%s", reals->name);
+    for (uint32_t i = 0; i < reals->count; i++) {
+        sli_text_add(text, "%s", i > 0 ? "," : "");
+        sli_text_add_real(text, reals->values[i]);
+    }
+}
+
+static void print_counts(sli_text *text, const uint64_t *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        sli_text_add(text, "%s%" PRIu64, i > 0 ? "," : "", values[i]);
+    }
+}
+
+/* By the largest unit that says it exactly. */
+static void print_bytes(sli_text *text, uint64_t bytes)
+{
+    size_t unit = 0;
+
+    while (unit < strlen(byte_units) && bytes > 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    sli_text_add(text, "%" PRIu64 "%.*s", bytes, unit > 0, unit > 0 ? &byte_units[unit - 1] : "");
+}
+
+static void print_seed(sli_text *text, uint64_t seed)
+{
+    if (seed == SLUICE_SEED_OF_RUN) {
+        sli_text_add(text, "run");
+    } else {
+        print_counts(text, &seed, 1);
+    }
+}
+
+static void print_rank(sli_text *text, uint32_t rank)
+{
+    if (rank == SLUICE_OF_RUN || rank == PARAM_RANK_NONE) {
+        sli_text_add(text, "%s", rank == SLUICE_OF_RUN ? "run" : "none");
+    } else {
+        sli_text_add(text, "%u", rank);
+    }
+}
+
+static void print_value(const stage_param *param, const void *from, sli_text *text)
+{
+    const param_size *size = from;
+    const param_shape *shape = from;
+
+    switch (param->type) {
+    case PARAM_TEXT:
+        print_text(text, *(const char *const *)from);
+        break;
+    case PARAM_COUNT:
+        print_counts(text, from, 1);
+        break;
+    case PARAM_BYTES:
+        print_bytes(text, *(const uint64_t *)from);
+        break;
+    case PARAM_REAL:
+        sli_text_add_real(text, *(const double *)from);
+        break;
+    case PARAM_BOOL:
+        sli_text_add(text, "%s", *(const bool *)from ? "true" : "false");
+        break;
+    case PARAM_SIZE:
+        print_counts(text, (const uint64_t[]){size->height, size->width}, size->width > 0 ? 2 : 1);
+        break;
+    case PARAM_REALS:
+        print_reals(text, from);
+        break;
+    case PARAM_SHAPE:
+        print_counts(text, shape->dims, shape->rank);
+        break;
+    case PARAM_CHOICE:
+        sli_text_add(text, "%s", param->choices[*(const uint32_t *)from]);
+        break;
+    case PARAM_DTYPE:
+        sli_text_add(text, "%s", sluice_dtype_name(*(const sluice_dtype *)from));
+        break;
+    case PARAM_SEED:
+        print_seed(text, *(const uint64_t *)from);
+        break;
+    case PARAM_RANK:
+        print_rank(text, *(const uint32_t *)from);
+        break;
+    }
+}
+
+void stage_arg_print(const stage_param *param, const void *args, sli_text *text)
+{
+    print_value(param, const_field(param, args), text);
+}
+
+/* Is the argument what stands for none given? */
+static bool is_nothing(const stage_param *param, const void *from)
+{
+    const param_reals *reals = from;
+
+    switch (param->type) {
+    case PARAM_REALS:
+        return reals->count == 0 && reals->name[0] == '\0';
+    case PARAM_TEXT:
+        return param->default_text != NULL && param->default_text[0] == '\0' &&
+               (*(const char *const *)from)[0] == '\0';
+    default:
+        return false;
+    }
+}
+
+void stage_args_print(const stage_def *def, const void *args, sli_text *text)
+{
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const stage_param *param = &def->params[i];
+        const void *from = const_field(param, args);
+
+        if (is_nothing(param, from)) {
+            continue;
+        }
+        sli_text_add(text, " %s=", param->name);
+        print_value(param, from, text);
+    }
+}
+
+void stage_args_free(const stage_def *def, void *args)
+{
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (def->params[i].type == PARAM_TEXT) {
+            const char **text = arg_field(&def->params[i], args);
+
+            sli_free(*text);
+            *text = NULL;
+        }
+    }
+}

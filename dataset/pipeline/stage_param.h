@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arguments of a stage: a struct of its own, and a table with the name, the type and the bounds
+ * of each field.
+ */
+#ifndef SLUICE_STAGE_PARAM_H
+#define SLUICE_STAGE_PARAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/transforms.h>
+
+/* Types of arguments; beside each what it is in the struct of arguments. */
+typedef enum param_type {
+    PARAM_TEXT,   /* const char *, owned by the stage */
+    PARAM_COUNT,  /* uint64_t */
+    PARAM_BYTES,  /* uint64_t; "256M", with K, M, G, T for powers of 1024 */
+    PARAM_REAL,   /* double */
+    PARAM_BOOL,   /* bool */
+    PARAM_SIZE,   /* param_size: "224" or "224,320" */
+    PARAM_REALS,  /* param_reals: "0.5,1", or a name for the stage to look up */
+    PARAM_SHAPE,  /* param_shape: "32,32,3" */
+    PARAM_CHOICE, /* uint32_t, the index in choices */
+    PARAM_DTYPE,  /* sluice_dtype */
+    PARAM_SEED,   /* uint64_t; "run" is SLUICE_SEED_OF_RUN */
+    PARAM_RANK    /* uint32_t; "run" is SLUICE_OF_RUN, "none" is PARAM_RANK_NONE */
+} param_type;
+
+enum { PARAM_MAX_REALS = 4 };
+#define PARAM_RANK_NONE (UINT32_MAX - 1)
+
+typedef struct param_size {
+    uint32_t height;
+    uint32_t width; /* 0: only one number was given */
+} param_size;
+
+typedef struct param_reals {
+    uint32_t count;
+    double values[PARAM_MAX_REALS];
+    char name[16]; /* instead of numbers; "" when numbers were given */
+} param_reals;
+
+typedef struct param_shape {
+    uint32_t rank;
+    uint64_t dims[SLUICE_MAX_RANK];
+} param_shape;
+
+typedef struct stage_param {
+    const char *name;
+    param_type type;
+    size_t offset;            /* in the stage's struct of arguments */
+    const char *default_text; /* NULL: must be given */
+    double low;               /* bounds of numbers, both included; 0, 0: none */
+    double high;
+    const char *const *choices; /* of PARAM_CHOICE; ends with NULL */
+    const char *help;
+} stage_param;
+
+/* Room for any stage's struct of arguments. */
+enum { STAGE_ARGS_SIZE = 160 };
+
+/* An entry of the table. */
+#define PARAM_(struct_type, field, param_type, text, least, most, list, words)                     \
+    {                                                                                              \
+        .name = #field, .type = (param_type), .offset = offsetof(struct_type, field),              \
+        .default_text = (text), .low = (least), .high = (most), .choices = (list), .help = (words) \
+    }
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The batch schedule of a run: the pass, and the position in it, of each batch. A run may begin
+ * within a pass that earlier runs began, with another batch size or other ranks. The rest of that
+ * pass is then regrouped into batches; later passes are whole.
+ */
+#include "plan.h"
+
+/*
+ * The number of batches of an order, the same on every rank: else collectives would wait for ever.
+ */
+uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order)
+{
+    const uint64_t batch = plan->batch_size;
+
+    return plan->drop_remainder ? order->shortest / batch
+                                : order->longest / batch + (order->longest % batch != 0);
+}
+
+/* Makes the order of the rest of the first pass, and its batches. */
+static sluice_status make_rest(sli_plan *plan, const sli_position *position, uint32_t group)
+{
+    const order_settings settings = {.seed = plan->settings.seed,
+                                     .rank = plan->settings.rank,
+                                     .world = plan->settings.world,
+                                     .done = position->done};
+    sluice_status st = order_make(plan->dataset, &settings, &plan->details->rest);
+
+    plan->begin = *position;
+    plan->begin_batches = plan_batches_of(plan, &plan->details->rest) / group * group;
+    return st;
+}
+
+sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group)
+{
+    const uint64_t batches = plan->batches_per_pass / group * group;
+    sluice_status st;
+
+    if (plan->details->is_stream) {
+        plan->begin = *position;
+        return SLUICE_OK;
+    }
+    if (batches == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: a pass has %llu batches, a step takes %u",
+                        (unsigned long long)plan->batches_per_pass, group);
+    }
+    plan->batches_per_pass = batches;
+    st = make_rest(plan, position, group);
+    if (st == SLUICE_OK && plan->begin_batches == 0) {
+        st = make_rest(plan, &(sli_position){position->pass + 1, 0}, group);
+    }
+    return st;
+}
+
+/* Batches of a number of samples, over all ranks. */
+static uint64_t stream_batches(const sli_plan *plan, uint64_t samples)
+{
+    const uint64_t round = (uint64_t)plan->batch_size * plan->settings.world;
+
+    return samples / round + (!plan->drop_remainder && samples % round != 0);
+}
+
+/* This rank's share of a number of samples. */
+static uint64_t stream_share(const sli_plan *plan, uint64_t samples)
+{
+    const uint32_t rank = plan->settings.rank;
+
+    return samples > rank ? (samples - rank - 1) / plan->settings.world + 1 : 0;
+}
+
+/*
+ * Until the end of a stream is reached, all batches belong to the first pass. After that all passes
+ * have its length.
+ */
+static void locate_in_stream(const sli_plan *plan, uint64_t batch, batch_span *span_out)
+{
+    /* Pairs with the release store in end_pass() of sample_stream.c. */
+    const uint64_t length =
+        atomic_load_explicit(&plan->details->stream_length, memory_order_acquire);
+    const uint64_t left = length > plan->begin.done ? length - plan->begin.done : 0;
+    const uint64_t first = stream_batches(plan, left);
+    const uint64_t whole = stream_batches(plan, length);
+
+    *span_out = (batch_span){.pass = plan->begin.pass};
+    if (length == UINT64_MAX || batch < first || whole == 0) {
+        span_out->length = stream_share(plan, left);
+        span_out->first = batch * plan->batch_size;
+        span_out->done = plan->begin.done;
+        return;
+    }
+    span_out->length = stream_share(plan, length);
+    span_out->pass += 1 + (batch - first) / whole;
+    span_out->first = (batch - first) % whole * plan->batch_size;
+}
+
+void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
+{
+    const uint64_t later = batch - plan->begin_batches;
+
+    if (plan->details->is_stream) {
+        locate_in_stream(plan, batch, span_out);
+        return;
+    }
+    if (batch < plan->begin_batches) {
+        *span_out = (batch_span){&plan->details->rest, plan->details->rest.length, plan->begin.pass,
+                                 batch * plan->batch_size, plan->begin.done};
+        return;
+    }
+    span_out->order = &plan->details->order;
+    span_out->length = plan->details->order.length;
+    span_out->pass = plan->begin.pass + 1 + later / plan->batches_per_pass;
+    span_out->first = later % plan->batches_per_pass * plan->batch_size;
+    span_out->done = 0;
+}
+
+sli_position sli_plan_position(const sli_plan *plan, uint64_t batches)
+{
+    batch_span span;
+
+    plan_locate(plan, batches, &span);
+    return (sli_position){span.pass, span.done + span.first * plan->settings.world};
+}
+
+uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches)
+{
+    batch_span last;
+
+    if (batches == 0) {
+        return 0;
+    }
+    plan_locate(plan, batches - 1, &last);
+    return last.pass - plan->begin.pass + 1;
+}
+
+uint64_t sli_plan_left(const sli_plan *plan)
+{
+    const uint64_t all = plan->samples_per_pass;
+
+    return plan->begin.done < all ? all - plan->begin.done : 0;
+}
+
+bool sli_plan_is_stream(const sli_plan *plan)
+{
+    return plan->details->is_stream;
+}
+
+bool sli_plan_reads_once(const sli_plan *plan)
+{
+    const sluice_dataset *dataset = plan->dataset;
+
+    return plan->details->is_stream && dataset_source(dataset)->once(dataset->source);
+}
+
+bool sli_plan_pads(const sli_plan *plan, bool *rest_out)
+{
+    const uint64_t batch = plan->batch_size;
+    const bool whole = plan->details->is_stream
+                           ? !plan->drop_remainder
+                           : plan->batches_per_pass * batch > plan->details->order.shortest;
+
+    *rest_out = !whole && !plan->details->is_stream &&
+                plan->begin_batches * batch > plan->details->rest.shortest;
+    return whole || *rest_out;
+}

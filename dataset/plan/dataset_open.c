@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a dataset: its source, its splits, and sizes that only the files can tell. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "image_decoder.h"
+#include "index_stages.h"
+#include "plan.h"
+#include "printable_int.h"
+
+/* How many samples are tried for the size of an image before giving up. */
+enum { PROBES = 100 };
+
+/* How many samples a stream is taken to have: more than can be, few enough to compute with. */
+static const uint64_t STREAM_SAMPLES = UINT64_C(1) << 61;
+
+/* The samples that a split goes through one by one; 8 bytes are kept for each that stays. */
+static const uint64_t SPLIT_MOST = UINT32_MAX;
+
+/* Lists what a split keeps of the positions before it. */
+static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
+{
+    const split_args *args = (const split_args *)(const void *)dataset->stages[i].args.bytes;
+    const order_settings settings = {.world = 1};
+    split_members *split = &dataset->splits[i];
+    const uint32_t stages = dataset->stage_count;
+    size_t capacity = 0;
+    sample_order *before = sli_calloc(1, sizeof(*before));
+    sluice_status st = SLUICE_OK;
+
+    if (before == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "split");
+    }
+    dataset->stage_count = i; /* the order of what stands before */
+    st = order_make(dataset, &settings, before);
+    dataset->stage_count = stages;
+    if (st == SLUICE_OK && before->length > SPLIT_MOST) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED, "split: %llu samples are more than it can list",
+                      (unsigned long long)before->length);
+    }
+    for (uint64_t position = 0; st == SLUICE_OK && position < before->length; position++) {
+        char name[1024];
+        uint64_t sample;
+        uint64_t pass;
+
+        order_at(before, 0, position, &sample, &pass);
+        dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
+        if (split_keeps(args, name)) {
+            uint64_t *grown = sli_grow(split->members, &capacity, split->count + 1, sizeof(*grown));
+
+            if (grown == NULL) {
+                st = sli_fail(SLUICE_E_NO_MEMORY, "the members of a split");
+                break;
+            }
+            split->members = grown;
+            grown[split->count++] = position;
+        }
+    }
+    sli_free(before);
+    return st;
+}
+
+/* Width and height of one sample's image, before any transform. */
+static sluice_status image_size(sluice_dataset *dataset, const decode_args *decode, uint64_t sample,
+                                sample_io *io, image_decoder *decoder, uint32_t *width,
+                                uint32_t *height)
+{
+    void *const row[SLUICE_MAX_COLUMNS] = {NULL};
+    sample_data data = {0};
+    sluice_status st = dataset_source(dataset)->read(dataset->source, sample, io, row, &data);
+
+    if (st == SLUICE_OK && data.bytes != NULL) {
+        return image_decoder_open_head(decoder, data.bytes, data.size, &data.rest,
+                                       decode->max_pixels, false, width, height);
+    }
+    *width = data.image.width;
+    *height = data.image.height;
+    return st;
+}
+
+/* What the geometry stages make of an image of this size, one stage a group. */
+static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *width,
+                                      uint32_t *height)
+{
+    const sli_draws draws = {0};
+
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        const stage_def *def = dataset->stages[i].def;
+        stage_geometry g = {0};
+        sluice_status st;
+
+        if (def->kind != STAGE_GEOMETRY) {
+            continue;
+        }
+        st = def->geometry(dataset->stages[i].args.bytes, &draws, *width, *height, &g);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        *width = g.resizes ? g.new_width : g.crops ? g.width : *width;
+        *height = g.resizes ? g.new_height : g.crops ? g.height : *height;
+        if (*width == 0 || *width > 65535 || *height == 0 || *height > 65535) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: images would be %ux%u, want sides from 1 to 65535", def->name,
+                            *width, *height);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static const decode_args *find_decode(const sluice_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        if (dataset->stages[i].def->kind == STAGE_DECODE) {
+            return (const decode_args *)(const void *)dataset->stages[i].args.bytes;
+        }
+    }
+    return NULL;
+}
+
+/* Sets the image's height and width in a schema, wherever its layout has them. */
+static void set_size(stage_schema *schema, uint32_t width, uint32_t height,
+                     const sluice_dataset *dataset)
+{
+    uint64_t *shape = schema->columns[schema->image].shape;
+    uint32_t at = dataset->schema.is_chw ? 1 : 0;
+
+    shape[at] = height;
+    shape[at + 1] = width;
+}
+
+static bool size_is_known(const stage_schema *schema)
+{
+    const sluice_column *column = &schema->columns[schema->image];
+
+    for (uint32_t i = 0; i < column->rank; i++) {
+        if (column->shape[i] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
+{
+    const dataset_stage *last = NULL;
+    const param_size *given;
+
+    for (uint32_t i = 0; i < dataset->stage_count && !size_is_known(&dataset->schema); i++) {
+        last = dataset->stages[i].def->kind == STAGE_GEOMETRY ? &dataset->stages[i] : last;
+    }
+    if (last == NULL || last->def->params[0].type != PARAM_SIZE) {
+        snprintf(text, size, "add resize H,W or a crop, so that all have one size");
+        return;
+    }
+    /* Only one number leaves the size to the files: the length of the shorter side. */
+    given = (const param_size *)(const void *)(last->args.bytes + last->def->params[0].offset);
+    snprintf(text, size,
+             "%s %u sets the shorter side only; write %s %u,%u, or put center_crop %u behind it",
+             last->def->name, given->height, last->def->name, given->height, given->height,
+             given->height);
+}
+
+/* Finds a sample that can be read, and the size of its image; tries are spread over the source. */
+static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out, uint32_t *width,
+                                  uint32_t *height)
+{
+    const uint64_t tries = dataset->source_count < PROBES ? dataset->source_count : PROBES;
+    const decode_args *decode = find_decode(dataset);
+    image_decoder *decoder = NULL;
+    sample_io io = {.bytes_read = 0};
+    sluice_status st = image_decoder_create(&decoder);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    for (uint64_t try = 0; try < tries; try++) {
+        *sample_out = dataset->source_count / tries * try;
+        st = image_size(dataset, decode, *sample_out, &io, decoder, width, height);
+        if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
+            break;
+        }
+    }
+    image_decoder_destroy(decoder);
+    sample_io_free(&io);
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "no valid data in the dataset: of %llu samples %llu were tried and none can "
+                      "be read; the last: %.700s",
+                      (unsigned long long)dataset->source_count, (unsigned long long)tries,
+                      sluice_last_error());
+    }
+    return st;
+}
+
+/* The size of one sample is taken for all: samples of one batch have one size. */
+static sluice_status probe_size(sluice_dataset *dataset)
+{
+    uint32_t width = 0;
+    uint32_t height = 0;
+    uint64_t sample = 0;
+    char raw[256];
+    char name[256];
+    sluice_status st;
+
+    if (dataset_is_stream(dataset)) {
+        dataset_advise_size(dataset, name, sizeof(name));
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the images' size must be known before a stream is read; %s", name);
+    }
+    st = probe_sample(dataset, &sample, &width, &height);
+    if (st == SLUICE_OK) {
+        st = through_geometry(dataset, &width, &height);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    dataset_source(dataset)->name(dataset->source, sample, raw, sizeof(raw));
+    sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
+    snprintf(dataset->shape_note, sizeof(dataset->shape_note),
+             "images are %ux%u, as %s is; others are errors", width, height, name);
+    set_size(&dataset->opened_schema, width, height, dataset);
+    return SLUICE_OK;
+}
+
+static void close_again(sluice_dataset *dataset)
+{
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        sli_free(dataset->splits[i].members);
+        dataset->splits[i] = (split_members){NULL, 0};
+    }
+    if (dataset->source != NULL) {
+        dataset_source(dataset)->close(dataset->source);
+        dataset->source = NULL;
+    }
+    dataset->ops = NULL;
+}
+
+/*
+ * The source cannot be opened. Where its texts, joined by blanks, are a path that exists, that path
+ * was written without quotes: the error says so.
+ */
+static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status status)
+{
+    sli_error error;
+    char path[PATH_MAX] = "";
+    size_t length = 0;
+
+    sli_error_take(status, &error);
+    for (uint32_t i = 0; i < first->def->param_count && length < sizeof(path); i++) {
+        const stage_param *param = &first->def->params[i];
+
+        if (param->type != PARAM_TEXT) {
+            break;
+        }
+        length += (size_t)snprintf(path + length, sizeof(path) - length, "%s%s", i > 0 ? " " : "",
+                                   *(const char *const *)(first->args.bytes + param->offset));
+        if (i > 0 && length < sizeof(path) && access(path, F_OK) == 0) {
+            return sli_fail(status, "%.400s; put a path with blanks in quotes: %s '%.400s'",
+                            error.text, first->def->name, path);
+        }
+    }
+    return status;
+}
+
+static sluice_status open_locked(sluice_dataset *dataset)
+{
+    const dataset_stage *first = &dataset->stages[0];
+    sluice_status st = SLUICE_OK;
+
+    dataset->ops = first->def->source;
+    if (first->def->choose_source != NULL) {
+        st = first->def->choose_source(first->args.bytes, &dataset->ops);
+    }
+    if (st == SLUICE_OK) {
+        st = dataset->ops->open(first->args.bytes, &dataset->source);
+    }
+    if (st != SLUICE_OK) {
+        return hint_at_quotes(first, st);
+    }
+    dataset->source_count =
+        dataset_is_stream(dataset) ? STREAM_SAMPLES : dataset->ops->count(dataset->source);
+    dataset->opened_schema = dataset->schema;
+    for (uint32_t i = 1; i < dataset->stage_count && st == SLUICE_OK; i++) {
+        if (dataset->stages[i].def->index == INDEX_SPLIT && !dataset_is_stream(dataset)) {
+            st = make_split(dataset, i);
+        }
+    }
+    if (st == SLUICE_OK && dataset->schema.image >= 0 && !size_is_known(&dataset->schema)) {
+        st = probe_size(dataset);
+    }
+    if (st != SLUICE_OK) {
+        close_again(dataset);
+    }
+    return st;
+}
+
+sluice_status dataset_open(sluice_dataset *dataset)
+{
+    sluice_status st = SLUICE_OK;
+
+    pthread_mutex_lock(&dataset->lock);
+    if (!dataset->opened) {
+        st = open_locked(dataset);
+        dataset->opened = st == SLUICE_OK;
+    }
+    pthread_mutex_unlock(&dataset->lock);
+    return st;
+}
+
+sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function)
+{
+    sluice_status st = dataset_open(dataset);
+
+    return st == SLUICE_OK && dataset_is_stream(dataset)
+               ? sli_fail(SLUICE_E_UNSUPPORTED,
+                          "%s takes samples by their numbers, which a stream does not have; give "
+                          "it plain files without access=stream",
+                          function)
+               : st;
+}

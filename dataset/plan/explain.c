@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Explains a plan: its passes and figures, as text. */
+#include <string.h>
+
+#include "plan.h"
+#include "readahead.h"
+#include "stream_order.h"
+#include "struct_size_int.h"
+
+static void explain_order(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    if (details->is_stream) {
+        sli_text_add(text, "order: ");
+        stream_order_explain(plan->dataset, text);
+        sli_text_add(text,
+                     "; every rank reads all samples and keeps its own batches: of %u rows, %s; "
+                     "how many there are is not known beforehand\n",
+                     plan->batch_size,
+                     plan->drop_remainder ? "the remainder dropped" : "the last one padded");
+        return;
+    }
+    sli_text_add(text, "order: %llu samples a pass", (unsigned long long)plan->samples_per_pass);
+    if (plan->settings.world > 1) {
+        sli_text_add(text, ", %llu for rank %u of %u", (unsigned long long)details->order.length,
+                     plan->settings.rank, plan->settings.world);
+    }
+    sli_text_add(text,
+                 "; a pure function of (pass, position), nothing stored but %llu bytes of names "
+                 "and splits\n",
+                 (unsigned long long)sli_plan_source_memory(plan));
+    sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",
+                 (unsigned long long)plan->batches_per_pass, plan->batch_size,
+                 plan->drop_remainder ? "the remainder dropped" : "the last one padded");
+}
+
+static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+    const plan_group *group = &details->groups[number];
+    bool decodes = number == 0 && details->decode != NULL;
+
+    sli_text_add(text, "pixels: %s", decodes ? "decode" : "");
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        sli_text_add(text, "%s%s", i > group->first || decodes ? " + " : "",
+                     details->geometry[i].stage->def->name);
+    }
+    if (group->count == 0) {
+        sli_text_add(text, "%s\n", decodes ? ", whole images" : "as the source gives them");
+        return;
+    }
+    sli_text_add(text, ": %s\n",
+                 decodes && group->count > 0
+                     ? "fused: decoded down to the lower edge of the crop (with restart markers "
+                       "only the segments under it), and resized in one pass"
+                     : "one pass");
+}
+
+static void explain_reading(const sli_plan *plan, sli_text *text)
+{
+    const source_ops *source = dataset_source(plan->dataset);
+    const uint64_t fixed = sli_plan_stream_memory(plan, 0);
+
+    if (source->locate != NULL) {
+        sli_text_add(
+            text,
+            "reading: readahead requests files that are not in the page cache, up to %d "
+            "samples or %d MB ahead%s\n",
+            READAHEAD_ROWS, READAHEAD_BYTES >> 20,
+            source->drops != NULL && source->drops(plan->dataset->source)
+                ? ", and dropped behind them"
+                : "");
+    }
+    if (plan->details->is_stream) {
+        sli_text_add(
+            text,
+            "reading: in sequence, images of at most %.1f MB (max_sample); samples take up "
+            "to %.1f MB and %.1f MB for each worker\n",
+            (double)source->largest(plan->dataset->source) / 1e6, (double)fixed / 1e6,
+            (double)(sli_plan_stream_memory(plan, 1) - fixed) / 1e6);
+    }
+}
+
+/* The gray values of a JPEG file differ from those of its RGB copy. */
+static void explain_gray(const sli_plan *plan, sli_text *text)
+{
+    const dataset_stage *decode = plan->details->decode;
+
+    if (decode != NULL && ((const decode_args *)(const void *)decode->args.bytes)->mode == 1) {
+        sli_text_add(text,
+                     "gray: of a JPEG file the luma that it stores; of PNG and PPM, and so of what "
+                     "`pack --raw` made of a JPEG file, the luma of RGB, which differs where "
+                     "colours were rounded or clipped\n");
+    }
+}
+
+void sli_plan_explain(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    explain_order(plan, text);
+    explain_reading(plan, text);
+    for (uint32_t i = 0; i < details->group_count && plan->image_column >= 0; i++) {
+        explain_group(plan, i, text);
+    }
+    explain_gray(plan, text);
+    sli_text_add(text, "%s", details->notes);
+    for (uint32_t i = 0; i < plan->column_count; i++) {
+        sli_text_add(text, "column %s: %s (%u", plan->seen[i].name,
+                     sluice_dtype_name(plan->seen[i].dtype), plan->batch_size);
+        for (uint32_t d = 0; d < plan->seen[i].rank; d++) {
+            sli_text_add(text, ", %llu", (unsigned long long)plan->seen[i].shape[d]);
+        }
+        sli_text_add(text, ")\n");
+    }
+    sli_text_add(text, "assembly: direct; each worker writes whole samples into their rows\n");
+}
+
+sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out)
+{
+    const sli_run_settings settings = {.world = 1};
+    sluice_status st = dataset_status(dataset, "sluice_dataset_explain");
+    sli_text text = {0};
+    sli_plan *plan;
+
+    if (st == SLUICE_OK && text_out == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_explain: text_out is NULL");
+    }
+    if (st == SLUICE_OK) {
+        st = sli_plan_open(dataset, &settings, &plan);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    sli_plan_explain(plan, &text);
+    sli_plan_close(plan);
+    return sli_text_take(&text, text_out);
+}
+
+static const sli_struct info_struct = SLI_STRUCT(sluice_dataset_info, columns);
+
+sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_info *info)
+{
+    const sli_run_settings settings = {.world = 1};
+    sluice_dataset_info full;
+    sli_plan *plan;
+    bool known;
+    sluice_status st = dataset_status(dataset, "sluice_dataset_inspect");
+
+    if (st == SLUICE_OK) {
+        st = sli_struct_check(&info_struct, "sluice_dataset_inspect", info);
+    }
+    if (st == SLUICE_OK) {
+        st = sli_plan_open(dataset, &settings, &plan);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    known = !sli_plan_is_stream(plan);
+    memset(&full, 0, sizeof(full));
+    full.source_samples = known ? dataset->source_count : 0;
+    full.samples = known ? plan->samples_per_pass : 0;
+    full.batches = known ? plan->batches_per_pass : 0;
+    full.batch_size = plan->batch_size;
+    full.column_count = plan->column_count;
+    memcpy(full.columns, plan->seen, sizeof(full.columns));
+    sli_plan_close(plan);
+    return sli_struct_write(&info_struct, "sluice_dataset_inspect", &full, info);
+}

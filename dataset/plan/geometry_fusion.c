@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuses crops and a resize into one resampling. */
+#include "plan.h"
+
+/*
+ * Applies a crop to one axis of the current window, before any resize. Pixels outside the crop are
+ * lost: a later crop that reaches there must see zeros. The result may be empty.
+ */
+static void narrow_axis(int64_t *at, uint32_t *length, int64_t *window, int64_t start,
+                        uint32_t want)
+{
+    const int64_t from = *window + start;
+    const int64_t low = from > 0 ? from : 0;
+    const int64_t high = from + want < *length ? from + want : *length;
+
+    *at += low;
+    *length = low < high ? (uint32_t)(high - low) : 0;
+    *window = from - low;
+}
+
+/* Fuses a crop, given in the coordinates of the current window. */
+static void fuse_crop(fused_geometry *w, bool resized, const stage_geometry *g)
+{
+    if (resized) {
+        w->window_x += g->x;
+        w->window_y += g->y;
+    } else {
+        narrow_axis(&w->x, &w->width, &w->window_x, g->x, g->width);
+        narrow_axis(&w->y, &w->height, &w->window_y, g->y, g->height);
+        w->new_width = w->width;
+        w->new_height = w->height;
+    }
+    w->window_width = g->width;
+    w->window_height = g->height;
+}
+
+static void fuse_resize(fused_geometry *w, const stage_geometry *g)
+{
+    w->new_width = g->new_width;
+    w->new_height = g->new_height;
+    w->filter = g->filter;
+    w->window_x = 0;
+    w->window_y = 0;
+    w->window_width = g->new_width;
+    w->window_height = g->new_height;
+}
+
+sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
+                                 uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
+                                 fused_geometry *fused_out, const char **stage_out)
+{
+    fused_geometry w = {0, 0, width, height, width, height, 0, 0, width, height, {0}};
+    bool resized = false;
+
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        const plan_stage *planned = &details->geometry[i];
+        const stage_def *def = planned->stage->def;
+        const sli_draws draws = {planned->key, sample, pass};
+        stage_geometry g = {0};
+        sluice_status st =
+            def->geometry(planned->stage->args.bytes, &draws, w.window_width, w.window_height, &g);
+
+        if (st == SLUICE_OK && g.resizes &&
+            (g.new_width == 0 || g.new_width > 65535 || g.new_height == 0 ||
+             g.new_height > 65535)) {
+            st =
+                sli_fail(SLUICE_E_INVALID, "resizing %ux%u gives %ux%u, want sides from 1 to 65535",
+                         w.window_width, w.window_height, g.new_width, g.new_height);
+        }
+        if (st != SLUICE_OK) {
+            *stage_out = def->name;
+            return st;
+        }
+        if (g.crops) {
+            fuse_crop(&w, resized, &g);
+        }
+        if (g.resizes) {
+            fuse_resize(&w, &g);
+            resized = true;
+        }
+    }
+    *fused_out = w;
+    return SLUICE_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The private parts of a plan. */
+#ifndef SLUICE_PLAN_H
+#define SLUICE_PLAN_H
+
+#include <stdatomic.h>
+
+#include "dataset_state.h"
+#include "order.h"
+#include "plan_int.h"
+#include "profiler_int.h"
+
+/* A stage that may draw random numbers, with the key of its draws. */
+typedef struct plan_stage {
+    const dataset_stage *stage;
+    uint64_t key;
+} plan_stage;
+
+/* A stage that flips some rows. */
+typedef struct plan_flip {
+    const dataset_stage *stage;
+    uint64_t key;
+    bool on_device; /* by a flag of the row, which GetNext reads */
+} plan_flip;
+
+/* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
+typedef struct plan_group {
+    uint32_t first;
+    uint32_t count;
+} plan_group;
+
+/* Stages of the profile, in the order of the report. */
+enum { PLAN_READ, PLAN_DECODE, PLAN_PIXELS, PLAN_BATCH, PLAN_PROFILED };
+
+struct plan_details {
+    sample_order order;          /* of this rank */
+    sample_order rest;           /* of the rest of the run's first pass */
+    sample_order all_ranks;      /* of all ranks, for drawing replacements */
+    const dataset_stage *decode; /* NULL: the source returns pixels */
+    plan_stage geometry[DATASET_MAX_STAGES];
+    uint32_t geometry_count;
+    plan_group groups[DATASET_MAX_STAGES + 1];
+    uint32_t group_count; /* at least 1 where there is an image */
+    plan_flip flips[DATASET_MAX_STAGES];
+    uint32_t flip_count;
+    uint64_t replace_key;
+    bool is_stream;
+    _Atomic uint64_t stream_length; /* samples of a pass, over all ranks; UINT64_MAX: not known
+                                       yet; stored by sample_stream.c */
+    _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by sample_stream.c */
+    char pixels_name[64];           /* profile name of the geometry and conversion stage */
+    char notes[1200];               /* notes of the passes, for explain */
+};
+
+/*
+ * The geometry stages of a group, fused, for an image of one size: the crop, the size it is resized
+ * to, and the window of the result. The crop is also the region to decode.
+ */
+typedef struct fused_geometry {
+    int64_t x; /* the crop, within the image */
+    int64_t y;
+    uint32_t width;
+    uint32_t height;
+    uint32_t new_width;
+    uint32_t new_height;
+    int64_t window_x; /* in (new_width, new_height); may reach outside */
+    int64_t window_y;
+    uint32_t window_width;
+    uint32_t window_height;
+    resize_filter filter;
+} fused_geometry;
+
+/*
+ * The position of a batch in a run. Row i is position first + i of the order, which is sample
+ * number done + (first + i) * world + rank of the pass.
+ */
+typedef struct batch_span {
+    const sample_order *order; /* NULL for a stream */
+    uint64_t length;           /* positions on this rank, counted from `done` */
+    uint64_t pass;
+    uint64_t first;
+    uint64_t done;
+} batch_span;
+
+void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
+
+/* Batches of an order, the same on every rank. */
+uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order);
+
+/* E_INVALID: a stage of the group does not fit the image; *stage_out is its name. */
+sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
+                                 uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
+                                 fused_geometry *fused_out, const char **stage_out);
+
+/* The key of the draws of stage i of the dataset. */
+uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compression.h"
+
+#include <string.h>
+
+enum { SUFFIXES = 3 };
+
+static const struct {
+    const char *name;
+    const char *magic;
+    size_t magic_size;
+    const char *suffixes[SUFFIXES];
+} formats[COMPRESSION_COUNT] = {
+    [COMPRESSION_NONE] = {.name = "none"},
+    [COMPRESSION_GZIP] = {"gzip", "\x1f\x8b\x08", 3, {".gz", ".tgz"}},
+    [COMPRESSION_ZSTD] = {"zstd", "\x28\xb5\x2f\xfd", 4, {".zst", ".tzst"}},
+    [COMPRESSION_XZ] = {"xz", "\xfd\x37zXZ\0", 6, {".xz", ".txz"}},
+    [COMPRESSION_BZIP2] = {"bzip2", "BZh", 3, {".bz2", ".tbz", ".tbz2"}},
+};
+
+/*
+ * A tar archive can begin with "BZh" and a digit: the name of its first member. The block marker,
+ * or end marker, of bzip2 that follows cannot be part of a name.
+ */
+static bool is_bzip2(const uint8_t *bytes, size_t size)
+{
+    return size >= 10 && bytes[3] >= '1' && bytes[3] <= '9' &&
+           (memcmp(bytes + 4, "\x31\x41\x59\x26\x53\x59", 6) == 0 ||
+            memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
+}
+
+compression compression_of(const uint8_t *bytes, size_t size)
+{
+    for (compression i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++) {
+        if (size >= formats[i].magic_size &&
+            memcmp(bytes, formats[i].magic, formats[i].magic_size) == 0) {
+            return i != COMPRESSION_BZIP2 || is_bzip2(bytes, size) ? i : COMPRESSION_NONE;
+        }
+    }
+    return COMPRESSION_NONE;
+}
+
+static bool ends_in(const char *path, const char *end)
+{
+    const size_t length = strlen(path);
+
+    return length > strlen(end) && strcmp(path + length - strlen(end), end) == 0;
+}
+
+bool compression_has_suffix(const char *path)
+{
+    for (compression i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++) {
+        for (size_t k = 0; k < SUFFIXES && formats[i].suffixes[k] != NULL; k++) {
+            if (ends_in(path, formats[i].suffixes[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *compression_name(compression format)
+{
+    return formats[format].name;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "resample.h"
+
+#include <string.h>
+
+#include "alloc_int.h"
+#include "cpu_int.h"
+#include "resample_kernels.h"
+#include "resample_scalar.h"
+#include "status_int.h"
+
+/* The part [*from, *from + *count) of [0, out) within the window [start, start + length). */
+static void visible_range(int64_t start, uint32_t length, uint32_t out, uint32_t *from,
+                          uint32_t *count)
+{
+    int64_t low = start > 0 ? start : 0;
+    int64_t high = start + length < out ? start + length : out;
+
+    *from = low < high ? (uint32_t)low : 0;
+    *count = low < high ? (uint32_t)(high - low) : 0;
+}
+
+sluice_status resample_prepare(image_resampler *r, const resample_job *job, image_box *needed_out)
+{
+    uint32_t from_x, from_y, count_x, count_y, to_x, to_y;
+    sluice_status st = SLUICE_OK;
+
+    r->job = *job;
+    memset(&r->needed, 0, sizeof(r->needed));
+    visible_range(job->window_x, job->window_width, job->out_width, &from_x, &count_x);
+    visible_range(job->window_y, job->window_height, job->out_height, &from_y, &count_y);
+    r->empty = count_x == 0 || count_y == 0;
+    r->copies = job->in_width == job->out_width && job->in_height == job->out_height;
+    if (!r->empty && r->copies) {
+        r->needed = (image_box){from_x, from_y, count_x, count_y};
+    } else if (!r->empty) {
+        st = resample_axis_prepare(&r->x, &job->filter, job->in_width, job->out_width, from_x,
+                                   count_x);
+        if (st == SLUICE_OK) {
+            st = resample_axis_prepare(&r->y, &job->filter, job->in_height, job->out_height, from_y,
+                                       count_y);
+        }
+        if (st == SLUICE_OK) {
+            resample_axis_span(&r->x, &from_x, &to_x);
+            resample_axis_span(&r->y, &from_y, &to_y);
+            r->needed = (image_box){from_x, from_y, to_x - from_x, to_y - from_y};
+        }
+    }
+    *needed_out = r->needed;
+    return st;
+}
+
+/* Does the filter have negative weights, so that results leave the range of bytes? */
+static bool has_negative_weights(const image_resampler *r)
+{
+    return r->job.filter.filter == FILTER_BICUBIC;
+}
+
+/* ---- the passes ------------------------------------------------------------------------------ */
+
+/*
+ * The number of weights of output line i without trailing zeros: many outputs have fewer than taps.
+ */
+static uint32_t taps_of(const image_resampler *r, uint32_t i, const int16_t **weights)
+{
+    uint32_t taps = r->y.taps;
+
+    *weights = r->y.weights + (size_t)i * taps;
+    while (taps > 2 && (*weights)[taps - 1] == 0 && (*weights)[taps - 2] == 0) {
+        taps -= 2;
+    }
+    return taps;
+}
+
+/* The needed line of weight k of output line i. */
+static uint32_t row_of(const image_resampler *r, uint32_t i, uint32_t k)
+{
+    const uint32_t row = (uint32_t)r->y.first[i] - r->needed.y + k;
+
+    /* Weights past the end of the crop are zero, so any line serves. */
+    return row < r->needed.height ? row : r->needed.height - 1;
+}
+
+/* Elements of one line of the middle: the needed pixels, and zeros for padding weights. */
+static size_t middle_line(const image_resampler *r)
+{
+    size_t elements = ((size_t)r->needed.width + r->x.taps) * r->job.channels + MIDDLE_SLACK;
+
+    return (elements + 31) / 32 * 32;
+}
+
+/* The l-th of STRIP lines of the middle. */
+static int16_t *middle_of(const image_resampler *r, uint32_t l)
+{
+    return (int16_t *)(void *)r->middle.data + l * middle_line(r);
+}
+
+/* ---- vertical pass first --------------------------------------------------------------------- */
+
+/* Vertical pass of output line i of the y axis into one line of the middle. */
+static void vertical_line(const image_resampler *r, const image_view *needed, uint32_t i,
+                          int16_t *out)
+{
+    const uint8_t **rows = (const uint8_t **)(void *)r->rows.data;
+    const size_t n = (size_t)needed->width * needed->channels;
+    const int16_t *weights;
+    const uint32_t taps = taps_of(r, i, &weights);
+
+    for (uint32_t k = 0; k < taps; k++) {
+        rows[k] = needed->pixels + row_of(r, i, k) * needed->stride;
+    }
+    SLI_CHOOSE(sli_resample_kernels)->vertical(rows, weights, taps, out, n);
+    memset(out + n, 0, MIDDLE_SLACK * sizeof(*out));
+}
+
+/* One strip of up to STRIP visible lines, from the i-th on; out[l] is where line l is written. */
+static void resample_strip(image_resampler *r, const image_view *needed, uint32_t i, uint32_t lines,
+                           uint8_t *const *out)
+{
+    const int16_t *in[STRIP];
+
+    for (uint32_t l = 0; l < lines; l++) {
+        vertical_line(r, needed, i + l, middle_of(r, l));
+        in[l] = middle_of(r, l);
+    }
+    if (lines == STRIP && r->job.channels == 3) {
+        SLI_CHOOSE(sli_resample_kernels)->horizontal_rgb(&r->x, (int32_t)r->needed.x, in, out);
+        return;
+    }
+    for (uint32_t l = 0; l < lines; l++) {
+        resample_horizontal(&r->x, (int32_t)r->needed.x, in[l], out[l], r->job.channels);
+    }
+}
+
+/* ---- horizontal pass first ------------------------------------------------------------------- */
+
+/* Elements of a line between the passes. */
+static size_t across_line(const image_resampler *r)
+{
+    return (size_t)r->x.count * r->job.channels + WIDE_SLACK;
+}
+
+/*
+ * Needed line `row` after the horizontal pass. The ring holds the lines that one output needs, and
+ * the strip that brought the last of them.
+ */
+static int16_t *across_of(const image_resampler *r, uint32_t row)
+{
+    return (int16_t *)(void *)r->across.data + row % (r->y.taps + STRIP) * across_line(r);
+}
+
+/* Horizontal pass of the needed lines before `end` that are not done yet. */
+static void across_until(image_resampler *r, const image_view *needed, uint32_t end)
+{
+    const resample_kernels *kernels = SLI_CHOOSE(sli_resample_kernels);
+
+    while (r->across_lines < end) {
+        const uint32_t left = needed->height - r->across_lines;
+        const uint32_t lines = left < STRIP ? left : STRIP;
+        const int16_t *in[STRIP];
+        int16_t *out[STRIP];
+
+        for (uint32_t l = 0; l < lines; l++) {
+            const uint32_t row = r->across_lines + l;
+
+            kernels->widen(needed->pixels + row * needed->stride, middle_of(r, l),
+                           (size_t)needed->width * needed->channels);
+            in[l] = middle_of(r, l);
+            out[l] = across_of(r, row);
+        }
+        if (lines == STRIP && r->job.channels == 3) {
+            kernels->horizontal_wide(&r->x, (int32_t)r->needed.x, in, out);
+        } else {
+            for (uint32_t l = 0; l < lines; l++) {
+                resample_horizontal_wide(&r->x, (int32_t)r->needed.x, in[l], out[l],
+                                         r->job.channels);
+            }
+        }
+        r->across_lines += lines;
+    }
+}
+
+/* As resample_strip(), for filters whose results leave the range of bytes: each pass clamps them.
+ */
+static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t i, uint32_t lines,
+                          uint8_t *const *out)
+{
+    const int16_t **rows = (const int16_t **)(void *)r->rows.data;
+
+    for (uint32_t l = 0; l < lines; l++) {
+        const int16_t *weights;
+        const uint32_t taps = taps_of(r, i + l, &weights);
+
+        across_until(r, needed, row_of(r, i + l, taps - 1) + 1);
+        for (uint32_t k = 0; k < taps; k++) {
+            rows[k] = across_of(r, row_of(r, i + l, k));
+        }
+        SLI_CHOOSE(sli_resample_kernels)
+            ->vertical_wide(rows, weights, taps, out[l], (size_t)r->x.count * r->job.channels);
+    }
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* One line of the window: zeros, the visible part, zeros. */
+typedef struct window_line {
+    size_t bytes;   /* of the whole line */
+    size_t before;  /* zeros on the left */
+    size_t visible; /* bytes of image */
+} window_line;
+
+static window_line window_of(const image_resampler *r)
+{
+    uint32_t from;
+    uint32_t count;
+    window_line line;
+
+    visible_range(r->job.window_x, r->job.window_width, r->job.out_width, &from, &count);
+    line.bytes = (size_t)r->job.window_width * r->job.channels;
+    line.before = count > 0 ? (size_t)((int64_t)from - r->job.window_x) * r->job.channels : 0;
+    line.visible = (size_t)count * r->job.channels;
+    return line;
+}
+
+/* Where line y is written: the destination itself, or the resampler's line buffer. */
+static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_line *line,
+                        uint32_t y)
+{
+    return sink->direct != NULL ? sink->direct + y * line->bytes
+                                : r->line.data + y % STRIP * line->bytes;
+}
+
+static void zero_sides(uint8_t *to, const window_line *line)
+{
+    if (line->visible == line->bytes) {
+        return;
+    }
+    memset(to, 0, line->before);
+    memset(to + line->before + line->visible, 0, line->bytes - line->before - line->visible);
+}
+
+static void emit_line(const line_sink *sink, uint32_t y, const uint8_t *line)
+{
+    if (sink->direct == NULL) {
+        sink->line(sink->arg, y, line);
+    }
+}
+
+static void emit_zeros(image_resampler *r, const line_sink *sink, const window_line *line,
+                       uint32_t from, uint32_t to)
+{
+    for (uint32_t y = from; y < to; y++) {
+        uint8_t *at = line_at(r, sink, line, y);
+
+        memset(at, 0, line->bytes);
+        emit_line(sink, y, at);
+    }
+}
+
+/* Lines [from, from + count) of the window, copied. */
+static void copy_lines(image_resampler *r, const image_view *needed, const line_sink *sink,
+                       const window_line *line, uint32_t from, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *pixels = needed->pixels + i * needed->stride;
+
+        if (sink->direct == NULL && line->visible == line->bytes) {
+            sink->line(sink->arg, from + i, pixels);
+        } else {
+            uint8_t *at = line_at(r, sink, line, from + i);
+
+            zero_sides(at, line);
+            memcpy(at + line->before, pixels, line->visible);
+            emit_line(sink, from + i, at);
+        }
+    }
+}
+
+/* Lines [from, from + count) of the window, resized. */
+static void resize_lines(image_resampler *r, const image_view *needed, const line_sink *sink,
+                         const window_line *line, uint32_t from, uint32_t count)
+{
+    r->across_lines = 0;
+    for (uint32_t i = 0; i < count; i += STRIP) {
+        uint32_t lines = count - i < STRIP ? count - i : STRIP;
+        uint8_t *out[STRIP] = {NULL};
+
+        for (uint32_t l = 0; l < lines; l++) {
+            uint8_t *at = line_at(r, sink, line, from + i + l);
+
+            zero_sides(at, line);
+            out[l] = at + line->before;
+        }
+        if (has_negative_weights(r)) {
+            strip_clipped(r, needed, i, lines, out);
+        } else {
+            resample_strip(r, needed, i, lines, out);
+        }
+        for (uint32_t l = 0; l < lines; l++) {
+            emit_line(sink, from + i + l, out[l] - line->before);
+        }
+    }
+}
+
+/* Reserves the buffers between the passes. */
+static sluice_status reserve_middle(image_resampler *r)
+{
+    const size_t bytes = STRIP * middle_line(r) * sizeof(int16_t);
+    sluice_status st = image_buffer_reserve(&r->middle, bytes);
+
+    if (st == SLUICE_OK) {
+        memset(r->middle.data, 0, bytes);
+        st = image_buffer_reserve(&r->rows, r->y.taps * sizeof(void *));
+    }
+    if (st == SLUICE_OK && has_negative_weights(r)) {
+        st = image_buffer_reserve(&r->across,
+                                  ((size_t)r->y.taps + STRIP) * across_line(r) * sizeof(int16_t));
+    }
+    return st;
+}
+
+sluice_status resample_run(image_resampler *r, const image_view *needed, const line_sink *sink)
+{
+    const window_line line = window_of(r);
+    uint32_t from;
+    uint32_t count;
+    uint32_t above;
+    sluice_status st = SLUICE_OK;
+
+    visible_range(r->job.window_y, r->job.window_height, r->job.out_height, &from, &count);
+    count = r->empty ? 0 : count;
+    above = count > 0 ? (uint32_t)((int64_t)from - r->job.window_y) : 0;
+    if (sink->direct == NULL) {
+        st = image_buffer_reserve(&r->line, STRIP * line.bytes);
+    }
+    if (st == SLUICE_OK && !r->copies && count > 0) {
+        st = reserve_middle(r);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    emit_zeros(r, sink, &line, 0, above);
+    if (r->copies) {
+        copy_lines(r, needed, sink, &line, above, count);
+    } else if (count > 0) {
+        resize_lines(r, needed, sink, &line, above, count);
+    }
+    emit_zeros(r, sink, &line, above + count, r->job.window_height);
+    return SLUICE_OK;
+}
+
+void resampler_free(image_resampler *r)
+{
+    resample_axis_free(&r->x);
+    resample_axis_free(&r->y);
+    image_buffer_free(&r->middle);
+    image_buffer_free(&r->across);
+    image_buffer_free(&r->rows);
+    image_buffer_free(&r->line);
+    memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The weights of one axis of a resize, as Pillow's Resample.c computes them: output i has its
+ * middle at c = (i + 0.5) * scale of the input, scale = in / out, and input k the weight
+ *
+ *     f((k + 0.5 - c) / s),   s = max(1, scale), or 1 without antialiasing,
+ *
+ * of the inputs whose distance is within the support of f, cut at the border and normalised:
+ *
+ *     bilinear  1 - |x| within 1
+ *     bicubic   Keys, "Cubic convolution interpolation for digital image processing" (1981), with
+ *               a = -0.5:  (a + 2)|x|^3 - (a + 3)|x|^2 + 1 within 1,
+ *               a|x|^3 - 5a|x|^2 + 8a|x| - 4a within 2
+ *     area      1 within -0.5 < x <= 0.5
+ *
+ * nearest takes the one input floor(c), c summed up from scale / 2 in steps of scale as in Pillow's
+ * Geometry.c: where c is a whole number the rounding of that sum decides.
+ */
+#ifndef SLUICE_RESAMPLE_AXIS_H
+#define SLUICE_RESAMPLE_AXIS_H
+
+#include <stddef.h>
+
+#include "resize_filter.h"
+
+enum { RESAMPLE_WEIGHT_BITS = 14, RESAMPLE_MID_BITS = 7 };
+
+/* The weights of one axis for a range of outputs; zero-initialise. */
+typedef struct resample_axis {
+    resize_filter filter;
+    uint32_t in;   /* length of the crop */
+    uint32_t out;  /* length it is resized to */
+    uint32_t from; /* outputs [from, from + count) */
+    uint32_t count;
+    uint32_t taps;    /* weights of each output, an even number; the last may be zero */
+    int32_t *first;   /* (count) first input of each output */
+    int16_t *weights; /* (count, taps), those of an output sum to 2^14 */
+    size_t first_capacity;
+    size_t weight_capacity;
+} resample_axis;
+
+/*
+ * Computes the weights of outputs [from, from + count), count > 0; reuses the current ones if no
+ * argument changed. E_NO_MEMORY.
+ */
+sluice_status resample_axis_prepare(resample_axis *axis, const resize_filter *filter, uint32_t in,
+                                    uint32_t out, uint32_t from, uint32_t count);
+
+/* The inputs [*from, *to) that any output of the axis uses. */
+void resample_axis_span(const resample_axis *axis, uint32_t *from, uint32_t *to);
+
+void resample_axis_free(resample_axis *axis);
+
+#endif

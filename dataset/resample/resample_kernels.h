@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two passes of resizing, one set for each level of instructions. All give the same bytes. */
+#ifndef SLUICE_RESAMPLE_KERNELS_H
+#define SLUICE_RESAMPLE_KERNELS_H
+
+#include "resample.h"
+
+/* Lines that the horizontal pass handles together. */
+enum { STRIP = 4 };
+
+/*
+ * The vertical pass works on whole vectors: it reads rows and writes output up to this many bytes
+ * past the end.
+ */
+enum { MIDDLE_SLACK = 64 };
+
+enum { WIDE_SLACK = 4 };
+
+typedef struct resample_kernels {
+    /*
+     * out[i] = (sum over k of rows[k][i] * weights[k] + 64) >> 7, i < n; taps is even; no weight is
+     * negative.
+     */
+    void (*vertical)(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
+                     int16_t *out, size_t n);
+
+    /*
+     * STRIP lines of 3 channels: out[l] is (axis->count, 3), written exactly; in[l] is (inputs, 3)
+     * and starts at input `origin`.
+     */
+    void (*horizontal_rgb)(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                           uint8_t *const *out);
+
+    /*
+     * The next three are for filters with negative weights; their horizontal pass comes first.
+     * out[i] = in[i] as 16 bits
+     */
+    void (*widen)(const uint8_t *in, int16_t *out, size_t n);
+
+    /*
+     * STRIP lines of 3 channels: (sum + 64) >> 7, clamped to 0..255 << 7; out[l] is (axis->count,
+     * 3), and up to WIDE_SLACK more values are written.
+     */
+    void (*horizontal_wide)(const resample_axis *axis, int32_t origin, const int16_t *const *in,
+                            int16_t *const *out);
+
+    /* out[i] = (sum over k of rows[k][i] * weights[k] + 2^20) >> 21, clamped to bytes, i < n. */
+    void (*vertical_wide)(const int16_t *const *rows, const int16_t *weights, uint32_t taps,
+                          uint8_t *out, size_t n);
+} resample_kernels;
+
+extern const resample_kernels sli_resample_kernels_portable;
+extern const resample_kernels sli_resample_kernels_v3;
+extern const resample_kernels sli_resample_kernels_v4;
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments of a resize, shared by resize and random_resized_crop. */
+#ifndef SLUICE_RESIZE_FILTER_H
+#define SLUICE_RESIZE_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+/* In the order of resize_filter_names. */
+enum { FILTER_BILINEAR, FILTER_BICUBIC, FILTER_NEAREST, FILTER_AREA, FILTERS };
+
+typedef struct resize_filter {
+    uint32_t filter;
+    bool antialias; /* when shrinking, the filter widens so that every input counts */
+} resize_filter;
+
+extern const char *const resize_filter_names[];
+
+/* E_INVALID for area without antialiasing, which would not be an area filter. */
+sluice_status resize_filter_check(const char *stage, const resize_filter *filter);
+
+/* The parameters of an argument struct with a resize_filter field. */
+#define RESIZE_FILTER_PARAMS(struct_type, field)                                                   \
+    {.name = "filter",                                                                             \
+     .type = PARAM_CHOICE,                                                                         \
+     .offset = offsetof(struct_type, field.filter),                                                \
+     .default_text = "bilinear",                                                                   \
+     .choices = resize_filter_names,                                                               \
+     .help = "what weighs the pixels around, each as in Pillow"},                                  \
+    {                                                                                              \
+        .name = "antialias", .type = PARAM_BOOL, .offset = offsetof(struct_type, field.antialias), \
+        .default_text = "true",                                                                    \
+        .help = "shrinking weighs all pixels; false: only those next to each point"                \
+    }
+
+#endif

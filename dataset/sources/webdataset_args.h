@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arguments of webdataset, and code shared by its two readers: indexed (source_webdataset.c) and in
+ * sequence (source_webstream.c).
+ */
+#ifndef SLUICE_WEBDATASET_ARGS_H
+#define SLUICE_WEBDATASET_ARGS_H
+
+#include "stage.h"
+
+typedef struct web_args {
+    const char *shards;
+    const char *image;
+    const char *label;
+    const char *index;
+    uint32_t cache;
+    uint32_t access;     /* 0 auto, 1 stream */
+    uint64_t max_sample; /* bound on the bytes of an image in a stream */
+} web_args;
+
+/* Bound on the bytes of an image, against exhausted memory. */
+extern const uint64_t WEB_MOST_BYTES;
+
+/* The default of max_sample. */
+#define WEB_STREAM_BYTES (UINT64_C(256) << 20)
+
+/* The part of a path after its last slash. */
+const char *web_base_of(const char *path);
+
+/* Do the arguments ask for labels? */
+bool web_is_labelled(const web_args *args);
+
+/*
+ * Checks a sample by its flags (shard_index.h) and the size of its image. E_CORRUPT: an ambiguous
+ * image or label, or no valid label; E_IO: more than WEB_MOST_BYTES.
+ */
+sluice_status web_check_sample(uint32_t flags, uint64_t size, bool labelled, const char *shard);
+
+/* Are the shards of these arguments read in sequence? Errors of shard_list_make(). */
+sluice_status web_is_stream(const web_args *args, bool *is_stream_out);
+
+/* The source of streams. */
+extern const source_ops web_stream_ops;
+
+#endif

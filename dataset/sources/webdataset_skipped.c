@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "webdataset_skipped.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "log_int.h"
+#include "status_int.h"
+
+void skipped_count(skipped_items *items, uint64_t count, const char *shard, const char *name,
+                   size_t length)
+{
+    if (items->count == 0 && count > 0) {
+        snprintf(items->first, sizeof(items->first), "%.120s%s%.*s", web_base_of(shard),
+                 length > 0 ? "/" : "", (int)(length < 256 ? length : 256), name);
+    }
+    items->count += count;
+}
+
+void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, const char *shard)
+{
+    skipped_count(&skipped->imageless, index->imageless, shard, index->first_imageless,
+                  strlen(index->first_imageless));
+    skipped_count(&skipped->passed_over, index->passed_over, shard, "", 0);
+    skipped_count(&skipped->has_more, index->has_more, shard, "", 0);
+    skipped_count(&skipped->lacks_end, index->lacks_end, shard, "", 0);
+    skipped_count(&skipped->unkept, index->is_unkept, shard, "", 0);
+}
+
+static void warn_of(const skipped_items *items, const web_args *args, const char *what)
+{
+    if (items->count > 0) {
+        sli_log(SLUICE_LOG_WARN, "webdataset %.200s: %llu %s, first %s", args->shards,
+                (unsigned long long)items->count, what, items->first);
+    }
+}
+
+void skipped_warn(const webdataset_skipped *skipped, const web_args *args)
+{
+    warn_of(&skipped->imageless, args, "samples without an image left out");
+    warn_of(&skipped->unlabelled, args, "samples without a label left out");
+    warn_of(&skipped->passed_over, args, "links, special and sparse members passed over");
+    warn_of(
+        &skipped->has_more, args,
+        "shards have bytes behind the archive's end, which are not read (several archives in one "
+        "file?)");
+    warn_of(&skipped->lacks_end, args,
+            "shards end without the zeros that end an archive (cut off between two members?)");
+    warn_of(
+        &skipped->unkept, args,
+        "indexes cannot be written to the folder that index= names, and are made anew each time");
+}
+
+sluice_status skipped_all(const webdataset_skipped *skipped, const web_args *args, size_t shards,
+                          const char *seen)
+{
+    if (skipped->unlabelled.count > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: webdataset %.200s: none of %llu images has "
+                        "a label, a member KEY.%.40s directly before or behind it; fields seen: "
+                        "%s. label=FIELD names another, label=none reads images alone, and tar "
+                        "--sort=name puts the members of a sample together",
+                        args->shards, (unsigned long long)skipped->unlabelled.count, args->label,
+                        seen);
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "no valid data in the dataset: webdataset %.200s: no image among %llu samples "
+                    "in %zu shards, want members KEY.FIELD with a field of %.100s; fields seen: "
+                    "%s. image=FIELD,FIELD names others",
+                    args->shards, (unsigned long long)skipped->imageless.count, shards, args->image,
+                    seen);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stage_table.h"
+
+/* One line per stage. */
+/* clang-format off */
+#define STAGES(X)             \
+    X(image_folder)           \
+    X(webdataset)             \
+    X(cifar10)                \
+    X(synthetic)              \
+    X(shuffle)                \
+    X(shard)                  \
+    X(split)                  \
+    X(take)                   \
+    X(skip)                   \
+    X(repeat)                 \
+    X(decode)                 \
+    X(resize)                 \
+    X(center_crop)            \
+    X(random_crop)            \
+    X(random_resized_crop)    \
+    X(random_horizontal_flip) \
+    X(normalize)              \
+    X(to_dtype)               \
+    X(to_chw)                 \
+    X(batch)
+/* clang-format on */
+
+#define DECLARE(name) extern const stage_def stage_##name;
+STAGES(DECLARE)
+
+#define ENTRY(name) &stage_##name,
+const stage_def *const stage_table[] = {STAGES(ENTRY) NULL};

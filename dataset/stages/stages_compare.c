@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Do two texts of stages give the same bits? Where conversions are done (offload), where flips
+ * and to_chw stand among conversions and where stages of order stand among the others changes
+ * nothing; arguments that one text lacks have their defaults. Other differences are named: stages
+ * are matched by their names, as many as can be in the same order.
+ */
+#include <string.h>
+
+#include "alloc_int.h"
+#include "dataset_state.h"
+#include "pipeline_text.h"
+#include "plan_int.h"
+#include "stage_table.h"
+
+typedef struct stage_list {
+    dataset_stage stages[DATASET_MAX_STAGES];
+    uint32_t count;
+} stage_list;
+
+typedef struct comparison {
+    stage_list kept; /* of the checkpoint */
+    stage_list mine; /* of this run */
+    /* How many stages of kept from i on and of mine from k on can be matched. */
+    uint8_t matches[DATASET_MAX_STAGES + 1][DATASET_MAX_STAGES + 1];
+    sli_text differences;
+} comparison;
+
+/* ---- the order that all texts with the same bits have ---------------------------------------- */
+
+/* Does `a` come before `b` there? Stages that are equal in this keep their order. */
+static bool comes_before(const stage_def *a, const stage_def *b)
+{
+    if (a->kind != b->kind) {
+        return a->kind < b->kind;
+    }
+    if (a->moves != b->moves) {
+        return b->moves;
+    }
+    return a->moves && strcmp(a->name, b->name) < 0;
+}
+
+static void sort_stages(stage_list *list)
+{
+    for (uint32_t i = 1; i < list->count; i++) {
+        const dataset_stage stage = list->stages[i];
+        uint32_t k = i;
+
+        for (; k > 0 && comes_before(stage.def, list->stages[k - 1].def); k--) {
+            list->stages[k] = list->stages[k - 1];
+        }
+        list->stages[k] = stage;
+    }
+}
+
+static sluice_status read_list(const char *text, stage_list *list)
+{
+    sluice_status st = pipeline_parse_stages(stage_table, text, list->stages, &list->count);
+
+    sort_stages(list);
+    return st;
+}
+
+static void free_list(stage_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        stage_args_free(list->stages[i].def, list->stages[i].args.bytes);
+    }
+}
+
+/* ---- what differs ---------------------------------------------------------------------------- */
+
+static void begin_difference(sli_text *text)
+{
+    sli_text_add(text, "%s", text->length > 0 ? "; " : "");
+}
+
+static void print_argument(const stage_def *def, const stage_param *param, const void *args,
+                           sli_text *text)
+{
+    const param_size *size = (const param_size *)(const void *)((const char *)args + param->offset);
+
+    if (param->type == PARAM_SIZE && def->squares && size->width == 0) {
+        sli_text_add(text, "%u,%u", size->height, size->height);
+    } else {
+        stage_arg_print(param, args, text);
+    }
+}
+
+static void compare_argument(const stage_def *def, const stage_param *param, const void *kept,
+                             const void *mine, sli_text *differences)
+{
+    sli_text was = {0};
+    sli_text is = {0};
+
+    print_argument(def, param, kept, &was);
+    print_argument(def, param, mine, &is);
+    sli_text_add(&was, "%s", "");
+    sli_text_add(&is, "%s", "");
+    if (was.failed || is.failed) {
+        differences->failed = true;
+    } else if (strcmp(was.data, is.data) != 0) {
+        begin_difference(differences);
+        sli_text_add(differences, "%s: %s was %s and is %s now", def->name, param->name, was.data,
+                     is.data);
+    }
+    sli_text_free(&was);
+    sli_text_free(&is);
+}
+
+static void compare_arguments(const dataset_stage *kept, const dataset_stage *mine,
+                              sli_text *differences)
+{
+    for (uint32_t i = 0; i < kept->def->param_count; i++) {
+        const stage_param *param = &kept->def->params[i];
+
+        if (param->choices != offload_targets) { /* offload */
+            compare_argument(kept->def, param, kept->args.bytes, mine->args.bytes, differences);
+        }
+    }
+}
+
+/* A stage that only one of the lists has, with the stage before it. */
+static void name_stage(const stage_list *list, uint32_t i, const char *what, sli_text *differences)
+{
+    const dataset_stage *stage = &list->stages[i];
+
+    begin_difference(differences);
+    sli_text_add(differences, "%s \"%s", what, stage->def->name);
+    stage_args_print(stage->def, stage->args.bytes, differences);
+    sli_text_add(differences, "\" behind %s", i > 0 ? list->stages[i - 1].def->name : "the source");
+}
+
+static void count_matches(comparison *c)
+{
+    for (uint32_t i = c->kept.count; i-- > 0;) {
+        for (uint32_t k = c->mine.count; k-- > 0;) {
+            const uint8_t skipped = c->matches[i + 1][k] > c->matches[i][k + 1]
+                                        ? c->matches[i + 1][k]
+                                        : c->matches[i][k + 1];
+            const uint8_t matched = (uint8_t)(c->matches[i + 1][k + 1] + 1);
+            const bool same = c->kept.stages[i].def == c->mine.stages[k].def;
+
+            c->matches[i][k] = same && matched > skipped ? matched : skipped;
+        }
+    }
+}
+
+static void find_differences(comparison *c)
+{
+    uint32_t i = 0;
+    uint32_t k = 0;
+
+    while (i < c->kept.count || k < c->mine.count) {
+        if (i < c->kept.count && k < c->mine.count &&
+            c->kept.stages[i].def == c->mine.stages[k].def) {
+            compare_arguments(&c->kept.stages[i++], &c->mine.stages[k++], &c->differences);
+        } else if (k == c->mine.count ||
+                   (i < c->kept.count && c->matches[i + 1][k] >= c->matches[i][k + 1])) {
+            name_stage(&c->kept, i++, "there was", &c->differences);
+        } else {
+            name_stage(&c->mine, k++, "there is now", &c->differences);
+        }
+    }
+}
+
+/* Texts that this library cannot read, of another version: shown from where they differ. */
+static sluice_status texts_differ(const char *kept, const char *mine)
+{
+    size_t at = 0;
+
+    while (kept[at] != '\0' && kept[at] == mine[at]) {
+        at++;
+    }
+    while (at > 0 && kept[at - 1] != '|') {
+        at--; /* to the beginning of the stage */
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "the pipeline differs: it was \"%.200s\" and is \"%.200s\" now, from there on",
+                    kept + at, mine + at);
+}
+
+static sluice_status compare_lists(comparison *c, const char *kept, const char *mine)
+{
+    sluice_status st = read_list(kept, &c->kept);
+
+    if (st == SLUICE_OK) {
+        st = read_list(mine, &c->mine);
+    }
+    if (st != SLUICE_OK) {
+        return st == SLUICE_E_INVALID ? texts_differ(kept, mine) : st;
+    }
+    count_matches(c);
+    find_differences(c);
+    if (c->differences.failed) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a comparison of pipelines");
+    }
+    return c->differences.length == 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "the pipeline differs: %s", c->differences.data);
+}
+
+sluice_status sli_stages_compare(const char *kept, const char *mine)
+{
+    comparison *c;
+    sluice_status st;
+
+    if (strcmp(kept, mine) == 0) {
+        return SLUICE_OK;
+    }
+    c = sli_calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a comparison of pipelines");
+    }
+    st = compare_lists(c, kept, mine);
+    free_list(&c->kept);
+    free_list(&c->mine);
+    sli_text_free(&c->differences);
+    sli_free(c);
+    return st;
+}

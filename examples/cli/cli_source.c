@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source of a command: a pipeline or a folder as a word, or a pipeline's file. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli.h"
+
+int cli_parse_source(const char *command, int argc, char **argv, cli_option *options,
+                     cli_source *source, const char **second)
+{
+    const int most = second != NULL ? 2 : 1;
+    const char *words[2] = {NULL, NULL};
+    int count;
+    int next = 0;
+    int code = cli_parse(command, argc, argv, options, words, most, &count);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (source->file != NULL && count == most) {
+        cli_error("%s: -f %s is the pipeline, and so is '%s'; leave one out", command, source->file,
+                  words[0]);
+        return EXIT_WORDS;
+    }
+    source->word = source->file == NULL ? words[next++] : NULL;
+    if (second != NULL) {
+        *second = words[next];
+    }
+    return EXIT_DONE;
+}
+
+sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **dataset_out)
+{
+    const cli_args *args = &source->args;
+
+    return source->file != NULL
+               ? sluice_dataset_parse_file_args(source->file, args->names, args->values,
+                                                args->count, dataset_out)
+               : sluice_dataset_parse_args(source->word, args->names, args->values, args->count,
+                                           dataset_out);
+}
+
+/* Is it one word, and so rather a folder that is not there than a pipeline? */
+static bool is_one_word(const char *source)
+{
+    return strpbrk(source, " \t\n|") == NULL;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return path != NULL && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+sluice_status cli_open_source(const char *command, const cli_source *source,
+                              sluice_dataset **dataset_out)
+{
+    sluice_status st;
+
+    if (is_folder(source->word) && source->args.count > 0) {
+        return sluice_fail(SLUICE_E_INVALID,
+                           "%s: --arg %s: %s is a folder, which has no ${%s}; give a pipeline, or "
+                           "leave --arg out",
+                           command, source->args.names[0], source->word, source->args.names[0]);
+    }
+    if (is_folder(source->word)) {
+        return sluice_dataset_image_folder(source->word, NULL, dataset_out);
+    }
+    st = cli_open_pipeline(source, dataset_out);
+    return st == SLUICE_E_INVALID && source->word != NULL && is_one_word(source->word)
+               ? sluice_fail(st, "%s: there is no folder %s, and it is no pipeline: %s", command,
+                             source->word, sluice_last_error())
+               : st;
+}

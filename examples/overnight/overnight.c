@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A network of your own, trained overnight: copy this folder, and replace the first part.
+ *
+ *     overnight PICTURES RUN [HOURS]
+ *
+ * PICTURES holds one folder of pictures per class. The run keeps checkpoints and a log in the
+ * folder RUN and ends after HOURS (8), on Ctrl-C or on SIGTERM, with a report. Started again, it
+ * resumes.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <sluice/sluice.h>
+
+/* ---- the network: here a linear classifier, one output per class ------------------------------
+ */
+
+enum { CLASSES = 10, PIXELS = 3 * 32 * 32 };
+
+static const char training[] =
+    "image_folder \"${PICTURES}\" | split train 0.9 | shuffle | decode | random_resized_crop 32 | "
+    "random_horizontal_flip | normalize 0.5 0.5 | to_chw | batch 16";
+static const char held_out[] = "image_folder \"${PICTURES}\" | split test 0.1 | decode | "
+                               "resize 32,32 | normalize 0.5 0.5 | to_chw | batch 16";
+
+typedef struct network {
+    float weights[CLASSES][PIXELS]; /* all that steps change, so all that a checkpoint keeps */
+} network;
+
+/* Adds up losses and right answers of a batch; with a rate above 0 it trains. */
+static sluice_status run_batch(network *net, const sluice_step *s, float rate)
+{
+    const float *image = sluice_step_input(s, "image")->data;    /* (16, 3, 32, 32) */
+    const int32_t *labels = sluice_step_input(s, "label")->data; /* (16) */
+
+    for (uint32_t row = 0; row < *s->valid_rows; row++, image += PIXELS) {
+        float highest = 0;
+        int best = 0;
+
+        if (labels[row] >= CLASSES) {
+            return sluice_fail(SLUICE_E_INVALID, "label %d: set CLASSES to more", labels[row]);
+        }
+        for (int c = 0; c < CLASSES; c++) {
+            const float wanted = c == labels[row] ? 1 : 0;
+            float score = 0;
+
+            for (int i = 0; i < PIXELS; i++) {
+                score += net->weights[c][i] * image[i];
+            }
+            best = c == 0 || score > highest ? c : best;
+            highest = c == best ? score : highest;
+            s->outputs[0] += fmaxf(score, 0) - score * wanted + log1pf(expf(-fabsf(score)));
+            for (int i = 0; rate > 0 && i < PIXELS; i++) {
+                net->weights[c][i] -= rate * (1 / (1 + expf(-score)) - wanted) * image[i];
+            }
+        }
+        s->outputs[1] += best == labels[row] ? 1 : 0;
+    }
+    return SLUICE_OK;
+}
+
+/* Outputs of a step are what the monitor and the log show: here means over the batch. */
+static sluice_status step(const sluice_step *s, void *net)
+{
+    const sluice_status st = run_batch(net, s, *s->learning_rate);
+
+    s->outputs[0] /= (float)*s->valid_rows;
+    s->outputs[1] /= (float)*s->valid_rows;
+    return st;
+}
+
+/* Outputs of validation are sums, which the library divides by the number of samples. */
+static sluice_status judge(const sluice_step *s, void *net)
+{
+    return run_batch(net, s, 0);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------
+ */
+
+static sluice_status transfer(network *net, const char *folder, const char *mode)
+{
+    char path[4096];
+    FILE *file;
+    size_t done = 0;
+
+    snprintf(path, sizeof(path), "%s/network", folder);
+    file = fopen(path, mode);
+    if (file != NULL) {
+        done =
+            *mode == 'w' ? fwrite(net, sizeof(*net), 1, file) : fread(net, sizeof(*net), 1, file);
+        done = fclose(file) == 0 ? done : 0;
+    }
+    return done == 1 ? SLUICE_OK : sluice_fail(SLUICE_E_IO, "cannot read or write %s", path);
+}
+
+static sluice_status save(void *net, const char *folder, uint32_t rank, uint32_t world)
+{
+    return rank < world ? transfer(net, folder, "wb") : SLUICE_OK;
+}
+
+static sluice_status load(void *net, const char *folder, uint32_t rank, uint32_t world)
+{
+    return rank < world ? transfer(net, folder, "rb") : SLUICE_OK;
+}
+
+/* ---- the run ----------------------------------------------------------------------------------
+ */
+
+static sluice_stop *stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    sluice_stop_request(stop);
+}
+
+static void configure(sluice_train_config *config, const char *folder, double hours)
+{
+    static const float rate = 0.001F;
+
+    sluice_train_config_init(config);
+    config->dataset_sink_mode = true; /* an epoch is a pass, and one launch */
+    config->max_seconds = hours * 3600;
+    config->learning_rate.table = &rate;
+    config->learning_rate.count = 1;
+    config->on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
+    config->checkpoint.folder = folder;
+    config->checkpoint.every_epochs = 1;
+    config->checkpoint.resume = true;
+    config->checkpoint.best = "accuracy";
+    config->checkpoint.best_is_larger = true;
+    config->stop = stop;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const names[] = {"loss", "accuracy"};
+    static network net; /* zeros, from which a linear classifier may start */
+    sluice_callback callbacks[3] = {{.user = NULL}};
+    sluice_device *device = NULL;
+    sluice_dataset *sets[2] = {NULL, NULL};
+    sluice_report *report = NULL;
+    sluice_model model;
+    sluice_train_config config;
+    char log[4096];
+    char *text = NULL;
+    int failed;
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: overnight PICTURES RUN [HOURS]\n");
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also in a file */
+    setenv("PICTURES", argv[1], 1);
+    mkdir(argv[2], 0777);
+    snprintf(log, sizeof(log), "%s/log.jsonl", argv[2]);
+    failed = sluice_stop_create(&stop) < 0 || sluice_device_open("host:0", &device) < 0 ||
+             sluice_dataset_parse(training, &sets[0]) < 0 ||
+             sluice_dataset_parse(held_out, &sets[1]) < 0 ||
+             sluice_loss_monitor(stdout, 100, &callbacks[0]) < 0 ||
+             sluice_validation_monitor(stdout, &callbacks[1]) < 0 ||
+             sluice_json_log(log, &callbacks[2]) < 0;
+    sluice_model_init(&model);
+    model.step = step;
+    model.eval = judge;
+    model.save = save;
+    model.load = load;
+    model.user = &net;
+    model.output_names = model.result_names = names;
+    model.output_count = model.result_count = 2;
+    model.reads_valid_rows = true;
+    configure(&config, argv[2], argc > 3 ? atof(argv[3]) : 8);
+    config.validation.dataset = sets[1];
+    config.callbacks = callbacks;
+    config.callback_count = 3;
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    failed = failed || sluice_train(device, &model, sets[0], &config, &report) < 0;
+    if (failed) {
+        fprintf(stderr, "overnight: %s\n", sluice_last_error());
+    }
+    if (report != NULL && sluice_report_text(report, &text) < 0) {
+        fprintf(stderr, "overnight: no report: %s\n", sluice_last_error());
+        failed = 1;
+    }
+    printf("%s", text != NULL ? text : "");
+    return failed; /* what is left is freed with the process */
+}

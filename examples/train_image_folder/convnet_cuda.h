@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The network of convnet.h on a CUDA device: the same layers, the same initial weights from the
+ * same seed and, but for the order of its sums, the same numbers. Plain kernels, no libraries.
+ *
+ * A step only enqueues kernels: no memory is taken, nothing is waited for and nothing is read by
+ * the host, so it can be captured once and replayed. Equal steps give equal bits on one kind of
+ * device.
+ *
+ * Functions that can fail return NULL, or what CUDA says.
+ */
+
+#ifndef CONVNET_CUDA_H
+#define CONVNET_CUDA_H
+
+#include "convnet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A network in a device's memory. One stream at a time may use it. */
+typedef struct convnet_cuda convnet_cuda;
+
+/* One batch and its outputs. All addresses are in the device's memory. */
+typedef struct convnet_cuda_batch {
+    const float *images;        /**< (batch, 3, H, W), as for convnet_train_step() */
+    const int32_t *labels;      /**< (batch) */
+    const uint32_t *valid_rows; /**< 0 to batch */
+    const float *learning_rate; /**< of a training step; instead of the config's */
+    float *loss_out;            /**< training: mean over the valid rows; evaluation: sum */
+    float *correct_out;         /**< training: share of right answers; evaluation: their number */
+} convnet_cuda_batch;
+
+/*
+ * *
+ * Makes a network with the weights that convnet_create() makes.
+ *
+ * @param device   as CUDA numbers them
+ * @param why_out  the error if it returns NULL; static
+ */
+convnet_cuda *convnet_cuda_create(const convnet_config *config, int device, const char **why_out);
+
+/* Frees a network that is no longer in use. NULL is fine. */
+void convnet_cuda_destroy(convnet_cuda *net);
+
+/* Enqueues a training step on a cudaStream_t of the network's device, which must be current. */
+const char *convnet_cuda_train_step(convnet_cuda *net, const convnet_cuda_batch *batch,
+                                    void *stream);
+
+/** Enqueues an evaluation; weights stay as they are. */
+const char *convnet_cuda_evaluate(convnet_cuda *net, const convnet_cuda_batch *batch, void *stream);
+
+/**
+ * Copies weights and momentum to the host: as many floats, in the same order, as convnet_weights()
+ * lends. No step may be running.
+ */
+const char *convnet_cuda_get(const convnet_cuda *net, float *weights);
+
+/* Copies weights and momentum from the host, in the same order. */
+const char *convnet_cuda_set(convnet_cuda *net, const float *weights);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

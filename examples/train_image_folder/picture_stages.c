@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture_stages.h"
+
+/*
+ * For the training a random part of each picture, flipped or not; for the test its middle. Each
+ * call adds a stage; once one has failed the others return its error, so one look at the end is
+ * enough.
+ *
+ * The same as a text, for sluice_dataset_parse() or the tool: image_folder DIR | shuffle | decode |
+ * random_resized_crop 64 scale=0.8,1 | random_horizontal_flip 0.5 | normalize imagenet | to_chw |
+ * batch 32 drop_remainder=true
+ */
+bool picture_stages_add(sluice_dataset *set, const picture_form *form, bool training)
+{
+    static const double mean[] = {0.485, 0.456, 0.406};
+    static const double deviation[] = {0.229, 0.224, 0.225};
+    sluice_random_resized_crop_config crop;
+    const uint32_t size = form->size;
+    int failed = 0;
+
+    sluice_random_resized_crop_config_init(&crop);
+    crop.scale[0] = form->min_crop;
+    crop.scale[1] = 1.0;
+    if (training) {
+        failed |= sluice_dataset_shuffle(set, SLUICE_SEED_OF_RUN, 0);
+    }
+    failed |= sluice_dataset_decode(set, NULL);
+    if (training) {
+        failed |= sluice_dataset_random_resized_crop(set, size, size, &crop);
+        failed |= sluice_dataset_random_horizontal_flip(set, 0.5);
+    } else {
+        failed |= sluice_dataset_resize(set, size, 0, NULL, true); /* its shorter side */
+        failed |= sluice_dataset_center_crop(set, size, size);
+    }
+    failed |= sluice_dataset_normalize(set, mean, deviation, 3, 1.0, SLUICE_F32);
+    failed |= sluice_dataset_to_chw(set);
+    /* The step trains on full batches only; the test must see every picture. */
+    failed |= sluice_dataset_batch(set, form->batch, training);
+    return failed == 0;
+}

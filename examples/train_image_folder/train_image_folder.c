@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Trains a small network on a folder of pictures, in sinks of many steps for one launch.
+ *
+ *     train_image_folder TRAIN_DIR [TEST_DIR] [OPTIONS]
+ *
+ * Both folders hold one folder of pictures for each class. Without TEST_DIR a fifth of the pictures
+ * in TRAIN_DIR is held out for the test. The network is convnet.h on the CPU, or with --device
+ * cuda:0 convnet_cuda.h; everything that brings pictures to it is below: two datasets, two steps
+ * for each kind of device, two hooks, two runs, a report.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sluice/sluice.h>
+
+#include "class_names.h"
+#include "classify.h"
+#include "convnet.h"
+#include "convnet_cuda.h"
+#include "picture_stages.h"
+#include "saved_net.h"
+#include "train_options.h"
+
+/* Exit codes. */
+enum { EXIT_WORLD = 1, EXIT_WORDS = 2, EXIT_SIGNAL = 128 };
+
+typedef struct trainer {
+    train_options opt; /* from the command line */
+    const char *program;
+
+    /* made from it */
+    sluice_device *device;
+    sluice_dataset *train_set;
+    sluice_dataset *test_set;
+    sluice_stop *stop;
+    convnet *net;
+    convnet_cuda *cuda_net; /* NULL on a host device; else net is what gets saved of it */
+    class_names classes;
+    uint64_t batches; /* that the training pictures make */
+    uint64_t steps;   /* of the whole training */
+
+    /* what comes out */
+    double loss_sum; /* over the steps since the last line about them */
+    double accuracy_sum;
+    uint64_t summed;  /* steps */
+    double said;      /* seconds of the run at the last line */
+    uint64_t done;    /* steps of the whole training */
+    uint64_t correct; /* test pictures */
+    uint64_t tested;
+} trainer;
+
+/* ---- the pictures ------------------------------------------------------------------------- */
+
+/* Where the pictures come from: one folder for each class. */
+static int open_part(const trainer *t, bool training, sluice_dataset **set_out)
+{
+    const char *dir = training || t->opt.test_dir == NULL ? t->opt.train_dir : t->opt.test_dir;
+    int failed = sluice_dataset_image_folder(dir, NULL, set_out);
+
+    if (!failed && t->opt.test_dir == NULL) {
+        failed = training ? sluice_dataset_split(*set_out, "train", 0.8, 0, 0.0)
+                          : sluice_dataset_split(*set_out, "test", 0.2, 0, 0.0);
+    }
+    return failed;
+}
+
+static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_out)
+{
+    const picture_form form = {.size = (uint32_t)t->opt.size,
+                               .batch = (uint32_t)t->opt.batch,
+                               .min_crop = t->opt.min_crop};
+
+    return open_part(t, training, set_out) == SLUICE_OK &&
+           picture_stages_add(*set_out, &form, training);
+}
+
+/* ---- the steps ---------------------------------------------------------------------------- */
+
+/* The learning rate of a step: a tenth in the last quarter. */
+static float learning_rate(uint64_t step, void *user)
+{
+    const trainer *t = user;
+    const bool is_late = step >= t->steps - t->steps / 4;
+
+    return (float)(is_late ? t->opt.learning_rate / 10 : t->opt.learning_rate);
+}
+
+/* Called for every batch of the training. It reads what changes through the addresses in s. */
+static sluice_status train_step(const sluice_step *s, void *user)
+{
+    const trainer *t = user;
+    const float *images = sluice_step_input(s, "image")->data;   /* (batch, 3, size, size) */
+    const int32_t *labels = sluice_step_input(s, "label")->data; /* (batch) */
+
+    convnet_set_learning_rate(t->net, *s->learning_rate);
+    convnet_train_step(t->net, images, labels, *s->valid_rows, &s->outputs[0], &s->outputs[1]);
+    return SLUICE_OK;
+}
+
+/*
+ * Called for every batch of the test, for the sum of its rows' losses and the number of right
+ * answers. The last batch may be filled up with rows that hold nothing.
+ */
+static sluice_status test_step(const sluice_step *s, void *user)
+{
+    const trainer *t = user;
+    double loss = 0.0;
+    uint64_t correct = 0;
+
+    convnet_evaluate(t->net, sluice_step_input(s, "image")->data,
+                     sluice_step_input(s, "label")->data, *s->valid_rows, &loss, &correct);
+    s->outputs[0] = (float)loss;
+    s->outputs[1] = (float)correct;
+    return SLUICE_OK;
+}
+
+/* The same two on a CUDA device. Kernels are enqueued, which will read through the addresses. */
+static convnet_cuda_batch cuda_batch(const sluice_step *s)
+{
+    return (convnet_cuda_batch){.images = sluice_step_input(s, "image")->data,
+                                .labels = sluice_step_input(s, "label")->data,
+                                .valid_rows = s->valid_rows,
+                                .learning_rate = s->learning_rate,
+                                .loss_out = &s->outputs[0],
+                                .correct_out = &s->outputs[1]};
+}
+
+static sluice_status cuda_status(const char *why)
+{
+    return why == NULL ? SLUICE_OK : sluice_fail(SLUICE_E_DEVICE, "network: %s", why);
+}
+
+static sluice_status cuda_train_step(const sluice_step *s, void *user)
+{
+    const trainer *t = user;
+    const convnet_cuda_batch batch = cuda_batch(s);
+
+    return cuda_status(convnet_cuda_train_step(t->cuda_net, &batch, s->stream));
+}
+
+static sluice_status cuda_test_step(const sluice_step *s, void *user)
+{
+    const trainer *t = user;
+    const convnet_cuda_batch batch = cuda_batch(s);
+
+    return cuda_status(convnet_cuda_evaluate(t->cuda_net, &batch, s->stream));
+}
+
+/* ---- hooks -------------------------------------------------------------------------------- */
+
+static sluice_status say_plan(sluice_hook *hook, void *user)
+{
+    (void)user;
+    printf("%s\n", hook->plan);
+    fflush(stdout);
+    return SLUICE_OK;
+}
+
+enum { SILENCE_S = 10 };
+
+/* Where there is no terminal for the progress bar, a line once in a while says how far it is. */
+static void say_progress(trainer *t, double seconds)
+{
+    if (!isatty(STDERR_FILENO) && seconds - t->said >= SILENCE_S) {
+        t->said = seconds;
+        printf("training: %.0f s: step %llu of %llu\n", seconds, (unsigned long long)t->done,
+               (unsigned long long)t->steps);
+        fflush(stdout);
+    }
+}
+
+/* Is there a progress bar? Not with TERM=dumb, which takes no escape sequences. */
+static bool draws(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+/*
+ * Called after each launch with its steps, on the thread that called sluice_train(). Prints a line
+ * whenever the network has seen about as many pictures as there are.
+ */
+static sluice_status say_losses(sluice_hook *hook, void *user)
+{
+    trainer *t = user;
+
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        const sluice_step_record *record = &hook->records[i];
+        const uint64_t done = record->step + 1;
+
+        t->loss_sum += (double)record->outputs[0];
+        t->accuracy_sum += (double)record->outputs[1];
+        t->summed++;
+        if (done % t->batches == 0 || done == t->steps) {
+            printf("%sstep %llu of %llu: loss %.6f, accuracy %.1f %%\n",
+                   draws() ? "\r\033[K" : "", /* where the progress bar stood */
+                   (unsigned long long)done, (unsigned long long)t->steps,
+                   t->loss_sum / (double)t->summed, 100.0 * t->accuracy_sum / (double)t->summed);
+            fflush(stdout);
+            t->loss_sum = t->accuracy_sum = 0.0;
+            t->summed = 0;
+            t->said = hook->seconds;
+        }
+        t->done = done;
+    }
+    say_progress(t, hook->seconds);
+    return SLUICE_OK;
+}
+
+/* The same of the test: its outputs are sums. */
+static sluice_status count_answers(sluice_hook *hook, void *user)
+{
+    trainer *t = user;
+
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        t->tested += hook->records[i].valid_rows;
+        t->correct += (uint64_t)hook->records[i].outputs[1];
+    }
+    return SLUICE_OK;
+}
+
+/* ---- the two runs ------------------------------------------------------------------------- */
+
+static void configure(const trainer *t, sluice_train_config *config)
+{
+    sluice_train_config_init(config);
+    config->dataset_sink_mode = true; /* an epoch is sink_size steps, run by the device itself */
+    config->workers = (uint32_t)t->opt.workers;
+    config->seed = (uint64_t)t->opt.seed;
+    config->on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
+    config->stop = t->stop;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------- */
+
+/* Copies a network on a CUDA device to the one on the CPU. */
+static sluice_status fetch_net(const trainer *t)
+{
+    size_t count;
+    float *weights = convnet_weights(t->net, &count);
+
+    return cuda_status(t->cuda_net == NULL ? NULL : convnet_cuda_get(t->cuda_net, weights));
+}
+
+static sluice_status save_net(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    const trainer *t = user;
+    sluice_status st = fetch_net(t);
+
+    (void)rank;
+    (void)world;
+    return st == SLUICE_OK ? saved_net_write(folder, t->net, (uint32_t)t->opt.size, &t->classes)
+                           : st;
+}
+
+static sluice_status load_net(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    const trainer *t = user;
+    sluice_status st = saved_net_read(folder, t->net);
+    size_t count;
+
+    (void)rank;
+    (void)world;
+    if (st != SLUICE_OK || t->cuda_net == NULL) {
+        return st;
+    }
+    return cuda_status(convnet_cuda_set(t->cuda_net, convnet_weights(t->net, &count)));
+}
+
+/* ---- the runs ----------------------------------------------------------------------------- */
+
+static sluice_status train(trainer *t)
+{
+    static const char *const outputs[] = {"loss", "accuracy"};
+    sluice_callback callbacks[2] = {{.train_begin = say_plan, .records = say_losses, .user = t},
+                                    {.user = NULL}};
+    sluice_train_config config;
+    sluice_model model;
+    sluice_report *report = NULL;
+    char *text = NULL;
+    sluice_status st = sluice_progress_bar(stderr, &callbacks[1]);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    sluice_model_init(&model);
+    model.step = t->cuda_net != NULL ? cuda_train_step : train_step;
+    model.user = t;
+    model.output_names = outputs;
+    model.output_count = 2;
+    configure(t, &config);
+    model.save = save_net;
+    model.load = load_net;
+    config.checkpoint.folder = t->opt.checkpoints;
+    config.checkpoint.every_epochs = t->opt.checkpoints != NULL ? 10 : 0;
+    config.checkpoint.resume = t->opt.checkpoints != NULL;
+    config.mode = t->opt.mode;
+    config.learning_rate.function = learning_rate;
+    config.learning_rate.user = t;
+    config.epochs = (uint64_t)t->opt.epochs;
+    config.sink_size = (int64_t)t->opt.sink_size;
+    config.callbacks = callbacks;
+    config.callback_count = 2;
+    st = sluice_train(t->device, &model, t->train_set, &config, &report);
+    if (report != NULL && sluice_report_text(report, &text) == SLUICE_OK) {
+        printf("\n%s\n", text);
+    } else if (report != NULL && st >= 0) {
+        st = SLUICE_E_NO_MEMORY; /* sluice_last_error() names the report */
+    }
+    sluice_string_free(text);
+    sluice_report_destroy(report);
+    sluice_callback_destroy(&callbacks[1]);
+    return st;
+}
+
+/* A run too, of one epoch that is a pass, with a step that only judges. */
+static sluice_status test(trainer *t)
+{
+    static const char *const outputs[] = {"loss", "correct"};
+    const sluice_callback callback = {.records = count_answers, .user = t};
+    sluice_report_stats stats = {.struct_size = sizeof(stats)};
+    sluice_report *report = NULL;
+    sluice_train_config config;
+    sluice_model model;
+    sluice_status st;
+
+    sluice_model_init(&model);
+    model.step = t->cuda_net != NULL ? cuda_test_step : test_step;
+    model.user = t;
+    model.output_names = outputs;
+    model.output_count = 2;
+    model.reads_valid_rows = true;
+    configure(t, &config);
+    config.epochs = 1;
+    config.callbacks = &callback;
+    config.callback_count = 1;
+    st = sluice_train(t->device, &model, t->test_set, &config, &report);
+    if (st == SLUICE_OK) {
+        st = sluice_report_stats_get(report, &stats);
+    }
+    if (st == SLUICE_OK) {
+        printf("test accuracy: %.1f %% (%llu of %llu)\n",
+               100.0 * (double)t->correct / (double)t->tested, (unsigned long long)t->correct,
+               (unsigned long long)t->tested);
+    }
+    if (stats.replaced > 0) {
+        printf("%llu test pictures could not be read; others stood in for them\n",
+               (unsigned long long)stats.replaced);
+    }
+    sluice_report_destroy(report);
+    return st;
+}
+
+/* ---- getting ready ------------------------------------------------------------------------ */
+
+/* Labels are ranks of names: with other names they would mean other classes. */
+static bool find_classes(trainer *t)
+{
+    const char *test_dir = t->opt.test_dir;
+    class_names tested = {.count = 0};
+    bool is_fine = class_names_read(&t->classes, t->opt.train_dir);
+
+    if (is_fine && test_dir != NULL) {
+        is_fine = class_names_read(&tested, test_dir) &&
+                  class_names_agree(&t->classes, t->opt.train_dir, &tested, test_dir);
+        class_names_free(&tested);
+    }
+    return is_fine;
+}
+
+/* Makes the network, and its twin on a CUDA device; false after saying what is missing. */
+static bool make_network(trainer *t)
+{
+    const char *device = sluice_device_name(t->device);
+    const char *why = NULL;
+    const convnet_config config = {.batch = (uint32_t)t->opt.batch,
+                                   .height = (uint32_t)t->opt.size,
+                                   .width = (uint32_t)t->opt.size,
+                                   .classes = t->classes.count,
+                                   .learning_rate = (float)t->opt.learning_rate,
+                                   .momentum = 0.9f,
+                                   .seed = (uint64_t)t->opt.seed};
+
+    t->net = convnet_create(&config);
+    if (t->net == NULL) {
+        fprintf(stderr, "no memory for the network; try a smaller --size\n");
+        return false;
+    }
+    if (strncmp(device, "cuda:", 5) == 0) {
+        t->cuda_net = convnet_cuda_create(&config, atoi(device + 5), &why);
+    }
+    if (why != NULL) {
+        fprintf(stderr, "no network on %s: %s\n", device, why);
+    }
+    return why == NULL;
+}
+
+/* The pictures of the training or of the test; 0 when there are none, or they cannot be listed. */
+static uint64_t count_pictures(const trainer *t, bool training)
+{
+    const picture_form form = {.size = (uint32_t)t->opt.size, .batch = 1};
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    sluice_dataset *set = NULL;
+    bool is_listed = open_part(t, training, &set) == SLUICE_OK &&
+                     picture_stages_add(set, &form, false) &&
+                     sluice_dataset_inspect(set, &info) == SLUICE_OK;
+
+    sluice_dataset_destroy(set);
+    return is_listed ? info.samples : 0;
+}
+
+/* Says why there is no batch of training or test pictures, in terms of the command line. */
+static void say_what_is_missing(const trainer *t)
+{
+    char error[1024]; /* of the dataset: what is counted may leave another one */
+    const char *dir = t->opt.train_dir;
+    uint64_t train;
+    uint64_t test;
+
+    snprintf(error, sizeof(error), "%s", sluice_last_error());
+    train = count_pictures(t, true);
+    test = count_pictures(t, false);
+    if (train > 0 && train < (uint64_t)t->opt.batch) {
+        fprintf(stderr,
+                "%llu pictures of %s to train on are less than a batch of %.0f; use --batch "
+                "%llu, or add pictures\n",
+                (unsigned long long)train, dir, t->opt.batch, (unsigned long long)train);
+    } else if (t->opt.test_dir == NULL && train + test > 0) {
+        fprintf(stderr,
+                "of the %llu pictures in %s, %llu are left to train on and %llu held out for "
+                "the test (a fifth, by a hash of their names); add pictures, or name a folder "
+                "of test pictures:\n   ",
+                (unsigned long long)(train + test), dir, (unsigned long long)train,
+                (unsigned long long)test);
+        train_options_print_test(&t->opt, t->program);
+    } else {
+        fprintf(stderr, "%s\n", error);
+    }
+}
+
+/* Everything that the runs need; false after saying what is missing. */
+static bool prepare(trainer *t)
+{
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    sluice_dataset_info test_info = {.struct_size = sizeof(test_info)};
+
+    if (sluice_device_open(t->opt.device_name, &t->device) != SLUICE_OK ||
+        sluice_stop_create(&t->stop) != SLUICE_OK || !make_dataset(t, true, &t->train_set) ||
+        !make_dataset(t, false, &t->test_set)) {
+        fprintf(stderr, "%s\n", sluice_last_error());
+        return false;
+    }
+    if (sluice_dataset_inspect(t->train_set, &info) != SLUICE_OK ||
+        sluice_dataset_inspect(t->test_set, &test_info) != SLUICE_OK) {
+        say_what_is_missing(t);
+        return false;
+    }
+    if (!find_classes(t) || !make_network(t)) {
+        return false;
+    }
+    printf("%u classes, %llu pictures to train on, %llu to test on\n", t->classes.count,
+           (unsigned long long)info.samples, (unsigned long long)test_info.samples);
+    if (t->classes.count == 1) {
+        fprintf(stderr,
+                "only one class, so every answer is right: want %s/CLASS/FILE with two "
+                "classes or more\n",
+                t->opt.train_dir);
+    }
+    t->batches = info.batches;
+    t->steps =
+        (uint64_t)t->opt.epochs * (t->opt.sink_size > 0 ? (uint64_t)t->opt.sink_size : t->batches);
+    return true;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static sluice_stop *stop_on_signal;
+static _Atomic int caught;
+
+static void on_signal(int number)
+{
+    caught = number;
+    sluice_stop_request(stop_on_signal);
+}
+
+/* Ctrl-C or a SIGTERM ends a run after the step at hand, with its report; a second one ends the
+ * program. */
+static void catch_signals(sluice_stop *stop)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+
+    stop_on_signal = stop;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* Where the network is, and what can be done with it. */
+static void say_what_next(const trainer *t, bool is_done)
+{
+    printf(
+        "\nthe network is saved in %s: a checkpoint every 10 epochs and at the end, the newest 3\n"
+        "to train on%s:\n   ",
+        t->opt.checkpoints, is_done ? ", twice as long" : "");
+    train_options_print_resume(&t->opt, t->program, is_done ? 2 * t->opt.epochs : t->opt.epochs);
+    printf("to classify a picture:\n   ");
+    train_options_print_classify(&t->opt, t->program);
+}
+
+static int run(trainer *t)
+{
+    sluice_status st;
+
+    if (!prepare(t)) {
+        return EXIT_WORLD;
+    }
+    catch_signals(t->stop);
+    st = train(t);
+    if (st == SLUICE_OK) {
+        st = fetch_net(t);
+    }
+    if (st == SLUICE_OK) {
+        printf("network digest: %016llx\n", (unsigned long long)convnet_digest(t->net));
+        st = test(t);
+    }
+    if (st >= 0 && t->opt.checkpoints != NULL) {
+        say_what_next(t, st == SLUICE_OK);
+    }
+    if (st < 0) {
+        fprintf(stderr, "%s\n", sluice_last_error());
+    }
+    return st < 0 ? EXIT_WORLD : st == SLUICE_STOPPED ? EXIT_SIGNAL + caught : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    trainer t = {.program = argv[0]};
+    const words_outcome outcome = train_options_read(&t.opt, argc, argv);
+    int code;
+
+    if (outcome != WORDS_FINE) {
+        return outcome == WORDS_HELP ? EXIT_SUCCESS : EXIT_WORDS;
+    }
+    if (t.opt.classify) {
+        return classify(t.opt.checkpoints, t.opt.words, t.opt.word_count) ? EXIT_SUCCESS
+                                                                          : EXIT_WORLD;
+    }
+    code = run(&t);
+    class_names_free(&t.classes);
+    convnet_cuda_destroy(t.cuda_net);
+    convnet_destroy(t.net);
+    sluice_dataset_destroy(t.test_set);
+    sluice_dataset_destroy(t.train_set);
+    sluice_stop_destroy(t.stop);
+    sluice_device_close(t.device);
+    return code;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans GetNext's gather kernels on the host: source and destination of bytes, path, number of
+ * blocks.
+ */
+#include "getnext_int.h"
+
+#include <string.h>
+
+#include "status_int.h"
+
+/* Bound on the blocks of 256 threads per multiprocessor. */
+enum { BLOCKS_EACH = 8 };
+
+/* Bytes that a thread stores by one instruction. */
+enum { COPY_BYTES = 16 };
+
+void sli_getnext_state_init(sli_getnext_state *state)
+{
+    memset(state, 0, sizeof(*state));
+    state->seq = 1;
+    state->end = SLI_GETNEXT_DONE;
+}
+
+static bool is_aligned(const void *block, size_t bytes)
+{
+    return (uintptr_t)block % bytes == 0;
+}
+
+/* The path of whole units for a type and layout, regardless of the image's shape. */
+static sli_gather_path units_to(sluice_dtype to, bool planes)
+{
+    switch (to) {
+    case SLUICE_F32:
+        return planes ? SLI_GATHER_PLANES_F32 : SLI_GATHER_PACKED_F32;
+    case SLUICE_F16:
+        return planes ? SLI_GATHER_PLANES_F16 : SLI_GATHER_PACKED_F16;
+    case SLUICE_BF16:
+        return planes ? SLI_GATHER_PLANES_BF16 : SLI_GATHER_PACKED_BF16;
+    default:
+        return SLI_GATHER_ANY;
+    }
+}
+
+/*
+ * Slots and their columns are aligned; if the width is a multiple of the unit, so are all lines and
+ * planes.
+ */
+static sli_gather_path path_of(const sli_conversion *conversion, const void *to)
+{
+    const sli_gather_path path = units_to(conversion->to, conversion->to_chw);
+    const bool whole = conversion->from == SLUICE_U8 && !conversion->from_chw &&
+                       conversion->channels == 3 &&
+                       conversion->width % sli_gather_unit(path) == 0 && is_aligned(to, COPY_BYTES);
+
+    return whole ? path : SLI_GATHER_ANY;
+}
+
+/* Units of one image. A unit of a planar image is a unit of pixels, which takes three stores. */
+static uint32_t units_of(const sli_gather *gather)
+{
+    const uint32_t unit = sli_gather_unit((sli_gather_path)gather->path);
+
+    return gather->path >= SLI_GATHER_PACKED_F32 ? gather->image.pixels / unit * 3
+                                                 : gather->image.pixels / unit;
+}
+
+static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
+                                uint64_t from_bytes, void *to, sli_gather *gather)
+{
+    sli_gather_image *image = &gather->image;
+    const uint64_t pixels = (uint64_t)conversion->height * conversion->width;
+
+    if (pixels > UINT32_MAX / conversion->channels) {
+        return sli_fail(SLUICE_E_INVALID, "GetNext converts no image of %ux%ux%u on this device",
+                        conversion->height, conversion->width, conversion->channels);
+    }
+    image->from = from;
+    image->from_bytes = from_bytes;
+    image->to = to;
+    image->to_bytes = sli_conversion_out_bytes(conversion);
+    image->pixels = (uint32_t)pixels;
+    image->width = conversion->width;
+    image->channels = conversion->channels;
+    image->from_dtype = conversion->from;
+    image->to_dtype = conversion->to;
+    if (sli_conversion_is_identity(conversion) && sluice_dtype_size(conversion->to) == 2) {
+        /*
+         * NaNs must keep their bits, too, so the values are moved as integers, which an f32
+         * represents exactly.
+         */
+        image->from_dtype = SLUICE_U16;
+        image->to_dtype = SLUICE_U16;
+    }
+    image->from_chw = conversion->from_chw;
+    image->to_chw = conversion->to_chw;
+    image->flip = conversion->flip;
+    image->affine = conversion->affine;
+    memcpy(image->scale, conversion->scale, sizeof(image->scale));
+    memcpy(image->bias, conversion->bias, sizeof(image->bias));
+    gather->path = path_of(conversion, to);
+    return SLUICE_OK;
+}
+
+static void add_copy(sli_gather *gather, uint64_t from, uint64_t bytes, void *to)
+{
+    gather->copies[gather->copy_count++] = (sli_gather_copy){from, bytes, to};
+}
+
+sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
+                              uint32_t column, const sluice_tensor *outputs,
+                              sli_batch_header *header, sli_gather *gather_out)
+{
+    sli_gather gather;
+    sluice_status st = SLUICE_OK;
+
+    memset(&gather, 0, sizeof(gather));
+    gather.batch_size = layout->batch_size;
+    gather.row_flags = layout->row_flags_offset;
+    gather.path = SLI_GATHER_COPY;
+    for (uint32_t i = 0; i < layout->column_count && st == SLUICE_OK; i++) {
+        if (conversion != NULL && i == column) {
+            st = plan_image(conversion, layout->offsets[i], layout->row_bytes[i], outputs[i].data,
+                            &gather);
+        } else {
+            add_copy(&gather, layout->offsets[i], layout->row_bytes[i] * layout->batch_size,
+                     outputs[i].data);
+        }
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    add_copy(&gather, 0, sizeof(*header), header);
+    *gather_out = gather;
+    return SLUICE_OK;
+}
+
+uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors)
+{
+    const uint64_t most = (uint64_t)multiprocessors * BLOCKS_EACH;
+    uint64_t work = 1;
+    uint64_t blocks;
+
+    if (gather->path != SLI_GATHER_COPY) {
+        work = (uint64_t)units_of(gather) * gather->batch_size;
+    }
+    for (uint32_t i = 0; i < gather->copy_count; i++) {
+        const uint64_t units = gather->copies[i].bytes / COPY_BYTES;
+
+        work = units > work ? units : work;
+    }
+    blocks = (work + SLI_GATHER_THREADS - 1) / SLI_GATHER_THREADS;
+    return (uint32_t)(blocks > most && most > 0 ? most : blocks);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA device: its context, functions of the driver, and what only streams of CUDA can do. It is
+ * built by a C compiler with cudart, which loads the driver when a device is opened.
+ *
+ * The current device of a CUDA call is a property of the calling thread. Each entry point of the
+ * library pushes the device's context and pops it again, so that the caller's own context, or none,
+ * is current afterwards. cudaSetDevice() and setting it back would not do: it creates a context
+ * where there is none, so a process that opens cuda:3 would take memory on device 0. A thread of
+ * the library that uses the device for long pushes the context once; nested calls only count.
+ *
+ * Streams are created with cudaStreamNonBlocking: they do not synchronize with the legacy default
+ * stream. The one exception executes nothing: a step is captured in a blocking stream
+ * (step_capture.c).
+ */
+#ifndef SLUICE_CUDA_DEVICE_INT_H
+#define SLUICE_CUDA_DEVICE_INT_H
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
+
+#include "backend_int.h"
+
+/* Functions of the driver, resolved at open: the library is not linked with it. */
+typedef struct cuda_driver {
+    PFN_cuDeviceGet_v2000 device_get;
+    PFN_cuDevicePrimaryCtxRetain_v7000 context_retain;
+    PFN_cuDevicePrimaryCtxRelease_v11000 context_release;
+    PFN_cuCtxPushCurrent_v4000 context_push;
+    PFN_cuCtxPopCurrent_v4000 context_pop;
+    PFN_cuDeviceGetAttribute_v2000 device_attribute;
+    PFN_cuDeviceGetName_v2000 device_name;
+    PFN_cuStreamBatchMemOp_v11070 stream_mem_ops;
+    PFN_cuStreamGetCtx_v9020 stream_context;
+} cuda_driver;
+
+enum { CUDA_MOST_COPY_STREAMS = 2 };
+
+typedef struct cuda_device {
+    uint32_t ordinal;
+    uint32_t copy_streams; /* CUDA streams that copies of batches alternate between; 1 or 2 */
+    int64_t poll_ns;       /* how long a host thread polls the device before it blocks */
+    CUdevice handle;
+    CUcontext context; /* the primary context, which cudart uses, too; retained until close */
+    cuda_driver driver;
+} cuda_device;
+
+/* Converts a result of the driver to an error of cudart: the numbers are the same. */
+static inline cudaError_t sli_cuda_driver_error(CUresult result)
+{
+    return (cudaError_t)result;
+}
+
+/*
+ * Resolves a function of the driver in the version of its interface given (12000: CUDA 12.0).
+ * call_out is the address of a function pointer. E_DEVICE: the driver does not have it.
+ */
+sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, unsigned version,
+                                 void *call_out);
+
+/* Makes the device's context the calling thread's current one. After OK, one leave. */
+sluice_status sli_cuda_enter(const cuda_device *device);
+void sli_cuda_leave(const cuda_device *device);
+
+/*
+ * sli_cuda_enter() for a thread of the library, for as long as it uses the device: also sets its
+ * capture mode to relaxed. While a user captures a stream in mode global (the default), waiting for
+ * an event in any thread that is not in relaxed mode fails and invalidates the capture. No user
+ * code may run before the leave: CUDA would no longer refuse calls that the user's own captures
+ * must not contain.
+ */
+sluice_status sli_cuda_enter_thread(const cuda_device *device);
+void sli_cuda_leave_thread(const cuda_device *device);
+
+/*
+ * Releases an object by one CUDA call; an error is logged as a warning. If the context cannot be
+ * entered, the call is made without it: CUDA knows the object's device.
+ */
+void sli_cuda_give_back(const cuda_device *device, cudaError_t (*call)(void *), void *object,
+                        const char *name);
+
+/*
+ * Enqueues work that only CUDA has, launches for one. enqueue(arg) is called with the device's
+ * context current, and may put anything into the handle; the stream's wait includes it. After an
+ * error in the stream it is skipped, as copies are; an error that it returns becomes the stream's.
+ */
+sluice_status sli_cuda_stream_enqueue(void *stream, sluice_status (*enqueue)(void *arg), void *arg);
+cudaStream_t sli_cuda_stream_handle(void *stream); /* of a stream for steps */
+
+/*
+ * Notifies `wake` once the event has completed or failed. The event is recorded already, was
+ * created with cudaEventBlockingSync, and is recorded again only after that.
+ */
+sluice_status sli_cuda_stream_notify(void *stream, cudaEvent_t event, sli_event *wake);
+
+/* Threads that slept for the stream and were woken, by another thread or by the device. */
+uint64_t sli_cuda_stream_wakes(void *stream);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors of CUDA as statuses and error texts. No error of CUDA ends the process. */
+#ifndef SLUICE_CUDA_ERROR_INT_H
+#define SLUICE_CUDA_ERROR_INT_H
+
+#include <cuda_runtime_api.h>
+
+#include <sluice/status.h>
+
+/* E_NO_MEMORY, E_NO_DEVICE, E_UNSUPPORTED, or E_DEVICE for all others. */
+sluice_status sli_cuda_status(cudaError_t error);
+
+/*
+ * sli_fail() with the error's name and text behind it: "copy: cudaErrorInvalidValue, invalid
+ * argument". Clears the calling thread's last CUDA error, so that cudaGetLastError() of the user
+ * does not return it; a sticky error, which has corrupted the context, stays.
+ */
+sluice_status sli_cuda_fail(cudaError_t error, const char *format, ...) SLUICE_PRINTF(2, 3);
+
+/* Logs the error as a warning, where no status can be returned. Does nothing for cudaSuccess. */
+void sli_cuda_warn(cudaError_t error, const char *what);
+
+#endif

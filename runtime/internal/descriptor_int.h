@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* File descriptors under RLIMIT_NOFILE: a cache of open files, and openat() with retries. */
+#ifndef SLUICE_DESCRIPTOR_INT_H
+#define SLUICE_DESCRIPTOR_INT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "backoff_int.h"
+
+/*
+ * A cached descriptor. All cached descriptors of a process are in one list, from which
+ * sli_held_files_drop() closes the unused ones; a reader then opens the file by its path. Zeroed:
+ * no descriptor. The struct must not move while it holds one.
+ */
+typedef struct sli_held_file {
+    _Atomic uint64_t state; /* (descriptor + 1) << 32 | number of borrowers; 0: no descriptor */
+    struct sli_held_file *next;
+    struct sli_held_file *prior;
+} sli_held_file;
+
+/*
+ * Takes ownership of a descriptor: caches it, or closes it if the cache of this process is full
+ * (half of RLIMIT_NOFILE, at most 512). One thread, before other threads use the file.
+ */
+void sli_held_file_put(sli_held_file *file, int fd);
+
+/* Closes the descriptor; no thread may use it. */
+void sli_held_file_close(sli_held_file *file);
+
+/* Borrows the descriptor, which stays open until it is returned. -1: none. Any thread. */
+int sli_held_file_borrow(sli_held_file *file);
+void sli_held_file_give_back(sli_held_file *file);
+
+/* Is a descriptor cached at the moment? Any thread. */
+static inline bool sli_held_file_is_held(const sli_held_file *file)
+{
+    return atomic_load_explicit(&file->state, memory_order_relaxed) != 0;
+}
+
+/* Closes the unused cached descriptors of this process and returns their number. Any thread. */
+unsigned sli_held_files_drop(void);
+
+/*
+ * openat() that on EMFILE and ENFILE drops the cached descriptors and retries, with back-off for up
+ * to 10 s or until the interrupt (which may be NULL) is set. -1 with errno.
+ */
+int sli_openat(int folder_fd, const char *path, int flags, mode_t mode,
+               const sli_interrupt *interrupt);
+
+#endif

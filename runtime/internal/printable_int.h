@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Escaping for terminals: file names may contain escape sequences, and bytes of any encoding. */
+#ifndef SLUICE_PRINTABLE_INT_H
+#define SLUICE_PRINTABLE_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bytes of the UTF-8 character at `text` (RFC 3629); 0: invalid. */
+size_t sli_utf8_length(const char *text);
+
+/* Is the character of that length a control character (C0, DEL or C1)? */
+bool sli_is_control(const char *text, size_t length);
+
+/* The treatment of line breaks and tabs. */
+typedef enum sli_lines {
+    SLI_ONE_LINE,  /* escapes all, for names */
+    SLI_CONTINUED, /* keeps tabs, and line breaks before four blanks, for messages: their
+                      continuation lines are indented, so that no name can begin a line */
+} sli_lines;
+
+/*
+ * Copies a text, truncated to size - 1 bytes; escapes control characters and bytes that are not
+ * UTF-8: \n, \t, \r, \x1b, \u009b. A printable text is copied unchanged.
+ */
+void sli_printable(const char *raw, sli_lines lines, char *text, size_t size);
+
+#endif

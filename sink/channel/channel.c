@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_channel: opening, starting, pausing and closing it; what is known of it. */
+#include <sluice/channel.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "channel_state.h"
+#include "devices.h"
+#include "expected_inputs.h"
+#include "overrides.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+/* Slots beside those of batches that are held: one to fill, and one more where slots are lent. */
+enum { MOST_HELD = SLI_MAX_SLOTS - 2 };
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static const sli_struct config_struct = SLI_STRUCT(sluice_channel_config, position);
+static const sli_struct position_struct = SLI_STRUCT(sluice_channel_position, seed);
+static const sli_struct info_struct = SLI_STRUCT(sluice_channel_info, columns);
+static const sli_struct stats_struct = SLI_STRUCT(sluice_channel_stats, wait_seconds);
+
+void sluice_channel_config_init_size(sluice_channel_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+static sluice_status check_config(const sluice_channel_config *config)
+{
+    if (config->rank > 0 && config->rank >= config->world) {
+        return sli_fail(SLUICE_E_INVALID, "rank is %u, want less than world, %u", config->rank,
+                        config->world > 0 ? config->world : 1);
+    }
+    if ((int)config->on_error < SLUICE_ON_ERROR_FAIL ||
+        (int)config->on_error > SLUICE_ON_ERROR_ZERO) {
+        return sli_fail(SLUICE_E_INVALID, "on_error is %d, want one of sluice_on_error",
+                        (int)config->on_error);
+    }
+    if (config->held > MOST_HELD) {
+        return sli_fail(SLUICE_E_INVALID, "held is %u, want at most %d", config->held, MOST_HELD);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_arguments(const sluice_device *device, const sluice_dataset *dataset,
+                                     const sluice_channel_config *config,
+                                     sluice_channel *const *channel_out,
+                                     sluice_channel_config *own_out)
+{
+    sluice_status st;
+
+    if (dataset == NULL || config == NULL || channel_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_channel_open: %s is NULL",
+                        dataset == NULL  ? "dataset"
+                        : config == NULL ? "config"
+                                         : "channel_out");
+    }
+    st = sli_device_check(device, "sluice_channel_open");
+    if (st == SLUICE_OK && device_lender(device) == NULL) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "sluice_channel_open: device %s: no GetNext on it yet; use host:0",
+                      sluice_device_name(device));
+    }
+    if (st == SLUICE_OK) {
+        st = sli_struct_read(&config_struct, "sluice_channel_open", config, own_out);
+    }
+    return st == SLUICE_OK ? check_config(own_out) : st;
+}
+
+static sluice_status check_position(const sli_plan *plan, const sluice_channel_config *config,
+                                    const sluice_channel_position *position)
+{
+    if (config->first_batch != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "config.first_batch is %llu and config.position is set; want one of them",
+                        (unsigned long long)config->first_batch);
+    }
+    if (position->seed != config->seed) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "config.position has seed %llu, config.seed is %llu: the order of samples "
+                        "would be another one; set config.seed to the position's",
+                        (unsigned long long)position->seed, (unsigned long long)config->seed);
+    }
+    if (!sli_plan_is_stream(plan) && position->samples > plan->samples_per_pass) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "config.position is behind %llu samples of a pass, which has %llu; is it "
+                        "a position in another dataset?",
+                        (unsigned long long)position->samples,
+                        (unsigned long long)plan->samples_per_pass);
+    }
+    return SLUICE_OK;
+}
+
+/* Goes on at a position, or where a run that has made so many batches would. */
+static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_config *config)
+{
+    sli_plan *plan = channel->data.plan;
+    sli_position place = sli_plan_position(plan, config->first_batch);
+    sluice_channel_position from;
+    sluice_status st = SLUICE_OK;
+
+    channel->first_batch = config->first_batch;
+    channel->seed = config->seed;
+    if (config->position != NULL) {
+        st = sli_struct_read(&position_struct, "sluice_channel_open", config->position, &from);
+        if (st == SLUICE_OK) {
+            st = check_position(plan, config, &from);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        channel->first_batch = from.batch;
+        place = (sli_position){from.pass, from.samples};
+    }
+    if (config->batches > UINT64_MAX - 1 - channel->first_batch) {
+        return sli_fail(SLUICE_E_INVALID, "more batches than 64 bits can count");
+    }
+    return sli_plan_begin(plan, &place, 1);
+}
+
+static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
+                               const sluice_channel_config *config, data_feed *data_out)
+{
+    feed_config own = {.device = device,
+                       .dataset = dataset,
+                       .workers = config->workers,
+                       .slots = config->slots,
+                       .memory_bytes = config->memory_bytes,
+                       .held = config->held};
+    char overridden[OVERRIDES_USED_SIZE];
+    sluice_ranks ranks;
+    sluice_status st = feed_find_ranks(config->rank, config->world, &ranks);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    own.settings = (sli_run_settings){config->seed, ranks.rank, ranks.world,
+                                      (sli_error_policy)config->on_error, false};
+    st = overrides_of_channel(&own.workers, &own.slots, &own.memory_bytes, overridden);
+    return st == SLUICE_OK ? overrides_explain(feed_open(&own, data_out), overridden) : st;
+}
+
+/* What the data's parts need before the first batch; the data is open. */
+static sluice_status prepare(sluice_channel *channel, const sluice_channel_config *config)
+{
+    const sli_plan *plan = channel->data.plan;
+    const sluice_batch shape = {
+        .struct_size = sizeof(shape), .input_count = plan->column_count, .rows = plan->batch_size};
+    sluice_status st = expected_inputs_check(plan, config->inputs, config->input_count, "config");
+
+    channel->data.config.rewinds = !sli_plan_reads_once(plan);
+    if (st == SLUICE_OK) {
+        st = begin_plan(channel, config);
+    }
+    if (st == SLUICE_OK) {
+        st = held_batches_init(&channel->held, channel->data.slots, channel->data.held, &shape);
+    }
+    if (st == SLUICE_OK) {
+        st = device_lender(channel->data.config.device)->create(&channel->data, &channel->lender);
+    }
+    return st;
+}
+
+sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
+                                  const sluice_channel_config *config, sluice_channel **channel_out)
+{
+    sluice_channel_config own;
+    sluice_status st = check_arguments(device, dataset, config, channel_out, &own);
+    sluice_channel *channel;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    channel = sli_calloc(1, sizeof(*channel));
+    if (channel == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a channel");
+    }
+    st = open_data(device, dataset, &own, &channel->data);
+    if (st != SLUICE_OK) {
+        sli_free(channel);
+        return st;
+    }
+    st = prepare(channel, &own);
+    if (st != SLUICE_OK) {
+        held_batches_fini(&channel->held);
+        feed_close(&channel->data);
+        sli_free(channel);
+        return st;
+    }
+    pthread_mutex_init(&channel->lock, NULL);
+    channel->tells_passes = own.end_of_pass;
+    channel->batches = own.batches > 0 ? own.batches : UINT64_MAX;
+    atomic_store_explicit(&channel->seq, 1, memory_order_relaxed);
+    *channel_out = channel;
+    return SLUICE_OK;
+}
+
+static sluice_status start(sluice_channel *channel)
+{
+    sluice_status st;
+
+    if (channel->start_called) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_channel_start: it has been called before");
+    }
+    if (channel->stopped) {
+        return SLUICE_CLOSED;
+    }
+    channel->start_called = true;
+    st = feed_start(&channel->data, channel->batches);
+    if (st == SLUICE_OK) {
+        /* Pairs with the acquire load in channel_is_started(). */
+        atomic_store_explicit(&channel->started, true, memory_order_release);
+    }
+    return st;
+}
+
+sluice_status sluice_channel_start(sluice_channel *channel)
+{
+    sluice_status st;
+
+    if (channel == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_channel_start: channel is NULL");
+    }
+    st = sli_device_check(channel->data.config.device, "sluice_channel_start");
+    if (st == SLUICE_OK) {
+        pthread_mutex_lock(&channel->lock);
+        st = start(channel);
+        pthread_mutex_unlock(&channel->lock);
+    }
+    return st;
+}
+
+void sluice_channel_stop(sluice_channel *channel)
+{
+    if (channel == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&channel->lock);
+    channel->stopped = true;
+    if (channel_is_started(channel)) {
+        sli_engine_close(channel->data.engine);
+    } else {
+        sli_queue_close(channel->data.queue);
+    }
+    pthread_mutex_unlock(&channel->lock);
+}
+
+void sluice_channel_close(sluice_channel *channel)
+{
+    if (channel == NULL) {
+        return;
+    }
+    feed_stop(&channel->data);
+    channel->lender->ops->destroy(channel->lender); /* before what it writes to is freed */
+    feed_close(&channel->data);
+    held_batches_fini(&channel->held);
+    pthread_mutex_destroy(&channel->lock);
+    sli_free(channel);
+}
+
+/* ---- pausing, and what is known -------------------------------------------------------------- */
+
+static sluice_status set_paused(sluice_channel *channel, bool paused, const char *function)
+{
+    if (channel == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: channel is NULL", function);
+    }
+    if (!channel_is_started(channel)) {
+        return channel_not_started(function);
+    }
+    sli_engine_pause(channel->data.engine, paused);
+    return SLUICE_OK;
+}
+
+sluice_status sluice_channel_pause(sluice_channel *channel)
+{
+    return set_paused(channel, true, "sluice_channel_pause");
+}
+
+sluice_status sluice_channel_resume(sluice_channel *channel)
+{
+    return set_paused(channel, false, "sluice_channel_resume");
+}
+
+sluice_status sluice_channel_inspect(const sluice_channel *channel, sluice_channel_info *info)
+{
+    sluice_channel_info known;
+    const sli_plan *plan;
+
+    if (channel == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_channel_inspect: channel is NULL");
+    }
+    memset(&known, 0, sizeof(known));
+    plan = channel->data.plan;
+    known.samples = sli_plan_is_stream(plan) ? 0 : plan->samples_per_pass;
+    known.batches = sli_plan_is_stream(plan) ? 0 : plan->batches_per_pass;
+    known.batch_size = plan->batch_size;
+    known.workers = channel->data.placement->worker_count;
+    known.slots = channel->data.slots;
+    known.column_count = plan->column_count;
+    known.staging_bytes = channel->data.memory.staging_bytes;
+    known.slot_bytes = channel->data.memory.slot_bytes;
+    memcpy(known.columns, plan->seen, plan->column_count * sizeof(known.columns[0]));
+    return sli_struct_write(&info_struct, "sluice_channel_inspect", &known, info);
+}
+
+sluice_status sluice_channel_position_get(const sluice_channel *channel,
+                                          sluice_channel_position *position)
+{
+    sluice_channel_position known;
+    sli_position place;
+    uint64_t batches;
+
+    if (channel == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_channel_position_get: channel is NULL");
+    }
+    batches = atomic_load_explicit(&channel->seq, memory_order_relaxed) - 1 - channel->base;
+    place = sli_plan_position(channel->data.plan, batches);
+    known = (sluice_channel_position){.batch = channel->first_batch + batches,
+                                      .pass = place.pass,
+                                      .samples = place.done,
+                                      .seed = channel->seed};
+    return sli_struct_write(&position_struct, "sluice_channel_position_get", &known, position);
+}
+
+static void collect_stats(sluice_channel *channel, sluice_channel_stats *stats)
+{
+    const uint64_t seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
+    sli_engine_errors errors;
+
+    stats->batches = atomic_load_explicit(&channel->given, memory_order_relaxed);
+    stats->samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);
+    stats->wait_seconds =
+        (double)atomic_load_explicit(&channel->wait_ns, memory_order_relaxed) / 1e9;
+    if (channel_is_started(channel)) {
+        sli_engine_errors_get(channel->data.engine, &errors);
+        stats->replaced = errors.replaced;
+        stats->zeroed = errors.zeroed;
+        stats->bytes_read = sli_engine_bytes_read(channel->data.engine);
+        stats->ready = sli_queue_ready(channel->data.queue, seq);
+    }
+}
+
+sluice_status sluice_channel_stats_get(sluice_channel *channel, sluice_channel_stats *stats)
+{
+    sluice_channel_stats known;
+
+    if (channel == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_channel_stats_get: channel is NULL");
+    }
+    memset(&known, 0, sizeof(known));
+    collect_stats(channel, &known);
+    return sli_struct_write(&stats_struct, "sluice_channel_stats_get", &known, stats);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A channel's batches: fetching, releasing, rewinding. */
+#include <string.h>
+
+#include "channel_state.h"
+
+/* Longer waits are for ever: nanoseconds that, added to a clock, fit 64 bits. */
+static const int64_t LONGEST_WAIT_MS = INT64_MAX / 1000000 / 2;
+
+/* How long a batch may be late before the device is looked at, and looked at again. */
+static const int64_t LOOK_NS = 100000000;
+
+const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name)
+{
+    for (uint32_t i = 0; i < batch->input_count; i++) {
+        if (strcmp(batch->inputs[i].name, name) == 0) {
+            return &batch->inputs[i];
+        }
+    }
+    return NULL;
+}
+
+static sluice_status check_get_next(sluice_channel *channel, const sluice_batch *const *batch_out)
+{
+    static const char function[] = "sluice_channel_get_next";
+
+    if (channel == NULL || batch_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s is NULL", function,
+                        channel == NULL ? "channel" : "batch_out");
+    }
+    return sli_device_check(channel->data.config.device, function);
+}
+
+static bool is_stopped(sluice_channel *channel)
+{
+    bool stopped;
+
+    pthread_mutex_lock(&channel->lock);
+    stopped = channel->stopped;
+    pthread_mutex_unlock(&channel->lock);
+    return stopped;
+}
+
+/* The batch is not held any more: frees all slots that can be. */
+static void let_go(sluice_channel *channel, held_batch *entry)
+{
+    const uint64_t seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
+    uint64_t slot;
+
+    held_batches_remove(&channel->held, entry);
+    while ((slot = held_batches_next_slot(&channel->held, seq)) != 0) {
+        channel->lender->ops->free_slot(channel->lender, slot);
+    }
+}
+
+/* A loop that holds one batch at a time need not release it. */
+static void release_last(sluice_channel *channel, uint64_t seq)
+{
+    if (channel->held.most == 1 && channel->held.count == 1) {
+        let_go(channel, held_batches_at(&channel->held, seq - 1));
+    }
+}
+
+/* Waits for batch seq, with a look at the device from time to time while it is late. */
+static sluice_status wait_and_look(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
+{
+    batch_lender *l = channel->lender;
+    const int64_t start_ns = sli_now_ns();
+    int64_t left_ns = timeout_ns;
+    sluice_status st;
+
+    do {
+        const bool all = l->ops->look == NULL || (left_ns >= 0 && left_ns <= LOOK_NS);
+
+        st = sli_queue_wait(channel->data.queue, seq, all ? left_ns : LOOK_NS, false);
+        if (st == SLUICE_TIMEOUT && l->ops->look != NULL) {
+            const sluice_status looked = l->ops->look(l);
+
+            st = looked == SLUICE_OK ? st : looked;
+        }
+        if (timeout_ns >= 0) {
+            const int64_t gone_ns = sli_now_ns() - start_ns;
+
+            left_ns = gone_ns < timeout_ns ? timeout_ns - gone_ns : 0;
+        }
+    } while (st == SLUICE_TIMEOUT && left_ns != 0);
+    return st;
+}
+
+static sluice_status wait_for(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
+{
+    const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
+    const int64_t start_ns = sli_now_ns();
+    const sluice_status st = wait_and_look(channel, seq, forever ? -1 : timeout_ms * 1000000);
+
+    sli_counter_add(&channel->wait_ns, (uint64_t)(sli_now_ns() - start_ns));
+    return st;
+}
+
+/* The number of batch seq since the start or the last rewind, from 0. */
+static uint64_t run_batch(const sluice_channel *channel, uint64_t seq)
+{
+    return seq - 1 - channel->base;
+}
+
+/* Have all batches been fetched? Else the engine says so, where its source is read but once. */
+static bool is_at_end(const sluice_channel *channel, uint64_t seq)
+{
+    return channel->data.config.rewinds && run_batch(channel, seq) >= channel->batches;
+}
+
+/* Waits for batch seq. OK, or how else get_next ends. */
+static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
+{
+    const bool tells = channel->tells_passes && channel->in_pass;
+    sluice_status st;
+
+    if (tells &&
+        sli_plan_position(channel->data.plan, run_batch(channel, seq)).pass != channel->pass) {
+        return SLUICE_END_OF_PASS;
+    }
+    if (is_at_end(channel, seq)) {
+        st = sli_queue_wait(channel->data.queue, seq, 0, false);
+        return st == SLUICE_TIMEOUT ? SLUICE_END_OF_DATA : st;
+    }
+    st = wait_for(channel, seq, timeout_ms);
+    /* Of a stream the end of a pass may be known only by what comes behind it. */
+    if (tells &&
+        (st == SLUICE_END_OF_DATA ||
+         (st == SLUICE_OK && sli_queue_header(channel->data.queue, seq)->pass != channel->pass))) {
+        return SLUICE_END_OF_PASS;
+    }
+    return st;
+}
+
+static sluice_status lend(sluice_channel *channel, uint64_t seq, void *stream,
+                          const sluice_batch **batch_out)
+{
+    const uint32_t set = held_batches_next_set(&channel->held);
+    sluice_batch *batch;
+    sli_inputs inputs;
+    sluice_status st = channel->lender->ops->lend(channel->lender, seq, set, stream, &inputs);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    batch = &held_batches_add(&channel->held, seq)->batch;
+    batch->number = channel->first_batch + run_batch(channel, seq);
+    batch->pass = inputs.header->pass;
+    batch->inputs = inputs.tensors;
+    batch->valid_rows = inputs.header->valid_rows;
+    batch->samples = inputs.samples;
+    channel->pass = batch->pass;
+    channel->in_pass = true;
+    sli_counter_add(&channel->samples, batch->valid_rows);
+    sli_counter_add(&channel->given, 1);
+    sli_counter_add(&channel->seq, 1);
+    *batch_out = batch;
+    return SLUICE_OK;
+}
+
+/* May batch seq be fetched in this stream? Changes nothing. */
+static sluice_status check_fetch(sluice_channel *channel, uint64_t seq, void *stream)
+{
+    const held_batches *held = &channel->held;
+    const sluice_status st = held->most > 1 ? held_batches_check(held, seq) : SLUICE_OK;
+
+    return st == SLUICE_OK
+               ? channel->lender->ops->check(channel->lender, held_batches_next_set(held), stream)
+               : st;
+}
+
+sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream, int64_t timeout_ms,
+                                      const sluice_batch **batch_out)
+{
+    sluice_status st = check_get_next(channel, batch_out);
+    uint64_t seq;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (!channel_is_started(channel)) {
+        return is_stopped(channel) ? SLUICE_CLOSED : channel_not_started("sluice_channel_get_next");
+    }
+    seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
+    st = check_fetch(channel, seq, stream);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    release_last(channel, seq);
+    st = await_batch(channel, seq, timeout_ms);
+    channel->in_pass = channel->in_pass && st != SLUICE_END_OF_PASS;
+    return st == SLUICE_OK ? lend(channel, seq, stream, batch_out) : st;
+}
+
+sluice_status sluice_channel_release(sluice_channel *channel, const sluice_batch *batch,
+                                     void *stream)
+{
+    static const char function[] = "sluice_channel_release";
+    held_batch *entry = NULL;
+    sluice_status st;
+
+    if (channel == NULL || batch == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s is NULL", function,
+                        channel == NULL ? "channel" : "batch");
+    }
+    st = sli_device_check(channel->data.config.device, function);
+    if (st == SLUICE_OK) {
+        st = held_batches_find(&channel->held, batch, &entry);
+    }
+    if (st == SLUICE_OK) {
+        st = channel->lender->ops->release(channel->lender, entry->set, stream);
+    }
+    if (st == SLUICE_OK) {
+        let_go(channel, entry);
+    }
+    return st;
+}
+
+/* ---- rewinding ------------------------------------------------------------------------------- */
+
+static sluice_status check_rewind(sluice_channel *channel)
+{
+    static const char function[] = "sluice_channel_rewind";
+    sluice_status st;
+
+    if (channel == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: channel is NULL", function);
+    }
+    st = sli_device_check(channel->data.config.device, function);
+    if (st == SLUICE_OK && !channel_is_started(channel)) {
+        st = is_stopped(channel) ? SLUICE_CLOSED : channel_not_started(function);
+    }
+    if (st == SLUICE_OK && channel->held.count > 0) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "%s: %u batches are held; call sluice_channel_release() first", function,
+                      channel->held.count);
+    }
+    if (st == SLUICE_OK && !channel->data.config.rewinds) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "%s: the source, %s, is read by a pipe and cannot be read again; open a new "
+                      "dataset",
+                      function, sli_plan_source(channel->data.plan));
+    }
+    return st == SLUICE_OK ? channel->lender->ops->check(
+                                 channel->lender, held_batches_next_set(&channel->held), NULL)
+                           : st;
+}
+
+/* Releases the batches that are on their way, up to base. */
+static sluice_status pass_over(sluice_channel *channel, uint64_t base)
+{
+    const uint32_t set = held_batches_next_set(&channel->held);
+    uint64_t seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
+    sluice_status st = SLUICE_OK;
+
+    for (; seq <= base; seq++) {
+        st = wait_and_look(channel, seq, -1);
+        if (st == SLUICE_OK) {
+            st = channel->lender->ops->pass_over(channel->lender, seq, set);
+        }
+        if (st != SLUICE_OK) {
+            break;
+        }
+        held_batches_skip(&channel->held, seq);
+        sli_counter_add(&channel->seq, 1);
+    }
+    return st;
+}
+
+/* Nothing has been fetched since the start or the last rewind. An error is there all the same. */
+static sluice_status stay_at_begin(const sluice_channel *channel, uint64_t seq)
+{
+    const sluice_status st = sli_queue_wait(channel->data.queue, seq, 0, false);
+
+    return st == SLUICE_TIMEOUT ? SLUICE_OK : st;
+}
+
+sluice_status sluice_channel_rewind(sluice_channel *channel)
+{
+    sluice_status st = check_rewind(channel);
+    uint64_t seq;
+    uint64_t base;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
+    if (run_batch(channel, seq) == 0) {
+        return stay_at_begin(channel, seq);
+    }
+    base = sli_engine_rewind(channel->data.engine, seq - 1);
+    st = pass_over(channel, base);
+    if (st == SLUICE_OK) {
+        channel->base = base;
+        channel->in_pass = false;
+    }
+    return st;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of a sink program on CUDA: what stands at the next batch, the launch, room for more. */
+#include "cuda_program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "clock_int.h"
+#include "cuda_error_int.h"
+#include "step_capture.h"
+
+/* The event behind the launch of batch seq, which is an even one. */
+static cudaEvent_t event_behind(const cuda_program *p, uint64_t seq)
+{
+    return p->events[seq / LAUNCH_EVENTS % LAUNCH_EVENTS];
+}
+
+void cuda_program_end_with(cuda_program *p, program_end end)
+{
+    p->pending = end;
+}
+
+void cuda_program_fail_with(cuda_program *p, sluice_status status)
+{
+    sli_error_take(status, &p->error);
+    outcome_raise(p->outcome, status == SLUICE_E_NAN ? OUTCOME_NAN : OUTCOME_FAILED);
+    cuda_program_end_with(p, PROGRAM_ENDED);
+}
+
+/*
+ * Looks whether the next batch is one at all: an end, or an error, is found here, where the host
+ * stands, and nothing is launched behind what came before it.
+ */
+static bool may_launch(cuda_program *p)
+{
+    sluice_status st;
+
+    if (p->pending != PROGRAM_DONE) {
+        return false;
+    }
+    st = p->base.by_batch ? sli_queue_wait_given(p->feed->queue, p->next_seq, 0)
+                          : sli_queue_wait(p->feed->queue, p->next_seq, 0, true);
+    if (st == SLUICE_END_OF_DATA || st == SLUICE_CLOSED) {
+        cuda_program_end_with(p, PROGRAM_END_OF_DATA);
+    } else if (st < 0) {
+        cuda_program_fail_with(p, st);
+    } else if (sli_ring_load_acquire(&p->shared->stop) != 0) {
+        cuda_program_end_with(p, PROGRAM_ENDED);
+    }
+    return p->pending == PROGRAM_DONE;
+}
+
+/* Of the steps that may run before the next collect: a schedule is not asked about others. */
+static sluice_status copy_rates(cuda_program *p, uint64_t steps)
+{
+    const uint64_t left = p->plan->end_step - p->step;
+    const uint64_t most = p->base.by_batch ? p->capacity : steps;
+    const uint64_t count = most < left ? most : left;
+
+    for (uint64_t i = 0; i < count; i++) {
+        p->rates[i] = program_rate(&p->learning_rate, p->step + i);
+    }
+    return sli_stream_copy(&p->stream, p->device_rates, p->rates, count * sizeof(float));
+}
+
+/*
+ * Before the first launch: what the user has done to his memory until then, on whatever stream, is
+ * done. Streams of ours do not wait for the default one, on which cudaMemset() is not waited for.
+ */
+static sluice_status wait_for_setup(const cuda_program *p)
+{
+    sluice_status st = sli_cuda_enter(p->device);
+    cudaError_t error;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    error = step_capture_synchronize();
+    if (error != cudaSuccess) {
+        st = sli_cuda_fail(error, "cudaDeviceSynchronize before the first step");
+    }
+    sli_cuda_leave(p->device);
+    return st;
+}
+
+/* The first launch since the last collect finds everything as it was left there. */
+static sluice_status prepare(cuda_program *p, uint64_t steps)
+{
+    shared_part *s = p->shared;
+    sluice_status st = SLUICE_OK;
+
+    if (p->launched) {
+        return SLUICE_OK;
+    }
+    if (s->command.collects == 0) {
+        st = wait_for_setup(p);
+    }
+    s->turns.steps = p->turns.exec != NULL && !p->yielded ? steps / p->turn * p->turn : 0;
+    s->command.steps = steps - s->turns.steps;
+    s->command.spin_ns = (uint64_t)p->feed->config.device->caps.spin_ns;
+    s->command.collects++;
+    s->turns.spin_ns = s->command.spin_ns;
+    s->turns.collects = s->command.collects;
+    p->yielded = false;
+    memset(&s->getnext, 0, sizeof(s->getnext));
+    p->launched = true;
+    return st == SLUICE_OK && p->device_rates != NULL ? copy_rates(p, steps) : st;
+}
+
+/* Behind a launch of one batch: an event for who waits for room, which may be too little only where
+ * so many launches fit between two collects. */
+static sluice_status mark_launch(cuda_program *p)
+{
+    cudaError_t error;
+
+    if (p->next_seq % LAUNCH_EVENTS != 0 ||
+        (uint64_t)p->capacity * p->micro_batches < MOST_LAUNCHES) {
+        return SLUICE_OK;
+    }
+    error = cudaEventRecord(event_behind(p, p->next_seq), p->handle);
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaEventRecord");
+}
+
+/* A batch, behind its copy. */
+static sluice_status launch_once(void *arg)
+{
+    cuda_program *p = arg;
+    const cudaError_t error = cudaGraphLaunch(p->graph.exec, p->handle);
+
+    return error == cudaSuccess ? mark_launch(p) : sli_cuda_fail(error, "cudaGraphLaunch");
+}
+
+/* Whole turns of a loop that is unrolled, then what is left of the steps one by one. */
+static sluice_status launch_loop(void *arg)
+{
+    cuda_program *p = arg;
+    const bool turns = p->shared->turns.steps > 0;
+    cudaError_t error = cudaSuccess;
+
+    if (turns) {
+        error = cudaGraphLaunch(p->turns.exec, p->handle);
+    }
+    if (error == cudaSuccess && (!turns || p->shared->command.steps > 0)) {
+        error = cudaGraphLaunch(p->graph.exec, p->handle);
+        p->more_launches += turns;
+    }
+    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphLaunch");
+}
+
+/* GetNext's part of a batch, in front of the step. */
+static sluice_status launch_front(void *arg)
+{
+    cuda_program *p = arg;
+    sluice_status st = step_graph_launch_kernel(&p->chain.begin, p->handle);
+
+    if (st == SLUICE_OK) {
+        st = step_graph_launch_kernel(&p->chain.gather, p->handle);
+    }
+    if (st == SLUICE_OK && p->chain.digest.function != NULL) {
+        st = step_graph_launch_kernel(&p->chain.digest, p->handle);
+    }
+    return st;
+}
+
+/* Calls the step. One that fails has run, and counts. */
+static sluice_status call_step(void *arg)
+{
+    cuda_program *p = arg;
+    const uint64_t failures = sli_fail_count();
+    const unsigned long long step = p->plan->first_step + (p->next_seq - 1) / p->micro_batches;
+    const sluice_status answer = p->model.step(&p->view, p->model.user);
+
+    if (answer < 0) {
+        sli_fail_from(answer, failures, "step %llu: the step function returned %s", step,
+                      sluice_status_name(answer));
+        cuda_program_fail_with(p, answer);
+    }
+    p->stop_requested = p->stop_requested || answer == SLUICE_STOPPED;
+    return SLUICE_OK;
+}
+
+static sluice_status launch_next(void *arg)
+{
+    cuda_program *p = arg;
+    const sluice_status st = step_graph_launch_kernel(&p->chain.next, p->handle);
+
+    return st == SLUICE_OK ? mark_launch(p) : st;
+}
+
+/* A batch whose step is called: nothing of ours is current or held while the user's code runs. */
+static sluice_status launch_call(cuda_program *p)
+{
+    sluice_status st = sli_cuda_stream_enqueue(p->stream.handle, launch_front, p);
+
+    if (st == SLUICE_OK) {
+        st = sli_cuda_stream_enqueue(p->stream.handle, call_step, p);
+    }
+    if (st == SLUICE_OK) {
+        st = sli_cuda_stream_enqueue(p->stream.handle, launch_next, p);
+    }
+    if (p->stop_requested && p->next_seq % p->micro_batches == 0) {
+        p->stop_requested = false;
+        outcome_request(p->outcome, OUTCOME_STOP);
+        if (!outcome_goes_on(p->outcome) && p->pending == PROGRAM_DONE) {
+            cuda_program_end_with(p, PROGRAM_ENDED);
+        }
+    }
+    return st;
+}
+
+/* A launch of one batch comes behind the batch's copy, which the host does not wait for. */
+static sluice_status launch_batch(cuda_program *p)
+{
+    const sluice_status st = sli_queue_order(p->feed->queue, p->next_seq, p->handle);
+
+    if (st != SLUICE_OK) {
+        cuda_program_fail_with(p, st); /* a copy that has failed: batches before it are good */
+        return SLUICE_OK;
+    }
+    return p->graph.exec != NULL ? sli_cuda_stream_enqueue(p->stream.handle, launch_once, p)
+                                 : launch_call(p);
+}
+
+/* The context is entered once, for the order and the launch. */
+static sluice_status launch_graph(cuda_program *p)
+{
+    sluice_status st = sli_cuda_enter(p->device);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = p->base.by_batch ? launch_batch(p)
+                          : sli_cuda_stream_enqueue(p->stream.handle, launch_loop, p);
+    sli_cuda_leave(p->device);
+    return st;
+}
+
+sluice_status cuda_program_launch(sink_program *program, uint64_t steps)
+{
+    cuda_program *p = cuda_program_of(program);
+    sluice_status st;
+
+    if (!may_launch(p)) {
+        return SLUICE_OK;
+    }
+    st = prepare(p, steps);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = p->graph.exec != NULL ? launch_graph(p) : launch_batch(p);
+    p->next_seq += p->base.by_batch;
+    return st;
+}
+
+/* ---- room for launches ----------------------------------------------------------------------- */
+
+/* None behind one that has ended early does anything; the device may have broken, too. */
+static bool has_room(void *arg)
+{
+    cuda_program *p = arg;
+    const uint64_t done = sli_ring_load_acquire(&p->shared->report.batches_done);
+
+    return p->next_seq - 1 - done < MOST_LAUNCHES ||
+           sli_ring_load_acquire(&p->shared->report.ended) != 0 ||
+           sli_stream_status(&p->stream) != SLUICE_OK;
+}
+
+static bool poll_for_room(cuda_program *p)
+{
+    const int64_t start_ns = sli_now_ns();
+    bool room = has_room(p);
+
+    while (!room && sli_now_ns() - start_ns < p->device->poll_ns) {
+        sli_relax();
+        room = has_room(p);
+    }
+    return room;
+}
+
+/*
+ * Polls what the device tells of its batches, then blocks until half of the launches have ended: so
+ * one wake is for two batches, and the device has work meanwhile.
+ */
+sluice_status cuda_program_await_room(sink_program *program, int64_t timeout_ns)
+{
+    cuda_program *p = cuda_program_of(program);
+    const uint64_t half = (p->next_seq - 1 - MOST_LAUNCHES / 2) / LAUNCH_EVENTS * LAUNCH_EVENTS;
+
+    if (!p->base.by_batch || has_room(p) || (p->awaited != half && poll_for_room(p))) {
+        return SLUICE_OK;
+    }
+    if (p->awaited != half) {
+        const sluice_status st =
+            sli_cuda_stream_notify(p->stream.handle, event_behind(p, half), &p->room);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        p->awaited = half;
+    }
+    return sli_event_await(&p->room, has_room, p, timeout_ns) ? SLUICE_OK : SLUICE_TIMEOUT;
+}

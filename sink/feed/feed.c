@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "feed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "nvtx_ranges_int.h"
+#include "slot_count.h"
+#include "status_int.h"
+
+/* The bound on memory where the program sets none: this share of what the process may use. */
+enum { MEMORY_SHARE = 4 };
+
+sluice_status feed_find_ranks(uint32_t rank, uint32_t world, sluice_ranks *ranks_out)
+{
+    *ranks_out = (sluice_ranks){sizeof(*ranks_out), rank, world, 0, 0, "config"};
+    return rank == 0 && world == 0 ? sluice_ranks_find(ranks_out) : SLUICE_OK;
+}
+
+static void queue_config(const data_feed *f, uint32_t slots, sli_queue_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    config->device = f->config.device;
+    config->layout = &f->layout;
+    config->conversion = f->plan->device_converts ? &f->plan->device_conversion : NULL;
+    config->conversion_column = f->plan->image_column >= 0 ? (uint32_t)f->plan->image_column : 0;
+    config->slots = slots;
+    config->sets = f->held;
+    /* A batch that is held is at most `slots` batches older than the next one. */
+    config->history = f->config.history + (f->held > 1 ? slots : 0);
+    config->node = f->placement != NULL ? f->placement->memory_node : -1;
+}
+
+/* A slot that is lent to the step is not free while it runs, so one more is needed. */
+static bool lends(const data_feed *f)
+{
+    return f->config.device->caps.host_memory && !f->plan->device_converts;
+}
+
+/* Slots that let workers fill one while as many batches are held as may be. */
+static uint32_t least_slots(const data_feed *f)
+{
+    return f->held + 1 + (lends(f) ? 1 : 0);
+}
+
+/* The default; batches that are lent from their slots come on top of those made ahead. */
+static uint32_t default_slots(const data_feed *f, const slot_request *request)
+{
+    const uint32_t least = least_slots(f);
+    const uint32_t slots = slot_count(request) + (lends(f) ? f->held - 1 : 0);
+
+    return slots < least ? least : slots > SLI_MAX_SLOTS ? SLI_MAX_SLOTS : slots;
+}
+
+/* The number of slots asked for, or the default for this device and its workers. */
+static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
+{
+    slot_request request = {.workers = f->placement->worker_count,
+                            .batch_size = f->plan->batch_size,
+                            .slot_bytes = f->layout.slot_bytes,
+                            .kernels = f->config.device->caps.kernels,
+                            .lends = lends(f)};
+    sluice_status st;
+
+    if (f->config.slots > 0) {
+        *slots_out = f->config.slots;
+        return SLUICE_OK;
+    }
+    st = sli_device_available(f->config.device, &request.free_bytes);
+    if (st == SLUICE_OK) {
+        if (request.free_bytes > f->topology->memory_limit) { /* also of staging */
+            request.free_bytes = f->topology->memory_limit;
+        }
+        *slots_out = default_slots(f, &request);
+    }
+    return st;
+}
+
+/* What is left for slots of the bound. The samples of a stream count where somebody set one: by
+ * default there may be more of them than of the memory that is had. */
+static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
+{
+    const uint64_t bound = f->config.memory_bytes;
+
+    f->stream_bytes = sli_plan_stream_memory(f->plan, f->placement->worker_count);
+    if (bound > 0 && f->stream_bytes >= bound) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "samples of the stream take up to %.6g MB with %u workers, more than the "
+                        "bound of %.6g MB; lower max_sample= or the buffer= of shuffle, or allow "
+                        "more memory",
+                        (double)f->stream_bytes / 1e6, f->placement->worker_count,
+                        (double)bound / 1e6);
+    }
+    *bound_out = bound > 0 ? bound - f->stream_bytes : f->topology->memory_limit / MEMORY_SHARE;
+    return SLUICE_OK;
+}
+
+/* bound is what was left for slots. */
+static sluice_status refuse_slots(const data_feed *f, uint32_t slots, uint64_t bytes,
+                                  uint64_t bound, bool may_be_fewer)
+{
+    const uint64_t beside = f->config.memory_bytes > 0 ? f->stream_bytes : 0;
+    char samples[80] = "";
+
+    if (beside > 0) {
+        snprintf(samples, sizeof(samples), " beside %.6g MB for samples of the stream",
+                 (double)beside / 1e6);
+    }
+    return sli_fail(
+        SLUICE_E_INVALID,
+        "%u slots take %.6g MB%s, more than the bound of %.6g MB; use a smaller batch%s, "
+        "or allow more memory",
+        slots, (double)bytes / 1e6, samples, (double)(bound + beside) / 1e6,
+        may_be_fewer ? ", fewer slots" : "");
+}
+
+static sluice_status refuse_slot_count(const data_feed *f, uint32_t slots)
+{
+    char held[60] = "";
+
+    if (f->held > 1) {
+        snprintf(held, sizeof(held), ", where %u batches are held", f->held);
+    }
+    return sli_fail(SLUICE_E_INVALID, "slots=%u: want %u to %d on %s%s", slots, least_slots(f),
+                    SLI_MAX_SLOTS, sluice_device_name(f->config.device), held);
+}
+
+/* The most slots within the bound, or as many as were asked for. */
+static sluice_status choose_slots(data_feed *f)
+{
+    const uint32_t least = least_slots(f);
+    sli_queue_config config;
+    uint64_t bound = 0;
+    uint32_t slots = 0;
+    uint64_t bytes;
+    sluice_status st = find_bound(f, &bound);
+
+    if (st == SLUICE_OK) {
+        st = wanted_slots(f, &slots);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (slots < least || slots > SLI_MAX_SLOTS) {
+        return refuse_slot_count(f, slots);
+    }
+    for (;; slots--) {
+        queue_config(f, slots, &config);
+        sli_queue_memory_of(&config, &f->memory);
+        bytes = f->memory.staging_bytes + f->memory.slot_bytes;
+        if (bytes <= bound) {
+            f->slots = slots;
+            return SLUICE_OK;
+        }
+        if (slots == least || f->config.slots > 0) {
+            break;
+        }
+    }
+    return refuse_slots(f, slots, bytes, bound, f->config.slots > least);
+}
+
+static sluice_status plan_placement(data_feed *f)
+{
+    const sli_placement_request request = {
+        .workers = f->config.workers, .node = f->config.device->caps.node, .local_world = 1};
+    sluice_status st = sli_topology_open(NULL, &f->topology);
+
+    if (st == SLUICE_OK) {
+        st = sli_placement_plan(f->topology, &request, &f->placement);
+    }
+    return st;
+}
+
+static sluice_status make_profile(data_feed *f)
+{
+    static const char *const names[FEED_STAGES] = {"copy", "get_next", "step"};
+
+    memcpy(f->stage_names, f->plan->stage_names, f->plan->stage_count * sizeof(char *));
+    memcpy(f->stage_names + f->plan->stage_count, names, sizeof(names));
+    return sli_profile_init(&f->profile, f->stage_names, f->plan->stage_count + FEED_STAGES,
+                            f->placement->worker_count + 1);
+}
+
+sluice_status feed_open(const feed_config *config, data_feed *f)
+{
+    sli_queue_config queue;
+    sluice_status st;
+
+    sli_ranges_start();
+    memset(f, 0, sizeof(*f));
+    f->config = *config;
+    f->held = config->held > 0 ? config->held : 1;
+    f->config.settings.prefer_device = config->device->caps.kernels;
+    st = sli_plan_open(config->dataset, &f->config.settings, &f->plan);
+    if (st == SLUICE_OK) {
+        st = sli_layout_make(f->plan->wire, f->plan->column_count, f->plan->batch_size, &f->layout);
+    }
+    if (st == SLUICE_OK) {
+        st = plan_placement(f);
+    }
+    if (st == SLUICE_OK) {
+        st = choose_slots(f);
+    }
+    if (st == SLUICE_OK) {
+        st = make_profile(f);
+    }
+    if (st == SLUICE_OK) {
+        queue_config(f, f->slots, &queue);
+        queue.copy_counters = feed_counters(f, FEED_COPY);
+        st = sli_queue_create(&queue, &f->queue);
+    }
+    if (st != SLUICE_OK) {
+        feed_close(f);
+    }
+    return st;
+}
+
+sluice_status feed_start(data_feed *f, uint64_t batches)
+{
+    const sli_engine_config config = {.plan = f->plan,
+                                      .queue = f->queue,
+                                      .placement = f->placement,
+                                      .profile = &f->profile,
+                                      .batches = batches,
+                                      .passes = f->passes,
+                                      .rewinds = f->config.rewinds};
+
+    sluice_status st;
+
+    sli_profile_start(&f->profile);
+    st = sli_queue_start(f->queue, &f->placement->copier_cpus);
+    return st == SLUICE_OK ? sli_engine_start(&config, &f->engine) : st;
+}
+
+void feed_stop(data_feed *f)
+{
+    if (f->engine != NULL) {
+        sli_engine_stop(f->engine);
+    }
+    if (f->queue != NULL) {
+        sli_queue_stop(f->queue);
+    }
+    sli_profile_stop(&f->profile);
+}
+
+void feed_close(data_feed *f)
+{
+    sli_engine_destroy(f->engine);
+    sli_queue_destroy(f->queue);
+    sli_profile_fini(&f->profile);
+    sli_placement_free(f->placement);
+    sli_topology_close(f->topology);
+    sli_plan_close(f->plan);
+    memset(f, 0, sizeof(*f));
+}
+
+sli_counters *feed_counters(const data_feed *f, uint32_t stage)
+{
+    return sli_profile_cell(&f->profile, f->plan->stage_count + stage, f->placement->worker_count);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "overrides.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log_int.h"
+#include "placement_int.h"
+#include "status_int.h"
+
+enum { MOST_SLOTS = 1024 };
+
+const char *overrides_value(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+sluice_status overrides_refuse(const char *name, const char *value, const char *wanted)
+{
+    return sli_fail(SLUICE_E_INVALID,
+                    "environment: %s is \"%.200s\", want %s; correct it, or unset it", name, value,
+                    wanted);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Digits, and nothing else but one letter of `units`: 1024, 1024^2, ... times as much. */
+static bool read_number(const char *text, const char *units, uint64_t *number_out)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const char *unit = text[digits] != '\0' ? strchr(units, text[digits]) : NULL;
+    const int shift = unit != NULL ? 10 * (int)(unit - units + 1) : 0;
+    unsigned long long number;
+
+    if (digits == 0 || text[digits + (unit != NULL)] != '\0') {
+        return false;
+    }
+    errno = 0;
+    number = strtoull(text, NULL, 10);
+    *number_out = (uint64_t)number << shift;
+    return errno == 0 && *number_out >> shift == number;
+}
+
+/* A setting that is a number; 0 is the library's own choice. */
+typedef struct number_override {
+    const char *name;
+    const char *setting; /* what the program calls it */
+    const char *units;
+    const char *wanted;
+    uint64_t most;
+} number_override;
+
+static const number_override of_workers = {"SLUICE_WORKERS", "workers", "",
+                                           "a number from 0 to 1024 (0: by cores and quota)",
+                                           SLI_MAX_WORKERS};
+static const number_override of_slots = {
+    "SLUICE_SLOTS", "slots", "", "0 (by workers, device and memory), or 2 to 1024", MOST_SLOTS};
+static const number_override of_memory = {
+    "SLUICE_MEMORY", "memory_bytes", "KMG",
+    "a number of bytes, as 512M (K, M, G; 0: a quarter of what the process may use)", UINT64_MAX};
+
+static void add_used(char *used, const char *name, const char *value)
+{
+    const size_t length = strlen(used);
+
+    snprintf(used + length, OVERRIDES_USED_SIZE - length, "%s%s=%.40s", length > 0 ? " " : "", name,
+             value);
+}
+
+/* *number stays where the variable is not set. */
+static sluice_status override_number(const number_override *o, uint64_t *number, char *used)
+{
+    const char *value = overrides_value(o->name);
+    const uint64_t before = *number;
+    uint64_t read;
+
+    if (value == NULL) {
+        return SLUICE_OK;
+    }
+    if (!read_number(value, o->units, &read) || read > o->most ||
+        (o == &of_slots && read == 1)) { /* one can never do */
+        return overrides_refuse(o->name, value, o->wanted);
+    }
+    *number = read;
+    add_used(used, o->name, value);
+    sli_log(SLUICE_LOG_WARN, "environment: %s=%s in place of %s %llu%s", o->name, value, o->setting,
+            (unsigned long long)before, before == 0 ? " (auto)" : "");
+    return SLUICE_OK;
+}
+
+sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t *memory_bytes,
+                                   char used_out[OVERRIDES_USED_SIZE])
+{
+    uint64_t numbers[] = {*workers, *slots};
+    sluice_status st;
+
+    used_out[0] = '\0';
+    st = override_number(&of_workers, &numbers[0], used_out);
+    if (st == SLUICE_OK) {
+        st = override_number(&of_slots, &numbers[1], used_out);
+    }
+    if (st == SLUICE_OK) {
+        st = override_number(&of_memory, memory_bytes, used_out);
+    }
+    *workers = (uint32_t)numbers[0];
+    *slots = (uint32_t)numbers[1];
+    return st;
+}
+
+sluice_status overrides_explain(sluice_status st, const char *used)
+{
+    if (st != SLUICE_E_INVALID || used[0] == '\0') {
+        return st;
+    }
+    return sli_fail(st, "%.800s (environment: %s)", sluice_last_error(), used);
+}
+
+/* ---- the mode -------------------------------------------------------------------------------- */
+
+static bool read_mode(const char *text, sluice_mode *mode_out)
+{
+    for (int i = SLUICE_MODE_AUTO; i <= SLUICE_MODE_LOOP; i++) {
+        if (strcmp(text, sluice_mode_name((sluice_mode)i)) == 0) {
+            *mode_out = (sluice_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Without dataset_sink_mode there is one mode only. The variable is then left alone, not refused: a
+ * program may have runs of both kinds, and one environment.
+ */
+static sluice_status override_mode(sluice_train_config *config)
+{
+    const char *value = overrides_value("SLUICE_MODE");
+    sluice_mode mode;
+
+    if (value == NULL) {
+        return SLUICE_OK;
+    }
+    if (!read_mode(value, &mode)) {
+        return overrides_refuse("SLUICE_MODE", value, "one of auto, direct, data, graph, loop");
+    }
+    if (!config->dataset_sink_mode) {
+        sli_log(SLUICE_LOG_WARN,
+                "environment: SLUICE_MODE=%s is not used: dataset_sink_mode is off", value);
+        return SLUICE_OK;
+    }
+    sli_log(SLUICE_LOG_WARN, "environment: SLUICE_MODE=%s in place of mode %s", value,
+            sluice_mode_name(config->mode));
+    config->mode = mode;
+    return SLUICE_OK;
+}
+
+sluice_status overrides_of_run(sluice_train_config *config, char used_out[OVERRIDES_USED_SIZE])
+{
+    sluice_status st =
+        overrides_of_channel(&config->workers, &config->slots, &config->memory_bytes, used_out);
+
+    return st == SLUICE_OK ? override_mode(config) : st;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the programs of all kinds of devices share. */
+#include "program.h"
+
+#include <string.h>
+
+const char *sluice_mode_name(sluice_mode mode)
+{
+    static const char *const names[] = {"auto", "direct", "data", "graph", "loop"};
+
+    return (unsigned)mode < sizeof(names) / sizeof(names[0]) ? names[mode] : "?";
+}
+
+const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name)
+{
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        if (strcmp(step->inputs[i].name, name) == 0) {
+            return &step->inputs[i];
+        }
+    }
+    return NULL;
+}
+
+float program_rate(const sluice_schedule *schedule, uint64_t step)
+{
+    if (schedule->function != NULL) {
+        return schedule->function(step, schedule->user);
+    }
+    return schedule->count == 0
+               ? 0
+               : schedule->table[step < schedule->count ? step : schedule->count - 1];
+}
+
+sluice_status program_fail_nan(const sluice_model *model, uint64_t step, uint32_t output,
+                               float value)
+{
+    return sli_fail(SLUICE_E_NAN,
+                    "step %llu: output %s is %g; try a lower learning rate, look at the batch by "
+                    "its digest or ids, or go on with nan_guard count",
+                    (unsigned long long)step, model->output_names[output], (double)value);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads of a step on a host device, and the CPUs that they may run on. */
+#ifndef SLUICE_STEP_THREADS_H
+#define SLUICE_STEP_THREADS_H
+
+#include "program.h"
+#include "topology_int.h"
+
+typedef struct step_threads {
+    char name[16];  /* of the thread that runs steps: the device's; "caller" in mode data */
+    uint32_t count; /* that thread and those it has started; 0: not known, as in mode data */
+    sli_cpus cpus;  /* that any of them may run on */
+} step_threads;
+
+/* As of now, on the thread that called sluice_train(), of a run in this mode. name is "" where a GPU
+ * runs the step. */
+void step_threads_find(const sink_program *program, sluice_mode mode, step_threads *threads_out);
+
+/* Are there more threads than CPUs for them? Then they take turns: a team waits for a time slice at
+ * every barrier. */
+bool step_threads_take_turns(const step_threads *threads);
+
+/*
+ * Warns when the thread that called sluice_train() may use one core only and the environment has
+ * OpenMP bind threads: workers and step would share that core.
+ */
+void step_threads_warn_of_binding(const sli_topology *topology);
+
+#endif

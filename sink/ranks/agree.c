@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agree.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "log_int.h"
+#include "status_int.h"
+
+/* A rank that fails gives this less its number: the lowest of those that fail is named. No value
+ * comes near, not even the bits of a double. */
+static const int64_t FAILED = INT64_MAX;
+static const int64_t FAILED_LEAST = INT64_MAX - UINT32_MAX;
+
+bool agree_asks(const rank_group *ranks)
+{
+    return ranks->own.world > 1 && ranks->agree != NULL && !ranks->parted;
+}
+
+static void warn_of_agree(uint64_t step, double seconds)
+{
+    sli_log(SLUICE_LOG_WARN,
+            "agree has not returned for %.1f s (after %llu steps): another rank is late, or gone",
+            seconds, (unsigned long long)step);
+}
+
+/* Calls the user's function; what it takes is no stall. */
+static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_out)
+{
+    const uint64_t failures = sli_fail_count();
+    sluice_status st;
+
+    watchdog_enter(&ranks->watch->callbacks, warn_of_agree, *ranks->step);
+    st = ranks->agree(value, most_out, ranks->agree_user);
+    watchdog_leave(&ranks->watch->callbacks);
+    polled_time_restart(&ranks->watch->still);
+    if (st < 0) {
+        ranks->parted = true;
+        return sli_fail_from(st, failures, "rank %u of %u: agree returned %s after step %llu",
+                             ranks->own.rank, ranks->own.world, sluice_status_name(st),
+                             (unsigned long long)*ranks->step);
+    }
+    if (*most_out < value) {
+        ranks->parted = true;
+        return sli_fail(SLUICE_E_CALLBACK, "agree gave %lld as the largest, which is below %lld",
+                        (long long)*most_out, (long long)value);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out)
+{
+    sluice_status st;
+
+    *most_out = value;
+    if (!agree_asks(ranks)) {
+        return SLUICE_OK;
+    }
+    st = call_agree(ranks, value, most_out);
+    if (st == SLUICE_OK && *most_out >= FAILED_LEAST) {
+        ranks->parted = true;
+        st = sli_fail(SLUICE_E_RANK, "rank %lld failed, so rank %u ends after step %llu; see there",
+                      (long long)(FAILED - *most_out), ranks->own.rank,
+                      (unsigned long long)*ranks->step);
+    }
+    return st;
+}
+
+sluice_status agree_barrier(rank_group *ranks)
+{
+    int64_t most;
+
+    return agree_most(ranks, 0, &most);
+}
+
+void agree_part(rank_group *ranks, sluice_status status)
+{
+    int64_t most;
+
+    if (agree_asks(ranks) && status < 0) {
+        /* An error of agree is later than the one that is reported. */
+        (void)call_agree(ranks, FAILED - ranks->own.rank, &most);
+    }
+    ranks->parted = true;
+}
+
+/* ---- at the beginning ------------------------------------------------------------------------ */
+
+sluice_status agree_on_members(rank_group *ranks)
+{
+    for (uint32_t rank = 0; rank < ranks->own.world; rank++) {
+        int64_t most;
+        sluice_status st = agree_most(ranks, ranks->own.rank == rank, &most);
+
+        if (st == SLUICE_OK && most == 0) {
+            st = sli_fail(SLUICE_E_INVALID, "no process is rank %u of %u, so two have the same one",
+                          rank, ranks->own.world);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* The least and the largest of a value over all ranks. */
+static sluice_status find_range(rank_group *ranks, uint64_t value, uint64_t *least_out,
+                                uint64_t *most_out)
+{
+    const uint64_t largest = UINT64_C(1) << 62;
+    const int64_t own = (int64_t)(value < largest ? value : largest);
+    int64_t most;
+    int64_t least;
+    sluice_status st = agree_most(ranks, own, &most);
+
+    if (st == SLUICE_OK) {
+        st = agree_most(ranks, -own, &least);
+    }
+    if (st == SLUICE_OK) {
+        *least_out = (uint64_t)-least;
+        *most_out = (uint64_t)most;
+    }
+    return st;
+}
+
+static sluice_status agree_on(rank_group *ranks, const agree_subject *subject)
+{
+    const uint64_t value = subject->is_hash ? subject->value >> 2 : subject->value;
+    uint64_t least;
+    uint64_t most;
+    sluice_status st = find_range(ranks, value, &least, &most);
+
+    if (st != SLUICE_OK || least == most) {
+        return st;
+    }
+    if (subject->is_hash) {
+        return sli_fail(SLUICE_E_INVALID, "the ranks do not have the same %s", subject->what);
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "the ranks differ in their %s: %llu on rank %u, from %llu to %llu on all",
+                    subject->what, (unsigned long long)subject->value, ranks->own.rank,
+                    (unsigned long long)least, (unsigned long long)most);
+}
+
+sluice_status agree_on_all(rank_group *ranks, const agree_subject *subjects, size_t count)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (size_t i = 0; st == SLUICE_OK && i < count; i++) {
+        st = agree_on(ranks, &subjects[i]);
+    }
+    return st;
+}
+
+sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early)
+{
+    const agree_subject kind = {"kind of checkpoint, step- (0) or early- (1)", early, false};
+    uint64_t least;
+    uint64_t most;
+    sluice_status st = find_range(ranks, step + 1, &least, &most);
+
+    if (st == SLUICE_OK && least == most) {
+        return agree_on(ranks, &kind);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "the ranks do not see the same checkpoints: the newest is of step %lld on rank "
+                    "%u, of step %lld on another (-1: none); the folder must be one that all share",
+                    (long long)step, ranks->own.rank,
+                    (long long)(step + 1 == most ? least - 1 : most - 1));
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* The bits of a number as a value that agree may be given: every NaN is one. */
+static int64_t bits_of(double number)
+{
+    int64_t bits;
+
+    if (isnan(number)) {
+        return INT64_C(0x7FF8000000000000);
+    }
+    memcpy(&bits, &number, sizeof(bits));
+    return bits;
+}
+
+/* One rank contributes its number and the others the least one, so the largest is its number. */
+static sluice_status broadcast_number(rank_group *ranks, uint32_t rank, double own,
+                                      double *number_out)
+{
+    int64_t bits;
+    sluice_status st = agree_most(ranks, rank == ranks->own.rank ? bits_of(own) : INT64_MIN, &bits);
+
+    if (st == SLUICE_OK) {
+        memcpy(number_out, &bits, sizeof(*number_out));
+    }
+    return st;
+}
+
+sluice_status agree_on_sums(rank_group *ranks, double *sums, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && agree_asks(ranks); i++) {
+        const double own = sums[i];
+        double sum = 0;
+
+        for (uint32_t rank = 0; rank < ranks->own.world; rank++) {
+            double number;
+            sluice_status st = broadcast_number(ranks, rank, own, &number);
+
+            if (st != SLUICE_OK) {
+                return st;
+            }
+            sum += number;
+        }
+        sums[i] = sum;
+    }
+    return SLUICE_OK;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log_int.h"
+#include "overrides.h"
+#include "status_int.h"
+#include "text_int.h"
+
+/* Runs that end at once in one process write one after another, be it to one file. */
+static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
+
+sluice_status report_file_find(char path_out[REPORT_PATH_SIZE])
+{
+    const char *value = overrides_value("SLUICE_REPORT");
+
+    path_out[0] = '\0';
+    if (value == NULL) {
+        return SLUICE_OK;
+    }
+    if (strlen(value) >= REPORT_PATH_SIZE) {
+        return overrides_refuse("SLUICE_REPORT", value, "a path of less than 4096 bytes");
+    }
+    snprintf(path_out, REPORT_PATH_SIZE, "%s", value);
+    sli_log(SLUICE_LOG_WARN, "environment: SLUICE_REPORT=%s is where the report goes", value);
+    return SLUICE_OK;
+}
+
+/* The path with the rank in place of each %r; the caller's, or NULL without memory. */
+static char *expand_rank(const char *path, uint32_t rank)
+{
+    sli_text text = {0};
+    char *expanded = NULL;
+    const char *mark;
+
+    while ((mark = strstr(path, "%r")) != NULL) {
+        sli_text_add(&text, "%.*s%u", (int)(mark - path), path, rank);
+        path = mark + 2;
+    }
+    sli_text_add(&text, "%s", path);
+    return sli_text_take(&text, &expanded) == SLUICE_OK ? expanded : NULL;
+}
+
+static bool is_json(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return length >= 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+/* Both end with a line's end. 0, or an errno value. */
+static int write_text(const char *path, const char *text)
+{
+    const size_t length = strlen(text);
+    const char *end = length > 0 && text[length - 1] == '\n' ? "" : "\n";
+    const bool to_stderr = strcmp(path, "-") == 0;
+    FILE *file = to_stderr ? stderr : fopen(path, "we");
+    int error = 0;
+
+    if (file == NULL) {
+        return errno;
+    }
+    if (fprintf(file, "%s%s", text, end) < 0 || fflush(file) != 0) {
+        error = errno;
+    }
+    if (!to_stderr && fclose(file) != 0 && error == 0) {
+        error = errno;
+    }
+    return error;
+}
+
+void report_file_write(const char *path, uint32_t rank, const sluice_report *report)
+{
+    char *expanded = expand_rank(path, rank);
+    char *text = NULL;
+    sluice_status st = SLUICE_E_NO_MEMORY;
+    int error = ENOMEM;
+
+    if (expanded != NULL && report != NULL) {
+        st = is_json(expanded) ? sluice_report_json(report, &text)
+                               : sluice_report_text(report, &text);
+    }
+    if (st == SLUICE_OK) {
+        pthread_mutex_lock(&write_lock);
+        error = write_text(expanded, text);
+        pthread_mutex_unlock(&write_lock);
+    }
+    if (error != 0) {
+        char why[100] = "?";
+
+        (void)strerror_r(error, why, sizeof(why));
+        sli_log(SLUICE_LOG_WARN, "environment: SLUICE_REPORT: cannot write %s: %s",
+                expanded != NULL ? expanded : path, why);
+    }
+    sluice_string_free(text);
+    sluice_string_free(expanded);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Placement of the threads and the memory of a run: collection, and the table of a report. */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "report_data.h"
+#include "report_places.h"
+
+/* The threads that a run always has, besides workers, readahead and the queue's. */
+enum { OTHER_THREADS = 3 };
+
+static void add_place(sluice_report *report, const sli_thread_place *place)
+{
+    if (place->name[0] != '\0') {
+        report->places[report->place_count++] = *place;
+    }
+}
+
+static void add_thread(sluice_report *report, const sli_thread *thread)
+{
+    sli_thread_place place;
+
+    sli_thread_place_get(thread, &place);
+    add_place(report, &place);
+}
+
+/* The thread that called sluice_train(), and what else the run has of its own. */
+static void add_others(const report_run *run, sluice_report *report)
+{
+    sli_thread_place caller = {.name = "caller"};
+    sli_thread_place copying[SLI_QUEUE_THREADS];
+
+    sli_queue_threads(run->feed->queue, copying);
+    for (uint32_t i = 0; i < SLI_QUEUE_THREADS; i++) {
+        add_place(report, &copying[i]);
+    }
+    if (run->program->ops->thread != NULL) {
+        add_thread(report, run->program->ops->thread(run->program));
+    }
+    add_thread(report, run->watchdog);
+    (void)sli_cpus_of_thread(&caller.got);
+    add_place(report, &caller);
+}
+
+static void place_memory(const report_run *run, report_memory *memory)
+{
+    memory->name = run->feed->memory.staging_bytes > 0 ? "staging" : "slots";
+    memory->wanted = run->feed->placement->memory_node;
+    memory->got = sli_queue_memory_node(run->feed->queue);
+}
+
+sluice_status report_collect_places(const report_run *run, sluice_report *report)
+{
+    uint32_t threads = 0;
+
+    while (sli_engine_thread(run->feed->engine, threads) != NULL) {
+        threads++;
+    }
+    report->places =
+        sli_calloc((size_t)threads + SLI_QUEUE_THREADS + OTHER_THREADS, sizeof(*report->places));
+    if (report->places == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a report");
+    }
+    for (uint32_t i = 0; i < threads; i++) {
+        add_thread(report, sli_engine_thread(run->feed->engine, i));
+    }
+    add_others(run, report);
+    place_memory(run, &report->memory_place);
+    step_threads_find(run->program, run->mode, &report->step);
+    report->core_count = run->feed->placement->core_count;
+    report->spare_cores = run->feed->placement->spare_cores;
+    return SLUICE_OK;
+}
+
+/* ---- a table --------------------------------------------------------------------------------- */
+
+static bool equal(const sli_cpus *a, const sli_cpus *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* The length of a name up to its number: that of "sluice/w/" in "sluice/w/12". */
+static size_t stem(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash != NULL && slash[1] >= '0' && slash[1] <= '9' ? (size_t)(slash - name) + 1 : 0;
+}
+
+/* Do threads of one pool share a row? Those of the same CPUs do, and those that were placed as
+ * they were to be. */
+static bool goes_on(const sli_thread_place *first, const sli_thread_place *next)
+{
+    const size_t length = stem(first->name);
+    const bool placed = equal(&first->wanted, &first->got) && equal(&next->wanted, &next->got);
+
+    return length > 0 && stem(next->name) == length &&
+           memcmp(first->name, next->name, length) == 0 &&
+           (placed || (equal(&first->wanted, &next->wanted) && equal(&first->got, &next->got)));
+}
+
+/* The remark of the thread that runs steps. */
+static void write_step(const sluice_report *report, char *text, size_t size)
+{
+    char threads[40] = "";
+
+    if (report->step.count > 1) {
+        snprintf(threads, sizeof(threads), ", %u threads", report->step.count);
+    }
+    if (report->spare_cores == 0) {
+        snprintf(text, size, "runs the step%s; no core without a worker", threads);
+    } else {
+        snprintf(text, size, "runs the step%s; %u of %u cores without a worker", threads,
+                 report->spare_cores, report->core_count);
+    }
+}
+
+/* Threads [first, end) in one row. */
+static void add_row(const sluice_report *report, uint32_t first, uint32_t end, sli_text *text)
+{
+    const sli_thread_place *place = &report->places[first];
+    sli_cpus all = {{0}};
+    char name[32];
+    char cpus[200];
+    char wanted[200];
+    char remark[300] = "";
+
+    snprintf(name, sizeof(name), "%s", place->name);
+    if (end - first > 1) {
+        snprintf(name, sizeof(name), "%s-%s", place->name,
+                 report->places[end - 1].name + stem(place->name));
+    }
+    for (uint32_t i = first; i < end; i++) {
+        for (size_t k = 0; k < SLI_MAX_CPUS / 64; k++) {
+            all.bits[k] |= report->places[i].got.bits[k];
+        }
+    }
+    if (strcmp(place->name, report->step.name) == 0) {
+        write_step(report, remark, sizeof(remark));
+    } else if (end - first > 1 && !equal(&all, &place->got)) {
+        snprintf(remark, sizeof(remark), "one core each");
+    }
+    if (sli_cpus_count(&place->wanted) > 0 && !equal(&place->wanted, &place->got)) {
+        snprintf(remark + strlen(remark), sizeof(remark) - strlen(remark), "%sto be on %s",
+                 remark[0] != '\0' ? "; " : "",
+                 sli_cpus_format(&place->wanted, wanted, sizeof(wanted)));
+    }
+    sli_cpus_format(&all, cpus, sizeof(cpus));
+    if (remark[0] != '\0') {
+        sli_text_add_line(text, "%-16s %-10s %s", name, cpus, remark);
+    } else {
+        sli_text_add_line(text, "%-16s %s", name, cpus);
+    }
+}
+
+void report_add_places(const sluice_report *report, sli_text *text)
+{
+    const report_memory *memory = &report->memory_place;
+    uint32_t first = 0;
+
+    sli_text_add_line(text, "%-16s %s", "thread", "CPUs");
+    while (first < report->place_count) {
+        uint32_t end = first + 1;
+
+        while (end < report->place_count && goes_on(&report->places[first], &report->places[end])) {
+            end++;
+        }
+        add_row(report, first, end, text);
+        first = end;
+    }
+    if (memory->got >= 0) {
+        const bool elsewhere = memory->wanted >= 0 && memory->wanted != memory->got;
+
+        sli_text_add_line(text, "memory of %s: node %d%s", memory->name, memory->got,
+                          elsewhere ? ", not the one wanted" : "");
+    }
+    if (step_threads_take_turns(&report->step)) {
+        const uint32_t count = sli_cpus_count(&report->step.cpus);
+        char cpus[200];
+
+        sli_text_add_line(
+            text,
+            "warning: the step runs %u threads on %u CPU%s (%s), and they take turns: set "
+            "OMP_NUM_THREADS=%u, or allow more CPUs",
+            report->step.count, count, count == 1 ? "" : "s",
+            sli_cpus_format(&report->step.cpus, cpus, sizeof(cpus)), count);
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report is made of: the parts of a run that has ended. */
+#ifndef SLUICE_REPORT_RUN_H
+#define SLUICE_REPORT_RUN_H
+
+#include <sluice/report.h>
+
+#include "program.h"
+#include "run_counts.h"
+
+typedef struct report_run {
+    const data_feed *feed; /* stopped */
+    const sink_program *program;
+    const sli_thread *watchdog;
+    const sink_plan *plan;
+    uint64_t step; /* one past the last that ran */
+    const run_counts *counts;
+    sluice_mode mode;
+    const char *mode_reason;
+    uint32_t micro_batches;
+    uint32_t regrouped_batch_size; /* as in sluice_report_stats */
+    uint32_t regrouped_world;
+    bool has_digest;
+} report_run;
+
+/*
+ * The report of a run that ended with `status`; error is its text, or "". On the thread that
+ * called sluice_train(). E_NO_MEMORY.
+ */
+sluice_status report_make(const report_run *run, sluice_status status, const char *error,
+                          sluice_report **report_out);
+
+/* The report of a run that never began. E_NO_MEMORY. */
+sluice_status report_make_empty(sluice_status status, const char *error,
+                                sluice_report **report_out);
+
+#endif

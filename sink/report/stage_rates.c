@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rates of a report's stages, from counts and busy times. */
+#include <string.h>
+
+#include "report_data.h"
+
+bool report_is_worker_stage(const sli_stage_summary *stage)
+{
+    static const char *const others[] = {"batch", "copy", "get_next", "step"};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcmp(stage->name, others[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const sli_stage_summary *report_find_stage(const sluice_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        if (strcmp(report->stages[i].name, name) == 0) {
+            return &report->stages[i];
+        }
+    }
+    return NULL;
+}
+
+/* Samples in one item of the stage: batches and steps have several. */
+static double samples_per_item(const sluice_report *report, const sli_stage_summary *stage)
+{
+    const uint64_t items = strcmp(stage->name, "step") == 0 ? stage->samples : report->batches;
+
+    if (report_is_worker_stage(stage)) {
+        return 1;
+    }
+    return items > 0 ? (double)report->stats.samples / (double)items : 0;
+}
+
+double report_sustained(const sluice_report *report, const sli_stage_summary *stage)
+{
+    const double samples = (double)stage->samples * samples_per_item(report, stage);
+
+    return stage->busy_ns > 0 ? samples * stage->threads / (stage->busy_ns / 1e9) : 0;
+}
+
+double report_workers_ns(const sluice_report *report)
+{
+    double all = 0;
+
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        all += report_is_worker_stage(&report->stages[i]) ? report->stages[i].busy_ns : 0;
+    }
+    return all;
+}
+
+double report_rate(const sluice_report *report)
+{
+    return report->stats.seconds > 0 ? (double)report->stats.samples / report->stats.seconds : 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "boundary.h"
+
+#include "checkpointing.h"
+#include "epoch.h"
+#include "validation.h"
+
+sluice_status boundary_validate(train_run *run, bool always)
+{
+    validation_results results;
+    sluice_status st;
+
+    if (!validation_is_due(run, always)) {
+        return SLUICE_OK;
+    }
+    st = checkpointing_write_early(run, false);
+    if (st == SLUICE_OK) {
+        st = validation_run(run, &results);
+    }
+    if (st == SLUICE_STOPPED) {
+        outcome_request(&run->outcome, OUTCOME_STOP);
+        checkpointing_keep_early(run);
+        return SLUICE_OK;
+    }
+    if (st == SLUICE_OK) {
+        st = checkpointing_write_best(run, results.means);
+    }
+    return st == SLUICE_OK ? validation_call_hooks(run, &results) : st;
+}
+
+/*
+ * Where validation was due at the end of an epoch its hook epoch_end is due, too; at_end comes
+ * after that hook.
+ */
+sluice_status boundary_finish(train_run *run)
+{
+    const bool ends_epoch =
+        sink_plan_is_boundary(&run->plan.sinks, BOUNDARY_VALIDATION, run->progress.step) &&
+        sink_plan_begins_epoch(&run->plan.sinks, run->progress.step);
+    sluice_status st = boundary_validate(run, true);
+
+    if (st != SLUICE_OK || outcome_is_stop(&run->outcome)) {
+        return st;
+    }
+    if (ends_epoch) {
+        st = epoch_end_before(run);
+    }
+    return st == SLUICE_OK ? checkpointing_write(run, true) : st;
+}
+
+sluice_status boundary_at_end(train_run *run)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (run->config.validation.at_end && run->counts.steps > 0 && !outcome_is_stop(&run->outcome) &&
+        validation_is_due(run, true)) {
+        st = checkpointing_write_early(run, true);
+        if (st == SLUICE_OK) {
+            st = boundary_validate(run, true);
+        }
+    }
+    return st == SLUICE_OK ? checkpointing_write(run, true) : st;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of hooks, and the struct that each is given. */
+#ifndef SLUICE_HOOKS_H
+#define SLUICE_HOOKS_H
+
+#include "train_run.h"
+
+typedef enum hook_kind {
+    HOOK_TRAIN_BEGIN,
+    HOOK_EPOCH_BEGIN,
+    HOOK_STEP_BEGIN,
+    HOOK_RECORDS,
+    HOOK_STEP_END,
+    HOOK_VALIDATION,
+    HOOK_EPOCH_END,
+    HOOK_TRAIN_END
+} hook_kind;
+
+/* Calls the hook of every callback that has it. Returns the first error of a hook. */
+sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook);
+
+/* Does any callback have this hook? */
+bool train_has_hook(const train_run *run, hook_kind kind);
+
+/* Fills in what every hook is given. */
+void train_fill_hook(const train_run *run, sluice_hook *hook);
+
+/* Takes the records of a launch: counts, the hook records, the history of the sink. */
+sluice_status train_take_records(train_run *run, const program_result *result);
+
+/* How long steps have waited for data so far, in seconds. */
+double train_wait_seconds(const train_run *run);
+
+#endif

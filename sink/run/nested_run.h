@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run within another one, of the same ranks: of validation, of the mode check. It has no
+ * boundaries, and makes no collective calls.
+ */
+#ifndef SLUICE_NESTED_RUN_H
+#define SLUICE_NESTED_RUN_H
+
+#include <sluice/train.h>
+
+/* STOPPED: before its last step. Returns the first error. */
+sluice_status nested_run(sluice_device *device, const sluice_model *model, sluice_dataset *dataset,
+                         const sluice_train_config *config);
+
+/* Opens its feed and checks its arguments, without a step: E_INVALID, or the error of opening.
+ */
+sluice_status nested_run_check(sluice_device *device, const sluice_model *model,
+                               sluice_dataset *dataset, const sluice_train_config *config);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_agreement.h"
+
+#include "rng_int.h"
+#include "train_run.h"
+
+static sluice_status agree_on_settings(train_run *run, const sli_dataset_identity *data)
+{
+    const sluice_train_config *c = &run->config;
+    const agree_subject subjects[] = {
+        {"number of samples", data->samples, false},
+        {"pipeline", sli_hash_text(data->stages), true},
+        {"names of samples", data->names, true},
+        {"batch size", run->feed.plan->batch_size, false},
+        {"batches of a pass", run->feed.plan->batches_per_pass, false},
+        {"seed", sli_mix64(c->seed), true},
+        {"micro_batches", c->micro_batches, false},
+        {"first step", run->plan.sinks.first_step, false},
+        {"last step", run->plan.sinks.end_step, false},
+        {"steps of an epoch", run->plan.sinks.steps_per_epoch, false},
+        {"steps between validations", run->plan.sinks.boundaries[BOUNDARY_VALIDATION].steps, false},
+        {"steps between checkpoints", run->plan.sinks.boundaries[BOUNDARY_CHECKPOINT].steps, false},
+        {"mode", (uint64_t)run->plan.mode, false},
+        {"epochs between validations", run->plan.sinks.boundaries[BOUNDARY_VALIDATION].epochs,
+         false},
+        {"epochs between checkpoints", run->plan.sinks.boundaries[BOUNDARY_CHECKPOINT].epochs,
+         false},
+        {"validation", c->validation.dataset != NULL, false},
+        {"validation at the start", c->validation.at_start, false},
+        {"validation at the end", c->validation.at_end, false},
+        {"number of results", run->model.result_count, false},
+        {"best checkpoint", c->checkpoint.best != NULL ? sli_hash_text(c->checkpoint.best) : 0,
+         true},
+        {"best_is_larger", c->checkpoint.best_is_larger, false},
+        {"check mode", c->check, false},
+    };
+
+    return agree_on_all(&run->ranks, subjects, sizeof(subjects) / sizeof(subjects[0]));
+}
+
+sluice_status train_agree_on_ranks(train_run *run)
+{
+    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const agree_subject subjects[] = {
+        {"number of ranks", run->config.world, false},
+        {"checkpoints", checkpoint->folder != NULL, false},
+        {"resume", checkpoint->resume, false},
+    };
+    sluice_status st;
+
+    if (!agree_asks(&run->ranks)) {
+        return SLUICE_OK;
+    }
+    st = agree_on_members(&run->ranks);
+    return st == SLUICE_OK
+               ? agree_on_all(&run->ranks, subjects, sizeof(subjects) / sizeof(subjects[0]))
+               : st;
+}
+
+sluice_status train_agree_on_run(train_run *run)
+{
+    sli_dataset_identity data = {.samples = 0};
+    sluice_status st;
+
+    if (!agree_asks(&run->ranks)) {
+        return SLUICE_OK;
+    }
+    st = sli_plan_identity(run->feed.plan, &data);
+    if (st == SLUICE_OK) {
+        st = agree_on_settings(run, &data);
+    }
+    sluice_string_free(data.stages);
+    return st;
+}
+
+sluice_status train_agree_at_boundary(train_run *run)
+{
+    int64_t most;
+    sluice_status st;
+
+    if (!agree_asks(&run->ranks)) {
+        return SLUICE_OK;
+    }
+    if (run->counts.nan_steps > 0 && run->config.nan_guard == SLUICE_NAN_STOP) {
+        outcome_request(&run->outcome, OUTCOME_NAN);
+    }
+    st = agree_most(&run->ranks, outcome_requested(&run->outcome), &most);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    outcome_raise(&run->outcome, (outcome)most);
+    if (most != OUTCOME_NAN) {
+        return SLUICE_OK;
+    }
+    run->ranks.parted = true; /* all know */
+    return run->counts.nan_steps > 0
+               ? sli_fail(SLUICE_E_NAN, "step %llu: an output was not finite; rank %u",
+                          (unsigned long long)run->counts.first_nan_step, run->config.rank)
+               : sli_fail(SLUICE_E_NAN,
+                          "an output was not finite on another rank, before step %llu",
+                          (unsigned long long)run->progress.step);
+}

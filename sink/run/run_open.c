@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_open.h"
+
+#include <stdio.h>
+
+#include "alloc_int.h"
+#include "argument_checks.h"
+#include "devices.h"
+#include "log_int.h"
+#include "rank_identity.h"
+#include "run_agreement.h"
+#include "step_threads.h"
+#include "watched_model.h"
+
+sluice_status train_create(sluice_device *device, const sluice_model *model,
+                           sluice_dataset *dataset, const sluice_train_config *config,
+                           train_run **run_out)
+{
+    train_run *run = sli_calloc(1, sizeof(*run));
+    sluice_status st;
+
+    if (run == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a run");
+    }
+    st = train_read_arguments(model, dataset, config, run);
+    if (st != SLUICE_OK) {
+        sli_free(run);
+        return st;
+    }
+    run->device = device;
+    run->progress.validation_step = UINT64_MAX;
+    run->ranks = (rank_group){.agree = run->config.agree,
+                              .agree_user = run->config.agree_user,
+                              .watch = &run->watch,
+                              .step = &run->progress.step};
+    run->feed.config.dataset = dataset;
+    *run_out = run;
+    return SLUICE_OK;
+}
+
+/* Reads environment and launcher. A nested run has their settings from the outer one. */
+static sluice_status read_environment(train_run *run)
+{
+    sluice_status st = run->nested ? SLUICE_OK : report_file_find(run->environment.report_path);
+
+    if (st == SLUICE_OK) {
+        st = train_find_ranks(run);
+    }
+    if (st == SLUICE_OK && !run->nested) {
+        st = overrides_of_run(&run->config, run->environment.overridden);
+    }
+    return st;
+}
+
+static sluice_status open_feed(train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const feed_config feed = {
+        .device = run->device,
+        .dataset = run->feed.config.dataset,
+        .settings = {config->seed, config->rank, config->world, (sli_error_policy)config->on_error,
+                     false},
+        .workers = config->workers,
+        .slots = config->slots,
+        .memory_bytes = config->memory_bytes,
+        .history = config->record_samples && run->device->caps.kernels
+                       ? (uint64_t)config->output_capacity * config->micro_batches
+                       : 0,
+    };
+
+    return overrides_explain(feed_open(&feed, &run->feed), run->environment.overridden);
+}
+
+static sluice_status plan_sinks(train_run *run)
+{
+    const sli_plan *plan = run->feed.plan;
+    const sluice_validating *validation = &run->config.validation;
+    const sink_request request = {
+        .batches_per_pass = plan->batches_per_pass,
+        .micro_batches = run->config.micro_batches,
+        .sink_mode = run->config.dataset_sink_mode,
+        .sink_size = run->config.sink_size,
+        .epochs = run->config.epochs,
+        .initial_epoch = run->config.initial_epoch,
+        .start_step = run->config.start_step,
+        .max_steps = run->config.max_steps,
+        .resumed = run->origin.resumed,
+        .pass = plan->begin.pass,
+        .batches = plan->begin_batches,
+        .boundaries = {{validation->every_steps, validation->every_epochs},
+                       {run->config.checkpoint.every_steps, run->config.checkpoint.every_epochs}}};
+
+    return sink_plan_make(&request, &run->plan.sinks);
+}
+
+/* Where the run begins, in the data and in steps: from a checkpoint, else from start_step. */
+static sluice_status make_plan(train_run *run)
+{
+    const sluice_train_config *config = &run->config;
+    const bool epochs_are_passes = !config->dataset_sink_mode || config->sink_size < 0;
+    const uint32_t group = epochs_are_passes ? config->micro_batches : 1;
+    sli_plan *plan = run->feed.plan;
+    sluice_status st = sli_plan_begin(plan, &run->progress.state.position, group);
+
+    if (st == SLUICE_OK) {
+        st = plan_sinks(run);
+    }
+    if (st == SLUICE_OK && !run->origin.resumed) {
+        const sli_position begin =
+            sli_plan_position(plan, run->plan.sinks.first_step * config->micro_batches);
+
+        st = sli_plan_begin(plan, &begin, group);
+    }
+    return st;
+}
+
+/* The longest launch: what must be recorded between two collects. */
+static uint32_t record_capacity(const train_run *run)
+{
+    uint64_t most = run->plan.sinks.steps_per_epoch;
+
+    if (run->plan.mode == SLUICE_MODE_DIRECT ||
+        (run->plan.mode == SLUICE_MODE_DATA && !run->device->caps.kernels)) {
+        most = 1; /* the host collects each */
+    }
+    return most < run->config.output_capacity ? (uint32_t)most : run->config.output_capacity;
+}
+
+sluice_status train_make_program(train_run *run)
+{
+    const program_ops *ops = device_programs(run->device);
+    const bool several = run->config.world > 1; /* they stop where they agree */
+    const program_config config = {
+        .feed = &run->feed,
+        .model = &run->model,
+        .plan = &run->plan.sinks,
+        .outcome = &run->outcome,
+        .micro_batches = run->config.micro_batches,
+        .capacity = record_capacity(run),
+        .mode = run->plan.mode,
+        .check = run->config.check,
+        .may_weaken = run->config.dataset_sink_mode && run->config.mode == SLUICE_MODE_AUTO,
+        .digest = run->config.digest,
+        .record_samples = run->config.record_samples,
+        .nan_guard = several && run->config.nan_guard == SLUICE_NAN_STOP ? SLUICE_NAN_COUNT
+                                                                         : run->config.nan_guard,
+        .learning_rate = run->config.learning_rate,
+        .seed = run->config.seed};
+
+    const sluice_status st = ops->create(&config, &run->program);
+
+    run->config.output_capacity = config.capacity;
+    if (st == SLUICE_OK && run->program->mode != run->plan.mode) {
+        run->plan.mode = run->program->mode;
+        run->plan.mode_reason = run->program->mode_reason;
+    }
+    return st;
+}
+
+/* What the steps are in epochs, where these are no passes: " (9 epochs of 30 steps)", or "". */
+static void write_epochs(const train_run *run, uint64_t steps, char *text, size_t size)
+{
+    const uint64_t each = run->plan.sinks.steps_per_epoch;
+
+    text[0] = '\0';
+    if (run->config.dataset_sink_mode && run->config.sink_size > 0 && run->config.epochs > 0 &&
+        steps % each == 0) {
+        snprintf(text, size, " (%llu epochs of %llu steps)", (unsigned long long)(steps / each),
+                 (unsigned long long)each);
+    }
+}
+
+/* The samples of so many batches of each rank, without padding. */
+static uint64_t samples_of(const sli_plan *plan, uint64_t batches)
+{
+    const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
+    const uint64_t full = plan->batches_per_pass * rows;
+    const uint64_t pass = full < plan->samples_per_pass ? full : plan->samples_per_pass;
+    const uint64_t rest = batches % plan->batches_per_pass * rows;
+
+    return batches / plan->batches_per_pass * pass + (rest < pass ? rest : pass);
+}
+
+/* How long the run is. */
+static void write_length(const train_run *run, char *text, size_t size)
+{
+    const sli_plan *plan = run->feed.plan;
+    const uint64_t steps = run->plan.sinks.end_step - run->plan.sinks.first_step;
+    const uint64_t batches = steps * run->config.micro_batches;
+    char micro[60] = "";
+    char epochs[80];
+
+    write_epochs(run, steps, epochs, sizeof(epochs));
+    if (run->config.micro_batches > 1) {
+        snprintf(micro, sizeof(micro), " of %u micro-batches", run->config.micro_batches);
+    }
+    if (run->feed.passes > 0) {
+        snprintf(text, size, "steps%s until the stream ends", micro);
+    } else if (run->plan.sinks.end_step == UINT64_MAX) {
+        snprintf(text, size, "steps without end");
+    } else if (sli_plan_is_stream(plan)) {
+        snprintf(text, size, "%llu steps%s from step %llu%s", (unsigned long long)steps, micro,
+                 (unsigned long long)run->plan.sinks.first_step, epochs);
+    } else {
+        snprintf(text, size,
+                 "%llu steps%s from step %llu%s = %llu samples = %.1f passes (%llu touched)",
+                 (unsigned long long)steps, micro, (unsigned long long)run->plan.sinks.first_step,
+                 epochs, (unsigned long long)samples_of(plan, batches),
+                 (double)batches / (double)plan->batches_per_pass,
+                 (unsigned long long)sli_plan_passes(plan, batches));
+    }
+}
+
+/* What a pass is. */
+static void write_pass(const sli_plan *plan, char *text, size_t size)
+{
+    const uint64_t used = plan->batches_per_pass * plan->batch_size * plan->settings.world;
+    char dropped[60] = "";
+
+    if (sli_plan_is_stream(plan)) {
+        snprintf(text, size, "batches of %u in sequence", plan->batch_size);
+        return;
+    }
+    if (used < plan->samples_per_pass) {
+        snprintf(dropped, sizeof(dropped), ", %llu of them dropped",
+                 (unsigned long long)(plan->samples_per_pass - used));
+    }
+    snprintf(text, size, "%llu batches of %u (%llu samples a pass%s)",
+             (unsigned long long)plan->batches_per_pass, plan->batch_size,
+             (unsigned long long)plan->samples_per_pass, dropped);
+}
+
+/* The run in one line: what will happen, and what it takes. */
+static void write_plan_line(train_run *run)
+{
+    const double mb = 1e6;
+    char length[320];
+    char pass[120];
+    char sinks[60] = "one sink";
+    char samples[60] = "";
+
+    if (run->feed.stream_bytes > 0) {
+        snprintf(samples, sizeof(samples), " + up to %.1f MB of the stream's samples",
+                 (double)run->feed.stream_bytes / mb);
+    }
+    if (run->plan.sinks.steps_per_epoch < UINT32_MAX) {
+        snprintf(sinks, sizeof(sinks), "%u steps a sink at most",
+                 (unsigned)run->plan.sinks.steps_per_epoch);
+    }
+    write_length(run, length, sizeof(length));
+    write_pass(run->feed.plan, pass, sizeof(pass));
+    snprintf(run->plan.line, sizeof(run->plan.line),
+             "plan: %s of %s, mode %s%s%s%s, %s, %u workers, %u slots, memory %.1f MB staging + "
+             "%.1f MB slots%s on %s",
+             length, pass, sluice_mode_name(run->plan.mode),
+             run->plan.mode_reason[0] != '\0' ? " (" : "", run->plan.mode_reason,
+             run->plan.mode_reason[0] != '\0' ? ")" : "", sinks, run->feed.placement->worker_count,
+             run->feed.slots, (double)run->feed.memory.staging_bytes / mb,
+             (double)run->feed.memory.slot_bytes / mb, samples, sluice_device_name(run->device));
+    if (!run->nested && run->config.rank == 0) { /* the others' are the same */
+        sli_log(SLUICE_LOG_INFO, "%s", run->plan.line);
+    }
+}
+
+static sluice_status check_device(const sluice_device *device)
+{
+    sluice_status st = sli_device_check(device, "sluice_train");
+
+    if (st == SLUICE_OK && device_programs(device) == NULL) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "sluice_train: device %s: this build runs no steps on it; use host:0",
+                      sluice_device_name(device));
+    }
+    return st;
+}
+
+sluice_status train_open_feed(train_run *run)
+{
+    sluice_status st = read_environment(run);
+
+    if (st == SLUICE_OK) {
+        st = check_device(run->device);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_settings(run);
+    }
+    if (st == SLUICE_OK) {
+        run->outcome.token = run->config.stop;
+        run->outcome.is_agreed = run->config.world > 1;
+        st = open_feed(run);
+    }
+    if (st == SLUICE_OK && !run->nested) {
+        rank_identity_log(&run->ranks.own, &run->feed);
+        step_threads_warn_of_binding(run->feed.topology);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_columns(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_stream(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_start_watchdog(run);
+    }
+    return st == SLUICE_OK ? train_agree_on_ranks(run) : st;
+}
+
+sluice_status train_plan(train_run *run)
+{
+    sluice_status st = make_plan(run);
+
+    if (st == SLUICE_OK) {
+        st = train_check_padding(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_check_ranks(run);
+    }
+    return st == SLUICE_OK ? train_agree_on_run(run) : st;
+}
+
+sluice_status train_start(train_run *run)
+{
+    const uint64_t steps = run->plan.sinks.end_step - run->plan.sinks.first_step;
+
+    write_plan_line(run);
+    run->progress.step = run->plan.sinks.first_step;
+    run->progress.start_ns = sli_now_ns();
+    return feed_start(&run->feed, run->plan.sinks.end_step == UINT64_MAX
+                                      ? UINT64_MAX
+                                      : steps * run->config.micro_batches);
+}
+
+void train_close(train_run *run)
+{
+    watchdog_stop(&run->watch.callbacks);
+    if (run->program != NULL) {
+        run->program->ops->destroy(run->program);
+    }
+    if (run->feed.plan != NULL) {
+        feed_close(&run->feed);
+    }
+    train_state_free(&run->progress.state);
+    step_history_free(&run->history);
+    sli_free(run);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The phases of a run's opening, in this order; the caller resumes between train_open_feed() and
+ * train_plan(). What was made is freed by train_close(), also after a failure.
+ */
+#ifndef SLUICE_RUN_OPEN_H
+#define SLUICE_RUN_OPEN_H
+
+#include "train_run.h"
+
+sluice_status train_create(sluice_device *device, const sluice_model *model,
+                           sluice_dataset *dataset, const sluice_train_config *config,
+                           train_run **run_out);
+sluice_status train_open_feed(train_run *run);
+
+/* Where the run begins, and how long it is. */
+sluice_status train_plan(train_run *run);
+sluice_status train_make_program(train_run *run);
+
+/* Workers read from here on. */
+sluice_status train_start(train_run *run);
+void train_close(train_run *run);
+
+#endif

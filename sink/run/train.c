@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_train(): opens, checks modes, runs epochs with what is due between sinks, reports, closes.
+ */
+#include "boundary.h"
+#include "checkpointing.h"
+#include "epoch.h"
+#include "error_int.h"
+#include "mode_check.h"
+#include "report_run.h"
+#include "run_open.h"
+#include "stall_monitor.h"
+#include "validation.h"
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* One sink of an epoch, behind the checkpoint that is due before it, and the validation behind it.
+ */
+static sluice_status run_sink(train_run *run, const step_span *epoch)
+{
+    sluice_status st =
+        run->progress.step > epoch->first ? checkpointing_write(run, false) : SLUICE_OK;
+
+    if (st == SLUICE_OK) {
+        st = epoch_run_sink(run);
+    }
+    if (st == SLUICE_OK && run->progress.step > epoch->first) {
+        st = boundary_validate(run, false);
+        if (st == SLUICE_OK && run->progress.validation_step == run->progress.step) {
+            st = train_meet_ranks(run); /* results may have made one of them stop */
+        }
+    }
+    return st;
+}
+
+static sluice_status run_epoch(train_run *run)
+{
+    step_span epoch;
+    sluice_status st = epoch_begin(run, &epoch);
+
+    while (st == SLUICE_OK && epoch_goes_on(run, &epoch)) {
+        st = run_sink(run, &epoch);
+    }
+    return epoch_end(run, &epoch, st);
+}
+
+/* What is due before the first step. */
+static sluice_status run_start(train_run *run)
+{
+    sluice_status st = train_begin(run);
+
+    if (st == SLUICE_OK && !outcome_is_stop(&run->outcome) && run->origin.early) {
+        st = boundary_finish(run);
+    }
+    if (st == SLUICE_OK && !outcome_is_stop(&run->outcome) && run->config.validation.at_start) {
+        st = boundary_validate(run, true);
+    }
+    return st == SLUICE_OK ? train_meet_ranks(run) : st;
+}
+
+static sluice_status run_epochs(train_run *run)
+{
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && run->progress.step < run->plan.sinks.end_step) {
+        st = train_watch(run);
+        if (!outcome_goes_on(&run->outcome)) {
+            break;
+        }
+        st = st == SLUICE_OK ? run_epoch(run) : st;
+        if (st == SLUICE_OK) {
+            st = checkpointing_write(run, false);
+        }
+    }
+    return st == SLUICE_OK && train_is_stopped(run) ? SLUICE_STOPPED : st;
+}
+
+/* From the hook train_begin to train_end, which is called in any case. */
+static sluice_status run_with_hooks(train_run *run)
+{
+    sluice_status st = run_start(run);
+    sluice_status ended;
+
+    if (st == SLUICE_OK) {
+        st = run_epochs(run);
+    }
+    if (st >= 0) {
+        ended = boundary_at_end(run);
+        st = ended < 0 ? ended : st;
+    }
+    if (st >= 0) {
+        ended = agree_barrier(&run->ranks);
+        st = ended < 0 ? ended : st;
+    }
+    return train_end(run, st);
+}
+
+/* All that a run needs, up to its program. No user callback but load and agree is called. */
+static sluice_status open_run(train_run *run)
+{
+    sluice_status st = train_open_feed(run);
+
+    if (st == SLUICE_OK) {
+        st = checkpointing_resume(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_plan(run);
+    }
+    if (st == SLUICE_OK) {
+        st = validation_check(run);
+    }
+    return st == SLUICE_OK ? train_make_program(run) : st;
+}
+
+/* ---- the call ------------------------------------------------------------------------------- */
+
+/* Gives a report to those who want it, the environment and the caller; NULL: none could be made. */
+static void hand_out(sluice_report *report, const char *path, uint32_t rank,
+                     sluice_report **report_out)
+{
+    if (path[0] != '\0') {
+        report_file_write(path, rank, report);
+    }
+    if (report_out != NULL) {
+        *report_out = report;
+    } else {
+        sluice_report_destroy(report);
+    }
+}
+
+/* The parts of a run that its report is made of. */
+static report_run reported_parts(const train_run *run)
+{
+    return (report_run){.feed = &run->feed,
+                        .program = run->program,
+                        .watchdog = &run->watch.callbacks.thread,
+                        .plan = &run->plan.sinks,
+                        .step = run->progress.step,
+                        .counts = &run->counts,
+                        .mode = run->plan.mode,
+                        .mode_reason = run->plan.mode_reason,
+                        .micro_batches = run->config.micro_batches,
+                        .regrouped_batch_size = run->origin.batch_size,
+                        .regrouped_world = run->origin.world,
+                        .has_digest = run->config.digest};
+}
+
+/* Makes the report, if the environment or the caller wants it. Its error is only the caller's. */
+static sluice_status make_report(const train_run *run, const sli_error *error,
+                                 sluice_report **report_out)
+{
+    const report_run parts = reported_parts(run);
+    sluice_report *report = NULL;
+    sluice_status made;
+
+    if (report_out == NULL && run->environment.report_path[0] == '\0') {
+        return SLUICE_OK;
+    }
+    made = run->feed.engine != NULL ? report_make(&parts, error->status, error->text, &report)
+                                    : report_make_empty(error->status, error->text, &report);
+    hand_out(report, run->environment.report_path, run->config.rank, report_out);
+    return report_out != NULL ? made : SLUICE_OK;
+}
+
+/* Opens, checks modes, runs, reports, closes; an error's text outlives all that follows it. */
+static sluice_status train(train_run *run, sluice_report **report_out)
+{
+    sli_error error;
+    sluice_status st = open_run(run);
+    sluice_status reported;
+
+    if (st == SLUICE_OK) {
+        st = mode_check_run(run);
+    }
+    if (st == SLUICE_OK) {
+        st = train_start(run);
+    }
+    if (st == SLUICE_OK) {
+        st = run_with_hooks(run);
+    }
+    sli_error_take(st, &error);
+    agree_part(&run->ranks, st);
+    if (run->feed.plan != NULL) {
+        feed_stop(&run->feed);
+    }
+    reported = make_report(run, &error, report_out);
+    train_close(run);
+    return st >= 0 && reported < 0 ? reported : sli_error_raise(&error);
+}
+
+/* A run that could not be created has a report with its error. */
+static sluice_status refuse(sluice_status st, sluice_report **report_out)
+{
+    sluice_ranks ranks = {.struct_size = sizeof(ranks)};
+    uint32_t rank;
+    char path[REPORT_PATH_SIZE];
+    sli_error error;
+    sluice_report *report = NULL;
+
+    sli_error_take(st, &error);
+    (void)report_file_find(path);
+    rank = sluice_ranks_find(&ranks) == SLUICE_OK ? ranks.rank : 0;
+    (void)report_make_empty(st, error.text, &report);
+    hand_out(report, path, rank, report_out);
+    return sli_error_raise(&error);
+}
+
+sluice_status sluice_train(sluice_device *device, const sluice_model *model,
+                           sluice_dataset *dataset, const sluice_train_config *config,
+                           sluice_report **report_out)
+{
+    train_run *run = NULL;
+    sluice_status st;
+
+    if (report_out != NULL) {
+        *report_out = NULL;
+    }
+    st = train_create(device, model, dataset, config, &run);
+    return st == SLUICE_OK ? train(run, report_out) : refuse(st, report_out);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callback watchdog of a run, and its model with save and load under that watchdog. */
+#ifndef SLUICE_WATCHED_MODEL_H
+#define SLUICE_WATCHED_MODEL_H
+
+#include "train_run.h"
+
+/* Starts the watchdog if the run makes any call that it can watch. */
+sluice_status train_start_watchdog(train_run *run);
+
+sluice_model train_watched_model(train_run *run);
+
+#endif

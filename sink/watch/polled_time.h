@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time without progress, as polls measure it. A poll adds the time since the one before it, but at
+ * most twice the polling interval: time in which the process itself was suspended (SIGSTOP, a
+ * debugger, the cgroup freezer), or by which the clock has jumped, is not counted.
+ */
+#ifndef SLUICE_POLLED_TIME_H
+#define SLUICE_POLLED_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Starts zeroed but for the interval. */
+typedef struct polled_time {
+    int64_t interval_ns; /* between two polls */
+    bool is_polled;      /* since it was restarted, and when: */
+    int64_t polled_ns;
+    int64_t ns; /* that were counted */
+} polled_time;
+
+/* There is progress. */
+static inline void polled_time_restart(polled_time *time)
+{
+    time->is_polled = false;
+    time->ns = 0;
+}
+
+/* One poll; returns what was counted since the restart. */
+static inline int64_t polled_time_poll(polled_time *time, int64_t now_ns)
+{
+    const int64_t most = 2 * time->interval_ns;
+    const int64_t gone = time->is_polled ? now_ns - time->polled_ns : 0;
+
+    time->is_polled = true;
+    time->polled_ns = now_ns;
+    time->ns += gone < 0 ? 0 : gone < most ? gone : most;
+    return time->ns;
+}
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every call that takes a struct with a struct_size, as programs call it that were compiled for
+ * another version of the library.
+ */
+#include <stdlib.h>
+
+#include <sluice/sluice.h>
+
+#include "testing.h"
+
+enum { MORE = 24 }; /* bytes that a later version has at the end of its struct */
+
+/* What the calls below need, made once for each test. */
+static struct {
+    sluice_device *device;
+    sluice_dataset *dataset;
+    sluice_channel *channel;
+    sluice_report *report;
+} on;
+
+typedef struct sized_call {
+    const char *name;
+    size_t size;                          /* of the struct */
+    void (*fill)(void *any, size_t size); /* init and settings; NULL: the library fills it in */
+    sluice_status (*call)(void *any);
+    const char *then; /* what the call says of the rest of its arguments; NULL: it succeeds */
+} sized_call;
+
+/* ---- structs that the caller fills in ---------------------------------------------------------
+ */
+
+static sluice_status no_step(const sluice_step *step, void *user)
+{
+    (void)user;
+    step->outputs[0] = 0;
+    return SLUICE_OK;
+}
+
+static void fill_config(void *any, size_t size)
+{
+    sluice_train_config_init_size((sluice_train_config *)any, size);
+    if (size >= sizeof(sluice_train_config)) {
+        ((sluice_train_config *)any)->max_steps = 1;
+    }
+}
+
+static void fill_model(void *any, size_t size)
+{
+    sluice_model_init_size((sluice_model *)any, size);
+    if (size >= sizeof(sluice_model)) {
+        ((sluice_model *)any)->step = no_step;
+    }
+}
+
+static sluice_status train(const sluice_model *model, const sluice_train_config *config)
+{
+    return sluice_train(on.device, model, on.dataset, config, NULL);
+}
+
+static sluice_status train_config(void *any)
+{
+    sluice_model model;
+
+    fill_model(&model, sizeof(model));
+    return train(&model, (const sluice_train_config *)any);
+}
+
+static sluice_status train_model(void *any)
+{
+    sluice_train_config config;
+
+    fill_config(&config, sizeof(config));
+    return train((const sluice_model *)any, &config);
+}
+
+static void fill_channel(void *any, size_t size)
+{
+    sluice_channel_config_init_size((sluice_channel_config *)any, size);
+}
+
+static sluice_status open_channel(void *any)
+{
+    sluice_channel *channel = NULL;
+    const sluice_status st =
+        sluice_channel_open(on.device, on.dataset, (const sluice_channel_config *)any, &channel);
+
+    sluice_channel_close(channel);
+    return st;
+}
+
+static void fill_pack(void *any, size_t size)
+{
+    sluice_pack_config_init_size((sluice_pack_config *)any, size);
+}
+
+static sluice_status pack_config(void *any)
+{
+    return sluice_pack((const sluice_pack_config *)any, NULL);
+}
+
+static void fill_verify(void *any, size_t size)
+{
+    sluice_verify_config_init_size((sluice_verify_config *)any, size);
+}
+
+static sluice_status verify_config(void *any)
+{
+    return sluice_pack_verify((const sluice_verify_config *)any, NULL);
+}
+
+static void fill_topology(void *any, size_t size)
+{
+    sluice_topology_config_init_size((sluice_topology_config *)any, size);
+    if (size >= sizeof(sluice_topology_config)) {
+        ((sluice_topology_config *)any)->synthetic = "pu:2";
+    }
+}
+
+static sluice_status report_topology(void *any)
+{
+    char *text = NULL;
+    const sluice_status st = sluice_topology_report((const sluice_topology_config *)any, &text);
+
+    sluice_string_free(text);
+    return st;
+}
+
+static void fill_image_folder(void *any, size_t size)
+{
+    sluice_image_folder_config_init_size((sluice_image_folder_config *)any, size);
+}
+
+static sluice_status begin_image_folder(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    const sluice_status st =
+        sluice_dataset_image_folder("x", (const sluice_image_folder_config *)any, &dataset);
+
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
+static void fill_webdataset(void *any, size_t size)
+{
+    sluice_webdataset_config_init_size((sluice_webdataset_config *)any, size);
+}
+
+static sluice_status begin_webdataset(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    const sluice_status st =
+        sluice_dataset_webdataset("x", (const sluice_webdataset_config *)any, &dataset);
+
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
+static void fill_decode(void *any, size_t size)
+{
+    sluice_decode_config_init_size((sluice_decode_config *)any, size);
+}
+
+static sluice_status add_decode(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_image_folder("x", NULL, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_decode(dataset, (const sluice_decode_config *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
+static void fill_crop(void *any, size_t size)
+{
+    sluice_random_resized_crop_config_init_size((sluice_random_resized_crop_config *)any, size);
+}
+
+static sluice_status add_crop(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_random_resized_crop(dataset, 2, 2,
+                                                (const sluice_random_resized_crop_config *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
+/* ---- structs that the library fills in --------------------------------------------------------
+ */
+
+static sluice_status pack_stats(void *any)
+{
+    sluice_pack_config config;
+
+    sluice_pack_config_init(&config);
+    return sluice_pack(&config, (sluice_pack_stats *)any);
+}
+
+static sluice_status verify_stats(void *any)
+{
+    sluice_verify_config config;
+
+    sluice_verify_config_init(&config);
+    config.path = t_folder();
+    return sluice_pack_verify(&config, (sluice_verify_stats *)any);
+}
+
+static sluice_status find_ranks(void *any)
+{
+    return sluice_ranks_find((sluice_ranks *)any);
+}
+
+static sluice_status inspect_dataset(void *any)
+{
+    return sluice_dataset_inspect(on.dataset, (sluice_dataset_info *)any);
+}
+
+static sluice_status inspect_channel(void *any)
+{
+    return sluice_channel_inspect(on.channel, (sluice_channel_info *)any);
+}
+
+static sluice_status stats_of_channel(void *any)
+{
+    return sluice_channel_stats_get(on.channel, (sluice_channel_stats *)any);
+}
+
+static sluice_status stats_of_report(void *any)
+{
+    return sluice_report_stats_get(on.report, (sluice_report_stats *)any);
+}
+
+static const sized_call calls[] = {
+    {"sluice_train_config", sizeof(sluice_train_config), fill_config, train_config, NULL},
+    {"sluice_model", sizeof(sluice_model), fill_model, train_model, NULL},
+    {"sluice_channel_config", sizeof(sluice_channel_config), fill_channel, open_channel, NULL},
+    {"sluice_pack_config", sizeof(sluice_pack_config), fill_pack, pack_config, "folder is not set"},
+    {"sluice_verify_config", sizeof(sluice_verify_config), fill_verify, verify_config,
+     "path is not set"},
+    {"sluice_topology_config", sizeof(sluice_topology_config), fill_topology, report_topology,
+     NULL},
+    {"sluice_image_folder_config", sizeof(sluice_image_folder_config), fill_image_folder,
+     begin_image_folder, NULL},
+    {"sluice_webdataset_config", sizeof(sluice_webdataset_config), fill_webdataset,
+     begin_webdataset, NULL},
+    {"sluice_decode_config", sizeof(sluice_decode_config), fill_decode, add_decode, NULL},
+    {"sluice_random_resized_crop_config", sizeof(sluice_random_resized_crop_config), fill_crop,
+     add_crop, NULL},
+    {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},
+    {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},
+    {"sluice_ranks", sizeof(sluice_ranks), NULL, find_ranks, NULL},
+    {"sluice_dataset_info", sizeof(sluice_dataset_info), NULL, inspect_dataset, NULL},
+    {"sluice_channel_info", sizeof(sluice_channel_info), NULL, inspect_channel, NULL},
+    {"sluice_channel_stats", sizeof(sluice_channel_stats), NULL, stats_of_channel, NULL},
+    {"sluice_report_stats", sizeof(sluice_report_stats), NULL, stats_of_report, NULL},
+};
+
+enum { CALLS = (int)(sizeof(calls) / sizeof(calls[0])) };
+
+static void open_all(void)
+{
+    sluice_channel_config config;
+    sluice_train_config training;
+    sluice_model model;
+
+    fill_model(&model, sizeof(model));
+    fill_config(&training, sizeof(training));
+    sluice_channel_config_init(&config);
+    T_OK(sluice_device_open("host:0", &on.device));
+    T_OK(sluice_dataset_parse("synthetic 8 4,4,3 2 | batch 4", &on.dataset));
+    T_OK(sluice_channel_open(on.device, on.dataset, &config, &on.channel));
+    T_OK(sluice_train(on.device, &model, on.dataset, &training, &on.report));
+}
+
+static void close_all(void)
+{
+    sluice_report_destroy(on.report);
+    sluice_channel_close(on.channel);
+    sluice_dataset_destroy(on.dataset);
+    sluice_device_close(on.device);
+}
+
+/* A caller's struct of this size, in a block of its own: sanitizers see what goes past it. */
+static unsigned char *made(const sized_call *c, size_t size)
+{
+    unsigned char *any = (unsigned char *)malloc(size > sizeof(size) ? size : sizeof(size));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(any);
+    memset(any, 0xEE, size);
+    if (c->fill != NULL) {
+        c->fill(any, size);
+    } else {
+        memcpy(any, &size, sizeof(size));
+    }
+    return any;
+}
+
+static void accepted(const sized_call *c, void *any)
+{
+    const sluice_status st = c->call(any);
+
+    if (c->then == NULL ? st != SLUICE_OK : strstr(sluice_last_error(), c->then) == NULL) {
+        T_FAIL_("%s: %s: %s", c->name, sluice_status_name(st), sluice_last_error());
+    }
+}
+
+static void refused(const sized_call *c, void *any, const char *part)
+{
+    const sluice_status st = c->call(any);
+
+    if (st != SLUICE_E_INVALID || strstr(sluice_last_error(), c->name) == NULL ||
+        strstr(sluice_last_error(), part) == NULL) {
+        T_FAIL_("%s: %s, want E_INVALID with %s: %s", c->name, sluice_status_name(st), part,
+                sluice_last_error());
+    }
+}
+
+static void structs_of_this_version_are_accepted(void)
+{
+    open_all();
+    for (int i = 0; i < CALLS; i++) {
+        unsigned char *any = made(&calls[i], calls[i].size);
+
+        accepted(&calls[i], any);
+        free(any);
+    }
+    close_all();
+}
+
+static void structs_without_a_size_are_refused(void)
+{
+    open_all();
+    for (int i = 0; i < CALLS; i++) {
+        unsigned char *any = made(&calls[i], calls[i].size);
+
+        memset(any, 0, sizeof(size_t));
+        refused(&calls[i], any, "is 0, want");
+        free(any);
+    }
+    close_all();
+}
+
+static void structs_of_before_0_2_are_refused(void)
+{
+    open_all();
+    for (int i = 0; i < CALLS; i++) {
+        unsigned char *any = made(&calls[i], sizeof(size_t));
+
+        refused(&calls[i], any, "is 8, want");
+        free(any);
+    }
+    close_all();
+}
+
+static void structs_of_a_later_version_are_accepted(void)
+{
+    open_all();
+    for (int i = 0; i < CALLS; i++) {
+        const size_t size = calls[i].size + MORE;
+        unsigned char *any = made(&calls[i], size);
+
+        accepted(&calls[i], any);
+        T_TRUE(memcmp(any, &size, sizeof(size)) == 0);
+        for (int at = 0; at < MORE; at++) {
+            if (any[calls[i].size + (size_t)at] != 0 && calls[i].then == NULL) {
+                T_FAIL_("%s: byte %d past the library's struct is not zero", calls[i].name, at);
+            }
+        }
+        free(any);
+    }
+    close_all();
+}
+
+static void settings_of_a_later_version_are_refused(void)
+{
+    open_all();
+    for (int i = 0; i < CALLS; i++) {
+        unsigned char *any = made(&calls[i], calls[i].size + MORE);
+
+        if (calls[i].fill != NULL) {
+            any[calls[i].size + MORE - 1] = 1;
+            refused(&calls[i], any, "leave newer fields zero");
+        }
+        free(any);
+    }
+    close_all();
+}
+
+const t_test struct_sizes_tests[] = {
+    T_TEST(structs_of_this_version_are_accepted),
+    T_TEST(structs_without_a_size_are_refused),
+    T_TEST(structs_of_before_0_2_are_refused),
+    T_TEST(structs_of_a_later_version_are_accepted),
+    T_TEST(settings_of_a_later_version_are_refused),
+    T_END,
+};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compressed streams: one layer of one format, bombs, and requests to stop. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <sluice/version.h>
+
+#include "byte_feed.h"
+#include "compression.h"
+#include "fault_kit.h"
+#include "shard_kit.h"
+#include "stream_kit.h"
+#include "tar_reader.h"
+#include "testing.h"
+
+enum { MIB = 1 << 20 };
+
+static const char quine[] = SLUICE_TEST_DATA "/gzip/quine.gz";
+
+/* A gzip file of `zeros` MiB of zeros, in hundreds, behind `start`. */
+static void make_bomb(const char *path, const void *start, size_t size, int zeros)
+{
+    const char *folder = t_folder();
+
+    t_write_file(t_path(folder, "start"), start, size);
+    shell("cd %s && gzip -c start >bomb && head -c 10485760 /dev/zero | gzip -9 >ten && "
+          "for i in 0 1 2 3 4 5 6 7 8 9; do cat ten; done >hundred && "
+          "for i in $(seq %d); do cat hundred; done >>bomb && mv bomb %s",
+          folder, zeros / 100, path);
+}
+
+static tape run_stream(const char *path)
+{
+    sluice_dataset *dataset = stream_dataset("@ access=stream", path, "2");
+    tape got = record(dataset, &(run_options){.workers = 2});
+
+    free(got.bytes);
+    got.bytes = NULL;
+    sluice_dataset_destroy(dataset);
+    return got;
+}
+
+static void formats_are_known_by_magic_and_suffix(void)
+{
+    static const char *const packed[] = {"a.tar.gz", "a.tgz",     "a.tar.zst", "a.tzst", "a.tar.xz",
+                                         "a.txz",    "a.tar.bz2", "a.tbz",     "a.tbz2"};
+    static const char *const plain[] = {"a.tar", "gz", ".gz", "a.gz.tar", "a.tbz3", "a.GZ"};
+
+    for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
+        T_TRUE(compression_has_suffix(packed[i]));
+    }
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+        T_TRUE(!compression_has_suffix(plain[i]));
+    }
+    T_EQ(compression_of((const uint8_t *)"\x1f\x8b\x08", 3), COMPRESSION_GZIP);
+    T_EQ(compression_of((const uint8_t *)"\x1f\x8b", 2), COMPRESSION_NONE);
+    T_EQ(compression_of((const uint8_t *)"\x28\xb5\x2f\xfd", 4), COMPRESSION_ZSTD);
+    T_EQ(compression_of((const uint8_t *)"\xfd\x37zXZ\0", 6), COMPRESSION_XZ);
+    T_EQ(compression_of((const uint8_t *)"BZh91AY&SY", 10), COMPRESSION_BZIP2);
+    T_EQ(compression_of((const uint8_t *)"BZh1\x17\x72\x45\x38\x50\x90", 10), COMPRESSION_BZIP2);
+    T_EQ(compression_of((const uint8_t *)"BZh91AY&S", 9), COMPRESSION_NONE);
+}
+
+/* The name of its first member begins as a bzip2 file does. */
+static void a_tar_archive_whose_name_begins_with_a_magic_is_one(void)
+{
+    char path[400];
+    tar_maker tar = {0};
+    tape got;
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    tar_add(&tar, "BZh9.ppm", '0', "P6 2 2 255\n123456789012", 23);
+    tar_add_text(&tar, "BZh9.cls", "5");
+    add_images(&tar, 0, 3);
+    tar_write(&tar, path);
+    got = run_stream(path);
+    T_STATUS(got.end, SLUICE_END_OF_DATA);
+    T_EQ(got.batches, 2);
+}
+
+static void a_file_that_decompresses_to_itself_is_refused(void)
+{
+    tape got;
+
+    if (!can_decompress()) {
+        T_SKIP("no libarchive");
+    }
+    shell("gunzip <%s | cmp - %s", quine, quine);
+    got = run_stream(quine);
+    T_STATUS(got.end, SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(got.error, "quine.gz decompresses to gzip data in place of a tar archive");
+}
+
+static void one_layer_of_several_is_decompressed(void)
+{
+    const int stop = eventfd(0, EFD_CLOEXEC);
+    const char *folder = t_folder();
+    byte_feed *feed = NULL;
+    uint8_t inner[1000];
+    uint8_t got[1000];
+    size_t size = 0;
+    FILE *file;
+
+    if (!can_decompress()) {
+        close(stop);
+        T_SKIP("no libarchive");
+    }
+    shell("cd %s && echo text | gzip >a && gzip <a >b", folder);
+    T_OK(byte_feed_open(t_path(folder, "b"), false, stop, &feed));
+    T_OK(byte_feed_read(feed, got, sizeof(got), &size));
+    byte_feed_close(feed);
+    file = fopen(t_path(folder, "a"), "rb");
+    T_TRUE(file != NULL);
+    T_EQ(fread(inner, 1, sizeof(inner), file), size);
+    fclose(file);
+    T_TRUE(memcmp(got, inner, size) == 0);
+    close(stop);
+}
+
+static void ten_gigabytes_of_zeros_are_an_empty_archive(void)
+{
+    char path[400];
+    tape got;
+
+    if (!can_decompress()) {
+        T_SKIP("no libarchive");
+    }
+    snprintf(path, sizeof(path), "%s/bomb.tar.gz", t_folder());
+    make_bomb(path, "", 0, 10000);
+    got = run_stream(path);
+    T_STATUS(got.end, SLUICE_E_INVALID);
+    T_CONTAINS(got.error, "no image among 0 samples");
+}
+
+/* They are the body of a link name, which is passed over before the first file. */
+static void ten_gigabytes_before_the_first_file_are_refused(void)
+{
+    char path[400];
+    tar_maker tar = {0};
+    size_t header;
+    tape got;
+
+    if (!can_decompress()) {
+        T_SKIP("no libarchive");
+    }
+    snprintf(path, sizeof(path), "%s/bomb.tar.gz", t_folder());
+    header = tar_add(&tar, "link", 'K', NULL, 0);
+    tar_set(&tar, header, 124, "\x80\0\0\0\0\0\0\2\x40\0\0\0", 12); /* 9 GiB */
+    make_bomb(path, tar.bytes, tar.size, 10000);
+    tar_free(&tar);
+    got = run_stream(path);
+    T_STATUS(got.end, SLUICE_E_CORRUPT);
+    T_CONTAINS(got.error, "bomb.tar.gz has no plain file in its first 256 MiB");
+}
+
+/* libarchive looks for the end of the file name in the header of gzip. */
+static void a_header_without_end_is_refused(void)
+{
+    static const char header[] = "\x1f\x8b\x08\x08\0\0\0\0\0\x03";
+    char path[400];
+    uint8_t *bytes = malloc(20 * MIB);
+    tape got;
+
+    if (!can_decompress()) {
+        free(bytes);
+        T_SKIP("no libarchive");
+    }
+    T_TRUE(bytes != NULL);
+    memset(bytes, 'A', 20 * MIB);
+    memcpy(bytes, header, 10);
+    snprintf(path, sizeof(path), "%s/name.tar.gz", t_folder());
+    t_write_file(path, bytes, 20 * MIB);
+    free(bytes);
+    got = run_stream(path);
+    T_STATUS(got.end, SLUICE_E_CORRUPT);
+    T_CONTAINS(got.error, "bytes of its gzip data decompress to nothing");
+}
+
+/* Of ten gigabytes, which a few compressed bytes become. */
+static void a_stop_ends_decompression_at_once(void)
+{
+    const int stop = eventfd(0, EFD_CLOEXEC);
+    char path[400];
+    byte_feed *feed = NULL;
+    uint64_t skipped = 0;
+
+    if (!can_decompress()) {
+        close(stop);
+        T_SKIP("no libarchive");
+    }
+    snprintf(path, sizeof(path), "%s/bomb.gz", t_folder());
+    make_bomb(path, "", 0, 10000);
+    T_OK(byte_feed_open(path, false, stop, &feed));
+    T_OK(byte_feed_skip(feed, MIB, &skipped));
+    T_EQ(skipped, MIB);
+    T_EQ(eventfd_write(stop, 1), 0);
+    T_EQ(byte_feed_skip(feed, UINT64_C(10) << 30, &skipped), SLUICE_CLOSED);
+    T_TRUE(skipped <= MIB);
+    byte_feed_close(feed);
+    close(stop);
+}
+
+/* It is loaded at the first compressed shard; one descriptor is left, for the shard. */
+static void libarchive_is_loaded_once_there_are_descriptors(void)
+{
+    byte_feed *feed = NULL;
+    int last;
+
+    if (strstr(sluice_build_options(), "archive on") == NULL) {
+        T_SKIP("no libarchive");
+    }
+    if (dlopen("libarchive.so.13", RTLD_NOLOAD | RTLD_LAZY) != NULL) {
+        T_SKIP("libarchive is loaded already: run this suite alone");
+    }
+    fault_pauses_begin();
+    last = dup(0);
+    fault_take_descriptors();
+    T_EQ(close(last), 0);
+    T_STATUS(byte_feed_open(quine, false, -1, &feed), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "libarchive cannot be loaded (libarchive.so.13: cannot open "
+                                    "shared object file: Too many open files): raise ulimit -n");
+    T_TRUE(pauses.slept_ns > INT64_C(9000000000));
+    pauses.restore_at = pauses.count + 3;
+    T_OK(byte_feed_open(quine, false, -1, &feed));
+    T_EQ(pauses.count, pauses.restore_at);
+    fault_pauses_end();
+    byte_feed_close(feed);
+}
+
+const t_test decompression_tests[] = {
+    T_TEST(libarchive_is_loaded_once_there_are_descriptors),
+    T_TEST(formats_are_known_by_magic_and_suffix),
+    T_TEST(a_tar_archive_whose_name_begins_with_a_magic_is_one),
+    T_TEST(a_file_that_decompresses_to_itself_is_refused),
+    T_TEST(one_layer_of_several_is_decompressed),
+    T_TEST(ten_gigabytes_of_zeros_are_an_empty_archive),
+    T_TEST(ten_gigabytes_before_the_first_file_are_refused),
+    T_TEST(a_header_without_end_is_refused),
+    T_TEST(a_stop_ends_decompression_at_once),
+    T_END,
+};

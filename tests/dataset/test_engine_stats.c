@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Engine statistics and stall diagnostics. */
+#include "dataset_kit.h"
+#include "engine_kit.h"
+#include "testing.h"
+
+static void a_stall_is_described_by_rows_and_workers(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+    sli_text text = {0};
+    bool first;
+
+    script_reset(40, SLOW);
+    script.behaviours[2] = BAD;
+    script.behaviours[9] = BLOCKS;
+    dataset = script_dataset(4, false);
+    open_run(&run, dataset,
+             &(run_options){.workers = 2,
+                            .slots = 3,
+                            .settings = {.on_error = SLI_ON_ERROR_ZERO},
+                            .first_step = 20,
+                            .batches = UINT64_MAX});
+    script_wait_blocked(1);
+    T_OK(next_batch(&run));
+    T_OK(next_batch(&run));
+    /* The other worker does what there is room for, and then waits for more. */
+    do {
+        sli_text_free(&text);
+        sli_engine_describe_wait(run.engine, 3, &text);
+        first = strstr(text.data, "worker 0 is in read of script/9 for ") != NULL;
+    } while (strstr(text.data, "the batch at sample 8 of pass 2 has 3 of 4 rows; ") == NULL ||
+             strstr(text.data, first ? "worker 1 waits for room or is done"
+                                     : "worker 0 waits for room or is done") == NULL);
+    T_TRUE(first || strstr(text.data, "worker 1 is in read of script/9 for ") != NULL);
+    sli_text_free(&text);
+    script_release();
+    T_OK(next_batch(&run));
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* A worker that met a bad sample and then waits for room is not in that sample any more. */
+static void a_bad_sample_does_not_hold_its_worker(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+    sli_text text = {0};
+
+    script_reset(3, GOOD);
+    script.behaviours[2] = BAD;
+    dataset = script_dataset(1, false);
+    open_run(&run, dataset,
+             &(run_options){
+                 .slots = 3, .settings = {.on_error = SLI_ON_ERROR_ZERO}, .batches = UINT64_MAX});
+    script_wait_reads(1);
+    do {
+        sli_text_free(&text);
+        sli_engine_describe_wait(run.engine, 1, &text);
+    } while (strstr(text.data, "worker 0 waits for room or is done") == NULL);
+    sli_text_free(&text);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void the_profile_counts_samples_and_bytes(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = jpeg_dataset(folder, "decode | resize 30 | center_crop 20 | batch 5");
+    sli_stage_summary summary;
+    engine_run run;
+
+    open_run(&run, dataset, &(run_options){.workers = 2, .batches = 8});
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    sli_engine_stop(run.engine);
+    sli_profile_stop(&run.profile);
+    for (uint32_t stage = 0; stage < run.plan->stage_count; stage++) {
+        sli_profile_summarise(&run.profile, stage, &summary);
+        T_EQ(summary.samples, stage == PLAN_BATCH ? 8 : 40);
+        T_TRUE(summary.bytes > 0 && summary.busy_ns > 0);
+    }
+    sli_profile_summarise(&run.profile, PLAN_READ, &summary);
+    T_EQ(summary.bytes, sli_engine_bytes_read(run.engine));
+    for (uint32_t i = 0; i < 2; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "sluice/w/%u", i);
+        T_STR(sli_engine_thread(run.engine, i)->name, name);
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test engine_stats_tests[] = {
+    T_TEST(a_stall_is_described_by_rows_and_workers),
+    T_TEST(a_bad_sample_does_not_hold_its_worker),
+    T_TEST(the_profile_counts_samples_and_bytes),
+    T_END,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether two texts of stages give the same bits, and what is said where they do not. */
+#include "alloc_int.h"
+#include "plan_int.h"
+#include "testing.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define NORMALIZE "normalize mean=0.5 std=0.5 range=1 dtype=f32"
+#define FLIP      "random_horizontal_flip p=0.5"
+
+static void texts_with_the_same_bits_are_equal(void)
+{
+    static const char *const same[][2] = {
+        {"", ""},
+        {"shuffle", "shuffle"},
+        /* defaults written out, also of arguments that an older text did not have */
+        {"shuffle seed=run buffer=1000", "shuffle"},
+        {"decode mode=rgb max_pixels=100000000 fast_scale=false", "decode"},
+        {"center_crop size=5", "center_crop size=5,5"},
+        {"random_crop size=5 padding=0", "random_crop 5,5"},
+        {"random_resized_crop 5", "random_resized_crop 5,5 scale=0.08,1"},
+        /* where conversions are done */
+        {NORMALIZE " offload=auto", NORMALIZE " offload=device"},
+        {"to_chw offload=host", "to_chw"},
+        /* where conversions that only move pixels stand */
+        {NORMALIZE " | to_chw", "to_chw | " NORMALIZE},
+        {FLIP " | " NORMALIZE " | to_chw", "to_chw | " NORMALIZE " | " FLIP},
+        {FLIP " | to_chw | random_horizontal_flip p=0.25",
+         FLIP " | random_horizontal_flip p=0.25 | to_chw"},
+        /* where stages of order stand among those of pixels */
+        {"shuffle | decode | take n=5", "decode | shuffle | take n=5"},
+    };
+
+    for (size_t i = 0; i < COUNT(same); i++) {
+        if (sli_stages_compare(same[i][0], same[i][1]) != SLUICE_OK ||
+            sli_stages_compare(same[i][1], same[i][0]) != SLUICE_OK) {
+            T_FAIL_("'%s' and '%s': %s", same[i][0], same[i][1], sluice_last_error());
+        }
+    }
+}
+
+static void differences_are_named(void)
+{
+    static const char *const long_text =
+        "shuffle seed=run buffer=1000 | decode mode=rgb max_pixels=100000000 fast_scale=false | "
+        "random_resized_crop size=224 scale=0.08,1 ratio=0.75,1.3333333333333333 filter=bilinear "
+        "antialias=true | random_horizontal_flip p=0.5 offload=auto | normalize "
+        "mean=0.485,0.456,0.406 std=0.229,0.224,0.225 range=1 dtype=f32 offload=auto | to_chw";
+    static const char *const other_text =
+        "shuffle | decode | random_resized_crop size=224 antialias=false | random_horizontal_flip "
+        "p=0.25 | normalize mean=0.485,0.456,0.406 std=0.229,0.224,0.225 dtype=f16 | to_chw";
+    const char *const differ[][3] = {
+        {"resize size=64", "resize size=64,64", "resize: size was 64 and is 64,64 now"},
+        {"shuffle seed=7", "shuffle", "shuffle: seed was 7 and is run now"},
+        {"center_crop size=5", "center_crop size=5,6", "center_crop: size was 5,5 and is 5,6 now"},
+        {long_text, other_text,
+         "random_resized_crop: antialias was true and is false now; normalize: dtype was f32 and "
+         "is "
+         "f16 now; random_horizontal_flip: p was 0.5 and is 0.25 now"},
+        {"shuffle | decode", "shuffle | split part=train fraction=0.5 | decode",
+         "there is now \"split part=train fraction=0.5 seed=0 test=0\" behind shuffle"},
+        {"take n=3", "", "there was \"take n=3\" behind the source"},
+        {"take n=3 | skip n=1", "skip n=1 | take n=3",
+         "there was \"take n=3\" behind the source; there is now \"take n=3\" behind skip"},
+        {"take n=1 | take n=2 | skip n=1", "take n=1 | skip n=1",
+         "there was \"take n=2\" behind take"},
+        {FLIP " | random_horizontal_flip p=0.25", "random_horizontal_flip p=0.25 | " FLIP,
+         "p was 0.5 and is 0.25 now; random_horizontal_flip: p was 0.25 and is 0.5 now"},
+    };
+
+    for (size_t i = 0; i < COUNT(differ); i++) {
+        T_STATUS(sli_stages_compare(differ[i][0], differ[i][1]), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "the pipeline differs: ");
+        T_CONTAINS(sluice_last_error(), differ[i][2]);
+    }
+}
+
+/* Of a later version, or damaged: there is no more than the text. */
+static void texts_that_cannot_be_read_are_shown_where_they_differ(void)
+{
+    T_STATUS(sli_stages_compare("shuffle | sharpen 3 | to_chw", "shuffle | to_chw"),
+             SLUICE_E_INVALID);
+    T_STR(sluice_last_error(), "the pipeline differs: it was \" sharpen 3 | to_chw\" and is \" "
+                               "to_chw\" now, from there on");
+    T_OK(sli_stages_compare("sharpen 3", "sharpen 3"));
+    T_STATUS(sli_stages_compare("'", "shuffle"), SLUICE_E_INVALID);
+}
+
+static void running_out_of_memory_is_no_difference(void)
+{
+    sluice_status st = SLUICE_E_NO_MEMORY;
+    int64_t passes = 0;
+
+    for (; st == SLUICE_E_NO_MEMORY; passes++) {
+        sli_alloc_fail_after(passes);
+        st = sli_stages_compare("shuffle | center_crop 5 | take 3", "shuffle | center_crop 6,7");
+        sli_alloc_fail_after(-1);
+    }
+    T_EQ(st, SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "size was 5,5 and is 6,7 now");
+    T_TRUE(passes > 5);
+}
+
+const t_test stages_compare_tests[] = {
+    T_TEST(texts_with_the_same_bits_are_equal),
+    T_TEST(differences_are_named),
+    T_TEST(texts_that_cannot_be_read_are_shown_where_they_differ),
+    T_TEST(running_out_of_memory_is_no_difference),
+    T_END,
+};

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verdict, the rates and the advice of reports, from figures. */
+#include "report_data.h"
+#include "testing.h"
+#include "text_int.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Ten seconds of two workers and a device, and how long the steps waited for data. */
+static void judge(sluice_report *report, double wait_s, double copy_s, double read_s,
+                  double decode_s, double pixels_s)
+{
+    const sli_stage_summary stages[] = {
+        {.name = "read", .samples = 1000, .busy_ns = read_s * 1e9, .p50_ns = 23e3},
+        {.name = "decode", .samples = 1000, .busy_ns = decode_s * 1e9},
+        {.name = "resize+convert", .samples = 1000, .busy_ns = pixels_s * 1e9},
+        {.name = "copy", .samples = 100, .bytes = 50000000, .busy_ns = copy_s * 1e9, .threads = 1},
+        {.name = "step", .samples = 100, .busy_ns = (10 - wait_s) * 1e9, .threads = 1},
+    };
+
+    memcpy(report->stages, stages, sizeof(stages));
+    report->stage_count = COUNT(stages);
+    for (uint32_t i = 0; i < 3; i++) {
+        report->stages[i].threads = 2;
+    }
+    report->stats.steps = 100;
+    report->stats.samples = 1000;
+    report->stats.seconds = 10;
+    report->stats.data_wait_share = wait_s / 10;
+    report->batches = 100;
+    report->wait_ns = wait_s * 1e9;
+    report->worker_count = 2;
+    report->cores_allowed = report->cores_allowed > 0 ? report->cores_allowed : 2;
+    report->source = report->source != NULL ? report->source : "image_folder";
+    report->bottleneck_advice[0] = '\0';
+    report_find_bottleneck(report);
+}
+
+static void the_verdict_follows_from_the_figures(void)
+{
+    sluice_report report = {.stage_count = 0};
+
+    judge(&report, 0.4, 9.5, 1, 18, 1); /* fed: whatever else is busy */
+    T_STR(report.bottleneck, "step");
+    T_NEAR(report.bottleneck_share, 0.96, 1e-9);
+    judge(&report, 5, 8.5, 1, 10, 1);
+    T_STR(report.bottleneck, "copy");
+    T_NEAR(report.bottleneck_share, 0.85, 1e-9);
+    judge(&report, 5, 7.5, 2, 15, 3);
+    T_STR(report.bottleneck, "decode");
+    T_NEAR(report.bottleneck_share, 0.75, 1e-9);
+    T_STR(report.bottleneck_why, "steps wait for data 50.0 % of the time; decode takes 75 % of the "
+                                 "time of 2 workers");
+    judge(&report, 5, 0, 12, 5, 3);
+    T_STR(report.bottleneck, "read");
+    judge(&report, 5, 0, 1, 5, 14);
+    T_STR(report.bottleneck, "resize+convert");
+    judge(&report, 5, 0, 0, 0, 0);
+    T_STR(report.bottleneck, "none");
+    T_CONTAINS(report.bottleneck_why, "no stage of the workers was counted");
+    report.stats.steps = 0;
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck, "none");
+    T_STR(report.bottleneck_why, "no step ran");
+}
+
+/* What a stage would sustain while its threads are busy, whatever the run came to. */
+static void rates_of_stages_are_those_of_busy_threads(void)
+{
+    sluice_report report = {.stage_count = 0};
+    char *text = NULL;
+
+    judge(&report, 5, 4, 2, 15, 3);
+    T_NEAR(report_sustained(&report, &report.stages[0]), 1000, 1e-9);       /* 2 of 20 s */
+    T_NEAR(report_sustained(&report, &report.stages[1]), 1000 / 7.5, 1e-9); /* 15 of 20 s */
+    T_NEAR(report_sustained(&report, &report.stages[3]), 250, 1e-9);        /* of batches of 10 */
+    T_NEAR(report_sustained(&report, &report.stages[4]), 200, 1e-9);
+    report.stages[4].busy_ns = 0;
+    T_NEAR(report_sustained(&report, &report.stages[4]), 0, 0);
+    report.ran = true;
+    report.mode = "loop";
+    report.transport = "none";
+    T_OK(sluice_report_text(&report, &text));
+    T_CONTAINS(text, "\ndecode                             133  75.0    0.0   0.0 ");
+    T_CONTAINS(text, "\nstep                                 -   0.0    0.0   0.0 ");
+    sluice_string_free(text);
+}
+
+static void the_text_fits_eighty_columns(void)
+{
+    sluice_report report = {.stage_count = 0};
+    char *text = NULL;
+
+    report.indexes =
+        (sli_index_counts){.asked = 1000, .used = 1, .lacking = 1000, .above = 2, .needed = 1};
+    judge(&report, 5, 4, 2, 15, 3);
+    report.stats.samples = 123456789012;
+    report.stats.steps = 1234567890;
+    report.stages[2].name = "random_resized_crop+random_crop+convert";
+    report.stages[2].p99_ns = 999.94e6;
+    report.ran = true;
+    report.mode = "direct";
+    snprintf(report.mode_reason, sizeof(report.mode_reason),
+             "a mode that was asked for has a reason that is rather long for a line");
+    report.transport = "push";
+    report.h2d_batches = 123456789;
+    report.h2d_copies = 123456789;
+    report.bytes_h2d = 1234567890123;
+    report.bytes_read = 1234567890123;
+    T_OK(sluice_report_text(&report, &text));
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        if (strcspn(line, "\n") > SLI_COLUMNS) {
+            T_FAIL_("%zu columns: %.*s", strcspn(line, "\n"), (int)strcspn(line, "\n"), line);
+        }
+    }
+    sluice_string_free(text);
+}
+
+/* ---- advice ---------------------------------------------------------------------------------- */
+
+/* On a machine without spare cores: what spares decoding, by what it would spare. */
+static void decoding_is_advised_to_do_less(void)
+{
+    sluice_report report = {.stage_count = 0};
+
+    /* plain: 0.7 * 100 + 0.3 * 50 = 85; indexed: 1.15 * 50; of 75 % of the time: 1 / (1 - 0.75 *
+     * 0.324) */
+    report.indexes = (sli_index_counts){.lacking = 1000, .above = 100000, .needed = 50000};
+    judge(&report, 9.9, 0, 2, 15, 3);
+    T_STR(
+        report.bottleneck_advice,
+        "image_folder index=DIR (from the second pass on) or `sluice pack`: the crops need 50 % of "
+        "the pixels down to their lower edge; about 132 samples/s in place of 100");
+    judge(&report, 1, 0, 2, 15, 3); /* steps that would take no more than 111 a second */
+    T_CONTAINS(report.bottleneck_advice, "about 111 samples/s in place of 100");
+    report.source = "webdataset";
+    judge(&report, 9.9, 0, 2, 15, 3);
+    T_EQ(strncmp(report.bottleneck_advice, "`sluice pack`: the crops need 50 %", 34), 0);
+    report.source = "image_folder";
+    report.indexes.asked = 1000;
+    judge(&report, 9.9, 0, 2, 15, 3);
+    T_CONTAINS(report.bottleneck_advice, "later passes will use the indexes");
+    report.indexes = (sli_index_counts){.lacking = 1000, .above = 100000, .needed = 99000};
+    judge(&report, 9.9, 0, 2, 15, 3); /* no crop to speak of */
+    T_STR(
+        report.bottleneck_advice,
+        "all 2 cores are at work, and decode 133 samples/s at most: more cores, or smaller images "
+        "(`sluice pack --max-side N`, lossy)");
+}
+
+/* More workers only where there are cores for them, and where that gains more. */
+static void spare_cores_are_advised_where_there_are_some(void)
+{
+    sluice_report report = {.cores_allowed = 8};
+
+    report.indexes = (sli_index_counts){.lacking = 1000, .above = 100000, .needed = 50000};
+    judge(&report, 9.9, 0, 2, 15, 3);
+    T_STR(report.bottleneck_advice,
+          "more workers: 2 of them leave 6 cores idle; up to 400 samples/s in place of 100");
+    report.quota = 2.5;
+    judge(&report, 9.9, 0, 2, 15, 3);
+    T_CONTAINS(report.bottleneck_advice, "index=DIR");
+    report.quota = 0;
+    report.cores_allowed = 3;
+    judge(&report, 5, 0, 2, 15, 3); /* the step takes half of the third */
+    T_CONTAINS(report.bottleneck_advice, "index=DIR");
+    report.has_kernels = true; /* on another device */
+    judge(&report, 5, 0, 2, 15, 3);
+    T_CONTAINS(report.bottleneck_advice, "2 of them leave 1 core idle; up to 150 samples/s");
+}
+
+static void other_stages_are_advised_by_what_they_did(void)
+{
+    sluice_report report = {.bytes_read = 200000000};
+
+    judge(&report, 5, 0, 12, 5, 3);
+    T_STR(report.bottleneck_advice, "a file takes 23 us to read, 20.0 MB/s in all: `sluice pack` "
+                                    "spares opening and closing each");
+    report.ahead_bytes = 150000000;
+    judge(&report, 5, 0, 12, 5, 3);
+    T_CONTAINS(report.bottleneck_advice, "the disk gives 20.0 MB/s: a faster one");
+    judge(&report, 5, 0, 1, 5, 14);
+    T_STR(report.bottleneck_advice,
+          "all 2 cores are at work, and do 143 samples/s of resize+convert "
+          "at most: more cores, or a smaller size");
+    report.has_kernels = true;
+    judge(&report, 5, 0, 1, 5, 14);
+    T_CONTAINS(report.bottleneck_advice, "offload=device for normalize, to_dtype and to_chw");
+    judge(&report, 5, 8.5, 1, 10, 1);
+    T_STR(report.bottleneck_advice, "copies move 5.0 MB/s, 50.0 kB a sample: send fewer bytes, by "
+                                    "offload=device for normalize, to_dtype and to_chw");
+}
+
+/* Stages that do next to nothing: the run waits for the hand-over of batches. */
+static void a_stage_that_is_not_the_limit_is_not_advised(void)
+{
+    static const char *const words = "workers are busy 30 % of the time, so none of their stages "
+                                     "is the limit: larger batches need fewer hand-overs";
+    sluice_report report = {.cores_allowed = 2};
+
+    judge(&report, 5, 0, 1, 0, 5);
+    T_STR(report.bottleneck_advice, words);
+    judge(&report, 5, 0, 1, 4, 1);
+    T_STR(report.bottleneck_advice, words);
+    report.cores_allowed = 8; /* more workers would wait, too */
+    judge(&report, 5, 0, 1, 0, 5);
+    T_STR(report.bottleneck_advice, words);
+    report.has_kernels = true;
+    judge(&report, 5, 0, 1, 0, 5);
+    T_STR(report.bottleneck_advice, words);
+    judge(&report, 5, 0, 5, 0, 1); /* one worker may read for all, in sequence */
+    T_CONTAINS(report.bottleneck_advice, "a file takes 23 us to read");
+}
+
+static void fed_steps_are_advised_to_leave_the_pipeline(void)
+{
+    sluice_report report = {.core_count = 2};
+
+    judge(&report, 0.1, 0, 1, 5, 3);
+    T_STR(report.bottleneck_advice, "nothing to gain in the pipeline; 1 of 2 workers would do, and "
+                                    "leave 1 of 2 cores to the step alone");
+    report.has_kernels = true; /* a GPU runs the step */
+    judge(&report, 0.1, 0, 1, 5, 3);
+    T_STR(report.bottleneck_advice, "nothing to gain in the pipeline");
+    report.has_kernels = false;
+    report.core_count = 1; /* two workers share it with the step */
+    judge(&report, 0.1, 0, 1, 5, 3);
+    T_STR(report.bottleneck_advice, "nothing to gain in the pipeline");
+    report.core_count = 2;
+    judge(&report, 0.1, 0, 1, 9, 3);
+    T_STR(report.bottleneck_advice, "nothing to gain in the pipeline");
+    judge(&report, 0.1, 0, 1, 5, 3);
+    report.worker_count = 1; /* fewer there cannot be */
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck_advice, "nothing to gain in the pipeline");
+    report.stages[4].busy_ns = 1e6;
+    report_find_bottleneck(&report);
+    T_CONTAINS(report.bottleneck_advice, "steps are busy 0.0 % of the time: the run is too short");
+}
+
+const t_test advice_tests[] = {
+    T_TEST(the_verdict_follows_from_the_figures),
+    T_TEST(rates_of_stages_are_those_of_busy_threads),
+    T_TEST(the_text_fits_eighty_columns),
+    T_TEST(decoding_is_advised_to_do_less),
+    T_TEST(spare_cores_are_advised_where_there_are_some),
+    T_TEST(other_stages_are_advised_by_what_they_did),
+    T_TEST(a_stage_that_is_not_the_limit_is_not_advised),
+    T_TEST(fed_steps_are_advised_to_leave_the_pipeline),
+    T_END,
+};

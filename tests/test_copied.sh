@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every example, copied from the installed ones by the commands of examples/README.md and built with the
+# installed library: it builds, and does what it is for. test_copied.sh BUILD_DIR; a line for each check, and
+# last `copied: N passed, N failed, N skipped`.
+set -u
+build=$(cd "${1:?usage: test_copied.sh BUILD_DIR}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+title=copied
+. "$here/shell_kit.sh"
+
+[ -z "$(cached SLUICE_SANITIZE)" ] ||
+    skip_rest "everything" "a sanitized library is not what users install"
+prefix=$tmp/prefix
+check "it installs" cmake --install "$build" --prefix "$prefix" || finish
+lib=$(dirname "$(find "$prefix" -name libsluice.a)")
+export PKG_CONFIG_PATH="$lib/pkgconfig"
+export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export OMP_WAIT_POLICY=passive
+mkdir "$tmp/place"
+ln -s "$here/../examples" "$tmp/place/examples"
+cd "$tmp/place" || finish
+
+# copied NAME PATTERN: runs the README's command that has the pattern.
+copied() {
+    sed -n '/^## Copied out/,/^## The quickstart/s/^    //p' examples/README.md | grep -e "$2" >"$tmp/command"
+    check "the README says how to copy $1" [ "$(wc -l <"$tmp/command")" -eq 1 ] &&
+        check "$1 builds" sh -e "$tmp/command"
+}
+
+# ---- overnight --------------------------------------------------------------------------------------
+
+pictures="$tmp/it's here"
+"$prefix/bin/sluice" synth "$tmp/set" --classes 3 --per-class 20 --size 40 >"$tmp/out" || finish
+mv "$tmp/set/train" "$pictures"
+echo "no picture" >"$pictures/000-disc-stripes/bad.jpg"
+for name in overnight train_image_folder own_kernels.cu; do
+    check "$name is installed" diff -r "$(find "$prefix/share/doc" -path "*/examples/$name")" examples/$name
+done
+rm examples # copies are made of what is installed, and of the tool's source
+mkdir examples
+cp -r "$here/../examples/README.md" "$here/../examples/cli" "$prefix"/share/doc/*/examples/* examples
+copied overnight overnight
+ends "overnight runs for its time" 0 mine/overnight "$pictures" run 0.0002
+check "... with validations" out_has '^validation: step [0-9]*, loss [0-9.]*, accuracy [0-9.]* ([0-9]* samples)$'
+check "... and its report" out_has '^bottleneck: '
+check "... which names a bad picture" out_has '^  decode: 000-disc-stripes/bad.jpg: '
+steps=$(sed -n 's/ steps, .*//p' "$tmp/out")
+check "... and a line of its log for each step" [ "$(grep -c '^{"step":' run/log.jsonl)" = "$steps" ]
+check "... and the best network" [ -s run/best-*/network ]
+ends "started again, it resumes" 0 mine/overnight "$pictures" run 0.0002
+check "... where it ended" out_has "^began at step $steps, "
+more=$(sed -n 's/ steps, .*//p' "$tmp/out")
+check "... with its log" [ "$(grep -c '^{"step":' run/log.jsonl)" = $((steps + more)) ]
+mine/overnight "$pictures" stopped 8 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+until grep -qs '^epoch: ' "$tmp/out" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+kill -s INT $pid
+wait $pid
+code=$?
+check "it shows losses" out_has '^epoch: [0-9]* step: 100, loss is [0-9.]*, accuracy is [0-9.]*$'
+check "SIGINT ends it well" [ "$code" -eq 0 ]
+check "... with its report" out_has '^ended with stopped on request'
+mkdir "$tmp/many" && cp -r "$pictures" "$tmp/many/0" && for i in 1 2 3 4 5 6 7 8 9 a b; do cp -r "$tmp/many/0" "$tmp/many/$i"; done
+find "$tmp/many" -name '*.jpg' -exec sh -c 'mv "$1" "$(dirname "$(dirname "$1")")"' - {} \;
+ends "more classes than it has outputs are an error" 1 mine/overnight "$tmp/many" run2 0.0002
+check "... that says what to change" err_has 'label 1[0-9]: set CLASSES to more'
+ends "overnight wants two folders" 2 mine/overnight "$pictures"
+# by_cmake FOLDER: builds it there.
+by_cmake() {
+    cmake -S "$1" -B "$1/by_cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$(cached CMAKE_C_COMPILER)" \
+        -DCMAKE_BUILD_TYPE=Debug && cmake --build "$1/by_cmake"
+}
+check "overnight builds by CMake" by_cmake mine
+ends "... and runs" 0 mine/by_cmake/overnight "$pictures" run3 0.0001
+
+# ---- the others -------------------------------------------------------------------------------------
+
+trains() {
+    ends "... and trains" 0 "$1" "$tmp/set/test" --size 16 --batch 4 --epochs 1 --sink-size 2
+    check "... with a report" out_has '^bottleneck: '
+}
+if copied train_image_folder train_image_folder; then
+    trains folder/train_image_folder
+    check "train_image_folder builds by CMake" by_cmake folder && trains folder/by_cmake/train_image_folder
+    if command -v nvcc >/dev/null; then
+        check "train_image_folder builds with kernels" sh -c 'make -C folder clean && make -C folder NVCC=nvcc' &&
+            trains folder/train_image_folder
+    else
+        skip "train_image_folder with kernels" "no nvcc"
+    fi
+fi
+if copied cli cli; then
+    ends "the tool runs" 0 tool/sluice bench "synthetic samples=10 shape=4,4,3 | batch 5"
+fi
+if command -v nvcc >/dev/null; then
+    copied own_kernels own_kernels
+else
+    skip "own_kernels" "no nvcc"
+fi
+
+finish
