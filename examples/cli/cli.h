@@ -57,6 +57,10 @@ bool cli_workers(const char *command, const char *text, uint32_t *workers);
 bool cli_in_range(const char *command, const char *option, uint64_t value, uint64_t low,
                   uint64_t high);
 
+/* Finds the value of an option among choices, which end with NULL; false after listing them. */
+bool cli_choose(const char *command, const char *option, const char *text,
+                const char *const *choices, int *chosen);
+
 /* What a command reads its samples from: a word, or -f FILE, with the values of --arg. */
 typedef struct cli_source {
     const char *word; /* a pipeline's text, or a folder; NULL: none was given */
@@ -123,6 +127,7 @@ int cmd_topo(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_pack(int argc, char **argv);
+int cmd_show(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 
 /* ---- progress on a terminal ------------------------------------------------------------------ */

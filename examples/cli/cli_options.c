@@ -161,6 +161,23 @@ bool cli_in_range(const char *command, const char *option, uint64_t value, uint6
     return true;
 }
 
+bool cli_choose(const char *command, const char *option, const char *text,
+                const char *const *choices, int *chosen)
+{
+    char all[100] = "";
+
+    for (*chosen = 0; choices[*chosen] != NULL; (*chosen)++) {
+        const size_t used = strlen(all);
+
+        if (strcmp(text, choices[*chosen]) == 0) {
+            return true;
+        }
+        snprintf(all + used, sizeof(all) - used, " %s", choices[*chosen]);
+    }
+    cli_error("%s: --%s %s: want one of%s", command, option, text, all);
+    return false;
+}
+
 int cli_refused(sluice_status status)
 {
     static const char no_data[] = "no valid data in the dataset"; /* the words were right */

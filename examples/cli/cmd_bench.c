@@ -119,22 +119,6 @@ static sluice_status flush_records(sluice_hook *hook, void *user)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool choose(const char *text, const char *const *choices, const char *option, int *chosen)
-{
-    char all[100] = "";
-
-    for (*chosen = 0; choices[*chosen] != NULL; (*chosen)++) {
-        const size_t used = strlen(all);
-
-        if (strcmp(text, choices[*chosen]) == 0) {
-            return true;
-        }
-        snprintf(all + used, sizeof(all) - used, " %s", choices[*chosen]);
-    }
-    cli_error("bench: --%s %s: want one of%s", option, text, all);
-    return false;
-}
-
 /* Zero would mean the default to the library; to whoever writes it, it means nothing. */
 static bool refuse_zeros(const bench *b, const cli_option *options)
 {
@@ -199,8 +183,8 @@ static bool make_config(bench *b)
     int policy;
 
     sluice_train_config_init(config);
-    if (!choose(b->mode, modes, "mode", &mode) ||
-        !choose(b->on_error, policies, "on-error", &policy) ||
+    if (!cli_choose("bench", "mode", b->mode, modes, &mode) ||
+        !cli_choose("bench", "on-error", b->on_error, policies, &policy) ||
         !cli_workers("bench", b->workers, &config->workers) ||
         (b->slots != 0 && !cli_in_range("bench", "slots", b->slots, 2, 1024)) ||
         !cli_in_range("bench", "step-us", b->step_us, 0, UINT64_C(3600000000)) ||
