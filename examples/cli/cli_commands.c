@@ -90,6 +90,26 @@ const cli_command cli_commands[] = {
      "read, list them with the reason, and exit 1; the next run reads them again\n"
      "  --json             one JSON object on stdout instead of the summary\n",
      cmd_pack},
+    {"show", "show {PIPELINE | -f FILE} [OPTIONS]",
+     "Shows the batches of a pipeline as a step gets them.",
+     "Makes batches on the CPU and prints dtype, shape, minimum, maximum and mean of each column, "
+     "without rows of padding. The seed, --rank, --world and --start-step select the batches that "
+     "a run with these settings would train on.\n"
+     "\n"
+     "--npy writes DIR/COLUMN.npy for every column, an array of N x batch rows, with the zeros "
+     "that pad the last batch of a pass. The files get their names when all of them are complete, "
+     "and replace older ones.\n",
+     "  -f FILE            a file that holds the pipeline, instead of PIPELINE\n"
+     "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
+     "repeatable\n"
+     "  --npy DIR          write every column as an array of numpy; DIR is made if it is missing\n"
+     "  --steps N          number of batches, in order, across passes (1)\n"
+     "  --start-step N     begin after N batches, as a resumed run would (0)\n"
+     "  --seed N           seed of order and random transforms (0)\n"
+     "  --rank R           number of this process among --world (0)\n"
+     "  --world W          processes that share each pass (1)\n"
+     "  --on-error POLICY  policy for bad samples: fail, replace or zero (fail)\n",
+     cmd_show},
     {"synth", "synth DIR [OPTIONS]",
      "Makes a small labelled JPEG dataset in DIR/train and DIR/test.",
      "A small network can learn the classes; a linear classifier learns little. The same "

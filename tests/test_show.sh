@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sluice show: the files of --npy hold the batches of a step, bit for bit; the table; errors. test_show.sh BUILD_DIR; a
+# line for each check, and last `show: N passed, N failed, N skipped`.
+set -u
+build=$(cd "${1:?usage: test_show.sh BUILD_DIR}" && pwd)
+title=show
+. "$(dirname "$0")/shell_kit.sh"
+sluice=$build/bin/sluice
+
+out_empty() { [ ! -s "$tmp/out" ]; }
+absent() { [ ! -e "$1" ]; }
+# only FOLDER NAME...: it holds these and nothing else, temporary files neither.
+only() {
+    folder=$1
+    shift
+    [ "$(ls -A "$folder" | sort | tr '\n' ' ')" = "$(printf '%s\n' "$@" | sort | tr '\n' ' ')" ]
+}
+
+# values EXPRESSION FOLDER...: holds of load(FOLDER, COLUMN), a shape and values, and of the folders f.
+cat >"$tmp/values.py" <<'PYTHON'
+import array, ast, struct, sys
+def load(folder, column):
+    data = open(f"{folder}/{column}.npy", "rb").read()
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    assert start % 64 == 0 and data[start - 1:start] == b"\n"
+    header = ast.literal_eval(data[10:start].decode())
+    assert sorted(header) == ["descr", "fortran_order", "shape"] and header["fortran_order"] is False
+    kind = header["descr"]
+    assert kind[0] == ("|" if kind[2] == "1" else "<" if sys.byteorder == "little" else ">")
+    count = 1
+    for n in header["shape"]:
+        count *= n
+    assert len(data) == start + count * int(kind[2])
+    code = {"u1": "B", "i1": "b", "u2": "H", "u4": "I", "i4": "i", "i8": "q", "f2": "e", "f4": "f"}[kind[1:]]
+    return header["shape"], list(struct.unpack(f"={count}{code}", data[start:]))
+def f32(x):
+    return struct.unpack("=f", struct.pack("=f", x))[0]
+f = sys.argv[2:]
+assert eval(sys.argv[1]), sys.argv[1]
+PYTHON
+values() { "$python" "$tmp/values.py" "$@"; }
+
+# ---- values of --npy ------------------------------------------------------------------------------
+
+if [ -n "$python" ]; then
+    expect "--npy of 7 samples in batches of 3, 4 batches" 0 \
+        show 'synthetic samples=7 shape=4,6,3 classes=5 | batch 3' --npy "$tmp/a" --steps 4
+    check "... writes a file for every column" only "$tmp/a" image.npy label.npy
+    check "... of 4 x 3 rows" values 'load(f[0], "image")[0] == (12, 4, 6, 3) and load(f[0], "label")[0] == (12,)' "$tmp/a"
+    check "... in order, with the padding of the first pass, then the second pass" values \
+        'load(f[0], "label")[1] == [0, 1, 2, 3, 4, 0, 1, 0, 0, 0, 1, 2]' "$tmp/a"
+    check "... padded by zeros" values 'set(load(f[0], "image")[1][7 * 72:9 * 72]) == {0}' "$tmp/a"
+    check "... the same samples in the second pass" values \
+        '(lambda v: v[:3 * 72] == v[9 * 72:] and len(set(v[:72])) > 8)(load(f[0], "image")[1])' "$tmp/a"
+    check "... which the table tells without the padding" out_has '^label *i32 *(12,) *0 *4 *1.4$'
+    check "... and counts" out_has '^12 rows: steps 0 to 3, 2 rows are padding$'
+
+    random='synthetic samples=50 shape=9,8,3 classes=50 | shuffle | random_resized_crop 5 | random_horizontal_flip | batch 4'
+    expect "a run of 30 steps" 0 show "$random" --npy "$tmp/long" --steps 30 --seed 3
+    expect "its tail from step 11 on" 0 show "$random" --npy "$tmp/tail" --steps 19 --start-step 11 --seed 3
+    check "... has the same rows" values \
+        'all(load(f[0], c)[1][-len(load(f[1], c)[1]):] == load(f[1], c)[1] for c in ("image", "label")) and load(f[1], "label")[0] == (76,)' \
+        "$tmp/long" "$tmp/tail"
+    check "... each sample once in the first pass" values 'sorted(load(f[0], "label")[1][:50]) == list(range(50))' "$tmp/long"
+    run "$sluice" bench "$random" --seed 3 --steps 30 --ids "$tmp/ids"
+    cut -d ' ' -f 2- "$tmp/ids" | tr '\n' ' ' >"$tmp/samples"
+    check "... the samples of a run" values \
+        '[l for n, l in enumerate(load(f[0], "label")[1]) if n % 52 < 50] == list(map(int, open(f[1]).read().split()))' \
+        "$tmp/long" "$tmp/samples"
+    expect "another seed" 0 show "$random" --npy "$tmp/other" --steps 30 --seed 4
+    check "... is another order" values 'load(f[0], "label")[1] != load(f[1], "label")[1]' "$tmp/long" "$tmp/other"
+    for rank in 0 1; do
+        expect "rank $rank of 2" 0 show "$random" --npy "$tmp/rank$rank" --steps 7 --seed 3 --rank $rank --world 2
+    done
+    check "... share a pass" values \
+        'sorted(load(f[0], "label")[1][:25] + load(f[1], "label")[1][:25]) == list(range(50))' "$tmp/rank0" "$tmp/rank1"
+    run "$sluice" show "$random" --npy "$tmp/rank0" --steps 1 --seed 5
+    check "files are replaced" values 'load(f[0], "label")[0] == (4,)' "$tmp/rank0"
+
+    # Pictures of known pixels: image n is (2, 3, 3), its byte k is 7 k + n.
+    mkdir -p "$tmp/set/a" "$tmp/set/b"
+    "$python" -c 'import sys
+for n in range(6):
+    folder = "ab"[n // 4]
+    open(f"{sys.argv[1]}/{folder}/{n}.ppm", "wb").write(b"P6 3 2 255\n" + bytes(7 * k + n for k in range(18)))' "$tmp/set"
+    pictures="image_folder $tmp/set extensions=ppm | decode"
+    pixels='[7 * k + n for n in range(6) for k in range(18)]'
+    expect "u8" 0 show "$pictures | batch 3" --npy "$tmp/u8" --steps 2
+    check "... are the pixels of the files" values "load(f[0], 'image') == ((6, 2, 3, 3), $pixels)" "$tmp/u8"
+    check "... and the labels" values 'load(f[0], "label")[1] == [0, 0, 0, 0, 1, 1]' "$tmp/u8"
+    for dtype in f32 f16; do
+        expect "$dtype" 0 show "$pictures | to_dtype $dtype | batch 6" --npy "$tmp/$dtype"
+        check "... are the same values" values "load(f[0], 'image')[1] == $pixels" "$tmp/$dtype"
+    done
+    check "... in the table, too" out_has '^image *f16 *(6, 2, 3, 3) *0 *124 *62$'
+    expect "bf16" 0 show "$pictures | to_dtype bf16 | batch 6" --npy "$tmp/bf16"
+    check "... is written as its bits" values \
+        "[f32(struct.unpack('=f', struct.pack('=I', v << 16))[0]) for v in load(f[0], 'image')[1]] == $pixels" "$tmp/bf16"
+    check "... with a warning" err_has 'column image is bf16'
+    expect "CHW, normalized" 0 show "$pictures | normalize mean=0.5,0.25,0 std=0.5,0.25,1 | to_chw | batch 6" --npy "$tmp/chw"
+    check "... is what the step gets" values \
+        '(lambda s, v: s == (6, 3, 2, 3) and all(abs(v[n * 18 + c * 6 + p] - ((7 * (3 * p + c) + n) / 255 - m) / d) < 1e-5 for n in range(6) for c, m, d in ((0, .5, .5), (1, .25, .25), (2, 0, 1)) for p in range(6)))(*load(f[0], "image"))' \
+        "$tmp/chw"
+    echo broken >"$tmp/set/a/9.ppm"
+    expect "--on-error zero" 0 show "$pictures | resize 2,3 | batch 7" --npy "$tmp/zero" --on-error zero
+    check "... has the column mask" values 'load(f[0], "mask") == ((7,), [1, 1, 1, 1, 0, 1, 1])' "$tmp/zero"
+    expect "--on-error fail" 1 show "$pictures | resize 2,3 | batch 7" --npy "$tmp/fail"
+    check "... names the file" err_has '9.ppm'
+    check "... and leaves no folder" absent "$tmp/fail"
+else
+    skip "values of --npy" "no python3"
+fi
+
+# ---- without --npy ---------------------------------------------------------------------------------
+
+expect "without --npy" 0 show 'synthetic samples=100 shape=8,8,3 | batch 5'
+check "... prints the table" out_has '^image *u8 *(5, 8, 8, 3) '
+
+# ---- errors ----------------------------------------------------------------------------------------
+
+small='synthetic samples=100 shape=8,8,3 | batch 5'
+# bad NAME TEXT ARGUMENTS...: an error of words, which makes no folder.
+bad() {
+    name=$1
+    text=$2
+    shift 2
+    run "$sluice" show "$@"
+    if [ "$code" -eq 2 ] && err_has "$text" && out_empty && absent "$tmp/no"; then
+        pass "$name"
+    else
+        fail "$name" "want exit 2 and '$text' on stderr"
+    fi
+}
+bad "no pipeline" 'show: want a pipeline'
+bad "an unknown option" 'unknown option --frobnicate' "$small" --npy "$tmp/no" --frobnicate
+bad "no batch stage" 'no batch stage' synthetic --npy "$tmp/no"
+bad "--steps 0" '--steps 0: want 1 to' "$small" --npy "$tmp/no" --steps 0
+bad "--world 0" '--world 0' "$small" --npy "$tmp/no" --world 0
+bad "--rank 2 --world 2" '--rank 2: want 0 to 1' "$small" --npy "$tmp/no" --rank 2 --world 2
+bad "--on-error ignore" 'want one of fail replace zero' "$small" --npy "$tmp/no" --on-error ignore
+bad "a pipeline that cannot be parsed" 'nearest is shuffle' 'synthetic | shufle | batch 2' --npy "$tmp/no"
+
+expect "a source that is not there" 1 show "image_folder $tmp/nowhere | decode | resize 8,8 | batch 5" --npy "$tmp/no"
+check "... makes no folder" absent "$tmp/no"
+expect "--npy in a folder that is not there" 1 show "$small" --npy "$tmp/no/where"
+check "... names it" err_has 'cannot make the folder .*/no/where: No such file'
+: >"$tmp/file"
+expect "--npy where a file is" 1 show "$small" --npy "$tmp/file"
+check "... names it" err_has 'cannot make the folder .*/file'
+mkdir "$tmp/closed" && chmod a-w "$tmp/closed"
+if [ -w "$tmp/closed" ]; then
+    skip "a folder without write permission" "root may write everywhere"
+else
+    expect "--npy in a folder without write permission" 1 show "$small" --npy "$tmp/closed"
+    check "... says so" err_has 'cannot write .*closed/image.npy: Permission denied'
+fi
+expect "--npy again" 0 show "$small" --npy "$tmp/kept"
+cp "$tmp/kept/image.npy" "$tmp/before"
+for where in kept new; do # 5 kB for each file are too few for the images
+    (ulimit -f 10; exec "$sluice" show "$small" --npy "$tmp/$where" --steps 100 >"$tmp/out" 2>"$tmp/err")
+    code=$?
+    check "files beyond the limit of their size, $where" [ "$code" -eq 1 ]
+    check "... are one error" [ "$(grep -c 'cannot write .*image.npy: File too large' "$tmp/err")" -eq 1 ]
+    check "... alone" [ "$(wc -l <"$tmp/err")" -eq 1 ]
+done
+check "... keep the older files" cmp "$tmp/before" "$tmp/kept/image.npy"
+check "... and those only" only "$tmp/kept" image.npy label.npy
+check "... or leave nothing" absent "$tmp/new"
+expect "a pipe that ends" 1 show "webdataset - | decode | resize 4,4 | batch 1" --npy "$tmp/no" </dev/null
+
+finish
