@@ -114,9 +114,9 @@ sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native)
     return orders || queue->marks == NULL ? st : sli_queue_wait(queue, seq, -1, false);
 }
 
-void sli_queue_look(sli_queue *queue)
+void sli_queue_sample_depth(sli_queue *queue)
 {
-    queue_ring_look(queue->back);
+    queue_ring_sample_depth(queue->back);
 }
 
 static void release_slot(sli_queue *queue, uint64_t seq)
@@ -192,7 +192,7 @@ void sli_queue_step_done(sli_queue *queue, uint64_t seq)
     }
 }
 
-void sli_queue_pass_over(sli_queue *queue, uint64_t seq)
+void sli_queue_discard(sli_queue *queue, uint64_t seq)
 {
     assert(!queue->kernels);
     release_slot(queue, seq);

@@ -328,9 +328,9 @@ static bool run_copier(sli_queue *queue)
     } else if (c->marker != 0) {
         return false;
     }
-    if (st == SLUICE_OK && c->looked_at != c->next) {
-        c->looked_at = c->next;
-        queue_ring_look(&queue->front);
+    if (st == SLUICE_OK && c->sampled_at != c->next) {
+        c->sampled_at = c->next;
+        queue_ring_sample_depth(&queue->front);
     }
     if (st == SLUICE_OK && may_give(queue)) {
         st = submit_next(queue);

@@ -67,11 +67,11 @@ static uint64_t ring_depth(const sli_ring *ring)
     return depth;
 }
 
-void queue_ring_look(queue_ring *ring)
+void queue_ring_sample_depth(queue_ring *ring)
 {
     const uint64_t filled = ring_depth(&ring->words);
 
-    sli_counter_add(&ring->looks, 1);
+    sli_counter_add(&ring->depth_samples, 1);
     sli_counter_add(&ring->depth_sum, filled);
     sli_counter_add(&ring->empty, filled == 0);
     sli_counter_add(&ring->full, filled >= ring->words.slots);
@@ -80,7 +80,7 @@ void queue_ring_look(queue_ring *ring)
 void queue_ring_stats(const queue_ring *ring, sli_ring_stats *stats_out)
 {
     stats_out->capacity = ring->words.slots;
-    stats_out->looks = atomic_load_explicit(&ring->looks, memory_order_relaxed);
+    stats_out->depth_samples = atomic_load_explicit(&ring->depth_samples, memory_order_relaxed);
     stats_out->depth_sum = atomic_load_explicit(&ring->depth_sum, memory_order_relaxed);
     stats_out->empty = atomic_load_explicit(&ring->empty, memory_order_relaxed);
     stats_out->full = atomic_load_explicit(&ring->full, memory_order_relaxed);

@@ -18,9 +18,9 @@ typedef struct queue_ring {
     uint8_t *slots;      /* (slots, layout.slot_bytes) */
     uint64_t *own_ready; /* words that are not in registered memory */
     uint64_t *own_consumed;
-    sli_event ready;        /* a batch was published */
-    sli_event room;         /* a slot was released */
-    _Atomic uint64_t looks; /* the four of sli_ring_stats, written by the consumer alone */
+    sli_event ready;                /* a batch was published */
+    sli_event room;                 /* a slot was released */
+    _Atomic uint64_t depth_samples; /* these four: as in sli_ring_stats; written by the consumer */
     _Atomic uint64_t depth_sum;
     _Atomic uint64_t empty;
     _Atomic uint64_t full;
@@ -43,7 +43,7 @@ typedef struct queue_copier {
     uint64_t noticed;   /* last batch that is accounted for */
     uint64_t marker;    /* where the end or an error stands, once given; 0: not yet */
     sli_ring_kind marker_kind;
-    uint64_t looked_at;   /* next when it last looked how full staging is */
+    uint64_t sampled_at;  /* next when it last looked how full staging is */
     uint64_t since_ticks; /* up to there the time of copies is accounted for */
 } queue_copier;
 
@@ -151,7 +151,7 @@ void queue_ring_publish(queue_ring *ring, uint64_t seq, sli_ring_kind kind);
 void queue_made_room(sli_queue *queue);
 
 /* The consumer comes for a batch: samples how full the ring is. */
-void queue_ring_look(queue_ring *ring);
+void queue_ring_sample_depth(queue_ring *ring);
 void queue_ring_stats(const queue_ring *ring, sli_ring_stats *stats_out);
 
 /*

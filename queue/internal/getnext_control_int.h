@@ -16,13 +16,13 @@
 enum {
     GETNEXT_FIRST_BACKOFF_NS = 32, /* between two polls of the ring; doubled up to the last */
     GETNEXT_LAST_BACKOFF_NS = 256,
-    GETNEXT_STOP_LOOK_NS = 50000, /* between two polls of the stop word, in host memory */
+    GETNEXT_STOP_POLL_NS = 50000, /* between two polls of the stop word, in host memory */
     /*
      * A poll takes longer than this on any device. This bounds the number of polls, whatever the
      * clock reads.
      */
-    GETNEXT_LOOK_NS = 16,
-    GETNEXT_LOOKS = 64
+    GETNEXT_POLL_NS = 16,
+    GETNEXT_POLLS = 64
 };
 
 #if defined(__CUDACC__)
@@ -63,10 +63,10 @@ SLI_KERNEL_FN bool getnext_finish(const sli_getnext *g, sli_getnext_end end)
 /* Has the host requested a stop? Polls host memory at intervals only. */
 SLI_KERNEL_FN bool getnext_stop_seen(const sli_getnext *g, uint64_t now_ns)
 {
-    if (now_ns - g->state->looked_ns < GETNEXT_STOP_LOOK_NS) {
+    if (now_ns - g->state->polled_ns < GETNEXT_STOP_POLL_NS) {
         return false;
     }
-    g->state->looked_ns = now_ns;
+    g->state->polled_ns = now_ns;
     return sli_ring_load_acquire(g->stop) != 0;
 }
 
@@ -75,28 +75,28 @@ SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
 {
     sli_getnext_state *s = g->state;
     const uint64_t budget_ns = s->spin_ns;
-    const uint64_t most = budget_ns / GETNEXT_LOOK_NS + GETNEXT_LOOKS;
+    const uint64_t most = budget_ns / GETNEXT_POLL_NS + GETNEXT_POLLS;
     uint32_t backoff_ns = GETNEXT_FIRST_BACKOFF_NS;
-    uint64_t looks = 1;
+    uint64_t polls = 1;
     sli_ring_kind kind = sli_ring_peek(&g->ring, seq);
 
     if (kind == SLI_RING_EMPTY) {
         const uint64_t start = getnext_now_ns();
         uint64_t now = start;
 
-        while (kind == SLI_RING_EMPTY && now - start < budget_ns && looks < most &&
+        while (kind == SLI_RING_EMPTY && now - start < budget_ns && polls < most &&
                !getnext_stop_seen(g, now)) {
             getnext_pause(backoff_ns);
             backoff_ns =
                 backoff_ns < GETNEXT_LAST_BACKOFF_NS ? backoff_ns * 2 : GETNEXT_LAST_BACKOFF_NS;
             kind = sli_ring_peek(&g->ring, seq);
-            looks++;
+            polls++;
             now = getnext_now_ns();
         }
         s->waits++;
         s->wait_ns += now - start;
     }
-    s->polls += looks;
+    s->polls += polls;
     return kind;
 }
 
@@ -167,7 +167,7 @@ SLI_KERNEL_FN bool getnext_begin(const sli_getnext *g)
     }
     s->left = command.steps;
     s->spin_ns = command.spin_ns;
-    s->looked_ns = getnext_now_ns();
+    s->polled_ns = getnext_now_ns();
     if (s->left == 0) {
         return getnext_finish(g, SLI_GETNEXT_DONE);
     }

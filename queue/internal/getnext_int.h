@@ -63,7 +63,7 @@ typedef struct sli_getnext_state {
     uint64_t collects;    /* command.collects at the last launch */
     uint64_t spin_ns;     /* copied at each launch, since a read of host memory takes a
                              microsecond */
-    uint64_t looked_ns;   /* last poll of the stop word */
+    uint64_t polled_ns;   /* last poll of the stop word */
     uint32_t end;         /* an sli_getnext_end */
     uint32_t micro;       /* batches of the current step that have ended */
     uint64_t found_ns;    /* when the batch was found, by the device's clock */

@@ -22,8 +22,8 @@
  *     sli_queue_step_done(queue, seq)               releases a lent slot
  *
  * Where GetNext is a kernel (caps.kernels) get_next and step_done are not used: its kernels poll
- * the words of sli_queue_getnext(), and write `consumed`. Wait, look and ready tell on the host
- * which batches have arrived. The transport of batches to such a device is one of
+ * the words of sli_queue_getnext(), and write `consumed`; on the host wait, sample_depth and ready
+ * read which batches have arrived. The transport of batches to such a device is one of
  *
  *     push   the copier copies them into slots in device memory, and the stream stores the words
  *     pull   there is no copier: the kernels read the workers' ring in page-locked memory
@@ -159,7 +159,7 @@ sluice_status sli_queue_wait_given(sli_queue *queue, uint64_t seq, int64_t timeo
 sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native);
 
 /* Consumer, before its next batch: samples how full the queue is. */
-void sli_queue_look(sli_queue *queue);
+void sli_queue_sample_depth(sli_queue *queue);
 
 /* Inputs of a step. Pointers are valid until sli_queue_step_done(). */
 typedef struct sli_inputs {
@@ -173,8 +173,8 @@ typedef struct sli_inputs {
 sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out);
 void sli_queue_step_done(sli_queue *queue, uint64_t seq);
 
-/* Releases a batch that has arrived without a look at it. */
-void sli_queue_pass_over(sli_queue *queue, uint64_t seq);
+/* Releases a batch that has arrived, unread. */
+void sli_queue_discard(sli_queue *queue, uint64_t seq);
 
 /* sli_queue_get_next() into a set of output tensors, for a consumer that holds several batches.
  * Where GetNext lends, the set is ignored. */
@@ -207,10 +207,10 @@ const sli_batch_header *sli_queue_device_header(const sli_queue *queue);
 /* Occupancy of a ring, sampled before each batch of its consumer. */
 typedef struct sli_ring_stats {
     uint64_t capacity;
-    uint64_t looks;
-    uint64_t depth_sum; /* over all samples */
-    uint64_t empty;     /* samples of an empty ring */
-    uint64_t full;      /* samples of a full ring */
+    uint64_t depth_samples; /* number of samples */
+    uint64_t depth_sum;     /* over all samples */
+    uint64_t empty;         /* samples of an empty ring */
+    uint64_t full;          /* samples of a full ring */
 } sli_ring_stats;
 
 typedef struct sli_queue_stats {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_channel: opening, starting, pausing and closing it; what is known of it. */
+/* sluice_channel: open, start, pause and close; its position and statistics. */
 #include <sluice/channel.h>
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "status_int.h"
 #include "struct_size_int.h"
 
-/* Slots beside those of batches that are held: one to fill, and one more where slots are lent. */
+/* Besides the slots of held batches one is filled, and one more is needed where slots are lent. */
 enum { MOST_HELD = SLI_MAX_SLOTS - 2 };
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -95,11 +95,11 @@ static sluice_status check_position(const sli_plan *plan, const sluice_channel_c
     return SLUICE_OK;
 }
 
-/* Goes on at a position, or where a run that has made so many batches would. */
+/* Begins the plan at config->position, or after config->first_batch batches. */
 static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_config *config)
 {
     sli_plan *plan = channel->data.plan;
-    sli_position place = sli_plan_position(plan, config->first_batch);
+    sli_position position = sli_plan_position(plan, config->first_batch);
     sluice_channel_position from;
     sluice_status st = SLUICE_OK;
 
@@ -114,12 +114,12 @@ static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_co
             return st;
         }
         channel->first_batch = from.batch;
-        place = (sli_position){from.pass, from.samples};
+        position = (sli_position){from.pass, from.samples};
     }
     if (config->batches > UINT64_MAX - 1 - channel->first_batch) {
         return sli_fail(SLUICE_E_INVALID, "more batches than 64 bits can count");
     }
-    return sli_plan_begin(plan, &place, 1);
+    return sli_plan_begin(plan, &position, 1);
 }
 
 static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
@@ -144,8 +144,8 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
     return st == SLUICE_OK ? overrides_explain(feed_open(&own, data_out), overridden) : st;
 }
 
-/* What the data's parts need before the first batch; the data is open. */
-static sluice_status prepare(sluice_channel *channel, const sluice_channel_config *config)
+/* Checks the inputs and makes all that the first batch needs; channel->data is open. */
+static sluice_status prepare_channel(sluice_channel *channel, const sluice_channel_config *config)
 {
     const sli_plan *plan = channel->data.plan;
     const sluice_batch shape = {
@@ -184,7 +184,7 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
         sli_free(channel);
         return st;
     }
-    st = prepare(channel, &own);
+    st = prepare_channel(channel, &own);
     if (st != SLUICE_OK) {
         held_batches_fini(&channel->held);
         feed_close(&channel->data);
@@ -192,14 +192,14 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
         return st;
     }
     pthread_mutex_init(&channel->lock, NULL);
-    channel->tells_passes = own.end_of_pass;
+    channel->end_of_pass = own.end_of_pass;
     channel->batches = own.batches > 0 ? own.batches : UINT64_MAX;
     atomic_store_explicit(&channel->seq, 1, memory_order_relaxed);
     *channel_out = channel;
     return SLUICE_OK;
 }
 
-static sluice_status start(sluice_channel *channel)
+static sluice_status start_channel(sluice_channel *channel)
 {
     sluice_status st;
 
@@ -228,7 +228,7 @@ sluice_status sluice_channel_start(sluice_channel *channel)
     st = sli_device_check(channel->data.config.device, "sluice_channel_start");
     if (st == SLUICE_OK) {
         pthread_mutex_lock(&channel->lock);
-        st = start(channel);
+        st = start_channel(channel);
         pthread_mutex_unlock(&channel->lock);
     }
     return st;
@@ -262,7 +262,7 @@ void sluice_channel_close(sluice_channel *channel)
     sli_free(channel);
 }
 
-/* ---- pausing, and what is known -------------------------------------------------------------- */
+/* ---- pause, position and statistics ---------------------------------------------------------- */
 
 static sluice_status set_paused(sluice_channel *channel, bool paused, const char *function)
 {
@@ -312,17 +312,17 @@ sluice_status sluice_channel_position_get(const sluice_channel *channel,
                                           sluice_channel_position *position)
 {
     sluice_channel_position known;
-    sli_position place;
+    sli_position next;
     uint64_t batches;
 
     if (channel == NULL) {
         return sli_fail(SLUICE_E_INVALID, "sluice_channel_position_get: channel is NULL");
     }
     batches = atomic_load_explicit(&channel->seq, memory_order_relaxed) - 1 - channel->base;
-    place = sli_plan_position(channel->data.plan, batches);
+    next = sli_plan_position(channel->data.plan, batches);
     known = (sluice_channel_position){.batch = channel->first_batch + batches,
-                                      .pass = place.pass,
-                                      .samples = place.done,
+                                      .pass = next.pass,
+                                      .samples = next.done,
                                       .seed = channel->seed};
     return sli_struct_write(&position_struct, "sluice_channel_position_get", &known, position);
 }

@@ -4,11 +4,11 @@
 
 #include "channel_state.h"
 
-/* Longer waits are for ever: nanoseconds that, added to a clock, fit 64 bits. */
+/* Longer time-outs mean without end: the nanoseconds, added to a clock, must fit 64 bits. */
 static const int64_t LONGEST_WAIT_MS = INT64_MAX / 1000000 / 2;
 
-/* How long a batch may be late before the device is looked at, and looked at again. */
-static const int64_t LOOK_NS = 100000000;
+/* Interval between polls of the device while a batch is late. */
+static const int64_t DEVICE_POLL_NS = 100000000;
 
 const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name)
 {
@@ -41,8 +41,8 @@ static bool is_stopped(sluice_channel *channel)
     return stopped;
 }
 
-/* The batch is not held any more: frees all slots that can be. */
-static void let_go(sluice_channel *channel, held_batch *entry)
+/* Removes a batch from those that are held, then frees every slot that can be freed in order. */
+static void end_hold(sluice_channel *channel, held_batch *entry)
 {
     const uint64_t seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
     uint64_t slot;
@@ -53,16 +53,16 @@ static void let_go(sluice_channel *channel, held_batch *entry)
     }
 }
 
-/* A loop that holds one batch at a time need not release it. */
+/* Releases the batch before seq for a loop with held == 1, which need not release it itself. */
 static void release_last(sluice_channel *channel, uint64_t seq)
 {
     if (channel->held.most == 1 && channel->held.count == 1) {
-        let_go(channel, held_batches_at(&channel->held, seq - 1));
+        end_hold(channel, held_batches_at(&channel->held, seq - 1));
     }
 }
 
-/* Waits for batch seq, with a look at the device from time to time while it is late. */
-static sluice_status wait_and_look(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
+/* Waits for batch seq; polls the device while the batch is late. */
+static sluice_status wait_polling_device(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
 {
     batch_lender *l = channel->lender;
     const int64_t start_ns = sli_now_ns();
@@ -70,13 +70,14 @@ static sluice_status wait_and_look(sluice_channel *channel, uint64_t seq, int64_
     sluice_status st;
 
     do {
-        const bool all = l->ops->look == NULL || (left_ns >= 0 && left_ns <= LOOK_NS);
+        const bool last =
+            l->ops->poll_device == NULL || (left_ns >= 0 && left_ns <= DEVICE_POLL_NS);
 
-        st = sli_queue_wait(channel->data.queue, seq, all ? left_ns : LOOK_NS, false);
-        if (st == SLUICE_TIMEOUT && l->ops->look != NULL) {
-            const sluice_status looked = l->ops->look(l);
+        st = sli_queue_wait(channel->data.queue, seq, last ? left_ns : DEVICE_POLL_NS, false);
+        if (st == SLUICE_TIMEOUT && l->ops->poll_device != NULL) {
+            const sluice_status device_st = l->ops->poll_device(l);
 
-            st = looked == SLUICE_OK ? st : looked;
+            st = device_st == SLUICE_OK ? st : device_st;
         }
         if (timeout_ns >= 0) {
             const int64_t gone_ns = sli_now_ns() - start_ns;
@@ -87,11 +88,11 @@ static sluice_status wait_and_look(sluice_channel *channel, uint64_t seq, int64_
     return st;
 }
 
-static sluice_status wait_for(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
+static sluice_status wait_for_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
     const int64_t start_ns = sli_now_ns();
-    const sluice_status st = wait_and_look(channel, seq, forever ? -1 : timeout_ms * 1000000);
+    const sluice_status st = wait_polling_device(channel, seq, forever ? -1 : timeout_ms * 1000000);
 
     sli_counter_add(&channel->wait_ns, (uint64_t)(sli_now_ns() - start_ns));
     return st;
@@ -103,19 +104,20 @@ static uint64_t run_batch(const sluice_channel *channel, uint64_t seq)
     return seq - 1 - channel->base;
 }
 
-/* Have all batches been fetched? Else the engine says so, where its source is read but once. */
+/* Have all batches been fetched? False for a source that is read once: there the engine publishes
+ * the end. */
 static bool is_at_end(const sluice_channel *channel, uint64_t seq)
 {
     return channel->data.config.rewinds && run_batch(channel, seq) >= channel->batches;
 }
 
-/* Waits for batch seq. OK, or how else get_next ends. */
+/* Waits for batch seq. Returns OK, or any other status of sluice_channel_get_next(). */
 static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
-    const bool tells = channel->tells_passes && channel->in_pass;
+    const bool ends_pass = channel->end_of_pass && channel->in_pass;
     sluice_status st;
 
-    if (tells &&
+    if (ends_pass &&
         sli_plan_position(channel->data.plan, run_batch(channel, seq)).pass != channel->pass) {
         return SLUICE_END_OF_PASS;
     }
@@ -123,9 +125,9 @@ static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t 
         st = sli_queue_wait(channel->data.queue, seq, 0, false);
         return st == SLUICE_TIMEOUT ? SLUICE_END_OF_DATA : st;
     }
-    st = wait_for(channel, seq, timeout_ms);
-    /* Of a stream the end of a pass may be known only by what comes behind it. */
-    if (tells &&
+    st = wait_for_batch(channel, seq, timeout_ms);
+    /* The end of a stream's pass may be known only from the batch after it. */
+    if (ends_pass &&
         (st == SLUICE_END_OF_DATA ||
          (st == SLUICE_OK && sli_queue_header(channel->data.queue, seq)->pass != channel->pass))) {
         return SLUICE_END_OF_PASS;
@@ -133,8 +135,8 @@ static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t 
     return st;
 }
 
-static sluice_status lend(sluice_channel *channel, uint64_t seq, void *stream,
-                          const sluice_batch **batch_out)
+static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, void *stream,
+                                const sluice_batch **batch_out)
 {
     const uint32_t set = held_batches_next_set(&channel->held);
     sluice_batch *batch;
@@ -159,7 +161,7 @@ static sluice_status lend(sluice_channel *channel, uint64_t seq, void *stream,
     return SLUICE_OK;
 }
 
-/* May batch seq be fetched in this stream? Changes nothing. */
+/* May batch seq be fetched in this stream? Has no side effects. */
 static sluice_status check_fetch(sluice_channel *channel, uint64_t seq, void *stream)
 {
     const held_batches *held = &channel->held;
@@ -190,7 +192,7 @@ sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream, int
     release_last(channel, seq);
     st = await_batch(channel, seq, timeout_ms);
     channel->in_pass = channel->in_pass && st != SLUICE_END_OF_PASS;
-    return st == SLUICE_OK ? lend(channel, seq, stream, batch_out) : st;
+    return st == SLUICE_OK ? lend_batch(channel, seq, stream, batch_out) : st;
 }
 
 sluice_status sluice_channel_release(sluice_channel *channel, const sluice_batch *batch,
@@ -212,7 +214,7 @@ sluice_status sluice_channel_release(sluice_channel *channel, const sluice_batch
         st = channel->lender->ops->release(channel->lender, entry->set, stream);
     }
     if (st == SLUICE_OK) {
-        let_go(channel, entry);
+        end_hold(channel, entry);
     }
     return st;
 }
@@ -247,29 +249,29 @@ static sluice_status check_rewind(sluice_channel *channel)
                            : st;
 }
 
-/* Releases the batches that are on their way, up to base. */
-static sluice_status pass_over(sluice_channel *channel, uint64_t base)
+/* Waits for each batch up to base, the last one made before the rewind, and discards it. */
+static sluice_status discard_batches(sluice_channel *channel, uint64_t base)
 {
     const uint32_t set = held_batches_next_set(&channel->held);
     uint64_t seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
     sluice_status st = SLUICE_OK;
 
     for (; seq <= base; seq++) {
-        st = wait_and_look(channel, seq, -1);
+        st = wait_polling_device(channel, seq, -1);
         if (st == SLUICE_OK) {
-            st = channel->lender->ops->pass_over(channel->lender, seq, set);
+            st = channel->lender->ops->discard(channel->lender, seq, set);
         }
         if (st != SLUICE_OK) {
             break;
         }
-        held_batches_skip(&channel->held, seq);
+        held_batches_discard(&channel->held, seq);
         sli_counter_add(&channel->seq, 1);
     }
     return st;
 }
 
-/* Nothing has been fetched since the start or the last rewind. An error is there all the same. */
-static sluice_status stay_at_begin(const sluice_channel *channel, uint64_t seq)
+/* A rewind before the first batch has nothing to discard, but reports an error of the pipeline. */
+static sluice_status rewind_at_begin(const sluice_channel *channel, uint64_t seq)
 {
     const sluice_status st = sli_queue_wait(channel->data.queue, seq, 0, false);
 
@@ -287,10 +289,10 @@ sluice_status sluice_channel_rewind(sluice_channel *channel)
     }
     seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
     if (run_batch(channel, seq) == 0) {
-        return stay_at_begin(channel, seq);
+        return rewind_at_begin(channel, seq);
     }
     base = sli_engine_rewind(channel->data.engine, seq - 1);
-    st = pass_over(channel, base);
+    st = discard_batches(channel, base);
     if (st == SLUICE_OK) {
         channel->base = base;
         channel->in_pass = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A channel: the data channel for a loop of the user's own, which is its consumer. */
+/* State of a sluice_channel, whose consumer is the user's own loop. */
 #ifndef SLUICE_CHANNEL_STATE_H
 #define SLUICE_CHANNEL_STATE_H
 
@@ -16,20 +16,20 @@ struct sluice_channel {
     batch_lender *lender;
     uint64_t first_batch;
     uint64_t seed;
-    uint64_t batches;  /* after each rewind; UINT64_MAX: without end */
-    bool tells_passes; /* END_OF_PASS is asked for */
+    uint64_t batches; /* after each rewind; UINT64_MAX: without end */
+    bool end_of_pass; /* get_next returns END_OF_PASS */
 
-    pthread_mutex_t
-        lock; /* guards the two below, and the engine's pointer while it is not started */
+    /* Guards start_called and stopped, and data.engine until `started` is set. */
+    pthread_mutex_t lock;
     bool start_called;
     bool stopped;
-    _Atomic bool started; /* the engine is there */
+    _Atomic bool started; /* data.engine is set */
 
-    /* What follows is the consumer's; the counters have any thread as a reader. */
+    /* Written by the consumer's thread only; any thread reads the counters. */
     held_batches held;
-    uint64_t base;        /* the first batch is behind this one */
+    uint64_t base;        /* seq of the last batch before the start or the last rewind */
     uint64_t pass;        /* of the last batch */
-    bool in_pass;         /* END_OF_PASS has not been answered since */
+    bool in_pass;         /* a batch was returned since the last END_OF_PASS */
     _Atomic uint64_t seq; /* of the next batch */
     _Atomic uint64_t given;
     _Atomic uint64_t samples;
@@ -38,7 +38,7 @@ struct sluice_channel {
 
 static inline bool channel_is_started(sluice_channel *channel)
 {
-    /* Pairs with the release store in sluice_channel_start(): seeing it, the engine is seen. */
+    /* Pairs with the release store in start_channel(), which follows the store of data.engine. */
     return atomic_load_explicit(&channel->started, memory_order_acquire);
 }
 

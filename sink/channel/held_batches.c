@@ -99,7 +99,7 @@ void held_batches_remove(held_batches *held, held_batch *entry)
     held->count--;
 }
 
-void held_batches_skip(held_batches *held, uint64_t seq)
+void held_batches_discard(held_batches *held, uint64_t seq)
 {
     held->freed = seq;
 }

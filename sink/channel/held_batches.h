@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The batches that a loop holds: which of those that get_next has lent are not released yet, and
- * which set of tensors each of them has. Batches are released in any order; their slots are freed
- * in the order of the batches, so a slot behind one that is held waits for it.
+ * The batches that a loop holds: returned by get_next, not released yet. Each has a set of tensors.
+ * Batches are released in any order, and their slots are freed in the order of the batches: a
+ * released batch keeps its slot until all batches before it are released.
  */
 #ifndef SLUICE_HELD_BATCHES_H
 #define SLUICE_HELD_BATCHES_H
@@ -11,39 +11,40 @@
 
 /* A batch as it was lent. */
 typedef struct held_batch {
-    sluice_batch batch; /* what the loop sees; stays where it is until `slots` batches later */
+    sluice_batch batch; /* what the loop sees; its address is reused `slots` batches later */
     uint64_t seq;
     uint32_t set; /* of tensors */
     bool held;
 } held_batch;
 
-/* All fields are of the consumer's thread. */
+/* Used by the consumer's thread only. */
 typedef struct held_batches {
     held_batch *entries; /* (slots); batch seq is in entry (seq - 1) % slots */
-    uint32_t *free_sets; /* (most), a ring: the set that is free for longest comes first */
+    uint32_t *free_sets; /* (most), a ring, in the order in which the sets became free */
     uint32_t slots;
     uint32_t most; /* batches held at once, and sets of tensors */
     uint32_t count;
     uint32_t first_free; /* index into free_sets */
-    uint64_t freed;      /* last batch whose slot may be freed, as those before it */
+    uint64_t freed;      /* last batch whose slot is free, as are those before it */
 } held_batches;
 
-/* Of batches of so many inputs and rows. E_NO_MEMORY. */
+/* shape: struct_size, input_count and rows of every batch. E_NO_MEMORY. */
 sluice_status held_batches_init(held_batches *held, uint32_t slots, uint32_t most,
                                 const sluice_batch *shape);
 void held_batches_fini(held_batches *held);
 
-/* May batch seq be lent beside those that are held? E_INVALID: as many as may be are held, or the
- * oldest of them is as many batches old as there are slots. */
+/* May batch seq be lent? E_INVALID: `most` batches are held, or one is held that is `slots` batches
+ * older, and seq needs its slot. */
 sluice_status held_batches_check(const held_batches *held, uint64_t seq);
 
-/* The set that the next batch will have; that of the last one where all are taken. */
+/* The set that the next batch will have. If most is 1 and a batch is held, the set of that batch,
+ * which get_next releases first. */
 uint32_t held_batches_next_set(const held_batches *held);
 
-/* Lends batch seq, after OK of the check. */
+/* Adds batch seq; held_batches_check() has returned OK for it. */
 held_batch *held_batches_add(held_batches *held, uint64_t seq);
 
-/* The entry of a batch that is held. E_INVALID: it is none of this channel, or released. */
+/* The entry of a batch that is held. E_INVALID: it is of another channel, or released. */
 sluice_status held_batches_find(const held_batches *held, const sluice_batch *batch,
                                 held_batch **entry_out);
 
@@ -53,10 +54,10 @@ held_batch *held_batches_at(const held_batches *held, uint64_t seq);
 /* Releases a batch; its set is free. */
 void held_batches_remove(held_batches *held, held_batch *entry);
 
-/* Batch seq is passed over, where none is held. */
-void held_batches_skip(held_batches *held, uint64_t seq);
+/* Batch seq was discarded, not lent. No batch is held. */
+void held_batches_discard(held_batches *held, uint64_t seq);
 
-/* The next slot to free, in order, of batches before seq; 0: none. Each is returned once. */
+/* The next batch before seq whose slot can be freed, in order; 0: none. Each is returned once. */
 uint64_t held_batches_next_slot(held_batches *held, uint64_t seq);
 
 #endif

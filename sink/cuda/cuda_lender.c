@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lending on CUDA: behind a batch that the host has seen to be there, GetNext's kernels go into the
- * caller's stream, as in a launch of one batch (cuda_program.c):
+ * The lender of CUDA devices. After the host has seen the arrival of a batch, it enqueues GetNext's
+ * kernels in the caller's stream, as in a launch of one batch (cuda_program.c):
  *
  *     begin -> gather -> next
  *
- * Whatever the caller enqueues behind them sees the batch. Each batch that is held has a set of
- * tensors, and a gather waits for the readers of the batch that had the set before: by an event
- * behind what the stream of the release held, or, where that batch was not released by the caller,
- * behind all that the stream of the call before holds. Gathers follow one another, in whatever
- * streams they are, for they share a state: an event stands behind the last of them, and is what to
- * wait for, on the host and when the channel closes.
+ * Work that the caller enqueues after them sees the batch. Each held batch has a set of tensors. A
+ * gather into a set waits for the readers of the set's previous batch: by an event that release()
+ * recorded in the stream it was given, or, if the caller did not release that batch, by an event
+ * recorded in the stream of the previous call. Gathers share one state, so they run one after the
+ * other in whatever streams they are; `event` is recorded after the last one, and the host waits
+ * for it.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -26,43 +26,43 @@
 #include "step_capture.h"
 #include "step_graph.h"
 
-/* What host and device tell each other. */
+/* Page-locked memory that host and kernels both access. */
 typedef struct shared_part {
     _Alignas(64) sli_getnext_command command;
     _Alignas(64) sli_getnext_report report;
-    _Alignas(64) uint64_t stop;             /* 0: nothing is stopped half-way */
-    _Alignas(64) sli_getnext_state initial; /* what the kernels' state begins with */
+    _Alignas(64) uint64_t stop;             /* always 0: a launch of one batch is not stopped */
+    _Alignas(64) sli_getnext_state initial; /* copied to the kernels' state at the start */
 } shared_part;
 
 /* A set of tensors. */
 typedef struct lender_set {
     sli_gather gather;
     sli_kernel_launch launch;
-    cudaEvent_t readers; /* behind those of the batch that was released, where it is recorded */
-    bool recorded;
-    bool released; /* by the caller; else its readers are in the stream of the call before */
+    cudaEvent_t readers; /* recorded after the readers of the set's released batch */
+    bool recorded;       /* `readers` is, and no gather has waited for it yet */
+    bool released; /* by the caller; else the readers are in the stream of the previous call */
 } lender_set;
 
 typedef struct cuda_lender {
     batch_lender base;
     const data_feed *data;
     const cuda_device *device;
-    cudaStream_t own;  /* for callers who give none */
-    cudaStream_t last; /* of the call before; NULL: there was none */
-    cudaEvent_t event; /* behind the last gather */
+    cudaStream_t own;  /* for calls without a stream */
+    cudaStream_t last; /* stream of the previous call; NULL: there was none */
+    cudaEvent_t event; /* recorded after the last gather */
     lender_set *sets;
     uint32_t set_count;
-    uint64_t given;           /* batches whose kernels are in a stream */
-    sli_error error;          /* of an earlier call; each later one raises it again */
+    uint64_t given;           /* batches whose kernels were enqueued */
+    sli_error error;          /* of an earlier call; each later call raises it again */
     sli_getnext_state *state; /* in device memory */
     shared_memory memory;
-    shared_part *shared; /* in memory */
-    sli_getnext getnext; /* arguments of kernels, as the next */
+    shared_part *shared; /* in `memory` */
+    sli_getnext getnext; /* argument of the kernels */
     sli_kernel_launch begin;
     sli_kernel_launch next;
 } cuda_lender;
 
-static cuda_lender *of(batch_lender *lender)
+static cuda_lender *lender_of(batch_lender *lender)
 {
     return (cuda_lender *)lender;
 }
@@ -73,12 +73,12 @@ static sluice_status keep_error(cuda_lender *l, sluice_status status)
     return status;
 }
 
-static sluice_status fail(const cuda_lender *l, cudaError_t error, const char *what)
+static sluice_status fail_cuda(const cuda_lender *l, cudaError_t error, const char *what)
 {
     return sli_cuda_fail(error, "device cuda:%u: %s", l->device->ordinal, what);
 }
 
-/* ---- which stream ---------------------------------------------------------------------------- */
+/* ---- checks of streams ----------------------------------------------------------------------- */
 
 static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, const char *function,
                                     const char *which)
@@ -87,7 +87,7 @@ static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, c
     const cudaError_t error = cudaStreamIsCapturing(stream, &capture);
 
     if (error != cudaSuccess) {
-        return fail(l, error, "cudaStreamIsCapturing");
+        return fail_cuda(l, error, "cudaStreamIsCapturing");
     }
     return capture == cudaStreamCaptureStatusNone
                ? SLUICE_OK
@@ -104,7 +104,7 @@ static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream, con
     const cudaError_t error = (cudaError_t)l->device->driver.stream_context(stream, &context);
 
     if (error != cudaSuccess) {
-        return fail(l, error, "cuStreamGetCtx");
+        return fail_cuda(l, error, "cuStreamGetCtx");
     }
     if (context != l->device->context) {
         return sli_fail(SLUICE_E_INVALID, "%s: the stream is another device's; want one of %s",
@@ -113,7 +113,8 @@ static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream, con
     return check_captures(l, stream, function, "the stream");
 }
 
-/* The stream that the readers of a set may be in, where the next batch goes into another one. */
+/* The stream of the set's readers, if it is not `stream` and no release() recorded an event in it;
+ * else NULL. */
 static cudaStream_t stream_of_readers(const cuda_lender *l, uint32_t set, cudaStream_t stream)
 {
     return l->last != stream && !l->sets[set].released ? l->last : NULL;
@@ -122,7 +123,7 @@ static cudaStream_t stream_of_readers(const cuda_lender *l, uint32_t set, cudaSt
 static sluice_status cuda_check(batch_lender *lender, uint32_t set, void *stream)
 {
     static const char function[] = "sluice_channel_get_next";
-    const cuda_lender *l = of(lender);
+    const cuda_lender *l = lender_of(lender);
     const cudaStream_t before = stream_of_readers(l, set, stream != NULL ? stream : l->own);
     sluice_status st;
 
@@ -145,15 +146,13 @@ static sluice_status cuda_check(batch_lender *lender, uint32_t set, void *stream
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* The stream waits for an event. */
 static cudaError_t wait_in(cudaStream_t stream, cudaEvent_t event)
 {
     return cudaStreamWaitEvent(stream, event, 0);
 }
 
-/* The stream waits for the last gather, and for the readers of the batch that had the set before.
- */
-static sluice_status order_behind(cuda_lender *l, uint32_t number, cudaStream_t stream)
+/* Makes the stream wait for the last gather and for the readers of the set's previous batch. */
+static sluice_status order_streams(cuda_lender *l, uint32_t number, cudaStream_t stream)
 {
     const cudaStream_t before = stream_of_readers(l, number, stream);
     lender_set *set = &l->sets[number];
@@ -166,11 +165,11 @@ static sluice_status order_behind(cuda_lender *l, uint32_t number, cudaStream_t 
         error = wait_in(stream, set->readers);
         set->recorded = false;
     }
-    return error == cudaSuccess ? SLUICE_OK : fail(l, error, "to wait for another stream");
+    return error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "to wait for another stream");
 }
 
-/* The kernels of a batch. */
-static sluice_status launch(cuda_lender *l, uint32_t set, cudaStream_t stream)
+/* Enqueues the three kernels of a batch. */
+static sluice_status launch_kernels(cuda_lender *l, uint32_t set, cudaStream_t stream)
 {
     const sli_kernel_launch *launches[] = {&l->begin, &l->sets[set].launch, &l->next};
     sluice_status st = SLUICE_OK;
@@ -181,20 +180,20 @@ static sluice_status launch(cuda_lender *l, uint32_t set, cudaStream_t stream)
     return st;
 }
 
-static sluice_status enqueue(cuda_lender *l, uint32_t set, cudaStream_t stream)
+static sluice_status enqueue_batch(cuda_lender *l, uint32_t set, cudaStream_t stream)
 {
-    sluice_status st = order_behind(l, set, stream);
+    sluice_status st = order_streams(l, set, stream);
 
     if (st == SLUICE_OK) {
-        st = launch(l, set, stream);
+        st = launch_kernels(l, set, stream);
     }
     if (st == SLUICE_OK) {
         const cudaError_t error = cudaEventRecord(l->event, stream);
 
-        st = error == cudaSuccess ? SLUICE_OK : fail(l, error, "cudaEventRecord");
+        st = error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "cudaEventRecord");
     }
     if (st != SLUICE_OK) {
-        /* No event is behind what was enqueued, and the tensors may be freed. */
+        /* No event was recorded after what was enqueued, and the tensors may be freed next. */
         sli_cuda_warn(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return st;
     }
@@ -204,7 +203,8 @@ static sluice_status enqueue(cuda_lender *l, uint32_t set, cudaStream_t stream)
     return SLUICE_OK;
 }
 
-/* Its gather is done and has not released the slot: the device has not found what the host has. */
+/* The gather has ended without releasing the slot: the kernels did not find the batch that the host
+ * found. */
 static sluice_status fail_for_slot(const cuda_lender *l)
 {
     const sli_getnext_report *report = &l->shared->report;
@@ -224,8 +224,9 @@ static bool all_gathered(const cuda_lender *l)
     return stats.consumed >= l->given;
 }
 
-/* A call about an event that captures of the user's, under way in any thread, survive. */
-static cudaError_t ask_of_event(cudaEvent_t event, cudaError_t (*call)(cudaEvent_t))
+/* Calls call(event) in relaxed capture mode, so that it invalidates no stream capture of the user's
+ * in any thread. */
+static cudaError_t call_relaxed(cudaEvent_t event, cudaError_t (*call)(cudaEvent_t))
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode);
@@ -241,10 +242,10 @@ static cudaError_t ask_of_event(cudaEvent_t event, cudaError_t (*call)(cudaEvent
 
 static sluice_status wait_for_gather(const cuda_lender *l)
 {
-    const cudaError_t error = ask_of_event(l->event, cudaEventSynchronize);
+    const cudaError_t error = call_relaxed(l->event, cudaEventSynchronize);
 
     if (error != cudaSuccess) {
-        return fail(l, error, "a gather");
+        return fail_cuda(l, error, "a gather");
     }
     return all_gathered(l) ? SLUICE_OK : fail_for_slot(l);
 }
@@ -252,13 +253,13 @@ static sluice_status wait_for_gather(const cuda_lender *l)
 static sluice_status cuda_lend(batch_lender *lender, uint64_t seq, uint32_t set, void *stream,
                                sli_inputs *inputs_out)
 {
-    cuda_lender *l = of(lender);
+    cuda_lender *l = lender_of(lender);
     sluice_status st = sli_cuda_enter(l->device);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    st = enqueue(l, set, stream != NULL ? stream : l->own);
+    st = enqueue_batch(l, set, stream != NULL ? stream : l->own);
     if (st == SLUICE_OK && stream == NULL) {
         st = wait_for_gather(l);
     }
@@ -272,7 +273,7 @@ static sluice_status cuda_lend(batch_lender *lender, uint64_t seq, uint32_t set,
     return SLUICE_OK;
 }
 
-/* Records behind what the stream holds. The context is current. */
+/* Records set->readers in the stream. The context is current. */
 static sluice_status record_readers(cuda_lender *l, lender_set *set, cudaStream_t stream)
 {
     sluice_status st = check_stream(l, stream, "sluice_channel_release");
@@ -280,14 +281,14 @@ static sluice_status record_readers(cuda_lender *l, lender_set *set, cudaStream_
     if (st == SLUICE_OK) {
         const cudaError_t error = cudaEventRecord(set->readers, stream);
 
-        st = error == cudaSuccess ? SLUICE_OK : fail(l, error, "cudaEventRecord");
+        st = error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "cudaEventRecord");
     }
     return st;
 }
 
 static sluice_status cuda_release(batch_lender *lender, uint32_t number, void *stream)
 {
-    cuda_lender *l = of(lender);
+    cuda_lender *l = lender_of(lender);
     lender_set *set = &l->sets[number];
     sluice_status st = l->error.status != SLUICE_OK ? sli_error_raise(&l->error) : SLUICE_OK;
 
@@ -305,24 +306,24 @@ static sluice_status cuda_release(batch_lender *lender, uint32_t number, void *s
     return st;
 }
 
-/* The gather has freed it. */
+/* Nothing to do: the gather frees the slot. */
 static void cuda_free_slot(batch_lender *lender, uint64_t seq)
 {
     (void)lender;
     (void)seq;
 }
 
-/* The kernels free the slot, behind those of the batch before. */
-static sluice_status cuda_pass_over(batch_lender *lender, uint64_t seq, uint32_t set)
+/* Runs the kernels of the batch, which free the slot. */
+static sluice_status cuda_discard(batch_lender *lender, uint64_t seq, uint32_t set)
 {
-    cuda_lender *l = of(lender);
+    cuda_lender *l = lender_of(lender);
     sluice_status st = sli_cuda_enter(l->device);
 
     (void)seq;
     if (st != SLUICE_OK) {
         return st;
     }
-    st = enqueue(l, set, l->own);
+    st = enqueue_batch(l, set, l->own);
     sli_cuda_leave(l->device);
     l->sets[set].released = st == SLUICE_OK; /* it has no readers */
     return st == SLUICE_OK ? st : keep_error(l, st);
@@ -330,19 +331,18 @@ static sluice_status cuda_pass_over(batch_lender *lender, uint64_t seq, uint32_t
 
 static cudaError_t query_event(const cuda_lender *l)
 {
-    const cudaError_t error = ask_of_event(l->event, cudaEventQuery);
+    const cudaError_t error = call_relaxed(l->event, cudaEventQuery);
 
     if (error == cudaErrorNotReady && cudaPeekAtLastError() == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* it is none */
+        (void)cudaGetLastError(); /* not an error: clears it */
     }
     return error;
 }
 
-/* A slot that is not released is never filled: of a device that has broken no batch comes to tell.
- */
-static sluice_status cuda_look(batch_lender *lender)
+/* A failed device releases no slot, so no batch arrives, and only this poll finds the error. */
+static sluice_status cuda_poll_device(batch_lender *lender)
 {
-    cuda_lender *l = of(lender);
+    cuda_lender *l = lender_of(lender);
     cudaError_t error;
     sluice_status st;
 
@@ -355,7 +355,7 @@ static sluice_status cuda_look(batch_lender *lender)
     }
     error = query_event(l);
     if (error != cudaSuccess && error != cudaErrorNotReady) {
-        st = keep_error(l, fail(l, error, "a gather"));
+        st = keep_error(l, fail_cuda(l, error, "a gather"));
     } else if (error == cudaSuccess && !all_gathered(l)) {
         st = keep_error(l, fail_for_slot(l));
     }
@@ -365,7 +365,7 @@ static sluice_status cuda_look(batch_lender *lender)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static sluice_status take_memory(cuda_lender *l)
+static sluice_status allocate_memory(cuda_lender *l)
 {
     sluice_device *device = l->data->config.device;
     sluice_status st = shared_memory_open(device, sizeof(*l->shared), &l->memory);
@@ -383,7 +383,7 @@ static sluice_status take_memory(cuda_lender *l)
     return st;
 }
 
-/* The kernels of the getnext are described: its gather into each set. */
+/* Describes the gather into each set; l->getnext is complete. */
 static sluice_status describe_sets(cuda_lender *l, uint32_t multiprocessors)
 {
     sluice_status st = SLUICE_OK;
@@ -424,14 +424,14 @@ static sluice_status load_kernels(cuda_lender *l)
 {
     sluice_status st = step_graph_load_kernel(&l->begin);
 
-    if (st == SLUICE_OK) { /* the same kernel for all sets */
+    if (st == SLUICE_OK) { /* all sets use the same kernel */
         st = step_graph_load_kernel(&l->sets[0].launch);
     }
     return st == SLUICE_OK ? step_graph_load_kernel(&l->next) : st;
 }
 
-/* What takes the device's time, or memory, is made here, and nothing of it later. The context is
- * current. */
+/* Creates all streams, events and kernels here, since that may synchronise with the device: later
+ * calls create none. The context is current. */
 static sluice_status make_handles(cuda_lender *l)
 {
     int multiprocessors = 0;
@@ -449,7 +449,7 @@ static sluice_status make_handles(cuda_lender *l)
                                        (int)l->device->ordinal);
     }
     if (error != cudaSuccess) {
-        return fail(l, error, "the stream of a channel");
+        return fail_cuda(l, error, "the stream of a channel");
     }
     st = describe_kernels(l, (uint32_t)multiprocessors);
     return st == SLUICE_OK ? load_kernels(l) : st;
@@ -463,12 +463,12 @@ static sluice_status begin_state(cuda_lender *l)
     if (error == cudaSuccess) {
         error = cudaStreamSynchronize(l->own);
     }
-    return error == cudaSuccess ? SLUICE_OK : fail(l, error, "the state of a channel");
+    return error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "the state of a channel");
 }
 
 static sluice_status open_lender(cuda_lender *l)
 {
-    sluice_status st = take_memory(l);
+    sluice_status st = allocate_memory(l);
 
     if (st == SLUICE_OK) {
         st = sli_cuda_enter(l->device);
@@ -484,14 +484,14 @@ static sluice_status open_lender(cuda_lender *l)
     return st;
 }
 
-/* After it no kernel of ours runs, and no reader of a batch that was released. */
+/* Waits for the library's last kernel and for the readers of all released batches. */
 static void wait_for_last(const cuda_lender *l, bool entered)
 {
-    cudaError_t error = l->given > 0 ? ask_of_event(l->event, cudaEventSynchronize) : cudaSuccess;
+    cudaError_t error = l->given > 0 ? call_relaxed(l->event, cudaEventSynchronize) : cudaSuccess;
 
     for (uint32_t i = 0; i < l->set_count && error == cudaSuccess; i++) {
         if (l->sets[i].recorded) {
-            error = ask_of_event(l->sets[i].readers, cudaEventSynchronize);
+            error = call_relaxed(l->sets[i].readers, cudaEventSynchronize);
         }
     }
     if (error != cudaSuccess) {
@@ -516,7 +516,7 @@ static void destroy_events(cuda_lender *l)
 
 static void cuda_destroy(batch_lender *lender)
 {
-    cuda_lender *l = of(lender);
+    cuda_lender *l = lender_of(lender);
     bool entered;
 
     if (l == NULL) {
@@ -567,6 +567,6 @@ const lender_ops cuda_lender_ops = {
     .lend = cuda_lend,
     .release = cuda_release,
     .free_slot = cuda_free_slot,
-    .pass_over = cuda_pass_over,
-    .look = cuda_look,
+    .discard = cuda_discard,
+    .poll_device = cuda_poll_device,
 };

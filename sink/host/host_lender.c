@@ -60,10 +60,10 @@ static void host_free_slot(batch_lender *lender, uint64_t seq)
     sli_queue_step_done(((host_lender *)lender)->data->queue, seq);
 }
 
-static sluice_status host_pass_over(batch_lender *lender, uint64_t seq, uint32_t set)
+static sluice_status host_discard(batch_lender *lender, uint64_t seq, uint32_t set)
 {
     (void)set;
-    sli_queue_pass_over(((host_lender *)lender)->data->queue, seq);
+    sli_queue_discard(((host_lender *)lender)->data->queue, seq);
     return SLUICE_OK;
 }
 
@@ -74,5 +74,5 @@ const lender_ops host_lender_ops = {
     .lend = host_lend,
     .release = host_release,
     .free_slot = host_free_slot,
-    .pass_over = host_pass_over,
+    .discard = host_discard,
 };

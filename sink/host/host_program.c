@@ -105,7 +105,7 @@ static bool wait_for_batch(host_program *p)
     sluice_status st;
 
     if (!p->host_waits) {
-        sli_queue_look(p->feed->queue);
+        sli_queue_sample_depth(p->feed->queue);
     }
     atomic_store_explicit(&p->waits_for_data, true, memory_order_relaxed);
     do {

@@ -139,9 +139,9 @@ static void add_queues(const sluice_report *report, sli_text *text)
         sli_text_add(text, "%s{\"name\":", i > 0 ? "," : "");
         sli_text_add_json(text, report->queue_names[i]);
         add_count(text, "capacity", ring->capacity);
-        add_number(text, "mean_depth", share((double)ring->depth_sum, (double)ring->looks));
-        add_number(text, "empty_share", share((double)ring->empty, (double)ring->looks));
-        add_number(text, "full_share", share((double)ring->full, (double)ring->looks));
+        add_number(text, "mean_depth", share((double)ring->depth_sum, (double)ring->depth_samples));
+        add_number(text, "empty_share", share((double)ring->empty, (double)ring->depth_samples));
+        add_number(text, "full_share", share((double)ring->full, (double)ring->depth_samples));
         sli_text_add(text, "}");
     }
     sli_text_add(text, "]");

@@ -102,7 +102,7 @@ static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_stat
 
     if (run->program->by_batch || run->plan.mode == SLUICE_MODE_GRAPH ||
         run->plan.mode == SLUICE_MODE_DATA) {
-        sli_queue_look(run->feed.queue);
+        sli_queue_sample_depth(run->feed.queue);
     }
     run->progress.awaited_seq = seq;
     sli_range_begin("wait for data");

@@ -280,7 +280,7 @@ static void a_batch_that_has_not_arrived_is_a_time_out(void)
     cuda_kit_nothing_is_live();
 }
 
-/* Longer than the library waits between two looks at the device. */
+/* Longer than the interval between two polls of the device. */
 static void a_batch_that_is_late_is_waited_for(void)
 {
     kit_source source;

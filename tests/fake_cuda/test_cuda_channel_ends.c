@@ -107,8 +107,8 @@ static void streams_that_are_captured_are_refused(void)
     end_with_streams(streams);
 }
 
-/* A look at a device that is busy leaves captures as they are, the strictest, too. */
-static void looking_at_the_device_spoils_no_capture(void)
+/* A poll of a busy device invalidates no capture, not even one of the strictest mode. */
+static void polling_the_device_spoils_no_capture(void)
 {
     cudaStream_t other;
     channel_kit k;
@@ -490,7 +490,7 @@ static void close_spoilt(lent *l)
     sluice_device_close(l->device);
 }
 
-/* At once where the call waits for the device, else to whoever looks. */
+/* By the call that waits for the device; without one, by a poll of the device. */
 static void a_slot_that_is_wrong_is_noticed(void)
 {
     for (int waits = 0; waits < 2; waits++) {
@@ -509,7 +509,7 @@ static void a_slot_that_is_wrong_is_noticed(void)
             T_OK(l.lender->ops->lend(l.lender, 1, 0, stream, &inputs));
         }
         while (st == SLUICE_OK) {
-            st = l.lender->ops->look(l.lender);
+            st = l.lender->ops->poll_device(l.lender);
         }
         T_EQ(st, SLUICE_E_CORRUPT);
         T_CONTAINS(sluice_last_error(), "the slot of batch 1 says another number");
@@ -522,7 +522,7 @@ static void a_slot_that_is_wrong_is_noticed(void)
 
 const t_test cuda_channel_ends_tests[] = {T_TEST(streams_of_other_devices_are_refused),
                                           T_TEST(streams_that_are_captured_are_refused),
-                                          T_TEST(looking_at_the_device_spoils_no_capture),
+                                          T_TEST(polling_the_device_spoils_no_capture),
                                           T_TEST(waiting_for_the_device_spoils_no_capture),
                                           T_TEST(an_error_of_the_pipeline_comes_in_its_place),
                                           T_TEST(a_paused_channel_goes_on_as_if_nothing_had_been),

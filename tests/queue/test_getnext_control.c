@@ -224,7 +224,7 @@ static void a_clock_that_stands_does_not_hold_the_launch(void)
     begin_script(&s, 1);
     clock_stands = true;
     T_EQ(launch(&s, 1), SLI_GETNEXT_YIELD);
-    T_EQ(s.report.polls, SPIN_NS / GETNEXT_LOOK_NS + GETNEXT_LOOKS);
+    T_EQ(s.report.polls, SPIN_NS / GETNEXT_POLL_NS + GETNEXT_POLLS);
 }
 
 static void a_step_takes_all_its_batches(void)
@@ -327,7 +327,7 @@ static void a_stop_ends_a_wait_before_its_bound(void)
     begin_script(&s, 1);
     s.stop_at_ns = clock_ns + 1000;
     T_EQ(launch(&s, 1), SLI_GETNEXT_STOPPED);
-    T_TRUE(s.report.wait_ns < GETNEXT_STOP_LOOK_NS + 1000);
+    T_TRUE(s.report.wait_ns < GETNEXT_STOP_POLL_NS + 1000);
 }
 
 /* A short wait that ends with a stop is no yield, though the word was not looked at in it. */
@@ -350,12 +350,12 @@ static void a_stop_is_looked_for_now_and_then(void)
     publish_batches(&s, SLOTS);
     s.command.steps = SLOTS;
     T_TRUE(getnext_begin(&s.g));
-    clock_ns += GETNEXT_STOP_LOOK_NS;
+    clock_ns += GETNEXT_STOP_POLL_NS;
     T_TRUE(getnext_next(&s.g)); /* has looked */
     s.stop = 1;
-    clock_ns += GETNEXT_STOP_LOOK_NS / 2;
+    clock_ns += GETNEXT_STOP_POLL_NS / 2;
     T_TRUE(getnext_next(&s.g));
-    clock_ns += GETNEXT_STOP_LOOK_NS / 2;
+    clock_ns += GETNEXT_STOP_POLL_NS / 2;
     T_TRUE(!getnext_next(&s.g));
     check_report(&s, SLI_GETNEXT_STOPPED, 3, 4, 0);
 }
@@ -369,7 +369,7 @@ static void a_stop_behind_the_last_step_is_a_stop(void)
     s.command.steps = 1;
     T_TRUE(getnext_begin(&s.g));
     s.stop = 1;
-    clock_ns += GETNEXT_STOP_LOOK_NS;
+    clock_ns += GETNEXT_STOP_POLL_NS;
     T_TRUE(!getnext_next(&s.g));
     check_report(&s, SLI_GETNEXT_STOPPED, 1, 2, 0);
 }

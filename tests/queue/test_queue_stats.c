@@ -22,19 +22,19 @@ static void looks_count_how_full_the_queue_is(void)
         fixture f;
 
         open_queue(&f, backends[i], false);
-        sli_queue_look(f.queue); /* finds 0 */
+        sli_queue_sample_depth(f.queue); /* finds 0 */
         produce(&f, 1);
         produce(&f, 2);
         T_OK(sli_queue_wait(f.queue, 2, -1, false));
-        sli_queue_look(f.queue); /* 2 */
+        sli_queue_sample_depth(f.queue); /* 2 */
         produce(&f, 3);
         T_OK(sli_queue_wait(f.queue, 3, -1, false));
-        sli_queue_look(f.queue); /* 3: full */
+        sli_queue_sample_depth(f.queue); /* 3: full */
         consume(&f, 1);
-        sli_queue_look(f.queue); /* 2 */
+        sli_queue_sample_depth(f.queue); /* 2 */
         stats_after(&f, 3 * f.layout.slot_bytes, &stats);
         T_EQ(stats.slots.capacity, SLOTS);
-        T_EQ(stats.slots.looks, 4);
+        T_EQ(stats.slots.depth_samples, 4);
         T_EQ(stats.slots.depth_sum, 7);
         T_EQ(stats.slots.empty, 1);
         T_EQ(stats.slots.full, 1);
@@ -61,12 +61,12 @@ static void a_batch_counts_as_there_once_it_is_copied(void)
     T_OK(sli_stream_call(&f.queue->copy_stream, hold, &go_on));
     produce(&f, 1);
     T_STATUS(sli_queue_wait(f.queue, 1, 5000000, false), SLUICE_TIMEOUT);
-    sli_queue_look(f.queue);
+    sli_queue_sample_depth(f.queue);
     atomic_store(&go_on, true);
     T_OK(sli_queue_wait(f.queue, 1, -1, false));
-    sli_queue_look(f.queue);
+    sli_queue_sample_depth(f.queue);
     sli_queue_stats_get(f.queue, &stats);
-    T_EQ(stats.slots.looks, 2);
+    T_EQ(stats.slots.depth_samples, 2);
     T_EQ(stats.slots.empty, 1);
     T_EQ(stats.slots.depth_sum, 1);
     close_queue(&f);

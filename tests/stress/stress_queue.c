@@ -347,7 +347,7 @@ static sluice_status wait_for(stress *s, uint64_t seq, uint64_t *random)
 {
     sluice_status st = SLUICE_TIMEOUT;
 
-    sli_queue_look(s->queue);
+    sli_queue_sample_depth(s->queue);
     if (s->polls) {
         st = sli_queue_wait(s->queue, seq, (int64_t)below(random, 20000), true);
     }
@@ -415,7 +415,7 @@ static void check_stats(stress *s, uint64_t seq)
     sli_queue_stats_get(s->queue, &stats);
     if (stats.consumed != seq - 1 || stats.produced < stats.consumed ||
         stats.produced - stats.consumed > (stats.has_staging ? 2 : 1) * s->slots ||
-        stats.slots.looks != seq || stats.slots.depth_sum > seq * s->slots ||
+        stats.slots.depth_samples != seq || stats.slots.depth_sum > seq * s->slots ||
         (s->end == END_BY_END && stats.produced != stats.consumed)) {
         wrong(s, seq, "the statistics do not add up");
     }
