@@ -43,7 +43,8 @@ int main(void)
     const float rate = 0.05f;
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
-    sluice_callback monitor = {};
+    sluice_callback *monitor = NULL;
+    sluice_schedule learning_rate;
     sluice_model model;
     sluice_train_config config;
     const sluice_status st = sluice_device_open("cuda:0", &device);
@@ -56,14 +57,17 @@ int main(void)
     config.dataset_sink_mode = true;
     config.sink_size = 100; /* steps of an epoch: one launch, one wait */
     config.epochs = 10;
-    config.learning_rate = {&rate, 1, NULL, NULL};
+    sluice_schedule_init(&learning_rate);
+    learning_rate.table = &rate;
+    learning_rate.count = 1;
+    config.learning_rate = &learning_rate;
     config.callbacks = &monitor;
     config.callback_count = 1;
     const bool failed = st < 0 || sluice_dataset_parse(pipeline, &dataset) < 0 ||
                         sluice_loss_monitor(stdout, 100, &monitor) < 0 ||
                         sluice_train(device, &model, dataset, &config, NULL) < 0;
     fprintf(stderr, "%s\n", failed ? sluice_last_error() : "done");
-    sluice_callback_destroy(&monitor);
+    sluice_callback_destroy(monitor);
     sluice_dataset_destroy(dataset);
     sluice_device_close(device);
     return st == SLUICE_E_NO_DEVICE ? 77 : failed;

@@ -25,7 +25,7 @@ typedef struct report {
     sli_placement **plans; /* placements by rank */
 } report;
 
-static const sli_struct config_struct = SLI_STRUCT(sluice_topology_config, json);
+static const sli_struct config_struct = SLI_STRUCT(sluice_topology_config, device);
 
 void sluice_topology_config_init_size(sluice_topology_config *config, size_t size)
 {

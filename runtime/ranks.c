@@ -182,6 +182,11 @@ static sluice_status find_by(const launcher *l, const char *rank, const char *wo
 
 static const sli_struct ranks_struct = SLI_STRUCT(sluice_ranks, source);
 
+void sluice_ranks_init_size(sluice_ranks *ranks, size_t size)
+{
+    sli_struct_init(ranks, size);
+}
+
 sluice_status sluice_ranks_find(sluice_ranks *ranks_out)
 {
     sluice_ranks ranks = {.world = 1, .local_world = 1, .source = "alone"};

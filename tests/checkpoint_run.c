@@ -66,7 +66,7 @@ static sluice_status write_records(sluice_hook *hook, void *user)
     trained *m = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *r = &hook->records[i];
+        const sluice_step_record *r = sluice_hook_record(hook, i);
 
         fprintf(m->out, "%llu %016llx %a\n", (unsigned long long)r->step,
                 (unsigned long long)r->digest, (double)r->outputs[0]);
@@ -78,7 +78,9 @@ static sluice_status write_records(sluice_hook *hook, void *user)
 int main(int argc, char **argv)
 {
     trained m = {0};
-    const sluice_callback callback = {.records = write_records, .user = &m};
+    sluice_callback callback;
+    sluice_callback *const callbacks[] = {&callback};
+    sluice_checkpointing checkpoint;
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
     sluice_train_config config;
@@ -101,11 +103,16 @@ int main(int argc, char **argv)
     config.epochs = 54;          /* 1998 steps */
     config.output_capacity = 10; /* so that records come often */
     config.digest = true;
-    config.callbacks = &callback;
+    sluice_callback_init(&callback);
+    callback.records = write_records;
+    callback.user = &m;
+    config.callbacks = callbacks;
     config.callback_count = 1;
-    config.checkpoint.folder = argv[1];
-    config.checkpoint.every_steps = 100;
-    config.checkpoint.resume = true;
+    sluice_checkpointing_init(&checkpoint);
+    checkpoint.folder = argv[1];
+    checkpoint.every_steps = 100;
+    checkpoint.resume = true;
+    config.checkpoint = &checkpoint;
     failed = sluice_device_open("host:0", &device) < 0 ||
              sluice_dataset_parse("synthetic samples=900 shape=8,8,3 | shuffle | "
                                   "random_horizontal_flip 0.5 | batch 4",

@@ -160,7 +160,8 @@ static void count_line(void *arg, const pack_line *line)
 {
     pack_run *run = arg;
     sluice_pack_stats *stats = &run->stats;
-    const sluice_pack_problem problem = {line->position, line->fate, line->name, line->why};
+    const sluice_pack_problem problem = {sizeof(problem), line->position, line->fate, line->name,
+                                         line->why};
 
     stats->done++;
     stats->fates[line->fate]++;
@@ -519,6 +520,11 @@ static void tear_down(pack_run *run)
 }
 
 static const sli_struct stats_struct = SLI_STRUCT(sluice_pack_stats, seconds);
+
+void sluice_pack_stats_init_size(sluice_pack_stats *stats, size_t size)
+{
+    sli_struct_init(stats, size);
+}
 
 sluice_status sluice_pack(const sluice_pack_config *config, sluice_pack_stats *stats_out)
 {

@@ -63,14 +63,13 @@ static void explain_reading(const sli_plan *plan, sli_text *text)
     const uint64_t fixed = sli_plan_stream_memory(plan, 0);
 
     if (source->locate != NULL) {
-        sli_text_add(
-            text,
-            "reading: readahead requests files that are not in the page cache, up to %d "
-            "samples or %d MB ahead%s\n",
-            READAHEAD_ROWS, READAHEAD_BYTES >> 20,
-            source->drops != NULL && source->drops(plan->dataset->source)
-                ? ", and dropped behind them"
-                : "");
+        sli_text_add(text,
+                     "reading: readahead requests files that are not in the page cache, up to %d "
+                     "samples or %d MB ahead%s\n",
+                     READAHEAD_ROWS, READAHEAD_BYTES >> 20,
+                     source->drops != NULL && source->drops(plan->dataset->source)
+                         ? ", and dropped behind them"
+                         : "");
     }
     if (plan->details->is_stream) {
         sli_text_add(
@@ -139,6 +138,11 @@ sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out)
 }
 
 static const sli_struct info_struct = SLI_STRUCT(sluice_dataset_info, columns);
+
+void sluice_dataset_info_init_size(sluice_dataset_info *info, size_t size)
+{
+    sli_struct_init(info, size);
+}
 
 sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_info *info)
 {

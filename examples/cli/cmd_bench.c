@@ -79,7 +79,7 @@ static sluice_status write_records(sluice_hook *hook, void *user)
     sluice_status st;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *r = &hook->records[i];
+        const sluice_step_record *r = sluice_hook_record(hook, i);
 
         if (b->digests != NULL) {
             fprintf(b->digests, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 "\n",
@@ -322,7 +322,9 @@ static const char *const no_outputs[] = {""};
 
 static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluice_stop *stop)
 {
-    sluice_callback callbacks[3] = {{.train_begin = say_plan}, {.records = NULL}, {.user = b}};
+    sluice_callback first; /* before the progress bar */
+    sluice_callback last;
+    sluice_callback *callbacks[3] = {&first, NULL, &last};
     sluice_report *report = NULL;
     sluice_model model;
     sluice_status st = sluice_progress_bar(stderr, &callbacks[1]);
@@ -331,9 +333,13 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
     if (st != SLUICE_OK) {
         return refused(b, st);
     }
+    sluice_callback_init(&first);
+    first.train_begin = say_plan;
+    sluice_callback_init(&last);
+    last.user = b;
     if (b->digests != NULL || b->ids != NULL) {
-        callbacks[2].records = write_records;
-        callbacks[2].train_end = flush_records;
+        last.records = write_records;
+        last.train_end = flush_records;
     }
     sluice_model_init(&model);
     model.step = step;
@@ -361,7 +367,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
         code = EXIT_WORLD;
     }
     sluice_report_destroy(report);
-    sluice_callback_destroy(&callbacks[1]);
+    sluice_callback_destroy(callbacks[1]);
     return code;
 }
 

@@ -122,18 +122,24 @@ static void on_signal(int number)
 static void configure(sluice_train_config *config, const char *folder, double hours)
 {
     static const float rate = 0.001F;
+    static sluice_schedule rates;
+    static sluice_checkpointing checkpoint;
 
     sluice_train_config_init(config);
     config->dataset_sink_mode = true; /* an epoch is a pass, and one launch */
     config->max_seconds = hours * 3600;
-    config->learning_rate.table = &rate;
-    config->learning_rate.count = 1;
+    sluice_schedule_init(&rates);
+    rates.table = &rate;
+    rates.count = 1;
+    config->learning_rate = &rates;
     config->on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
-    config->checkpoint.folder = folder;
-    config->checkpoint.every_epochs = 1;
-    config->checkpoint.resume = true;
-    config->checkpoint.best = "accuracy";
-    config->checkpoint.best_is_larger = true;
+    sluice_checkpointing_init(&checkpoint);
+    checkpoint.folder = folder;
+    checkpoint.every_epochs = 1;
+    checkpoint.resume = true;
+    checkpoint.best = "accuracy";
+    checkpoint.best_is_larger = true;
+    config->checkpoint = &checkpoint;
     config->stop = stop;
 }
 
@@ -141,12 +147,13 @@ int main(int argc, char **argv)
 {
     static const char *const names[] = {"loss", "accuracy"};
     static network net; /* zeros, from which a linear classifier may start */
-    sluice_callback callbacks[3] = {{.user = NULL}};
+    sluice_callback *callbacks[3] = {NULL};
     sluice_device *device = NULL;
     sluice_dataset *sets[2] = {NULL, NULL};
     sluice_report *report = NULL;
     sluice_model model;
     sluice_train_config config;
+    sluice_validating validation;
     char log[4096];
     char *text = NULL;
     int failed;
@@ -175,7 +182,9 @@ int main(int argc, char **argv)
     model.output_count = model.result_count = 2;
     model.reads_valid_rows = true;
     configure(&config, argv[2], argc > 3 ? atof(argv[3]) : 8);
-    config.validation.dataset = sets[1];
+    sluice_validating_init(&validation);
+    validation.dataset = sets[1];
+    config.validation = &validation;
     config.callbacks = callbacks;
     config.callback_count = 3;
     signal(SIGINT, on_signal);

@@ -193,7 +193,7 @@ static sluice_status say_losses(sluice_hook *hook, void *user)
     trainer *t = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *record = &hook->records[i];
+        const sluice_step_record *record = sluice_hook_record(hook, i);
         const uint64_t done = record->step + 1;
 
         t->loss_sum += (double)record->outputs[0];
@@ -221,8 +221,10 @@ static sluice_status count_answers(sluice_hook *hook, void *user)
     trainer *t = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        t->tested += hook->records[i].valid_rows;
-        t->correct += (uint64_t)hook->records[i].outputs[1];
+        const sluice_step_record *record = sluice_hook_record(hook, i);
+
+        t->tested += record->valid_rows;
+        t->correct += (uint64_t)record->outputs[1];
     }
     return SLUICE_OK;
 }
@@ -280,8 +282,10 @@ static sluice_status load_net(void *user, const char *folder, uint32_t rank, uin
 static sluice_status train(trainer *t)
 {
     static const char *const outputs[] = {"loss", "accuracy"};
-    sluice_callback callbacks[2] = {{.train_begin = say_plan, .records = say_losses, .user = t},
-                                    {.user = NULL}};
+    sluice_callback own;
+    sluice_callback *callbacks[2] = {&own, NULL};
+    sluice_schedule rates;
+    sluice_checkpointing checkpoint;
     sluice_train_config config;
     sluice_model model;
     sluice_report *report = NULL;
@@ -299,14 +303,22 @@ static sluice_status train(trainer *t)
     configure(t, &config);
     model.save = save_net;
     model.load = load_net;
-    config.checkpoint.folder = t->opt.checkpoints;
-    config.checkpoint.every_epochs = t->opt.checkpoints != NULL ? 10 : 0;
-    config.checkpoint.resume = t->opt.checkpoints != NULL;
+    sluice_checkpointing_init(&checkpoint);
+    checkpoint.folder = t->opt.checkpoints;
+    checkpoint.every_epochs = 10;
+    checkpoint.resume = true;
+    config.checkpoint = t->opt.checkpoints != NULL ? &checkpoint : NULL;
     config.mode = t->opt.mode;
-    config.learning_rate.function = learning_rate;
-    config.learning_rate.user = t;
+    sluice_schedule_init(&rates);
+    rates.function = learning_rate;
+    rates.user = t;
+    config.learning_rate = &rates;
     config.epochs = (uint64_t)t->opt.epochs;
     config.sink_size = (int64_t)t->opt.sink_size;
+    sluice_callback_init(&own);
+    own.train_begin = say_plan;
+    own.records = say_losses;
+    own.user = t;
     config.callbacks = callbacks;
     config.callback_count = 2;
     st = sluice_train(t->device, &model, t->train_set, &config, &report);
@@ -317,7 +329,7 @@ static sluice_status train(trainer *t)
     }
     sluice_string_free(text);
     sluice_report_destroy(report);
-    sluice_callback_destroy(&callbacks[1]);
+    sluice_callback_destroy(callbacks[1]);
     return st;
 }
 
@@ -325,7 +337,8 @@ static sluice_status train(trainer *t)
 static sluice_status test(trainer *t)
 {
     static const char *const outputs[] = {"loss", "correct"};
-    const sluice_callback callback = {.records = count_answers, .user = t};
+    sluice_callback callback;
+    sluice_callback *const callbacks[] = {&callback};
     sluice_report_stats stats = {.struct_size = sizeof(stats)};
     sluice_report *report = NULL;
     sluice_train_config config;
@@ -340,7 +353,10 @@ static sluice_status test(trainer *t)
     model.reads_valid_rows = true;
     configure(t, &config);
     config.epochs = 1;
-    config.callbacks = &callback;
+    sluice_callback_init(&callback);
+    callback.records = count_answers;
+    callback.user = t;
+    config.callbacks = callbacks;
     config.callback_count = 1;
     st = sluice_train(t->device, &model, t->test_set, &config, &report);
     if (st == SLUICE_OK) {

@@ -97,6 +97,7 @@ static void take_record(cuda_program *p, uint32_t index)
     const step_trace *trace = &p->traces[index];
     sluice_step_record *r = &p->records[index];
 
+    r->struct_size = sizeof(*r);
     r->step = p->step++;
     r->epoch = sink_plan_epoch(p->plan, r->step);
     r->pass = trace->pass;

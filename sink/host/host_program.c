@@ -146,6 +146,7 @@ static void begin_step(host_program *p, const sli_inputs *inputs)
 {
     sluice_step_record *r = &p->current;
 
+    r->struct_size = sizeof(*r);
     r->step = p->plan->first_step + (p->seq - 1) / p->micro_batches;
     r->epoch = sink_plan_epoch(p->plan, r->step);
     r->pass = inputs->header->pass;

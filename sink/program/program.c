@@ -21,6 +21,13 @@ const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name
     return NULL;
 }
 
+const sluice_step_record *sluice_hook_record(const sluice_hook *hook, uint64_t index)
+{
+    const sluice_step_record *records = hook->records;
+
+    return records != NULL && index < hook->record_count ? &records[index] : NULL;
+}
+
 float program_rate(const sluice_schedule *schedule, uint64_t step)
 {
     if (schedule->function != NULL) {

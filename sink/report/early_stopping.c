@@ -7,6 +7,7 @@
 #include <sluice/train.h>
 
 #include "alloc_int.h"
+#include "callback.h"
 #include "log_int.h"
 #include "status_int.h"
 
@@ -58,8 +59,9 @@ static sluice_status judge(sluice_hook *hook, void *user)
 }
 
 sluice_status sluice_early_stopping(const char *result, bool larger_is_better, double min_delta,
-                                    uint64_t patience, sluice_callback *callback_out)
+                                    uint64_t patience, sluice_callback **callback_out)
 {
+    const sluice_callback hooks = {.train_begin = begin, .validation = judge};
     early_stopping *e;
 
     if (result == NULL || callback_out == NULL || strlen(result) >= sizeof(e->result)) {
@@ -76,9 +78,5 @@ sluice_status sluice_early_stopping(const char *result, bool larger_is_better, d
     e->sign = larger_is_better ? 1 : -1;
     e->min_delta = min_delta;
     e->patience = patience > 0 ? patience : 1;
-    memset(callback_out, 0, sizeof(*callback_out));
-    callback_out->train_begin = begin;
-    callback_out->validation = judge;
-    callback_out->user = e;
-    return SLUICE_OK;
+    return callback_create(&hooks, e, "sluice_early_stopping", callback_out);
 }

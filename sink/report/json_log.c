@@ -10,6 +10,7 @@
 #include <sluice/train.h>
 
 #include "alloc_int.h"
+#include "callback.h"
 #include "status_int.h"
 #include "text_int.h"
 
@@ -115,7 +116,7 @@ static sluice_status log_records(sluice_hook *hook, void *user)
         return SLUICE_OK;
     }
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *r = &hook->records[i];
+        const sluice_step_record *r = sluice_hook_record(hook, i);
 
         sli_text_add(&text,
                      "{\"step\":%" PRIu64 ",\"epoch\":%" PRIu64 ",\"pass\":%" PRIu64
@@ -154,8 +155,12 @@ static sluice_status log_end(sluice_hook *hook, void *user)
     return st;
 }
 
-sluice_status sluice_json_log(const char *path, sluice_callback *callback_out)
+sluice_status sluice_json_log(const char *path, sluice_callback **callback_out)
 {
+    const sluice_callback hooks = {.train_begin = log_begin,
+                                   .records = log_records,
+                                   .validation = log_validation,
+                                   .train_end = log_end};
     json_log *log;
 
     if (path == NULL || callback_out == NULL || strlen(path) >= PATH_SIZE) {
@@ -167,11 +172,5 @@ sluice_status sluice_json_log(const char *path, sluice_callback *callback_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "sluice_json_log");
     }
     snprintf(log->path, sizeof(log->path), "%s", path);
-    memset(callback_out, 0, sizeof(*callback_out));
-    callback_out->train_begin = log_begin;
-    callback_out->records = log_records;
-    callback_out->validation = log_validation;
-    callback_out->train_end = log_end;
-    callback_out->user = log;
-    return SLUICE_OK;
+    return callback_create(&hooks, log, "sluice_json_log", callback_out);
 }

@@ -11,6 +11,7 @@
 #include <sluice/train.h>
 
 #include "alloc_int.h"
+#include "callback.h"
 #include "clock_int.h"
 #include "status_int.h"
 #include "text_int.h"
@@ -31,12 +32,12 @@ static bool is_terminal(FILE *file)
     return isatty(fileno(file)) == 1 && (term == NULL || strcmp(term, "dumb") != 0);
 }
 
-static sluice_status make_monitor(FILE *file, uint64_t every, sluice_callback *callback,
-                                  const char *function)
+static sluice_status make_monitor(FILE *file, uint64_t every, const sluice_callback *hooks,
+                                  const char *function, sluice_callback **callback_out)
 {
     monitor *m;
 
-    if (file == NULL || callback == NULL) {
+    if (file == NULL || callback_out == NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s: file or callback_out is NULL", function);
     }
     m = sli_calloc(1, sizeof(*m));
@@ -46,17 +47,7 @@ static sluice_status make_monitor(FILE *file, uint64_t every, sluice_callback *c
     m->file = file;
     m->every = every > 0 ? every : 1;
     m->is_terminal = is_terminal(file);
-    memset(callback, 0, sizeof(*callback));
-    callback->user = m;
-    return SLUICE_OK;
-}
-
-void sluice_callback_destroy(sluice_callback *callback)
-{
-    if (callback != NULL) {
-        sli_free(callback->user);
-        memset(callback, 0, sizeof(*callback));
-    }
+    return callback_create(hooks, m, function, callback_out);
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */
@@ -66,7 +57,7 @@ static sluice_status loss_records(sluice_hook *hook, void *user)
     const monitor *m = user;
 
     for (uint64_t i = 0; hook->rank == 0 && i < hook->record_count; i++) {
-        const sluice_step_record *record = &hook->records[i];
+        const sluice_step_record *record = sluice_hook_record(hook, i);
 
         if ((record->step + 1) % m->every == 0) {
             fprintf(m->file, "epoch: %llu step: %llu", (unsigned long long)record->epoch + 1,
@@ -80,14 +71,11 @@ static sluice_status loss_records(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-sluice_status sluice_loss_monitor(FILE *file, uint64_t every, sluice_callback *callback_out)
+sluice_status sluice_loss_monitor(FILE *file, uint64_t every, sluice_callback **callback_out)
 {
-    sluice_status st = make_monitor(file, every, callback_out, "sluice_loss_monitor");
+    const sluice_callback hooks = {.records = loss_records};
 
-    if (st == SLUICE_OK) {
-        callback_out->records = loss_records;
-    }
-    return st;
+    return make_monitor(file, every, &hooks, "sluice_loss_monitor", callback_out);
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -106,14 +94,11 @@ static sluice_status time_epoch_end(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out)
+sluice_status sluice_time_monitor(FILE *file, sluice_callback **callback_out)
 {
-    sluice_status st = make_monitor(file, 1, callback_out, "sluice_time_monitor");
+    const sluice_callback hooks = {.epoch_end = time_epoch_end};
 
-    if (st == SLUICE_OK) {
-        callback_out->epoch_end = time_epoch_end;
-    }
-    return st;
+    return make_monitor(file, 1, &hooks, "sluice_time_monitor", callback_out);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -133,14 +118,11 @@ static sluice_status show_results(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-sluice_status sluice_validation_monitor(FILE *file, sluice_callback *callback_out)
+sluice_status sluice_validation_monitor(FILE *file, sluice_callback **callback_out)
 {
-    sluice_status st = make_monitor(file, 1, callback_out, "sluice_validation_monitor");
+    const sluice_callback hooks = {.validation = show_results};
 
-    if (st == SLUICE_OK) {
-        callback_out->validation = show_results;
-    }
-    return st;
+    return make_monitor(file, 1, &hooks, "sluice_validation_monitor", callback_out);
 }
 
 /* ---- progress bar ---------------------------------------------------------------------------- */
@@ -163,7 +145,7 @@ static void print_progress(const sluice_hook *hook, uint64_t done, uint64_t all,
 {
     const double rate = hook->seconds > 0 ? (double)done / hook->seconds : 0;
     const sluice_step_record *last =
-        hook->record_count > 0 ? &hook->records[hook->record_count - 1] : NULL;
+        sluice_hook_record(hook, hook->record_count - 1); /* NULL: there is none */
     char bar[BAR_WIDTH + 1];
 
     if (all != UINT64_MAX) {
@@ -239,14 +221,10 @@ static sluice_status bar_end(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-sluice_status sluice_progress_bar(FILE *file, sluice_callback *callback_out)
+sluice_status sluice_progress_bar(FILE *file, sluice_callback **callback_out)
 {
-    sluice_status st = make_monitor(file, 1, callback_out, "sluice_progress_bar");
+    const sluice_callback hooks = {
+        .train_begin = bar_begin, .records = bar_records, .train_end = bar_end};
 
-    if (st == SLUICE_OK) {
-        callback_out->train_begin = bar_begin;
-        callback_out->records = bar_records;
-        callback_out->train_end = bar_end;
-    }
-    return st;
+    return make_monitor(file, 1, &hooks, "sluice_progress_bar", callback_out);
 }

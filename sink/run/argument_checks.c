@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "alloc_int.h"
 #include "expected_inputs.h"
 #include "plan_int.h"
 #include "step_history.h"
@@ -10,8 +11,12 @@
 
 static const char *const one_output[] = {"loss"};
 
-static const sli_struct model_struct = SLI_STRUCT(sluice_model, result_count);
-static const sli_struct config_struct = SLI_STRUCT(sluice_train_config, check);
+static const sli_struct model_struct = SLI_STRUCT(sluice_model, result_names);
+static const sli_struct config_struct = SLI_STRUCT(sluice_train_config, agree_user);
+static const sli_struct schedule_struct = SLI_STRUCT(sluice_schedule, user);
+static const sli_struct checkpointing_struct = SLI_STRUCT(sluice_checkpointing, best);
+static const sli_struct validating_struct = SLI_STRUCT(sluice_validating, max_batches);
+static const sli_struct callback_struct = SLI_STRUCT(sluice_callback, train_end);
 
 void sluice_model_init_size(sluice_model *model, size_t size)
 {
@@ -26,6 +31,67 @@ void sluice_train_config_init_size(sluice_train_config *config, size_t size)
     }
 }
 
+void sluice_schedule_init_size(sluice_schedule *schedule, size_t size)
+{
+    sli_struct_init(schedule, size);
+}
+
+void sluice_checkpointing_init_size(sluice_checkpointing *checkpoint, size_t size)
+{
+    sli_struct_init(checkpoint, size);
+}
+
+void sluice_validating_init_size(sluice_validating *validation, size_t size)
+{
+    sli_struct_init(validation, size);
+}
+
+void sluice_callback_init_size(sluice_callback *callback, size_t size)
+{
+    sli_struct_init(callback, size);
+}
+
+/* Copies the settings that config points to. */
+static sluice_status read_nested(const sluice_train_config *config, train_run *run)
+{
+    sluice_status st = sli_struct_read_optional(&schedule_struct, "sluice_train",
+                                                config->learning_rate, &run->learning_rate);
+
+    if (st == SLUICE_OK) {
+        st = sli_struct_read_optional(&checkpointing_struct, "sluice_train", config->checkpoint,
+                                      &run->checkpoint);
+    }
+    if (st == SLUICE_OK) {
+        st = sli_struct_read_optional(&validating_struct, "sluice_train", config->validation,
+                                      &run->validation);
+    }
+    return st;
+}
+
+static sluice_status read_callbacks(const sluice_train_config *config, train_run *run)
+{
+    const uint32_t count = config->callback_count;
+    sluice_status st = SLUICE_OK;
+
+    if (count == 0) {
+        return SLUICE_OK;
+    }
+    if (config->callbacks == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "callbacks is NULL for %u of them", count);
+    }
+    run->callbacks = sli_calloc(count, sizeof(*run->callbacks));
+    if (run->callbacks == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%u callbacks", count);
+    }
+    for (uint32_t i = 0; st == SLUICE_OK && i < count; i++) {
+        st = config->callbacks[i] == NULL
+                 ? sli_fail(SLUICE_E_INVALID, "callbacks[%u] is NULL", i)
+                 : sli_struct_read(&callback_struct, "sluice_train", config->callbacks[i],
+                                   &run->callbacks[i]);
+    }
+    return st;
+}
+
 sluice_status train_read_arguments(const sluice_model *model, const sluice_dataset *dataset,
                                    const sluice_train_config *config, train_run *run)
 {
@@ -38,8 +104,13 @@ sluice_status train_read_arguments(const sluice_model *model, const sluice_datas
                                           : "config");
     }
     st = sli_struct_read(&config_struct, "sluice_train", config, &run->config);
-    return st == SLUICE_OK ? sli_struct_read(&model_struct, "sluice_train", model, &run->model)
-                           : st;
+    if (st == SLUICE_OK) {
+        st = sli_struct_read(&model_struct, "sluice_train", model, &run->model);
+    }
+    if (st == SLUICE_OK) {
+        st = read_nested(&run->config, run);
+    }
+    return st == SLUICE_OK ? read_callbacks(&run->config, run) : st;
 }
 
 /* Names of outputs or results: as many as there are, "loss" by default. */
@@ -97,17 +168,13 @@ static sluice_status check_config(const train_run *run)
         return sli_fail(SLUICE_E_INVALID, "output_capacity is %u, want at most %d",
                         config->output_capacity, STEP_HISTORY_MOST);
     }
-    if (config->callbacks == NULL && config->callback_count > 0) {
-        return sli_fail(SLUICE_E_INVALID, "callbacks is NULL for %u of them",
-                        config->callback_count);
-    }
     return SLUICE_OK;
 }
 
 static sluice_status check_checkpoint(const train_run *run)
 {
     const sluice_train_config *config = &run->config;
-    const sluice_checkpointing *checkpoint = &config->checkpoint;
+    const sluice_checkpointing *checkpoint = &run->checkpoint;
 
     if (checkpoint->folder == NULL) {
         return !checkpoint->resume && checkpoint->every_steps == 0 && checkpoint->every_epochs == 0
@@ -138,7 +205,7 @@ static sluice_status check_checkpoint(const train_run *run)
 /* Fills in the names of results, too. */
 static sluice_status check_validation(train_run *run)
 {
-    sluice_validating *validation = &run->config.validation;
+    sluice_validating *validation = &run->validation;
     sluice_model *model = &run->model;
 
     if (validation->dataset == NULL) {
@@ -164,12 +231,12 @@ static sluice_status check_validation(train_run *run)
 /* The best is one of validation's results. */
 static sluice_status check_best(const train_run *run)
 {
-    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const sluice_checkpointing *checkpoint = &run->checkpoint;
 
     if (checkpoint->best == NULL) {
         return SLUICE_OK;
     }
-    if (checkpoint->folder == NULL || run->config.validation.dataset == NULL) {
+    if (checkpoint->folder == NULL || run->validation.dataset == NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s is NULL, which checkpoint.best needs",
                         checkpoint->folder == NULL ? "checkpoint.folder" : "validation.dataset");
     }
@@ -210,11 +277,11 @@ static sluice_status choose_mode(train_run *run)
         return sli_fail(SLUICE_E_INVALID, "nan_guard is %d, want one of sluice_nan_guard",
                         (int)config->nan_guard);
     }
-    if (config->learning_rate.count > 0 && config->learning_rate.table == NULL) {
+    if (run->learning_rate.count > 0 && run->learning_rate.table == NULL) {
         return sli_fail(SLUICE_E_INVALID, "learning_rate.table is NULL for %llu entries",
-                        (unsigned long long)config->learning_rate.count);
+                        (unsigned long long)run->learning_rate.count);
     }
-    if (config->learning_rate.count > 0 && config->learning_rate.function != NULL) {
+    if (run->learning_rate.count > 0 && run->learning_rate.function != NULL) {
         return sli_fail(SLUICE_E_INVALID,
                         "learning_rate has a table and a function: want one of them");
     }
@@ -255,8 +322,8 @@ sluice_status train_check_settings(train_run *run)
     if (st == SLUICE_OK) {
         st = choose_mode(run);
     }
-    if (run->config.checkpoint.keep == 0) {
-        run->config.checkpoint.keep = 3;
+    if (run->checkpoint.keep == 0) {
+        run->checkpoint.keep = 3;
     }
     if (run->config.world == 0) {
         run->config.world = 1;

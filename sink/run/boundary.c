@@ -52,7 +52,7 @@ sluice_status boundary_at_end(train_run *run)
 {
     sluice_status st = SLUICE_OK;
 
-    if (run->config.validation.at_end && run->counts.steps > 0 && !outcome_is_stop(&run->outcome) &&
+    if (run->validation.at_end && run->counts.steps > 0 && !outcome_is_stop(&run->outcome) &&
         validation_is_due(run, true)) {
         st = checkpointing_write_early(run, true);
         if (st == SLUICE_OK) {

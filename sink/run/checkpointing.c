@@ -13,14 +13,14 @@
 /* The checkpoints of the run, written and loaded by the model, which is watched. */
 static checkpoint_store checkpoints_of(train_run *run, const sluice_model *model)
 {
-    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const sluice_checkpointing *checkpoint = &run->checkpoint;
 
     return (checkpoint_store){checkpoint->folder, checkpoint->keep, &run->ranks, model};
 }
 
 static bool writes_checkpoints(const train_run *run)
 {
-    return run->config.checkpoint.folder != NULL;
+    return run->checkpoint.folder != NULL;
 }
 
 /* The state is that of the checkpoint; what it was of this run's own is put back. */
@@ -35,7 +35,7 @@ static void take_resumed_state(train_run *run)
 
     sli_log(level, "resumes at step %llu, sample %llu of pass %llu, from %s",
             (unsigned long long)state->step, (unsigned long long)state->position.done,
-            (unsigned long long)state->position.pass, run->config.checkpoint.folder);
+            (unsigned long long)state->position.pass, run->checkpoint.folder);
     if (regroups && state->position.done > 0) {
         run->origin.batch_size = (uint32_t)state->batch_size;
         run->origin.world = (uint32_t)state->world;
@@ -55,7 +55,7 @@ static void take_resumed_state(train_run *run)
 
 sluice_status checkpointing_resume(train_run *run)
 {
-    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const sluice_checkpointing *checkpoint = &run->checkpoint;
     const sluice_model model = train_watched_model(run);
     const checkpoint_store store = checkpoints_of(run, &model);
     sluice_status st;
@@ -103,8 +103,8 @@ static sluice_status write_checkpoint(train_run *run, checkpoint_kind kind)
     if (st == SLUICE_OK) {
         sli_log(SLUICE_LOG_INFO, "checkpoint of step %llu%s in %s, %.3f s",
                 (unsigned long long)run->progress.step,
-                kind == CHECKPOINT_EARLY ? ", before validation," : "",
-                run->config.checkpoint.folder, (double)(sli_now_ns() - start) / 1e9);
+                kind == CHECKPOINT_EARLY ? ", before validation," : "", run->checkpoint.folder,
+                (double)(sli_now_ns() - start) / 1e9);
     }
     return st;
 }
@@ -154,7 +154,7 @@ void checkpointing_keep_early(train_run *run)
 /* Is this result better than the best so far? One that is no number never is. */
 static bool is_better(const train_run *run, uint64_t name, double result)
 {
-    const double sign = run->config.checkpoint.best_is_larger ? 1 : -1;
+    const double sign = run->checkpoint.best_is_larger ? 1 : -1;
     double best;
 
     memcpy(&best, &run->progress.state.best_value, sizeof(best));
@@ -163,7 +163,7 @@ static bool is_better(const train_run *run, uint64_t name, double result)
 
 sluice_status checkpointing_write_best(train_run *run, const double *results)
 {
-    const char *name = run->config.checkpoint.best;
+    const char *name = run->checkpoint.best;
     const uint64_t hash = name != NULL ? sli_hash_text(name) | 1 : 0; /* 0: no result */
     uint32_t i = 0;
 

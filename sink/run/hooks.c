@@ -63,7 +63,7 @@ double train_wait_seconds(const train_run *run)
 bool train_has_hook(const train_run *run, hook_kind kind)
 {
     for (uint32_t i = 0; i < run->config.callback_count; i++) {
-        if (hook_function(&run->config.callbacks[i], kind) != NULL) {
+        if (hook_function(&run->callbacks[i], kind) != NULL) {
             return true;
         }
     }
@@ -75,7 +75,7 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
     sli_error first = {.status = SLUICE_OK};
 
     for (uint32_t i = 0; i < run->config.callback_count; i++) {
-        const sluice_callback *callback = &run->config.callbacks[i];
+        const sluice_callback *callback = &run->callbacks[i];
         sluice_hook_fn function = hook_function(callback, kind);
         const uint64_t failures = sli_fail_count();
         sluice_status st;

@@ -29,9 +29,10 @@ typedef struct mode_check {
     train_run *run;
     sluice_model model; /* save and load are watched */
     uint64_t steps;
-    char folder[FOLDER_SIZE];   /* of the saved model */
-    sluice_callback *callbacks; /* the user's, and one that fills in `got` */
-    step_trace expected;        /* in direct mode */
+    char folder[FOLDER_SIZE];    /* of the saved model */
+    sluice_callback **callbacks; /* the user's, and `trace` */
+    sluice_callback trace;       /* fills in `got` */
+    step_trace expected;         /* in direct mode */
     step_trace got;
 } mode_check;
 
@@ -88,9 +89,9 @@ static sluice_status keep_trace(sluice_hook *hook, void *user)
     step_trace *t = user;
 
     for (uint64_t i = 0; i < hook->record_count && t->count < STEPS_MOST; i++, t->count++) {
-        t->digests[t->count] = hook->records[i].digest;
-        memcpy(t->outputs[t->count], hook->records[i].outputs,
-               hook->output_count * sizeof(hook->records[i].outputs[0]));
+        t->digests[t->count] = sluice_hook_record(hook, i)->digest;
+        memcpy(t->outputs[t->count], sluice_hook_record(hook, i)->outputs,
+               hook->output_count * sizeof(sluice_hook_record(hook, i)->outputs[0]));
     }
     return SLUICE_OK;
 }
@@ -114,8 +115,9 @@ static void make_config(const mode_check *c, sluice_mode mode, sluice_train_conf
     config->callbacks = c->callbacks;
     config->callback_count++;
     config->digest = true;
-    config->checkpoint = (sluice_checkpointing){.folder = NULL};
-    config->validation = (sluice_validating){.dataset = NULL};
+    config->learning_rate = &c->run->learning_rate;
+    config->checkpoint = NULL;
+    config->validation = NULL;
     config->check = false;
     if (several) { /* the run itself asks them, between its checks */
         config->agree = NULL;
@@ -276,8 +278,10 @@ static sluice_status make_callbacks(mode_check *c)
     if (count > 0) {
         memcpy(c->callbacks, c->run->config.callbacks, count * sizeof(*c->callbacks));
     }
-    c->callbacks[count].records = keep_trace;
-    c->callbacks[count].user = &c->got;
+    sluice_callback_init(&c->trace);
+    c->trace.records = keep_trace;
+    c->trace.user = &c->got;
+    c->callbacks[count] = &c->trace;
     return SLUICE_OK;
 }
 

@@ -25,13 +25,13 @@ static sluice_status agree_on_settings(train_run *run, const sli_dataset_identit
          false},
         {"epochs between checkpoints", run->plan.sinks.boundaries[BOUNDARY_CHECKPOINT].epochs,
          false},
-        {"validation", c->validation.dataset != NULL, false},
-        {"validation at the start", c->validation.at_start, false},
-        {"validation at the end", c->validation.at_end, false},
+        {"validation", run->validation.dataset != NULL, false},
+        {"validation at the start", run->validation.at_start, false},
+        {"validation at the end", run->validation.at_end, false},
         {"number of results", run->model.result_count, false},
-        {"best checkpoint", c->checkpoint.best != NULL ? sli_hash_text(c->checkpoint.best) : 0,
+        {"best checkpoint", run->checkpoint.best != NULL ? sli_hash_text(run->checkpoint.best) : 0,
          true},
-        {"best_is_larger", c->checkpoint.best_is_larger, false},
+        {"best_is_larger", run->checkpoint.best_is_larger, false},
         {"check mode", c->check, false},
     };
 
@@ -40,7 +40,7 @@ static sluice_status agree_on_settings(train_run *run, const sli_dataset_identit
 
 sluice_status train_agree_on_ranks(train_run *run)
 {
-    const sluice_checkpointing *checkpoint = &run->config.checkpoint;
+    const sluice_checkpointing *checkpoint = &run->checkpoint;
     const agree_subject subjects[] = {
         {"number of ranks", run->config.world, false},
         {"checkpoints", checkpoint->folder != NULL, false},

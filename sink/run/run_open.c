@@ -24,6 +24,7 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
     }
     st = train_read_arguments(model, dataset, config, run);
     if (st != SLUICE_OK) {
+        sli_free(run->callbacks);
         sli_free(run);
         return st;
     }
@@ -74,7 +75,7 @@ static sluice_status open_feed(train_run *run)
 static sluice_status plan_sinks(train_run *run)
 {
     const sli_plan *plan = run->feed.plan;
-    const sluice_validating *validation = &run->config.validation;
+    const sluice_validating *validation = &run->validation;
     const sink_request request = {
         .batches_per_pass = plan->batches_per_pass,
         .micro_batches = run->config.micro_batches,
@@ -88,7 +89,7 @@ static sluice_status plan_sinks(train_run *run)
         .pass = plan->begin.pass,
         .batches = plan->begin_batches,
         .boundaries = {{validation->every_steps, validation->every_epochs},
-                       {run->config.checkpoint.every_steps, run->config.checkpoint.every_epochs}}};
+                       {run->checkpoint.every_steps, run->checkpoint.every_epochs}}};
 
     return sink_plan_make(&request, &run->plan.sinks);
 }
@@ -144,7 +145,7 @@ sluice_status train_make_program(train_run *run)
         .record_samples = run->config.record_samples,
         .nan_guard = several && run->config.nan_guard == SLUICE_NAN_STOP ? SLUICE_NAN_COUNT
                                                                          : run->config.nan_guard,
-        .learning_rate = run->config.learning_rate,
+        .learning_rate = run->learning_rate,
         .seed = run->config.seed};
 
     const sluice_status st = ops->create(&config, &run->program);
@@ -341,5 +342,6 @@ void train_close(train_run *run)
     }
     train_state_free(&run->progress.state);
     step_history_free(&run->history);
+    sli_free(run->callbacks);
     sli_free(run);
 }

@@ -51,7 +51,7 @@ static sluice_status run_start(train_run *run)
     if (st == SLUICE_OK && !outcome_is_stop(&run->outcome) && run->origin.early) {
         st = boundary_finish(run);
     }
-    if (st == SLUICE_OK && !outcome_is_stop(&run->outcome) && run->config.validation.at_start) {
+    if (st == SLUICE_OK && !outcome_is_stop(&run->outcome) && run->validation.at_start) {
         st = boundary_validate(run, true);
     }
     return st == SLUICE_OK ? train_meet_ranks(run) : st;

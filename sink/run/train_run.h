@@ -47,8 +47,12 @@ typedef struct run_progress {
 
 typedef struct train_run {
     sluice_device *device;
-    sluice_model model;         /* defaults filled in */
-    sluice_train_config config; /* the same */
+    sluice_model model;              /* defaults filled in */
+    sluice_train_config config;      /* the same */
+    sluice_schedule learning_rate;   /* copies of what config points to, */
+    sluice_checkpointing checkpoint; /* zero where that is NULL */
+    sluice_validating validation;
+    sluice_callback *callbacks; /* (config.callback_count) */
     bool nested;                /* in another run: validation, check */
     run_environment environment;
     run_plan plan;

@@ -18,9 +18,9 @@ static sluice_status add_to_sums(sluice_hook *hook, void *user)
     validation_sums *v = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        v->samples += hook->records[i].valid_rows;
+        v->samples += sluice_hook_record(hook, i)->valid_rows;
         for (uint32_t k = 0; k < v->count; k++) {
-            v->sums[k] += (double)hook->records[i].outputs[k];
+            v->sums[k] += (double)sluice_hook_record(hook, i)->outputs[k];
         }
     }
     return SLUICE_OK;
@@ -37,7 +37,7 @@ static void describe_nested_run(const train_run *run, sluice_model *model, sluic
     model->output_count = run->model.result_count;
     sluice_train_config_init(own);
     own->epochs = 1;
-    own->max_steps = config->validation.max_batches;
+    own->max_steps = run->validation.max_batches;
     own->dataset_sink_mode = config->dataset_sink_mode;
     own->mode = config->mode; /* auto may be another one for eval */
     own->output_capacity = config->output_capacity;
@@ -57,15 +57,16 @@ static void describe_nested_run(const train_run *run, sluice_model *model, sluic
 /* Runs model.eval over the dataset. STOPPED: not all of it. */
 static sluice_status evaluate(train_run *run, validation_sums *v)
 {
-    const sluice_callback callback = {.records = add_to_sums, .user = v};
+    sluice_callback callback = {.struct_size = sizeof(callback), .records = add_to_sums, .user = v};
+    sluice_callback *const callbacks[] = {&callback};
     sluice_train_config own;
     sluice_model model;
 
     v->count = run->model.result_count;
     describe_nested_run(run, &model, &own);
-    own.callbacks = &callback;
+    own.callbacks = callbacks;
     own.callback_count = 1;
-    return nested_run(run->device, &model, run->config.validation.dataset, &own);
+    return nested_run(run->device, &model, run->validation.dataset, &own);
 }
 
 sluice_status validation_check(const train_run *run)
@@ -74,11 +75,11 @@ sluice_status validation_check(const train_run *run)
     sluice_model model;
     sluice_status st;
 
-    if (run->config.validation.dataset == NULL) {
+    if (run->validation.dataset == NULL) {
         return SLUICE_OK;
     }
     describe_nested_run(run, &model, &own);
-    st = nested_run_check(run->device, &model, run->config.validation.dataset, &own);
+    st = nested_run_check(run->device, &model, run->validation.dataset, &own);
     if (st == SLUICE_OK) {
         return st;
     }
@@ -101,8 +102,7 @@ static sluice_status add_ranks(train_run *run, validation_sums *v)
 
 bool validation_is_due(const train_run *run, bool always)
 {
-    return run->config.validation.dataset != NULL &&
-           run->progress.validation_step != run->progress.step &&
+    return run->validation.dataset != NULL && run->progress.validation_step != run->progress.step &&
            (always ||
             sink_plan_is_boundary(&run->plan.sinks, BOUNDARY_VALIDATION, run->progress.step));
 }

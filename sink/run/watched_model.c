@@ -50,7 +50,7 @@ sluice_model train_watched_model(train_run *run)
 sluice_status train_start_watchdog(train_run *run)
 {
     const sluice_train_config *config = &run->config;
-    const bool calls_any = config->callback_count > 0 || config->checkpoint.folder != NULL ||
+    const bool calls_any = config->callback_count > 0 || run->checkpoint.folder != NULL ||
                            config->check || run->plan.mode == SLUICE_MODE_DATA ||
                            agree_asks(&run->ranks);
 

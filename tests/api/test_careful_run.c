@@ -32,7 +32,9 @@ static void train_with_care(sluice_device *device, sluice_dataset *dataset, cons
                             uint64_t steps)
 {
     enum { CALLBACKS = 3 };
-    sluice_callback callbacks[CALLBACKS];
+    sluice_callback *callbacks[CALLBACKS] = {NULL};
+    sluice_validating validation;
+    sluice_checkpointing checkpoint;
     sluice_report_stats stats = {.struct_size = sizeof(stats)};
     sluice_train_config config;
     sluice_model model;
@@ -54,9 +56,13 @@ static void train_with_care(sluice_device *device, sluice_dataset *dataset, cons
     config.epochs = 100;
     config.callbacks = callbacks;
     config.callback_count = CALLBACKS;
-    config.validation.dataset = dataset;
-    config.checkpoint.folder = folder;
-    config.checkpoint.resume = true;
+    sluice_validating_init(&validation);
+    validation.dataset = dataset;
+    config.validation = &validation;
+    sluice_checkpointing_init(&checkpoint);
+    checkpoint.folder = folder;
+    checkpoint.resume = true;
+    config.checkpoint = &checkpoint;
     config.check = true;
     T_STATUS(sluice_train(device, &model, dataset, &config, &report), SLUICE_STOPPED);
     T_OK(sluice_report_stats_get(report, &stats));
@@ -68,7 +74,7 @@ static void train_with_care(sluice_device *device, sluice_dataset *dataset, cons
     T_STATUS(sluice_train(device, &model, dataset, &config, NULL), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "model.load returned E_IO: cannot read");
     for (size_t i = 0; i < CALLBACKS; i++) {
-        sluice_callback_destroy(&callbacks[i]);
+        sluice_callback_destroy(callbacks[i]);
     }
     fclose(lines);
 }

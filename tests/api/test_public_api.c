@@ -264,6 +264,14 @@ static sluice_status train_step(const sluice_step *step, void *user)
 
 static sluice_status count_records(sluice_hook *hook, void *user)
 {
+    for (uint64_t i = 0; i < hook->record_count; i++) {
+        if (sluice_hook_record(hook, i)->step != hook->step + i) {
+            return SLUICE_E_CALLBACK;
+        }
+    }
+    if (sluice_hook_record(hook, hook->record_count) != NULL) {
+        return SLUICE_E_CALLBACK;
+    }
     ((trained *)user)->records += hook->record_count;
     return SLUICE_OK;
 }
@@ -280,8 +288,8 @@ static void train(sluice_mode mode, uint64_t *digest)
     static const sluice_column wants[] = {{"image", SLUICE_F32, 3, {3, 6, 6}},
                                           {"label", SLUICE_I32, 0, {0}}};
     trained t = {.steps = 0};
-    sluice_callback callbacks[4] = {
-        {.records = count_records, .epoch_end = count_epoch, .user = &t}};
+    sluice_callback own;
+    sluice_callback *callbacks[4] = {&own};
     sluice_report_stats stats = {.struct_size = sizeof(stats)};
     FILE *lines = tmpfile();
     sluice_device *device = NULL;
@@ -311,6 +319,10 @@ static void train(sluice_mode mode, uint64_t *digest)
     config.epochs = 4;
     config.digest = true;
     config.seed = 11;
+    sluice_callback_init(&own);
+    own.records = count_records;
+    own.epoch_end = count_epoch;
+    own.user = &t;
     config.callbacks = callbacks;
     config.callback_count = COUNT(callbacks);
     T_OK(sluice_train(device, &model, dataset, &config, &report));
@@ -333,7 +345,7 @@ static void train(sluice_mode mode, uint64_t *digest)
     T_CONTAINS(text, "epoch time: ");
     fclose(lines);
     for (size_t i = 1; i < COUNT(callbacks); i++) {
-        sluice_callback_destroy(&callbacks[i]);
+        sluice_callback_destroy(callbacks[i]);
     }
     sluice_report_destroy(report);
     sluice_dataset_destroy(dataset);

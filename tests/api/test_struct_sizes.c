@@ -74,6 +74,64 @@ static sluice_status train_model(void *any)
     return train((const sluice_model *)any, &config);
 }
 
+/* A run with one of the structs that config points to. */
+static sluice_status train_nested(void *schedule, void *checkpoint, void *validation,
+                                  void *callback)
+{
+    sluice_callback *const callbacks[] = {(sluice_callback *)callback};
+    sluice_train_config config;
+    sluice_model model;
+
+    fill_model(&model, sizeof(model));
+    fill_config(&config, sizeof(config));
+    config.learning_rate = (const sluice_schedule *)schedule;
+    config.checkpoint = (const sluice_checkpointing *)checkpoint;
+    config.validation = (const sluice_validating *)validation;
+    config.callbacks = callbacks;
+    config.callback_count = callback != NULL;
+    return train(&model, &config);
+}
+
+static void fill_schedule(void *any, size_t size)
+{
+    sluice_schedule_init_size((sluice_schedule *)any, size);
+}
+
+static sluice_status train_schedule(void *any)
+{
+    return train_nested(any, NULL, NULL, NULL);
+}
+
+static void fill_checkpointing(void *any, size_t size)
+{
+    sluice_checkpointing_init_size((sluice_checkpointing *)any, size);
+}
+
+static sluice_status train_checkpointing(void *any)
+{
+    return train_nested(NULL, any, NULL, NULL);
+}
+
+static void fill_validating(void *any, size_t size)
+{
+    sluice_validating_init_size((sluice_validating *)any, size);
+}
+
+static sluice_status train_validating(void *any)
+{
+    return train_nested(NULL, NULL, any, NULL);
+}
+
+static void fill_callback(void *any, size_t size)
+{
+    sluice_callback_init_size((sluice_callback *)any, size);
+}
+
+static sluice_status train_callback(void *any)
+{
+    return train_nested(NULL, NULL, NULL, any);
+}
+
 static void fill_channel(void *any, size_t size)
 {
     sluice_channel_config_init_size((sluice_channel_config *)any, size);
@@ -239,6 +297,11 @@ static sluice_status stats_of_report(void *any)
 static const sized_call calls[] = {
     {"sluice_train_config", sizeof(sluice_train_config), fill_config, train_config, NULL},
     {"sluice_model", sizeof(sluice_model), fill_model, train_model, NULL},
+    {"sluice_schedule", sizeof(sluice_schedule), fill_schedule, train_schedule, NULL},
+    {"sluice_checkpointing", sizeof(sluice_checkpointing), fill_checkpointing, train_checkpointing,
+     NULL},
+    {"sluice_validating", sizeof(sluice_validating), fill_validating, train_validating, NULL},
+    {"sluice_callback", sizeof(sluice_callback), fill_callback, train_callback, NULL},
     {"sluice_channel_config", sizeof(sluice_channel_config), fill_channel, open_channel, NULL},
     {"sluice_pack_config", sizeof(sluice_pack_config), fill_pack, pack_config, "folder is not set"},
     {"sluice_verify_config", sizeof(sluice_verify_config), fill_verify, verify_config,

@@ -69,8 +69,9 @@ static sluice_status name_records(sluice_hook *hook, void *user)
         char *class = NULL;
         char *name = NULL;
 
-        T_OK(sluice_dataset_sample_name(dataset, hook->records[i].samples[0], &name));
-        T_OK(sluice_dataset_class_name(dataset, (int32_t)hook->records[i].outputs[1], &class));
+        T_OK(sluice_dataset_sample_name(dataset, sluice_hook_record(hook, i)->samples[0], &name));
+        T_OK(sluice_dataset_class_name(dataset, (int32_t)sluice_hook_record(hook, i)->outputs[1],
+                                       &class));
         T_EQ(strncmp(name, class, strlen(class)), 0);
         T_EQ(name[strlen(class)], '/');
         sluice_string_free(name);
@@ -90,8 +91,8 @@ static void samples_of_a_record_are_named(void)
     kit_init(&k);
     k.dataset = folder_dataset(folder, "shuffle | decode | batch 2");
     callback.user = k.dataset;
-    k.config.callbacks = &callback;
-    k.config.callback_count = 1;
+    k.callbacks = &callback;
+    k.callback_count = 1;
     k.config.record_samples = true;
     T_OK(kit_run(&k));
     T_EQ(k.report->stats.steps, 5);

@@ -133,8 +133,8 @@ static void refuse(const wrong_step *wrong, sluice_mode mode, bool eval)
         k.model.eval = wrong->step;
         k.model.result_names = names;
         k.model.result_count = 1;
-        k.config.validation.dataset = dataset;
-        k.config.validation.at_start = true;
+        k.validation.dataset = dataset;
+        k.validation.at_start = true;
     } else {
         k.model.step = wrong->step;
     }

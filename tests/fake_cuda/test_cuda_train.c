@@ -174,8 +174,8 @@ static void every_further_sink_waits_once_and_launches_no_kernel(void)
         k.config.mode = loop ? SLUICE_MODE_LOOP : SLUICE_MODE_GRAPH;
         k.config.sink_size = 50;
         k.config.epochs = 6;
-        k.config.callbacks = &callback;
-        k.config.callback_count = 1;
+        k.callbacks = &callback;
+        k.callback_count = 1;
         T_OK(kit_run(&k));
         T_EQ(calls.sinks, 6);
         for (int sink = 1; sink < calls.sinks; sink++) {
@@ -321,7 +321,7 @@ static void the_device_can_read_batches_from_the_host(void)
         k.config.mode = modes[m];
         k.config.sink_size = 30;
         k.config.epochs = 3;
-        k.config.learning_rate.count = 0;
+        k.learning_rate.count = 0;
         T_OK(kit_run(&k));
         kit_check(&k);
         is_the_same(&k);
@@ -430,11 +430,11 @@ static void look_at_a_run(kit *k, seen *s, bool table)
     k->config.micro_batches = 2;
     k->config.seed = 11;
     if (table) {
-        k->config.learning_rate.table = rates;
-        k->config.learning_rate.count = COUNT(rates);
+        k->learning_rate.table = rates;
+        k->learning_rate.count = COUNT(rates);
     } else {
-        k->config.learning_rate.function = rate;
-        k->config.learning_rate.user = &start;
+        k->learning_rate.function = rate;
+        k->learning_rate.user = &start;
     }
     T_OK(kit_run(k));
     T_EQ(k->count, STEPS);
@@ -496,10 +496,10 @@ static void validation_is_the_hosts(void)
         k.model.result_count = 2;
         k.config.sink_size = 10;
         k.config.epochs = 2;
-        k.config.callbacks = &callback;
-        k.config.callback_count = 1;
-        k.config.validation.dataset = dataset;
-        k.config.validation.at_end = true;
+        k.callbacks = &callback;
+        k.callback_count = 1;
+        k.validation.dataset = dataset;
+        k.validation.at_end = true;
         T_OK(kit_run(&k));
         T_EQ(k.report->stats.validations, 1);
         kit_fini(&k);

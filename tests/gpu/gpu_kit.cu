@@ -296,12 +296,13 @@ static sluice_status note_records(sluice_hook *hook, void *user)
     gpu_run *run = (gpu_run *)user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
+        const sluice_step_record *record = sluice_hook_record(hook, i);
         uint32_t bits;
 
-        memcpy(&bits, &hook->records[i].outputs[0], sizeof(bits));
+        memcpy(&bits, &record->outputs[0], sizeof(bits));
         run->outputs = (run->outputs ^ bits) * 0x9E3779B97F4A7C15u;
         run->outputs ^= run->outputs >> 29;
-        run->misplaced += hook->records[i].step != run->stats.steps;
+        run->misplaced += record->step != run->stats.steps;
         run->stats.steps++; /* until the report says it */
     }
     return SLUICE_OK;
@@ -315,11 +316,14 @@ static float probe_rate(uint64_t step, void *user)
 
 static void train_on(gpu_run *run, sluice_device *device, sluice_dataset *dataset)
 {
-    sluice_callback callback = {};
+    sluice_callback callback;
+    sluice_callback *const callbacks[] = {&callback};
+    sluice_schedule learning_rate;
     sluice_report *report = NULL;
     sluice_train_config config;
     sluice_model model;
 
+    sluice_callback_init(&callback);
     callback.step_begin = sink_begins;
     callback.records = note_records;
     callback.step_end = sink_ends;
@@ -340,8 +344,10 @@ static void train_on(gpu_run *run, sluice_device *device, sluice_dataset *datase
     config.digest = run->digest;
     config.stop = run->stop;
     config.seed = 7;
-    config.learning_rate.function = probe_rate;
-    config.callbacks = &callback;
+    sluice_schedule_init(&learning_rate);
+    learning_rate.function = probe_rate;
+    config.learning_rate = &learning_rate;
+    config.callbacks = callbacks;
     config.callback_count = 1;
     run->status = sluice_train(device, &model, dataset, &config, &report);
     run->ended = gpu_now();

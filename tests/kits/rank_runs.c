@@ -36,7 +36,7 @@ static sluice_status count_samples(sluice_hook *hook, void *user)
     rank_outcome *o = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *record = &hook->records[i];
+        const sluice_step_record *record = sluice_hook_record(hook, i);
 
         for (uint32_t row = 0; row < hook->batch_size * hook->micro_batches; row++) {
             const uint64_t sample = record->samples[row];
@@ -78,8 +78,8 @@ static int body(ranks_member *me)
 
     this_member = me;
     kit_init(&k);
-    k.config.callbacks = &callback;
-    k.config.callback_count = 1;
+    k.callbacks = &callback;
+    k.callback_count = 1;
     k.config.agree = count_agree;
     k.config.agree_user = me;
     k.model.reads_valid_rows = true;

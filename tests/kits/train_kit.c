@@ -95,7 +95,7 @@ static sluice_status on_records(sluice_hook *hook, void *user)
     kit *k = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *record = &hook->records[i];
+        const sluice_step_record *record = sluice_hook_record(hook, i);
         kit_step kept = {record->step,       record->epoch,
                          record->pass,       record->first_sample,
                          record->digest,     0,
@@ -121,7 +121,7 @@ static sluice_status on_step_end(sluice_hook *hook, void *user)
 
     k->step_ends += hook->step_count;
     for (uint64_t i = 0; i < hook->record_count; i++) { /* the same as the hook `records` saw */
-        const sluice_step_record *record = &hook->records[hook->record_count - 1 - i];
+        const sluice_step_record *record = sluice_hook_record(hook, hook->record_count - 1 - i);
         const kit_step *seen = &k->steps[k->count - 1 - i];
 
         if (record->step != seen->step || record->digest != seen->digest ||
@@ -212,17 +212,47 @@ static void forget(kit *k)
     k->state = 0;
 }
 
+enum { CALLBACKS_MOST = 8 };
+
+/* Settings as kit_run() gives them to sluice_train(). */
+typedef struct kit_settings {
+    sluice_callback callbacks[CALLBACKS_MOST];
+    sluice_callback *pointers[CALLBACKS_MOST];
+    sluice_train_config config;
+} kit_settings;
+
+static void make_settings(kit *k, kit_settings *s)
+{
+    const sluice_callback own = {.user = k,
+                                 .train_begin = on_train_begin,
+                                 .epoch_begin = on_epoch_begin,
+                                 .step_begin = on_step_begin,
+                                 .records = on_records,
+                                 .step_end = on_step_end,
+                                 .epoch_end = on_epoch_end,
+                                 .train_end = on_train_end};
+    const sluice_callback *callbacks = k->callbacks != NULL ? k->callbacks : &own;
+
+    s->config = k->config;
+    s->config.callback_count = k->callbacks != NULL ? k->callback_count : 1;
+    T_TRUE(s->config.callback_count <= CALLBACKS_MOST);
+    for (uint32_t i = 0; i < s->config.callback_count; i++) {
+        s->callbacks[i] = callbacks[i];
+        s->callbacks[i].struct_size = sizeof(s->callbacks[i]);
+        s->pointers[i] = &s->callbacks[i];
+    }
+    s->config.callbacks = s->pointers;
+    k->learning_rate.struct_size = sizeof(k->learning_rate);
+    k->checkpoint.struct_size = sizeof(k->checkpoint);
+    k->validation.struct_size = sizeof(k->validation);
+    s->config.learning_rate = &k->learning_rate;
+    s->config.checkpoint = &k->checkpoint;
+    s->config.validation = &k->validation;
+}
+
 sluice_status kit_run(kit *k)
 {
-    const sluice_callback callback = {on_train_begin,
-                                      on_epoch_begin,
-                                      on_step_begin,
-                                      on_records,
-                                      on_step_end,
-                                      on_epoch_end,
-                                      on_train_end,
-                                      k,
-                                      NULL};
+    kit_settings settings;
     const char *name = k->device;
     sluice_model model = k->model;
     sluice_device *device = NULL;
@@ -230,23 +260,16 @@ sluice_status kit_run(kit *k)
 
     forget(k);
     cuda_kit_place(&model, &name);
-    if (k->config.callbacks == NULL) {
-        k->config.callbacks = &callback;
-        k->config.callback_count = 1;
-    }
+    make_settings(k, &settings);
     k->status = sluice_device_open(name, &device);
     if (k->status == SLUICE_OK && k->dataset == NULL) {
         k->status = sluice_dataset_parse(k->pipeline, &own);
     }
     if (k->status == SLUICE_OK) {
-        k->status = sluice_train(device, &model, k->dataset != NULL ? k->dataset : own, &k->config,
-                                 &k->report);
+        k->status = sluice_train(device, &model, k->dataset != NULL ? k->dataset : own,
+                                 &settings.config, &k->report);
     }
     snprintf(k->error, sizeof(k->error), "%s", k->status < 0 ? sluice_last_error() : "");
-    if (k->config.callbacks == &callback) {
-        k->config.callbacks = NULL;
-        k->config.callback_count = 0;
-    }
     sluice_dataset_destroy(own);
     sluice_device_close(device);
     return k->status;

@@ -42,8 +42,13 @@ struct kit {
     /* Set by kit_init(), to be changed before kit_run(). */
     const char *device; /* its name */
     const char *pipeline;
-    sluice_dataset *dataset; /* in place of the pipeline; borrowed */
-    sluice_train_config config;
+    sluice_dataset *dataset;    /* in place of the pipeline; borrowed */
+    sluice_train_config config; /* what it points to is set by kit_run(): */
+    sluice_schedule learning_rate;
+    sluice_checkpointing checkpoint;
+    sluice_validating validation;
+    const sluice_callback *callbacks; /* (callback_count), without sizes; NULL: the kit's own */
+    uint32_t callback_count;
     sluice_model model;
     kit_hook
         act_in; /* in this hook, the act_at-th call (from 0): answer, or ask to stop, or call */

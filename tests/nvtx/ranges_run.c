@@ -31,6 +31,8 @@ int main(int argc, char **argv)
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
     sluice_dataset *held_out = NULL;
+    sluice_validating validation;
+    sluice_checkpointing checkpoint;
     sluice_train_config config;
     sluice_model model;
     int failed;
@@ -53,9 +55,13 @@ int main(int argc, char **argv)
     config.dataset_sink_mode = true;
     config.sink_size = 3;
     config.epochs = 2;
-    config.validation.dataset = held_out;
-    config.validation.at_end = true;
-    config.checkpoint.folder = argv[3];
+    sluice_validating_init(&validation);
+    validation.dataset = held_out;
+    validation.at_end = true;
+    config.validation = &validation;
+    sluice_checkpointing_init(&checkpoint);
+    checkpoint.folder = argv[3];
+    config.checkpoint = &checkpoint;
     failed = failed || sluice_train(device, &model, dataset, &config, NULL) < 0;
     if (failed) {
         fprintf(stderr, "%s\n", sluice_last_error());

@@ -252,7 +252,8 @@ static void models_that_make_no_sense_are_refused(void)
 
 static void arguments_that_are_missing_are_named(void)
 {
-    const sluice_callback callback = {.user = NULL};
+    sluice_callback callback = {.struct_size = sizeof(callback)};
+    sluice_callback *callbacks[] = {NULL, &callback};
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
     sluice_report *report = NULL;
@@ -276,8 +277,10 @@ static void arguments_that_are_missing_are_named(void)
     k.config.callback_count = 2;
     T_STATUS(sluice_train(device, &k.model, dataset, &k.config, NULL), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "callbacks is NULL for 2 of them");
-    k.config.callbacks = &callback; /* hooks left NULL are not called */
-    k.config.callback_count = 1;
+    k.config.callbacks = callbacks;
+    T_STATUS(sluice_train(device, &k.model, dataset, &k.config, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "callbacks[0] is NULL");
+    callbacks[0] = &callback; /* hooks left NULL are not called */
     T_OK(sluice_train(device, &k.model, dataset, &k.config, NULL));
     sluice_dataset_destroy(dataset);
     sluice_device_close(device);

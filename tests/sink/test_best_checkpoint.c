@@ -66,17 +66,17 @@ static void init(kit *k, const char *folder, sluice_dataset *dataset)
 
     kit_init(k);
     callback = (sluice_callback){.validation = next, .user = k};
-    k->config.callbacks = &callback;
-    k->config.callback_count = 1;
+    k->callbacks = &callback;
+    k->callback_count = 1;
     k->config.sink_size = 30;
     k->config.epochs = 0;
     k->config.max_steps = 240;
-    k->config.validation.dataset = dataset;
-    k->config.validation.every_steps = 30;
-    k->config.checkpoint.folder = folder;
-    k->config.checkpoint.every_steps = 60;
-    k->config.checkpoint.best = "loss";
-    k->config.checkpoint.resume = true;
+    k->validation.dataset = dataset;
+    k->validation.every_steps = 30;
+    k->checkpoint.folder = folder;
+    k->checkpoint.every_steps = 60;
+    k->checkpoint.best = "loss";
+    k->checkpoint.resume = true;
     k->model.eval = eval;
     k->model.result_names = names;
     k->model.result_count = 2;
@@ -134,14 +134,14 @@ static void the_largest_can_be_the_best(void)
 
     snprintf(place, sizeof(place), "%s/c", t_folder());
     init(&k, place, dataset);
-    k.config.checkpoint.best = "accuracy";
-    k.config.checkpoint.best_is_larger = true;
+    k.checkpoint.best = "accuracy";
+    k.checkpoint.best_is_larger = true;
     T_OK(kit_run(&k));
     T_EQ(best_of(place), 150);
     kit_fini(&k);
     snprintf(place, sizeof(place), "%s/d", t_folder());
     init(&k, place, dataset);
-    k.config.checkpoint.best_is_larger = true;
+    k.checkpoint.best_is_larger = true;
     T_OK(kit_run(&k));
     T_EQ(best_of(place), 180); /* 9; what is no number is never better */
     kit_fini(&k);
@@ -202,17 +202,17 @@ static void a_best_that_cannot_be_is_refused(void)
 
     snprintf(place, sizeof(place), "%s/c", t_folder());
     init(&k, place, dataset);
-    k.config.checkpoint.best = "f1";
+    k.checkpoint.best = "f1";
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_CONTAINS(k.error, "checkpoint.best is f1, and validation has no such result");
     kit_fini(&k);
     init(&k, place, dataset);
-    k.config.validation = (sluice_validating){.dataset = NULL};
+    k.validation = (sluice_validating){.dataset = NULL};
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_CONTAINS(k.error, "validation.dataset is NULL, which checkpoint.best needs");
     kit_fini(&k);
     init(&k, place, dataset);
-    k.config.checkpoint = (sluice_checkpointing){.best = "loss"};
+    k.checkpoint = (sluice_checkpointing){.best = "loss"};
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_CONTAINS(k.error, "checkpoint.folder is NULL, which checkpoint.best needs");
     kit_fini(&k);

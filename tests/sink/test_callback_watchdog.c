@@ -132,7 +132,7 @@ static void a_warning_names_hook_callback_and_step(void)
         callbacks[count - 1].step_end = poll_from_hook;
         callbacks[count - 1].train_begin = poll_from_hook;
         callbacks[count - 1].train_end = poll_from_hook;
-        run->config.callbacks = callbacks;
+        run->callbacks = callbacks;
         run->config.callback_count = count;
         run->progress.step = calls[i].step;
         run->watch.callbacks.warning_ns = INT64_C(30000000000);
@@ -319,10 +319,10 @@ static void a_save_or_load_that_does_not_return_is_told_of(void)
 
     snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&k);
-    k.config.checkpoint.folder = folder;
+    k.checkpoint.folder = folder;
     k.model.save = wait_in_state;
     k.model.load = wait_in_state;
-    k.config.checkpoint.resume = true;
+    k.checkpoint.resume = true;
     k.config.max_steps = 10;
     expect("model.save has not returned for ");
     T_OK(kit_run(&k));
@@ -353,8 +353,8 @@ static void an_eval_of_mode_data_that_does_not_return_is_told_of(void)
     T_OK(sluice_dataset_parse("synthetic samples=20 shape=4,4,3 | batch 2", &dataset));
     init(&k);
     k.config.mode = SLUICE_MODE_DATA;
-    k.config.validation.dataset = dataset;
-    k.config.validation.every_epochs = 4;
+    k.validation.dataset = dataset;
+    k.validation.every_epochs = 4;
     k.model.eval = wait_in_eval;
     run_and_expect(&k, "the step function has not returned for ", " s (step 3)");
     kit_fini(&k);

@@ -46,9 +46,9 @@ static void init(kit *k, const char *folder)
     k->config.sink_size = 30;
     k->config.epochs = 0;
     k->config.max_steps = 250;
-    k->config.checkpoint.folder = folder;
-    k->config.checkpoint.every_steps = 20;
-    k->config.checkpoint.resume = true;
+    k->checkpoint.folder = folder;
+    k->checkpoint.every_steps = 20;
+    k->checkpoint.resume = true;
 }
 
 static bool is_there(const char *folder, const char *name)
@@ -86,7 +86,7 @@ static void a_resumed_run_goes_on_exactly(void)
     kit whole;
 
     init(&whole, NULL);
-    whole.config.checkpoint = (sluice_checkpointing){.folder = NULL};
+    whole.checkpoint = (sluice_checkpointing){.folder = NULL};
     T_OK(kit_run(&whole));
     for (size_t m = 0; m < COUNT(modes); m++) {
         const uint64_t parts[] = {1, 33, 66, 150}; /* mid-sink, and twice in one pass */
@@ -189,7 +189,7 @@ static void the_newest_are_kept(void)
 
     snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&k, folder);
-    k.config.checkpoint.keep = 2;
+    k.checkpoint.keep = 2;
     T_OK(kit_run(&k));
     T_EQ(k.report->stats.checkpoints, 13);
     T_TRUE(is_there(folder, "step-000000000250/DONE"));
@@ -230,8 +230,8 @@ static void checkpoints_can_follow_epochs(void)
 
     snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&k, folder);
-    k.config.checkpoint.every_steps = 0;
-    k.config.checkpoint.every_epochs = 2;
+    k.checkpoint.every_steps = 0;
+    k.checkpoint.every_epochs = 2;
     T_OK(kit_run(&k));
     T_EQ(k.report->stats.checkpoints, 5); /* 60, 120, 180, 240, 250 */
     T_TRUE(is_there(folder, "step-000000000240/DONE"));
@@ -314,7 +314,7 @@ static void a_new_run_wants_a_folder_of_its_own(void)
 
     begin(folder);
     init(&k, folder);
-    k.config.checkpoint.resume = false;
+    k.checkpoint.resume = false;
     check_refused(&k, SLUICE_E_INVALID, "holds checkpoints already");
     T_TRUE(is_there(folder, "step-000000000050/DONE"));
 }
@@ -352,7 +352,7 @@ static void changes_that_keep_the_bits_are_not_refused(void)
     kit k;
 
     init(&whole, NULL);
-    whole.config.checkpoint = (sluice_checkpointing){.folder = NULL};
+    whole.checkpoint = (sluice_checkpointing){.folder = NULL};
     whole.pipeline = pipelines[0];
     T_OK(kit_run(&whole));
     snprintf(folder, sizeof(folder), "%s/c", t_folder());
@@ -515,7 +515,7 @@ static void settings_that_make_no_sense_are_refused(void)
     k.model.load = NULL;
     check_refused(&k, SLUICE_E_INVALID, "model.load is NULL");
     init(&k, "x");
-    k.config.checkpoint.every_epochs = 1;
+    k.checkpoint.every_epochs = 1;
     check_refused(&k, SLUICE_E_INVALID, "want one of them");
     init(&k, "x");
     k.config.start_step = 1;

@@ -52,9 +52,9 @@ static void init(kit *k, const char *folder)
     k->model.load = load;
     k->config.epochs = 0;
     k->config.max_steps = 50;
-    k->config.checkpoint.folder = folder;
-    k->config.checkpoint.every_steps = 20;
-    k->config.checkpoint.resume = true;
+    k->checkpoint.folder = folder;
+    k->checkpoint.every_steps = 20;
+    k->checkpoint.resume = true;
 }
 
 static bool is_there(const char *folder, const char *name)

@@ -93,13 +93,13 @@ static void init(tuned *t, const char *folder, bool passes)
     t->kit.pipeline = "synthetic samples=60 shape=4,4,3 | shuffle | batch 2";
     t->kit.config.sink_size = passes ? -1 : 30;
     t->kit.config.epochs = 4;
-    t->kit.config.callbacks = t->callbacks;
-    t->kit.config.callback_count = 1;
-    t->kit.config.validation.dataset = t->dataset;
-    t->kit.config.validation.every_epochs = 1;
-    t->kit.config.checkpoint.folder = t->folder;
-    t->kit.config.checkpoint.every_epochs = 1;
-    t->kit.config.checkpoint.resume = true;
+    t->kit.callbacks = t->callbacks;
+    t->kit.callback_count = 1;
+    t->kit.validation.dataset = t->dataset;
+    t->kit.validation.every_epochs = 1;
+    t->kit.checkpoint.folder = t->folder;
+    t->kit.checkpoint.every_epochs = 1;
+    t->kit.checkpoint.resume = true;
     t->kit.model.eval = eval;
     t->kit.model.result_names = names;
     t->kit.model.result_count = 2;
@@ -197,9 +197,9 @@ static void validation_at_the_end_has_its_checkpoint_before_it(void)
         }
         init(&t, folder, false);
         t.kit.config.epochs = 2;
-        t.kit.config.validation.every_epochs = 0;
-        t.kit.config.validation.at_end = true;
-        t.kit.config.checkpoint.every_epochs = 0;
+        t.kit.validation.every_epochs = 0;
+        t.kit.validation.at_end = true;
+        t.kit.checkpoint.every_epochs = 0;
         t.fail_at = run == 1 ? 0 : UINT64_MAX;
         T_STATUS(kit_run(&t.kit), run == 1 ? SLUICE_E_CALLBACK : SLUICE_OK);
         T_EQ(t.early_seen, run == 1);
@@ -224,7 +224,7 @@ static void a_validation_that_was_stopped_is_done_again(void)
     snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&t, folder, false);
     T_OK(sluice_dataset_parse("synthetic samples=400 shape=4,4,3 | batch 4",
-                              &t.kit.config.validation.dataset));
+                              &t.kit.validation.dataset));
     t.kit.config.stop = stop;
     t.stop = stop;
     t.fail_at = 100; /* the first batch of the second validation */
@@ -232,7 +232,7 @@ static void a_validation_that_was_stopped_is_done_again(void)
     T_EQ(t.validations, 1);
     T_TRUE(!is_there(&t, "step-000000000060"));
     T_TRUE(is_there(&t, "early-000000000060/DONE"));
-    sluice_dataset_destroy(t.kit.config.validation.dataset);
+    sluice_dataset_destroy(t.kit.validation.dataset);
     fini(&t);
     init(&t, folder, false);
     T_OK(kit_run(&t.kit));
@@ -251,7 +251,7 @@ static void boundaries_without_both_have_none(void)
 
     snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&t, folder, false);
-    t.kit.config.checkpoint.every_epochs = 3;
+    t.kit.checkpoint.every_epochs = 3;
     t.fail_at = 1;
     T_STATUS(kit_run(&t.kit), SLUICE_E_CALLBACK);
     T_TRUE(!t.early_seen);
@@ -270,7 +270,7 @@ static void an_early_checkpoint_without_resume_is_refused(void)
     T_STATUS(kit_run(&t.kit), SLUICE_E_CALLBACK);
     fini(&t);
     init(&t, folder, false);
-    t.kit.config.checkpoint.resume = false;
+    t.kit.checkpoint.resume = false;
     T_STATUS(kit_run(&t.kit), SLUICE_E_INVALID);
     T_CONTAINS(t.kit.error, "holds checkpoints already");
     fini(&t);
@@ -291,20 +291,25 @@ static void monitors_and_logs_have_each_validation_once(void)
     snprintf(folder, sizeof(folder), "%s/c", t_folder());
     snprintf(path, sizeof(path), "%s/log", t_folder());
     for (uint64_t run = 0; run < 2; run++) {
+        sluice_callback *log_lines = NULL;
+        sluice_callback *epoch_times = NULL;
+
         init(&t, folder, false);
         t.kit.config.epochs = 2;
         t.fail_at = run == 0 ? 1 : UINT64_MAX;
-        T_OK(sluice_json_log(path, &t.callbacks[1]));
-        T_OK(sluice_time_monitor(times, &t.callbacks[2]));
-        t.kit.config.callback_count = 3;
+        T_OK(sluice_json_log(path, &log_lines));
+        T_OK(sluice_time_monitor(times, &epoch_times));
+        t.callbacks[1] = *log_lines;
+        t.callbacks[2] = *epoch_times;
+        t.kit.callback_count = 3;
         if (run == 1) { /* as a kill between the hook and the final checkpoint leaves it */
             log = fopen(path, "a");
             fputs("{\"validated\":60,\"samples\":4,\"results\":{}}\n", log);
             fclose(log);
         }
         T_STATUS(kit_run(&t.kit), run == 0 ? SLUICE_E_CALLBACK : SLUICE_OK);
-        sluice_callback_destroy(&t.callbacks[1]);
-        sluice_callback_destroy(&t.callbacks[2]);
+        sluice_callback_destroy(log_lines);
+        sluice_callback_destroy(epoch_times);
         fini(&t);
     }
     log = fopen(path, "r");

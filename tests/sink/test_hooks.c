@@ -193,8 +193,8 @@ static void every_callback_is_called_and_the_first_error_counts(void)
 
     order[0] = '\0';
     init_small(&k, SLUICE_MODE_LOOP);
-    k.config.callbacks = callbacks;
-    k.config.callback_count = COUNT(callbacks);
+    k.callbacks = callbacks;
+    k.callback_count = COUNT(callbacks);
     T_STATUS(kit_run(&k), SLUICE_E_IO);
     T_STR(k.error, "hook epoch_end of callback 0 returned E_IO");
     T_STR(order, "first second second ");
@@ -226,8 +226,8 @@ static void the_first_error_has_its_own_text(void)
     kit k;
 
     init_small(&k, SLUICE_MODE_LOOP);
-    k.config.callbacks = callbacks;
-    k.config.callback_count = COUNT(callbacks);
+    k.callbacks = callbacks;
+    k.callback_count = COUNT(callbacks);
     T_STATUS(kit_run(&k), SLUICE_E_IO);
     T_STR(k.error, "hook step_end of callback 1 returned E_IO: no space left");
     callbacks[1].user = NULL;
@@ -277,7 +277,7 @@ static sluice_status check_step_end(sluice_hook *hook, void *user)
     T_EQ(hook->record_count, hook->step_count);
     T_EQ(hook->epoch, hook->step / 3);
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *record = &hook->records[i];
+        const sluice_step_record *record = sluice_hook_record(hook, i);
 
         T_EQ(record->step, hook->step + 1 - hook->step_count + i);
         T_EQ(record->epoch, record->step / 3);
@@ -306,9 +306,10 @@ static sluice_status check_records(sluice_hook *hook, void *user)
     told *t = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        T_EQ(hook->records[i].samples[0], hook->records[i].first_sample);
-        T_EQ(hook->records[i].samples[1], hook->records[i].first_sample + 1);
-        T_EQ(hook->records[i].valid_rows, 2);
+        T_EQ(sluice_hook_record(hook, i)->samples[0], sluice_hook_record(hook, i)->first_sample);
+        T_EQ(sluice_hook_record(hook, i)->samples[1],
+             sluice_hook_record(hook, i)->first_sample + 1);
+        T_EQ(sluice_hook_record(hook, i)->valid_rows, 2);
     }
     T_TRUE(hook->seconds > 0);
     T_TRUE(hook->wait_seconds >= 0);
@@ -323,14 +324,19 @@ static void hooks_are_told_all_that_the_header_says(void)
 
     for (size_t m = 0; m < COUNT(modes); m++) {
         told t = {0, NULL};
-        const sluice_callback callback = {
-            check_begin,     check_begin,     check_begin, check_records, check_step_end,
-            check_epoch_end, check_train_end, &t,          NULL};
+        const sluice_callback callback = {.user = &t,
+                                          .train_begin = check_begin,
+                                          .epoch_begin = check_begin,
+                                          .step_begin = check_begin,
+                                          .records = check_records,
+                                          .step_end = check_step_end,
+                                          .epoch_end = check_epoch_end,
+                                          .train_end = check_train_end};
         kit k;
 
         init_small(&k, modes[m]);
-        k.config.callbacks = &callback;
-        k.config.callback_count = 1;
+        k.callbacks = &callback;
+        k.callback_count = 1;
         T_OK(kit_run(&k));
         T_EQ(t.checks, m < 2 ? 2 + 2 * 2 + 6 * 3 : 2 + 2 * 2 + 2 * 3);
         kit_fini(&k);
@@ -343,8 +349,8 @@ static sluice_status check_nothing_extra(sluice_hook *hook, void *user)
     told *t = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        CU_ASSERT_PTR_NULL(hook->records[i].samples);
-        T_EQ(hook->records[i].digest, 0);
+        CU_ASSERT_PTR_NULL(sluice_hook_record(hook, i)->samples);
+        T_EQ(sluice_hook_record(hook, i)->digest, 0);
         t->checks++;
     }
     return SLUICE_OK;
@@ -357,8 +363,8 @@ static void samples_and_digests_are_told_only_when_asked_for(void)
     kit k;
 
     init_small(&k, SLUICE_MODE_LOOP);
-    k.config.callbacks = &callback;
-    k.config.callback_count = 1;
+    k.callbacks = &callback;
+    k.callback_count = 1;
     k.config.digest = false;
     k.config.record_samples = false;
     T_OK(kit_run(&k));
@@ -404,7 +410,7 @@ static void check_history(const train_run *run, uint64_t end)
 static void the_latest_records_of_a_very_long_sink_are_kept(void)
 {
     static const uint64_t launches[] = {1, 4096, 700000, STEP_HISTORY_MOST};
-    const sluice_callback callback = {.step_end = kit_ignore};
+    sluice_callback callback = {.step_end = kit_ignore};
     sli_plan plan = {.batch_size = 1};
 
     for (size_t i = 0; i < COUNT(launches); i++) {
@@ -412,7 +418,7 @@ static void the_latest_records_of_a_very_long_sink_are_kept(void)
         train_run run = {.plan.sinks.steps_per_epoch = 1};
         uint64_t done = 0;
 
-        run.config.callbacks = &callback;
+        run.callbacks = &callback;
         run.config.callback_count = 1;
         run.model.output_count = 2;
         run.feed.plan = &plan;

@@ -46,7 +46,7 @@ static void run_as(uint32_t rank, uint32_t world, const char *path, sluice_mode 
                    uint64_t first, uint64_t last)
 {
     sluice_dataset *validation = NULL;
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     kit k;
 
     kit_init(&k);
@@ -63,12 +63,12 @@ static void run_as(uint32_t rank, uint32_t world, const char *path, sluice_mode 
     k.config.epochs = 0;
     k.config.start_step = first;
     k.config.max_steps = last - first;
-    k.config.validation.dataset = validation;
-    k.config.validation.every_steps = 2;
-    k.config.callbacks = &callback;
-    k.config.callback_count = 1;
+    k.validation.dataset = validation;
+    k.validation.every_steps = 2;
+    k.callbacks = callback;
+    k.callback_count = 1;
     T_OK(kit_run(&k));
-    sluice_callback_destroy(&callback);
+    sluice_callback_destroy(callback);
     sluice_dataset_destroy(validation);
     kit_fini(&k);
 }
@@ -141,27 +141,27 @@ static void of_several_ranks_the_first_alone_writes(void)
 
 static void a_file_that_cannot_be_is_an_error(void)
 {
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     kit k;
 
     T_STATUS(sluice_json_log(NULL, &callback), SLUICE_E_INVALID);
     T_STATUS(sluice_json_log("x", NULL), SLUICE_E_INVALID);
     kit_init(&k);
     T_OK(sluice_json_log("/nowhere/log", &callback));
-    k.config.callbacks = &callback;
-    k.config.callback_count = 1;
+    k.callbacks = callback;
+    k.callback_count = 1;
     T_STATUS(kit_run(&k), SLUICE_E_IO);
     kit_fini(&k);
     if (access("/dev/full", W_OK) == 0) {
-        sluice_callback_destroy(&callback);
+        sluice_callback_destroy(callback);
         kit_init(&k);
         T_OK(sluice_json_log("/dev/full", &callback));
-        k.config.callbacks = &callback;
-        k.config.callback_count = 1;
+        k.callbacks = callback;
+        k.callback_count = 1;
         T_STATUS(kit_run(&k), SLUICE_E_IO);
         kit_fini(&k);
     }
-    sluice_callback_destroy(&callback);
+    sluice_callback_destroy(callback);
 }
 
 const t_test json_log_tests[] = {

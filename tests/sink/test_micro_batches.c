@@ -113,7 +113,7 @@ static void a_step_sees_which_of_its_batches_it_has(void)
 
         init(&k, 4, 30);
         k.config.mode = modes[m];
-        k.config.learning_rate.function = rate;
+        k.learning_rate.function = rate;
         k.model.output_names = names;
         k.model.output_count = 3;
         k.in_step = look;

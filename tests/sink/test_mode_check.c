@@ -207,7 +207,7 @@ static void a_resumed_run_is_checked_where_it_goes_on(void)
     snprintf(folder, sizeof(folder), "%s", t_folder());
     init(&s);
     for (int part = 0; part < 2; part++) {
-        s.kit.config.checkpoint =
+        s.kit.checkpoint =
             (sluice_checkpointing){.folder = folder, .every_steps = 20, .resume = true};
         s.kit.config.max_steps = part == 0 ? 50 : 0;
         s.kit.act_in = KIT_TRAIN_BEGIN;
@@ -231,7 +231,7 @@ static void a_run_of_no_steps_is_not_checked(void)
 
     snprintf(folder, sizeof(folder), "%s", t_folder());
     init(&s);
-    s.kit.config.checkpoint = (sluice_checkpointing){.folder = folder, .resume = true};
+    s.kit.checkpoint = (sluice_checkpointing){.folder = folder, .resume = true};
     T_OK(kit_run(&s.kit));
     s.loads = 0;
     T_OK(kit_run(&s.kit));
@@ -243,7 +243,7 @@ static void a_run_of_no_steps_is_not_checked(void)
 /* Its lines of the check are cut by the run. */
 static void a_log_of_json_lines_is_as_without(void)
 {
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     char path[310];
     char line[200];
     int lines = 0;
@@ -253,10 +253,10 @@ static void a_log_of_json_lines_is_as_without(void)
     snprintf(path, sizeof(path), "%s/log.jsonl", t_folder());
     init(&s);
     T_OK(sluice_json_log(path, &callback));
-    s.kit.config.callbacks = &callback;
-    s.kit.config.callback_count = 1;
+    s.kit.callbacks = callback;
+    s.kit.callback_count = 1;
     T_OK(kit_run(&s.kit));
-    sluice_callback_destroy(&callback);
+    sluice_callback_destroy(callback);
     file = fopen(path, "r");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     while (fgets(line, sizeof(line), file) != NULL) {
@@ -293,8 +293,8 @@ static void a_value_that_a_hook_sets_for_each_step_is_found(void)
 
         init(&s);
         s.changes = (sluice_callback){.step_begin = set_rate, .user = &s};
-        s.kit.config.callbacks = &s.changes;
-        s.kit.config.callback_count = 1;
+        s.kit.callbacks = &s.changes;
+        s.kit.callback_count = 1;
         s.kit.config.mode = modes[m];
         s.kit.in_step = use_rate;
         T_STATUS(kit_run(&s.kit), per_sink ? SLUICE_E_INVALID : SLUICE_OK);
@@ -492,8 +492,8 @@ static void memory_that_runs_out_ends_the_run_with_nothing_left(void)
 
         init(&s);
         s.changes.records = kit_ignore; /* the kit's own take memory */
-        s.kit.config.callbacks = &s.changes;
-        s.kit.config.callback_count = 1;
+        s.kit.callbacks = &s.changes;
+        s.kit.callback_count = 1;
         s.kit.config.max_steps = 3;
         s.kit.config.workers = 1;
         sli_alloc_fail_after(passes);

@@ -38,8 +38,8 @@ static void init_run(kit *k, sluice_mode mode, const sluice_callback *callback)
     k->model.step = halve;
     k->config.mode = mode;
     k->config.epochs = 2;
-    k->config.callbacks = callback;
-    k->config.callback_count = 1;
+    k->callbacks = callback;
+    k->callback_count = 1;
 }
 
 /* A run whose monitor prints into memory. */
@@ -47,7 +47,7 @@ typedef struct printed {
     char *text;
     size_t size;
     FILE *file;
-    sluice_callback callback;
+    sluice_callback *callback;
     kit k;
 } printed;
 
@@ -70,7 +70,7 @@ static void run_printed(printed *p)
 static void close_printed(printed *p)
 {
     free(p->text);
-    sluice_callback_destroy(&p->callback);
+    sluice_callback_destroy(p->callback);
     kit_fini(&p->k);
 }
 
@@ -97,7 +97,7 @@ static void losses_are_printed_every_so_many_steps_in_every_mode(void)
         printed p;
 
         T_OK(sluice_loss_monitor(open_printed(&p), cases[i % COUNT(cases)].every, &p.callback));
-        init_run(&p.k, modes[i / COUNT(cases)], &p.callback);
+        init_run(&p.k, modes[i / COUNT(cases)], p.callback);
         p.k.config.start_step = cases[i % COUNT(cases)].start_step;
         run_printed(&p);
         T_STR(p.text, cases[i % COUNT(cases)].text);
@@ -110,7 +110,7 @@ static void a_model_without_names_has_one_output_called_loss(void)
     printed p;
 
     T_OK(sluice_loss_monitor(open_printed(&p), 8, &p.callback));
-    init_run(&p.k, SLUICE_MODE_LOOP, &p.callback);
+    init_run(&p.k, SLUICE_MODE_LOOP, p.callback);
     p.k.model.output_names = NULL;
     p.k.model.output_count = 0;
     p.k.model.step = halve_alone;
@@ -129,7 +129,7 @@ static void times_are_printed_after_each_epoch_in_every_mode(void)
         printed p;
 
         T_OK(sluice_time_monitor(open_printed(&p), &p.callback));
-        init_run(&p.k, modes[m], &p.callback);
+        init_run(&p.k, modes[m], p.callback);
         run_printed(&p);
         for (line = p.text; *line != '\0'; line = strchr(line, '\n') + 1, lines++) {
             double epoch = -1;
@@ -156,7 +156,7 @@ static void the_bar_is_silent_where_there_is_no_terminal(void)
     printed p;
 
     T_OK(sluice_progress_bar(open_printed(&p), &p.callback));
-    init_run(&p.k, SLUICE_MODE_LOOP, &p.callback);
+    init_run(&p.k, SLUICE_MODE_LOOP, p.callback);
     run_printed(&p);
     T_STR(p.text, "");
     close_printed(&p);
@@ -205,14 +205,14 @@ static void the_bar_tells_on_a_terminal_how_far_the_run_is(void)
     char text[1400];
     int master;
     FILE *file = open_terminal(&master);
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     kit k;
 
     if (file == NULL) {
         T_SKIP("no pseudo terminal can be opened");
     }
     T_OK(sluice_progress_bar(file, &callback));
-    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    init_run(&k, SLUICE_MODE_DIRECT, callback);
     k.config.start_step = 1;
     T_OK(kit_run(&k));
     read_terminal(master, file, text, sizeof(text));
@@ -224,7 +224,7 @@ static void the_bar_tells_on_a_terminal_how_far_the_run_is(void)
     T_CONTAINS(text, " samples/s, ");
     T_CONTAINS(text, " steps/s\033[K\n");
     T_STR(text + strlen(text) - 1, "\n");
-    sluice_callback_destroy(&callback);
+    sluice_callback_destroy(callback);
     kit_fini(&k);
 }
 
@@ -236,7 +236,7 @@ static const char *last_bar(unsigned short width, const char *const *names)
     const struct winsize window = {.ws_row = 24, .ws_col = width};
     int master;
     FILE *file = open_terminal(&master);
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     const char *last;
     kit k;
 
@@ -244,7 +244,7 @@ static const char *last_bar(unsigned short width, const char *const *names)
         return NULL;
     }
     T_OK(sluice_progress_bar(file, &callback));
-    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    init_run(&k, SLUICE_MODE_DIRECT, callback);
     k.config.start_step = 1;
     if (names != NULL) {
         k.model.output_names = names;
@@ -253,7 +253,7 @@ static const char *last_bar(unsigned short width, const char *const *names)
     read_terminal(master, file, text, sizeof(text));
     last = strrchr(text, '\r');
     CU_ASSERT_PTR_NOT_NULL_FATAL(last);
-    sluice_callback_destroy(&callback);
+    sluice_callback_destroy(callback);
     kit_fini(&k);
     return last + 1;
 }
@@ -264,7 +264,7 @@ static void the_bar_is_silent_on_a_dumb_terminal(void)
     char text[400];
     int master;
     FILE *file = open_terminal(&master);
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     kit k;
 
     if (file == NULL) {
@@ -272,11 +272,11 @@ static void the_bar_is_silent_on_a_dumb_terminal(void)
     }
     setenv("TERM", "dumb", 1);
     T_OK(sluice_progress_bar(file, &callback));
-    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    init_run(&k, SLUICE_MODE_DIRECT, callback);
     T_OK(kit_run(&k));
     read_terminal(master, file, text, sizeof(text));
     T_STR(text, "");
-    sluice_callback_destroy(&callback);
+    sluice_callback_destroy(callback);
     kit_fini(&k);
 }
 
@@ -327,14 +327,14 @@ static void the_bar_counts_steps_where_no_end_is_known(void)
     char text[1400];
     int master;
     FILE *file = open_terminal(&master);
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     kit k;
 
     if (file == NULL) {
         T_SKIP("no pseudo terminal can be opened");
     }
     T_OK(sluice_progress_bar(file, &callback));
-    init_run(&k, SLUICE_MODE_DIRECT, &callback);
+    init_run(&k, SLUICE_MODE_DIRECT, callback);
     k.config.epochs = 0;
     k.config.max_seconds = 0.01;
     T_OK(kit_run(&k));
@@ -345,7 +345,7 @@ static void the_bar_counts_steps_where_no_end_is_known(void)
         T_EQ(strncmp(text, "\r1 steps, epoch 1, ", 19), 0);
         CU_ASSERT_PTR_NULL(strstr(text, " left"));
     }
-    sluice_callback_destroy(&callback);
+    sluice_callback_destroy(callback);
     kit_fini(&k);
 }
 
@@ -354,7 +354,7 @@ static void a_bar_of_a_run_without_steps_draws_nothing(void)
     char text[400];
     int master;
     FILE *file = open_terminal(&master);
-    sluice_callback callbacks[2] = {{.user = NULL}, {.user = NULL}};
+    sluice_callback *callback = NULL;
     sluice_stop *stop = NULL;
     kit k;
 
@@ -363,13 +363,13 @@ static void a_bar_of_a_run_without_steps_draws_nothing(void)
     }
     T_OK(sluice_stop_create(&stop));
     sluice_stop_request(stop);
-    T_OK(sluice_progress_bar(file, &callbacks[0]));
-    init_run(&k, SLUICE_MODE_LOOP, callbacks);
+    T_OK(sluice_progress_bar(file, &callback));
+    init_run(&k, SLUICE_MODE_LOOP, callback);
     k.config.stop = stop;
     T_STATUS(kit_run(&k), SLUICE_STOPPED);
     read_terminal(master, file, text, sizeof(text));
     T_STR(text, "");
-    sluice_callback_destroy(&callbacks[0]);
+    sluice_callback_destroy(callback);
     sluice_stop_destroy(stop);
     kit_fini(&k);
 }
@@ -394,7 +394,7 @@ static void run_as_rank(uint32_t rank, const sluice_callback *callback)
     k.config.rank = rank;
     k.config.world = 2;
     k.config.nan_guard = SLUICE_NAN_COUNT;
-    k.config.validation.dataset = dataset;
+    k.validation.dataset = dataset;
     k.model.eval = count_rows;
     T_OK(kit_run(&k));
     T_EQ(k.report->stats.steps, 4);
@@ -403,7 +403,7 @@ static void run_as_rank(uint32_t rank, const sluice_callback *callback)
     kit_fini(&k);
 }
 
-static sluice_status make_loss_monitor(FILE *file, sluice_callback *callback_out)
+static sluice_status make_loss_monitor(FILE *file, sluice_callback **callback_out)
 {
     return sluice_loss_monitor(file, 1, callback_out);
 }
@@ -411,7 +411,7 @@ static sluice_status make_loss_monitor(FILE *file, sluice_callback *callback_out
 static void of_several_ranks_the_first_alone_prints(void)
 {
     static const struct {
-        sluice_status (*make)(FILE *file, sluice_callback *callback_out);
+        sluice_status (*make)(FILE *file, sluice_callback **callback_out);
         const char *begins;
         int lines; /* of rank 0 */
     } monitors[] = {
@@ -421,7 +421,7 @@ static void of_several_ranks_the_first_alone_prints(void)
 
     for (size_t i = 0; i < COUNT(monitors) * 2; i++) {
         const char *begins = monitors[i / 2].begins;
-        sluice_callback callback;
+        sluice_callback *callback = NULL;
         char *text = NULL;
         size_t size = 0;
         FILE *file = open_memstream(&text, &size);
@@ -429,7 +429,7 @@ static void of_several_ranks_the_first_alone_prints(void)
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(file);
         T_OK(monitors[i / 2].make(file, &callback));
-        run_as_rank(i % 2, &callback);
+        run_as_rank(i % 2, callback);
         fclose(file);
         for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++) {
             lines++;
@@ -437,7 +437,7 @@ static void of_several_ranks_the_first_alone_prints(void)
         T_EQ(lines, i % 2 == 0 ? monitors[i / 2].lines : 0);
         T_TRUE(i % 2 == 1 || strncmp(text, begins, strlen(begins)) == 0);
         free(text);
-        sluice_callback_destroy(&callback);
+        sluice_callback_destroy(callback);
     }
 }
 
@@ -447,20 +447,20 @@ static void of_several_ranks_the_first_alone_draws(void)
         char text[1400];
         int master;
         FILE *file = open_terminal(&master);
-        sluice_callback callback;
+        sluice_callback *callback = NULL;
 
         if (file == NULL) {
             T_SKIP("no pseudo terminal can be opened");
         }
         T_OK(sluice_progress_bar(file, &callback));
-        run_as_rank(rank, &callback);
+        run_as_rank(rank, callback);
         read_terminal(master, file, text, sizeof(text));
         if (rank == 0) {
             T_CONTAINS(text, "] 4/4, 0 s left, epoch 2, ");
         } else {
             T_STR(text, "");
         }
-        sluice_callback_destroy(&callback);
+        sluice_callback_destroy(callback);
     }
 }
 
@@ -468,19 +468,23 @@ static void of_several_ranks_the_first_alone_draws(void)
 
 static void monitors_want_a_file_and_a_place(void)
 {
-    sluice_callback callback = {.user = &callback};
+    sluice_callback *callback = NULL;
 
     T_STATUS(sluice_loss_monitor(NULL, 1, &callback), SLUICE_E_INVALID);
     T_STATUS(sluice_loss_monitor(stderr, 1, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_time_monitor(NULL, &callback), SLUICE_E_INVALID);
     T_STATUS(sluice_progress_bar(stderr, NULL), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "sluice_progress_bar: file or callback_out is NULL");
-    sli_alloc_fail_after(0);
-    T_EQ(sluice_loss_monitor(stderr, 1, &callback), SLUICE_E_NO_MEMORY);
-    T_EQ(sluice_time_monitor(stderr, &callback), SLUICE_E_NO_MEMORY);
-    T_EQ(sluice_progress_bar(stderr, &callback), SLUICE_E_NO_MEMORY);
-    sli_alloc_fail_after(-1);
-    T_TRUE(callback.user == &callback); /* outputs are set only on OK */
+    for (int64_t i = 0; i < 2; i++) { /* of its state, of the struct */
+        sli_alloc_fail_after(i);
+        T_EQ(sluice_loss_monitor(stderr, 1, &callback), SLUICE_E_NO_MEMORY);
+        sli_alloc_fail_after(i);
+        T_EQ(sluice_time_monitor(stderr, &callback), SLUICE_E_NO_MEMORY);
+        sli_alloc_fail_after(i);
+        T_EQ(sluice_progress_bar(stderr, &callback), SLUICE_E_NO_MEMORY);
+        sli_alloc_fail_after(-1);
+    }
+    CU_ASSERT_PTR_NULL(callback); /* outputs are set only on OK */
     sluice_callback_destroy(NULL);
 }
 

@@ -286,8 +286,8 @@ static void a_run_within_a_run_is_left_alone(void)
     T_OK(sluice_dataset_parse("synthetic samples=6 shape=4,4,3 | batch 2", &dataset));
     overrides_init_run(&k);
     k.model.eval = count_one;
-    k.config.validation.dataset = dataset;
-    k.config.validation.every_steps = 1;
+    k.validation.dataset = dataset;
+    k.validation.every_steps = 1;
     log = overrides_log_of(&k);
     T_OK(k.status);
     T_EQ(k.report->stats.validations, 4);

@@ -113,8 +113,8 @@ static const char *log_of(uint32_t rank, uint32_t world, sluice_log_level level)
     k.config.rank = rank;
     k.config.world = world;
     k.config.nan_guard = SLUICE_NAN_COUNT;
-    k.config.validation.dataset = validation;
-    k.config.validation.every_steps = 1;
+    k.validation.dataset = validation;
+    k.validation.every_steps = 1;
     sluice_log_set_level(level);
     kit_log_start(NULL, NULL);
     T_OK(kit_run(&k));

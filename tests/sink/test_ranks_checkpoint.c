@@ -54,9 +54,9 @@ static void init(kit *k, ranks_member *me)
     k->pipeline = pipeline;
     k->config.epochs = 3;
     k->config.max_steps = max_steps;
-    k->config.checkpoint.folder = folder;
-    k->config.checkpoint.every_steps = 5;
-    k->config.checkpoint.resume = true;
+    k->checkpoint.folder = folder;
+    k->checkpoint.every_steps = 5;
+    k->checkpoint.resume = true;
     k->model.save = save;
     k->model.load = load;
 }
@@ -163,14 +163,14 @@ static void folder_of_its_own(kit *k, ranks_member *me)
 
     init(k, me);
     snprintf(own, sizeof(own), "%s-%u", folder, me->rank);
-    k->config.checkpoint.folder = own;
+    k->checkpoint.folder = own;
 }
 
 static void made_before(kit *k, ranks_member *me)
 {
     folder_of_its_own(k, me);
     if (me->rank > 0) {
-        mkdir(k->config.checkpoint.folder, 0777);
+        mkdir(k->checkpoint.folder, 0777);
     }
 }
 
@@ -186,7 +186,7 @@ static void one_has_checkpoints(kit *k, ranks_member *me)
 {
     folder_of_its_own(k, me);
     if (me->rank == 1) {
-        k->config.checkpoint.folder = folder;
+        k->checkpoint.folder = folder;
     }
 }
 
@@ -207,7 +207,7 @@ static void one_sees_an_early_one(kit *k, ranks_member *me)
 
     init(k, me);
     snprintf(early, sizeof(early), "%s-early", folder);
-    k->config.checkpoint.folder = me->rank == 1 ? early : folder;
+    k->checkpoint.folder = me->rank == 1 ? early : folder;
 }
 
 /* One would validate, and wait for the others there. */
@@ -226,14 +226,14 @@ static void ranks_that_see_other_kinds_of_checkpoints_are_told(void)
 static void one_resumes(kit *k, ranks_member *me)
 {
     init(k, me);
-    k->config.checkpoint.resume = me->rank != 1;
+    k->checkpoint.resume = me->rank != 1;
 }
 
 static void one_has_no_folder(kit *k, ranks_member *me)
 {
     init(k, me);
     if (me->rank == 1) {
-        k->config.checkpoint = (sluice_checkpointing){.folder = NULL};
+        k->checkpoint = (sluice_checkpointing){.folder = NULL};
     }
 }
 
@@ -298,7 +298,7 @@ static void validate(kit *k, ranks_member *me)
     (void)me;
     k->pipeline = "synthetic samples=40 shape=4,4,3 | batch 4";
     k->config.epochs = 2;
-    k->config.validation.dataset = judged;
+    k->validation.dataset = judged;
     k->model.eval = kit_eval;
     k->model.result_names = names;
     k->model.result_count = 2;
@@ -354,9 +354,9 @@ static void validate_and_keep(kit *k, ranks_member *me)
     init(k, me);
     validate(k, me);
     k->model.eval = eval_of_rank;
-    k->config.validation.every_epochs = 1;
-    k->config.checkpoint.every_steps = 0;
-    k->config.checkpoint.every_epochs = 1;
+    k->validation.every_epochs = 1;
+    k->checkpoint.every_steps = 0;
+    k->checkpoint.every_epochs = 1;
 }
 
 /* What a rank's failure has left of the boundary is done by all ranks of the next run. */

@@ -137,10 +137,10 @@ static void stopping_hook(kit *k, ranks_member *me)
     static sluice_callback callbacks[2];
 
     sinks_of_ten(k);
-    callbacks[0] = k->config.callbacks[0];
+    callbacks[0] = k->callbacks[0];
     callbacks[1] = (sluice_callback){.step_end = stop_after_13};
-    k->config.callbacks = callbacks;
-    k->config.callback_count = me->rank == 0 ? 2 : 1;
+    k->callbacks = callbacks;
+    k->callback_count = me->rank == 0 ? 2 : 1;
 }
 
 static void a_hook_of_one_rank_stops_all_at_a_boundary(void)
@@ -199,16 +199,18 @@ static void stopping_early(kit *k, ranks_member *me)
 {
     static const char *const names[] = {"label", "one"};
     static sluice_callback callbacks[2];
+    sluice_callback *made = NULL;
 
     sinks_of_ten(k);
-    k->config.validation.dataset = judged;
+    k->validation.dataset = judged;
     k->model.eval = kit_eval;
     k->model.result_names = names;
     k->model.result_count = 2;
-    callbacks[0] = k->config.callbacks[0];
-    k->config.callbacks = callbacks;
-    if (me->rank == 1 && sluice_early_stopping("one", false, 0, 1, &callbacks[1]) == SLUICE_OK) {
-        k->config.callback_count = 2;
+    callbacks[0] = k->callbacks[0];
+    k->callbacks = callbacks;
+    if (me->rank == 1 && sluice_early_stopping("one", false, 0, 1, &made) == SLUICE_OK) {
+        callbacks[1] = *made;
+        k->callback_count = 2;
     }
 }
 
@@ -239,10 +241,10 @@ static void stopping_epoch(kit *k, ranks_member *me)
     static sluice_callback callbacks[2];
 
     sinks_of_ten(k);
-    callbacks[0] = k->config.callbacks[0];
+    callbacks[0] = k->callbacks[0];
     callbacks[1] = (sluice_callback){.epoch_end = stop_now};
-    k->config.callbacks = callbacks;
-    k->config.callback_count = me->rank == 1 ? 2 : 1;
+    k->callbacks = callbacks;
+    k->callback_count = me->rank == 1 ? 2 : 1;
 }
 
 static void a_stop_at_the_end_of_an_epoch_is_that_of_all(void)

@@ -27,7 +27,7 @@ static sluice_status count(sluice_hook *hook, void *user)
     counting *c = user;
 
     for (uint64_t i = 0; i < hook->record_count; i++) {
-        const sluice_step_record *record = &hook->records[i];
+        const sluice_step_record *record = sluice_hook_record(hook, i);
 
         for (uint32_t row = 0; row < hook->batch_size * hook->micro_batches; row++) {
             if (record->samples[row] != UINT64_MAX && record->pass < 8) {
@@ -66,10 +66,10 @@ static sluice_status run_part(kit *k, const char *folder, const part *p, countin
     k->config.epochs = 4;
     k->config.max_steps = p->max_steps;
     k->config.micro_batches = p->micro;
-    k->config.checkpoint.folder = folder;
-    k->config.checkpoint.resume = true;
-    k->config.callbacks = &callback;
-    k->config.callback_count = 1;
+    k->checkpoint.folder = folder;
+    k->checkpoint.resume = true;
+    k->callbacks = &callback;
+    k->callback_count = 1;
     k->model.save = nothing;
     k->model.load = nothing;
     k->model.reads_valid_rows = true;

@@ -24,6 +24,7 @@ typedef struct setting {
     kit_source source;
     sluice_stop *stop;
     sluice_dataset *validation;
+    sluice_callback *stopping; /* NULL: none */
     sluice_callback callbacks[2];
     uint64_t train_begins; /* of a run with callbacks of its own */
     uint64_t train_ends;
@@ -169,8 +170,8 @@ static sluice_status count_end(sluice_hook *hook, void *user)
 static void validate(setting *s, uint64_t every_steps)
 {
     T_OK(sluice_dataset_parse("synthetic samples=6 shape=4,4,3 | batch 2", &s->validation));
-    s->kit.config.validation.dataset = s->validation;
-    s->kit.config.validation.every_steps = every_steps;
+    s->kit.validation.dataset = s->validation;
+    s->kit.validation.every_steps = every_steps;
     s->kit.model.eval = judge_alike;
 }
 
@@ -178,11 +179,12 @@ static void validate(setting *s, uint64_t every_steps)
 static void by_early_stopping(setting *s)
 {
     validate(s, 10);
-    T_OK(sluice_early_stopping("loss", false, 0, 1, &s->callbacks[0]));
+    T_OK(sluice_early_stopping("loss", false, 0, 1, &s->stopping));
+    s->callbacks[0] = *s->stopping;
     s->callbacks[1] =
         (sluice_callback){.train_begin = count_begin, .train_end = count_end, .user = s};
-    s->kit.config.callbacks = s->callbacks;
-    s->kit.config.callback_count = 2;
+    s->kit.callbacks = s->callbacks;
+    s->kit.callback_count = 2;
 }
 
 /* ---- errors of the user's -------------------------------------------------------------------- */
@@ -252,8 +254,8 @@ static sluice_status fail_state(void *user, const char *folder, uint32_t rank, u
 
 static void by_save_error(setting *s)
 {
-    s->kit.config.checkpoint.folder = s->folder;
-    s->kit.config.checkpoint.every_steps = 10;
+    s->kit.checkpoint.folder = s->folder;
+    s->kit.checkpoint.every_steps = 10;
     s->kit.model.save = fail_state;
 }
 
@@ -263,12 +265,12 @@ static void by_load_error(setting *s)
 
     kit_init(&before);
     before.config.max_steps = 10;
-    before.config.checkpoint.folder = s->folder;
+    before.checkpoint.folder = s->folder;
     before.model.save = save;
     T_OK(kit_run(&before));
     kit_fini(&before);
-    s->kit.config.checkpoint.folder = s->folder;
-    s->kit.config.checkpoint.resume = true;
+    s->kit.checkpoint.folder = s->folder;
+    s->kit.checkpoint.resume = true;
     s->kit.model.save = save;
     s->kit.model.load = fail_state;
 }
@@ -393,9 +395,7 @@ static void fini(setting *s)
     if (s->kit.dataset != NULL) {
         sluice_dataset_destroy(s->kit.dataset);
     }
-    if (s->callbacks[0].user != NULL) {
-        sluice_callback_destroy(&s->callbacks[0]);
-    }
+    sluice_callback_destroy(s->stopping);
 }
 
 static int64_t steps_of(const setting *s, const ending *way)
@@ -413,7 +413,7 @@ static int64_t steps_of(const setting *s, const ending *way)
 static void check_ending(const setting *s, const ending *way)
 {
     const kit *k = &s->kit;
-    const bool own = k->config.callbacks == NULL; /* the kit's own hooks were called */
+    const bool own = k->callbacks == NULL; /* the kit's own hooks were called */
     const int64_t steps = steps_of(s, way);
     const uint64_t ends = own ? k->hook_calls[KIT_TRAIN_END] : s->train_ends;
     const uint64_t begins = own ? k->hook_calls[KIT_TRAIN_BEGIN] : s->train_begins;

@@ -58,8 +58,8 @@ static void rates_follow_a_function(void)
         kit k;
 
         init(&k, modes[m], &s, 20);
-        k.config.learning_rate.function = by_step;
-        k.config.learning_rate.user = &start;
+        k.learning_rate.function = by_step;
+        k.learning_rate.user = &start;
         T_OK(kit_run(&k));
         T_EQ(s.rates[19] == 0, 1);
         for (uint64_t i = 20; i < STEPS; i++) {
@@ -78,8 +78,8 @@ static void rates_follow_a_table_whose_last_entry_stays(void)
         kit k;
 
         init(&k, modes[m], &s, 0);
-        k.config.learning_rate.table = table;
-        k.config.learning_rate.count = COUNT(table);
+        k.learning_rate.table = table;
+        k.learning_rate.count = COUNT(table);
         T_OK(kit_run(&k));
         for (uint64_t i = 0; i < STEPS; i++) {
             T_EQ(s.rates[i] == table[i < 3 ? i : 2], 1);
@@ -107,11 +107,11 @@ static void schedules_that_make_no_sense_are_refused(void)
     kit k;
 
     init(&k, SLUICE_MODE_LOOP, &s, 0);
-    k.config.learning_rate.count = 1;
+    k.learning_rate.count = 1;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_CONTAINS(k.error, "learning_rate.table is NULL");
-    k.config.learning_rate.table = table;
-    k.config.learning_rate.function = by_step;
+    k.learning_rate.table = table;
+    k.learning_rate.function = by_step;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_CONTAINS(k.error, "a table and a function");
     kit_fini(&k);

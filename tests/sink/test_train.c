@@ -366,8 +366,8 @@ static void time_ends_a_pass_of_any_length(void)
         k.config.mode = modes[m];
         k.config.output_capacity = 10;
         k.config.max_seconds = 0.02;
-        k.config.callbacks = &(sluice_callback){.user = NULL};
-        k.config.callback_count = 1;
+        k.callbacks = &(sluice_callback){.user = NULL};
+        k.callback_count = 1;
         T_OK(kit_run(&k));
         T_EQ(k.report->stats.epochs, 0);
         kit_fini(&k);

@@ -226,7 +226,7 @@ static program_progress no_progress(const sink_program *program)
 static void hooks_that_take_long_are_no_stall(void)
 {
     static const program_ops ops = {.progress = no_progress};
-    const sluice_callback callbacks[] = {{.user = NULL}, {.epoch_begin = kit_ignore}};
+    sluice_callback callbacks[] = {{.user = NULL}, {.epoch_begin = kit_ignore}};
     sink_program program = {.ops = &ops};
     train_run run = {.program = &program};
     sluice_hook hook = {.stop = false};
@@ -235,7 +235,7 @@ static void hooks_that_take_long_are_no_stall(void)
     run.config.stall_timeout_ms = 2000;
     run.config.micro_batches = 1;
     for (uint32_t with = 1; with <= 2; with++) {
-        run.config.callbacks = callbacks;
+        run.callbacks = callbacks;
         run.config.callback_count = with;
         run.watch.still.ns = 10 * INT64_C(1000000000);
         kit_log_start(NULL, NULL);

@@ -40,6 +40,7 @@ static sluice_status note(sluice_hook *hook, void *user)
 typedef struct setting {
     kit kit;
     told told;
+    sluice_callback *made; /* of callbacks[1]; NULL: none */
     sluice_callback callbacks[2];
     sluice_dataset *dataset;
 } setting;
@@ -52,19 +53,26 @@ static void init(setting *s, const char *pipeline)
     T_OK(sluice_dataset_parse(pipeline, &s->dataset));
     s->kit.config.sink_size = 30;
     s->kit.config.epochs = 10;
-    s->kit.config.validation.dataset = s->dataset;
+    s->kit.validation.dataset = s->dataset;
     s->kit.model.eval = kit_eval;
     s->kit.model.result_names = result_names;
     s->kit.model.result_count = 2;
     s->kit.model.reads_valid_rows = true;
     s->callbacks[0].validation = note;
     s->callbacks[0].user = &s->told;
-    s->kit.config.callbacks = s->callbacks;
-    s->kit.config.callback_count = 1;
+    s->kit.callbacks = s->callbacks;
+    s->kit.callback_count = 1;
+}
+
+static void take_made(setting *s)
+{
+    s->callbacks[1] = *s->made;
+    s->kit.callback_count = 2;
 }
 
 static void fini(setting *s)
 {
+    sluice_callback_destroy(s->made);
     kit_fini(&s->kit);
     sluice_dataset_destroy(s->dataset);
 }
@@ -111,9 +119,9 @@ static void the_training_does_not_notice(void)
 
         init(&s, pipeline);
         s.kit.config.mode = modes[m];
-        s.kit.config.validation.every_steps = 7;
-        s.kit.config.callbacks = NULL; /* the kit's own hooks */
-        s.kit.config.callback_count = 0;
+        s.kit.validation.every_steps = 7;
+        s.kit.callbacks = NULL; /* the kit's own hooks */
+        s.kit.callback_count = 0;
         T_OK(kit_run(&s.kit));
         T_EQ(s.kit.report->stats.validations, 42);
         kit_check_same(&plain, &s.kit, 0, 300);
@@ -141,8 +149,8 @@ static void it_comes_when_it_is_asked_for(void)
         setting s;
 
         init(&s, pipeline);
-        s.kit.config.validation = cases[c].when;
-        s.kit.config.validation.dataset = s.dataset;
+        s.kit.validation = cases[c].when;
+        s.kit.validation.dataset = s.dataset;
         T_OK(kit_run(&s.kit));
         T_EQ(s.told.count, cases[c].count);
         for (uint32_t v = 0; v < cases[c].count; v++) {
@@ -157,7 +165,7 @@ static void only_some_batches_can_be_judged(void)
     setting s;
 
     init(&s, pipeline);
-    s.kit.config.validation.max_batches = 3;
+    s.kit.validation.max_batches = 3;
     s.kit.config.epochs = 1;
     T_OK(kit_run(&s.kit));
     T_EQ(s.told.samples[0], 15);
@@ -202,28 +210,25 @@ static void early_stopping_ends_a_run_that_gets_no_better(void)
 
         init(&s, pipeline);
         s.kit.model.eval = worsening;
-        T_OK(sluice_early_stopping("one", false, cases[c].min_delta, cases[c].patience,
-                                   &s.callbacks[1]));
-        s.kit.config.callback_count = 2;
+        T_OK(sluice_early_stopping("one", false, cases[c].min_delta, cases[c].patience, &s.made));
+        take_made(&s);
         T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
         T_EQ(s.kit.report->stats.steps, cases[c].steps);
-        sluice_callback_destroy(&s.callbacks[1]);
         fini(&s);
     }
 }
 
 static void early_stopping_wants_a_result_that_is_there(void)
 {
-    sluice_callback callback;
+    sluice_callback *callback = NULL;
     setting s;
 
     T_STATUS(sluice_early_stopping(NULL, true, 0, 1, &callback), SLUICE_E_INVALID);
     T_STATUS(sluice_early_stopping("x", true, 0, 1, NULL), SLUICE_E_INVALID);
     init(&s, pipeline);
-    T_OK(sluice_early_stopping("accuracy", true, 0, 1, &s.callbacks[1]));
-    s.kit.config.callback_count = 2;
+    T_OK(sluice_early_stopping("accuracy", true, 0, 1, &s.made));
+    take_made(&s);
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
-    sluice_callback_destroy(&s.callbacks[1]);
     fini(&s);
 }
 
@@ -234,14 +239,13 @@ static void results_are_printed(void)
     setting s;
 
     init(&s, pipeline);
-    T_OK(sluice_validation_monitor(file, &s.callbacks[1]));
-    s.kit.config.callback_count = 2;
+    T_OK(sluice_validation_monitor(file, &s.made));
+    take_made(&s);
     s.kit.config.epochs = 1;
     T_OK(kit_run(&s.kit));
     rewind(file);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fgets(line, sizeof(line), file));
     T_STR(line, "validation: step 30, label 4.2162, one 1.0000 (37 samples)\n");
-    sluice_callback_destroy(&s.callbacks[1]);
     fclose(file);
     fini(&s);
 }
@@ -257,11 +261,11 @@ static void settings_that_make_no_sense_are_refused(void)
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
     T_CONTAINS(s.kit.error, "model.eval is NULL");
     s.kit.model.eval = kit_eval;
-    s.kit.config.validation.every_steps = 1;
-    s.kit.config.validation.every_epochs = 1;
+    s.kit.validation.every_steps = 1;
+    s.kit.validation.every_epochs = 1;
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
     T_CONTAINS(s.kit.error, "want one of them");
-    s.kit.config.validation.dataset = NULL;
+    s.kit.validation.dataset = NULL;
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
     T_CONTAINS(s.kit.error, "validation.dataset is NULL");
     fini(&s);

@@ -29,7 +29,7 @@ extern sluice_channel_config config;
 #else
 extern sluice_train_config config;
 #endif
-extern sluice_callback callback;
+extern sluice_callback *callback;
 extern const sluice_step *s;
 extern const sluice_hook *hook;
 extern const sluice_step_record *record;

@@ -157,7 +157,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset,
 
 /** How much a pass holds. */
 typedef struct sluice_dataset_info {
-    size_t struct_size;                        /**< bytes; set by the caller to sizeof */
+    size_t struct_size;                        /**< bytes; set by sluice_dataset_info_init() */
     uint64_t source_samples;                   /**< what the source has, before split, take, ... */
     uint64_t samples;                          /**< in a pass, over all ranks */
     uint64_t batches;                          /**< in a pass, for one rank alone (world 1) */
@@ -165,6 +165,15 @@ typedef struct sluice_dataset_info {
     uint32_t column_count;                     /**< entries of columns */
     sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step sees them */
 } sluice_dataset_info;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_dataset_info_init_size(sluice_dataset_info *info, size_t size);
+
+/** sluice_dataset_info_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_dataset_info_init(sluice_dataset_info *info)
+{
+    sluice_dataset_info_init_size(info, sizeof(*info));
+}
 
 /**
  * Opens the source and tells what a pass holds.

@@ -68,7 +68,7 @@ SLUICE_API const char *sluice_pack_fate_text(sluice_pack_fate fate);
 
 /** How far a pack is. */
 typedef struct sluice_pack_stats {
-    size_t struct_size; /**< bytes; set by the caller to sizeof */
+    size_t struct_size; /**< bytes; set by sluice_pack_stats_init() */
     uint64_t samples;   /**< of the dataset, in its order; 0: a stream, whose end is not met yet */
     uint64_t done;      /**< of them: written or left out, earlier runs included */
     uint64_t resumed;   /**< of these: by earlier runs */
@@ -82,8 +82,18 @@ typedef struct sluice_pack_stats {
     double seconds;                    /**< this run has taken; 0: packing has not begun */
 } sluice_pack_stats;
 
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_pack_stats_init_size(sluice_pack_stats *stats, size_t size);
+
+/** sluice_pack_stats_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_pack_stats_init(sluice_pack_stats *stats)
+{
+    sluice_pack_stats_init_size(stats, sizeof(*stats));
+}
+
 /** A sample that was kept as it was, or left out. */
 typedef struct sluice_pack_problem {
+    size_t struct_size;    /**< bytes; set by the library */
     uint64_t position;     /**< in the dataset's order; of it KEY is made */
     sluice_pack_fate fate; /**< what became of it */
     const char *name;      /**< in the source; all texts are good during the call only */
@@ -166,7 +176,7 @@ SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
 
 /** What has been checked. */
 typedef struct sluice_verify_stats {
-    size_t struct_size; /**< bytes; set by the caller to sizeof */
+    size_t struct_size; /**< bytes; set by sluice_verify_stats_init() */
     uint64_t samples;   /**< that were found */
     uint64_t done;      /**< of them: checked so far, good or bad */
     uint64_t problems;  /**< samples that cannot be used, and files that are missing or damaged */
@@ -177,6 +187,15 @@ typedef struct sluice_verify_stats {
     double seconds;     /**< it has taken */
     uint64_t bad; /**< of done: that cannot be read or decoded, or differ from their checksum */
 } sluice_verify_stats;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_verify_stats_init_size(sluice_verify_stats *stats, size_t size);
+
+/** sluice_verify_stats_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_verify_stats_init(sluice_verify_stats *stats)
+{
+    sluice_verify_stats_init_size(stats, sizeof(*stats));
+}
 
 /** Settings of a check. Made by sluice_verify_config_init(); zero takes the default given beside
  * it.

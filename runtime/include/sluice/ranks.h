@@ -14,7 +14,7 @@ SLUICE_BEGIN_DECLS
 
 /** Rank of this process, as its launcher sets it. */
 typedef struct sluice_ranks {
-    size_t struct_size;   /**< bytes; set by the caller to sizeof */
+    size_t struct_size;   /**< bytes; set by sluice_ranks_init() */
     uint32_t rank;        /**< of this process, below world */
     uint32_t world;       /**< processes; 1 when it is alone */
     uint32_t local_rank;  /**< rank on this machine; 0 when the launcher does not set it */
@@ -22,6 +22,15 @@ typedef struct sluice_ranks {
                                or does not set local_rank. 1 for a single process */
     const char *source;   /**< "torchrun", "Open MPI", "MVAPICH", "PMI", "Slurm", "alone"; static */
 } sluice_ranks;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_ranks_init_size(sluice_ranks *ranks, size_t size);
+
+/** sluice_ranks_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_ranks_init(sluice_ranks *ranks)
+{
+    sluice_ranks_init_size(ranks, sizeof(*ranks));
+}
 
 /**
  * Reads rank and world size from the environment, at each call. The first launcher found counts:

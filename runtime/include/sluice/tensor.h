@@ -39,7 +39,7 @@ SLUICE_API size_t sluice_dtype_size(sluice_dtype dtype);
 /** Returns "u8", "f32", ...; "?" for an unknown value. */
 SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
 
-/** A named column of a dataset: type and shape of one sample. */
+/** A named column of a dataset: type and shape of one sample. No later version changes it. */
 typedef struct sluice_column {
     char name[SLUICE_NAME_SIZE];     /**< "image", "label", ... */
     sluice_dtype dtype;              /**< of its elements */
@@ -47,7 +47,10 @@ typedef struct sluice_column {
     uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; 0: the dimension varies between samples */
 } sluice_column;
 
-/** A row-major array in device memory, lent for a step, or until sluice_channel_get_next(). */
+/**
+ * A row-major array in device memory, lent for a step, or until sluice_channel_get_next(). No later
+ * version changes it.
+ */
 typedef struct sluice_tensor {
     const char *name;                    /**< the column's name */
     void *data;                          /**< read and written by the device; the next batch

@@ -32,12 +32,21 @@ typedef struct sluice_channel sluice_channel;
  * loop's own state. Filled in by sluice_channel_position_get(), taken back by config.position.
  */
 typedef struct sluice_channel_position {
-    size_t struct_size; /**< bytes; set by the caller to sizeof */
+    size_t struct_size; /**< bytes; set by sluice_channel_position_init() */
     uint64_t batch;     /**< number of the next batch */
     uint64_t pass;      /**< of the dataset, that it is in */
     uint64_t samples;   /**< of that pass before it, over all ranks; padding counts as samples */
     uint64_t seed;      /**< config.seed */
 } sluice_channel_position;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_channel_position_init_size(sluice_channel_position *position, size_t size);
+
+/** sluice_channel_position_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_channel_position_init(sluice_channel_position *position)
+{
+    sluice_channel_position_init_size(position, sizeof(*position));
+}
 
 /**
  * Settings of a channel. Made by sluice_channel_config_init(); zero takes the default given beside
@@ -67,8 +76,8 @@ typedef struct sluice_channel_config {
                                       on each is released by sluice_channel_release(). Where batches
                                       are not lent from their slots, as on `cuda:N`, each of them
                                       has a set of tensors of its own, which counts in memory */
-    const sluice_channel_position *position; /**< where a loop was: goes on there, with the same bits
-                                      where seed, dataset, batch size and world are the same.
+    const sluice_channel_position *position; /**< where a loop was: goes on there, with the same
+                                      bits where seed, dataset, batch size and world are the same.
                                       first_batch is 0 then. NULL: at first_batch. Used by
                                       sluice_channel_open() alone */
 } sluice_channel_config;
@@ -96,11 +105,10 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
  * @param config       copied
  * @param channel_out  owned by the caller: goes back by sluice_channel_close()
  *
- * Returns: E_INVALID settings, a position that is not one of this dataset, no stage `batch`, columns that cannot be batched or are not as in
- *          config.inputs; the error kept
- *          from building the dataset; E_IO, E_CORRUPT of opening the source; E_NO_MEMORY;
- *          E_UNSUPPORTED the device is none that a channel serves.
- * Threads: any. Channels do not touch each other.
+ * Returns: E_INVALID settings, a position that is not one of this dataset, no stage `batch`,
+ * columns that cannot be batched or are not as in config.inputs; the error kept from building the
+ * dataset; E_IO, E_CORRUPT of opening the source; E_NO_MEMORY; E_UNSUPPORTED the device is none
+ * that a channel serves. Threads: any. Channels do not touch each other.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
                                                      const sluice_channel_config *config,
@@ -108,7 +116,7 @@ SLUICE_API_CHECKED sluice_status sluice_channel_open(sluice_device *device, slui
 
 /** What a channel will give, and what it takes. */
 typedef struct sluice_channel_info {
-    size_t struct_size;     /**< bytes; set by the caller to sizeof */
+    size_t struct_size;     /**< bytes; set by sluice_channel_info_init() */
     uint64_t samples;       /**< in a pass, over all ranks */
     uint64_t batches;       /**< in a pass, of this rank */
     uint32_t batch_size;    /**< rows of a batch */
@@ -120,6 +128,15 @@ typedef struct sluice_channel_info {
     sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as get_next gives them: inputs in
                                                     this order */
 } sluice_channel_info;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_channel_info_init_size(sluice_channel_info *info, size_t size);
+
+/** sluice_channel_info_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_channel_info_init(sluice_channel_info *info)
+{
+    sluice_channel_info_init_size(info, sizeof(*info));
+}
 
 /** Tells what a channel will give. Returns: E_INVALID struct_size is not set. Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_channel_inspect(const sluice_channel *channel,
@@ -140,7 +157,7 @@ SLUICE_API_CHECKED sluice_status sluice_channel_start(sluice_channel *channel);
  * get_next, too.
  */
 typedef struct sluice_batch {
-    size_t struct_size;          /**< bytes, for what later versions add at the end */
+    size_t struct_size;          /**< bytes; set by the library */
     uint64_t number;             /**< of the whole training, from 0 */
     uint64_t pass;               /**< of the dataset, from 0 */
     const sluice_tensor *inputs; /**< in the dataset's column order, in memory of the device; see
@@ -194,13 +211,12 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *          once after the last batch of each pass, then goes on with the next pass; END_OF_DATA
  *          after the last of config.batches; CLOSED after stop, also when batches were ready; the
  *          first error of the pipeline, which names the stage and the sample, once the batches
- *          before it are fetched: each of the three again from every later call. E_INVALID arguments, the stream
- *          among them, or start has not been called; config.held of 2 or more, and as many batches
- *          are held (never a wait), or one is held while config.slots - 1 others came after it: the
- *          batches held stay. E_DEVICE what CUDA says, also of work of the caller's that has broken
- *          the device.
- * Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind(); safe
- *          beside all others but close.
+ *          before it are fetched: each of the three again from every later call. E_INVALID
+ * arguments, the stream among them, or start has not been called; config.held of 2 or more, and as
+ * many batches are held (never a wait), or one is held while config.slots - 1 others came after it:
+ * the batches held stay. E_DEVICE what CUDA says, also of work of the caller's that has broken the
+ * device. Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind();
+ * safe beside all others but close.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream,
                                                          int64_t timeout_ms,
@@ -234,10 +250,10 @@ SLUICE_API_CHECKED sluice_status sluice_channel_position_get(const sluice_channe
                                                              sluice_channel_position *position);
 
 /**
- * Begins anew: the next batch is the one that the channel was opened at, with the same samples in the
- * same order and the same bits, and config.batches are made again; with the same threads, files and
- * memory. For the next validation, say. At any point: after END_OF_DATA, after END_OF_PASS, in the
- * middle of a pass, in a channel that is paused (which stays so).
+ * Begins anew: the next batch is the one that the channel was opened at, with the same samples in
+ * the same order and the same bits, and config.batches are made again; with the same threads, files
+ * and memory. For the next validation, say. At any point: after END_OF_DATA, after END_OF_PASS, in
+ * the middle of a pass, in a channel that is paused (which stays so).
  *
  * What the workers have made ahead is passed over: they finish the rows they are at, for which this
  * waits; on `cuda:N` also for kernels that the batches fetched before need. Where a pass is all
@@ -268,7 +284,7 @@ SLUICE_API_CHECKED sluice_status sluice_channel_resume(sluice_channel *channel);
 
 /** What went through a channel so far. */
 typedef struct sluice_channel_stats {
-    size_t struct_size;  /**< bytes; set by the caller to sizeof */
+    size_t struct_size;  /**< bytes; set by sluice_channel_stats_init() */
     uint64_t batches;    /**< that get_next gave */
     uint64_t samples;    /**< valid rows of those */
     uint64_t bytes_read; /**< from files, for batches to come, too */
@@ -277,6 +293,15 @@ typedef struct sluice_channel_stats {
     uint64_t zeroed;     /**< rows left zero for want of a readable sample */
     double wait_seconds; /**< that get_next has waited, a call under way excluded */
 } sluice_channel_stats;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_channel_stats_init_size(sluice_channel_stats *stats, size_t size);
+
+/** sluice_channel_stats_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_channel_stats_init(sluice_channel_stats *stats)
+{
+    sluice_channel_stats_init_size(stats, sizeof(*stats));
+}
 
 /** Copies the figures. Returns: E_INVALID struct_size is not set. Threads: any, at any time. */
 SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channel,

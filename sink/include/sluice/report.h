@@ -17,7 +17,7 @@ typedef struct sluice_report sluice_report;
 
 /** The figures of a run that programs ask for most; sluice_report_json() has all of them. */
 typedef struct sluice_report_stats {
-    size_t struct_size;     /**< bytes; set by the caller to sizeof */
+    size_t struct_size;     /**< bytes; set by sluice_report_stats_init() */
     sluice_status status;   /**< what sluice_train() returned */
     uint64_t steps;         /**< that ran, one that failed included */
     uint64_t epochs;        /**< that were completed */
@@ -33,13 +33,22 @@ typedef struct sluice_report_stats {
     double seconds;         /**< of the run, opening excluded */
     double data_wait_share; /**< of seconds: steps waited for data */
     uint64_t nan_steps; /**< steps with an output that was not finite; 0 with nan_guard ignore */
-    uint64_t first_nan_step; /**< the first of them; UINT64_MAX: none */
-    uint64_t first_step;     /**< of this run: where it began, or was resumed */
-    uint64_t checkpoints;    /**< that were written */
-    uint64_t validations;    /**< that were done */
+    uint64_t first_nan_step;       /**< the first of them; UINT64_MAX: none */
+    uint64_t first_step;           /**< of this run: where it began, or was resumed */
+    uint64_t checkpoints;          /**< that were written */
+    uint64_t validations;          /**< that were done */
     uint32_t regrouped_batch_size; /**< a pass goes on that was begun in batches of this size, */
     uint32_t regrouped_world;      /**< on so many ranks; both 0: in these batches */
 } sluice_report_stats;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_report_stats_init_size(sluice_report_stats *stats, size_t size);
+
+/** sluice_report_stats_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_report_stats_init(sluice_report_stats *stats)
+{
+    sluice_report_stats_init_size(stats, sizeof(*stats));
+}
 
 /** Copies the figures. Returns: E_INVALID struct_size is not set. */
 SLUICE_API_CHECKED sluice_status sluice_report_stats_get(const sluice_report *report,

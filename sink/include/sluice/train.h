@@ -28,8 +28,9 @@ SLUICE_BEGIN_DECLS
  * the host while being captured does not.
  */
 typedef struct sluice_step {
-    size_t struct_size;          /**< bytes, for what later versions add at the end */
+    size_t struct_size;          /**< bytes; set by the library */
     uint32_t input_count;        /**< columns of the dataset */
+    uint32_t micro_batches;      /**< calls that make one step; the same for the whole run */
     const sluice_tensor *inputs; /**< in the dataset's column order; see sluice_step_input() */
     const uint32_t *valid_rows;  /**< rows [0, *valid_rows) hold samples, the rest is zero */
     const uint64_t *step;        /**< of the whole training, from 0 */
@@ -42,7 +43,6 @@ typedef struct sluice_step {
     const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and the
                                       like, the same after a resume */
     const uint32_t *micro;       /**< which of the micro-batches of the step this is, from 0 */
-    uint32_t micro_batches;      /**< calls that make one step; the same for the whole run */
 } sluice_step;
 
 /** Returns the input of that name, or NULL. */
@@ -92,17 +92,17 @@ typedef struct sluice_model {
     void *user;                      /**< handed to step; borrowed */
     const sluice_column *inputs;     /**< what step expects, of one sample; NULL: unchecked */
     uint32_t input_count;            /**< entries in inputs */
+    uint32_t output_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
     const char *const *output_names; /**< of outputs; NULL: one output, "loss". The progress bar
                                           shows the first one, unless its name is "" */
-    uint32_t output_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
-    bool reads_valid_rows;           /**< the step leaves rows past *valid_rows alone */
-    bool reads_mask;                 /**< the step looks at the column `mask` */
+    bool reads_valid_rows;           /**< the step ignores rows past *valid_rows */
+    bool reads_mask;                 /**< the step reads the column `mask` */
+    uint32_t result_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
     sluice_state_fn save;            /**< NULL: no checkpoints */
     sluice_state_fn load;            /**< NULL: no resume */
     sluice_step_fn eval;             /**< judges a batch: outputs are sums over its samples, which
                                           validation adds up and divides by their number */
     const char *const *result_names; /**< of eval's outputs; NULL: one, "loss" */
-    uint32_t result_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
 } sluice_model;
 
 /**
@@ -142,12 +142,22 @@ typedef enum sluice_nan_guard {
  * step reads it through sluice_step.learning_rate.
  */
 typedef struct sluice_schedule {
+    size_t struct_size; /**< bytes; set by sluice_schedule_init() */
     const float *table; /**< (count); after its end the last value stays. Borrowed */
     uint64_t count;     /**< entries of table; 0: none */
     float (*function)(uint64_t step, void *user); /**< instead of a table: of `step` alone; called
                                                        on any thread, and ahead of the step */
     void *user;                                   /**< handed to function; borrowed */
 } sluice_schedule;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_schedule_init_size(sluice_schedule *schedule, size_t size);
+
+/** sluice_schedule_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_schedule_init(sluice_schedule *schedule)
+{
+    sluice_schedule_init_size(schedule, sizeof(*schedule));
+}
 
 /**
  * Checkpoints: folders FOLDER/step-000000001200 with the files of model.save, the library's
@@ -161,19 +171,30 @@ typedef struct sluice_schedule {
  * follow.
  */
 typedef struct sluice_checkpointing {
+    size_t struct_size;    /**< bytes; set by sluice_checkpointing_init() */
     const char *folder;    /**< NULL: none. Made when missing; its parent must exist. Borrowed */
     uint64_t every_steps;  /**< of the whole training; 0: see every_epochs */
     uint64_t every_epochs; /**< 0, with every_steps 0: only at the end */
     uint32_t keep;         /**< the newest so many stay; 0 is 3 */
     bool resume;           /**< go on from the newest in the folder, if there is one; without it
                                 a folder that holds one is refused */
-    const char *best;      /**< a result of validation: the model whose is smallest is kept besides,
+    bool best_is_larger;   /**< the largest result is the best, not the smallest */
+    const char *best;      /**< a result of validation: the model with the smallest is also kept,
                                 in FOLDER/best-000000001200; NULL: none. Borrowed */
-    bool best_is_larger;   /**< it is the largest that is best */
 } sluice_checkpointing;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_checkpointing_init_size(sluice_checkpointing *checkpoint, size_t size);
+
+/** sluice_checkpointing_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_checkpointing_init(sluice_checkpointing *checkpoint)
+{
+    sluice_checkpointing_init_size(checkpoint, sizeof(*checkpoint));
+}
 
 /** What is known of one step that ran. */
 typedef struct sluice_step_record {
+    size_t struct_size;      /**< bytes; set by the library */
     uint64_t step;           /**< of the whole training, from 0 */
     uint64_t epoch;          /**< of the whole training, from 0 */
     uint64_t pass;           /**< of the dataset, from 0 */
@@ -188,33 +209,39 @@ typedef struct sluice_step_record {
 
 /** What a hook is told. */
 typedef struct sluice_hook {
-    size_t struct_size;  /**< bytes, for what later versions add at the end */
-    uint64_t epoch;      /**< that begins, runs or ended; train_end: how many are complete */
-    uint64_t epochs;     /**< of the whole training; 0 when steps or seconds end it */
-    uint64_t step;       /**< step_end: the last of the steps; train_end, epoch_end and
-                              validation: one past it; else the first */
-    uint64_t last_step;  /**< one past the last of this run; UINT64_MAX when unknown */
-    uint64_t step_count; /**< step_begin: steps that begin, 1 or a sink; *_end and records: that
-                              ran since the *_begin, or in this launch; 0 in epoch_end of an epoch
-                              whose steps the run before this one has run */
-    const sluice_step_record *records; /**< step_end and records: (record_count) */
-    uint64_t record_count;             /**< step_count; in step_end of a sink of more than
-                                            1 048 576 steps fewer, the latest */
-    uint32_t batch_size;               /**< rows of a batch */
-    uint32_t output_count;             /**< outputs of a step */
-    const char *const *output_names;   /**< (output_count) */
-    double seconds;                    /**< *_end: how long it took; records: the run, so far */
-    double wait_seconds;               /**< of those, how long steps waited for data */
-    const char *plan;                  /**< train_begin: the run in one line, memory included */
-    bool stop;                         /**< may be set by the hook: ends the run at this boundary */
-    const double *results;             /**< validation: (result_count), means over result_samples */
-    const char *const *result_names;   /**< validation: (result_count) */
-    uint32_t result_count;             /**< validation: of model.eval's outputs */
-    uint64_t result_samples;           /**< validation: that were judged, each once */
-    uint32_t micro_batches;            /**< batches of a step */
-    uint32_t rank;                     /**< of this process, */
-    uint32_t world;                    /**< among so many; rank 0 prints for all */
+    size_t struct_size;    /**< bytes; set by the library */
+    uint64_t epoch;        /**< that begins, runs or ended; train_end: how many are complete */
+    uint64_t epochs;       /**< of the whole training; 0 when steps or seconds end it */
+    uint64_t step;         /**< step_end: the last of the steps; train_end, epoch_end and
+                                validation: one past it; else the first */
+    uint64_t last_step;    /**< one past the last of this run; UINT64_MAX when unknown */
+    uint64_t step_count;   /**< step_begin: steps that begin, 1 or a sink; *_end and records: that
+                                ran since the *_begin, or in this launch; 0 in epoch_end of an epoch
+                                whose steps the run before this one has run */
+    const void *records;   /**< step_end and records: see sluice_hook_record() */
+    uint64_t record_count; /**< step_count; in step_end of a sink of more than
+                                1 048 576 steps fewer, the latest */
+    uint32_t batch_size;   /**< rows of a batch */
+    uint32_t output_count; /**< outputs of a step */
+    const char *const *output_names; /**< (output_count) */
+    double seconds;                  /**< *_end: how long it took; records: the run, so far */
+    double wait_seconds;             /**< of those, how long steps waited for data */
+    const char *plan;                /**< train_begin: the run in one line, memory included */
+    bool stop;                       /**< may be set by the hook: ends the run at this boundary */
+    const double *results;           /**< validation: (result_count), means over result_samples */
+    const char *const *result_names; /**< validation: (result_count) */
+    uint32_t result_count;           /**< validation: of model.eval's outputs */
+    uint32_t micro_batches;          /**< batches of a step */
+    uint64_t result_samples;         /**< validation: that were evaluated, each once */
+    uint32_t rank;                   /**< of this process, */
+    uint32_t world;                  /**< among so many; rank 0 prints for all */
 } sluice_hook;
+
+/**
+ * Returns record `index`, below hook->record_count, in the order of the steps; NULL for another
+ * index. Valid during the call of the hook. Threads: the one that called the hook.
+ */
+SLUICE_API const sluice_step_record *sluice_hook_record(const sluice_hook *hook, uint64_t index);
 
 /**
  * Called on the thread that called sluice_train(). A negative status ends the run with it, and with
@@ -236,16 +263,26 @@ typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
  * counts.
  */
 typedef struct sluice_callback {
+    size_t struct_size;         /**< bytes; set by sluice_callback_init() */
+    void *user;                 /**< handed to each of the hooks; borrowed */
     sluice_hook_fn train_begin; /**< once, before anything runs */
     sluice_hook_fn epoch_begin; /**< before the first step of an epoch */
     sluice_hook_fn step_begin;  /**< before a step, or a sink */
     sluice_hook_fn records;     /**< after each launch, with its steps */
     sluice_hook_fn step_end;    /**< after a step, or a sink */
+    sluice_hook_fn validation;  /**< after a validation, with its results */
     sluice_hook_fn epoch_end;   /**< after the last step of an epoch */
     sluice_hook_fn train_end;   /**< once, whenever train_begin was called */
-    void *user;                 /**< handed to each of them; borrowed */
-    sluice_hook_fn validation;  /**< after a validation, with its results */
 } sluice_callback;
+
+/** Sets every field to its default, zero: no hooks, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_callback_init_size(sluice_callback *callback, size_t size);
+
+/** sluice_callback_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_callback_init(sluice_callback *callback)
+{
+    sluice_callback_init_size(callback, sizeof(*callback));
+}
 
 /**
  * Validation: model.eval on one pass of another dataset, between sinks, which end where one is due.
@@ -255,14 +292,24 @@ typedef struct sluice_callback {
  * against model.inputs, padding, memory.
  */
 typedef struct sluice_validating {
+    size_t struct_size;      /**< bytes; set by sluice_validating_init() */
     sluice_dataset *dataset; /**< NULL: none. Borrowed. Unshuffled and without drop_remainder, most
                                   likely */
     uint64_t every_steps;    /**< of the whole training; 0: see every_epochs */
     uint64_t every_epochs;   /**< 1, when all but dataset and max_batches are 0 */
-    uint64_t max_batches;    /**< only so many; 0: all */
     bool at_start;           /**< before the first step of the run, too */
     bool at_end;             /**< at the end of a run without an error, if none has just been */
+    uint64_t max_batches;    /**< only so many; 0: all */
 } sluice_validating;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_validating_init_size(sluice_validating *validation, size_t size);
+
+/** sluice_validating_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_validating_init(sluice_validating *validation)
+{
+    sluice_validating_init_size(validation, sizeof(*validation));
+}
 
 /**
  * Finds the largest of one integer over all ranks, which all call it as often, at the same places:
@@ -288,9 +335,10 @@ typedef struct sluice_train_config {
     sluice_mode mode;         /**< auto */
     uint32_t output_capacity; /**< steps of one launch, at most 1 048 576; 0 is 4096. A longer sink
                                    takes several launches */
-    const sluice_callback *callbacks; /**< borrowed */
-    uint32_t callback_count;          /**< entries of callbacks */
-    sluice_stop *stop;                /**< NULL: nobody can ask */
+    sluice_callback *const *callbacks; /**< (callback_count) pointers, to ready-made callbacks and
+                                            to the caller's own; copied, `user` is borrowed */
+    uint32_t callback_count;           /**< entries of callbacks */
+    sluice_stop *stop;                 /**< NULL: nobody can ask */
     int64_t stall_warning_ms; /**< no step for so long: a warning that says who waits for whom; a
                                    hook, save, load, or step in mode data that does not return for
                                    so long: one that names it. 0 is 30 000 */
@@ -316,18 +364,19 @@ typedef struct sluice_train_config {
     sluice_on_error on_error; /**< fail */
     bool digest;              /**< compute each step's digest: reads every byte once more */
     bool record_samples;      /**< keep each step's sample indices for hooks */
-    sluice_nan_guard nan_guard;      /**< stop */
-    sluice_schedule learning_rate;   /**< none: 0 */
-    sluice_checkpointing checkpoint; /**< none */
-    sluice_validating validation;    /**< none */
-    uint32_t micro_batches;          /**< batches of a step, for gradients of more samples than fit
-                                          at once; 0 is 1. A pass that is an epoch loses what is
-                                          left of it after whole steps */
-    sluice_agree_fn agree;           /**< of several ranks: without it nothing may stop one of them
-                                          before the others, and there are no checkpoints */
-    void *agree_user;                /**< handed to agree; borrowed */
-    bool check; /**< before the run, compares its first steps in direct mode and in its own; see
-                     sluice_train() */
+    bool check;               /**< before the run, compares its first steps in direct mode and in
+                                   its own; see sluice_train() */
+    sluice_nan_guard nan_guard;             /**< stop */
+    uint32_t micro_batches;                 /**< batches of a step, for gradients of more samples
+                                                 than fit at once; 0 is 1. A pass that is an epoch
+                                                 loses the rest of it after whole steps */
+    const sluice_schedule *learning_rate;   /**< NULL: none, 0. Copied, the table is borrowed */
+    const sluice_checkpointing *checkpoint; /**< NULL: none. Copied, texts are borrowed */
+    const sluice_validating *validation;    /**< NULL: none. Copied */
+    sluice_agree_fn agree;                  /**< of several ranks: without it nothing may stop one
+                                                 of them before the others, and there are no
+                                                 checkpoints */
+    void *agree_user;                       /**< handed to agree; borrowed */
 } sluice_train_config;
 
 /**
@@ -366,7 +415,7 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * @param device      borrowed for the run
  * @param model       copied
  * @param dataset     borrowed for the run
- * @param config      copied; its arrays are borrowed for the run
+ * @param config      copied, with what it points to unless a field says borrowed: for the run
  * @param report_out  NULL, or where the report goes: the caller's, freed by
  *                    sluice_report_destroy(). It is set also when the run fails, unless there is
  *                    no memory for it: then to NULL
@@ -388,8 +437,8 @@ SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluic
                                               sluice_report **report_out);
 
 /** @name Ready-made callbacks
- * Each fills in a callback to be put into config.callbacks; what it holds is freed by
- * sluice_callback_destroy(), after the run. One serves one run at a time. Of several ranks, rank 0
+ * Each makes a callback, to be put into config.callbacks and to be freed by
+ * sluice_callback_destroy() after the run. One serves one run at a time. Of several ranks, rank 0
  * alone prints and writes; steps and losses are its own, results of validation are of all ranks
  * where config.agree is set. Returns: E_INVALID file or callback_out is NULL; E_NO_MEMORY.
  * @{
@@ -400,16 +449,16 @@ SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluic
  * from the very start of the training; other outputs follow. The file is the caller's.
  */
 SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
-                                                     sluice_callback *callback_out);
+                                                     sluice_callback **callback_out);
 
 /** Prints `epoch time: 1234.567 ms, per step time: 12.346 ms (data wait: 0.1 %)` after epochs. */
-SLUICE_API_CHECKED sluice_status sluice_time_monitor(FILE *file, sluice_callback *callback_out);
+SLUICE_API_CHECKED sluice_status sluice_time_monitor(FILE *file, sluice_callback **callback_out);
 
 /**
  * Prints `validation: step 400, loss 0.5231, accuracy 0.8430 (1000 samples)` after validations.
  */
 SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
-                                                           sluice_callback *callback_out);
+                                                           sluice_callback **callback_out);
 
 /**
  * Writes a line of JSON for each step, `{"step":12,"epoch":0,"pass":0,"samples":64,"outputs":
@@ -420,7 +469,7 @@ SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
  * Returns: E_INVALID path or callback_out is NULL; E_NO_MEMORY. A file that cannot be opened or
  *          written ends the run with E_IO.
  */
-SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callback *callback_out);
+SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callback **callback_out);
 
 /**
  * Ends a run, with STOPPED, when a result of validation has not become better by more than
@@ -432,13 +481,13 @@ SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callba
  */
 SLUICE_API_CHECKED sluice_status sluice_early_stopping(const char *result, bool larger_is_better,
                                                        double min_delta, uint64_t patience,
-                                                       sluice_callback *callback_out);
+                                                       sluice_callback **callback_out);
 
 /** Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere, nor with
  * TERM=dumb. */
-SLUICE_API_CHECKED sluice_status sluice_progress_bar(FILE *file, sluice_callback *callback_out);
+SLUICE_API_CHECKED sluice_status sluice_progress_bar(FILE *file, sluice_callback **callback_out);
 
-/** Frees what one of the above made. */
+/** Frees a callback that one of the above made. NULL is fine. */
 SLUICE_API void sluice_callback_destroy(sluice_callback *callback);
 /** @} */
 
