@@ -3,11 +3,12 @@
 #include <cuda_runtime.h>
 #include <sluice/sluice.h>
 
-enum { PIXELS = 8 * 8 * 3 }; /* and threads, of which a batch needs one for each row */
+enum { PIXELS = 8 * 8 * 3 }; /* of an image; also the number of threads, at least the batch size */
 const char pipeline[] = "synthetic 100 shape=8,8,3 | shuffle | normalize 0.5 0.25 | batch 64";
 __device__ float weights[PIXELS], errors[PIXELS];
 
-/* In one block: a thread for each row, then for each weight. What changes lies behind addresses. */
+/* One block. Each thread first computes the error of one row, then updates one weight. Values that
+ * change from step to step are read through pointers, since the launch is recorded once. */
 __global__ void train(const float *images, const int *labels, const uint32_t *valid_rows,
                       const float *learning_rate, float *loss)
 {
@@ -26,10 +27,10 @@ __global__ void train(const float *images, const int *labels, const uint32_t *va
         squares += errors[row] * errors[row];
     }
     weights[i] -= *learning_rate * slope / rows;
-    *loss = squares / rows; /* the same from all threads */
+    *loss = squares / rows; /* all threads write the same value */
 }
 
-/* Called once: its launches are captured, and replayed for each batch. */
+/* Called once: its launches are captured into a graph, which is replayed for each batch. */
 static sluice_status step(const sluice_step *s, void *)
 {
     train<<<1, PIXELS, 0, (cudaStream_t)s->stream>>>((const float *)s->inputs[0].data,
@@ -49,13 +50,13 @@ int main(void)
     sluice_train_config config;
     const sluice_status st = sluice_device_open("cuda:0", &device);
 
-    cudaSetDevice(0); /* loads the kernel, which may not be done while it is captured */
+    cudaSetDevice(0); /* loads the kernel now: CUDA does not allow that during the capture */
     sluice_model_init(&model);
     model.step = step;
     model.reads_valid_rows = true;
     sluice_train_config_init(&config);
     config.dataset_sink_mode = true;
-    config.sink_size = 100; /* steps of an epoch: one launch, one wait */
+    config.sink_size = 100; /* steps per epoch: one launch, one wait */
     config.epochs = 10;
     sluice_schedule_init(&learning_rate);
     learning_rate.table = &rate;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer's side of the queue: waiting, and GetNext on the host device. */
+/* The consumer's side of the queue: waiting for a batch, and GetNext on the host device. */
 #include <assert.h>
 #include <string.h>
 
 #include "clock_int.h"
 #include "queue_state.h"
 
-/* What a slot of a device with poisoned memory holds once it is given back. */
+/* Bytes of a released slot, on a device with poisoned memory. */
 enum { POISON = 0xA5 };
 
 typedef struct batch_wait {
@@ -16,7 +16,7 @@ typedef struct batch_wait {
 
 static bool has_failed(const sli_queue *queue)
 {
-    /* Pairs with the release store in the copier: what has arrived is published before. */
+    /* Pairs with the release store in the copier: batches that arrived are published before it. */
     return atomic_load_explicit(&queue->failed, memory_order_acquire);
 }
 
@@ -28,7 +28,7 @@ static bool arrived_or_closed(void *arg)
            has_failed(wait->queue) || queue_closed(wait->queue);
 }
 
-/* What the copy stream was given for seq; EMPTY: nothing yet. */
+/* What was submitted to the copy stream for seq; EMPTY: nothing yet. */
 static sli_ring_kind given_kind(const sli_queue *queue, uint64_t seq)
 {
     sli_ring given = queue->back->words;
@@ -56,10 +56,10 @@ static void spin_for_batch(batch_wait *wait, int64_t timeout_ns)
     }
 }
 
-/* What stands at seq: `given`, or, where that is EMPTY, what has arrived there. */
+/* The status of batch seq by `given`, or, if that is EMPTY, by what has arrived. */
 static sluice_status batch_status(sli_queue *queue, uint64_t seq, sli_ring_kind given)
 {
-    const bool failed = has_failed(queue); /* before it is looked what has arrived */
+    const bool failed = has_failed(queue); /* read before the ready word, see has_failed() */
 
     if (queue_closed(queue)) {
         return SLUICE_CLOSED;
@@ -103,14 +103,14 @@ sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native)
     bool orders;
 
     pthread_mutex_lock(&queue->order_lock);
-    /* A batch may arrive before its mark is stored; then there is nothing to wait for. */
+    /* Without a mark the batch has arrived already, and needs no order. */
     orders = queue->orders && queue->marks != NULL && given_kind(queue, seq) != SLI_RING_EMPTY;
     if (orders) {
         st = sli_stream_order(&queue->copy_stream,
                               queue->marks[sli_ring_slot(&queue->back->words, seq)], native);
     }
     pthread_mutex_unlock(&queue->order_lock);
-    /* After an error there is no stream to come behind: what was given arrives, or the error is. */
+    /* After an error of the copy stream it may be closed: waits for the batch, or for the error. */
     return orders || queue->marks == NULL ? st : sli_queue_wait(queue, seq, -1, false);
 }
 
@@ -133,7 +133,7 @@ static void release_slot(sli_queue *queue, uint64_t seq)
     }
 }
 
-/* GetNext: one pass from the slot into the step's tensors. */
+/* GetNext: converts the batch in the slot into the step's tensors. */
 static void convert_batch(sli_queue *queue, const uint8_t *slot, const sluice_tensor *outputs)
 {
     const sli_layout *layout = &queue->layout;
@@ -174,7 +174,7 @@ sluice_status sli_queue_get_next_into(sli_queue *queue, uint64_t seq, uint32_t s
     if (queue->converts) {
         inputs_out->tensors = sli_queue_outputs(queue, set, &inputs_out->count);
         convert_batch(queue, slot, inputs_out->tensors);
-        release_slot(queue, seq); /* before the step: the workers need not wait for it */
+        release_slot(queue, seq); /* before the step, so that workers can refill it meanwhile */
     }
     return SLUICE_OK;
 }

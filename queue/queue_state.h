@@ -15,9 +15,9 @@
 /* A ring: its words, its slots, and the events that its threads sleep on. */
 typedef struct queue_ring {
     sli_ring words;
-    uint8_t *slots;      /* (slots, layout.slot_bytes) */
-    uint64_t *own_ready; /* words that are not in registered memory */
-    uint64_t *own_consumed;
+    uint8_t *slots;                 /* (slots, layout.slot_bytes) */
+    uint64_t *own_ready;            /* memory of words.ready if allocated apart; else NULL */
+    uint64_t *own_consumed;         /* the same for words.consumed */
     sli_event ready;                /* a batch was published */
     sli_event room;                 /* a slot was released */
     _Atomic uint64_t depth_samples; /* these four: as in sli_ring_stats; written by the consumer */
@@ -29,29 +29,29 @@ typedef struct queue_ring {
 /* Host-side state of one slot of the workers' ring. */
 typedef struct queue_slot_state {
     _Alignas(64) _Atomic uint32_t rows_done;
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t error_row;
-    sli_error error; /* of that row: of the rows that failed, the lowest */
+    pthread_mutex_t lock; /* guards the following */
+    uint32_t error_row;   /* the lowest row that failed */
+    sli_error error;      /* of that row */
 } queue_slot_state;
 
-/* How far the copier is; its thread's alone. */
+/* Progress of the copier in batches; used by its thread only. */
 typedef struct queue_copier {
-    uint64_t next;      /* to be given to the stream */
-    uint64_t given;     /* last one that was, with all its words */
-    uint64_t published; /* last one whose word on the device was; where kernels poll it */
-    uint64_t copied;    /* last one that was seen to have arrived */
-    uint64_t noticed;   /* last batch that is accounted for */
-    uint64_t marker;    /* where the end or an error stands, once given; 0: not yet */
+    uint64_t next;      /* next batch to submit to the copy stream */
+    uint64_t given;     /* last batch submitted together with all its words */
+    uint64_t published; /* last batch whose word in device memory was submitted, for kernels */
+    uint64_t copied;    /* last batch that was found to have arrived */
+    uint64_t noticed;   /* last batch counted in the statistics */
+    uint64_t marker;    /* seq of the end or of an error, once submitted; 0: not yet */
     sli_ring_kind marker_kind;
-    uint64_t sampled_at;  /* next when it last looked how full staging is */
-    uint64_t since_ticks; /* up to there the time of copies is accounted for */
+    uint64_t sampled_at;  /* `next` when the depth of staging was last sampled */
+    uint64_t since_ticks; /* time up to which copying is accounted for */
 } queue_copier;
 
 struct sli_queue {
     sluice_device *device;
     sli_layout layout;
-    bool kernels;  /* GetNext is a kernel, and so its device's */
-    bool pull;     /* it reads the workers' ring */
+    bool kernels;  /* GetNext is a kernel of the device */
+    bool pull;     /* the kernel reads the workers' ring */
     bool converts; /* GetNext converts into `outputs`; otherwise it lends the slot */
     sli_conversion conversion;
     uint32_t conversion_column;
@@ -59,28 +59,29 @@ struct sli_queue {
     uint32_t sets; /* of outputs */
 
     /* Workers fill `front`, the consumer drains *back; the copier, if any, copies from one to the
-     * other. It sleeps on front.ready, also for room and for copies. Where kernels poll words in
-     * device memory, the ready words of device_ring are copies for the host, stored after those. */
+     * other. The copier sleeps on front.ready, also for free slots and for the end of copies. If
+     * kernels poll words in device memory, the ready words of device_ring are the host's copies of
+     * them, stored later. */
     queue_ring front;
     queue_ring device_ring;
     queue_ring *back; /* &front or &device_ring */
     sli_node_block front_memory;
     size_t registered_bytes; /* of front_memory, page-locked; 0: none */
-    void *front_on_device;   /* where kernels see front_memory; NULL where there are none */
-    uint64_t
-        *host_words; /* in front_memory: `consumed` of kernels; for pull the ready words, too */
+    void *front_on_device;   /* device address of front_memory; NULL without kernels */
+    uint64_t *host_words;    /* in front_memory: `consumed`, written by kernels; for pull also the
+                              * ready words */
     void *device_memory;
     size_t device_bytes;
-    uint64_t *device_words;        /* (slots) in device_memory, for kernels; NULL: none */
+    uint64_t *device_words;        /* (slots) in device_memory, polled by kernels; NULL: none */
     queue_slot_state *slot_states; /* (slots) of front */
-    uint64_t *samples;             /* (sample_rows, batch_size): outlives the staging slot */
+    uint64_t *samples;             /* (sample_rows, batch_size): outlive the staging slots */
     sli_batch_header *headers;     /* (sample_rows) */
     uint64_t sample_rows;
     void *outputs_memory;
     size_t outputs_bytes;        /* of all sets */
-    sluice_tensor *outputs;      /* (sets, columns) what steps see when GetNext converts */
-    sluice_tensor *slot_tensors; /* (slots, columns) what it sees when GetNext lends */
-    sli_batch_header current;    /* of the batch that the step has */
+    sluice_tensor *outputs;      /* (sets, columns): inputs of steps if GetNext converts */
+    sluice_tensor *slot_tensors; /* (slots, columns): inputs of steps if GetNext lends */
+    sli_batch_header current;    /* of the current step's batch */
 
     _Atomic bool closed;
     _Atomic uint64_t produced;
@@ -88,26 +89,26 @@ struct sli_queue {
     _Atomic uint64_t bytes_copied;
     _Atomic uint64_t copies;
     _Atomic uint64_t publishes;
-    _Atomic uint64_t room_at;    /* `consumed` from which on a worker is woken for room */
-    _Atomic uint32_t room_wakes; /* how many are */
+    _Atomic uint64_t room_at;    /* workers that wait for a slot are woken at this `consumed` */
+    _Atomic uint32_t room_wakes; /* how many of them */
     _Atomic bool polling;        /* a worker polls for slots that kernels release */
-    _Atomic bool failed;         /* the copier has met an error that kernels may never see */
+    _Atomic bool failed;         /* the copier has failed, and kernels may never see its error */
 
-    /* Where a copier feeds kernels: what the copy stream was given, before it has arrived. */
-    uint64_t *given_ready;      /* (slots) ready words; NULL: there is no such copier */
-    uint64_t *marks;            /* (slots) of the copy stream, behind the batch; as the words */
-    pthread_mutex_t order_lock; /* guards the next, and that the copy stream is open while it is */
-    bool orders;                /* marks are good */
+    /* Batches submitted to the copy stream, which may not have arrived; for kernels and push. */
+    uint64_t *given_ready;      /* (slots) ready words; NULL: no such copier */
+    uint64_t *marks;            /* (slots) marks of the copy stream, each after a batch; or NULL */
+    pthread_mutex_t order_lock; /* guards `orders`; while that is true the copy stream is open */
+    bool orders;                /* marks can be used */
 
-    pthread_mutex_t error_lock; /* guards the two below, written before ERROR is published */
+    pthread_mutex_t error_lock; /* guards error and error_seq, set before ERROR is published */
     sli_error error;
-    uint64_t error_seq; /* where it stands in the ring */
+    uint64_t error_seq; /* of the ERROR word */
 
     sli_stream copy_stream;
     sli_thread copier_thread;
-    sli_thread_place copy_thread; /* of copy_stream, as it was when that was closed */
+    sli_thread_place copy_thread; /* placement of copy_stream's thread, saved when it is closed */
     queue_copier copier;
-    uint64_t copied; /* last batch, or end, that the stream has brought; stored behind its words */
+    uint64_t copied; /* last batch or end that has arrived; the stream stores it after the words */
     sli_counters *copy_counters;
 };
 
@@ -128,35 +129,35 @@ static inline sli_batch_header *queue_header(const sli_queue *queue, uint64_t se
 
 static inline bool queue_closed(const sli_queue *queue)
 {
-    /* Pairs with the release store in sli_queue_close(): a refused caller sees what was written
-     * before it. */
+    /* Pairs with the release store in sli_queue_close(): a caller that finds the queue closed sees
+     * all writes before that. */
     return atomic_load_explicit(&queue->closed, memory_order_acquire);
 }
 
 /*
- * Waits like sli_event_await() for a condition that is not notified: spins for a moment, then polls
- * with a growing back-off. A notify ends a back-off.
+ * Waits like sli_event_await() for a condition whose change notifies no event: spins briefly, then
+ * polls with an exponential back-off, which a notification of the event cuts short.
  */
 bool queue_poll(sli_event *event, bool (*ready)(void *arg), void *arg, int64_t timeout_ns);
 
-/* Takes memory and makes rings, slot states and tensors of it; what it took is given back by free,
- * also when it failed. */
+/* Allocates rings, slots, slot states and tensors. queue_free_memory() frees them, also after a
+ * failure. */
 sluice_status queue_take_memory(sli_queue *queue, const sli_queue_config *config);
 void queue_free_memory(sli_queue *queue);
 
-/* Publishes on a ring and wakes its consumer. */
+/* Stores the ready word of seq and wakes the ring's consumer. */
 void queue_ring_publish(queue_ring *ring, uint64_t seq, sli_ring_kind kind);
 
-/* Slots of the workers' ring were released: wakes workers that wait for room. */
+/* Called after slots of the workers' ring were released: wakes workers that wait for a slot. */
 void queue_made_room(sli_queue *queue);
 
-/* The consumer comes for a batch: samples how full the ring is. */
+/* Samples how full the ring is, when its consumer takes a batch. */
 void queue_ring_sample_depth(queue_ring *ring);
 void queue_ring_stats(const queue_ring *ring, sli_ring_stats *stats_out);
 
 /*
- * Records the error published for seq, for the reader of the ERROR word. Batches fail in any order;
- * the lowest seq wins: it is read first, and nothing after it is read.
+ * Stores the error of batch seq, for the reader of the ERROR word. Batches fail in any order. The
+ * error of the lowest seq is kept: the consumer reaches it first, and reads nothing after it.
  */
 void queue_keep_error(sli_queue *queue, uint64_t seq, const sli_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log: one level and one sink for the process. */
+/* The log: one level and one callback for the process. */
 #include "log_int.h"
 
 #include <stdarg.h>

@@ -24,7 +24,7 @@ static bool is_zero(const unsigned char *bytes, size_t count)
     return true;
 }
 
-/* `before` and `after` are the remedy around the name of the struct. */
+/* The error advises: `before`, the name of the struct, `after`. */
 static sluice_status check_size(const sli_struct *type, const char *call, const void *any,
                                 const char *before, const char *after)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan of a run: what a dataset's stages become once the source is open, the rank is known and
- * the device's abilities are. Read-only once made; the engine's workers share it.
+ * The plan of a run. It is made from a dataset's stages once the source is open, and the rank and
+ * the device's capabilities are known. It is read-only then; the engine's workers share it.
  *
- * Passes, in order (plan.c): the order of samples; the columns; geometry stages into groups, the
- * first of which is fused with decode; conversions into programs for the workers and for GetNext.
+ * Passes of the planner, in order (plan.c): the order of samples; the columns; geometry stages,
+ * joined into groups of which the first is fused with decode; conversions, joined into one program
+ * for the workers and one for GetNext.
  */
 #ifndef SLUICE_PLAN_INT_H
 #define SLUICE_PLAN_INT_H
@@ -18,11 +19,11 @@
 #include "layout_int.h"
 #include "text_int.h"
 
-/* What to do with a sample that cannot be read or decoded. Numbers as in the public config. */
+/* What to do with a sample that cannot be read or decoded. Values as sluice_on_error. */
 typedef enum sli_error_policy {
     SLI_ON_ERROR_FAIL = 0,    /* the run ends with the error */
     SLI_ON_ERROR_REPLACE = 1, /* another sample replaces it */
-    SLI_ON_ERROR_ZERO = 2     /* its rows are zero, and a column `mask` says so */
+    SLI_ON_ERROR_ZERO = 2     /* its row is zero, and so is its entry in a column `mask` */
 } sli_error_policy;
 
 /* What a plan depends on besides the dataset. */
@@ -31,98 +32,99 @@ typedef struct sli_run_settings {
     uint32_t rank;
     uint32_t world;
     sli_error_policy on_error;
-    bool prefer_device; /* offload=auto means the device: where bytes cross a bus */
+    bool prefer_device; /* offload=auto means the device, since batches cross a bus */
 } sli_run_settings;
 
-/* A position between two batches: in a pass, after so many of its samples, over all ranks; padding
- * counts as samples. */
+/* A position between two batches. */
 typedef struct sli_position {
     uint64_t pass;
-    uint64_t done;
+    uint64_t done; /* samples of the pass before it, over all ranks; padding counts as samples */
 } sli_position;
 
-struct plan_details; /* of the dataset module */
+struct plan_details; /* private to the dataset module */
 
 typedef struct sli_plan {
     sluice_dataset *dataset; /* borrowed */
     sli_run_settings settings;
     uint32_t batch_size;
     bool drop_remainder;
-    uint64_t samples_per_pass; /* over all ranks; of a stream more than can be */
-    uint64_t batches_per_pass; /* of every rank; the same */
+    uint64_t samples_per_pass; /* over all ranks; of a stream a number beyond any real one */
+    uint64_t batches_per_pass; /* of each rank; of a stream as above */
     sli_position begin;        /* of the run */
-    uint64_t begin_batches;    /* what is left of its first pass comes to, at least 1 */
+    uint64_t begin_batches;    /* batches in the rest of the first pass, at least 1 */
     uint32_t column_count;
     sluice_column wire[SLUICE_MAX_COLUMNS]; /* as workers write them */
     sluice_column seen[SLUICE_MAX_COLUMNS]; /* as a step sees them */
     int image_column;                       /* -1: none */
     int label_column;                       /* -1: none */
-    int mask_column;                        /* 1 for a sample, 0 for a zeroed row; -1: none */
+    int mask_column;                        /* of SLI_ON_ERROR_ZERO; -1: none */
     bool device_converts;
     sli_conversion device_conversion;
     sli_conversion host_conversion;
-    uint32_t stage_count; /* of the profile, workers' stages only */
+    uint32_t stage_count; /* stages of the profile that workers run */
     const char *stage_names[8];
     struct plan_details *details;
 } sli_plan;
 
-/* Opens the dataset if need be. E_INVALID no batch, no sample, columns that do not fit. */
+/* Opens the dataset unless it is open, and makes the plan. E_INVALID: the pipeline has no batch
+ * stage, the source no sample, or a stage does not fit the columns that it gets. */
 sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *settings,
                             sli_plan **plan_out);
 void sli_plan_close(sli_plan *plan);
 
 /*
- * Says where the run begins, and that a step takes `group` batches and none of two passes (1: a
- * pass is as long as it is). Without this call a plan begins at the beginning. E_INVALID a pass has
- * fewer batches than that.
+ * Sets where the run begins, and the number of batches per step: a pass then has a multiple of
+ * `group` batches, and the rest of its samples are left out. Without this call a plan begins at the
+ * first sample, with group 1. E_INVALID: a pass has fewer batches than `group`.
  */
 sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group);
 
-/* Where the run is after so many batches. */
+/* The position of the run after `batches` batches. */
 sli_position sli_plan_position(const sli_plan *plan, uint64_t batches);
 
-/* How many passes so many batches touch. */
+/* How many passes the first `batches` batches of the run are taken from. */
 uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
 
-/* Samples that are left of the pass that the run begins in, over all ranks. */
+/* Samples in the rest of the run's first pass, over all ranks. */
 uint64_t sli_plan_left(const sli_plan *plan);
 
-/* Do samples come in sequence, their number unknown? */
+/* Is the source a stream, read sequentially, of an unknown number of samples? */
 bool sli_plan_is_stream(const sli_plan *plan);
 
-/* Does it come by a pipe, so that there is but one pass, of one run? */
+/* Is the source a pipe? It then gives one pass, to one run. */
 bool sli_plan_reads_once(const sli_plan *plan);
 
-/* Is a batch of the run padded, on any rank? May be, of a stream. *rest_out: one of what is left of
- * its first pass. */
+/* Is the last batch of a pass padded, on any rank? For a stream: may it be? *rest_out: only that of
+ * the run's first pass is, which began in the middle. */
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
 
-/* May other ranks go on in a pass than began it? Not where a stage of the pipeline deals. */
+/* Does a stage of the pipeline distribute samples to ranks? Then only as many ranks as began a pass
+ * can resume in the middle of it. */
 bool sli_plan_deals_itself(const sli_plan *plan);
 
-/* Says what the passes did and why, a line each. */
+/* Adds one line per pass of the planner: what it did, and why. */
 void sli_plan_explain(const sli_plan *plan, sli_text *text);
 
-/* The name of the stage that samples come from. */
+/* The name of the source stage. */
 const char *sli_plan_source(const sli_plan *plan);
 
-/* Bytes kept for the list of samples: the source's, and the members of splits. */
+/* Bytes of memory that the source takes for its list of samples, and splits for theirs. */
 uint64_t sli_plan_source_memory(const sli_plan *plan);
 
-/* Bytes that samples of a stream take at most, with so many workers; 0 where there is none. */
+/* The most bytes that samples of a stream take with `workers` workers; 0 for other sources. */
 uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers);
 
-/* What makes a dataset the same one for a run that is resumed, wherever its files lie now. */
+/* Identifies a dataset when a run is resumed, independent of the folder that its files are in. */
 typedef struct sli_dataset_identity {
     uint64_t samples; /* of the source */
-    uint64_t names;   /* a hash of samples' names: of all, or of 1024 spread over them */
+    uint64_t names;   /* hash of the samples' names: of all, or of 1024 at equal distances */
     char *stages;     /* the pipeline's text between source and batch; freed by
                          sluice_string_free() */
 } sli_dataset_identity;
 
 /*
- * Do two texts of stages, of a checkpoint and of this run, give the same bits? E_INVALID they do
- * not, and which stages or arguments differ; E_NO_MEMORY.
+ * Do the stages of a checkpoint and those of this run make the same bits? E_INVALID: they do not;
+ * the error text has the stages and arguments that differ. E_NO_MEMORY.
  */
 sluice_status sli_stages_compare(const char *kept, const char *mine);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a dataset: its source, its splits, and sizes that only the files can tell. */
+/* Opening a dataset: its source, the members of its splits, and the size of its images if only the
+ * files determine it. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +12,17 @@
 #include "plan.h"
 #include "printable_int.h"
 
-/* How many samples are tried for the size of an image before giving up. */
+/* How many samples are tried to find the size of an image. */
 enum { PROBES = 100 };
 
-/* How many samples a stream is taken to have: more than can be, few enough to compute with. */
+/* Assumed number of samples of a stream: more than any has, and sums of it fit 64 bits. */
 static const uint64_t STREAM_SAMPLES = UINT64_C(1) << 61;
 
-/* The samples that a split goes through one by one; 8 bytes are kept for each that stays. */
+/* The most samples that a split can have before it. It visits each, and stores 8 bytes for each
+ * that it keeps. */
 static const uint64_t SPLIT_MOST = UINT32_MAX;
 
-/* Lists what a split keeps of the positions before it. */
+/* Lists the positions of stage i's input that it, a split, keeps. */
 static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
 {
     const split_args *args = (const split_args *)(const void *)dataset->stages[i].args.bytes;
@@ -34,7 +36,7 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
     if (before == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "split");
     }
-    dataset->stage_count = i; /* the order of what stands before */
+    dataset->stage_count = i; /* for the order of the stages before the split */
     st = order_make(dataset, &settings, before);
     dataset->stage_count = stages;
     if (st == SLUICE_OK && before->length > SPLIT_MOST) {
@@ -81,7 +83,7 @@ static sluice_status image_size(sluice_dataset *dataset, const decode_args *deco
     return st;
 }
 
-/* What the geometry stages make of an image of this size, one stage a group. */
+/* Applies the geometry stages, one after the other, to the size of an image. */
 static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *width,
                                       uint32_t *height)
 {
@@ -120,7 +122,7 @@ static const decode_args *find_decode(const sluice_dataset *dataset)
     return NULL;
 }
 
-/* Sets the image's height and width in a schema, wherever its layout has them. */
+/* Sets the image's height and width in a schema, in its layout (HWC or CHW). */
 static void set_size(stage_schema *schema, uint32_t width, uint32_t height,
                      const sluice_dataset *dataset)
 {
@@ -155,7 +157,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
         snprintf(text, size, "add resize H,W or a crop, so that all have one size");
         return;
     }
-    /* Only one number leaves the size to the files: the length of the shorter side. */
+    /* The stage has one number, the length of the shorter side; the other depends on the files. */
     given = (const param_size *)(const void *)(last->args.bytes + last->def->params[0].offset);
     snprintf(text, size,
              "%s %u sets the shorter side only; write %s %u,%u, or put center_crop %u behind it",
@@ -163,7 +165,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
              given->height);
 }
 
-/* Finds a sample that can be read, and the size of its image; tries are spread over the source. */
+/* Finds a readable sample and the size of its image. Tries samples at equal distances. */
 static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out, uint32_t *width,
                                   uint32_t *height)
 {
@@ -195,7 +197,7 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
     return st;
 }
 
-/* The size of one sample is taken for all: samples of one batch have one size. */
+/* Takes the size of one sample's image for all: the samples of a batch have one size. */
 static sluice_status probe_size(sluice_dataset *dataset)
 {
     uint32_t width = 0;
@@ -239,8 +241,8 @@ static void close_again(sluice_dataset *dataset)
 }
 
 /*
- * The source cannot be opened. Where its texts, joined by blanks, are a path that exists, that path
- * was written without quotes: the error says so.
+ * After a failure to open the source: if its text arguments, joined by blanks, are an existing
+ * path, the quotes around the path are missing, and the error says so.
  */
 static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status status)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image_folder: dir/CLASS/FILE. One pass over the folders at open; a file then costs its name and
- * eight bytes. The class of a sample is found by where its index falls.
+ * Source image_folder: dir/CLASS/FILE. The folders are listed once, at opening; a file then takes
+ * the bytes of its name and 8 more. The files of a class are consecutive samples, so a binary
+ * search by a sample's number finds its class.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -30,34 +31,33 @@ typedef struct folder_args {
     uint32_t cache;
 } folder_args;
 
-/* One class: its name, and where its files begin. */
+/* One class. */
 typedef struct folder_class {
     char *name;
-    uint64_t first;
+    uint64_t first; /* number of its first sample */
 } folder_class;
 
 typedef struct image_folder {
-    int fd; /* of the folder */
-    bool drops;
-    folder_class *classes; /* by name in byte order */
+    int fd;                /* of dir */
+    bool drops;            /* cache=drop */
+    folder_class *classes; /* sorted by name, in byte order */
     size_t class_count;
     size_t classes_capacity;
-    char *names; /* files' names, each with its zero */
+    char *names; /* file names, each with its terminating zero */
     size_t names_length;
     size_t names_capacity;
     uint64_t *files; /* offset in names of each sample's file */
     size_t count;
     size_t files_capacity;
-    index_store *indexes;     /* NULL: none are kept */
-    uint64_t folders_skipped; /* named like images */
-    uint64_t loose_images;    /* directly in dir */
+    index_store *indexes;     /* of JPEG files (index=); NULL: none */
+    uint64_t folders_skipped; /* folders in a class folder that are named like images */
+    uint64_t loose_images;    /* images directly in dir */
     char first_skipped[520];
 } image_folder;
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Are the first bytes equal but for the case of ASCII letters? What the locale says of others does
- * not matter. */
+/* Are the first `length` bytes equal, ignoring the case of ASCII letters, in any locale? */
 static bool same_letters(const char *a, const char *b, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -100,7 +100,7 @@ static int compare_classes(const void *a, const void *b)
     return strcmp(((const folder_class *)a)->name, ((const folder_class *)b)->name);
 }
 
-/* Is the entry a folder, links followed? A link that leads nowhere is none. */
+/* Is the entry a folder, or a link to one? */
 static bool is_folder(int fd, const struct dirent *entry)
 {
     struct stat info;
@@ -118,7 +118,7 @@ static sluice_status no_memory(const char *dir)
     return sli_fail(SLUICE_E_NO_MEMORY, "the list of files in %s", dir);
 }
 
-/* The entries of dir/name, from its beginning; closed by closedir(). */
+/* Opens dir/name for readdir(); the caller closes it by closedir(). */
 static sluice_status open_entries(int fd, const char *dir, const char *name, DIR **entries_out)
 {
     int own = sli_openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
@@ -137,8 +137,8 @@ static sluice_status open_entries(int fd, const char *dir, const char *name, DIR
     return SLUICE_OK;
 }
 
-/* The next entry, NULL behind the last. E_IO when the folder cannot be read on: what was listed so
- * far must not pass for all there is. */
+/* The next entry; NULL after the last. E_IO: the folder cannot be read any further, and the entries
+ * so far must not be taken for all. */
 static sluice_status next_entry(DIR *entries, const char *dir, const char *name,
                                 struct dirent **entry_out)
 {
@@ -179,7 +179,7 @@ static sluice_status take_class(image_folder *folder, const struct dirent *entry
     return add_class(folder, entry->d_name, args->dir);
 }
 
-/* The folders in dir, sorted. */
+/* Lists the class folders in dir, sorted. */
 static sluice_status list_classes(image_folder *folder, const folder_args *args)
 {
     DIR *entries = NULL;
@@ -244,7 +244,7 @@ static sluice_status take_file(image_folder *folder, const folder_class *class, 
     return add_file(folder, entry->d_name, args->dir);
 }
 
-/* The files of one class, sorted. */
+/* Lists the files of one class, sorted. */
 static sluice_status list_files(image_folder *folder, folder_class *class, const folder_args *args)
 {
     DIR *entries = NULL;
@@ -269,7 +269,7 @@ static sluice_status list_files(image_folder *folder, folder_class *class, const
     return st;
 }
 
-/* Gives back what the lists grew beyond their contents; where that fails, they stay as they are. */
+/* Frees the unused capacity of the lists. A failure leaves a list as it is. */
 static void shrink_lists(image_folder *folder)
 {
     char *names = sli_realloc_array(folder->names, folder->names_length, 1);
@@ -285,7 +285,7 @@ static void shrink_lists(image_folder *folder)
     }
 }
 
-/* What was left out, and what makes the folder useless. */
+/* Warns of folders that were skipped. E_INVALID: dir has no class or no image. */
 static sluice_status warn_of_folder(const image_folder *folder, const folder_args *args)
 {
     if (folder->folders_skipped > 0) {
@@ -385,7 +385,7 @@ static uint64_t folder_memory(const void *source)
     return bytes;
 }
 
-/* The class whose files hold this index: the last that begins at or before it. */
+/* The class of a sample: the last class whose first sample is at or before it. */
 static size_t class_of(const image_folder *folder, uint64_t index)
 {
     size_t low = 0;
@@ -407,7 +407,7 @@ static void folder_name(const void *source, uint64_t index, char *text, size_t s
              folder->names + folder->files[index]);
 }
 
-/* What the kept index of a sample's file is found by. */
+/* The key of a file's index in the store: names of class and file, size and time of change. */
 static index_key key_of(const image_folder *folder, uint64_t index, const sample_data *data)
 {
     const uint64_t class = sli_hash_text(folder->classes[class_of(folder, index)].name);
@@ -425,7 +425,7 @@ static bool folder_keep_index(const void *source, uint64_t index, const sample_i
     return index_store_keep(folder->indexes, &key, &io->index);
 }
 
-/* CLASS/FILE; both are single names of at most NAME_MAX bytes. */
+/* Writes CLASS/FILE, each of at most NAME_MAX bytes. */
 static void path_of(const image_folder *folder, uint64_t index, size_t class, char *path)
 {
     const char *class_name = folder->classes[class].name;
@@ -505,7 +505,7 @@ static const source_ops folder_ops = {
 
 /* ---- the stage ----------------------------------------------------------------------------- */
 
-/* Extensions are what stands behind a name's last dot. */
+/* An extension is the part of a name after its last dot. */
 static sluice_status folder_check(void *opaque)
 {
     const folder_args *args = opaque;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * webdataset: samples in tar archives, read at random by their index (shard_index.h). A sample
- * costs 32 bytes and its name. Its bytes are read by offset from the shard.
+ * Source webdataset: samples in tar archives, in any order, by an index of each archive
+ * (shard_index.h), which takes 32 bytes and the name for each sample. A sample's bytes are read at
+ * their offset in the shard. source_webstream.c reads the same archives sequentially.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,8 @@
 #include "webdataset_skipped.h"
 
 typedef struct web_shard {
-    const char *path;   /* in the list */
-    sli_held_file file; /* where it holds none it is opened for each sample */
+    const char *path;   /* borrowed from webdataset.list */
+    sli_held_file file; /* kept open unless descriptors are short; then opened for each sample */
     uint64_t first;     /* number of its first sample */
     bool drops;
     shard_index index;
@@ -45,7 +46,7 @@ typedef struct webdataset {
 static sluice_status open_file(const char *path, const sli_interrupt *interrupt, struct stat *info,
                                int *fd_out)
 {
-    /* Not blocking: a fifo must not hold us. */
+    /* Non-blocking, since opening a fifo would wait for its writer. */
     int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
 
     if (fd < 0) {
@@ -65,8 +66,9 @@ static sluice_status open_file(const char *path, const sli_interrupt *interrupt,
     return SLUICE_OK;
 }
 
-/* Of a file whose samples are dropped what the kernel read ahead of them would be left over, and so
- * would the large pieces that it then keeps, which reach from one sample into others. */
+/* With cache=drop the kernel's own readahead is turned off: it would leave pages between samples in
+ * the page cache, and large folios that span several samples, which cannot be dropped one by one.
+ */
 static void prepare_shard(int fd, bool drops)
 {
     if (drops) {
@@ -74,7 +76,7 @@ static void prepare_shard(int fd, bool drops)
     }
 }
 
-/* Leaves out what has no label; the others move together. */
+/* Removes the samples without a label from the shard's list. */
 static void keep_labelled(webdataset *web, web_shard *shard)
 {
     shard_index *index = &shard->index;
@@ -113,7 +115,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
         }
         return st;
     }
-    if (web->drops) { /* what the walk, or who wrote it, has left */
+    if (web->drops) { /* pages that indexing, or the writer of the shard, left in the cache */
         page_cache_drop(&(sample_location){.fd = fd});
     }
     prepare_shard(fd, web->drops);
@@ -130,7 +132,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     return SLUICE_OK;
 }
 
-/* Fields that were met anywhere. */
+/* Fields in the first shard that has any, for the error below. */
 static const char *fields_seen(const webdataset *web)
 {
     for (size_t i = 0; i < web->shard_count; i++) {
@@ -214,7 +216,8 @@ static uint64_t web_memory(const void *source)
     return bytes;
 }
 
-/* The shard that holds a sample, the last that begins at or before it; *index becomes its own. */
+/* The shard of a sample: the last whose first sample is at or before it. *index becomes the number
+ * of the sample in the shard. */
 static web_shard *shard_of(const webdataset *web, uint64_t *index)
 {
     size_t low = 0;
@@ -237,7 +240,8 @@ static void web_name(const void *source, uint64_t index, char *text, size_t size
              shard_sample_name(&shard->index, index));
 }
 
-/* The shard as an open file, of the size that its index knows: lent by it, or opened for now. */
+/* A descriptor of the shard: borrowed if one is held, else opened for this sample. E_IO: the file's
+ * size has changed since it was indexed. */
 static sluice_status file_of(web_shard *shard, const sample_io *io, bool *lent_out, int *fd_out)
 {
     struct stat info;
@@ -270,7 +274,7 @@ static void close_file(web_shard *shard, bool lent, int fd)
     }
 }
 
-/* Bytes [first, end) of a sample's image, into their places in a buffer for all of them. */
+/* Reads bytes [first, end) of a sample's image into io->bytes, at the same offsets. */
 static sluice_status read_bytes(int fd, const web_shard *shard, const shard_sample *sample,
                                 uint64_t first, uint64_t end, sample_io *io)
 {
@@ -301,8 +305,8 @@ static sluice_status read_bytes(int fd, const web_shard *shard, const shard_samp
 }
 
 /*
- * May this be an image of which the decoder reads what it needs? Its bytes have the last word. Not
- * where the first bytes are nearly all there is.
+ * May the decoder read only a part of this image (PNM), by its name? The first bytes decide later.
+ * Small images are read whole.
  */
 static bool may_have_head(const web_shard *shard, const shard_sample *sample)
 {
@@ -313,7 +317,8 @@ static bool may_have_head(const web_shard *shard, const shard_sample *sample)
             strcasecmp(dot, ".pnm") == 0);
 }
 
-/* Are these the bytes that were packed? A flipped bit would be other pixels and no error. */
+/* Compares the checksum of `sluice pack`: a flipped bit may change pixels without a decode error.
+ */
 static sluice_status check_bytes(const web_shard *shard, const shard_sample *sample,
                                  const uint8_t *bytes)
 {
@@ -328,8 +333,8 @@ static sluice_status check_bytes(const web_shard *shard, const shard_sample *sam
 }
 
 /*
- * Reads an image, or its first bytes where the decoder reads the rest from the descriptor, which is
- * then lent: *stays_out.
+ * Reads an image. With `head` reads its first bytes, and if the decoder can read the rest itself,
+ * sets data_out->rest and *stays_out: fd must then stay open until the sample is decoded.
  */
 static sluice_status read_from(int fd, const web_shard *shard, const shard_sample *sample,
                                bool head, sample_io *io, sample_data *data_out, bool *stays_out)
@@ -435,7 +440,7 @@ static const source_ops web_ops = {
 
 /* ---- the stage ----------------------------------------------------------------------------- */
 
-/* Fields are what stands behind a name's first dot. */
+/* A field is the part of a name after its first dot. */
 static bool is_field_list(const char *list, bool one)
 {
     do {
@@ -510,9 +515,8 @@ static const stage_param web_params[] = {
 
 const stage_def stage_webdataset = {
     .name = "webdataset",
-    .summary =
-        "Samples in tar archives in WebDataset layout; consecutive members KEY.FIELD "
-        "are one sample.",
+    .summary = "Samples in tar archives in WebDataset layout; consecutive members KEY.FIELD "
+               "are one sample.",
     .gives = "image (encoded), label i32",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(web_params),

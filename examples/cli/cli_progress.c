@@ -50,7 +50,7 @@ void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uin
     }
     progress->is_shown = true;
     progress->shown = seconds;
-    if (all == 0) { /* nobody knows how many there are */
+    if (all == 0) { /* the number is unknown */
         snprintf(line, sizeof(line), "%" PRIu64 ", %.0f images/s", done, rate);
         draw_line(line);
         return;

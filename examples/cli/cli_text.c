@@ -7,7 +7,7 @@
 
 enum { COLUMNS = 80 };
 
-/* Bytes of the UTF-8 character at s as far as its form tells; 0 when it is none. */
+/* Length in bytes of the UTF-8 character at s, by its leading bits; 0: not UTF-8. */
 static int utf8_length(const unsigned char *s)
 {
     const int length = s[0] < 0x80                    ? 1

@@ -99,7 +99,7 @@ static sluice_status write_records(sluice_hook *hook, void *user)
     return st == SLUICE_OK ? check_output(b, b->ids_path, b->ids) : st;
 }
 
-/* Before the report, so that it tells of lines that could not be written. */
+/* Flushed before the report is made, so that a failed write is an error in it. */
 static sluice_status flush_records(sluice_hook *hook, void *user)
 {
     bench *b = user;

@@ -194,7 +194,7 @@ static void print_text(const pack *p)
     }
     cli_print_name(p->folder);
     printf(": %" PRIu64, s->written);
-    if (s->samples > 0) { /* or nobody knows */
+    if (s->samples > 0) { /* 0: of a stream, unknown */
         printf(" of %" PRIu64, s->samples);
     }
     printf(" samples in %" PRIu32 " shards, %s\n", s->shards,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A class is a shape filled with a pattern. Where the object stands, how large it is, how it is
- * turned, its colours, the background, things that lie about, light and noise are drawn anew for
- * each picture. So no pixel by itself tells the class, and what does is local: edges and textures.
+ * A class is a shape filled with a pattern. Position, size, rotation and colours of the shape, the
+ * background, other objects, light and noise are random for each picture. So no single pixel
+ * determines the class, and what does is local: edges and textures.
  */
 #include "synth_picture.h"
 
@@ -95,7 +95,7 @@ static void turn(figure *f, double radius, uint64_t *state)
     f->sine = sin(angle) / radius;
 }
 
-/* Classes share shapes and patterns crosswise: neither by itself tells the class. */
+/* Each shape occurs with each pattern: neither of them alone determines the class. */
 static void class_look(uint32_t class_index, uint32_t *shape, uint32_t *pattern)
 {
     *shape = class_index % SHAPES;

@@ -2,9 +2,9 @@
 #include "picture_stages.h"
 
 /*
- * For the training a random part of each picture, flipped or not; for the test its middle. Each
- * call adds a stage; once one has failed the others return its error, so one look at the end is
- * enough.
+ * Training takes a random crop of each picture, randomly flipped; the test takes its centre. Each
+ * call adds a stage; after a failed call the later ones return its error, so one check at the end
+ * is enough.
  *
  * The same as a text, for sluice_dataset_parse() or the tool: image_folder DIR | shuffle | decode |
  * random_resized_crop 64 scale=0.8,1 | random_horizontal_flip 0.5 | normalize imagenet | to_chw |

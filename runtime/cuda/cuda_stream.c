@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream of a CUDA device: its CUDA streams, into which callers submit copies directly, and a
- * thread for host work that follows them. A job of that thread stores a word or calls a function;
- * after copies, an event is recorded and the thread waits for it first. Copies therefore run back
- * to back, independent of pending host work: a word is stored when its copies are done, while later
- * copies may be in flight. A copy after a call waits for the call, in the calling thread.
+ * A stream of a CUDA device: one or two CUDA streams, into which callers submit copies directly,
+ * and a thread for the host work that follows copies. A job of the thread stores a word or calls a
+ * function. If copies were submitted before the job, an event is recorded after them, and the
+ * thread waits for the event first. So copies run back to back, independent of pending host work: a
+ * word is stored when the copies before it are done, while later copies may be in flight. A copy
+ * after a call waits for the call, in the calling thread.
  *
- * A thread that waits for the device polls before it blocks: the thread of the stream for the event
- * of its job, and a caller of wait for the CUDA stream, where no job is in between.
+ * A thread that waits for the device polls before it blocks: the stream's thread polls the event of
+ * its job, and a caller of cuda_stream_wait() the CUDA stream, unless jobs are pending.
  *
- * An error has the number of its job: earlier jobs are done, later ones are skipped.
+ * The number of the job that failed is stored with the error: earlier jobs are done, later ones are
+ * skipped.
  */
 #define _GNU_SOURCE
 #include "cuda_stream.h"
@@ -49,7 +51,7 @@ bool cuda_stream_has_failed(cuda_stream *stream, uint64_t job_number)
     return failed;
 }
 
-/* Are all jobs finished that were put in? */
+/* Are all submitted jobs finished? */
 static bool is_idle(cuda_stream *stream)
 {
     bool idle;
@@ -119,7 +121,7 @@ static void run_job(cuda_stream *stream, uint64_t job_number, const stream_job *
     }
 }
 
-/* Wakes callers that wait, if any do; the lock is held, as for the next. */
+/* Wakes the callers in wait_moved(). The lock is held. */
 static void wake_callers(cuda_stream *stream)
 {
     if (stream->callers_wait > 0) {
@@ -127,6 +129,7 @@ static void wake_callers(cuda_stream *stream)
     }
 }
 
+/* The thread sleeps until there is a job of this number. The lock is held. */
 static void await_job(cuda_stream *stream, uint64_t job_number)
 {
     while (stream->given == job_number) {
@@ -166,9 +169,9 @@ static void stream_main(void *arg)
     }
 }
 
-/* ---- giving it something --------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
-/* A point of time for wait_moved(); INT64_MAX: never. */
+/* A deadline for wait_moved(); INT64_MAX: none. */
 static int64_t deadline_after(int64_t timeout_ns)
 {
     const int64_t now = sli_now_ns();
@@ -176,7 +179,7 @@ static int64_t deadline_after(int64_t timeout_ns)
     return timeout_ns < 0 || timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
 }
 
-/* A caller waits; the lock is held. False when the deadline is reached. */
+/* Waits on `moved`; the lock is held. False when the deadline has passed. */
 static bool wait_moved(cuda_stream *stream, int64_t deadline_ns)
 {
     const struct timespec deadline = {.tv_sec = deadline_ns / 1000000000,
@@ -195,16 +198,14 @@ static bool wait_moved(cuda_stream *stream, int64_t deadline_ns)
     return true;
 }
 
-/* Waits for the right to give something, and room for a job. After OK, one
- * cuda_stream_end_giving(). */
-sluice_status cuda_stream_begin_giving(cuda_stream *stream, bool behind_calls, int64_t deadline_ns)
+sluice_status cuda_stream_begin_submit(cuda_stream *stream, bool behind_calls, int64_t deadline_ns)
 {
     bool in_time = true;
     bool mine = false;
 
     pthread_mutex_lock(&stream->lock);
     for (;;) {
-        mine = !stream->giving && stream->given - stream->done < stream->job_capacity &&
+        mine = !stream->submitting && stream->given - stream->done < stream->job_capacity &&
                stream->records - stream->records_done < stream->event_capacity &&
                (!behind_calls || stream->calls_given == stream->calls_done);
         if (mine || !in_time) {
@@ -212,20 +213,20 @@ sluice_status cuda_stream_begin_giving(cuda_stream *stream, bool behind_calls, i
         }
         in_time = wait_moved(stream, deadline_ns);
     }
-    stream->giving = stream->giving || mine;
+    stream->submitting = stream->submitting || mine;
     pthread_mutex_unlock(&stream->lock);
     return mine ? SLUICE_OK : SLUICE_TIMEOUT;
 }
 
-void cuda_stream_end_giving(cuda_stream *stream)
+void cuda_stream_end_submit(cuda_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
-    stream->giving = false;
+    stream->submitting = false;
     wake_callers(stream);
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Records the next event behind the copies given so far. */
+/* Records the next event after all copies submitted so far. */
 static sluice_status record_event(cuda_stream *stream)
 {
     sluice_status st = sli_cuda_enter(stream->device);
@@ -238,7 +239,7 @@ static sluice_status record_event(cuda_stream *stream)
     return st;
 }
 
-/* `giving` is held. */
+/* Between begin_submit and end_submit. */
 static void add_job(cuda_stream *stream, uint64_t job_number, const stream_job *job)
 {
     pthread_mutex_lock(&stream->lock);
@@ -263,7 +264,7 @@ sluice_status cuda_stream_put_job(cuda_stream *stream, uint64_t job_number, stre
         }
         job.is_record = st == SLUICE_OK;
         job.event = job.is_record ? cuda_stream_event(stream, stream->records + 1) : NULL;
-        stream->has_copies = st != SLUICE_OK; /* the next job, or wait, tries again */
+        stream->has_copies = st != SLUICE_OK; /* the next job or wait records again */
     }
     add_job(stream, job_number, &job);
     return st;
@@ -271,18 +272,18 @@ sluice_status cuda_stream_put_job(cuda_stream *stream, uint64_t job_number, stre
 
 static sluice_status submit_job(cuda_stream *stream, stream_job job)
 {
-    sluice_status st = cuda_stream_begin_giving(stream, false, INT64_MAX);
+    sluice_status st = cuda_stream_begin_submit(stream, false, INT64_MAX);
 
     if (st == SLUICE_OK) {
-        st = cuda_stream_put_job(stream, stream->given, job); /* constant: `giving` is held */
-        cuda_stream_end_giving(stream);
+        st = cuda_stream_put_job(stream, stream->given, job);
+        cuda_stream_end_submit(stream);
     }
     return st;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* The CUDA streams and their events; the context is current. */
+/* Creates the CUDA streams and the events. The context is current. */
 static sluice_status make_handles(cuda_stream *stream, const char *name, sli_stream_use use)
 {
     sluice_status st = stream_handles_open(&stream->handles, stream->device, name, use);
@@ -312,7 +313,8 @@ static void free_stream(cuda_stream *stream)
 {
     const bool entered = sli_cuda_enter(stream->device) == SLUICE_OK;
 
-    /* Nothing may read host memory after the stream is gone, also when an event was refused. */
+    /* No copy may read host memory after the stream is closed, even if an event was not recorded.
+     */
     stream_handles_synchronize(&stream->handles);
     for (uint32_t i = 0; i < stream->event_count; i++) {
         sli_cuda_warn(cudaEventDestroy(stream->events[i]), "cudaEventDestroy");
@@ -327,7 +329,7 @@ static void free_stream(cuda_stream *stream)
     free_memory(stream);
 }
 
-/* A stream with room for so many jobs; NULL: there is no memory for it. */
+/* A stream with room for `jobs` jobs; NULL: out of memory. */
 static cuda_stream *make_stream(uint32_t jobs)
 {
     cuda_stream *stream = sli_calloc(1, sizeof(*stream));
@@ -391,7 +393,7 @@ cudaStream_t sli_cuda_stream_handle(void *handle)
     return handles->at[handles->current];
 }
 
-/* ---- the rest of the backend's calls --------------------------------------------------------- */
+/* ---- calls of the backend -------------------------------------------------------------------- */
 
 sluice_status cuda_stream_write(void *handle, uint64_t *word, uint64_t value, sli_event *wake)
 {
@@ -408,18 +410,18 @@ sluice_status sli_cuda_stream_notify(void *handle, cudaEvent_t event, sli_event 
 {
     cuda_stream *stream = handle;
     const stream_job job = {.kind = JOB_WRITE, .event = event, .wake = wake};
-    const sluice_status st = cuda_stream_begin_giving(stream, false, INT64_MAX);
+    const sluice_status st = cuda_stream_begin_submit(stream, false, INT64_MAX);
 
     if (st == SLUICE_OK) {
         add_job(stream, stream->given, &job);
-        cuda_stream_end_giving(stream);
+        cuda_stream_end_submit(stream);
     }
     return st;
 }
 
 /*
- * Polls until the device has done all that it was given; `giving` is held. True: it has, or an
- * error is kept. False: it takes longer, or the thread has jobs to do before.
+ * Polls until all submitted work of the device is done, between begin_submit and end_submit. True:
+ * it is done, or has failed, and the error is stored. False: it takes longer, or jobs are pending.
  */
 static bool poll_until_done(cuda_stream *stream)
 {
@@ -445,17 +447,17 @@ sluice_status cuda_stream_wait(void *handle, int64_t timeout_ns)
     cuda_stream *stream = handle;
     const int64_t deadline_ns = deadline_after(timeout_ns);
     uint64_t last;
-    sluice_status st = cuda_stream_begin_giving(stream, false, deadline_ns);
+    sluice_status st = cuda_stream_begin_submit(stream, false, deadline_ns);
 
     if (st != SLUICE_OK) {
         return st;
     }
     if (stream->has_copies && !poll_until_done(stream)) {
         (void)cuda_stream_put_job(stream, stream->given,
-                                  (stream_job){.kind = JOB_MARK}); /* error is kept */
+                                  (stream_job){.kind = JOB_MARK}); /* the error is raised below */
     }
     last = stream->given;
-    cuda_stream_end_giving(stream);
+    cuda_stream_end_submit(stream);
 
     pthread_mutex_lock(&stream->lock);
     while (stream->done < last && st == SLUICE_OK) {

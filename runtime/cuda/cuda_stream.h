@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a stream of a CUDA device share: its thread's jobs, and the right to give. */
+/* State of a stream of a CUDA device: its CUDA streams, its thread and the thread's jobs. */
 #ifndef SLUICE_CUDA_STREAM_H
 #define SLUICE_CUDA_STREAM_H
 
@@ -11,51 +11,51 @@
 #include "error_int.h"
 #include "stream_handles.h"
 
-/* A copy of the queue's copier brings so many jobs at least, and one event. */
+/* The queue's copier submits at least this many jobs per copy, and a copy needs one event. */
 enum { JOBS_OF_AN_EVENT = 3 };
 
 typedef struct stream_job {
     enum { JOB_MARK, JOB_WRITE, JOB_CALL, JOB_END } kind;
-    cudaEvent_t event; /* that it comes behind; NULL: none */
-    bool is_record;    /* the event is the stream's own, behind the copies given before the job */
-    uint64_t *word;    /* WRITE, as the next two; may be NULL */
-    uint64_t value;
-    sli_event *wake;         /* may be NULL */
+    cudaEvent_t event; /* the job waits for it; NULL: none */
+    bool is_record;    /* the event is one of `events`, recorded after the copies before the job */
+    uint64_t *word;    /* WRITE: NULL stores nothing */
+    uint64_t value;    /* WRITE */
+    sli_event *wake;   /* WRITE: notified; may be NULL */
     void (*call)(void *arg); /* CALL */
-    void *arg;
+    void *arg;               /* CALL */
 } stream_job;
 
 typedef struct cuda_stream {
     const cuda_device *device;
     stream_handles handles;
-    cudaEvent_t *events; /* (event_capacity), taken in turn: none is made later */
+    cudaEvent_t *events; /* (event_capacity), used in turn; all are created at opening */
     uint32_t event_count;
     uint32_t event_capacity;
     uint32_t job_capacity;
     sli_thread thread;
 
-    /* Only the thread that has `giving` reads and writes these. */
-    bool has_copies;         /* in the current CUDA stream, with no event behind them */
-    bool published;          /* words are stored behind them */
-    uint64_t ordered_behind; /* record that the next words come behind, in the other CUDA stream */
+    /* Used between begin_submit and end_submit only. */
+    bool has_copies;         /* the current CUDA stream has work with no event recorded after it */
+    bool published;          /* ... and words are stored after the last copy */
+    uint64_t ordered_behind; /* record in the other CUDA stream that the next words wait for; 0 */
 
     _Atomic uint64_t wakes;
 
-    pthread_mutex_t lock;  /* guards what follows; never held across a call of CUDA */
-    pthread_cond_t put;    /* a job was, for the thread */
-    pthread_cond_t moved;  /* a job is done, or nothing is being given: for callers */
-    bool thread_waits;     /* for the one */
-    uint32_t callers_wait; /* for the other: so many */
-    bool giving;           /* a thread puts something in: CUDA's order and that of jobs are one */
-    stream_job *jobs;      /* (job_capacity) */
-    uint64_t given;        /* jobs put in, ever */
-    uint64_t done;         /* jobs finished, ever */
-    uint64_t records;      /* of events, ever: those behind jobs that were put in */
-    uint64_t records_done;
-    uint64_t calls_given; /* of the jobs, calls */
-    uint64_t calls_done;
-    sli_error error;   /* of the job with the lowest number */
-    uint64_t error_at; /* jobs from this one on are behind it */
+    pthread_mutex_t lock;  /* guards the following; never held across a call of CUDA */
+    pthread_cond_t put;    /* a job was submitted; the thread waits on it */
+    pthread_cond_t moved;  /* a job is done, or a submission has ended; callers wait on it */
+    bool thread_waits;     /* on put */
+    uint32_t callers_wait; /* on moved: number of callers */
+    bool submitting;       /* a thread submits: CUDA work and jobs have the same order */
+    stream_job *jobs;      /* (job_capacity), a ring */
+    uint64_t given;        /* number of jobs submitted so far; constant while another submits */
+    uint64_t done;         /* number of jobs finished so far */
+    uint64_t records;      /* number of events recorded for submitted jobs so far */
+    uint64_t records_done; /* of which the jobs are finished */
+    uint64_t calls_given;  /* number of calls among the submitted jobs */
+    uint64_t calls_done;   /* of which are finished */
+    sli_error error;       /* of the failed job with the lowest number */
+    uint64_t error_at;     /* the number; later jobs are skipped */
 } cuda_stream;
 
 /* Entries of the backend's table (backend_int.h); copy, publish, mark and order:
@@ -74,23 +74,24 @@ sluice_status cuda_stream_wait(void *stream, int64_t timeout_ns);
 sluice_status cuda_stream_status(void *stream);
 const sli_thread *cuda_stream_thread(const void *stream);
 
-/* What the files of a stream share. */
+/* For cuda_stream_submit.c. */
 
-/* Keeps the calling thread's last error unless an earlier job has failed. */
+/* Stores the calling thread's last error unless an earlier job has failed. */
 void cuda_stream_keep_error(cuda_stream *stream, uint64_t job_number, sluice_status status);
 
-/* Is there an error before this job? */
+/* Has this job or an earlier one failed? */
 bool cuda_stream_has_failed(cuda_stream *stream, uint64_t job_number);
 
-/* Waits for the right to give something, and room for a job. After OK, one
- * cuda_stream_end_giving(). */
-sluice_status cuda_stream_begin_giving(cuda_stream *stream, bool behind_calls, int64_t deadline_ns);
-void cuda_stream_end_giving(cuda_stream *stream);
+/* Begins a submission: waits until no other thread submits, and there is room for a job; with
+ * behind_calls also until all calls are done. After OK call cuda_stream_end_submit(). TIMEOUT. */
+sluice_status cuda_stream_begin_submit(cuda_stream *stream, bool behind_calls, int64_t deadline_ns);
+void cuda_stream_end_submit(cuda_stream *stream);
 
-/* Puts a job in, number `job_number`; `giving` is held. The job is there whatever it returns. */
+/* Adds a job, number `job_number`, within a submission. It is added even if an error is returned.
+ */
 sluice_status cuda_stream_put_job(cuda_stream *stream, uint64_t job_number, stream_job job);
 
-/* Has the thread seen what is before that record? */
+/* Is the work before this record done, as far as the thread knows? */
 bool cuda_stream_is_reached(cuda_stream *stream, uint64_t record);
 
 /* The event of record number `record`, from 1 on. */

@@ -71,10 +71,10 @@ static sluice_status submit_job(cuda_stream *stream, const device_job *job)
  * all other work returns the error, since the device may never see it. */
 static sluice_status submit_to_device(cuda_stream *stream, const device_job *job)
 {
-    sluice_status st = cuda_stream_begin_giving(stream, true, INT64_MAX);
+    sluice_status st = cuda_stream_begin_submit(stream, true, INT64_MAX);
 
     if (cuda_stream_has_failed(stream, stream->given)) {
-        cuda_stream_end_giving(stream);
+        cuda_stream_end_submit(stream);
         return job->to != NULL ? SLUICE_OK : cuda_stream_status(stream);
     }
     st = sli_cuda_enter(stream->device);
@@ -87,7 +87,7 @@ static sluice_status submit_to_device(cuda_stream *stream, const device_job *job
     } else {
         cuda_stream_keep_error(stream, stream->given, st);
     }
-    cuda_stream_end_giving(stream);
+    cuda_stream_end_submit(stream);
     return st;
 }
 
@@ -114,13 +114,13 @@ sluice_status sli_cuda_stream_enqueue(void *handle, sluice_status (*enqueue)(voi
 sluice_status cuda_stream_mark(void *handle, uint64_t *mark_out)
 {
     cuda_stream *stream = handle;
-    sluice_status st = cuda_stream_begin_giving(stream, false, INT64_MAX);
+    sluice_status st = cuda_stream_begin_submit(stream, false, INT64_MAX);
 
     if (st == SLUICE_OK && stream->has_copies) {
         st = cuda_stream_put_job(stream, stream->given, (stream_job){.kind = JOB_MARK});
     }
     *mark_out = stream->records;
-    cuda_stream_end_giving(stream);
+    cuda_stream_end_submit(stream);
     return st;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream of the host device: a thread and a bounded list of jobs. It stands in for a GPU's copy
- * engine and for the device's own thread of execution, so a wait that is missing somewhere shows
- * up without a GPU.
+ * A stream of the host device: a thread that runs the jobs of a bounded ring in order. Copies are
+ * asynchronous, like those of a GPU's copy engine, so tests without a GPU can detect a missing
+ * wait.
  */
 #define _GNU_SOURCE
 #include "host_device.h"
@@ -32,8 +32,8 @@ typedef struct host_stream {
     pthread_cond_t changed;
     stream_job *jobs; /* (capacity) */
     uint32_t capacity;
-    uint64_t given;  /* jobs put in, ever */
-    uint64_t done;   /* jobs finished, ever */
+    uint64_t given;  /* number of jobs submitted so far */
+    uint64_t done;   /* number of jobs finished so far */
     sli_error error; /* the first one */
 } host_stream;
 
@@ -69,7 +69,7 @@ static sluice_status copy_block(host_device *device, const stream_job *job)
     return SLUICE_OK;
 }
 
-/* Runs one job; a stream that has met an error only notifies. */
+/* Runs one job. After an error (status) jobs are skipped. */
 static sluice_status run_job(host_stream *stream, const stream_job *job, sluice_status status)
 {
     switch (job->kind) {
@@ -121,7 +121,7 @@ static void stream_main(void *arg)
         if (before == SLUICE_OK && after != SLUICE_OK) {
             keep_error(stream, after);
         }
-        /* Before the job counts as done: a thread that waits for that may destroy the event. */
+        /* Before the job counts as done: a thread that waits for `done` may then free the event. */
         if (job.kind == JOB_WRITE && job.wake != NULL) {
             sli_event_notify(job.wake);
         }

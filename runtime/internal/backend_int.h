@@ -37,13 +37,13 @@ typedef struct sli_device_caps {
     int32_t dlpack_id;   /* device_id of DLPack */
 } sli_device_caps;
 
-/* Capacity of a stream in jobs, by default: words and calls, on a host device copies, too. A caller
- * blocks while it is full. */
+/* Default capacity of a stream in jobs: stores of words, calls, and on a host device copies. A
+ * caller blocks while the stream is full. */
 enum { SLI_STREAM_JOBS = 256 };
 
-/* Purpose of a stream, by which a device creates it. */
+/* Purpose of a stream; a device may create it differently for each. */
 typedef enum sli_stream_use {
-    SLI_STREAM_STEPS, /* launches, and the few copies that they need */
+    SLI_STREAM_STEPS, /* launches of steps, and a few copies for them */
     SLI_STREAM_COPIES /* batches to the device, one copy after another */
 } sli_stream_use;
 
@@ -66,28 +66,28 @@ typedef struct sli_backend {
     sluice_status (*mem_register)(void *state, void *block, size_t bytes);
     void (*mem_unregister)(void *state, void *block, size_t bytes);
 
-    /* The next five: not NULL where caps.kernels. */
+    /* The next five (mem_device_address to stream_order) are required if caps.kernels. */
 
     /* The device address of a block of registered host memory. */
     sluice_status (*mem_device_address)(void *state, void *host_block, void **address_out);
 
-    /* Zeroes device memory, before anything that uses it runs. */
+    /* Zeroes device memory; work that is submitted later sees the zeros. */
     sluice_status (*mem_clear)(void *state, void *block, size_t bytes);
 
     /*
      * Stores values[i] into words[i] in device memory with release order after all work submitted
      * before: a device that sees the word sees the copied data. values are read before the call
-     * returns. After an error in the stream it is skipped and returns that error. Later copies may
-     * run concurrently with those before the words, so they write other memory; words are stored in
-     * order.
+     * returns. After an error in the stream it stores nothing and returns that error. Later copies
+     * may run concurrently with those before the words, so they must write other memory; words are
+     * stored in order.
      */
     sluice_status (*stream_publish)(void *stream, uint64_t *words, const uint64_t *values,
                                     uint32_t count);
 
     /*
-     * A mark is a point in the stream after all work submitted before. order: work that `native`, a
-     * stream of steps, is given from here on runs after the mark; the host does not wait. Marks are
-     * valid until the stream is closed.
+     * A mark is a point in the stream after all work submitted before. stream_order: all later work
+     * in `native`, the device's own handle of a stream of steps, runs after the mark; the host does
+     * not wait. Marks are valid until the stream is closed.
      */
     sluice_status (*stream_mark)(void *stream, uint64_t *mark_out);
     sluice_status (*stream_order)(void *stream, uint64_t mark, void *native);
@@ -101,14 +101,14 @@ typedef struct sli_backend {
 
     /*
      * A stream runs its work in order, asynchronously to the caller; cpus, the affinity of its
-     * thread, may be NULL. Copies may run while earlier words are still to be stored. Work
-     * submitted after an error is skipped.
+     * thread, may be NULL. A copy may run before the words and calls submitted earlier are done.
+     * Work submitted after an error is skipped.
      */
     sluice_status (*stream_open)(void *state, const char *name, sli_stream_use use,
                                  const sli_cpus *cpus, uint32_t jobs, void **stream_out);
     void (*stream_close)(void *stream);
 
-    /* Host to device. Both blocks stay unchanged until the stream has copied. */
+    /* Host to device. The caller changes neither block until the copy is done. */
     sluice_status (*stream_copy)(void *stream, void *to, const void *from, size_t bytes);
 
     /*
@@ -118,8 +118,8 @@ typedef struct sli_backend {
      */
     sluice_status (*stream_write)(void *stream, uint64_t *word, uint64_t value, sli_event *wake);
 
-    /* Calls call(arg) in the thread of the stream. It submits nothing to this stream and never
-     * waits for it. */
+    /* Calls call(arg) on the thread of the stream. The function must not submit work to this stream
+     * or wait for it. */
     sluice_status (*stream_call)(void *stream, void (*call)(void *arg), void *arg);
 
     /* Waits until the stream is idle: OK, TIMEOUT, or the first error of its work. */
@@ -128,7 +128,7 @@ typedef struct sli_backend {
     /* The first error of its work, without waiting; OK when there is none. */
     sluice_status (*stream_status)(void *stream);
 
-    /* The thread that stream_call() calls on; one that is not started where the stream has none. */
+    /* The thread of stream_call(). Not started if the stream has no thread. */
     const sli_thread *(*stream_thread)(const void *stream);
 } sli_backend;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice_files`, the list of a checkpoint's files, a line "BYTES PATH" each: a copy that lost one,
- * or a rank's file that somebody deleted, is noticed before anything is loaded.
+ * `sluice_files`, the list of a checkpoint's files, one line "BYTES PATH" per file. It detects a
+ * file that is missing or has another size, after an incomplete copy, say, before any is loaded.
  */
 #ifndef SLUICE_CHECKPOINT_FILES_H
 #define SLUICE_CHECKPOINT_FILES_H

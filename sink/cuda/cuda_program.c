@@ -31,8 +31,8 @@ static cudaError_t synchronize(void *stream)
     return cudaStreamSynchronize(stream);
 }
 
-/* An error may be of what was to tell that the device is done: what it writes is then still read by
- * nobody before it is. */
+/* After an error of the stream the device may still be running. It is waited for once more, so that
+ * the host reads no results while the device writes them. */
 static sluice_status cuda_wait(sink_program *program, int64_t timeout_ns)
 {
     cuda_program *p = cuda_program_of(program);
@@ -109,7 +109,7 @@ static void take_record(cuda_program *p, uint32_t index)
     r->samples = p->samples != NULL ? take_samples(p, index, r->step) : NULL;
 }
 
-/* The guard has ended the run, for the last step's outputs. */
+/* The NaN guard has ended the run for an output of the last step. */
 static void fail_for_nan(cuda_program *p, uint64_t steps)
 {
     const float *outputs = p->traces[steps - 1].outputs;
@@ -121,14 +121,14 @@ static void fail_for_nan(cuda_program *p, uint64_t steps)
     cuda_program_fail_with(p, program_fail_nan(&p->model, p->step - 1, bad, outputs[bad]));
 }
 
-/* An error stands in the ring; its text is the queue's. */
+/* The ring has an error at seq; the queue has its text. */
 static void fail_for_ring(cuda_program *p, uint64_t seq)
 {
     const sluice_status st = sli_queue_wait(p->feed->queue, seq, ERROR_WAIT_NS, false);
 
     cuda_program_fail_with(p, st < 0 ? st
                                      : sli_fail(SLUICE_E_DEVICE,
-                                                "batch %llu failed, and nobody says why",
+                                                "batch %llu failed without an error text",
                                                 (unsigned long long)seq));
 }
 
@@ -215,7 +215,7 @@ static program_progress cuda_progress(const sink_program *program)
     const step_report *report = &p->shared->report;
     program_progress progress = {.waits_for_data = false};
 
-    /* All else that a launch tells is read once its stream is idle. */
+    /* The rest of the report is read once the stream is idle. */
     progress.batches_done = sli_ring_load_acquire(&report->batches_done);
     progress.ended = p->pending != PROGRAM_DONE || sli_ring_load_acquire(&report->ended) != 0;
     return progress;

@@ -27,10 +27,7 @@ void cuda_program_fail_with(cuda_program *p, sluice_status status)
     cuda_program_end_with(p, PROGRAM_ENDED);
 }
 
-/*
- * Looks whether the next batch is one at all: an end, or an error, is found here, where the host
- * stands, and nothing is launched behind what came before it.
- */
+/* Checks the next batch on the host: after the end of the data or an error nothing is launched. */
 static bool may_launch(cuda_program *p)
 {
     sluice_status st;
@@ -278,8 +275,8 @@ static bool poll_for_room(cuda_program *p)
 }
 
 /*
- * Polls what the device tells of its batches, then blocks until half of the launches have ended: so
- * one wake is for two batches, and the device has work meanwhile.
+ * Polls the device's count of batches, then blocks until half of the launches have ended: one wake
+ * then serves two batches, and the device still has work queued.
  */
 sluice_status cuda_program_await_room(sink_program *program, int64_t timeout_ns)
 {

@@ -163,7 +163,7 @@ static sluice_status compare_kernels(const kernel_calls *calls, cudaGraphNode_t 
     memset(&a, 0, sizeof(a));
     memset(&b, 0, sizeof(b));
     if (calls->node(first, &a) != CUDA_SUCCESS || calls->node(second, &b) != CUDA_SUCCESS) {
-        return SLUICE_OK; /* of a kind that it does not tell of */
+        return SLUICE_OK; /* the driver does not describe this kind of kernel node */
     }
     if (a.func != b.func || a.kern != b.kern) {
         return fail_node(node, "the kernel");
@@ -172,7 +172,7 @@ static sluice_status compare_kernels(const kernel_calls *calls, cudaGraphNode_t 
         return fail_node(node, "the grid");
     }
     if (a.kernelParams == NULL || b.kernelParams == NULL) {
-        return SLUICE_OK; /* packed by whoever launched it: nobody knows where one ends */
+        return SLUICE_OK; /* packed in one buffer by the launch: their sizes are unknown */
     }
     for (size_t i = 0; (bytes = parameter_bytes(calls, &a, i)) > 0; i++) {
         if (first_difference(a.kernelParams[i], b.kernelParams[i], bytes) < bytes) {

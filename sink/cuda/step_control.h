@@ -133,7 +133,7 @@ SLI_KERNEL_FN bool step_leave(const step_control *c)
 
 /* ---- the kernels of one thread --------------------------------------------------------------- */
 
-/* Tells the host what a launch came to, behind getnext_finish(). */
+/* Reports how a launch ended to the host, after getnext_finish(). */
 SLI_KERNEL_FN bool step_end_launch(const step_control *c)
 {
     const uint32_t end = c->getnext.state->end;
@@ -146,7 +146,7 @@ SLI_KERNEL_FN bool step_end_launch(const step_control *c)
     return false;
 }
 
-/* At the start of a launch; answers whether a step follows. */
+/* At the start of a launch; returns whether a step follows. */
 SLI_KERNEL_FN bool step_begin(const step_control *c)
 {
     const sli_getnext_state *s = c->getnext.state;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of a sink program on CUDA: what they share with the host. GetNext's two kernels of
- * one thread, with what a run does before and after each step at the same places:
+ * The kernels of a sink program on CUDA, and the data that they share with the host. They are
+ * GetNext's kernels of one thread, with the work of a run before and after each step:
  *
- *     begin -> while it says so: gather -> [digest] -> step -> next
+ *     begin -> while (another step): gather -> [digest] -> step -> next
  *
- * or, unrolled, (gather -> [digest] -> step -> inner)* before the last step of a turn.
+ * or, unrolled, (gather -> [digest] -> step -> inner)* before the last step of an iteration.
  *
- * begin and next find a batch and write the step's frame, which its view points to; next first
- * keeps what the step has given (its trace) and looks at it (the guard). What they do is written
- * once, in step_control.h, for nvcc and for a C compiler; the kernels are step_kernels.cu.
+ * begin and next wait for a batch and write the step's frame, to which the step's view points; next
+ * first stores the step's outputs (its trace) and checks them (the NaN guard). The bodies are in
+ * step_control.h, for nvcc and for a C compiler; the kernels are in step_kernels.cu.
  */
 #ifndef SLUICE_STEP_KERNELS_H
 #define SLUICE_STEP_KERNELS_H

@@ -76,8 +76,8 @@ static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
     return st;
 }
 
-/* What is left for slots of the bound. The samples of a stream count where somebody set one: by
- * default there may be more of them than of the memory that is had. */
+/* The part of the memory bound that is left for slots. Samples of a stream count against a bound
+ * that the user has set; against the default they do not, since their maximum may exceed it. */
 static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
 {
     const uint64_t bound = f->config.memory_bytes;

@@ -217,7 +217,7 @@ static void keep_step(host_program *p)
     p->micro = 0;
 }
 
-/* After the last of its batches: the step counts, and is looked at. */
+/* After the last of the step's batches: stores its record and checks its outputs. */
 static void end_step(host_program *p)
 {
     keep_step(p);

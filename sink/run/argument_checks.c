@@ -368,7 +368,7 @@ sluice_status train_check_stream(train_run *run)
     }
     if (config->epochs > 1 || config->initial_epoch > 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "epochs=%llu of a stream, whose passes nobody knows the length of: use "
+                        "epochs=%llu of a stream, whose passes have no known length: use "
                         "epochs=1, or epochs of a fixed length by sink_size=N, or max_steps alone",
                         (unsigned long long)config->epochs);
     }

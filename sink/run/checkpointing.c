@@ -171,7 +171,7 @@ sluice_status checkpointing_write_best(train_run *run, const double *results)
         return SLUICE_OK;
     }
     while (strcmp(run->model.result_names[i], name) != 0) {
-        i++; /* it is there: that was checked */
+        i++; /* argument_checks.c has checked that the name is among them */
     }
     if (!is_better(run, hash, results[i])) {
         return SLUICE_OK;

@@ -98,7 +98,7 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
             sli_error_take(st, &first);
         }
     }
-    /* Those behind it may have failed at something since. */
+    /* Later hooks may have overwritten the thread's error text. */
     return sli_error_raise(&first);
 }
 

@@ -151,7 +151,7 @@ static sluice_status trace_steps(mode_check *c, sluice_mode mode)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* So that values that differ look different. */
+/* Prints enough digits, or the bits of a NaN, for different values to have different texts. */
 static void print_value(float value, char text[VALUE_SIZE])
 {
     uint32_t bits;

@@ -21,7 +21,8 @@
 #include "nvtx_ranges_int.h"
 #include "stall_monitor.h"
 
-/* Looks after the run: may another step begin? Not after an error, which *st then is. */
+/* Polls the monitors of the run. May another step begin? After an error, stored in *st, it may not.
+ */
 static bool goes_on(train_run *run, sluice_status *st)
 {
     if (*st == SLUICE_OK) {
@@ -30,7 +31,7 @@ static bool goes_on(train_run *run, sluice_status *st)
     return *st == SLUICE_OK && outcome_goes_on(&run->outcome);
 }
 
-/* Waits for the device, looking after the run meanwhile. */
+/* Waits for the device and polls the monitors of the run meanwhile. */
 static sluice_status wait_for_device(train_run *run)
 {
     sink_program *program = run->program;
