@@ -181,6 +181,7 @@ else
     allocations "bench with an index" "$want_zero" bench "$indexed" --workers 2 --json --digest --on-error zero
     allocations explain "" explain "$images"
     allocations classes "" classes "$set"
+    allocations show "" show "$images" --npy "$tmp/arrays" -o "$tmp/sheet.png"
     allocations topo "" topo
     if [ -n "$archive" ]; then
         allocations pack "" pack "$set" "$tmp/made" --workers 2
@@ -225,6 +226,10 @@ else
     [ "$code" -eq 1 ] && grep -q 'No space left' "$tmp/err" || wrong "digests on a full disk"
     try "$sluice" synth "$tmp/disk/set" --classes 1 --per-class 5
     [ "$code" -eq 1 ] && grep -q 'No space left' "$tmp/err" || wrong "synth on a full disk"
+    full 40
+    try "$sluice" show "$images" --npy "$tmp/disk/arrays" --steps 9
+    [ "$code" -eq 1 ] && grep -q 'image.npy: No space left' "$tmp/err" || wrong "arrays on a full disk"
+    [ ! -e "$tmp/disk/arrays" ] || wrong "arrays on a full disk: files are left"
     if [ -n "$archive" ]; then
         for size in 4 12 24; do
             full $size

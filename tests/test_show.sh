@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# sluice show: the files of --npy hold the batches of a step, bit for bit; the table; errors. test_show.sh BUILD_DIR; a
-# line for each check, and last `show: N passed, N failed, N skipped`.
+# sluice show: the files of --npy hold the batches of a step, bit for bit; the table; the contact sheet, decoded again;
+# errors. test_show.sh BUILD_DIR; a line for each check, and last `show: N passed, N failed, N skipped`.
 set -u
 build=$(cd "${1:?usage: test_show.sh BUILD_DIR}" && pwd)
 title=show
 . "$(dirname "$0")/shell_kit.sh"
 sluice=$build/bin/sluice
 
+cd "$tmp" || exit 1 # batch.png is written to
 out_empty() { [ ! -s "$tmp/out" ]; }
 absent() { [ ! -e "$1" ]; }
 # only FOLDER NAME...: it holds these and nothing else, temporary files neither.
@@ -37,6 +38,15 @@ def load(folder, column):
     return header["shape"], list(struct.unpack(f"={count}{code}", data[start:]))
 def f32(x):
     return struct.unpack("=f", struct.pack("=f", x))[0]
+def is_sheet(folder):
+    (_, _, width, _), v = load(folder, "image")
+    def at(n, x, y):
+        i = ((4 + n // 3 * 90 + y) * width + 4 + n % 3 * 100 + x) * 3
+        return v[i:i + 3]
+    labels = ["".join(".#"[at(n, x, 68)[0] > 128] for x in range(5)) for n in range(6)] # the first line of the digit
+    return labels == [".###."] * 4 + ["..#.."] * 2 and all(
+        at(n, x, y) == [7 * (9 * (y // 32) + 3 * (x // 32) + c) + n for c in range(3)]
+        for n in range(6) for y in (0, 31, 32, 63) for x in (0, 31, 32, 95))
 f = sys.argv[2:]
 assert eval(sys.argv[1]), sys.argv[1]
 PYTHON
@@ -76,6 +86,12 @@ if [ -n "$python" ]; then
     done
     check "... share a pass" values \
         'sorted(load(f[0], "label")[1][:25] + load(f[1], "label")[1][:25]) == list(range(50))' "$tmp/rank0" "$tmp/rank1"
+    expect "one sample in 2 passes" 0 show "$random" --npy "$tmp/one" --sample 7 --times 2 --seed 3
+    check "... is as in these passes of a run" values \
+        '(lambda l, i, j: load(f[1], "label") == ((2,), [7, 7]) and load(f[1], "image")[1] == [v for n in (l.index(7), l.index(7, 52)) for v in i[n * 75:n * 75 + 75]])(load(f[0], "label")[1], load(f[0], "image")[1], 0)' \
+        "$tmp/long" "$tmp/one"
+    expect "... from the second pass on" 0 show "$random" --npy "$tmp/second" --sample 7 --times 1 --start-step 1 --seed 3
+    check "... is its tail" values 'load(f[0], "image")[1][75:] == load(f[1], "image")[1]' "$tmp/one" "$tmp/second"
     run "$sluice" show "$random" --npy "$tmp/rank0" --steps 1 --seed 5
     check "files are replaced" values 'load(f[0], "label")[0] == (4,)' "$tmp/rank0"
 
@@ -113,14 +129,61 @@ else
     skip "values of --npy" "no python3"
 fi
 
-# ---- without --npy ---------------------------------------------------------------------------------
+# ---- the contact sheet -----------------------------------------------------------------------------
 
-expect "without --npy" 0 show 'synthetic samples=100 shape=8,8,3 | batch 5'
-check "... prints the table" out_has '^image *u8 *(5, 8, 8, 3) '
+small='synthetic samples=100 shape=8,8,3 | batch 5'
+if ! "$sluice" --version | grep -q 'png on'; then
+    expect "-o without libpng" 2 show "$small" -o "$tmp/sheet.png"
+    check "... is refused with the reason" err_has 'built without libpng'
+    skip "contact sheets" "built without libpng"
+elif [ -z "$python" ]; then
+    skip "contact sheets" "no python3"
+else
+    rm "$tmp/set/a/9.ppm"
+    # decoded FILE: the pixels of a sheet, in $tmp/decoded.
+    decoded() {
+        rm -rf "$tmp/png" "$tmp/decoded"
+        mkdir -p "$tmp/png/a" && mv "$1" "$tmp/png/a/sheet.png" &&
+            "$sluice" show "image_folder $tmp/png | decode | batch 1" --npy "$tmp/decoded"
+    }
+    # Image n is 96 x 64 pixels in column n % 3 and line n / 3; below it is its label, 0 or 1.
+    for stages in 'take 6' 'to_chw' 'normalize imagenet | to_chw' 'normalize mean=100 std=50 range=255 dtype=f16' \
+        'to_dtype f32 scale=true | normalize cifar10' 'to_dtype f16 scale=true' 'to_dtype f32' 'to_dtype bf16 | to_chw'; do
+        expect "a sheet behind $stages" 0 show "$pictures | $stages | batch 4" --steps 2 -o "$tmp/sheet.png"
+        check "... has 6 tiles" out_has 'sheet.png: 6 tiles of 96 x 64 pixels$'
+        check "... is a PNG file" decoded "$tmp/sheet.png"
+        check "... of the files' pixels, with their labels" values 'is_sheet(f[0])' "$tmp/decoded"
+    done
+    expect "a sheet of gray images" 0 show "image_folder $tmp/set extensions=ppm | decode mode=gray | batch 6" -o "$tmp/sheet.png"
+    decoded "$tmp/sheet.png"
+    check "... is gray" values '(lambda v: v[0::3] == v[1::3] == v[2::3] and len(set(v)) > 6)(load(f[0], "image")[1])' "$tmp/decoded"
+    expect "one sample" 0 show "$random" --sample 7 --times 3 -o "$tmp/sheet.png"
+    check "... has a tile for each pass" out_has 'sheet.png: 3 tiles of 95 x 95 pixels$'
+    cp -r "$tmp/set" "$tmp/it's | a set"
+    expect "one sample of a path with a quote, a bar and blanks" 0 show "image_folder \"$tmp/it's | a set\" extensions=ppm | decode | shuffle | take 2 | batch 4" \
+        --sample 5 --times 1 --npy "$tmp/one"
+    check "... is that one" values 'load(f[0], "image")[1] == [7 * k + 5 for k in range(18)]' "$tmp/one"
+    expect "more samples than tiles" 0 show 'synthetic samples=400 shape=8,8,3 | batch 200' --steps 2 -o "$tmp/sheet.png"
+    check "... tells how many are left out" out_has 'sheet.png: 256 tiles of 96 x 96 pixels, 144 samples left out$'
+    expect "without options" 0 show "$small"
+    check "... prints the table" out_has '^image *u8 *(5, 8, 8, 3) '
+    check "... and writes batch.png" decoded "$tmp/batch.png"
+    run "$sluice" show "$small" --npy "$tmp/a"
+    check "--npy alone writes none" absent "$tmp/batch.png"
+    expect "a sheet in a folder that is not there" 1 show "$small" -o "$tmp/no/sheet.png"
+    check "... is an error" err_has 'cannot write .*/no/sheet.png: No such file'
+    mkfifo "$tmp/fifo"
+    for path in "$tmp/fifo" "$tmp/png"; do # as would be /dev/null
+        expect "a sheet in place of what is no file" 1 show "$small" -o "$path"
+    done
+    check "... leaves it there" [ -p "$tmp/fifo" ]
+    (ulimit -f 1; exec "$sluice" show "synthetic shape=99,99,3 | batch 9" -o "$tmp/large.png" >"$tmp/out" 2>"$tmp/err")
+    check "a sheet beyond the limit of a file's size is an error" err_has 'cannot write .*/large.png: File too large'
+    check "... that leaves no file" sh -c '! ls -A "$1" | grep large' - "$tmp"
+fi
 
 # ---- errors ----------------------------------------------------------------------------------------
 
-small='synthetic samples=100 shape=8,8,3 | batch 5'
 # bad NAME TEXT ARGUMENTS...: an error of words, which makes no folder.
 bad() {
     name=$1
@@ -141,6 +204,11 @@ bad "--world 0" '--world 0' "$small" --npy "$tmp/no" --world 0
 bad "--rank 2 --world 2" '--rank 2: want 0 to 1' "$small" --npy "$tmp/no" --rank 2 --world 2
 bad "--on-error ignore" 'want one of fail replace zero' "$small" --npy "$tmp/no" --on-error ignore
 bad "a pipeline that cannot be parsed" 'nearest is shuffle' 'synthetic | shufle | batch 2' --npy "$tmp/no"
+
+bad "--sample beyond the source" '--sample 100: the source has 100 samples' "$small" --sample 100
+bad "--times without --sample" '--times is of --sample' "$small" --times 2
+bad "--sample and --steps" '--steps and --sample exclude' "$small" --sample 1 --steps 2
+bad "--times 0" '--times 0: want 1' "$small" --sample 1 --times 0
 
 expect "a source that is not there" 1 show "image_folder $tmp/nowhere | decode | resize 8,8 | batch 5" --npy "$tmp/no"
 check "... makes no folder" absent "$tmp/no"
@@ -169,5 +237,16 @@ check "... keep the older files" cmp "$tmp/before" "$tmp/kept/image.npy"
 check "... and those only" only "$tmp/kept" image.npy label.npy
 check "... or leave nothing" absent "$tmp/new"
 expect "a pipe that ends" 1 show "webdataset - | decode | resize 4,4 | batch 1" --npy "$tmp/no" </dev/null
+
+# The temporary file is there once signals are caught.
+"$sluice" show "$small" --npy "$tmp/stopped" --steps 1000000000 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+while ! ls "$tmp/stopped"/.label.npy.* >"$tmp/log" 2>&1 && kill -0 $pid; do sleep 0.01; done
+kill -s TERM $pid
+wait $pid
+code=$?
+check "SIGTERM ends it" [ "$code" -eq 143 ]
+check "... with a text" err_has 'stopped after [0-9]* of 1000000000 batches'
+check "... without files" absent "$tmp/stopped"
 
 finish

@@ -1,36 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice show: the batches of a pipeline as a step gets them. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "contact_sheet.h"
+#include "described_text.h"
 #include "npy_writer.h"
+#include "png_writer.h"
 #include "show_columns.h"
 
 enum { POLL_MS = 100 };
 
 typedef struct show {
     cli_source source;
-    const char *npy; /* folder; NULL: none */
+    const char *npy;   /* folder; NULL: none */
+    const char *sheet; /* file; NULL: none */
     const char *on_error;
     uint64_t steps;
     uint64_t start_step;
     uint64_t seed;
     uint64_t rank;
     uint64_t world;
+    uint64_t sample;
+    uint64_t times;
+    bool has_sample;  /* --sample */
+    bool wants_sheet; /* -o */
     sluice_channel_config config;
     sluice_channel_info info;
-    bool made_folder;
     uint64_t padding; /* rows so far that hold no sample */
-    npy_writer writers[SLUICE_MAX_COLUMNS];
+    npy_folder folder;
+    contact_sheet tiles;
     column_range ranges[SLUICE_MAX_COLUMNS];
 } show;
 
 /* ---- options --------------------------------------------------------------------------------- */
+
+/* One sample over passes, or batches of a run; false after saying what is wrong. */
+static bool choose_samples(show *s, const cli_option *options)
+{
+    static const char *const others[] = {"steps", "rank", "world", NULL};
+
+    s->has_sample = cli_given(options, "sample");
+    if (!s->has_sample && cli_given(options, "times")) {
+        cli_error("show: --times is of --sample; use --steps for batches");
+        return false;
+    }
+    for (int i = 0; s->has_sample && others[i] != NULL; i++) {
+        if (cli_given(options, others[i])) {
+            cli_error("show: --%s and --sample exclude each other", others[i]);
+            return false;
+        }
+    }
+    if (s->has_sample) {
+        s->steps = s->times;
+    }
+    return cli_in_range("show", "times", s->times, 1, 1000000);
+}
+
+/* What is written: a sheet unless there are arrays. */
+static bool choose_outputs(show *s, const cli_option *options)
+{
+    s->wants_sheet = cli_given(options, "o");
+    if (s->wants_sheet && !png_is_built()) {
+        cli_error("show: -o %s: this tool is built without libpng; use --npy DIR", s->sheet);
+        return false;
+    }
+    if (!s->wants_sheet && s->npy == NULL && png_is_built()) {
+        s->sheet = "batch.png";
+    }
+    return true;
+}
 
 /* Turns words into the settings of a channel; false after saying what is wrong. */
 static bool make_config(show *s)
@@ -58,9 +100,12 @@ static bool make_config(show *s)
 static int parse(show *s, int argc, char **argv)
 {
     cli_option options[] = {
+        {"o", OPTION_TEXT, &s->sheet, "FILE", NULL, false},
         {"npy", OPTION_TEXT, &s->npy, "DIR", NULL, false},
         {"steps", OPTION_COUNT, &s->steps, "N", NULL, false},
         {"start-step", OPTION_COUNT, &s->start_step, "N", NULL, false},
+        {"sample", OPTION_COUNT, &s->sample, "I", NULL, false},
+        {"times", OPTION_COUNT, &s->times, "N", NULL, false},
         {"seed", OPTION_COUNT, &s->seed, "N", NULL, false},
         {"rank", OPTION_COUNT, &s->rank, "R", NULL, false},
         {"world", OPTION_COUNT, &s->world, "W", NULL, false},
@@ -78,92 +123,92 @@ static int parse(show *s, int argc, char **argv)
                   "random_resized_crop 224 | batch 64\"");
         return EXIT_WORDS;
     }
-    return make_config(s) ? EXIT_DONE : EXIT_WORDS;
+    return choose_samples(s, options) && choose_outputs(s, options) && make_config(s) ? EXIT_DONE
+                                                                                      : EXIT_WORDS;
 }
 
-/* ---- files of --npy -------------------------------------------------------------------------- */
+/* ---- the dataset of --sample ----------------------------------------------------------------- */
 
-static bool make_folder(show *s)
+/* Stages whose place in the order, or whose batch, is not that of one sample. */
+static bool is_order(const char *stage)
 {
-    struct stat info;
+    static const char *const names[] = {"shuffle", "shard",  "split", "take",
+                                        "skip",    "repeat", "batch", NULL};
+    int i = 0;
 
-    s->made_folder = mkdir(s->npy, 0777) == 0;
-    if (!s->made_folder &&
-        (errno != EEXIST || (stat(s->npy, &info) == 0 && !S_ISDIR(info.st_mode)))) {
-        cli_error("show: cannot make the folder %s: %s", s->npy, strerror(errno));
-        return false;
+    while (names[i] != NULL && !text_stage_is(stage, names[i])) {
+        i++;
     }
-    return true;
+    return names[i] != NULL;
 }
 
-/* False after saying that a file could not be written. */
-static bool check_file(const show *s, uint32_t column, bool is_done)
+/* Writes the pipeline with the one sample in place of the stages of order. */
+static void write_single(FILE *file, const char *text, uint64_t sample)
 {
-    if (!is_done) {
-        cli_error("show: cannot write %s/%s.npy: %s", s->npy, s->info.columns[column].name,
-                  strerror(errno));
-    }
-    return is_done;
-}
+    bool is_source = true;
 
-static bool create_files(show *s)
-{
-    for (uint32_t i = 0; i < s->info.column_count; i++) {
-        const sluice_column *column = &s->info.columns[i];
-        uint64_t shape[SLUICE_MAX_RANK + 1] = {s->steps * s->info.batch_size};
+    while (text != NULL) {
+        const char *stage = text;
+        size_t length;
 
-        memcpy(shape + 1, column->shape, column->rank * sizeof(shape[0]));
-        if (!check_file(s, i,
-                        npy_create(&s->writers[i], s->npy, column->name, column->dtype, shape,
-                                   column->rank + 1))) {
-            return false;
+        text = text_next_stage(stage, &length);
+        if (is_source) {
+            fprintf(file, "%.*s | skip %" PRIu64 " | take 1", (int)length, stage, sample);
+        } else if (!is_order(stage)) {
+            fprintf(file, " | %.*s", (int)length, stage);
         }
-        if (column->dtype == SLUICE_BF16) {
-            fprintf(stderr,
-                    "sluice: show: column %s is bf16, which .npy has no type for: its bits "
-                    "are written as u16\n",
-                    column->name);
-        }
+        is_source = false;
     }
-    return true;
+    fprintf(file, " | batch 1");
 }
 
-static bool append_batch(show *s, const sluice_batch *batch)
+/*
+ * A dataset with one sample in each pass. Random numbers depend on seed, pass and sample, so it
+ * gets those of the whole dataset.
+ */
+static sluice_status select_sample(uint64_t sample, sluice_dataset **dataset)
 {
-    for (uint32_t i = 0; i < batch->input_count; i++) {
-        const sluice_tensor *input = &batch->inputs[i];
+    sluice_dataset *single = NULL;
+    char *described = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file;
+    sluice_status st = sluice_dataset_describe(*dataset, &described);
 
-        if (!check_file(s, i, npy_append(&s->writers[i], input->data, input->bytes))) {
-            return false;
+    if (st == SLUICE_OK) {
+        file = open_memstream(&text, &size);
+        if (file != NULL) {
+            write_single(file, described, sample);
         }
+        st = file != NULL && fclose(file) == 0
+                 ? sluice_dataset_parse(text, &single)
+                 : sluice_fail(SLUICE_E_NO_MEMORY, "no memory for the text of a pipeline");
     }
-    return true;
+    if (st == SLUICE_OK) {
+        sluice_dataset_destroy(*dataset);
+        *dataset = single;
+    }
+    sluice_string_free(described);
+    free(text);
+    return st;
 }
 
-/* All files get their names once all of them are complete. */
-static bool publish_files(show *s)
+/* Opens the pipeline, or the one sample of it. */
+static sluice_status open_dataset(show *s, sluice_dataset **dataset)
 {
-    for (uint32_t i = 0; i < s->info.column_count; i++) {
-        if (!check_file(s, i, npy_close(&s->writers[i]))) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < s->info.column_count; i++) {
-        if (!check_file(s, i, npy_publish(&s->writers[i]))) {
-            return false;
-        }
-    }
-    return true;
-}
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    sluice_status st = cli_open_pipeline(&s->source, dataset);
 
-static void discard_files(show *s, bool is_done)
-{
-    for (uint32_t i = 0; i < s->info.column_count; i++) {
-        npy_discard(&s->writers[i]);
+    if (st == SLUICE_OK && s->has_sample) {
+        st = sluice_dataset_inspect(*dataset, &info);
+        if (st == SLUICE_OK && s->sample >= info.source_samples) {
+            st = sluice_fail(SLUICE_E_INVALID,
+                             "show: --sample %" PRIu64 ": the source has %" PRIu64 " samples",
+                             s->sample, info.source_samples);
+        }
+        st = st == SLUICE_OK ? select_sample(s->sample, dataset) : st;
     }
-    if (s->made_folder && !is_done) {
-        (void)rmdir(s->npy); /* which is empty, unless a file was renamed already */
-    }
+    return st;
 }
 
 /* ---- the batches ----------------------------------------------------------------------------- */
@@ -174,7 +219,10 @@ static bool take_batch(show *s, const sluice_batch *batch)
     for (uint32_t i = 0; i < batch->input_count; i++) {
         show_range_add(&s->ranges[i], &batch->inputs[i], batch->valid_rows);
     }
-    return s->npy == NULL || append_batch(s, batch);
+    if (s->sheet != NULL) {
+        contact_sheet_add(&s->tiles, batch);
+    }
+    return s->npy == NULL || npy_folder_append(&s->folder, batch);
 }
 
 /* The next batch; false after saying why there is none. */
@@ -196,19 +244,25 @@ static bool next_batch(const show *s, sluice_channel *channel, uint64_t done,
     return st == SLUICE_OK;
 }
 
-static bool take_batches(show *s, sluice_channel *channel)
+/* Begins the outputs; false after saying why one cannot be. */
+static bool create_outputs(show *s, sluice_dataset *dataset)
 {
-    const sluice_batch *batch;
+    const uint64_t rows = s->steps * s->info.batch_size;
+    const sluice_column *image = NULL;
 
-    if (s->npy != NULL && !create_files(s)) {
-        return false;
-    }
-    for (uint64_t i = 0; i < s->steps; i++) {
-        if (!next_batch(s, channel, i, &batch) || !take_batch(s, batch)) {
-            return false;
+    for (uint32_t i = 0; i < s->info.column_count; i++) {
+        if (strcmp(s->info.columns[i].name, "image") == 0) {
+            image = &s->info.columns[i];
         }
     }
-    return s->npy == NULL || publish_files(s);
+    if (image == NULL && s->wants_sheet) {
+        cli_error("show: -o %s: the pipeline has no column image; use --npy DIR", s->sheet);
+        return false;
+    }
+    s->sheet = image != NULL ? s->sheet : NULL;
+    return (s->sheet == NULL ||
+            contact_sheet_create(&s->tiles, dataset, image, rows, s->has_sample)) &&
+           (s->npy == NULL || npy_folder_create(&s->folder, s->npy, &s->info, rows));
 }
 
 static void print_result(const show *s)
@@ -220,7 +274,23 @@ static void print_result(const show *s)
            rows, s->start_step, s->start_step + s->steps - 1, s->padding);
 }
 
-static int show_channel(show *s, sluice_channel *channel)
+static bool take_batches(show *s, sluice_channel *channel)
+{
+    const sluice_batch *batch;
+
+    for (uint64_t i = 0; i < s->steps; i++) {
+        if (!next_batch(s, channel, i, &batch) || !take_batch(s, batch)) {
+            return false;
+        }
+    }
+    if (s->npy != NULL && !npy_folder_publish(&s->folder)) {
+        return false;
+    }
+    print_result(s);
+    return s->sheet == NULL || contact_sheet_write(&s->tiles, s->sheet);
+}
+
+static int show_channel(show *s, sluice_dataset *dataset, sluice_channel *channel)
 {
     sluice_status st;
     bool is_done;
@@ -230,18 +300,14 @@ static int show_channel(show *s, sluice_channel *channel)
     if (st != SLUICE_OK) {
         return cli_refused(st);
     }
-    if (s->npy != NULL && !make_folder(s)) {
-        return EXIT_WORLD;
-    }
-    st = sluice_channel_start(channel);
-    is_done = st == SLUICE_OK && take_batches(s, channel);
+    is_done = create_outputs(s, dataset);
+    st = is_done ? sluice_channel_start(channel) : SLUICE_OK;
     if (st != SLUICE_OK) {
         cli_error("%s", sluice_last_error());
     }
-    discard_files(s, is_done);
-    if (is_done) {
-        print_result(s);
-    }
+    is_done = is_done && st == SLUICE_OK && take_batches(s, channel);
+    npy_folder_discard(&s->folder);
+    contact_sheet_destroy(&s->tiles);
     return is_done ? EXIT_DONE : EXIT_WORLD;
 }
 
@@ -250,7 +316,7 @@ static int run(show *s)
     sluice_dataset *dataset = NULL;
     sluice_device *device = NULL;
     sluice_channel *channel = NULL;
-    sluice_status st = cli_open_pipeline(&s->source, &dataset);
+    sluice_status st = open_dataset(s, &dataset);
     int code;
 
     if (st == SLUICE_OK) {
@@ -259,7 +325,7 @@ static int run(show *s)
     if (st == SLUICE_OK) {
         st = sluice_channel_open(device, dataset, &s->config, &channel);
     }
-    code = st == SLUICE_OK ? show_channel(s, channel) : cli_refused(st);
+    code = st == SLUICE_OK ? show_channel(s, dataset, channel) : cli_refused(st);
     sluice_channel_close(channel);
     sluice_device_close(device);
     sluice_dataset_destroy(dataset);
@@ -268,7 +334,7 @@ static int run(show *s)
 
 int cmd_show(int argc, char **argv)
 {
-    show s = {.on_error = "fail", .steps = 1, .world = 1};
+    show s = {.on_error = "fail", .steps = 1, .world = 1, .times = 8};
     sluice_stop *stop = NULL;
     int code = parse(&s, argc, argv);
 

@@ -5,7 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli.h"
 
 /* Elements are written as they are in memory. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -14,10 +17,10 @@
 #define ORDER ">"
 #endif
 
-/* Version 1.0: magic, version and a length of two bytes; then text up to a multiple of 64 bytes. */
+/* Magic, version and a length of two bytes; then text up to a multiple of 64 bytes. */
 enum { PREFIX_SIZE = 10, ALIGNMENT = 64, HEADER_SIZE = 320 };
 
-const char *npy_type(sluice_dtype dtype)
+static const char *npy_type(sluice_dtype dtype)
 {
     switch (dtype) {
     case SLUICE_U8:
@@ -43,15 +46,21 @@ const char *npy_type(sluice_dtype dtype)
     return NULL;
 }
 
-/* Writes the header to `header` (HEADER_SIZE); returns its bytes. */
-static size_t make_header(char *header, const char *type, const uint64_t *shape, uint32_t rank)
+bool npy_write_header(FILE *file, sluice_dtype dtype, const uint64_t *shape, uint32_t rank)
 {
-    char *const text = header + PREFIX_SIZE;
+    const char *type = npy_type(dtype);
     const size_t size = HEADER_SIZE - PREFIX_SIZE;
-    size_t length =
-        (size_t)snprintf(text, size, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
+    char header[HEADER_SIZE] = "\x93NUMPY\x01"; /* and 0: version 1.0 */
+    char *const text = header + PREFIX_SIZE;
+    size_t length;
     size_t total;
 
+    if (type == NULL || rank > SLUICE_MAX_RANK + 1) {
+        errno = EINVAL;
+        return false;
+    }
+    length =
+        (size_t)snprintf(text, size, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
     for (uint32_t i = 0; i < rank; i++) {
         length += (size_t)snprintf(text + length, size - length, "%s%" PRIu64, i > 0 ? ", " : "",
                                    shape[i]);
@@ -60,91 +69,121 @@ static size_t make_header(char *header, const char *type, const uint64_t *shape,
     total = (PREFIX_SIZE + length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(text + length, ' ', total - PREFIX_SIZE - length);
     header[total - 1] = '\n';
-    memcpy(header, "\x93NUMPY\x01", 8); /* with version 1.0's second byte, 0 */
     header[8] = (char)((total - PREFIX_SIZE) & 0xFF);
     header[9] = (char)((total - PREFIX_SIZE) >> 8);
-    return total;
+    return fwrite(header, 1, total, file) == total;
 }
 
-/* Sets the names; false: no memory. */
-static bool make_names(npy_writer *writer, const char *folder, const char *name)
-{
-    const size_t size = strlen(folder) + strlen(name) + 32;
+/* ---- the folder ------------------------------------------------------------------------------ */
 
-    writer->path = malloc(size);
-    writer->temporary = malloc(size);
-    if (writer->path == NULL || writer->temporary == NULL) {
-        errno = ENOMEM;
-        return false;
+/* False after saying that a file could not be written. */
+static bool check_file(const npy_folder *folder, uint32_t i, bool is_done)
+{
+    if (!is_done) {
+        cli_error("cannot write %s/%s.npy: %s", folder->path, folder->columns[i].name,
+                  strerror(errno));
     }
-    snprintf(writer->path, size, "%s/%s.npy", folder, name);
-    snprintf(writer->temporary, size, "%s/.%s.npy.%ld", folder, name, (long)getpid());
-    return true;
+    return is_done;
 }
 
-bool npy_create(npy_writer *writer, const char *folder, const char *name, sluice_dtype dtype,
-                const uint64_t *shape, uint32_t rank)
+static bool make_folder(npy_folder *folder)
 {
-    const char *type = npy_type(dtype);
-    char header[HEADER_SIZE];
+    struct stat info;
 
-    if (type == NULL || rank > SLUICE_MAX_RANK + 1 || strchr(name, '/') != NULL) {
+    folder->is_made = mkdir(folder->path, 0777) == 0;
+    if (folder->is_made) {
+        return true;
+    }
+    if (errno == EEXIST && stat(folder->path, &info) == 0) {
+        if (S_ISDIR(info.st_mode)) {
+            return true;
+        }
+        errno = ENOTDIR;
+    }
+    cli_error("cannot make the folder %s: %s", folder->path, strerror(errno));
+    return false;
+}
+
+static bool create_file(npy_folder *folder, uint32_t i, uint64_t rows)
+{
+    const sluice_column *column = &folder->columns[i];
+    const size_t size = strlen(folder->path) + SLUICE_NAME_SIZE + 8;
+    uint64_t shape[SLUICE_MAX_RANK + 1] = {rows};
+    char *path = malloc(size);
+    bool is_done = path != NULL;
+
+    memcpy(shape + 1, column->shape, column->rank * sizeof(shape[0]));
+    if (is_done && strchr(column->name, '/') != NULL) {
+        is_done = false;
         errno = EINVAL;
-        return false;
     }
-    if (!make_names(writer, folder, name)) {
-        return false;
+    if (is_done) {
+        snprintf(path, size, "%s/%s.npy", folder->path, column->name);
+        is_done = safe_file_create(&folder->files[i], path) &&
+                  npy_write_header(folder->files[i].file, column->dtype, shape, column->rank + 1);
     }
-    writer->file = fopen(writer->temporary, "wbx");
-    if (writer->file == NULL) {
-        const int error = errno;
-
-        free(writer->temporary); /* what has this name is another's */
-        writer->temporary = NULL;
-        errno = error;
-        return false;
-    }
-    return npy_append(writer, header, make_header(header, type, shape, rank));
+    check_file(folder, i, is_done);
+    free(path);
+    return is_done;
 }
 
-bool npy_append(npy_writer *writer, const void *data, size_t bytes)
+bool npy_folder_create(npy_folder *folder, const char *path, const sluice_channel_info *info,
+                       uint64_t rows)
 {
-    return fwrite(data, 1, bytes, writer->file) == bytes;
-}
-
-bool npy_close(npy_writer *writer)
-{
-    FILE *const file = writer->file;
-    bool is_whole = fflush(file) == 0;
-    const int error = errno;
-
-    writer->file = NULL;
-    if (fclose(file) != 0) {
+    *folder = (npy_folder){.path = path, .columns = info->columns, .count = info->column_count};
+    if (!make_folder(folder)) {
         return false;
     }
-    errno = is_whole ? 0 : error;
-    return is_whole;
-}
-
-bool npy_publish(npy_writer *writer)
-{
-    if (rename(writer->temporary, writer->path) != 0) {
-        return false;
+    for (uint32_t i = 0; i < folder->count; i++) {
+        if (!create_file(folder, i, rows)) {
+            return false;
+        }
+        if (folder->columns[i].dtype == SLUICE_BF16) {
+            fprintf(stderr,
+                    "sluice: column %s is bf16, a type that .npy lacks: its bits are written as "
+                    "u16\n",
+                    folder->columns[i].name);
+        }
     }
-    free(writer->temporary);
-    writer->temporary = NULL;
     return true;
 }
 
-void npy_discard(npy_writer *writer)
+bool npy_folder_append(npy_folder *folder, const sluice_batch *batch)
 {
-    if (writer->file != NULL) {
-        (void)fclose(writer->file);
+    for (uint32_t i = 0; i < batch->input_count; i++) {
+        const sluice_tensor *input = &batch->inputs[i];
+        const size_t written = fwrite(input->data, 1, input->bytes, folder->files[i].file);
+
+        if (!check_file(folder, i, written == input->bytes)) {
+            return false;
+        }
     }
-    if (writer->temporary != NULL) {
-        (void)unlink(writer->temporary);
+    return true;
+}
+
+bool npy_folder_publish(npy_folder *folder)
+{
+    for (uint32_t i = 0; i < folder->count; i++) {
+        if (!check_file(folder, i, safe_file_close(&folder->files[i]))) {
+            return false;
+        }
     }
-    free(writer->temporary);
-    free(writer->path);
-    memset(writer, 0, sizeof(*writer));
+    for (uint32_t i = 0; i < folder->count; i++) {
+        if (!check_file(folder, i, safe_file_publish(&folder->files[i]))) {
+            return false;
+        }
+    }
+    folder->is_made = false; /* it stays */
+    return true;
+}
+
+void npy_folder_discard(npy_folder *folder)
+{
+    for (uint32_t i = 0; i < folder->count; i++) {
+        safe_file_discard(&folder->files[i]);
+    }
+    if (folder->is_made) {
+        (void)rmdir(folder->path);
+    }
+    memset(folder, 0, sizeof(*folder));
 }

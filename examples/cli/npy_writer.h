@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes an array as a file of numpy: .npy, format version 1.0, C order, in pieces. */
+/* The files of numpy: .npy, format version 1.0, C order. */
 #ifndef SLUICE_NPY_WRITER_H
 #define SLUICE_NPY_WRITER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include <sluice/tensor.h>
+#include <sluice/channel.h>
+
+#include "safe_file.h"
 
 /*
- * A file on its way: written under a temporary name in the same folder until npy_publish(). Zero
- * is a writer without a file. Calls that return false have set errno.
+ * Writes the header of an array of `shape` (rank), whose bytes follow it. bf16, for which numpy has
+ * no type, is u16, its bits. False, with errno set: EINVAL for a type that no array has.
  */
-typedef struct npy_writer {
-    char *path;      /* FOLDER/NAME.npy */
-    char *temporary; /* FOLDER/.NAME.npy.PID */
-    FILE *file;      /* NULL: closed */
-} npy_writer;
+bool npy_write_header(FILE *file, sluice_dtype dtype, const uint64_t *shape, uint32_t rank);
+
+/* A folder with a file for each column of batches. Zero is none. Calls say what failed. */
+typedef struct npy_folder {
+    const char *path; /* borrowed */
+    const sluice_column *columns;
+    uint32_t count;
+    bool is_made; /* by us */
+    safe_file files[SLUICE_MAX_COLUMNS];
+} npy_folder;
 
 /*
- * The type of elements in a header, such as "<f4". bf16, for which numpy has no type, is "<u2", its
- * bits. NULL: no array has this type.
+ * Makes the folder when it is missing, and begins the files: `rows` rows of each column of `info`,
+ * which is borrowed.
  */
-const char *npy_type(sluice_dtype dtype);
+bool npy_folder_create(npy_folder *folder, const char *path, const sluice_channel_info *info,
+                       uint64_t rows);
 
-/* Creates the temporary file with the header of an array of `shape` (rank). */
-bool npy_create(npy_writer *writer, const char *folder, const char *name, sluice_dtype dtype,
-                const uint64_t *shape, uint32_t rank);
+/* Adds all rows of a batch. */
+bool npy_folder_append(npy_folder *folder, const sluice_batch *batch);
 
-/* Adds the next bytes of the array. */
-bool npy_append(npy_writer *writer, const void *data, size_t bytes);
+/* Ends the files. They get their names when all of them are complete. */
+bool npy_folder_publish(npy_folder *folder);
 
-/* Closes the temporary file: false if any byte of it was not written. */
-bool npy_close(npy_writer *writer);
-
-/* Renames a closed file to its name, where it replaces an older file. */
-bool npy_publish(npy_writer *writer);
-
-/* Frees the writer, and deletes a file that is not published. */
-void npy_discard(npy_writer *writer);
+/* Frees all, and deletes what is not published. */
+void npy_folder_discard(npy_folder *folder);
 
 #endif

@@ -21,7 +21,7 @@ _sluice() {
         return
     fi
     case $before in
-    -f | --xml | --digests | --ids | --npy) return ;; # a file name
+    -f | -o | --xml | --digests | --ids | --npy) return ;; # a file name
     esac
     if [ "${COMP_WORDS[1]}" = help ]; then
         if [ "$COMP_CWORD" -eq 2 ]; then

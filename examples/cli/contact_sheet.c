@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "contact_sheet.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "png_writer.h"
+#include "safe_file.h"
+#include "show_columns.h"
+#include "tiny_font.h"
+
+/*
+ * A cell is an image, enlarged to about LEAST_SIDE, and two lines of text below it; GAP pixels are
+ * between cells, and around them.
+ */
+enum { GAP = 4, LEAST_SIDE = 96, LINE_HEIGHT = FONT_HEIGHT + 2, LINES = 2, CAPTION_SIZE = 128 };
+
+static const uint64_t MOST_TILES = 256;
+static const uint64_t MOST_PIXELS = 64000000;
+static const uint8_t BACKGROUND = 32;
+static const uint8_t INK = 224;
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The number of tiles in a row that makes the sheet about as wide as high. */
+static uint32_t choose_across(const contact_sheet *sheet)
+{
+    const double ratio = (double)sheet->cell_height / sheet->cell_width;
+    const double across = ceil(sqrt((double)sheet->most * ratio));
+
+    return across < 1 ? 1 : across > (double)sheet->most ? (uint32_t)sheet->most : (uint32_t)across;
+}
+
+static uint32_t count_lines(const contact_sheet *sheet, uint64_t tiles)
+{
+    return (uint32_t)((tiles + sheet->across - 1) / sheet->across);
+}
+
+static void lay_out(contact_sheet *sheet, uint64_t samples)
+{
+    const pixel_view *view = &sheet->view;
+    uint64_t room;
+
+    sheet->scale = larger(LEAST_SIDE / larger(view->width, view->height), 1);
+    sheet->cell_width = larger(view->width * sheet->scale, LEAST_SIDE) + GAP;
+    sheet->cell_height = view->height * sheet->scale + LINES * LINE_HEIGHT + 2 * GAP;
+    room = MOST_PIXELS / ((uint64_t)sheet->cell_width * sheet->cell_height);
+    sheet->most = samples < MOST_TILES ? samples : MOST_TILES;
+    sheet->most = sheet->most < room ? sheet->most : room > 0 ? room : 1;
+    sheet->across = choose_across(sheet);
+    sheet->width = GAP + sheet->across * sheet->cell_width;
+    sheet->height = GAP + count_lines(sheet, sheet->most) * sheet->cell_height;
+}
+
+bool contact_sheet_create(contact_sheet *sheet, sluice_dataset *dataset,
+                          const sluice_column *column, uint64_t samples, bool has_passes)
+{
+    char *described = NULL;
+    size_t bytes;
+    bool is_image;
+
+    *sheet = (contact_sheet){.dataset = dataset, .has_passes = has_passes};
+    if (sluice_dataset_describe(dataset, &described) != SLUICE_OK) {
+        cli_error("%s", sluice_last_error());
+        return false;
+    }
+    is_image = pixel_view_init(&sheet->view, column, described);
+    sluice_string_free(described);
+    if (!is_image) {
+        cli_error("show: a sheet wants images of 1 to 4 channels and at most 32768 x 32768 pixels; "
+                  "the column image has another shape");
+        return false;
+    }
+    lay_out(sheet, samples);
+    bytes = (size_t)sheet->width * sheet->height * 3;
+    sheet->pixels = malloc(bytes);
+    if (sheet->pixels == NULL) {
+        cli_error("show: no memory for a sheet of %" PRIu32 " x %" PRIu32 " pixels", sheet->width,
+                  sheet->height);
+        return false;
+    }
+    memset(sheet->pixels, BACKGROUND, bytes);
+    return true;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+static uint8_t *find_pixel(const contact_sheet *sheet, uint32_t x, uint32_t y)
+{
+    return sheet->pixels + ((size_t)y * sheet->width + x) * 3;
+}
+
+static void draw_image(contact_sheet *sheet, const sluice_tensor *image, uint32_t row,
+                       uint32_t left, uint32_t top)
+{
+    const pixel_view *view = &sheet->view;
+
+    for (uint32_t y = 0; y < view->height * sheet->scale; y++) {
+        for (uint32_t x = 0; x < view->width * sheet->scale; x++) {
+            pixel_view_get(view, image, row, y / sheet->scale, x / sheet->scale,
+                           find_pixel(sheet, left + x, top + y));
+        }
+    }
+}
+
+/* As many characters as the cell has room for. */
+static void draw_text(contact_sheet *sheet, const char *text, uint32_t left, uint32_t top)
+{
+    const size_t room = (sheet->cell_width - GAP) / FONT_ADVANCE;
+    const size_t count = strlen(text) < room ? strlen(text) : room;
+
+    for (size_t i = 0; i < count; i++) {
+        for (int y = 0; y < FONT_HEIGHT; y++) {
+            for (int x = 0; x < FONT_WIDTH; x++) {
+                if (font_pixel(text[i], x, y)) {
+                    memset(find_pixel(sheet, left + (uint32_t)(i * FONT_ADVANCE) + (uint32_t)x,
+                                      top + (uint32_t)y),
+                           INK, 3);
+                }
+            }
+        }
+    }
+}
+
+/* "LABEL CLASS", "LABEL", or nothing where the labels are no single whole numbers. */
+static void write_label(const contact_sheet *sheet, const sluice_batch *batch, uint32_t row,
+                        char text[CAPTION_SIZE])
+{
+    const sluice_tensor *label = sluice_batch_input(batch, "label");
+    char *name = NULL;
+    int64_t value;
+
+    text[0] = '\0';
+    if (label == NULL || label->rank != 1 || !show_is_integer(label->dtype)) {
+        return;
+    }
+    value = show_integer(label->dtype, label->data, row);
+    if (value < 0 || value > INT32_MAX ||
+        sluice_dataset_class_name(sheet->dataset, (int32_t)value, &name) != SLUICE_OK) {
+        name = NULL;
+    }
+    snprintf(text, CAPTION_SIZE, "%" PRId64 "%s%s", value, name != NULL ? " " : "",
+             name != NULL ? name : "");
+    sluice_string_free(name);
+}
+
+/* "#SAMPLE FILE", the file without its folders; streams have no names. Or "#SAMPLE pass PASS". */
+static void write_sample(const contact_sheet *sheet, uint64_t sample, uint64_t pass,
+                         char text[CAPTION_SIZE])
+{
+    char *name = NULL;
+    const char *file = "";
+
+    if (sheet->has_passes) {
+        snprintf(text, CAPTION_SIZE, "#%" PRIu64 " pass %" PRIu64, sample, pass);
+        return;
+    }
+    if (sluice_dataset_sample_name(sheet->dataset, sample, &name) == SLUICE_OK) {
+        const char *slash = strrchr(name, '/');
+
+        file = slash != NULL ? slash + 1 : name;
+    } else {
+        name = NULL;
+    }
+    snprintf(text, CAPTION_SIZE, "#%" PRIu64 "%s%s", sample, *file != '\0' ? " " : "", file);
+    sluice_string_free(name);
+}
+
+static void add_tile(contact_sheet *sheet, const sluice_batch *batch, const sluice_tensor *image,
+                     uint32_t row)
+{
+    const uint32_t left = GAP + (uint32_t)(sheet->tiles % sheet->across) * sheet->cell_width;
+    const uint32_t top = GAP + (uint32_t)(sheet->tiles / sheet->across) * sheet->cell_height;
+    const uint32_t below = top + sheet->view.height * sheet->scale + GAP;
+    char text[CAPTION_SIZE];
+
+    draw_image(sheet, image, row, left, top);
+    write_label(sheet, batch, row, text);
+    draw_text(sheet, text, left, below);
+    write_sample(sheet, batch->samples[row], batch->pass, text);
+    draw_text(sheet, text, left, below + LINE_HEIGHT);
+    sheet->tiles++;
+}
+
+void contact_sheet_add(contact_sheet *sheet, const sluice_batch *batch)
+{
+    const sluice_tensor *image = sluice_batch_input(batch, "image");
+    const uint64_t room = sheet->most - sheet->tiles;
+    const uint32_t rows = batch->valid_rows < room ? batch->valid_rows : (uint32_t)room;
+
+    sheet->left += batch->valid_rows - rows;
+    if (rows == 0) {
+        return;
+    }
+    pixel_view_fit(&sheet->view, image, batch->valid_rows);
+    for (uint32_t row = 0; row < rows; row++) {
+        add_tile(sheet, batch, image, row);
+    }
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static void print_summary(const contact_sheet *sheet, const char *path)
+{
+    const pixel_view *view = &sheet->view;
+
+    cli_print_name(path);
+    printf(": %" PRIu64 " tiles of %" PRIu32 " x %" PRIu32 " pixels", sheet->tiles,
+           view->width * sheet->scale, view->height * sheet->scale);
+    if (sheet->left > 0) {
+        printf(", %" PRIu64 " samples left out", sheet->left);
+    }
+    printf("\n%s", view->is_stretched ? "values are scaled by minimum and maximum of each batch\n"
+                   : view->is_undone  ? "values are those before normalize and to_dtype\n"
+                                      : "");
+}
+
+bool contact_sheet_write(const contact_sheet *sheet, const char *path)
+{
+    const uint32_t height = GAP + count_lines(sheet, sheet->tiles) * sheet->cell_height;
+    safe_file file = {.path = NULL};
+    const bool is_written = safe_file_create(&file, path) &&
+                            png_write(file.file, sheet->pixels, sheet->width, height) &&
+                            safe_file_close(&file) && safe_file_publish(&file);
+    const int error = errno;
+
+    safe_file_discard(&file);
+    if (!is_written) {
+        cli_error("show: cannot write %s: %s", path, strerror(error));
+        return false;
+    }
+    print_summary(sheet, path);
+    return true;
+}
+
+void contact_sheet_destroy(contact_sheet *sheet)
+{
+    free(sheet->pixels);
+    memset(sheet, 0, sizeof(*sheet));
+}
