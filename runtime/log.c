@@ -2,8 +2,11 @@
 /* The log: one level and one callback for the process. */
 #include "log_int.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +18,27 @@ static const char *const level_names[] = {"off", "error", "warn", "info", "debug
 /* -1: not yet read from the environment. */
 static _Atomic int current_level = -1;
 
-/* Set while no run is open (the header says so), so they need no lock. */
-static sluice_log_fn callback;
-static void *callback_user;
+/* What receives messages; fn NULL is stderr. */
+typedef struct log_receiver {
+    sluice_log_fn fn;
+    void *user;
+    uint64_t generation; /* how many were set before */
+} log_receiver;
+
+/* A call of a receiver under way, on the stack of its thread. */
+typedef struct receiver_call {
+    uint64_t generation; /* of the receiver */
+    struct receiver_call *next;
+} receiver_call;
+
+/* Guards the three below. Not held while a receiver is called. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t call_ended = PTHREAD_COND_INITIALIZER;
+static log_receiver receiver;
+static receiver_call *calls;
+
+static _Thread_local bool inside_receiver;
+static pthread_once_t fork_handlers = PTHREAD_ONCE_INIT;
 
 static int level_from_environment(void)
 {
@@ -36,10 +57,92 @@ void sluice_log_set_level(sluice_log_level level)
     atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
 }
 
+/* Is a receiver of this generation, or of an earlier one, being called? */
+static bool is_called(uint64_t generation)
+{
+    for (const receiver_call *call = calls; call != NULL; call = call->next) {
+        if (call->generation <= generation) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A child process has none of the threads that log in its parent. */
+static void lock_for_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void unlock_in_child(void)
+{
+    calls = NULL;
+    call_ended = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    pthread_mutex_unlock(&lock);
+}
+
+static void set_fork_handlers(void)
+{
+    (void)pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child);
+}
+
 void sluice_log_set_callback(sluice_log_fn fn, void *user)
 {
-    callback = fn;
-    callback_user = user;
+    uint64_t old;
+
+    (void)pthread_once(&fork_handlers, set_fork_handlers);
+    pthread_mutex_lock(&lock);
+    old = receiver.generation;
+    receiver = (log_receiver){fn, user, old + 1};
+    while (!inside_receiver && is_called(old)) {
+        pthread_cond_wait(&call_ended, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Returns the receiver, and registers a call of it if it is a function. */
+static log_receiver begin_call(receiver_call *call)
+{
+    log_receiver to;
+
+    (void)pthread_once(&fork_handlers, set_fork_handlers);
+    pthread_mutex_lock(&lock);
+    to = receiver;
+    if (to.fn != NULL) {
+        *call = (receiver_call){to.generation, calls};
+        calls = call;
+    }
+    pthread_mutex_unlock(&lock);
+    return to;
+}
+
+static void end_call(const receiver_call *call)
+{
+    receiver_call **at = &calls;
+
+    pthread_mutex_lock(&lock);
+    while (*at != NULL && *at != call) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) { /* not in a child process that this thread has forked meanwhile */
+        *at = call->next;
+    }
+    pthread_cond_broadcast(&call_ended);
+    pthread_mutex_unlock(&lock);
+}
+
+static void call_receiver(const log_receiver *to, sluice_log_level level, const char *message)
+{
+    const bool nested = inside_receiver;
+
+    inside_receiver = true;
+    to->fn(level, message, to->user);
+    inside_receiver = nested;
 }
 
 void sli_log(sluice_log_level level, const char *format, ...)
@@ -47,6 +150,8 @@ void sli_log(sluice_log_level level, const char *format, ...)
     int shown = atomic_load_explicit(&current_level, memory_order_relaxed);
     char raw[1200];
     char message[sizeof(raw)];
+    receiver_call call;
+    log_receiver to;
     va_list args;
 
     if (shown < 0) {
@@ -60,8 +165,10 @@ void sli_log(sluice_log_level level, const char *format, ...)
     vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
     sli_printable(raw, SLI_CONTINUED, message, sizeof(message));
-    if (callback != NULL) {
-        callback(level, message, callback_user);
+    to = begin_call(&call);
+    if (to.fn != NULL) {
+        call_receiver(&to, level, message);
+        end_call(&call);
     } else {
         fprintf(stderr, "sluice: %s: %s\n", level_names[level], message);
     }

@@ -133,29 +133,6 @@ static void each_thread_has_its_own_last_error(void)
     T_STR(sluice_last_error(), "mine");
 }
 
-static char logged[200];
-static int logged_level;
-
-static void keep_log(sluice_log_level level, const char *message, void *user)
-{
-    (void)user;
-    logged_level = (int)level;
-    snprintf(logged, sizeof(logged), "%s", message);
-}
-
-static void messages_below_the_level_are_dropped(void)
-{
-    sluice_log_set_callback(keep_log, NULL);
-    sluice_log_set_level(SLUICE_LOG_WARN);
-    logged[0] = '\0';
-    sli_log(SLUICE_LOG_INFO, "quiet");
-    T_STR(logged, "");
-    sli_log(SLUICE_LOG_WARN, "loud %d", 7);
-    T_STR(logged, "loud 7");
-    T_EQ(logged_level, SLUICE_LOG_WARN);
-    sluice_log_set_callback(NULL, NULL);
-}
-
 const t_test status_tests[] = {
     T_TEST(every_status_has_a_name_and_a_text),
     T_TEST(the_last_error_keeps_the_text),
@@ -166,6 +143,5 @@ const t_test status_tests[] = {
     T_TEST(a_caller_says_why_its_function_fails),
     T_TEST(a_failed_function_is_told_of_with_its_own_text),
     T_TEST(each_thread_has_its_own_last_error),
-    T_TEST(messages_below_the_level_are_dropped),
     T_END,
 };

@@ -25,14 +25,26 @@ typedef enum sluice_log_level {
 /**
  * Receives one message, a line without its newline. Control characters in it are escaped.
  *
- * Called by the thread that logs, possibly by several at once. It must not call the library.
+ * Called by the thread that logs, possibly by several at once. Of the library it must call nothing
+ * but sluice_log_set_callback() and sluice_log_set_level().
  */
 typedef void (*sluice_log_fn)(sluice_log_level level, const char *message, void *user);
 
-/** Sets the level. Threads: any. */
+/** Sets the level. Threads: any, at any time. */
 SLUICE_API void sluice_log_set_level(sluice_log_level level);
 
-/** Sends messages to fn instead of stderr; NULL: to stderr again. Not while a run is open. */
+/**
+ * Sends messages to fn instead of stderr; NULL: to stderr again.
+ *
+ * When the call returns, the callback before is not running in any thread and is not called again,
+ * so what its `user` points to can be freed. For that the call waits until messages under way are
+ * delivered: do not hold a lock that the callback before takes.
+ *
+ * A call from inside a callback does not wait, not for itself and not for other threads: the
+ * callback before gets no further message, but other threads may still be in it.
+ *
+ * Threads: any, at any time, also while other threads log.
+ */
 SLUICE_API void sluice_log_set_callback(sluice_log_fn fn, void *user);
 
 SLUICE_END_DECLS
