@@ -53,6 +53,18 @@ while read -r page; do
 done <"$tmp/pages" >"$tmp/anchors" 2>&1
 check "links to headings lead somewhere" empty "$tmp/anchors"
 
+# Public functions state which threads may call them.
+headers="runtime/include/sluice/version.h.in $(find ./*/include/sluice -name '*.h')"
+# shellcheck disable=SC2086
+awk -f tests/public_docs.awk $headers >"$tmp/threads"
+check "public functions are found" sh -c 'sed -n "s/^functions //p" "$1" | grep -qx "[1-9][0-9][0-9]*"' - "$tmp/threads"
+sed -i '/^functions /d' "$tmp/threads"
+check "comments of public functions state their threads (STYLE.md)" empty "$tmp/threads"
+sed 's/^ \* Threads: /& see below. Threads: /' runtime/include/sluice/device.h >"$tmp/device.h"
+sed '/^ \* Threads: /d' runtime/include/sluice/device.h >"$tmp/other.h"
+check "... and another form, or none, would be found" \
+    test "$(awk -f tests/public_docs.awk "$tmp/device.h" "$tmp/other.h" | grep -c sluice_)" -eq 6
+
 # Tables of docs/guide/reference.md are complete: variables that the library reads, statuses, outcomes of a pack.
 reference=docs/guide/reference.md
 {

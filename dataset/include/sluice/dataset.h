@@ -61,7 +61,6 @@ typedef enum sluice_on_error {
  *
  * Returns: E_INVALID with the text, a caret under the place, what was expected there, and the
  *          nearest name that would do; E_NO_MEMORY.
- *
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
@@ -81,7 +80,6 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
  *
  * Returns: as sluice_dataset_parse(); E_INVALID also for an argument that is given twice or that
  *          the text does not use, which the error names, and for a NULL.
- *
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse_args(const char *text,
@@ -99,7 +97,6 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_args(const char *text,
  * Returns: as sluice_dataset_parse(), with FILE:LINE:COLUMN before the text of the error, the
  *          column in characters from 1; E_IO the file cannot be opened or read; E_INVALID also for
  *          a file that is larger, not a regular one, or holds a zero byte.
- *
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file(const char *path,
@@ -110,7 +107,6 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file(const char *path,
  * sluice_dataset_parse_args().
  *
  * Returns: as these two.
- *
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path,
@@ -127,12 +123,15 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path
  *
  * Returns: as sluice_dataset_parse(); E_INVALID also for a source, which a dataset has already. The
  *          error is kept, and the dataset stays unusable.
- *
  * Threads: the one that builds the dataset; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text);
 
-/** Frees a dataset that no run uses any more. NULL is fine. */
+/**
+ * Frees a dataset that no run uses any more. NULL is fine.
+ *
+ * Threads: any, once no other call and no run uses the dataset.
+ */
 SLUICE_API void sluice_dataset_destroy(sluice_dataset *dataset);
 
 /**
@@ -142,6 +141,7 @@ SLUICE_API void sluice_dataset_destroy(sluice_dataset *dataset);
  * @param text_out  the caller's, freed by sluice_string_free()
  *
  * Returns: E_NO_MEMORY; the error kept from building.
+ * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out);
 
@@ -152,6 +152,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_describe(sluice_dataset *dataset
  * @param text_out  the caller's, freed by sluice_string_free()
  *
  * Returns: E_NO_MEMORY; the error kept from building; errors of opening the source.
+ * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out);
 
@@ -180,6 +181,7 @@ static inline void sluice_dataset_info_init(sluice_dataset_info *info)
  *
  * Returns: E_INVALID no stage `batch`, or columns that cannot be batched; the error kept from
  *          building; E_IO, E_CORRUPT of opening the source.
+ * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
                                                         sluice_dataset_info *info);
@@ -198,6 +200,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
  *
  * Returns: E_INVALID index beyond the pass, no stage `batch`; the error kept from building; errors
  *          of the source and the decoder, which name the stage and the sample; E_NO_MEMORY.
+ * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed,
                                                     uint64_t pass, uint64_t index,
@@ -218,8 +221,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  * Returns: E_INVALID dataset or name_out is NULL, sample is not below source_samples of
  *          sluice_dataset_info; E_UNSUPPORTED the source is a stream, which keeps no names; errors
  *          of opening the source; the error kept from building; E_NO_MEMORY.
- *
- * Threads: any, several at once.
+ * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *dataset,
                                                             uint64_t sample, char **name_out);
@@ -235,8 +237,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *data
  * Returns: E_INVALID dataset or name_out is NULL, no class has this label; E_UNSUPPORTED the source
  *          has labels without class names; errors of opening the source; the error kept from
  *          building; E_NO_MEMORY.
- *
- * Threads: any, several at once.
+ * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *dataset, int32_t label,
                                                            char **name_out);
@@ -248,6 +249,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *datas
  * @param text_out  the caller's, freed by sluice_string_free()
  *
  * Returns: E_INVALID no such stage, with the nearest name; E_NO_MEMORY.
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text_out);
 
@@ -278,15 +280,11 @@ typedef struct sluice_image_folder_config {
     const char *cache;
 } sluice_image_folder_config;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_image_folder_config_init_size(sluice_image_folder_config *config,
                                                      size_t size);
 
-/** sluice_image_folder_config_init_size() with the size of the caller's struct. */
+/** sluice_image_folder_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_image_folder_config_init(sluice_image_folder_config *config)
 {
     sluice_image_folder_config_init_size(config, sizeof(*config));
@@ -297,6 +295,8 @@ static inline void sluice_image_folder_config_init(sluice_image_folder_config *c
  * order. Links are followed; folders named like images are left out with a warning.
  *
  * @param config  NULL: all defaults
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(
     const char *dir, const sluice_image_folder_config *config, sluice_dataset **dataset_out);
@@ -319,14 +319,10 @@ typedef struct sluice_webdataset_config {
                               2^28 */
 } sluice_webdataset_config;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_webdataset_config_init_size(sluice_webdataset_config *config, size_t size);
 
-/** sluice_webdataset_config_init_size() with the size of the caller's struct. */
+/** sluice_webdataset_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_webdataset_config_init(sluice_webdataset_config *config)
 {
     sluice_webdataset_config_init_size(config, sizeof(*config));
@@ -340,6 +336,8 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * @param shards  files, folders (of which *.tar are taken) and patterns with {000..123} and
  *                wildcards, with commas between them; "-": standard input
  * @param config  NULL: all defaults
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
                                                            const sluice_webdataset_config *config,
@@ -350,6 +348,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  * in dir/cifar-10-batches-bin. Images are u8 (32, 32, 3).
  *
  * @param split  "train" or "test"
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const char *split,
                                                         sluice_dataset **dataset_out);
@@ -360,6 +360,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const c
  * @param samples  how many
  * @param height   of an image; so width and channels (1 to 4)
  * @param classes  labels are sample index modulo classes
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_synthetic(uint64_t samples, uint32_t height,
                                                           uint32_t width, uint32_t channels,
@@ -378,15 +380,25 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_synthetic(uint64_t samples, uint
  * read in sequence is mixed as far as a buffer goes: where this is the first stage of order its
  * files take turns at random, and of `buffer` samples (0: 1000), and at most 1 GB of them, one at
  * random is next.
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed,
                                                         uint64_t buffer);
 
-/** Keeps every world-th sample, from the rank-th on; each may be SLUICE_OF_RUN. */
+/**
+ * Keeps every world-th sample, from the rank-th on; each may be SLUICE_OF_RUN.
+ *
+ * Threads: the one that builds the dataset.
+ */
 SLUICE_API_CHECKED sluice_status sluice_dataset_shard(sluice_dataset *dataset, uint32_t rank,
                                                       uint32_t world);
 
-/** Says that every rank shall see all samples: no shard is added by itself. */
+/**
+ * Says that every rank shall see all samples: no shard is added by itself.
+ *
+ * Threads: the one that builds the dataset.
+ */
 SLUICE_API_CHECKED sluice_status sluice_dataset_shard_none(sluice_dataset *dataset);
 
 /**
@@ -398,22 +410,30 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_shard_none(sluice_dataset *datas
  * @param fraction  0 < fraction <= 1
  * @param seed      of the hash
  * @param test      for `val`: the fraction that `test` takes
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_split(sluice_dataset *dataset, const char *part,
                                                       double fraction, uint64_t seed, double test);
 
-/** Keeps the first n samples. */
+/** Keeps the first n samples. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_take(sluice_dataset *dataset, uint64_t n);
 
-/** Leaves out the first n samples. */
+/** Leaves out the first n samples. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_skip(sluice_dataset *dataset, uint64_t n);
 
-/** Makes n passes one; order and random numbers differ in each. */
+/**
+ * Makes n passes one; order and random numbers differ in each.
+ *
+ * Threads: the one that builds the dataset.
+ */
 SLUICE_API_CHECKED sluice_status sluice_dataset_repeat(sluice_dataset *dataset, uint64_t n);
 
 /**
  * Groups n samples (of each rank). The last batch of a pass is filled up with zeros, and
  * `valid_rows` says how many rows are samples; drop_remainder leaves it out instead.
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_batch(sluice_dataset *dataset, uint32_t n,
                                                       bool drop_remainder);

@@ -60,10 +60,10 @@ typedef enum sluice_pack_fate {
 /** Entries of sluice_pack_stats.fates: those there are, and room. */
 #define SLUICE_PACK_FATES 24
 
-/** Returns the word of a fate, "kept_format"; "?" for an invalid value. */
+/** Returns the word of a fate, "kept_format"; "?" for an invalid value. Threads: any. */
 SLUICE_API const char *sluice_pack_fate_name(sluice_pack_fate fate);
 
-/** Returns a few words for a fate, "kept: is no JPEG file". */
+/** Returns a few words for a fate, "kept: is no JPEG file". Threads: any. */
 SLUICE_API const char *sluice_pack_fate_text(sluice_pack_fate fate);
 
 /** How far a pack is. */
@@ -134,13 +134,13 @@ typedef struct sluice_pack_config {
 } sluice_pack_config;
 
 /**
- * Sets every field to its default: zero, but interval, which is 32. Threads: any.
+ * Sets every field to its default, zero, but interval, which is 32, in a struct of `size` bytes.
  *
- * @param size  bytes of the caller's struct: exactly so many are written
+ * Threads: any.
  */
 SLUICE_API void sluice_pack_config_init_size(sluice_pack_config *config, size_t size);
 
-/** sluice_pack_config_init_size() with the size of the caller's struct. */
+/** sluice_pack_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_pack_config_init(sluice_pack_config *config)
 {
     sluice_pack_config_init_size(config, sizeof(*config));
@@ -214,14 +214,10 @@ typedef struct sluice_verify_config {
     void *user; /**< handed to both; borrowed */
 } sluice_verify_config;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_verify_config_init_size(sluice_verify_config *config, size_t size);
 
-/** sluice_verify_config_init_size() with the size of the caller's struct. */
+/** sluice_verify_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_verify_config_init(sluice_verify_config *config)
 {
     sluice_verify_config_init_size(config, sizeof(*config));

@@ -31,14 +31,10 @@ typedef struct sluice_decode_config {
     uint64_t max_pixels; /**< an image that says it has more is refused; 0: 100 000 000 */
 } sluice_decode_config;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_decode_config_init_size(sluice_decode_config *config, size_t size);
 
-/** sluice_decode_config_init_size() with the size of the caller's struct. */
+/** sluice_decode_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_decode_config_init(sluice_decode_config *config)
 {
     sluice_decode_config_init_size(config, sizeof(*config));
@@ -54,6 +50,8 @@ static inline void sluice_decode_config_init(sluice_decode_config *config)
  * file that is corrupt or not an image is an error of that sample.
  *
  * @param config  NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset,
                                                        const sluice_decode_config *config);
@@ -80,16 +78,26 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset,
  * @param filter     one of the four; NULL is "bilinear"
  * @param antialias  shrinking weighs all the pixels that an output covers; want true, unless a
  * model was trained without
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height,
                                                        uint32_t width, const char *filter,
                                                        bool antialias);
 
-/** Cuts the middle out; what lies outside of a smaller image is zero. */
+/**
+ * Cuts the middle out; what lies outside of a smaller image is zero.
+ *
+ * Threads: the one that builds the dataset.
+ */
 SLUICE_API_CHECKED sluice_status sluice_dataset_center_crop(sluice_dataset *dataset,
                                                             uint32_t height, uint32_t width);
 
-/** Cuts a random place out of the image with `padding` zeros on each side. */
+/**
+ * Cuts a random place out of the image with `padding` zeros on each side.
+ *
+ * Threads: the one that builds the dataset.
+ */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_crop(sluice_dataset *dataset,
                                                             uint32_t height, uint32_t width,
                                                             uint32_t padding);
@@ -105,15 +113,15 @@ typedef struct sluice_random_resized_crop_config {
     const char *filter; /**< as of sluice_dataset_resize(); NULL: "bilinear" */
 } sluice_random_resized_crop_config;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void
 sluice_random_resized_crop_config_init_size(sluice_random_resized_crop_config *config, size_t size);
 
-/** sluice_random_resized_crop_config_init_size() with the size of the caller's struct. */
+/**
+ * sluice_random_resized_crop_config_init_size() with the size of the caller's struct.
+ *
+ * Threads: any.
+ */
 static inline void sluice_random_resized_crop_config_init(sluice_random_resized_crop_config *config)
 {
     sluice_random_resized_crop_config_init_size(config, sizeof(*config));
@@ -125,12 +133,14 @@ static inline void sluice_random_resized_crop_config_init(sluice_random_resized_
  *
  * @param height, width  of the result, in pixels; width 0 is a square
  * @param config         NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status
 sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32_t height, uint32_t width,
                                    const sluice_random_resized_crop_config *config);
 
-/** Mirrors left to right with probability p. */
+/** Mirrors left to right with probability p. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
                                                                        double p);
 
@@ -142,17 +152,23 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_da
  * @param channels  1 to 4; 1 serves images of any number of channels
  * @param range     what white is in mean and std: 1 for values in 0..1, 255 for 0..255
  * @param dtype     SLUICE_F32, SLUICE_F16 or SLUICE_BF16
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_normalize(sluice_dataset *dataset,
                                                           const double *mean, const double *std,
                                                           uint32_t channels, double range,
                                                           sluice_dtype dtype);
 
-/** Casts; with `scale`, bytes become 0..1. To f32, f16, bf16, or u8 from u8. */
+/**
+ * Casts; with `scale`, bytes become 0..1. To f32, f16, bf16, or u8 from u8.
+ *
+ * Threads: the one that builds the dataset.
+ */
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset,
                                                          sluice_dtype dtype, bool scale);
 
-/** (H, W, C) becomes (C, H, W). */
+/** (H, W, C) becomes (C, H, W). Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
 
 /**
@@ -160,6 +176,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
  * done.
  *
  * @param place  "auto", "host" (by the workers) or "device" (by GetNext); the pixels are the same
+ *
+ * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place);
 

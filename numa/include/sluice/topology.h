@@ -24,14 +24,10 @@ typedef struct sluice_topology_config {
     sluice_device *device; /**< the device to place for; NULL: none */
 } sluice_topology_config;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_topology_config_init_size(sluice_topology_config *config, size_t size);
 
-/** sluice_topology_config_init_size() with the size of the caller's struct. */
+/** sluice_topology_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_topology_config_init(sluice_topology_config *config)
 {
     sluice_topology_config_init_size(config, sizeof(*config));

@@ -62,10 +62,18 @@ typedef struct sluice_device sluice_device;
  */
 SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);
 
-/** Closes a device that is no longer in use. NULL is allowed. */
+/**
+ * Closes a device that is no longer in use. NULL is allowed.
+ *
+ * Threads: any, once no run, channel or other call uses the device.
+ */
 SLUICE_API void sluice_device_close(sluice_device *device);
 
-/** Returns the name, "host:0"; valid until the device is closed. */
+/**
+ * Returns the name, "host:0"; valid until the device is closed.
+ *
+ * Threads: any, while the device is open.
+ */
 SLUICE_API const char *sluice_device_name(const sluice_device *device);
 
 SLUICE_END_DECLS

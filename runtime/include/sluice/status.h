@@ -41,10 +41,14 @@ typedef enum sluice_status {
 #undef SLUICE_STATUS_ENUM
 } sluice_status;
 
-/** Returns the name of a status without its prefix, "E_INVALID"; "?" for an unknown value. */
+/**
+ * Returns the name of a status without its prefix, "E_INVALID"; "?" for an unknown value.
+ *
+ * Threads: any.
+ */
 SLUICE_API const char *sluice_status_name(sluice_status status);
 
-/** Returns the short text of a status, "invalid argument". */
+/** Returns the short text of a status, "invalid argument". Threads: any. */
 SLUICE_API const char *sluice_status_text(sluice_status status);
 
 /**
@@ -56,6 +60,8 @@ SLUICE_API const char *sluice_status_text(sluice_status status);
  * The text is thread-local, never NULL ("" when nothing has failed yet), and unchanged until the
  * next failure in this thread. An error in a thread of the library is propagated to the thread
  * whose call reports it. An E_NO_MEMORY of the library begins with "out of memory".
+ *
+ * Threads: any; the text is that of the calling thread.
  */
 SLUICE_API const char *sluice_last_error(void);
 
@@ -65,11 +71,13 @@ SLUICE_API const char *sluice_last_error(void);
  * error that the callback set, by this function or by a call of the library that failed:
  *
  *     return sluice_fail(SLUICE_E_IO, "cannot open %s", path);
+ *
+ * Threads: any; the text is that of the calling thread.
  */
 SLUICE_API sluice_status sluice_fail(sluice_status status, const char *format, ...)
     SLUICE_PRINTF(2, 3);
 
-/** Frees a string that the library returned to the caller. NULL is allowed. */
+/** Frees a string that the library returned to the caller. NULL is allowed. Threads: any. */
 SLUICE_API void sluice_string_free(char *text);
 
 SLUICE_END_DECLS

@@ -33,10 +33,14 @@ typedef enum sluice_dtype {
     SLUICE_I8 = 9
 } sluice_dtype;
 
-/** Returns the bytes of one element; 0 for SLUICE_ENCODED and for an unknown value. */
+/**
+ * Returns the bytes of one element; 0 for SLUICE_ENCODED and for an unknown value.
+ *
+ * Threads: any.
+ */
 SLUICE_API size_t sluice_dtype_size(sluice_dtype dtype);
 
-/** Returns "u8", "f32", ...; "?" for an unknown value. */
+/** Returns "u8", "f32", ...; "?" for an unknown value. Threads: any. */
 SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
 
 /** A named column of a dataset: type and shape of one sample. No later version changes it. */

@@ -82,14 +82,10 @@ typedef struct sluice_channel_config {
                                       sluice_channel_open() alone */
 } sluice_channel_config;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_channel_config_init_size(sluice_channel_config *config, size_t size);
 
-/** sluice_channel_config_init_size() with the size of the caller's struct. */
+/** sluice_channel_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_channel_config_init(sluice_channel_config *config)
 {
     sluice_channel_config_init_size(config, sizeof(*config));
@@ -106,9 +102,10 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
  * @param channel_out  owned by the caller: goes back by sluice_channel_close()
  *
  * Returns: E_INVALID settings, a position that is not one of this dataset, no stage `batch`,
- * columns that cannot be batched or are not as in config.inputs; the error kept from building the
- * dataset; E_IO, E_CORRUPT of opening the source; E_NO_MEMORY; E_UNSUPPORTED the device is none
- * that a channel serves. Threads: any. Channels do not touch each other.
+ *          columns that cannot be batched or are not as in config.inputs; the error kept from
+ *          building the dataset; E_IO, E_CORRUPT of opening the source; E_NO_MEMORY;
+ *          E_UNSUPPORTED the device is none that a channel serves.
+ * Threads: any. Channels do not touch each other.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
                                                      const sluice_channel_config *config,
@@ -170,7 +167,7 @@ typedef struct sluice_batch {
                                       no sample stands */
 } sluice_batch;
 
-/** Returns the input of that name, or NULL. */
+/** Returns the input of that name, or NULL. Threads: any, while the batch is held. */
 SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name);
 
 /**
@@ -212,11 +209,12 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *          after the last of config.batches; CLOSED after stop, also when batches were ready; the
  *          first error of the pipeline, which names the stage and the sample, once the batches
  *          before it are fetched: each of the three again from every later call. E_INVALID
- * arguments, the stream among them, or start has not been called; config.held of 2 or more, and as
- * many batches are held (never a wait), or one is held while config.slots - 1 others came after it:
- * the batches held stay. E_DEVICE what CUDA says, also of work of the caller's that has broken the
- * device. Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind();
- * safe beside all others but close.
+ *          arguments, the stream among them, or start has not been called; config.held of 2 or
+ *          more, and as many batches are held (never a wait), or one is held while
+ *          config.slots - 1 others came after it: the batches held stay. E_DEVICE what CUDA says,
+ *          also of work of the caller's that has broken the device.
+ * Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind(); safe
+ *          beside all others but close.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream,
                                                          int64_t timeout_ms,
@@ -279,7 +277,7 @@ SLUICE_API_CHECKED sluice_status sluice_channel_rewind(sluice_channel *channel);
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_pause(sluice_channel *channel);
 
-/** Lets the workers go on. Returns and threads: as sluice_channel_pause(). */
+/** Lets the workers go on. Returns: as sluice_channel_pause(). Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_channel_resume(sluice_channel *channel);
 
 /** What went through a channel so far. */
@@ -310,7 +308,9 @@ SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channe
 /**
  * Ends a channel's work for good: get_next answers CLOSED, also to a thread that waits in it, and
  * the workers end after the rows they are at, for which this does not wait. Batches that are held
- * stay until they are released, or close. NULL is fine. Threads: any.
+ * stay until they are released, or close. NULL is fine.
+ *
+ * Threads: any.
  */
 SLUICE_API void sluice_channel_stop(sluice_channel *channel);
 
@@ -318,8 +318,9 @@ SLUICE_API void sluice_channel_stop(sluice_channel *channel);
  * Stops the workers, wherever they are, and frees the channel with all batches, those that are held
  * among them. NULL is fine.
  * On `cuda:N` it waits for the kernels of its own that are in the caller's streams, and for what a
- * stream held when a batch was released in it; all other readers of tensors must be done. Threads:
- * any, once nobody is in another call.
+ * stream held when a batch was released in it; all other readers of tensors must be done.
+ *
+ * Threads: any, once no other call uses the channel.
  */
 SLUICE_API void sluice_channel_close(sluice_channel *channel);
 

@@ -50,23 +50,27 @@ static inline void sluice_report_stats_init(sluice_report_stats *stats)
     sluice_report_stats_init_size(stats, sizeof(*stats));
 }
 
-/** Copies the figures. Returns: E_INVALID struct_size is not set. */
+/** Copies the figures. Returns: E_INVALID struct_size is not set. Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_report_stats_get(const sluice_report *report,
                                                          sluice_report_stats *stats);
 
 /**
  * Writes the table for people: what ran, each stage's throughput, the bottleneck and what to
  * change. Returns: E_NO_MEMORY. The text is the caller's, freed by sluice_string_free().
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_report_text(const sluice_report *report, char **text_out);
 
 /**
  * Writes one JSON object; its keys are described in the guide. Returns: E_NO_MEMORY. The text is
  * the caller's, freed by sluice_string_free().
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_report_json(const sluice_report *report, char **json_out);
 
-/** Frees a report. NULL is fine. */
+/** Frees a report. NULL is fine. Threads: any, once no other call uses the report. */
 SLUICE_API void sluice_report_destroy(sluice_report *report);
 
 SLUICE_END_DECLS

@@ -45,7 +45,7 @@ typedef struct sluice_step {
     const uint32_t *micro;       /**< which of the micro-batches of the step this is, from 0 */
 } sluice_step;
 
-/** Returns the input of that name, or NULL. */
+/** Returns the input of that name, or NULL. Threads: any, during the call of the step. */
 SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name);
 
 /**
@@ -105,14 +105,10 @@ typedef struct sluice_model {
     const char *const *result_names; /**< of eval's outputs; NULL: one, "loss" */
 } sluice_model;
 
-/**
- * Sets every field to its default: zero. Threads: any.
- *
- * @param size  bytes of the caller's struct: exactly so many are written
- */
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_model_init_size(sluice_model *model, size_t size);
 
-/** sluice_model_init_size() with the size of the caller's struct. */
+/** sluice_model_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_model_init(sluice_model *model)
 {
     sluice_model_init_size(model, sizeof(*model));
@@ -127,7 +123,7 @@ typedef enum sluice_mode {
     SLUICE_MODE_LOOP = 4    /**< one launch and one wait for each sink */
 } sluice_mode;
 
-/** Returns "auto", "direct", ...; "?" for a number that is none. */
+/** Returns "auto", "direct", ...; "?" for a number that is none. Threads: any. */
 SLUICE_API const char *sluice_mode_name(sluice_mode mode);
 
 /** What to do when an output of a step is infinite or not a number. */
@@ -239,7 +235,9 @@ typedef struct sluice_hook {
 
 /**
  * Returns record `index`, below hook->record_count, in the order of the steps; NULL for another
- * index. Valid during the call of the hook. Threads: the one that called the hook.
+ * index. Valid during the call of the hook.
+ *
+ * Threads: the one that called the hook.
  */
 SLUICE_API const sluice_step_record *sluice_hook_record(const sluice_hook *hook, uint64_t index);
 
@@ -380,13 +378,13 @@ typedef struct sluice_train_config {
 } sluice_train_config;
 
 /**
- * Sets every field to its default: zero, but sink_size, which is -1. Threads: any.
+ * Sets every field to its default, zero, but sink_size, which is -1, in a struct of `size` bytes.
  *
- * @param size  bytes of the caller's struct: exactly so many are written
+ * Threads: any.
  */
 SLUICE_API void sluice_train_config_init_size(sluice_train_config *config, size_t size);
 
-/** sluice_train_config_init_size() with the size of the caller's struct. */
+/** sluice_train_config_init_size() with the size of the caller's struct. Threads: any. */
 static inline void sluice_train_config_init(sluice_train_config *config)
 {
     sluice_train_config_init_size(config, sizeof(*config));
@@ -447,15 +445,23 @@ SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluic
 /**
  * Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps (0 is 1), counted from 1 and
  * from the very start of the training; other outputs follow. The file is the caller's.
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
                                                      sluice_callback **callback_out);
 
-/** Prints `epoch time: 1234.567 ms, per step time: 12.346 ms (data wait: 0.1 %)` after epochs. */
+/**
+ * Prints `epoch time: 1234.567 ms, per step time: 12.346 ms (data wait: 0.1 %)` after epochs.
+ *
+ * Threads: any.
+ */
 SLUICE_API_CHECKED sluice_status sluice_time_monitor(FILE *file, sluice_callback **callback_out);
 
 /**
  * Prints `validation: step 400, loss 0.5231, accuracy 0.8430 (1000 samples)` after validations.
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
                                                            sluice_callback **callback_out);
@@ -468,6 +474,7 @@ SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
  *
  * Returns: E_INVALID path or callback_out is NULL; E_NO_MEMORY. A file that cannot be opened or
  *          written ends the run with E_IO.
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callback **callback_out);
 
@@ -478,16 +485,25 @@ SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callba
  *
  * Returns: E_INVALID result or callback_out is NULL; a run whose validation has no result of that
  *          name ends with E_INVALID; E_NO_MEMORY.
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_early_stopping(const char *result, bool larger_is_better,
                                                        double min_delta, uint64_t patience,
                                                        sluice_callback **callback_out);
 
-/** Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere, nor with
- * TERM=dumb. */
+/**
+ * Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere, nor with
+ * TERM=dumb.
+ *
+ * Threads: any.
+ */
 SLUICE_API_CHECKED sluice_status sluice_progress_bar(FILE *file, sluice_callback **callback_out);
 
-/** Frees a callback that one of the above made. NULL is fine. */
+/**
+ * Frees a callback that one of the above made. NULL is fine.
+ *
+ * Threads: any, once no run uses the callback.
+ */
 SLUICE_API void sluice_callback_destroy(sluice_callback *callback);
 /** @} */
 
