@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian packages: `cpack` in the build folder makes one of each component of the installation,
 #
-#   libsluiceSOVERSION  the shared library (lib)
+#   libsluice0          the shared library (lib)
 #   libsluice-dev       headers, the static library, sluice.pc, find_package(Sluice) (dev)
 #   sluice              the tool with its manual, and train_image_folder (tool)
 #
 # dpkg-shlibdeps finds the dependencies on other libraries. The library's package triggers ldconfig and
 # has a shlibs file, so that packages of programs depend on it. The prefix is /usr, whatever prefix
 # `cmake --install` uses.
-set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-set(library libsluice${soversion})
+set(library libsluice${PROJECT_VERSION_MAJOR})
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME sluice)
 set(CPACK_PACKAGE_CONTACT "Sluice maintainers" CACHE STRING "Maintainer of the packages that cpack makes")

@@ -59,6 +59,7 @@ check "no internal header is" sh -c '! find "$1" -name "*_int.h" | grep .' - "$p
 version=$(sed -n 's/^#define SLUICE_VERSION  *"\([0-9.]*\)".*/\1/p' "$prefix/include/sluice/version.h")
 check "the installed tool runs by itself" sh -c 'unset LD_LIBRARY_PATH; "$1" --version | grep -q "^sluice $2 "' \
     - "$prefix/bin/sluice" "$version"
+soversion=${version%%.*}
 check "sluice.pc has the version" [ "$(pkg-config --modversion sluice)" = "$version" ]
 check "sluice.pc names no private library for shared linking" \
     sh -c '! pkg-config --libs sluice | grep -e hwloc -e numa -e jpeg'
@@ -111,8 +112,8 @@ for library in $(cat "$tmp/needed"); do
 done
 ldd "$so" | grep -E 'libstdc|libarchive|libcuda' >"$tmp/brought"
 check "nothing brings a C++ runtime along, or CUDA" empty "$tmp/brought"
-check "its name is libsluice.so.${version%.*}" \
-    sh -c 'readelf -d "$1" | grep -q "SONAME.*\[libsluice.so.$2\]"' - "$so" "${version%.*}"
+check "its name is libsluice.so.$soversion" \
+    sh -c 'readelf -d "$1" | grep -q "SONAME.*\[libsluice.so.$2\]"' - "$so" "$soversion"
 
 # ---- programs -------------------------------------------------------------------------------------
 
@@ -255,6 +256,10 @@ sed "s/Sluice ${version%.*}/Sluice 99.0/" "$tmp/project/CMakeLists.txt" >"$tmp/p
 mv "$tmp/project/new" "$tmp/project/CMakeLists.txt"
 check "a version that is not there is refused" sh -c '! "$@"' - cmake -S "$tmp/project" -B "$tmp/newer" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS= -DLIBRARIES=sluice
+sed "s/Sluice 99.0/Sluice 0.1/" "$tmp/project/CMakeLists.txt" >"$tmp/project/new"
+mv "$tmp/project/new" "$tmp/project/CMakeLists.txt"
+check "0.1, whose programs do not build with it, is refused" sh -c '! "$@"' - cmake -S "$tmp/project" \
+    -B "$tmp/older" -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS= -DLIBRARIES=sluice
 
 # ---- Debian packages --------------------------------------------------------------------------------
 
@@ -266,19 +271,19 @@ if ! command -v dpkg-shlibdeps >/dev/null || ! command -v file >/dev/null; then
 else
     check "cpack makes Debian packages" cpack --config "$build/CPackConfig.cmake" -B "$tmp/debs"
     check "they are the library's, its headers' and the tool's" \
-        [ "$(cd "$tmp/debs" && echo ./*.deb | sed 's/_[^ ]*//g')" = "./libsluice-dev ./libsluice${version%.*} ./sluice" ]
+        [ "$(cd "$tmp/debs" && echo ./*.deb | sed 's/_[^ ]*//g')" = "./libsluice-dev ./libsluice$soversion ./sluice" ]
     for library in libhwloc15 libjpeg libnuma1; do
         check "the library's package depends on $library" sh -c 'echo "$1" | grep -q "$2"' - \
-            "$(field Depends "libsluice${version%.*}")" "$library"
+            "$(field Depends "libsluice$soversion")" "$library"
     done
     for package in sluice libsluice-dev; do
         check "$package depends on the library's package" sh -c 'echo "$1" | grep -q "$2"' - \
-            "$(field Depends $package)" "libsluice${version%.*} (= $version)"
+            "$(field Depends $package)" "libsluice$soversion (= $version)"
     done
-    dpkg-deb -e "$tmp/debs/libsluice${version%.*}"_[0-9]*.deb "$tmp/control"
+    dpkg-deb -e "$tmp/debs/libsluice$soversion"_[0-9]*.deb "$tmp/control"
     check "the library's package triggers ldconfig" grep -qx 'activate-noawait ldconfig' "$tmp/control/triggers"
     check "packages of programs find the library's package" \
-        grep -qx "libsluice ${version%.*} libsluice${version%.*} (>= $version)" "$tmp/control/shlibs"
+        grep -qx "libsluice $soversion libsluice$soversion (>= $version)" "$tmp/control/shlibs"
     dpkg-deb -c "$tmp/debs/libsluice-dev"_[0-9]*.deb >"$tmp/listed"
     check "the guide is in libsluice-dev" grep -q '/share/doc/sluice/guide/README.md$' "$tmp/listed"
     for deb in "$tmp/debs"/*.deb; do
