@@ -381,5 +381,9 @@ void queue_copier_stop(sli_queue *queue)
 void sli_queue_threads(const sli_queue *queue, sli_thread_place places_out[SLI_QUEUE_THREADS])
 {
     sli_thread_place_get(&queue->copier_thread, &places_out[0]);
-    places_out[1] = queue->copy_thread;
+    if (queue->copy_stream.handle != NULL) {
+        sli_thread_place_get(sli_stream_thread(&queue->copy_stream), &places_out[1]);
+    } else {
+        places_out[1] = queue->copy_thread;
+    }
 }

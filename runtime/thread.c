@@ -118,6 +118,8 @@ static void *thread_main(void *arg)
     }
     (void)sli_cpus_of_thread(&thread->got);
     thread->run(thread->arg);
+    /* Pairs with the acquire load in sli_thread_place_get(): seeing it, `got` is seen. */
+    atomic_store_explicit(&thread->ended, true, memory_order_release);
     return NULL;
 }
 
@@ -167,8 +169,9 @@ void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out)
     memset(place_out, 0, sizeof(*place_out));
     memcpy(place_out->name, thread->name, sizeof(place_out->name));
     place_out->wanted = thread->wanted;
-    if (!thread->started) {
-        place_out->got = thread->got; /* the thread was joined, or never started */
+    if (!thread->started || atomic_load_explicit(&thread->ended, memory_order_acquire)) {
+        /* Of a thread that has ended pthread_getaffinity_np() gives the caller's CPUs. */
+        place_out->got = thread->got;
     } else if (pthread_getaffinity_np(thread->handle, sizeof(place_out->got.bits),
                                       as_kernel_set(&place_out->got)) != 0) {
         memset(&place_out->got, 0, sizeof(place_out->got));

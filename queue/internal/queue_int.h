@@ -71,7 +71,8 @@ sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus);
 /* Closes the queue and joins the copier thread: the statistics are final from here on. */
 void sli_queue_stop(sli_queue *queue);
 
-/* The placement of the threads of a stopped queue; a name is "" where there was none. */
+/* The placement of the threads of a queue; a name is "" where there was none. Any thread, but not
+ * while the queue is started or stopped. */
 enum { SLI_QUEUE_THREADS = 2 };
 void sli_queue_threads(const sli_queue *queue, sli_thread_place places_out[SLI_QUEUE_THREADS]);
 

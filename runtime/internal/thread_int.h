@@ -7,6 +7,7 @@
 #define SLUICE_THREAD_INT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,7 @@ sluice_status sli_cpus_of_thread(sli_cpus *cpus_out);
 typedef struct sli_thread {
     pthread_t handle;
     bool started;
+    _Atomic bool ended;     /* run() has returned */
     char name[16];          /* as in /proc */
     sli_cpus wanted;        /* empty: wherever the creator may run */
     sli_cpus got;           /* valid once the thread has run its first instruction */
@@ -64,7 +66,7 @@ typedef struct sli_thread_place {
     sli_cpus got;    /* of a thread that runs as of now: code that it calls may bind it (OpenMP) */
 } sli_thread_place;
 
-/* Called by the thread that starts and joins this one. */
+/* Any thread, but not while the thread is started or joined. */
 void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out);
 
 /*

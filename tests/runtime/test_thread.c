@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
@@ -79,6 +80,29 @@ static void a_thread_runs_where_it_is_told(void)
     T_OK(sli_thread_start(&thread, "pinned", &one, look_around, NULL));
     sli_thread_join(&thread);
     T_EQ(memcmp(&thread.got, &one, sizeof(one)), 0);
+}
+
+/* Before it is joined, too; another thread may run elsewhere. */
+static void a_thread_that_has_ended_keeps_its_place(void)
+{
+    sli_thread_place place;
+    sli_thread thread;
+    sli_cpus mine;
+    sli_cpus one = {{0}};
+
+    T_OK(sli_cpus_of_thread(&mine));
+    if (sli_cpus_count(&mine) < 2) {
+        T_SKIP("one CPU");
+    }
+    sli_cpus_add(&one, (uint32_t)sli_cpus_next(&mine, 0));
+    T_OK(sli_thread_start(&thread, "pinned", &one, look_around, NULL));
+    while (!atomic_load(&thread.ended)) {
+        sched_yield();
+    }
+    usleep(1000); /* more likely that the kernel has freed it */
+    sli_thread_place_get(&thread, &place);
+    T_EQ(memcmp(&place.got, &one, sizeof(one)), 0);
+    sli_thread_join(&thread);
 }
 
 typedef struct relay {
@@ -219,6 +243,7 @@ const t_test thread_tests[] = {
     T_TEST(threads_have_names_and_block_signals),
     T_TEST(threads_have_the_least_timer_slack),
     T_TEST(a_thread_runs_where_it_is_told),
+    T_TEST(a_thread_that_has_ended_keeps_its_place),
     T_TEST(no_wake_up_is_lost),
     T_TEST(a_wait_with_a_limit_ends),
     T_TEST(a_fork_is_noticed_in_the_child),
