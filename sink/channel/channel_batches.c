@@ -65,7 +65,7 @@ static void release_last(sluice_channel *channel, uint64_t seq)
 static sluice_status wait_polling_device(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
 {
     batch_lender *l = channel->lender;
-    const int64_t start_ns = sli_now_ns();
+    const int64_t start_ns = timeout_ns >= 0 ? sli_now_ns() : 0;
     int64_t left_ns = timeout_ns;
     sluice_status st;
 
@@ -88,14 +88,25 @@ static sluice_status wait_polling_device(sluice_channel *channel, uint64_t seq, 
     return st;
 }
 
-static sluice_status wait_for_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
+/* Waits for a batch that is late, and counts the time. */
+static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
     const int64_t start_ns = sli_now_ns();
+    const uint64_t start = sli_ticks();
     const sluice_status st = wait_polling_device(channel, seq, forever ? -1 : timeout_ms * 1000000);
 
+    sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks,
+                    sli_ticks() - start);
     sli_counter_add(&channel->wait_ns, (uint64_t)(sli_now_ns() - start_ns));
     return st;
+}
+
+static sluice_status wait_for_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
+{
+    const sluice_status st = sli_queue_wait(channel->data.queue, seq, 0, false);
+
+    return st == SLUICE_TIMEOUT ? wait_late(channel, seq, timeout_ms) : st;
 }
 
 /* The number of batch seq since the start or the last rewind, from 0. */
@@ -139,6 +150,7 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, void *str
                                 const sluice_batch **batch_out)
 {
     const uint32_t set = held_batches_next_set(&channel->held);
+    const uint64_t start = sli_ticks();
     sluice_batch *batch;
     sli_inputs inputs;
     sluice_status st = channel->lender->ops->lend(channel->lender, seq, set, stream, &inputs);
@@ -157,8 +169,43 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, void *str
     sli_counter_add(&channel->samples, batch->valid_rows);
     sli_counter_add(&channel->given, 1);
     sli_counter_add(&channel->seq, 1);
+    channel->lent_ticks = sli_ticks();
+    sli_counters_item(feed_counters(&channel->data, FEED_GET_NEXT), channel->lent_ticks - start,
+                      channel->data.layout.slot_bytes);
     *batch_out = batch;
     return SLUICE_OK;
+}
+
+/* What the loop did since the last batch was lent is its step. */
+static void count_step(sluice_channel *channel)
+{
+    if (channel->lent_ticks != 0) {
+        sli_counters_item(feed_counters(&channel->data, FEED_STEP),
+                          sli_ticks() - channel->lent_ticks, 0);
+        channel->lent_ticks = 0;
+    }
+}
+
+/* The next batch is fetched, where the arguments are good. */
+static sluice_status fetch(sluice_channel *channel, uint64_t seq, void *stream, int64_t timeout_ms,
+                           const sluice_batch **batch_out)
+{
+    sluice_status st;
+
+    count_step(channel);
+    release_last(channel, seq);
+    sli_queue_sample_depth(channel->data.queue);
+    st = await_batch(channel, seq, timeout_ms);
+    channel->in_pass = channel->in_pass && st != SLUICE_END_OF_PASS;
+    if (st == SLUICE_OK) {
+        st = lend_batch(channel, seq, stream, batch_out);
+    }
+    if (st < 0) {
+        pthread_mutex_lock(&channel->lock);
+        sli_error_take(st, &channel->failure);
+        pthread_mutex_unlock(&channel->lock);
+    }
+    return st;
 }
 
 /* May batch seq be fetched in this stream? Has no side effects. */
@@ -186,13 +233,7 @@ sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream, int
     }
     seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
     st = check_fetch(channel, seq, stream);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    release_last(channel, seq);
-    st = await_batch(channel, seq, timeout_ms);
-    channel->in_pass = channel->in_pass && st != SLUICE_END_OF_PASS;
-    return st == SLUICE_OK ? lend_batch(channel, seq, stream, batch_out) : st;
+    return st == SLUICE_OK ? fetch(channel, seq, stream, timeout_ms, batch_out) : st;
 }
 
 sluice_status sluice_channel_release(sluice_channel *channel, const sluice_batch *batch,

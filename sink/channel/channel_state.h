@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "error_int.h"
 #include "feed.h"
 #include "held_batches.h"
 #include "lender.h"
@@ -19,10 +20,11 @@ struct sluice_channel {
     uint64_t batches; /* after each rewind; UINT64_MAX: without end */
     bool end_of_pass; /* get_next returns END_OF_PASS */
 
-    /* Guards start_called and stopped, and data.engine until `started` is set. */
+    /* Guards start_called, stopped and failure, and data.engine until `started` is set. */
     pthread_mutex_t lock;
     bool start_called;
     bool stopped;
+    sli_error failure;    /* that get_next returned last, of the pipeline or the device */
     _Atomic bool started; /* data.engine is set */
 
     /* Written by the consumer's thread only; any thread reads the counters. */
@@ -30,6 +32,7 @@ struct sluice_channel {
     uint64_t base;        /* seq of the last batch before the start or the last rewind */
     uint64_t pass;        /* of the last batch */
     bool in_pass;         /* a batch was returned since the last END_OF_PASS */
+    uint64_t lent_ticks;  /* when the last batch was lent, until the next get_next; else 0 */
     _Atomic uint64_t seq; /* of the next batch */
     _Atomic uint64_t given;
     _Atomic uint64_t samples;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collecting a report from a run that has ended. */
+/* Collecting a report from a run that has ended, or from a channel at any time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,21 +12,22 @@
 static void collect_stages(const report_run *run, sluice_report *report)
 {
     const data_feed *feed = run->feed;
-    const uint64_t ticks = feed->profile.stop_ticks - feed->profile.start_ticks;
+    const sli_profile *profile = run->profile;
+    const uint64_t ticks = profile->stop_ticks - profile->start_ticks;
     sli_stage_summary *get_next;
 
     report->worker_count = feed->placement->worker_count;
-    for (uint32_t i = 0; i < feed->profile.stage_count && i < REPORT_STAGES; i++) {
+    for (uint32_t i = 0; i < profile->stage_count && i < REPORT_STAGES; i++) {
         sli_stage_summary *stage = &report->stages[report->stage_count];
         char *name = report->stage_names[report->stage_count];
 
-        sli_profile_summarise(&feed->profile, i, stage);
+        sli_profile_summarise(profile, i, stage);
         snprintf(name, sizeof(report->stage_names[0]), "%s", stage->name);
         stage->name = name;
         /* A stage that nothing went through is not there: copy on a host device, for one. */
         report->stage_count += stage->samples > 0;
     }
-    report->stats.seconds = sli_profile_seconds(&feed->profile);
+    report->stats.seconds = sli_profile_seconds(profile);
     for (uint32_t i = 0; i < report->stage_count; i++) {
         get_next = &report->stages[i];
         if (strcmp(get_next->name, "get_next") == 0 && ticks > 0) {
@@ -104,14 +105,22 @@ static void collect_environment(const report_run *run, sluice_report *report)
     report->source_bytes = sli_plan_source_memory(run->feed->plan);
 }
 
+/* Epochs, and where the run began. */
+static void collect_plan(const sink_plan *plan, uint64_t step, sluice_report_stats *stats)
+{
+    stats->epochs = sink_plan_epoch(plan, step) - sink_plan_epoch(plan, plan->first_step);
+    stats->first_step = plan->first_step;
+}
+
 static void collect_stats(const report_run *run, sluice_report *report)
 {
     const run_counts *counts = run->counts;
     sluice_report_stats *stats = &report->stats;
 
     stats->steps = counts->steps;
-    stats->epochs =
-        sink_plan_epoch(run->plan, run->step) - sink_plan_epoch(run->plan, run->plan->first_step);
+    if (run->plan != NULL) {
+        collect_plan(run->plan, run->step, stats);
+    }
     stats->samples = counts->samples;
     stats->launches = counts->launches;
     stats->syncs = counts->syncs;
@@ -121,7 +130,6 @@ static void collect_stats(const report_run *run, sluice_report *report)
     stats->digest = counts->digest;
     stats->nan_steps = counts->nan_steps;
     stats->first_nan_step = counts->nan_steps > 0 ? counts->first_nan_step : UINT64_MAX;
-    stats->first_step = run->plan->first_step;
     stats->checkpoints = counts->checkpoints;
     stats->validations = counts->validations;
     stats->regrouped_batch_size = run->regrouped_batch_size;
@@ -132,7 +140,7 @@ static void collect_stats(const report_run *run, sluice_report *report)
     report->bytes_read = sli_engine_bytes_read(run->feed->engine);
     sli_engine_read_ahead(run->feed->engine, &report->ahead_samples, &report->ahead_bytes);
     sli_engine_indexes(run->feed->engine, &report->indexes);
-    report->mode = sluice_mode_name(run->mode);
+    report->mode = run->program != NULL ? sluice_mode_name(run->mode) : NULL;
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);
 }
 

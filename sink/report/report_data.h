@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report holds: plain data, collected once a run has ended. */
+/* What a report holds: plain data, collected in one go. */
 #ifndef SLUICE_REPORT_DATA_H
 #define SLUICE_REPORT_DATA_H
 
@@ -26,7 +26,7 @@ struct sluice_report {
     sluice_report_stats stats;
     char error[SLI_ERROR_SIZE]; /* "" when there was none */
     bool ran;                   /* the run began; else most of what follows is zero */
-    const char *mode;           /* NULL when the run never began */
+    const char *mode;           /* NULL: the run never began, or the loop is the user's own */
     char mode_reason[400];
     const char *source; /* the stage that the samples come from */
     uint64_t batches;

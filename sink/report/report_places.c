@@ -25,7 +25,7 @@ static void add_thread(sluice_report *report, const sli_thread *thread)
     add_place(report, &place);
 }
 
-/* The thread that called sluice_train(), and what else the run has of its own. */
+/* The calling thread, and what else the run has of its own. */
 static void add_others(const report_run *run, sluice_report *report)
 {
     sli_thread_place caller = {.name = "caller"};
@@ -35,10 +35,12 @@ static void add_others(const report_run *run, sluice_report *report)
     for (uint32_t i = 0; i < SLI_QUEUE_THREADS; i++) {
         add_place(report, &copying[i]);
     }
-    if (run->program->ops->thread != NULL) {
+    if (run->program != NULL && run->program->ops->thread != NULL) {
         add_thread(report, run->program->ops->thread(run->program));
     }
-    add_thread(report, run->watchdog);
+    if (run->watchdog != NULL) {
+        add_thread(report, run->watchdog);
+    }
     (void)sli_cpus_of_thread(&caller.got);
     add_place(report, &caller);
 }
@@ -67,7 +69,9 @@ sluice_status report_collect_places(const report_run *run, sluice_report *report
     }
     add_others(run, report);
     place_memory(run, &report->memory_place);
-    step_threads_find(run->program, run->mode, &report->step);
+    if (run->program != NULL) {
+        step_threads_find(run->program, run->mode, &report->step);
+    }
     report->core_count = run->feed->placement->core_count;
     report->spare_cores = run->feed->placement->spare_cores;
     return SLUICE_OK;

@@ -7,7 +7,7 @@
 #include "report_run.h"
 #include "text_int.h"
 
-/* On the thread that called sluice_train(). E_NO_MEMORY. */
+/* The calling thread is one of them. E_NO_MEMORY. */
 sluice_status report_collect_places(const report_run *run, sluice_report *report);
 
 /* A row for each thread, or for threads of one pool; warnings. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report is made of: the parts of a run that has ended. */
+/* What a report is made of: the parts of a run that has ended, or of a channel at any time. */
 #ifndef SLUICE_REPORT_RUN_H
 #define SLUICE_REPORT_RUN_H
 
@@ -9,8 +9,9 @@
 #include "run_counts.h"
 
 typedef struct report_run {
-    const data_feed *feed; /* stopped */
-    const sink_program *program;
+    const data_feed *feed;       /* started */
+    const sli_profile *profile;  /* of the feed, or a copy; its end is set */
+    const sink_program *program; /* this and the next two: NULL where the loop is the user's own */
     const sli_thread *watchdog;
     const sink_plan *plan;
     uint64_t step; /* one past the last that ran */
@@ -25,7 +26,7 @@ typedef struct report_run {
 
 /*
  * The report of a run that ended with `status`; error is its text, or "". On the thread that
- * called sluice_train(). E_NO_MEMORY.
+ * called sluice_train(); of a channel on any thread. E_NO_MEMORY.
  */
 sluice_status report_make(const report_run *run, sluice_status status, const char *error,
                           sluice_report **report_out);

@@ -162,6 +162,17 @@ static void add_memory(const sluice_report *report, sli_text *text)
                       (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
 }
 
+static void add_mode(const sluice_report *report, sli_text *text)
+{
+    const sluice_report_stats *stats = &report->stats;
+
+    sli_text_add_line(text, "mode %s%s%s%s: %llu launches, %llu syncs, %llu yields", report->mode,
+                      report->mode_reason[0] != '\0' ? " (" : "", report->mode_reason,
+                      report->mode_reason[0] != '\0' ? ")" : "",
+                      (unsigned long long)stats->launches, (unsigned long long)stats->syncs,
+                      (unsigned long long)stats->yields);
+}
+
 /* How much was run, where it began, and what came of the outputs. */
 static void add_steps(const sluice_report *report, sli_text *text)
 {
@@ -174,11 +185,9 @@ static void add_steps(const sluice_report *report, sli_text *text)
                       stats->seconds, report_rate(report),
                       per_second((double)stats->steps, stats->seconds),
                       100 * stats->data_wait_share);
-    sli_text_add_line(text, "mode %s%s%s%s: %llu launches, %llu syncs, %llu yields", report->mode,
-                      report->mode_reason[0] != '\0' ? " (" : "", report->mode_reason,
-                      report->mode_reason[0] != '\0' ? ")" : "",
-                      (unsigned long long)stats->launches, (unsigned long long)stats->syncs,
-                      (unsigned long long)stats->yields);
+    if (report->mode != NULL) {
+        add_mode(report, text);
+    }
     if (stats->first_step > 0 || stats->checkpoints > 0) {
         sli_text_add(text, "began at step %llu, wrote %llu checkpoints\n",
                      (unsigned long long)stats->first_step, (unsigned long long)stats->checkpoints);

@@ -131,6 +131,7 @@ static void hand_out(sluice_report *report, const char *path, uint32_t rank,
 static report_run reported_parts(const train_run *run)
 {
     return (report_run){.feed = &run->feed,
+                        .profile = &run->feed.profile,
                         .program = run->program,
                         .watchdog = &run->watch.callbacks.thread,
                         .plan = &run->plan.sinks,

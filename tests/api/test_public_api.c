@@ -443,6 +443,8 @@ static void a_channel_serves_a_loop_of_ones_own(void)
     sluice_channel *channel = NULL;
     sluice_dataset *dataset = NULL;
     sluice_device *device = NULL;
+    sluice_report *report = NULL;
+    char *text = NULL;
 
     T_OK(sluice_device_open("host:0", &device));
     T_OK(sluice_dataset_parse("synthetic samples=18 classes=18 shape=4,4,3 | shuffle | batch 4",
@@ -459,6 +461,11 @@ static void a_channel_serves_a_loop_of_ones_own(void)
     T_EQ(fetch_all(device, channel), 17 * 18 / 2);
     T_OK(sluice_channel_stats_get(channel, &stats));
     T_EQ(stats.samples, 18);
+    T_OK(sluice_channel_report(channel, &report));
+    T_OK(sluice_report_text(report, &text));
+    T_CONTAINS(text, "bottleneck: ");
+    sluice_string_free(text);
+    sluice_report_destroy(report);
     sluice_channel_stop(channel);
     sluice_channel_close(channel);
     sluice_dataset_destroy(dataset);

@@ -52,6 +52,14 @@ sluice_status loop_kit_next(const loop_kit *loop, const sluice_batch **batch)
     return sluice_channel_get_next(loop->channel, NULL, SLUICE_FOREVER, batch);
 }
 
+sluice_report *loop_kit_report(const loop_kit *loop)
+{
+    sluice_report *report = NULL;
+
+    T_OK(sluice_channel_report(loop->channel, &report));
+    return report;
+}
+
 kit_step loop_kit_step(const sluice_batch *batch)
 {
     kit_step step = {.step = batch->number,

@@ -25,6 +25,9 @@ void loop_kit_close(loop_kit *loop);
 /* Waits for the next batch. */
 sluice_status loop_kit_next(const loop_kit *loop, const sluice_batch **batch);
 
+/* The report of the channel so far; the caller destroys it. */
+sluice_report *loop_kit_report(const loop_kit *loop);
+
 /* A batch as train_kit keeps a step: order by its samples, bytes by their digest. */
 kit_step loop_kit_step(const sluice_batch *batch);
 void loop_kit_check_same(const kit_step *got, const kit_step *want);

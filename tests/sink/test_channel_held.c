@@ -2,7 +2,6 @@
 /* sluice_channel: several batches held at once, released in any order. */
 #include <stdlib.h>
 
-#include "channel_state.h"
 #include "loop_kit.h"
 #include "testing.h"
 
@@ -175,10 +174,10 @@ static void wait_until_made(const loop_kit *loop, uint64_t batches)
     uint64_t produced = 0;
 
     while (produced < batches) {
-        sli_queue_stats stats;
+        sluice_report *report = loop_kit_report(loop);
 
-        sli_queue_stats_get(loop->channel->data.queue, &stats);
-        produced = stats.produced;
+        produced = report->produced;
+        sluice_report_destroy(report);
     }
 }
 

@@ -18,6 +18,7 @@
 
 #include <sluice/dataset.h>
 #include <sluice/device.h>
+#include <sluice/report.h>
 
 SLUICE_BEGIN_DECLS
 
@@ -304,6 +305,23 @@ static inline void sluice_channel_stats_init(sluice_channel_stats *stats)
 /** Copies the figures. Returns: E_INVALID struct_size is not set. Threads: any, at any time. */
 SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channel,
                                                           sluice_channel_stats *stats);
+
+/**
+ * Makes a report of the channel so far: the table and the verdict of sluice_train(), where a step
+ * is what the loop does from one batch until the next call of sluice_channel_get_next(). Batches
+ * that were fetched count as steps. Its seconds are those since sluice_channel_start(), also the
+ * ones in which the channel is paused or the loop does not use it. Figures are read while the
+ * workers go on.
+ *
+ * @param report_out  owned by the caller: freed by sluice_report_destroy(), also after close. Its
+ *                    status is the error of the pipeline or the device that get_next has returned,
+ *                    else CLOSED after stop, else OK
+ *
+ * Returns: E_INVALID an argument is NULL, or start has not been called; E_NO_MEMORY.
+ * Threads: any, at any time but during close.
+ */
+SLUICE_API_CHECKED sluice_status sluice_channel_report(sluice_channel *channel,
+                                                       sluice_report **report_out);
 
 /**
  * Ends a channel's work for good: get_next answers CLOSED, also to a thread that waits in it, and

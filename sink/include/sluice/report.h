@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What a run did: rates and waits of each stage, the bottleneck, memory, placement, errors.
+ * What a run, or a channel so far, did: rates and waits of each stage, the bottleneck, memory,
+ * placement, errors. Made by sluice_train() and sluice_channel_report().
  */
 #ifndef SLUICE_REPORT_H
 #define SLUICE_REPORT_H
@@ -12,13 +13,14 @@
 
 SLUICE_BEGIN_DECLS
 
-/** The report of a run. */
+/** The report of a run, or of a channel. */
 typedef struct sluice_report sluice_report;
 
 /** The figures of a run that programs ask for most; sluice_report_json() has all of them. */
 typedef struct sluice_report_stats {
     size_t struct_size;     /**< bytes; set by sluice_report_stats_init() */
-    sluice_status status;   /**< what sluice_train() returned */
+    sluice_status status;   /**< what sluice_train() returned; of a channel see
+                                 sluice_channel_report() */
     uint64_t steps;         /**< that ran, one that failed included */
     uint64_t epochs;        /**< that were completed */
     uint64_t samples;       /**< rows of those steps that held samples */

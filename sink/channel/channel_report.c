@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of a channel: that of a run whose step is what the user's loop does with a batch. */
+#include <sluice/channel.h>
+
+#include "channel_state.h"
+#include "report_run.h"
+
+/* How the channel has ended; OK: it has not. */
+static sluice_status find_end(sluice_channel *channel, sli_error *error)
+{
+    pthread_mutex_lock(&channel->lock);
+    *error = channel->failure;
+    if (error->status == SLUICE_OK && channel->stopped) {
+        error->status = SLUICE_CLOSED;
+    }
+    pthread_mutex_unlock(&channel->lock);
+    return error->status;
+}
+
+sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **report_out)
+{
+    static const char function[] = "sluice_channel_report";
+    run_counts counts = {.steps = 0};
+    sli_profile profile;
+    report_run run;
+    sli_error end;
+    sluice_status st;
+
+    if (channel == NULL || report_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s is NULL", function,
+                        channel == NULL ? "channel" : "report_out");
+    }
+    st = sli_device_check(channel->data.config.device, function);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (!channel_is_started(channel)) {
+        return channel_not_started(function);
+    }
+    profile = channel->data.profile; /* its cells are shared, its end is this call's */
+    sli_profile_stop(&profile);
+    counts.steps = atomic_load_explicit(&channel->given, memory_order_relaxed);
+    counts.samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);
+    run = (report_run){.feed = &channel->data,
+                       .profile = &profile,
+                       .counts = &counts,
+                       .mode_reason = "",
+                       .micro_batches = 1};
+    st = find_end(channel, &end);
+    return report_make(&run, st, end.text, report_out);
+}

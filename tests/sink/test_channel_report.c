@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_channel_report: the report of a loop of the user's own, at any time. */
+#include <pthread.h>
+
+#include "loop_kit.h"
+#include "testing.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const devices[] = {"host:0", "host:0,copy=1"};
+
+static loop_kit open_started(const char *device, uint64_t batches)
+{
+    const sluice_channel_config config = loop_kit_config(0, batches);
+    loop_kit loop = loop_kit_open(device, loop_kit_padded, &config);
+
+    T_OK(sluice_channel_start(loop.channel));
+    return loop;
+}
+
+static void fetch(const loop_kit *loop, uint64_t batches)
+{
+    const sluice_batch *batch = NULL;
+
+    for (uint64_t i = 0; i < batches; i++) {
+        T_OK(loop_kit_next(loop, &batch));
+    }
+}
+
+static uint64_t items_of(const sluice_report *report, const char *stage)
+{
+    const sli_stage_summary *summary = report_find_stage(report, stage);
+
+    return summary != NULL ? summary->samples : 0;
+}
+
+static void a_report_has_the_table_and_the_verdict_of_a_run(void)
+{
+    static const char *const parts[] = {
+        "11 steps, 86 samples in ",
+        "\nstage                       sustains/s busy% input% room%      p50      p99 by\n",
+        "\nbatch                       ",
+        "\nget_next                    ",
+        "\nstep                        ",
+        "\nqueue slots: ",
+        "\nsluice/w/",
+        "\ncaller ",
+        "\nmemory: ",
+        "\nbottleneck: ",
+    };
+
+    for (size_t d = 0; d < COUNT(devices); d++) {
+        loop_kit loop = open_started(devices[d], 0);
+        sluice_report *report;
+        char *text = NULL;
+
+        fetch(&loop, 11);
+        report = loop_kit_report(&loop);
+        loop_kit_close(&loop); /* the report stays */
+        T_OK(sluice_report_text(report, &text));
+        for (size_t i = 0; i < COUNT(parts); i++) {
+            T_CONTAINS(text, parts[i]);
+        }
+        CU_ASSERT_PTR_NULL(strstr(text, "\nmode "));
+        CU_ASSERT_PTR_NULL(strstr(text, "ended with"));
+        CU_ASSERT_PTR_NULL(strstr(text, "bottleneck: none"));
+        T_EQ(strstr(text, "\ncopy  ") != NULL, d == 1);
+        sluice_string_free(text);
+        T_OK(sluice_report_json(report, &text));
+        T_CONTAINS(text, "\"status\":\"OK\",\"error\":null,\"samples\":86,\"batches\":11,"
+                         "\"steps\":11,");
+        T_CONTAINS(text, "\"mode\":null,");
+        T_CONTAINS(text, "\"step\":null,");
+        sluice_string_free(text);
+        sluice_report_destroy(report);
+    }
+}
+
+/* A step is what the loop does from one batch to the next call. */
+static void steps_are_counted_when_the_loop_comes_back(void)
+{
+    loop_kit loop = open_started("host:0", 5);
+    const sluice_batch *batch = NULL;
+    sluice_report *report = loop_kit_report(&loop);
+    sluice_report_stats stats = {.struct_size = sizeof(stats)};
+
+    T_OK(sluice_report_stats_get(report, &stats));
+    T_EQ(stats.steps, 0);
+    T_STR(report->bottleneck, "none");
+    sluice_report_destroy(report);
+
+    fetch(&loop, 5);
+    report = loop_kit_report(&loop);
+    T_EQ(items_of(report, "get_next"), 5);
+    T_EQ(items_of(report, "step"), 4);
+    sluice_report_destroy(report);
+
+    T_STATUS(loop_kit_next(&loop, &batch), SLUICE_END_OF_DATA);
+    T_STATUS(loop_kit_next(&loop, &batch), SLUICE_END_OF_DATA);
+    report = loop_kit_report(&loop);
+    T_OK(sluice_report_stats_get(report, &stats));
+    T_EQ(stats.status, SLUICE_OK);
+    T_EQ(stats.steps, 5);
+    T_EQ(stats.samples, 40);
+    T_TRUE(stats.slot_bytes > 0);
+    T_EQ(items_of(report, "step"), 5);
+    sluice_report_destroy(report);
+    loop_kit_close(&loop);
+}
+
+static void waits_for_data_are_in_the_row_of_get_next(void)
+{
+    sluice_channel_config config = loop_kit_config(0, 0);
+    const sluice_batch *batch = NULL;
+    const sli_stage_summary *get_next;
+    sluice_report *report;
+    kit_source source;
+    sluice_dataset *dataset;
+    loop_kit loop;
+
+    kit_source_init(&source, 20);
+    source.block_at = 8;
+    dataset = kit_source_dataset(&source, 2);
+    config.workers = 1;
+    loop = loop_kit_open_dataset("host:0", dataset, &config);
+    T_OK(sluice_channel_start(loop.channel));
+    fetch(&loop, 4);
+    T_STATUS(sluice_channel_get_next(loop.channel, NULL, 20, &batch), SLUICE_TIMEOUT);
+    report = loop_kit_report(&loop);
+    get_next = report_find_stage(report, "get_next");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(get_next);
+    T_TRUE(get_next->wait_input_ns >= 19e6);
+    T_TRUE(report->stats.data_wait_share > 0 && report->stats.data_wait_share < 1);
+    sluice_report_destroy(report);
+    kit_source_release(&source);
+    loop_kit_close(&loop);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_report_says_how_the_channel_ended(void)
+{
+    sluice_channel_config config = loop_kit_config(0, 0);
+    const sluice_batch *batch = NULL;
+    sluice_report *report;
+    sluice_dataset *dataset;
+    kit_source source;
+    char *text = NULL;
+    loop_kit loop;
+
+    kit_source_init(&source, 20);
+    source.fail_at = 9;
+    dataset = kit_source_dataset(&source, 2);
+    loop = loop_kit_open_dataset("host:0", dataset, &config);
+    T_OK(sluice_channel_start(loop.channel));
+    fetch(&loop, 4);
+    T_STATUS(loop_kit_next(&loop, &batch), SLUICE_E_CORRUPT);
+    sluice_channel_stop(loop.channel);
+    report = loop_kit_report(&loop);
+    T_EQ(report->stats.status, SLUICE_E_CORRUPT);
+    T_OK(sluice_report_text(report, &text));
+    T_CONTAINS(text, "\nended with corrupt data: read: sample 9, kit/9: told to fail");
+    sluice_string_free(text);
+    sluice_report_destroy(report);
+    loop_kit_close(&loop);
+    sluice_dataset_destroy(dataset);
+
+    loop = open_started("host:0", 0);
+    sluice_channel_stop(loop.channel);
+    report = loop_kit_report(&loop);
+    T_EQ(report->stats.status, SLUICE_CLOSED);
+    sluice_report_destroy(report);
+    loop_kit_close(&loop);
+}
+
+static void what_cannot_be_reported_is_refused(void)
+{
+    const sluice_channel_config config = loop_kit_config(0, 0);
+    loop_kit loop = loop_kit_open("host:0", loop_kit_padded, &config);
+    sluice_report *report = NULL;
+
+    T_STATUS(sluice_channel_report(loop.channel, &report), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "sluice_channel_report: call sluice_channel_start() first");
+    T_STATUS(sluice_channel_report(NULL, &report), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "channel is NULL");
+    T_STATUS(sluice_channel_report(loop.channel, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "report_out is NULL");
+    CU_ASSERT_PTR_NULL(report);
+    loop_kit_close(&loop);
+}
+
+typedef struct reader {
+    const loop_kit *loop;
+    _Atomic bool done;
+} reader;
+
+/* Reports while the loop fetches; what was counted never becomes less. */
+static void *read_reports(void *arg)
+{
+    reader *r = arg;
+    uint64_t before = 0;
+    bool done;
+
+    do {
+        sluice_report *report = NULL;
+        char *text = NULL;
+
+        done = atomic_load(&r->done);
+        T_OK(sluice_channel_report(r->loop->channel, &report));
+        T_OK(sluice_report_text(report, &text));
+        T_TRUE(report->stats.steps >= before);
+        before = report->stats.steps;
+        sluice_string_free(text);
+        sluice_report_destroy(report);
+    } while (!done);
+    T_EQ(before, 40);
+    return NULL;
+}
+
+static void any_thread_makes_reports_while_the_loop_runs(void)
+{
+    for (size_t d = 0; d < COUNT(devices); d++) {
+        loop_kit loop = open_started(devices[d], 40);
+        reader r = {.loop = &loop};
+        const sluice_batch *batch = NULL;
+        pthread_t thread;
+
+        T_EQ(pthread_create(&thread, NULL, read_reports, &r), 0);
+        fetch(&loop, 40);
+        T_STATUS(loop_kit_next(&loop, &batch), SLUICE_END_OF_DATA);
+        T_OK(sluice_channel_rewind(loop.channel));
+        atomic_store(&r.done, true);
+        pthread_join(thread, NULL);
+        loop_kit_close(&loop);
+    }
+}
+
+const t_test channel_report_tests[] = {
+    T_TEST(a_report_has_the_table_and_the_verdict_of_a_run),
+    T_TEST(steps_are_counted_when_the_loop_comes_back),
+    T_TEST(waits_for_data_are_in_the_row_of_get_next),
+    T_TEST(a_report_says_how_the_channel_ended),
+    T_TEST(what_cannot_be_reported_is_refused),
+    T_TEST(any_thread_makes_reports_while_the_loop_runs),
+    T_END,
+};
