@@ -64,6 +64,7 @@ if [ -n "$python" ]; then
     check "... padded by zeros" values 'set(load(f[0], "image")[1][7 * 72:9 * 72]) == {0}' "$tmp/a"
     check "... the same samples in the second pass" values \
         '(lambda v: v[:3 * 72] == v[9 * 72:] and len(set(v[:72])) > 8)(load(f[0], "image")[1])' "$tmp/a"
+    check "... of which the first labels are printed" out_has '^label: 0 1 2$'
     check "... which the table tells without the padding" out_has '^label *i32 *(12,) *0 *4 *1.4$'
     check "... and counts" out_has '^12 rows: steps 0 to 3, 2 rows are padding$'
 
@@ -131,6 +132,13 @@ fi
 
 # ---- the contact sheet -----------------------------------------------------------------------------
 
+# decoded FILE: the pixels of a sheet, in $tmp/decoded.
+decoded() {
+    rm -rf "$tmp/png" "$tmp/decoded"
+    mkdir -p "$tmp/png/a" && mv "$1" "$tmp/png/a/sheet.png" &&
+        "$sluice" show "image_folder $tmp/png | decode | batch 1" --npy "$tmp/decoded"
+}
+
 small='synthetic samples=100 shape=8,8,3 | batch 5'
 if ! "$sluice" --version | grep -q 'png on'; then
     expect "-o without libpng" 2 show "$small" -o "$tmp/sheet.png"
@@ -140,12 +148,6 @@ elif [ -z "$python" ]; then
     skip "contact sheets" "no python3"
 else
     rm "$tmp/set/a/9.ppm"
-    # decoded FILE: the pixels of a sheet, in $tmp/decoded.
-    decoded() {
-        rm -rf "$tmp/png" "$tmp/decoded"
-        mkdir -p "$tmp/png/a" && mv "$1" "$tmp/png/a/sheet.png" &&
-            "$sluice" show "image_folder $tmp/png | decode | batch 1" --npy "$tmp/decoded"
-    }
     # Image n is 96 x 64 pixels in column n % 3 and line n / 3; below it is its label, 0 or 1.
     for stages in 'take 6' 'to_chw' 'normalize imagenet | to_chw' 'normalize mean=100 std=50 range=255 dtype=f16' \
         'to_dtype f32 scale=true | normalize cifar10' 'to_dtype f16 scale=true' 'to_dtype f32' 'to_dtype bf16 | to_chw'; do
@@ -155,7 +157,7 @@ else
         check "... of the files' pixels, with their labels" values 'is_sheet(f[0])' "$tmp/decoded"
     done
     expect "a sheet of gray images" 0 show "image_folder $tmp/set extensions=ppm | decode mode=gray | batch 6" -o "$tmp/sheet.png"
-    decoded "$tmp/sheet.png"
+    decoded "$tmp/sheet.png" >"$tmp/log"
     check "... is gray" values '(lambda v: v[0::3] == v[1::3] == v[2::3] and len(set(v)) > 6)(load(f[0], "image")[1])' "$tmp/decoded"
     expect "one sample" 0 show "$random" --sample 7 --times 3 -o "$tmp/sheet.png"
     check "... has a tile for each pass" out_has 'sheet.png: 3 tiles of 95 x 95 pixels$'
@@ -180,6 +182,56 @@ else
     (ulimit -f 1; exec "$sluice" show "synthetic shape=99,99,3 | batch 9" -o "$tmp/large.png" >"$tmp/out" 2>"$tmp/err")
     check "a sheet beyond the limit of a file's size is an error" err_has 'cannot write .*/large.png: File too large'
     check "... that leaves no file" sh -c '! ls -A "$1" | grep large' - "$tmp"
+fi
+
+# ---- other columns ---------------------------------------------------------------------------------
+
+if [ -n "$python" ] && "$sluice" help npy >"$tmp/log" 2>&1; then
+    mkdir "$tmp/in"
+    cat >"$tmp/make.py" <<'PYTHON'
+import struct, sys
+def save(name, kind, shape, values):
+    text = str({"descr": kind, "fortran_order": False, "shape": shape})
+    text += " " * (-(11 + len(text)) % 64) + "\n"
+    code = {"u1": "B", "i1": "b", "u2": "H", "u4": "I", "i4": "i", "i8": "q", "f2": "e", "f4": "f"}[kind[1:]]
+    with open(f"{sys.argv[1]}/{name}.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + struct.pack(f"<{len(values)}{code}", *values))
+for kind, low in ("u1", 0), ("i1", -128), ("u2", 65000), ("u4", 4000000000), ("i4", -2000000000), ("i8", -9007199254740993), ("f2", -3), ("f4", -1000000):
+    save(kind, ("|" if kind[1] == "1" else "<") + kind, (5, 3), [low + i for i in range(15)])
+save("floats", "<f4", (2, 5, 6, 3), [i / 10 - 3 for i in range(180)])
+save("image", "|u1", (2, 5, 6, 3), [40] * 180)
+save("mask", "|u1", (2, 5, 6), [2 if i == 8 else 0 for i in range(60)])
+save("boxes", "<f4", (2, 2, 4), [1, 1, 4, 3, 0, 0, 2, 2] * 2)
+save("boxes_length", "<i4", (2,), [1, 2])
+PYTHON
+    "$python" "$tmp/make.py" "$tmp/in"
+    expect "columns of every type" 0 show "npy $tmp/in/u1.npy,$tmp/in/i1.npy,$tmp/in/u2.npy,$tmp/in/u4.npy,$tmp/in/i4.npy,$tmp/in/i8.npy,$tmp/in/f2.npy,$tmp/in/f4.npy | batch 5" --npy "$tmp/types"
+    for column in u1 i1 u2 u4 i4 i8 f2 f4; do
+        check "... are written as they are: $column" values 'load(f[0], f[2]) == load(f[1], f[2])' "$tmp/types" "$tmp/in" $column
+    done
+    check "... and in the table: i8" out_has '^i8 *i64 *(5, 3) *-9007199254740993 *-9007199254740979 '
+    check "... f2" out_has '^f2 *f16 *(5, 3) *-3 *11 *4$'
+    check "... and first values" out_has '^f2, first row: -3 -2 -1$'
+    rm -f "$tmp/batch.png"
+    expect "no column image" 0 show "npy $tmp/in/u1.npy | batch 5"
+    check "... makes no sheet" absent "$tmp/batch.png"
+    if "$sluice" --version | grep -q 'png on'; then
+        expect "no column image and -o" 2 show "npy $tmp/in/u1.npy | batch 5" -o "$tmp/sheet.png"
+        check "... is refused" err_has 'has no column image'
+        expect "floats of an unknown range" 0 show "npy $tmp/in/floats.npy names=image | batch 2" -o "$tmp/sheet.png"
+        check "... are scaled, and that is said" out_has '^values are scaled by minimum and maximum of each batch$'
+        decoded "$tmp/sheet.png" >"$tmp/log"
+        check "... from the first to the last" values \
+            '(lambda s, v: v[(4 * s[2] + 4) * 3] == 0 and v[(83 * s[2] + 199) * 3 + 2] == 255)(*load(f[0], "image"))' "$tmp/decoded"
+        expect "masks and boxes" 0 show "npy $tmp/in/image.npy,$tmp/in/mask.npy,$tmp/in/boxes.npy,$tmp/in/boxes_length.npy | batch 2" -o "$tmp/sheet.png"
+        decoded "$tmp/sheet.png" >"$tmp/log"
+        # A pixel is 16 x 16; the second box belongs to the second image alone.
+        check "... are drawn over the images" values \
+            '(lambda s, v: (lambda at: at(0, 72, 72) == [40] * 3 and at(0, 40, 24) == [50, 120, 60] and at(0, 16, 16) == at(0, 63, 47) == [230, 60, 60] and at(0, 64, 47) == at(0, 0, 0) == [40] * 3 and at(1, 0, 0) == at(1, 31, 31) == [60, 200, 80])(lambda n, x, y: v[((4 + y) * s[2] + 4 + 100 * n + x) * 3:][:3]))(*load(f[0], "image"))' \
+            "$tmp/decoded"
+    fi
+else
+    skip "other columns" "no source npy, or no python3"
 fi
 
 # ---- errors ----------------------------------------------------------------------------------------

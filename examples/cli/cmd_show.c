@@ -244,21 +244,23 @@ static bool next_batch(const show *s, sluice_channel *channel, uint64_t done,
     return st == SLUICE_OK;
 }
 
+/* The column of the sheet, NULL: there is none. */
+static const sluice_column *find_image(const show *s)
+{
+    for (uint32_t i = 0; i < s->info.column_count; i++) {
+        if (strcmp(s->info.columns[i].name, "image") == 0) {
+            return &s->info.columns[i];
+        }
+    }
+    return NULL;
+}
+
 /* Begins the outputs; false after saying why one cannot be. */
 static bool create_outputs(show *s, sluice_dataset *dataset)
 {
     const uint64_t rows = s->steps * s->info.batch_size;
-    const sluice_column *image = NULL;
+    const sluice_column *image = find_image(s);
 
-    for (uint32_t i = 0; i < s->info.column_count; i++) {
-        if (strcmp(s->info.columns[i].name, "image") == 0) {
-            image = &s->info.columns[i];
-        }
-    }
-    if (image == NULL && s->wants_sheet) {
-        cli_error("show: -o %s: the pipeline has no column image; use --npy DIR", s->sheet);
-        return false;
-    }
     s->sheet = image != NULL ? s->sheet : NULL;
     return (s->sheet == NULL ||
             contact_sheet_create(&s->tiles, dataset, image, rows, s->has_sample)) &&
@@ -299,6 +301,10 @@ static int show_channel(show *s, sluice_dataset *dataset, sluice_channel *channe
     st = sluice_channel_inspect(channel, &s->info);
     if (st != SLUICE_OK) {
         return cli_refused(st);
+    }
+    if (s->wants_sheet && find_image(s) == NULL) {
+        cli_error("show: -o %s: the pipeline has no column image; use --npy DIR", s->sheet);
+        return EXIT_WORDS;
     }
     is_done = create_outputs(s, dataset);
     st = is_done ? sluice_channel_start(channel) : SLUICE_OK;

@@ -12,6 +12,7 @@
 #include "png_writer.h"
 #include "safe_file.h"
 #include "show_columns.h"
+#include "tile_marks.h"
 #include "tiny_font.h"
 
 /*
@@ -182,9 +183,13 @@ static void add_tile(contact_sheet *sheet, const sluice_batch *batch, const slui
     const uint32_t left = GAP + (uint32_t)(sheet->tiles % sheet->across) * sheet->cell_width;
     const uint32_t top = GAP + (uint32_t)(sheet->tiles / sheet->across) * sheet->cell_height;
     const uint32_t below = top + sheet->view.height * sheet->scale + GAP;
+    const sheet_tile place = {find_pixel(sheet, left, top), (size_t)sheet->width * 3,
+                              sheet->view.height, sheet->view.width, sheet->scale};
     char text[CAPTION_SIZE];
 
     draw_image(sheet, image, row, left, top);
+    tile_mark_mask(&place, batch, row);
+    tile_mark_boxes(&place, batch, row);
     write_label(sheet, batch, row, text);
     draw_text(sheet, text, left, below);
     write_sample(sheet, batch->samples[row], batch->pass, text);

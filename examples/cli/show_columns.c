@@ -92,11 +92,45 @@ static void add_real(column_range *range, double value)
     range->count++;
 }
 
+/* As many of the first values as fit, "..." behind them where there are more. */
+static void write_first(column_range *range, const sluice_tensor *tensor, size_t count)
+{
+    const size_t room = COLUMN_FIRST_SIZE - sizeof(" ...");
+    size_t used = 0;
+    size_t i = 0;
+    char text[32];
+
+    while (i < count) {
+        const int length =
+            show_is_integer(tensor->dtype)
+                ? snprintf(text, sizeof(text), " %" PRId64,
+                           show_integer(tensor->dtype, tensor->data, i))
+                : snprintf(text, sizeof(text), " %.6g", show_real(tensor->dtype, tensor->data, i));
+
+        if (used + (size_t)length > room) {
+            break;
+        }
+        memcpy(range->first + used, text, (size_t)length);
+        used += (size_t)length;
+        i++;
+    }
+    strcpy(range->first + used, i < count ? " ..." : "");
+}
+
+/* Are the first values of the column worth a line? Those of images are not. */
+static bool is_short(const sluice_tensor *tensor)
+{
+    return tensor->rank <= 2 || (tensor->rank == 3 && tensor->shape[1] * tensor->shape[2] <= 64);
+}
+
 void show_range_add(column_range *range, const sluice_tensor *tensor, uint32_t rows)
 {
     const size_t count = tensor->bytes / sluice_dtype_size(tensor->dtype) / tensor->shape[0] * rows;
     const bool is_integer = show_is_integer(tensor->dtype);
 
+    if (range->count == 0 && rows > 0 && is_short(tensor)) {
+        write_first(range, tensor, tensor->rank == 1 ? rows : count / rows);
+    }
     for (size_t i = 0; i < count; i++) {
         if (is_integer) {
             add_integer(range, show_integer(tensor->dtype, tensor->data, i));
@@ -154,5 +188,11 @@ void show_print_table(const sluice_channel_info *info, const column_range *range
         printf("%*s  %-5s  %-*s", name_width - name, "", sluice_dtype_name(column->dtype),
                shape_width, shape);
         print_range(&ranges[i], show_is_integer(column->dtype));
+    }
+    for (uint32_t i = 0; i < info->column_count; i++) {
+        if (ranges[i].first[0] != '\0') {
+            cli_print_name(info->columns[i].name);
+            printf("%s:%s\n", info->columns[i].rank > 0 ? ", first row" : "", ranges[i].first);
+        }
     }
 }

@@ -18,18 +18,24 @@ int64_t show_integer(sluice_dtype dtype, const void *data, size_t i);
 /* Element i of any array. */
 double show_real(sluice_dtype dtype, const void *data, size_t i);
 
+enum { COLUMN_FIRST_SIZE = 64 };
+
 /* What is known of the values of one column. Zero is a column without values. */
 typedef struct column_range {
     uint64_t count;     /* values */
     int64_t low, high;  /* of whole numbers */
     double least, most; /* of others; NaNs left out */
     double sum;
+    char first[COLUMN_FIRST_SIZE]; /* values, of columns of small rank */
 } column_range;
 
 /* Adds the first `rows` rows of a tensor. */
 void show_range_add(column_range *range, const sluice_tensor *tensor, uint32_t rows);
 
-/* Prints a line for each column on stdout; `rows` is the first dimension of each. */
+/*
+ * Prints a line for each column on stdout; `rows` is the first dimension of each. Then the first
+ * values: of a scalar for the first rows, of a sequence or a small matrix for the first row.
+ */
 void show_print_table(const sluice_channel_info *info, const column_range *ranges, uint64_t rows);
 
 #endif
