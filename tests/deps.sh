@@ -99,6 +99,7 @@ want_ci() {
         clang -x c - -fsanitize=fuzzer -o /dev/null' libclang-rt-dev
     want 'command -v spin' spin
     want 'command -v doxygen' doxygen
+    want 'command -v abidiff' abigail-tools
     want 'command -v valgrind' valgrind
     want 'command -v python3' python3
 }

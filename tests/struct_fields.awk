@@ -3,16 +3,19 @@
 # for each of its fields,
 #
 #     struct sluice_ranks 32 last 32
-#     field sluice_ranks.rank 8 4
+#     field sluice_ranks.rank 8 4 uint32_t rank
 #
-# its size and where its last field ends; a field's offset and size. Fields are declared one to a
-# line, as clang-format leaves them.
+# its size and where its last field ends; a field's offset, size and declaration. A declaration has
+# one field.
 
-function flush_field(   text)
+function flush_field(   text, declaration)
 {
     text = field
     field = ""
-    sub(/^[ \t]+/, "", text)
+    gsub(/[ \t]+/, " ", text)
+    sub(/^ /, "", text)
+    declaration = text
+    sub(/ ?;.*$/, "", declaration)
     if (text ~ /\(\*/) {                 # a pointer to a function
         sub(/^.*\(\*/, "", text)
         sub(/\).*$/, "", text)
@@ -20,8 +23,8 @@ function flush_field(   text)
         sub(/[[;].*$/, "", text)
         sub(/^.*[^A-Za-z0-9_]/, "", text)
     }
-    printf "    printf(\"field %s.%s %%zu %%zu\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n",
-        name, text, name, text, name, text
+    printf "    printf(\"field %s.%s %%zu %%zu %s\\n\",\n", name, text, declaration
+    printf "           offsetof(%s, %s), sizeof(((%s *)0)->%s));\n", name, text, name, text
     last = text
 }
 

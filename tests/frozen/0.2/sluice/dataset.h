@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Datasets: where samples come from, in which order, what is done to them, how many make a batch.
+ *
+ * A dataset is a list of stages: a source, then index stages (shuffle, split, take, ...) and
+ * transforms in any mixture, then batch. It is built from a text,
+ *
+ *     image_folder train | shuffle | decode | random_resized_crop 224 | to_chw | batch 64
+ *
+ * or by calls, which are named as the stages are and build the very same thing; see transforms.h
+ * for what works on pixels. A dataset is a description: it opens nothing, starts no thread and
+ * holds no samples until it is used, and can be used by several runs, one after another or at
+ * once.
+ *
+ * Errors of building are kept: a dataset that one call has failed on answers that error from
+ * every later call, so a program may add all stages and look at the last status only. A dataset
+ * that was used, by a run or by a call that opens it, takes no more stages: E_INVALID, which is not
+ * kept.
+ *
+ * Threads: one dataset is built by one thread; once built, any threads may use it.
+ */
+#ifndef SLUICE_DATASET_H
+#define SLUICE_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+#include <sluice/tensor.h>
+
+SLUICE_BEGIN_DECLS
+
+/** A description of samples, their order and their batches. */
+typedef struct sluice_dataset sluice_dataset;
+
+/** For `seed`: take the seed of the run. */
+#define SLUICE_SEED_OF_RUN UINT64_MAX
+
+/** For `rank` and `world` of sluice_dataset_shard(): take those of the run. */
+#define SLUICE_OF_RUN UINT32_MAX
+
+/** What to do with a sample that cannot be read or decoded. */
+typedef enum sluice_on_error {
+    SLUICE_ON_ERROR_FAIL = 0,    /**< batches before it are good, then the run ends with it */
+    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, takes its place */
+    SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
+} sluice_on_error;
+
+/**
+ * Builds a dataset from a text.
+ *
+ * `source {| stage}`: a stage is its name and its arguments, positional ones first, then
+ * `key=value`; commas make lists; single or double quotes hold blanks; a `#` at the start of a
+ * word begins a comment that lasts to the end of the line; `${NAME}` is taken from the
+ * environment, `${NAME:-DEFAULT}` is DEFAULT where NAME is unset or empty. A value is never parsed
+ * as text: blanks, quotes, `|` and `#` in it are part of the word. A default is plain text without
+ * braces and dollar signs, and may be empty.
+ *
+ * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ *
+ * Returns: E_INVALID with the text, a caret under the place, what was expected there, and the
+ *          nearest name that would do; E_NO_MEMORY.
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
+                                                      sluice_dataset **dataset_out);
+
+/**
+ * Builds a dataset from a text with arguments: `${NAME}` is taken from them first, then from the
+ * environment. A path with blanks or quotes needs no quoting that way:
+ *
+ *     sluice_dataset_parse_args("image_folder ${DIR} | decode | resize ${SIZE:-224}",
+ *                               (const char *[]){"DIR"}, (const char *[]){path}, 1, &dataset)
+ *
+ * @param names        (count) letters, digits and _, at most 127; NULL where count is 0
+ * @param values       (count) any bytes; NULL where count is 0
+ * @param count        at most 256
+ * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ *
+ * Returns: as sluice_dataset_parse(); E_INVALID also for an argument that is given twice or that
+ *          the text does not use, which the error names, and for a NULL.
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_args(const char *text,
+                                                           const char *const *names,
+                                                           const char *const *values, size_t count,
+                                                           sluice_dataset **dataset_out);
+
+/**
+ * Builds a dataset from a text in a file, as sluice_dataset_parse() reads it: stages may be spread
+ * over lines, with comments between them. Paths in it are relative to the working directory.
+ *
+ * @param path         of a regular file of at most 1 MiB
+ * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ *
+ * Returns: as sluice_dataset_parse(), with FILE:LINE:COLUMN before the text of the error, the
+ *          column in characters from 1; E_IO the file cannot be opened or read; E_INVALID also for
+ *          a file that is larger, not a regular one, or holds a zero byte.
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file(const char *path,
+                                                           sluice_dataset **dataset_out);
+
+/**
+ * Builds a dataset from a text in a file, as sluice_dataset_parse_file(), with the arguments of
+ * sluice_dataset_parse_args().
+ *
+ * Returns: as these two.
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path,
+                                                                const char *const *names,
+                                                                const char *const *values,
+                                                                size_t count,
+                                                                sluice_dataset **dataset_out);
+
+/**
+ * Adds one or more stages as text, `stage {| stage}`, in the grammar of sluice_dataset_parse():
+ * every argument of every stage can be given that way, also those that its call does not have.
+ *
+ *     sluice_dataset_add(dataset, "resize 256 filter=area | center_crop 224")
+ *
+ * Returns: as sluice_dataset_parse(); E_INVALID also for a source, which a dataset has already. The
+ *          error is kept, and the dataset stays unusable.
+ * Threads: the one that builds the dataset; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text);
+
+/**
+ * Frees a dataset that no run uses any more. NULL is fine.
+ *
+ * Threads: any, once no other call and no run uses the dataset.
+ */
+SLUICE_API void sluice_dataset_destroy(sluice_dataset *dataset);
+
+/**
+ * Writes the dataset as a text with every default filled in, which sluice_dataset_parse() reads
+ * back to an equal dataset.
+ *
+ * @param text_out  the caller's, freed by sluice_string_free()
+ *
+ * Returns: E_NO_MEMORY; the error kept from building.
+ * Threads: any, once the dataset is built.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out);
+
+/**
+ * Says what will run on a host device and why: which stages were fused, where the conversions are
+ * done, how batches are assembled. Opens the source.
+ *
+ * @param text_out  the caller's, freed by sluice_string_free()
+ *
+ * Returns: E_NO_MEMORY; the error kept from building; errors of opening the source.
+ * Threads: any, once the dataset is built.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out);
+
+/** How much a pass holds. */
+typedef struct sluice_dataset_info {
+    size_t struct_size;                        /**< bytes; set by sluice_dataset_info_init() */
+    uint64_t source_samples;                   /**< what the source has, before split, take, ... */
+    uint64_t samples;                          /**< in a pass, over all ranks */
+    uint64_t batches;                          /**< in a pass, for one rank alone (world 1) */
+    uint32_t batch_size;                       /**< rows of a batch */
+    uint32_t column_count;                     /**< entries of columns */
+    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step sees them */
+} sluice_dataset_info;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_dataset_info_init_size(sluice_dataset_info *info, size_t size);
+
+/** sluice_dataset_info_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_dataset_info_init(sluice_dataset_info *info)
+{
+    sluice_dataset_info_init_size(info, sizeof(*info));
+}
+
+/**
+ * Opens the source and tells what a pass holds.
+ *
+ * Returns: E_INVALID no stage `batch`, or columns that cannot be batched; the error kept from
+ *          building; E_IO, E_CORRUPT of opening the source.
+ * Threads: any, once the dataset is built.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
+                                                        sluice_dataset_info *info);
+
+/**
+ * Makes one sample as a row of a batch would hold it, on the calling thread and without a run: for
+ * inference, looking at data, tests. Opens the dataset when it is not; each call sets up what a
+ * worker has and takes it apart, so a run is what to use for many.
+ *
+ * @param seed        of the run
+ * @param pass        from 0
+ * @param index       position in the pass, from 0, in the order of a run of one rank
+ * @param columns     for each column of sluice_dataset_inspect() where its bytes go, or NULL for
+ *                    one that is not wanted; NULL: no column is
+ * @param sample_out  the sample's index in the source; may be NULL
+ *
+ * Returns: E_INVALID index beyond the pass, no stage `batch`; the error kept from building; errors
+ *          of the source and the decoder, which name the stage and the sample; E_NO_MEMORY.
+ * Threads: any, once the dataset is built.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed,
+                                                    uint64_t pass, uint64_t index,
+                                                    void *const *columns, uint64_t *sample_out);
+
+/**
+ * Gives the name of a sample in the source, by its index: an entry of `samples` in a step's record
+ * (sluice_step_record) or in a batch, or sample_out of sluice_dataset_get(). Opens the dataset when
+ * it is not open. The name of
+ *
+ *     image_folder  CLASS/FILE, the path of the file below its folder
+ *     webdataset    SHARD/MEMBER, the archive's file name and the image's member name in it
+ *     cifar10       FILE:RECORD, from 0
+ *     synthetic     synthetic/INDEX
+ *
+ * @param name_out  owned by the caller: freed by sluice_string_free()
+ *
+ * Returns: E_INVALID dataset or name_out is NULL, sample is not below source_samples of
+ *          sluice_dataset_info; E_UNSUPPORTED the source is a stream, which keeps no names; errors
+ *          of opening the source; the error kept from building; E_NO_MEMORY.
+ * Threads: any, once the dataset is built.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *dataset,
+                                                            uint64_t sample, char **name_out);
+
+/**
+ * Gives the name of a class, by its label: the folder's name for image_folder, "airplane" to
+ * "truck" for cifar10. Opens the dataset when it is not open. The number of classes is the first
+ * label that is refused.
+ *
+ * @param label     a value of the column `label`
+ * @param name_out  owned by the caller: freed by sluice_string_free()
+ *
+ * Returns: E_INVALID dataset or name_out is NULL, no class has this label; E_UNSUPPORTED the source
+ *          has labels without class names; errors of opening the source; the error kept from
+ *          building; E_NO_MEMORY.
+ * Threads: any, once the dataset is built.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *dataset, int32_t label,
+                                                           char **name_out);
+
+/**
+ * Lists all stages with their arguments, defaults, types and shapes, for people.
+ *
+ * @param name      one stage only; NULL: all
+ * @param text_out  the caller's, freed by sluice_string_free()
+ *
+ * Returns: E_INVALID no such stage, with the nearest name; E_NO_MEMORY.
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text_out);
+
+/** @name Sources
+ * Each makes a new dataset, owned by the caller. Columns are `image` and `label` (i32, from 0
+ * unless the files say otherwise).
+ * Returns: E_INVALID arguments that make no sense; E_NO_MEMORY. Files are opened later, by the
+ * first use.
+ * @{
+ */
+
+/** Optional arguments of sluice_dataset_image_folder(). Made by sluice_image_folder_config_init();
+ * all texts are copied. */
+typedef struct sluice_image_folder_config {
+    size_t struct_size;     /**< bytes; set by sluice_image_folder_config_init() */
+    const char *extensions; /**< of files that count, any case; NULL: "jpg,jpeg,png" */
+    /**
+     * A folder of the program's own, made when missing, for indexes of JPEG files without restart
+     * markers. In the first pass each file is read through, and some 3 % of its size is kept; later
+     * passes and runs decode only what lies under the crop. Files that have changed since (by size
+     * and time) are read through again; several processes may share the folder. NULL: no indexes.
+     */
+    const char *index;
+    /**
+     * "keep": files stay in the page cache for later passes; "drop": each is dropped from it once
+     * it has been read, for sets larger than memory; NULL: "keep".
+     */
+    const char *cache;
+} sluice_image_folder_config;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_image_folder_config_init_size(sluice_image_folder_config *config,
+                                                     size_t size);
+
+/** sluice_image_folder_config_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_image_folder_config_init(sluice_image_folder_config *config)
+{
+    sluice_image_folder_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Images in one folder per class: dir/CLASS/FILE. A class's number is the rank of its name in byte
+ * order. Links are followed; folders named like images are left out with a warning.
+ *
+ * @param config  NULL: all defaults
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(
+    const char *dir, const sluice_image_folder_config *config, sluice_dataset **dataset_out);
+
+/** Optional arguments of sluice_dataset_webdataset(). Made by sluice_webdataset_config_init(); all
+ * texts are copied. */
+typedef struct sluice_webdataset_config {
+    size_t struct_size; /**< bytes; set by sluice_webdataset_config_init() */
+    const char *image;  /**< fields that are images, the best first, any case; NULL:
+                             "jpg,jpeg,png,ppm" */
+    const char *label;  /**< field that holds the label, a whole number in ASCII; "none": there is
+                             no column `label`; NULL: "cls" */
+    const char *index;  /**< where indexes of shards are kept: "auto" (beside each shard, or in
+                             ${XDG_CACHE_HOME:-~/.cache}/sluice), "none", or a folder; NULL:
+                             "auto" */
+    const char *cache;  /**< "keep" or "drop", as of sluice_image_folder_config; NULL: "keep" */
+    const char *access; /**< "auto", or "stream": in sequence, as pipes and compressed shards always
+                             are; NULL: "auto" */
+    uint64_t max_sample; /**< bytes of the largest image that is read in sequence, at most 2^30; 0:
+                              2^28 */
+} sluice_webdataset_config;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_webdataset_config_init_size(sluice_webdataset_config *config, size_t size);
+
+/** sluice_webdataset_config_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_webdataset_config_init(sluice_webdataset_config *config)
+{
+    sluice_webdataset_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Tar archives in WebDataset layout, read in any order. Consecutive members with equal names up to
+ * the first dot are one sample, and what stands behind that dot is a field of it. Samples without
+ * an image or a label are left out with a warning.
+ *
+ * @param shards  files, folders (of which *.tar are taken) and patterns with {000..123} and
+ *                wildcards, with commas between them; "-": standard input
+ * @param config  NULL: all defaults
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
+                                                           const sluice_webdataset_config *config,
+                                                           sluice_dataset **dataset_out);
+
+/**
+ * CIFAR-10 in its binary form: data_batch_1.bin to data_batch_5.bin and test_batch.bin, in dir or
+ * in dir/cifar-10-batches-bin. Images are u8 (32, 32, 3).
+ *
+ * @param split  "train" or "test"
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const char *split,
+                                                        sluice_dataset **dataset_out);
+
+/**
+ * Made-up samples, each a function of its index: for measuring everything but files.
+ *
+ * @param samples  how many
+ * @param height   of an image; so width and channels (1 to 4)
+ * @param classes  labels are sample index modulo classes
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_synthetic(uint64_t samples, uint32_t height,
+                                                          uint32_t width, uint32_t channels,
+                                                          uint32_t classes,
+                                                          sluice_dataset **dataset_out);
+/** @} */
+
+/** @name Order
+ * Each adds one stage. Returns: E_INVALID arguments that make no sense, or a place where the
+ * stage cannot stand (after batch); the error kept from building; E_NO_MEMORY.
+ * @{
+ */
+
+/**
+ * Visits the samples of each pass in another random order; seed may be SLUICE_SEED_OF_RUN. What is
+ * read in sequence is mixed as far as a buffer goes: where this is the first stage of order its
+ * files take turns at random, and of `buffer` samples (0: 1000), and at most 1 GB of them, one at
+ * random is next.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed,
+                                                        uint64_t buffer);
+
+/**
+ * Keeps every world-th sample, from the rank-th on; each may be SLUICE_OF_RUN.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_shard(sluice_dataset *dataset, uint32_t rank,
+                                                      uint32_t world);
+
+/**
+ * Says that every rank shall see all samples: no shard is added by itself.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_shard_none(sluice_dataset *dataset);
+
+/**
+ * Keeps a part of the samples, chosen by a hash of their names, so that parts stay what they are
+ * when files are added. `train` is the first `fraction` of the hash's range, `test` the last, and
+ * `val` the last before what `test` is said to take.
+ *
+ * @param part      "train", "val" or "test"
+ * @param fraction  0 < fraction <= 1
+ * @param seed      of the hash
+ * @param test      for `val`: the fraction that `test` takes
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_split(sluice_dataset *dataset, const char *part,
+                                                      double fraction, uint64_t seed, double test);
+
+/** Keeps the first n samples. Threads: the one that builds the dataset. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_take(sluice_dataset *dataset, uint64_t n);
+
+/** Leaves out the first n samples. Threads: the one that builds the dataset. */
+SLUICE_API_CHECKED sluice_status sluice_dataset_skip(sluice_dataset *dataset, uint64_t n);
+
+/**
+ * Makes n passes one; order and random numbers differ in each.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_repeat(sluice_dataset *dataset, uint64_t n);
+
+/**
+ * Groups n samples (of each rank). The last batch of a pass is filled up with zeros, and
+ * `valid_rows` says how many rows are samples; drop_remainder leaves it out instead.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_batch(sluice_dataset *dataset, uint32_t n,
+                                                      bool drop_remainder);
+/** @} */
+
+SLUICE_END_DECLS
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Logging: warnings, and choices that the library made by itself.
+ *
+ * By default messages of level warn and above go to stderr. The environment variable SLUICE_LOG
+ * (`off|error|warn|info|debug`) sets the level at first use. An error that a call returns is logged
+ * at level debug only: its text reaches the caller by sluice_last_error().
+ */
+#ifndef SLUICE_LOG_H
+#define SLUICE_LOG_H
+
+#include <sluice/export.h>
+
+SLUICE_BEGIN_DECLS
+
+/** Severity of a message. A level enables itself and everything above it in this list. */
+typedef enum sluice_log_level {
+    SLUICE_LOG_OFF = 0,
+    SLUICE_LOG_ERROR = 1,
+    SLUICE_LOG_WARN = 2,
+    SLUICE_LOG_INFO = 3,
+    SLUICE_LOG_DEBUG = 4
+} sluice_log_level;
+
+/**
+ * Receives one message, a line without its newline. Control characters in it are escaped.
+ *
+ * Called by the thread that logs, possibly by several at once. Of the library it must call nothing
+ * but sluice_log_set_callback() and sluice_log_set_level().
+ */
+typedef void (*sluice_log_fn)(sluice_log_level level, const char *message, void *user);
+
+/** Sets the level. Threads: any, at any time. */
+SLUICE_API void sluice_log_set_level(sluice_log_level level);
+
+/**
+ * Sends messages to fn instead of stderr; NULL: to stderr again.
+ *
+ * When the call returns, the callback before is not running in any thread and is not called again,
+ * so what its `user` points to can be freed. For that the call waits until messages under way are
+ * delivered: do not hold a lock that the callback before takes.
+ *
+ * A call from inside a callback does not wait, not for itself and not for other threads: the
+ * callback before gets no further message, but other threads may still be in it.
+ *
+ * Threads: any, at any time, also while other threads log.
+ */
+SLUICE_API void sluice_log_set_callback(sluice_log_fn fn, void *user);
+
+SLUICE_END_DECLS
+
+#endif

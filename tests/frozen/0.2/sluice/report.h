@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * What a run, or a channel so far, did: rates and waits of each stage, the bottleneck, memory,
+ * placement, errors. Made by sluice_train() and sluice_channel_report().
+ */
+#ifndef SLUICE_REPORT_H
+#define SLUICE_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+SLUICE_BEGIN_DECLS
+
+/** The report of a run, or of a channel. */
+typedef struct sluice_report sluice_report;
+
+/** The figures of a run that programs ask for most; sluice_report_json() has all of them. */
+typedef struct sluice_report_stats {
+    size_t struct_size;     /**< bytes; set by sluice_report_stats_init() */
+    sluice_status status;   /**< what sluice_train() returned; of a channel see
+                                 sluice_channel_report() */
+    uint64_t steps;         /**< that ran, one that failed included */
+    uint64_t epochs;        /**< that were completed */
+    uint64_t samples;       /**< rows of those steps that held samples */
+    uint64_t launches;      /**< host calls that made the device run */
+    uint64_t syncs;         /**< waits of the host for the device */
+    uint64_t yields;        /**< sinks that were continued after waiting for data */
+    uint64_t replaced;      /**< samples that another one stood in for */
+    uint64_t zeroed;        /**< rows left zero for want of a readable sample */
+    uint64_t staging_bytes; /**< host memory of batches on their way to the device */
+    uint64_t slot_bytes;    /**< device memory of batches */
+    uint64_t digest;        /**< of all steps, in order; 0 unless config.digest */
+    double seconds;         /**< of the run, opening excluded */
+    double data_wait_share; /**< of seconds: steps waited for data */
+    uint64_t nan_steps; /**< steps with an output that was not finite; 0 with nan_guard ignore */
+    uint64_t first_nan_step;       /**< the first of them; UINT64_MAX: none */
+    uint64_t first_step;           /**< of this run: where it began, or was resumed */
+    uint64_t checkpoints;          /**< that were written */
+    uint64_t validations;          /**< that were done */
+    uint32_t regrouped_batch_size; /**< a pass goes on that was begun in batches of this size, */
+    uint32_t regrouped_world;      /**< on so many ranks; both 0: in these batches */
+} sluice_report_stats;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_report_stats_init_size(sluice_report_stats *stats, size_t size);
+
+/** sluice_report_stats_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_report_stats_init(sluice_report_stats *stats)
+{
+    sluice_report_stats_init_size(stats, sizeof(*stats));
+}
+
+/** Copies the figures. Returns: E_INVALID struct_size is not set. Threads: any. */
+SLUICE_API_CHECKED sluice_status sluice_report_stats_get(const sluice_report *report,
+                                                         sluice_report_stats *stats);
+
+/**
+ * Writes the table for people: what ran, each stage's throughput, the bottleneck and what to
+ * change. Returns: E_NO_MEMORY. The text is the caller's, freed by sluice_string_free().
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_report_text(const sluice_report *report, char **text_out);
+
+/**
+ * Writes one JSON object; its keys are described in the guide. Returns: E_NO_MEMORY. The text is
+ * the caller's, freed by sluice_string_free().
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_report_json(const sluice_report *report, char **json_out);
+
+/** Frees a report. NULL is fine. Threads: any, once no other call uses the report. */
+SLUICE_API void sluice_report_destroy(sluice_report *report);
+
+SLUICE_END_DECLS
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * All of the library's public headers.
+ */
+#ifndef SLUICE_H
+#define SLUICE_H
+
+#include <sluice/channel.h>
+#include <sluice/dataset.h>
+#include <sluice/device.h>
+#include <sluice/dlpack.h>
+#include <sluice/log.h>
+#include <sluice/pack.h>
+#include <sluice/ranks.h>
+#include <sluice/report.h>
+#include <sluice/status.h>
+#include <sluice/stop.h>
+#include <sluice/tensor.h>
+#include <sluice/topology.h>
+#include <sluice/train.h>
+#include <sluice/transforms.h>
+#include <sluice/version.h>
+
+#endif

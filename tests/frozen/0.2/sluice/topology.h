@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * The topology of the machine and the NUMA placement of a run on it.
+ */
+#ifndef SLUICE_TOPOLOGY_H
+#define SLUICE_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/device.h>
+
+SLUICE_BEGIN_DECLS
+
+/** Settings of sluice_topology_report(), initialized by sluice_topology_config_init(). */
+typedef struct sluice_topology_config {
+    size_t struct_size;    /**< bytes; set by sluice_topology_config_init() */
+    const char *synthetic; /**< a synthetic topology of hwloc, "numa:2 core:4 pu:1"; NULL: none */
+    const char *xml;       /**< an XML file of lstopo; NULL: none. Neither: this machine */
+    uint32_t workers;      /**< 0: as many as fit */
+    uint32_t ranks;        /**< ranks that share the machine; 0 is 1 */
+    bool json;             /**< one JSON object instead of a table */
+    sluice_device *device; /**< the device to place for; NULL: none */
+} sluice_topology_config;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_topology_config_init_size(sluice_topology_config *config, size_t size);
+
+/** sluice_topology_config_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_topology_config_init(sluice_topology_config *config)
+{
+    sluice_topology_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Reports the machine, the placement of each rank, and problems of it.
+ *
+ * Each rank may use what the calling thread may: its CPU affinity, memory policy and cgroup limits.
+ * With several ranks all of them use this one device. The process itself is not changed.
+ *
+ * @param config    NULL: this machine, no device, one rank
+ * @param text_out  owned by the caller; free it by sluice_string_free()
+ *
+ * Shape:   JSON has the members machine, nodes, plans (one for each rank) and notes.
+ * Returns: E_INVALID an invalid topology text or file, more than 1024 ranks or workers, a device
+ *          opened before a fork; E_IO the file cannot be read; E_NO_MEMORY.
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_topology_report(const sluice_topology_config *config,
+                                                        char **text_out);
+
+SLUICE_END_DECLS
+
+#endif
