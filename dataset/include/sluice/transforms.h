@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What a dataset does to each image between source and batch.
+ * Transforms: what a dataset does to each image between source and batch.
  *
- * Each call adds one stage. Random ones draw from (seed of the run, pass, sample, stage), so the
- * pixels of a sample do not depend on workers, on devices or on where a run was resumed.
+ * Each call adds one stage. Random numbers are a function of (seed of the run, pass, sample,
+ * stage), so the pixels of a sample do not depend on workers, on devices or on the step of a
+ * resume.
  *
- * Images are uint8 (H, W, C) from decode on; crops and resizes work on those. Mirror, normalize,
- * to_dtype and to_chw come last, in any order among themselves, and are done in one pass.
+ * Images are uint8 (H, W, C) after decode, for crops and resizes. random_horizontal_flip,
+ * normalize, to_dtype and to_chw follow, in any order, and are done in one pass over the pixels.
  *
- * Returns: E_INVALID arguments that make no sense, or a place where the stage cannot stand; the
- * error kept from building; E_NO_MEMORY.
+ * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
+ * error of building; E_NO_MEMORY.
  */
 #ifndef SLUICE_TRANSFORMS_H
 #define SLUICE_TRANSFORMS_H
@@ -18,17 +19,17 @@
 
 SLUICE_BEGIN_DECLS
 
-/** Optional arguments of sluice_dataset_decode(). Made by sluice_decode_config_init(). */
+/** Optional arguments of sluice_dataset_decode(), initialized by sluice_decode_config_init(). */
 typedef struct sluice_decode_config {
     size_t struct_size; /**< bytes; set by sluice_decode_config_init() */
     const char *mode;   /**< "rgb": (H, W, 3), or "gray": (H, W, 1); NULL: "rgb" */
     /**
-     * Where a resize to half or less follows, decode JPEG files at 1/2, 1/4 or 1/8 of their size
-     * and resize from there: faster for large photographs, with other pixels (a crop begins and
-     * ends at whole pixels of the smaller image, and its DCT replaces a part of the filter).
+     * If a resize to half or less follows, decode JPEG files at 1/2, 1/4 or 1/8 of their size and
+     * resize from there: faster for large photographs, with other pixels (a crop begins and ends at
+     * whole pixels of the smaller image, and its DCT replaces a part of the filter).
      */
     bool fast_scale;
-    uint64_t max_pixels; /**< an image that says it has more is refused; 0: 100 000 000 */
+    uint64_t max_pixels; /**< an image with more, by its header, is an error; 0: 100 000 000 */
 } sluice_decode_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -59,7 +60,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset,
 /**
  * Resizes. Output i of a side has its middle at c = (i + 0.5) * scale of the input, scale = old /
  * new length, and is the mean of the inputs k weighed by f((k + 0.5 - c) / s), where s is scale
- * when shrinking with `antialias` and 1 otherwise; what would lie outside of the image has no
+ * when shrinking with `antialias` and 1 otherwise; positions outside of the image have no
  * weight. These are Pillow's filters (its Resample.c and Geometry.c), and the bytes are within 1 of
  * Pillow's, those of "nearest" equal:
  *
@@ -70,14 +71,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset,
  *   "area"      f(x) = 1 within -0.5 < x <= 0.5, Pillow's BOX: whole pixels only. Not without
  *               antialias, where it would be "nearest"
  *
- * Without antialias Pillow has nothing to compare with: "bilinear" is then torchvision's with
+ * Without antialias there is no counterpart in Pillow: "bilinear" is then torchvision's with
  * antialias=False and OpenCV's INTER_LINEAR, but for rounding; their bicubic has a = -0.75.
  *
  * @param height     new height; with width 0, the new length of the shorter side
  * @param width      new width, or 0
  * @param filter     one of the four; NULL is "bilinear"
- * @param antialias  shrinking weighs all the pixels that an output covers; want true, unless a
- * model was trained without
+ * @param antialias  when shrinking, weigh all pixels that an output covers: true, unless a model
+ *                   was trained without
  *
  * Threads: the one that builds the dataset.
  */
@@ -86,7 +87,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_resize(sluice_dataset *dataset, 
                                                        bool antialias);
 
 /**
- * Cuts the middle out; what lies outside of a smaller image is zero.
+ * Crops the center; positions outside of a smaller image are zero.
  *
  * Threads: the one that builds the dataset.
  */
@@ -94,7 +95,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_center_crop(sluice_dataset *data
                                                             uint32_t height, uint32_t width);
 
 /**
- * Cuts a random place out of the image with `padding` zeros on each side.
+ * Crops at a random position of the image, which is padded by `padding` zeros on each side.
  *
  * Threads: the one that builds the dataset.
  */
@@ -102,14 +103,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_crop(sluice_dataset *data
                                                             uint32_t height, uint32_t width,
                                                             uint32_t padding);
 
-/** Optional arguments of sluice_dataset_random_resized_crop(). Made by
+/** Optional arguments of sluice_dataset_random_resized_crop(), initialized by
  * sluice_random_resized_crop_config_init(). */
 typedef struct sluice_random_resized_crop_config {
     size_t struct_size; /**< bytes; set by sluice_random_resized_crop_config_init() */
-    double scale[2];    /**< low and high share of the area; both 0: 0.08 and 1 */
-    double ratio[2];    /**< low and high width over height, drawn evenly in its logarithm; both 0:
+    double scale[2];    /**< lowest and highest fraction of the area; both 0: 0.08 and 1 */
+    double ratio[2];    /**< lowest and highest width / height, uniform in its logarithm; both 0:
                              3/4 and 4/3 */
-    bool no_antialias;  /**< sluice_dataset_resize() with antialias false; of the cut part alone */
+    bool no_antialias;  /**< as sluice_dataset_resize() with antialias false */
     const char *filter; /**< as of sluice_dataset_resize(); NULL: "bilinear" */
 } sluice_random_resized_crop_config;
 
@@ -128,7 +129,7 @@ static inline void sluice_random_resized_crop_config_init(sluice_random_resized_
 }
 
 /**
- * Cuts a random part out and resizes it: the crop of Szegedy et al., "Going deeper with
+ * Crops a random part and resizes it: the crop of Szegedy et al., "Going deeper with
  * convolutions" (2015), drawn as torchvision's RandomResizedCrop draws it.
  *
  * @param height, width  of the result, in pixels; width 0 is a square
@@ -140,7 +141,7 @@ SLUICE_API_CHECKED sluice_status
 sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32_t height, uint32_t width,
                                    const sluice_random_resized_crop_config *config);
 
-/** Mirrors left to right with probability p. Threads: the one that builds the dataset. */
+/** Flips left to right with probability p. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
                                                                        double p);
 
@@ -150,7 +151,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_da
  * @param mean      (channels)
  * @param std       (channels), not 0
  * @param channels  1 to 4; 1 serves images of any number of channels
- * @param range     what white is in mean and std: 1 for values in 0..1, 255 for 0..255
+ * @param range     the value of white in mean and std: 1 for values in 0..1, 255 for 0..255
  * @param dtype     SLUICE_F32, SLUICE_F16 or SLUICE_BF16
  *
  * Threads: the one that builds the dataset.
@@ -161,14 +162,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_normalize(sluice_dataset *datase
                                                           sluice_dtype dtype);
 
 /**
- * Casts; with `scale`, bytes become 0..1. To f32, f16, bf16, or u8 from u8.
+ * Casts to f32, f16, bf16, or from u8 to u8; with `scale`, bytes become 0..1.
  *
  * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset,
                                                          sluice_dtype dtype, bool scale);
 
-/** (H, W, C) becomes (C, H, W). Threads: the one that builds the dataset. */
+/** Transposes (H, W, C) to (C, H, W). Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
 
 /**

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * The channel alone, for loops of one's own: a dataset's batches on a device, one by one, made
- * ahead by worker threads. sluice_train() is the same channel with a loop around it.
+ * The channel, for training loops of your own: the batches of a dataset on a device, one by one,
+ * prepared ahead by worker threads. sluice_train() is the same channel with a loop around it.
  *
- * open, start, get_next until it does not say OK, close:
+ * open, start, get_next until it does not return OK, close:
  *
  *     while ((st = sluice_channel_get_next(channel, NULL, SLUICE_FOREVER, &batch)) == SLUICE_OK) {
  *         ... batch->inputs, batch->valid_rows ...
@@ -22,20 +22,20 @@
 
 SLUICE_BEGIN_DECLS
 
-/** A dataset's way to a device. */
+/** A channel: the batches of a dataset on a device. */
 typedef struct sluice_channel sluice_channel;
 
-/** For timeout_ms: never gives up. */
+/** Value of timeout_ms: no limit. */
 #define SLUICE_FOREVER INT64_C(-1)
 
 /**
- * Where a loop is: the checkpoint of its data, to be saved as it is, or field by field, with the
- * loop's own state. Filled in by sluice_channel_position_get(), taken back by config.position.
+ * The position of a loop in its data, to be saved as a whole, or field by field, with the state of
+ * the loop. Filled in by sluice_channel_position_get(), resumed by config.position.
  */
 typedef struct sluice_channel_position {
     size_t struct_size; /**< bytes; set by sluice_channel_position_init() */
     uint64_t batch;     /**< number of the next batch */
-    uint64_t pass;      /**< of the dataset, that it is in */
+    uint64_t pass;      /**< of the dataset, from 0 */
     uint64_t samples;   /**< of that pass before it, over all ranks; padding counts as samples */
     uint64_t seed;      /**< config.seed */
 } sluice_channel_position;
@@ -50,17 +50,17 @@ static inline void sluice_channel_position_init(sluice_channel_position *positio
 }
 
 /**
- * Settings of a channel. Made by sluice_channel_config_init(); zero takes the default given beside
- * it. What has a name of sluice_train_config means the same.
+ * Settings of a channel, initialized by sluice_channel_config_init(). Fields that have a name of
+ * sluice_train_config have its meaning.
  */
 typedef struct sluice_channel_config {
     size_t struct_size;       /**< bytes; set by sluice_channel_config_init() */
-    uint64_t first_batch;     /**< batches of the training done already: goes on there, as a resumed
-                                   run would; of a loop see position */
-    uint64_t batches;         /**< to be made, then END_OF_DATA; 0: without end */
+    uint64_t first_batch;     /**< batches of the training done already: continues there, as a
+                                   resumed run would; for loops see position */
+    uint64_t batches;         /**< number of batches, then END_OF_DATA; 0: no limit */
     uint64_t seed;            /**< of order and random transforms */
     uint32_t rank;            /**< of this process among world, when that is set */
-    uint32_t world;           /**< processes that share each pass; 0: what the launcher says */
+    uint32_t world;           /**< processes that share each pass; 0: from the launcher */
     uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
     uint32_t slots;           /**< batches made ahead, those held included: held + 1 to 1024 (from
                                    held + 2 on where batches are lent from their slots); 0: as
@@ -69,7 +69,7 @@ typedef struct sluice_channel_config {
                                    0 is a quarter of what the process may use, for staging and
                                    slots */
     sluice_on_error on_error; /**< fail */
-    bool end_of_pass;         /**< get_next answers END_OF_PASS once behind each pass */
+    bool end_of_pass;         /**< get_next returns END_OF_PASS once after each pass */
     const sluice_column *inputs; /**< what the loop expects, of one sample; NULL: unchecked. Used by
                                       sluice_channel_open() alone */
     uint32_t input_count;        /**< entries in inputs */
@@ -93,26 +93,26 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
 }
 
 /**
- * Makes all that the channel needs, and no thread: files are listed, memory is taken, shapes are
- * known. No sample is decoded yet. The environment's SLUICE_WORKERS, SLUICE_SLOTS and SLUICE_MEMORY
- * come before config, as in sluice_train().
+ * Opens a channel, without its threads: lists the files, allocates memory, determines the shapes.
+ * No sample is decoded yet. The environment variables SLUICE_WORKERS, SLUICE_SLOTS and
+ * SLUICE_MEMORY override config, as in sluice_train().
  *
  * @param device       borrowed until close
  * @param dataset      borrowed until close; several channels may share it
  * @param config       copied
- * @param channel_out  owned by the caller: goes back by sluice_channel_close()
+ * @param channel_out  owned by the caller: freed by sluice_channel_close()
  *
  * Returns: E_INVALID settings, a position that is not one of this dataset, no stage `batch`,
  *          columns that cannot be batched or are not as in config.inputs; the error kept from
  *          building the dataset; E_IO, E_CORRUPT of opening the source; E_NO_MEMORY;
  *          E_UNSUPPORTED the device is none that a channel serves.
- * Threads: any. Channels do not touch each other.
+ * Threads: any. Channels are independent.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
                                                      const sluice_channel_config *config,
                                                      sluice_channel **channel_out);
 
-/** What a channel will give, and what it takes. */
+/** Batches and memory of a channel. */
 typedef struct sluice_channel_info {
     size_t struct_size;     /**< bytes; set by sluice_channel_info_init() */
     uint64_t samples;       /**< in a pass, over all ranks */
@@ -123,8 +123,8 @@ typedef struct sluice_channel_info {
     uint32_t column_count;  /**< entries of columns */
     uint64_t staging_bytes; /**< host memory of batches on their way to the device */
     uint64_t slot_bytes;    /**< device memory of batches */
-    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as get_next gives them: inputs in
-                                                    this order */
+    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as get_next returns them: inputs
+                                                  in this order */
 } sluice_channel_info;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -136,16 +136,16 @@ static inline void sluice_channel_info_init(sluice_channel_info *info)
     sluice_channel_info_init_size(info, sizeof(*info));
 }
 
-/** Tells what a channel will give. Returns: E_INVALID struct_size is not set. Threads: any. */
+/** Fills in batches and memory. Returns: E_INVALID struct_size is not set. Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_channel_inspect(const sluice_channel *channel,
                                                         sluice_channel_info *info);
 
 /**
- * Starts the workers, which fill the slots and then wait for get_next: to be called early, while
- * the model is still being set up.
+ * Starts the workers, which fill the slots and then wait for get_next. Call it early, while the
+ * model is still being set up.
  *
- * Returns: E_INVALID it has been called before, also when it failed; E_NO_MEMORY, after which
- *          nothing but close is left; CLOSED after stop.
+ * Returns: E_INVALID it has been called before, also if that call failed; E_NO_MEMORY, after which
+ *          only close is allowed; CLOSED after stop.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_start(sluice_channel *channel);
@@ -281,7 +281,7 @@ SLUICE_API_CHECKED sluice_status sluice_channel_pause(sluice_channel *channel);
 /** Lets the workers go on. Returns: as sluice_channel_pause(). Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_channel_resume(sluice_channel *channel);
 
-/** What went through a channel so far. */
+/** Statistics of a channel so far. */
 typedef struct sluice_channel_stats {
     size_t struct_size;  /**< bytes; set by sluice_channel_stats_init() */
     uint64_t batches;    /**< that get_next gave */
@@ -302,7 +302,7 @@ static inline void sluice_channel_stats_init(sluice_channel_stats *stats)
     sluice_channel_stats_init_size(stats, sizeof(*stats));
 }
 
-/** Copies the figures. Returns: E_INVALID struct_size is not set. Threads: any, at any time. */
+/** Fills in the statistics. Returns: E_INVALID struct_size is not set. Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channel,
                                                           sluice_channel_stats *stats);
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Datasets: where samples come from, in which order, what is done to them, how many make a batch.
+ * Datasets: the source of samples, their order, transforms and batches.
  *
- * A dataset is a list of stages: a source, then index stages (shuffle, split, take, ...) and
- * transforms in any mixture, then batch. It is built from a text,
+ * A dataset is a list of stages: a source, then stages of order (shuffle, split, take, ...) and
+ * transforms in any sequence, then batch. It is built from a text,
  *
  *     image_folder train | shuffle | decode | random_resized_crop 224 | to_chw | batch 64
  *
- * or by calls, which are named as the stages are and build the very same thing; see transforms.h
- * for what works on pixels. A dataset is a description: it opens nothing, starts no thread and
- * holds no samples until it is used, and can be used by several runs, one after another or at
- * once.
+ * or by calls, which have the names of the stages and build the same dataset; transforms.h has
+ * those that process pixels. A dataset is a description: it opens nothing, starts no thread and
+ * holds no samples until it is used. Several runs can use it, one after another or at once.
  *
- * Errors of building are kept: a dataset that one call has failed on answers that error from
- * every later call, so a program may add all stages and look at the last status only. A dataset
- * that was used, by a run or by a call that opens it, takes no more stages: E_INVALID, which is not
- * kept.
+ * Errors of building are sticky: after a call has failed, every later call on that dataset returns
+ * the same error, so a program may add all stages and check the last status only. To a dataset that
+ * was used, by a run or by a call that opens it, no stage can be added: E_INVALID, which is not
+ * sticky.
  *
  * Threads: one dataset is built by one thread; once built, any threads may use it.
  */
@@ -34,16 +33,16 @@ SLUICE_BEGIN_DECLS
 /** A description of samples, their order and their batches. */
 typedef struct sluice_dataset sluice_dataset;
 
-/** For `seed`: take the seed of the run. */
+/** Value of `seed`: the seed of the run. */
 #define SLUICE_SEED_OF_RUN UINT64_MAX
 
-/** For `rank` and `world` of sluice_dataset_shard(): take those of the run. */
+/** Value of `rank` and `world` of sluice_dataset_shard(): those of the run. */
 #define SLUICE_OF_RUN UINT32_MAX
 
 /** What to do with a sample that cannot be read or decoded. */
 typedef enum sluice_on_error {
-    SLUICE_ON_ERROR_FAIL = 0,    /**< batches before it are good, then the run ends with it */
-    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, takes its place */
+    SLUICE_ON_ERROR_FAIL = 0,    /**< the run ends with its error, after the batches before it */
+    SLUICE_ON_ERROR_REPLACE = 1, /**< is replaced by another sample, drawn at random */
     SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
 } sluice_on_error;
 
@@ -53,14 +52,14 @@ typedef enum sluice_on_error {
  * `source {| stage}`: a stage is its name and its arguments, positional ones first, then
  * `key=value`; commas make lists; single or double quotes hold blanks; a `#` at the start of a
  * word begins a comment that lasts to the end of the line; `${NAME}` is taken from the
- * environment, `${NAME:-DEFAULT}` is DEFAULT where NAME is unset or empty. A value is never parsed
+ * environment; `${NAME:-DEFAULT}` is DEFAULT if NAME is unset or empty. A value is never parsed
  * as text: blanks, quotes, `|` and `#` in it are part of the word. A default is plain text without
  * braces and dollar signs, and may be empty.
  *
- * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: E_INVALID with the text, a caret under the place, what was expected there, and the
- *          nearest name that would do; E_NO_MEMORY.
+ * Returns: E_INVALID with the text, a caret under the error, what was expected there, and the
+ *          nearest valid name; E_NO_MEMORY.
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
@@ -76,7 +75,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
  * @param names        (count) letters, digits and _, at most 127; NULL where count is 0
  * @param values       (count) any bytes; NULL where count is 0
  * @param count        at most 256
- * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
  * Returns: as sluice_dataset_parse(); E_INVALID also for an argument that is given twice or that
  *          the text does not use, which the error names, and for a NULL.
@@ -92,7 +91,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_args(const char *text,
  * over lines, with comments between them. Paths in it are relative to the working directory.
  *
  * @param path         of a regular file of at most 1 MiB
- * @param dataset_out  owned by the caller: goes back by sluice_dataset_destroy()
+ * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
  * Returns: as sluice_dataset_parse(), with FILE:LINE:COLUMN before the text of the error, the
  *          column in characters from 1; E_IO the file cannot be opened or read; E_INVALID also for
@@ -122,7 +121,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path
  *     sluice_dataset_add(dataset, "resize 256 filter=area | center_crop 224")
  *
  * Returns: as sluice_dataset_parse(); E_INVALID also for a source, which a dataset has already. The
- *          error is kept, and the dataset stays unusable.
+ *          error is sticky.
  * Threads: the one that builds the dataset; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text);
@@ -135,36 +134,36 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_add(sluice_dataset *dataset, con
 SLUICE_API void sluice_dataset_destroy(sluice_dataset *dataset);
 
 /**
- * Writes the dataset as a text with every default filled in, which sluice_dataset_parse() reads
- * back to an equal dataset.
+ * Writes the dataset as a text with all defaults, from which sluice_dataset_parse() builds an equal
+ * dataset.
  *
- * @param text_out  the caller's, freed by sluice_string_free()
+ * @param text_out  owned by the caller: freed by sluice_string_free()
  *
- * Returns: E_NO_MEMORY; the error kept from building.
+ * Returns: E_NO_MEMORY; the sticky error of building.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out);
 
 /**
- * Says what will run on a host device and why: which stages were fused, where the conversions are
- * done, how batches are assembled. Opens the source.
+ * Describes what will run on a host device and why: the stages that are fused, where conversions
+ * are done, how batches are assembled. Opens the source.
  *
- * @param text_out  the caller's, freed by sluice_string_free()
+ * @param text_out  owned by the caller: freed by sluice_string_free()
  *
- * Returns: E_NO_MEMORY; the error kept from building; errors of opening the source.
+ * Returns: E_NO_MEMORY; the sticky error of building; errors of opening the source.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out);
 
-/** How much a pass holds. */
+/** The size of a pass. */
 typedef struct sluice_dataset_info {
     size_t struct_size;                        /**< bytes; set by sluice_dataset_info_init() */
-    uint64_t source_samples;                   /**< what the source has, before split, take, ... */
+    uint64_t source_samples;                   /**< of the source, before split, take, ... */
     uint64_t samples;                          /**< in a pass, over all ranks */
     uint64_t batches;                          /**< in a pass, for one rank alone (world 1) */
     uint32_t batch_size;                       /**< rows of a batch */
     uint32_t column_count;                     /**< entries of columns */
-    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step sees them */
+    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step gets them */
 } sluice_dataset_info;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -177,7 +176,7 @@ static inline void sluice_dataset_info_init(sluice_dataset_info *info)
 }
 
 /**
- * Opens the source and tells what a pass holds.
+ * Opens the source and fills in the size of a pass.
  *
  * Returns: E_INVALID no stage `batch`, or columns that cannot be batched; the error kept from
  *          building; E_IO, E_CORRUPT of opening the source.
@@ -187,18 +186,18 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
                                                         sluice_dataset_info *info);
 
 /**
- * Makes one sample as a row of a batch would hold it, on the calling thread and without a run: for
- * inference, looking at data, tests. Opens the dataset when it is not; each call sets up what a
- * worker has and takes it apart, so a run is what to use for many.
+ * Makes one sample as a row of a batch has it, on the calling thread and without a run: for
+ * inference, inspection and tests. Opens the dataset if it is not open. Each call sets up and frees
+ * the state of a worker: for many samples use a run or a channel.
  *
  * @param seed        of the run
  * @param pass        from 0
  * @param index       position in the pass, from 0, in the order of a run of one rank
- * @param columns     for each column of sluice_dataset_inspect() where its bytes go, or NULL for
- *                    one that is not wanted; NULL: no column is
+ * @param columns     (column_count of sluice_dataset_inspect()) the memory for the bytes of each
+ *                    column, or NULL for none; NULL: no column
  * @param sample_out  the sample's index in the source; may be NULL
  *
- * Returns: E_INVALID index beyond the pass, no stage `batch`; the error kept from building; errors
+ * Returns: E_INVALID index beyond the pass, no stage `batch`; the sticky error of building; errors
  *          of the source and the decoder, which name the stage and the sample; E_NO_MEMORY.
  * Threads: any, once the dataset is built.
  */
@@ -208,7 +207,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
 
 /**
  * Gives the name of a sample in the source, by its index: an entry of `samples` in a step's record
- * (sluice_step_record) or in a batch, or sample_out of sluice_dataset_get(). Opens the dataset when
+ * (sluice_step_record) or in a batch, or sample_out of sluice_dataset_get(). Opens the dataset if
  * it is not open. The name of
  *
  *     image_folder  CLASS/FILE, the path of the file below its folder
@@ -220,7 +219,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  *
  * Returns: E_INVALID dataset or name_out is NULL, sample is not below source_samples of
  *          sluice_dataset_info; E_UNSUPPORTED the source is a stream, which keeps no names; errors
- *          of opening the source; the error kept from building; E_NO_MEMORY.
+ *          of opening the source; the sticky error of building; E_NO_MEMORY.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *dataset,
@@ -228,7 +227,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *data
 
 /**
  * Gives the name of a class, by its label: the folder's name for image_folder, "airplane" to
- * "truck" for cifar10. Opens the dataset when it is not open. The number of classes is the first
+ * "truck" for cifar10. Opens the dataset if it is not open. The number of classes is the first
  * label that is refused.
  *
  * @param label     a value of the column `label`
@@ -243,10 +242,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *datas
                                                            char **name_out);
 
 /**
- * Lists all stages with their arguments, defaults, types and shapes, for people.
+ * Lists all stages with their arguments, defaults, types and shapes, as text.
  *
  * @param name      one stage only; NULL: all
- * @param text_out  the caller's, freed by sluice_string_free()
+ * @param text_out  owned by the caller: freed by sluice_string_free()
  *
  * Returns: E_INVALID no such stage, with the nearest name; E_NO_MEMORY.
  * Threads: any.
@@ -255,27 +254,26 @@ SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text
 
 /** @name Sources
  * Each makes a new dataset, owned by the caller. Columns are `image` and `label` (i32, from 0
- * unless the files say otherwise).
- * Returns: E_INVALID arguments that make no sense; E_NO_MEMORY. Files are opened later, by the
- * first use.
+ * unless the files have others).
+ * Returns: E_INVALID invalid arguments; E_NO_MEMORY. Files are opened later, by the first use.
  * @{
  */
 
-/** Optional arguments of sluice_dataset_image_folder(). Made by sluice_image_folder_config_init();
- * all texts are copied. */
+/** Optional arguments of sluice_dataset_image_folder(), initialized by
+ * sluice_image_folder_config_init(). All texts are copied. */
 typedef struct sluice_image_folder_config {
     size_t struct_size;     /**< bytes; set by sluice_image_folder_config_init() */
-    const char *extensions; /**< of files that count, any case; NULL: "jpg,jpeg,png" */
+    const char *extensions; /**< of image files, in any case; NULL: "jpg,jpeg,png" */
     /**
-     * A folder of the program's own, made when missing, for indexes of JPEG files without restart
-     * markers. In the first pass each file is read through, and some 3 % of its size is kept; later
-     * passes and runs decode only what lies under the crop. Files that have changed since (by size
-     * and time) are read through again; several processes may share the folder. NULL: no indexes.
+     * A folder for indexes of JPEG files without restart markers, created if missing. In the first
+     * pass each file is read in full, and an index of about 3 % of its size is written; later
+     * passes and runs decode only the region of the crop. Files that have changed (by size and
+     * time) are indexed again. Several processes may share the folder. NULL: no indexes.
      */
     const char *index;
     /**
-     * "keep": files stay in the page cache for later passes; "drop": each is dropped from it once
-     * it has been read, for sets larger than memory; NULL: "keep".
+     * "keep": files stay in the page cache for later passes; "drop": each file is dropped from the
+     * page cache after it was read, for datasets larger than memory; NULL: "keep".
      */
     const char *cache;
 } sluice_image_folder_config;
@@ -292,7 +290,7 @@ static inline void sluice_image_folder_config_init(sluice_image_folder_config *c
 
 /**
  * Images in one folder per class: dir/CLASS/FILE. A class's number is the rank of its name in byte
- * order. Links are followed; folders named like images are left out with a warning.
+ * order. Links are followed; folders with names of images are ignored with a warning.
  *
  * @param config  NULL: all defaults
  *
@@ -301,11 +299,11 @@ static inline void sluice_image_folder_config_init(sluice_image_folder_config *c
 SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(
     const char *dir, const sluice_image_folder_config *config, sluice_dataset **dataset_out);
 
-/** Optional arguments of sluice_dataset_webdataset(). Made by sluice_webdataset_config_init(); all
- * texts are copied. */
+/** Optional arguments of sluice_dataset_webdataset(), initialized by
+ * sluice_webdataset_config_init(). All texts are copied. */
 typedef struct sluice_webdataset_config {
     size_t struct_size; /**< bytes; set by sluice_webdataset_config_init() */
-    const char *image;  /**< fields that are images, the best first, any case; NULL:
+    const char *image;  /**< fields that are images, in order of preference, any case; NULL:
                              "jpg,jpeg,png,ppm" */
     const char *label;  /**< field that holds the label, a whole number in ASCII; "none": there is
                              no column `label`; NULL: "cls" */
@@ -330,8 +328,8 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
 
 /**
  * Tar archives in WebDataset layout, read in any order. Consecutive members with equal names up to
- * the first dot are one sample, and what stands behind that dot is a field of it. Samples without
- * an image or a label are left out with a warning.
+ * the first dot are one sample; the rest of the name is the field. Samples without an image or a
+ * label are ignored with a warning.
  *
  * @param shards  files, folders (of which *.tar are taken) and patterns with {000..123} and
  *                wildcards, with commas between them; "-": standard input
@@ -355,11 +353,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const c
                                                         sluice_dataset **dataset_out);
 
 /**
- * Made-up samples, each a function of its index: for measuring everything but files.
+ * Synthetic samples, each a function of its index: for measurements without files.
  *
- * @param samples  how many
- * @param height   of an image; so width and channels (1 to 4)
- * @param classes  labels are sample index modulo classes
+ * @param samples   number of samples
+ * @param height    of an image, in pixels
+ * @param width     of an image, in pixels
+ * @param channels  1 to 4
+ * @param classes   a label is the sample's index modulo classes
  *
  * Threads: any.
  */
@@ -370,16 +370,16 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_synthetic(uint64_t samples, uint
 /** @} */
 
 /** @name Order
- * Each adds one stage. Returns: E_INVALID arguments that make no sense, or a place where the
- * stage cannot stand (after batch); the error kept from building; E_NO_MEMORY.
+ * Each adds one stage. Returns: E_INVALID invalid arguments, or a position where the stage is not
+ * allowed (after batch); the sticky error of building; E_NO_MEMORY.
  * @{
  */
 
 /**
- * Visits the samples of each pass in another random order; seed may be SLUICE_SEED_OF_RUN. What is
- * read in sequence is mixed as far as a buffer goes: where this is the first stage of order its
- * files take turns at random, and of `buffer` samples (0: 1000), and at most 1 GB of them, one at
- * random is next.
+ * Permutes the samples of each pass, in another order in every pass; seed may be
+ * SLUICE_SEED_OF_RUN. A stream, which is read in sequence, has a shuffle buffer of `buffer` samples
+ * (0: 1000) and at most 1 GB: the next sample is drawn from it. If this is the first stage of
+ * order, its files are also interleaved at random.
  *
  * Threads: the one that builds the dataset.
  */
@@ -395,16 +395,16 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_shard(sluice_dataset *dataset, u
                                                       uint32_t world);
 
 /**
- * Says that every rank shall see all samples: no shard is added by itself.
+ * Gives all samples to every rank: disables the shard that is otherwise added for several ranks.
  *
  * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_shard_none(sluice_dataset *dataset);
 
 /**
- * Keeps a part of the samples, chosen by a hash of their names, so that parts stay what they are
- * when files are added. `train` is the first `fraction` of the hash's range, `test` the last, and
- * `val` the last before what `test` is said to take.
+ * Keeps a part of the samples, chosen by a hash of their names, so that samples stay in their part
+ * when files are added. `train` is the first `fraction` of the range of the hash, `test` the last,
+ * and `val` the last before the fraction `test`.
  *
  * @param part      "train", "val" or "test"
  * @param fraction  0 < fraction <= 1
@@ -419,19 +419,19 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_split(sluice_dataset *dataset, c
 /** Keeps the first n samples. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_take(sluice_dataset *dataset, uint64_t n);
 
-/** Leaves out the first n samples. Threads: the one that builds the dataset. */
+/** Drops the first n samples. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_skip(sluice_dataset *dataset, uint64_t n);
 
 /**
- * Makes n passes one; order and random numbers differ in each.
+ * Joins n passes into one; order and random numbers differ in each of them.
  *
  * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_repeat(sluice_dataset *dataset, uint64_t n);
 
 /**
- * Groups n samples (of each rank). The last batch of a pass is filled up with zeros, and
- * `valid_rows` says how many rows are samples; drop_remainder leaves it out instead.
+ * Groups n samples (of each rank) into a batch. The last batch of a pass is padded with zeros, and
+ * `valid_rows` is its number of samples; with drop_remainder it is dropped.
  *
  * Threads: the one that builds the dataset.
  */

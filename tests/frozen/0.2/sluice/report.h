@@ -52,21 +52,27 @@ static inline void sluice_report_stats_init(sluice_report_stats *stats)
     sluice_report_stats_init_size(stats, sizeof(*stats));
 }
 
-/** Copies the figures. Returns: E_INVALID struct_size is not set. Threads: any. */
+/** Fills in the statistics. Returns: E_INVALID struct_size is not set. Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_report_stats_get(const sluice_report *report,
                                                          sluice_report_stats *stats);
 
 /**
- * Writes the table for people: what ran, each stage's throughput, the bottleneck and what to
- * change. Returns: E_NO_MEMORY. The text is the caller's, freed by sluice_string_free().
+ * Writes the report as a table: what ran, the throughput of each stage, the bottleneck and advice.
+ *
+ * @param text_out  owned by the caller: freed by sluice_string_free()
+ *
+ * Returns: E_NO_MEMORY.
  *
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_report_text(const sluice_report *report, char **text_out);
 
 /**
- * Writes one JSON object; its keys are described in the guide. Returns: E_NO_MEMORY. The text is
- * the caller's, freed by sluice_string_free().
+ * Writes the report as one JSON object; its keys are described in the guide.
+ *
+ * @param json_out  owned by the caller: freed by sluice_string_free()
+ *
+ * Returns: E_NO_MEMORY.
  *
  * Threads: any.
  */

@@ -23,9 +23,9 @@ SLUICE_BEGIN_DECLS
 #define SLUICE_MAX_OUTPUTS 16
 
 /**
- * What a step is given. Everything that changes from step to step is an address that the device
- * can read: a step that is captured once and replayed sees the new values, one that reads them on
- * the host while being captured does not.
+ * The arguments of a step. Every value that changes from step to step is an address that the device
+ * can read: a step that is captured once and replayed reads the new values through it. A step that
+ * reads the value on the host during capture does not.
  */
 typedef struct sluice_step {
     size_t struct_size;          /**< bytes; set by the library */
@@ -37,11 +37,11 @@ typedef struct sluice_step {
     const uint64_t *epoch;       /**< of the whole training, from 0 */
     float *outputs;              /**< (output_count) to be written; [0] is the loss */
     void *stream;                /**< to enqueue work on in this call, a cudaStream_t on a CUDA
-                                      device: a stream of its own while the step is captured,
-                                      else the run's; NULL on a host device */
+                                      device: a separate stream during capture, else the
+                                      run's; NULL on a host device */
     const float *learning_rate;  /**< of this step, by config.learning_rate; 0 without one */
-    const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and the
-                                      like, the same after a resume */
+    const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and
+                                      similar uses, the same after a resume */
     const uint32_t *micro;       /**< which of the micro-batches of the step this is, from 0 */
 } sluice_step;
 
@@ -51,9 +51,10 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
 /**
  * The user's step: trains on one batch.
  *
- * With config.micro_batches it is called so many times for a step: gradients are gathered from
- * micro 0 on, and used at the last. Outputs are zero at micro 0 and keep what the calls make of
- * them. A run that ends between micro-batches has not done the step, and begins it anew later.
+ * With config.micro_batches it is called that many times for a step (gradient accumulation):
+ * accumulate gradients from micro 0 on, and apply them in the last call. Outputs are zero at micro
+ * 0 and keep what the calls write. A run that ends between two micro-batches has not done the step:
+ * the next run begins it again.
  *
  * On a host device it is called for every batch, on the device's own thread (in mode `data` on the
  * thread that called sluice_train()). Inputs and their bytes are lent until it returns; their
@@ -63,7 +64,7 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
  * the device's context current; all addresses are the device's, and the same for the whole run. In
  * modes `graph` and `loop` it is called once, captured, and replayed, whatever micro_batches are;
  * once more for config.check, and again where auto has to try. In the others it is called for every
- * batch. eval is called alike. The device is synchronised before the first step of a run.
+ * batch. eval is called in the same way. The device is synchronized before the first step of a run.
  *
  * All of a step's work goes to step->stream. A captured step that enqueues nothing there, or that
  * uses the default stream, is E_INVALID: CUDA does not capture that work. While a step is captured,
@@ -75,17 +76,17 @@ SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const
 typedef sluice_status (*sluice_step_fn)(const sluice_step *step, void *user);
 
 /**
- * Saves what is trained into files of its own choice in `folder`, which exists and is empty (of
- * several ranks: but for what the others save), or loads it from there, where `world` may have been
- * another one. Everything that later steps depend on belongs into it; the library keeps
- * what it needs itself. Called between steps, on the thread that called sluice_train().
+ * Saves the model into files of its own choice in `folder`, or loads it from there. The folder
+ * exists and, for save, is empty except for files of other ranks. load may be called with another
+ * `world` than save was. Save everything that later steps depend on; the library saves its own
+ * state. Called between steps, on the thread that called sluice_train().
  *
  * Returns: a negative status ends the run with it, and with the text of sluice_fail().
  */
 typedef sluice_status (*sluice_state_fn)(void *user, const char *folder, uint32_t rank,
                                          uint32_t world);
 
-/** What is trained. Made by sluice_model_init(). */
+/** The model and its functions, initialized by sluice_model_init(). */
 typedef struct sluice_model {
     size_t struct_size;              /**< bytes; set by sluice_model_init() */
     sluice_step_fn step;             /**< no default */
@@ -100,8 +101,8 @@ typedef struct sluice_model {
     uint32_t result_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
     sluice_state_fn save;            /**< NULL: no checkpoints */
     sluice_state_fn load;            /**< NULL: no resume */
-    sluice_step_fn eval;             /**< judges a batch: outputs are sums over its samples, which
-                                          validation adds up and divides by their number */
+    sluice_step_fn eval;             /**< evaluates a batch: outputs are sums over its samples;
+                                          validation divides the total by the samples */
     const char *const *result_names; /**< of eval's outputs; NULL: one, "loss" */
 } sluice_model;
 
@@ -116,7 +117,7 @@ static inline void sluice_model_init(sluice_model *model)
 
 /** How steps are run. */
 typedef enum sluice_mode {
-    SLUICE_MODE_AUTO = 0,   /**< the strongest that is legal; direct with dataset_sink_mode off */
+    SLUICE_MODE_AUTO = 0,   /**< the fastest that is possible; direct without dataset_sink_mode */
     SLUICE_MODE_DIRECT = 1, /**< a launch and a wait for each step */
     SLUICE_MODE_DATA = 2,   /**< the step is called on the host, a wait for each sink */
     SLUICE_MODE_GRAPH = 3,  /**< a launch for each step, a wait for each sink */
@@ -126,11 +127,11 @@ typedef enum sluice_mode {
 /** Returns "auto", "direct", ...; "?" for a number that is none. Threads: any. */
 SLUICE_API const char *sluice_mode_name(sluice_mode mode);
 
-/** What to do when an output of a step is infinite or not a number. */
+/** What to do when an output of a step is not finite. */
 typedef enum sluice_nan_guard {
     SLUICE_NAN_STOP = 0,  /**< end the run after that step, with E_NAN and its number */
-    SLUICE_NAN_COUNT = 1, /**< go on; the report says how many steps, and which was the first */
-    SLUICE_NAN_IGNORE = 2 /**< do not look */
+    SLUICE_NAN_COUNT = 1, /**< continue; the report has the number of such steps and the first */
+    SLUICE_NAN_IGNORE = 2 /**< no check */
 } sluice_nan_guard;
 
 /**
@@ -142,7 +143,7 @@ typedef struct sluice_schedule {
     const float *table; /**< (count); after its end the last value stays. Borrowed */
     uint64_t count;     /**< entries of table; 0: none */
     float (*function)(uint64_t step, void *user); /**< instead of a table: of `step` alone; called
-                                                       on any thread, and ahead of the step */
+                                                       on any thread, ahead of the step */
     void *user;                                   /**< handed to function; borrowed */
 } sluice_schedule;
 
@@ -157,23 +158,24 @@ static inline void sluice_schedule_init(sluice_schedule *schedule)
 
 /**
  * Checkpoints: folders FOLDER/step-000000001200 with the files of model.save, the library's
- * `sluice_state` and `sluice_files` (text), and `DONE`, which is written when all else is safe on
- * disk: a kill at any moment leaves the last complete one usable. Sinks end where one is due. One
- * more is written when a run ends, unless it ends with an error. Several ranks share the folder.
+ * `sluice_state` and `sluice_files` (text), and `DONE`, which is written when everything else is
+ * synced to disk: after a kill at any moment the last complete checkpoint is usable. Sinks end
+ * where a checkpoint is due. One more is written when a run ends, unless it ends with an error.
+ * Several ranks share the folder.
  *
- * Where validation is due at the same step, model.save is called before it, too, into
- * FOLDER/early-000000001200; that of step- replaces it after validation and the hooks. A run that
- * resumes from an early one validates first, and calls the hooks validation and epoch_end that
- * follow.
+ * Where validation is due at the same step, model.save is also called before it, into
+ * FOLDER/early-000000001200. The step- checkpoint replaces this one after validation and its hooks.
+ * A run that resumes from an early- checkpoint validates first and calls the hooks validation and
+ * epoch_end.
  */
 typedef struct sluice_checkpointing {
     size_t struct_size;    /**< bytes; set by sluice_checkpointing_init() */
-    const char *folder;    /**< NULL: none. Made when missing; its parent must exist. Borrowed */
+    const char *folder;    /**< NULL: none. Created if missing; its parent must exist. Borrowed */
     uint64_t every_steps;  /**< of the whole training; 0: see every_epochs */
     uint64_t every_epochs; /**< 0, with every_steps 0: only at the end */
-    uint32_t keep;         /**< the newest so many stay; 0 is 3 */
-    bool resume;           /**< go on from the newest in the folder, if there is one; without it
-                                a folder that holds one is refused */
+    uint32_t keep;         /**< number of the newest that are kept; 0 is 3 */
+    bool resume;           /**< resume from the newest in the folder, if there is one; without it
+                                a folder that holds one is E_INVALID */
     bool best_is_larger;   /**< the largest result is the best, not the smallest */
     const char *best;      /**< a result of validation: the model with the smallest is also kept,
                                 in FOLDER/best-000000001200; NULL: none. Borrowed */
@@ -188,7 +190,7 @@ static inline void sluice_checkpointing_init(sluice_checkpointing *checkpoint)
     sluice_checkpointing_init_size(checkpoint, sizeof(*checkpoint));
 }
 
-/** What is known of one step that ran. */
+/** The record of one step that ran. */
 typedef struct sluice_step_record {
     size_t struct_size;      /**< bytes; set by the library */
     uint64_t step;           /**< of the whole training, from 0 */
@@ -199,11 +201,11 @@ typedef struct sluice_step_record {
     uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
     const float *outputs;    /**< (output_count) */
     const uint64_t *samples; /**< in the hook `records`: (micro_batches, batch_size) indices in the
-                                  source, see sluice_dataset_sample_name(); UINT64_MAX where no
-                                  sample stands; NULL unless config.record_samples */
+                                  source, see sluice_dataset_sample_name(); UINT64_MAX for
+                                  padding; NULL unless config.record_samples */
 } sluice_step_record;
 
-/** What a hook is told. */
+/** The arguments of a hook. */
 typedef struct sluice_hook {
     size_t struct_size;    /**< bytes; set by the library */
     uint64_t epoch;        /**< that begins, runs or ended; train_end: how many are complete */
@@ -213,15 +215,15 @@ typedef struct sluice_hook {
     uint64_t last_step;    /**< one past the last of this run; UINT64_MAX when unknown */
     uint64_t step_count;   /**< step_begin: steps that begin, 1 or a sink; *_end and records: that
                                 ran since the *_begin, or in this launch; 0 in epoch_end of an epoch
-                                whose steps the run before this one has run */
+                                whose steps an earlier run has run */
     const void *records;   /**< step_end and records: see sluice_hook_record() */
-    uint64_t record_count; /**< step_count; in step_end of a sink of more than
-                                1 048 576 steps fewer, the latest */
+    uint64_t record_count; /**< step_count; in step_end of a sink of more than 1 048 576 steps
+                                fewer, the latest */
     uint32_t batch_size;   /**< rows of a batch */
     uint32_t output_count; /**< outputs of a step */
     const char *const *output_names; /**< (output_count) */
-    double seconds;                  /**< *_end: how long it took; records: the run, so far */
-    double wait_seconds;             /**< of those, how long steps waited for data */
+    double seconds;                  /**< *_end: its duration; records: of the run so far */
+    double wait_seconds;             /**< of these seconds: waits of steps for data */
     const char *plan;                /**< train_begin: the run in one line, memory included */
     bool stop;                       /**< may be set by the hook: ends the run at this boundary */
     const double *results;           /**< validation: (result_count), means over result_samples */
@@ -243,7 +245,7 @@ SLUICE_API const sluice_step_record *sluice_hook_record(const sluice_hook *hook,
 
 /**
  * Called on the thread that called sluice_train(). A negative status ends the run with it, and with
- * the text of sluice_fail(); STOPPED does what setting hook->stop does; other positive ones are OK.
+ * the text of sluice_fail(); STOPPED has the effect of hook->stop; other positive statuses are OK.
  */
 typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
 
@@ -252,13 +254,14 @@ typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
  * [validation])*, epoch_end)*, train_end; validation at_start comes before the first epoch_begin,
  * at_end after the last epoch_end. In direct and data mode step hooks are called for each step, in
  * graph and loop mode for each sink. `records` is called after each launch with the steps that it
- * ran: over a run it sees every step once, in order, in every mode. Hooks left NULL are not called.
+ * ran: over a run it gets every step once, in order, in every mode. Hooks that are NULL are not
+ * called.
  *
- * step_end and epoch_end are called where at least one step ran and no error ended the run;
- * epoch_end also by a run that resumes at the end of an epoch whose validation was not done (see
+ * step_end and epoch_end are called if at least one step ran and no error ended the run; epoch_end
+ * also by a run that resumes at the end of an epoch whose validation was not done (see
  * sluice_checkpointing). train_end is called whenever train_begin was. With several callbacks each
- * hook is called for all of them in order, also after one of them has failed; the first error
- * counts.
+ * hook is called for all of them in order, also after one of them has failed; the first error is
+ * that of the run.
  */
 typedef struct sluice_callback {
     size_t struct_size;         /**< bytes; set by sluice_callback_init() */
@@ -283,21 +286,21 @@ static inline void sluice_callback_init(sluice_callback *callback)
 }
 
 /**
- * Validation: model.eval on one pass of another dataset, between sinks, which end where one is due.
- * It has a channel of its own on the same device; every sample counts once, by *valid_rows. With
- * several ranks the results are of all of them, by config.agree; without it, of this rank's share.
- * The dataset is opened before the first step, and checked as that of the training is: its columns
- * against model.inputs, padding, memory.
+ * Validation: model.eval on one pass of another dataset, between two sinks. Sinks end where a
+ * validation is due. It has its own channel on the same device; every sample counts once, by
+ * *valid_rows. With several ranks and config.agree the results are those of all ranks; without
+ * config.agree, of this rank's share. The dataset is opened before the first step and checked like
+ * that of the training: its columns against model.inputs, padding, memory.
  */
 typedef struct sluice_validating {
     size_t struct_size;      /**< bytes; set by sluice_validating_init() */
-    sluice_dataset *dataset; /**< NULL: none. Borrowed. Unshuffled and without drop_remainder, most
-                                  likely */
+    sluice_dataset *dataset; /**< NULL: none. Borrowed. Usually without shuffle and without
+                                  drop_remainder */
     uint64_t every_steps;    /**< of the whole training; 0: see every_epochs */
-    uint64_t every_epochs;   /**< 1, when all but dataset and max_batches are 0 */
-    bool at_start;           /**< before the first step of the run, too */
-    bool at_end;             /**< at the end of a run without an error, if none has just been */
-    uint64_t max_batches;    /**< only so many; 0: all */
+    uint64_t every_epochs;   /**< 1 if all but dataset and max_batches are 0 */
+    bool at_start;           /**< also before the first step of the run */
+    bool at_end;          /**< also at the end of a run without an error, unless one just ended */
+    uint64_t max_batches; /**< of a pass; 0: all */
 } sluice_validating;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -310,23 +313,22 @@ static inline void sluice_validating_init(sluice_validating *validation)
 }
 
 /**
- * Finds the largest of one integer over all ranks, which all call it as often, at the same places:
- * with MPI, MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, communicator). It must not
- * block for ever when a rank is gone; sluice_fail() can say which. Called on the thread of
- * sluice_train(): at the beginning, after sinks (in direct and data mode, steps), epochs and
- * validations, around checkpoints, and at the end.
+ * Max-allreduce of one integer over all ranks; collective: all ranks call it equally often, at the
+ * same points. With MPI: MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, communicator). It
+ * must not block for ever when a rank is gone; sluice_fail() can name that rank. Called on the
+ * thread of sluice_train(): at the beginning, after sinks (in direct and data mode, steps), epochs
+ * and validations, around checkpoints, and at the end.
  *
  * Returns: a negative status ends the run with it.
  */
 typedef sluice_status (*sluice_agree_fn)(int64_t value, int64_t *most_out, void *user);
 
-/** Settings of a run. Made by sluice_train_config_init(); zero takes the default given beside it.
- */
+/** Settings of a run, initialized by sluice_train_config_init(). Zero is the default of each. */
 typedef struct sluice_train_config {
     size_t struct_size;       /**< bytes; set by sluice_train_config_init() */
     uint64_t epochs;          /**< of the whole training; 0: until max_steps or max_seconds */
     bool dataset_sink_mode;   /**< false: mode direct, and an epoch is a pass */
-    int64_t sink_size;        /**< steps of an epoch when sunk; -1, set by init: a pass */
+    int64_t sink_size;        /**< steps of an epoch in sink mode; -1, set by init: a pass */
     uint64_t initial_epoch;   /**< epochs done already */
     uint64_t max_steps;       /**< of this run; shortens the last sink. 0: no limit */
     double max_seconds;       /**< of this run. 0: no limit */
@@ -336,43 +338,43 @@ typedef struct sluice_train_config {
     sluice_callback *const *callbacks; /**< (callback_count) pointers, to ready-made callbacks and
                                             to the caller's own; copied, `user` is borrowed */
     uint32_t callback_count;           /**< entries of callbacks */
-    sluice_stop *stop;                 /**< NULL: nobody can ask */
-    int64_t stall_warning_ms; /**< no step for so long: a warning that says who waits for whom; a
+    sluice_stop *stop;                 /**< NULL: no token */
+    int64_t stall_warning_ms; /**< no step for this time: a warning with diagnostics of the stall; a
                                    hook, save, load, or step in mode data that does not return for
-                                   so long: one that names it. 0 is 30 000 */
-    int64_t stall_timeout_ms; /**< no step for so long, for want of data: E_STALLED, once the
-                                 workers have come back from where they are; 0 is 300 000. Time in
-                                 which the process is suspended counts for neither of the two */
+                                   this time: a warning that names it. 0 is 30 000 */
+    int64_t stall_timeout_ms; /**< no step for this time because data is missing: E_STALLED, as soon
+                                 as the workers return from their samples; 0 is 300 000. Time in
+                                 which the process is suspended does not count for either */
 
-    uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
-    uint32_t slots;           /**< batches in the device queue, 2 to 1024 (on host:N without copy,
-                                   which lends them to the step, from 3 on); 0: 16 rows or more
-                                   for each worker, at least 4 batches (3 large ones on host:N,
-                                   16 MiB or 64 on cuda:N), at most 1 GiB and a sixteenth of the
-                                   device's free memory, fewer where memory_bytes is less */
-    uint64_t memory_bytes;    /**< upper bound for staging, slots and the samples of a stream;
-                                   0 is a quarter of what the process may use, for staging and
-                                   slots */
-    uint64_t seed;            /**< of order and random transforms */
-    uint32_t rank;            /**< of this process among world, when that is set */
-    uint32_t world;           /**< processes that share each pass; 0: what the launcher says, see
-                                   sluice_ranks_find() */
-    uint64_t start_step;      /**< steps done already, on top of initial_epoch: begins as a resumed
-                                   run would */
-    sluice_on_error on_error; /**< fail */
-    bool digest;              /**< compute each step's digest: reads every byte once more */
-    bool record_samples;      /**< keep each step's sample indices for hooks */
-    bool check;               /**< before the run, compares its first steps in direct mode and in
-                                   its own; see sluice_train() */
-    sluice_nan_guard nan_guard;             /**< stop */
-    uint32_t micro_batches;                 /**< batches of a step, for gradients of more samples
-                                                 than fit at once; 0 is 1. A pass that is an epoch
-                                                 loses the rest of it after whole steps */
+    uint32_t workers;           /**< threads that decode; 0: as many as cores and quota allow */
+    uint32_t slots;             /**< batches in the device queue, 2 to 1024 (on host:N without copy,
+                                     which lends them to the step, from 3 on); 0: 16 rows or more
+                                     for each worker, at least 4 batches (3 large ones on host:N,
+                                     16 MiB or 64 on cuda:N), at most 1 GiB and a sixteenth of the
+                                     device's free memory, fewer where memory_bytes is less */
+    uint64_t memory_bytes;      /**< upper bound for staging, slots and the samples of a stream;
+                                     0 is a quarter of what the process may use, for staging and
+                                     slots */
+    uint64_t seed;              /**< of order and random transforms */
+    uint32_t rank;              /**< of this process among world, when that is set */
+    uint32_t world;             /**< processes that share each pass; 0: what the launcher says, see
+                                     sluice_ranks_find() */
+    uint64_t start_step;        /**< steps done already, in addition to initial_epoch: begins as a
+                                     resumed run would */
+    sluice_on_error on_error;   /**< fail */
+    bool digest;                /**< compute each step's digest; reads every byte once more */
+    bool record_samples;        /**< keep each step's sample indices for hooks */
+    bool check;                 /**< before the run, compares its first steps in direct mode and in
+                                     its own; see sluice_train() */
+    sluice_nan_guard nan_guard; /**< stop */
+    uint32_t micro_batches;     /**< batches of a step (gradient accumulation); 0 is 1.
+                                     If an epoch is a pass, the batches after its last
+                                     whole step are dropped */
     const sluice_schedule *learning_rate;   /**< NULL: none, 0. Copied, the table is borrowed */
     const sluice_checkpointing *checkpoint; /**< NULL: none. Copied, texts are borrowed */
     const sluice_validating *validation;    /**< NULL: none. Copied */
-    sluice_agree_fn agree;                  /**< of several ranks: without it nothing may stop one
-                                                 of them before the others, and there are no
+    sluice_agree_fn agree;                  /**< for several ranks. Without it nothing may stop one
+                                                 rank before the others, and there are no
                                                  checkpoints */
     void *agree_user;                       /**< handed to agree; borrowed */
 } sluice_train_config;
@@ -391,43 +393,44 @@ static inline void sluice_train_config_init(sluice_train_config *config)
 }
 
 /**
- * Trains.
+ * Trains a model on a dataset.
  *
- * With dataset_sink_mode an epoch is sink_size steps; the data are traversed without end, each
- * epoch going on where the last one stopped. With sink_size -1, or without sink mode, it is a pass.
+ * With dataset_sink_mode and a positive sink_size an epoch is sink_size steps, and each epoch
+ * continues in the data where the last one ended, over any number of passes. With sink_size -1, or
+ * without sink mode, an epoch is a pass.
  *
- * With config.check, on a device that captures, the step is captured twice, and what is not the
- * same in both, a parameter of a kernel for one, is E_INVALID. Then the model is saved by
- * model.save, as rank 0 of 1, into a folder under TMPDIR that is removed afterwards. The steps
- * of the first sink, at most 16, run twice in direct mode and, in one launch, in the mode of the
- * run, each time after the model was loaded from there; inputs and outputs must be the same bit
- * for bit. Then the model is loaded once more, and the run begins. The user's hooks are called
- * in these runs too, train_begin to train_end, and are told no different; one that asks to stop
- * ends all, and of several ranks none may. There are no checkpoints and no validation in them.
+ * With config.check, on a device that captures, the step is captured twice; a difference between
+ * the two, such as a parameter of a kernel, is E_INVALID. Then model.save saves the model, as rank
+ * 0 of 1, into a folder under TMPDIR that is removed afterwards. The steps of the first sink, at
+ * most 16, run twice in direct mode and once, in one launch, in the mode of the run, each time
+ * after model.load from that folder. Inputs and outputs must be equal bit for bit. Then the model
+ * is loaded once more, and the run begins. The user's hooks are called in these runs too,
+ * train_begin to train_end, with the same arguments. A hook that requests a stop ends the whole
+ * run; with several ranks no hook may. These runs write no checkpoints and do not validate.
  *
- * The environment comes before config, with a warning that says so: SLUICE_WORKERS, SLUICE_SLOTS,
- * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_REPORT is a path
- * that the report is written to when the run ends, also with an error: as JSON if it ends in .json,
- * else as text; "-" is stderr, %r in it the rank. Empty is not set. The guide has more.
+ * Environment variables override config, with a warning: SLUICE_WORKERS, SLUICE_SLOTS,
+ * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_REPORT is the path
+ * of a file for the report, which is written when the run ends, also with an error: as JSON if the
+ * path ends in .json, else as text; "-" is stderr, and %r is replaced by the rank. An empty
+ * variable is not set. See the guide, Reference.
  *
  * @param device      borrowed for the run
  * @param model       copied
  * @param dataset     borrowed for the run
- * @param config      copied, with what it points to unless a field says borrowed: for the run
- * @param report_out  NULL, or where the report goes: the caller's, freed by
- *                    sluice_report_destroy(). It is set also when the run fails, unless there is
- *                    no memory for it: then to NULL
+ * @param config      copied; what its fields call borrowed is borrowed for the run
+ * @param report_out  NULL, or the report, owned by the caller: freed by sluice_report_destroy(). It
+ *                    is also set when the run fails: to NULL if there is no memory for it
  *
- * Returns: OK all is done, or max_seconds are over; STOPPED the token, a hook (early stopping, for
- *          one) or the step asked for it; END_OF_DATA fewer epochs than asked, the report says how
- *          many (no source of this version ends); E_NAN an output was not finite; E_STALLED data
- *          did not come; E_RANK another rank failed; E_INVALID settings, the environment's among
- *          them, columns that do not fit the model, ranks that differ, one of several that asks to
- *          stop without config.agree, or what a check found; E_NO_MEMORY; else the first error of
- *          the pipeline (which names the stage and the sample) or the device, or what a hook, the
- *          step, eval, save, load or agree returned. Steps before an error are done and told to the
- *          hook `records`. No thread of the run is left.
- * Threads: any, while none changes the environment; several runs at once do not touch each other.
+ * Returns: OK all epochs or steps are done, or max_seconds are over; STOPPED on request of the
+ *          token, a hook (such as early stopping) or the step; END_OF_DATA the source ended before
+ * the last epoch, the report has their number (no source of this version ends); E_NAN an output was
+ * not finite; E_STALLED no data arrived; E_RANK another rank failed; E_INVALID settings, those of
+ * the environment included, columns that do not match the model, ranks whose settings differ, a
+ * stop request on one of several ranks without config.agree, or a difference that config.check
+ * found; E_NO_MEMORY; else the first error of the pipeline (which names the stage and the sample)
+ * or the device, or the status that a hook, the step, eval, save, load or agree returned. Steps
+ * before an error are done, and the hook `records` has got them. All threads of the run have ended.
+ * Threads: any, while no thread changes the environment; several runs at once are independent.
  */
 SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,
                                               sluice_dataset *dataset,
@@ -435,16 +438,16 @@ SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluic
                                               sluice_report **report_out);
 
 /** @name Ready-made callbacks
- * Each makes a callback, to be put into config.callbacks and to be freed by
- * sluice_callback_destroy() after the run. One serves one run at a time. Of several ranks, rank 0
- * alone prints and writes; steps and losses are its own, results of validation are of all ranks
- * where config.agree is set. Returns: E_INVALID file or callback_out is NULL; E_NO_MEMORY.
+ * Each makes a callback for config.callbacks, owned by the caller: freed by
+ * sluice_callback_destroy() after the run. A callback serves one run at a time. With several ranks
+ * only rank 0 prints and writes: its own steps and losses, and with config.agree the results of
+ * validation of all ranks. Returns: E_INVALID file or callback_out is NULL; E_NO_MEMORY.
  * @{
  */
 
 /**
- * Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps (0 is 1), counted from 1 and
- * from the very start of the training; other outputs follow. The file is the caller's.
+ * Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps (0 is 1), counted from 1 at
+ * the start of the training; other outputs follow. The file is borrowed.
  *
  * Threads: any.
  */
@@ -469,7 +472,7 @@ SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
 /**
  * Writes a line of JSON for each step, `{"step":12,"epoch":0,"pass":0,"samples":64,"outputs":
  * {"loss":0.52}}`, and for each validation, `{"validated":400,"samples":1000,"results":{...}}`. A
- * run that goes on from a step cuts what the file holds from there on, so each step has one line.
+ * run that resumes at a step removes the lines from that step on, so each step has one line.
  * Numbers that are not finite are null.
  *
  * Returns: E_INVALID path or callback_out is NULL; E_NO_MEMORY. A file that cannot be opened or
@@ -479,9 +482,8 @@ SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
 SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callback **callback_out);
 
 /**
- * Ends a run, with STOPPED, when a result of validation has not become better by more than
- * min_delta for `patience` validations in a row (0 is 1). It counts from the beginning of a run,
- * also of one that was resumed.
+ * Ends a run, with STOPPED, when a result of validation has not improved by more than min_delta for
+ * `patience` validations in a row (0 is 1). Each run counts from its beginning, also a resumed one.
  *
  * Returns: E_INVALID result or callback_out is NULL; a run whose validation has no result of that
  *          name ends with E_INVALID; E_NO_MEMORY.
@@ -492,8 +494,8 @@ SLUICE_API_CHECKED sluice_status sluice_early_stopping(const char *result, bool 
                                                        sluice_callback **callback_out);
 
 /**
- * Draws a bar with rates and what is left, on a terminal; prints nothing elsewhere, nor with
- * TERM=dumb.
+ * Draws a progress bar with rates and the time that is left, on a terminal; prints nothing
+ * elsewhere and with TERM=dumb.
  *
  * Threads: any.
  */
