@@ -34,7 +34,7 @@ pictures="$tmp/it's here"
 "$prefix/bin/sluice" synth "$tmp/set" --classes 3 --per-class 20 --size 40 >"$tmp/out" || finish
 mv "$tmp/set/train" "$pictures"
 echo "no picture" >"$pictures/000-disc-stripes/bad.jpg"
-for name in overnight train_image_folder own_kernels.cu; do
+for name in overnight train_image_folder double_buffer.c own_kernels.cu; do
     check "$name is installed" diff -r "$(find "$prefix/share/doc" -path "*/examples/$name")" examples/$name
 done
 rm examples # copies are made of what is installed, and of the tool's source
@@ -92,6 +92,9 @@ if copied train_image_folder train_image_folder; then
 fi
 if copied cli cli; then
     ends "the tool runs" 0 tool/sluice bench "synthetic samples=10 shape=4,4,3 | batch 5"
+fi
+if copied double_buffer double_buffer; then
+    ends "double_buffer runs" 0 ./double_buffer
 fi
 if command -v nvcc >/dev/null; then
     copied own_kernels own_kernels

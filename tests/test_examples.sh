@@ -214,6 +214,18 @@ rm -r "$tmp/few/y"
 run "$bin/train_image_folder" "$tmp/few" --size 16 --batch 2 --epochs 1 --sink-size 1
 check "one class only is questioned" err_has '^only one class, .*CLASS/FILE'
 
+# ---- double_buffer -------------------------------------------------------------------------------
+
+ends "a loop that holds two batches" 0 "$bin/double_buffer"
+cut -d ' ' -f 1 "$tmp/out" | sort -n >"$tmp/labels"
+i=0
+while [ $i -lt 60 ]; do
+    echo $i
+    i=$((i + 1))
+done >"$tmp/expected"
+check "reads each label once" cmp -s "$tmp/labels" "$tmp/expected"
+check "reads pixels of each" [ "$(grep -cE '^[0-9]+ 0\.[0-9]{3}$' "$tmp/out")" -eq 60 ]
+
 # ---- own_kernels, where nvcc built it -------------------------------------------------------------
 
 if [ -x "$bin/own_kernels" ]; then
