@@ -17,9 +17,9 @@ fi
 
 find README.md docs examples -name '*.md' >"$tmp/pages"
 
-# [text](target): relative targets are files.
+# [text](target): relative targets are files. In code a lambda may have the form of a link.
 while read -r page; do
-    grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//' | while read -r target; do
+    awk '/^```/ {code = !code} !code' "$page" | grep -o '](\([^)#:]*\))' | sed 's/^](//; s/)$//' | while read -r target; do
         [ -e "$(dirname "$page")/$target" ] || echo "$page: no $target"
     done
 done <"$tmp/pages" >"$tmp/links"

@@ -87,7 +87,14 @@ for header in "$prefix"/include/sluice/*.h; do
     check "sluice.h includes $own, or a header that it includes does" \
         grep -rqx "#include <sluice/$own>" "$prefix/include/sluice"
 done
-[ -n "$cxx" ] || skip "C++17" "no C++ compiler beside $cc"
+if [ -n "$cxx" ]; then
+    printf '#include <sluice/sluice.hpp>\nint main() { return sluice::dataset() ? 1 : 0; }\n' >"$tmp/wrapper.cpp"
+    # shellcheck disable=SC2086,SC2046
+    check "sluice.hpp compiles and links with sluice.pc" "$cxx" -std=c++17 $strict -o "$tmp/wrapper" "$tmp/wrapper.cpp" \
+        $(pkg-config --cflags --libs sluice)
+else
+    skip "C++17" "no C++ compiler beside $cc"
+fi
 
 # ---- what it exports and needs --------------------------------------------------------------------
 

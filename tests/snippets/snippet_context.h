@@ -13,6 +13,9 @@
 #include <string.h>
 
 #include <sluice/sluice.h>
+#ifdef __cplusplus
+#include <sluice/sluice.hpp>
+#endif
 
 /* ---- the library's objects ------------------------------------------------------------------- */
 

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * What the C++ wrapper is made of: statuses, structs with their defaults, and owners of handles.
+ * Included by sluice.hpp.
+ */
+#ifndef SLUICE_OWNER_HPP
+#define SLUICE_OWNER_HPP
+
+#include <cstddef>
+#include <utility>
+
+#include <sluice/sluice.h>
+
+namespace sluice
+{
+
+/**
+ * The result of a call. It is true where the call is OK, and false for an error and for a result
+ * such as TIMEOUT or END_OF_DATA, which failed() tells apart.
+ */
+class [[nodiscard]] status
+{
+  public:
+    /** A status of C; also by conversion. */
+    constexpr status(sluice_status value = SLUICE_OK) noexcept : value_(value)
+    {
+    }
+
+    /** Is it OK? */
+    constexpr explicit operator bool() const noexcept
+    {
+        return value_ == SLUICE_OK;
+    }
+
+    /** Is it an error, with a text in last_error()? */
+    constexpr bool failed() const noexcept
+    {
+        return value_ < SLUICE_OK;
+    }
+
+    /** The C status, for switch. */
+    constexpr sluice_status get() const noexcept
+    {
+        return value_;
+    }
+
+    /** "E_INVALID" */
+    const char *name() const noexcept
+    {
+        return sluice_status_name(value_);
+    }
+
+    /** The same status? Also with one of C. */
+    friend constexpr bool operator==(status a, status b) noexcept
+    {
+        return a.value_ == b.value_;
+    }
+
+    /** Another status? Also than one of C. */
+    friend constexpr bool operator!=(status a, status b) noexcept
+    {
+        return a.value_ != b.value_;
+    }
+
+  private:
+    sluice_status value_;
+};
+
+/** The text of the last error in this thread: sluice_last_error(). */
+inline const char *last_error() noexcept
+{
+    return sluice_last_error();
+}
+
+/* ---- settings and results -------------------------------------------------------------------- */
+
+/** A C struct that is set to its defaults: a constructor in place of sluice_NAME_init(). */
+template <typename Struct, void (*init_size)(Struct *, std::size_t)> struct initialized : Struct {
+    /** Sets the defaults. */
+    initialized() noexcept : Struct{}
+    {
+        init_size(this, sizeof(Struct));
+    }
+};
+
+/** Hooks of C functions. */
+using callback_struct = initialized<sluice_callback, sluice_callback_init_size>;
+/** Settings of a channel. */
+using channel_config = initialized<sluice_channel_config, sluice_channel_config_init_size>;
+/** For channel::inspect(). */
+using channel_info = initialized<sluice_channel_info, sluice_channel_info_init_size>;
+/** For channel::position() and channel_config::position. */
+using channel_position = initialized<sluice_channel_position, sluice_channel_position_init_size>;
+/** For channel::stats(). */
+using channel_stats = initialized<sluice_channel_stats, sluice_channel_stats_init_size>;
+/** For train_config::checkpoint. */
+using checkpointing = initialized<sluice_checkpointing, sluice_checkpointing_init_size>;
+/** For dataset::inspect(). */
+using dataset_info = initialized<sluice_dataset_info, sluice_dataset_info_init_size>;
+/** A model of C functions. */
+using model_struct = initialized<sluice_model, sluice_model_init_size>;
+/** For report::stats(). */
+using report_stats = initialized<sluice_report_stats, sluice_report_stats_init_size>;
+/** For train_config::learning_rate. */
+using schedule = initialized<sluice_schedule, sluice_schedule_init_size>;
+/** Settings of a run. */
+using train_config = initialized<sluice_train_config, sluice_train_config_init_size>;
+/** For train_config::validation. */
+using validating = initialized<sluice_validating, sluice_validating_init_size>;
+
+/* ---- ownership ------------------------------------------------------------------------------- */
+
+/** Owns a handle of the library, or none. */
+template <typename Handle, void (*destroy)(Handle *)> class owner
+{
+  public:
+    /** Owns none. */
+    owner() noexcept = default;
+
+    /** Takes over a handle. */
+    explicit owner(Handle *handle) noexcept : handle_(handle)
+    {
+    }
+
+    /** Takes over what the other one owns. */
+    owner(owner &&other) noexcept : handle_(other.release())
+    {
+    }
+
+    /** Frees what it owns, and takes over what the other one owns. */
+    owner &operator=(owner &&other) noexcept
+    {
+        if (this != &other) {
+            reset(other.release());
+        }
+        return *this;
+    }
+
+    ~owner()
+    {
+        reset();
+    }
+
+    /** The handle, lent; NULL: it owns none. */
+    Handle *get() const noexcept
+    {
+        return handle_;
+    }
+
+    /** Does it own a handle? */
+    explicit operator bool() const noexcept
+    {
+        return handle_ != nullptr;
+    }
+
+    /** Gives the handle away: the caller frees it. */
+    [[nodiscard]] Handle *release() noexcept
+    {
+        return std::exchange(handle_, nullptr);
+    }
+
+    /** Frees what it owns, and takes over another handle. */
+    void reset(Handle *handle = nullptr) noexcept
+    {
+        Handle *const before = std::exchange(handle_, handle);
+
+        if (before != nullptr) {
+            destroy(before);
+        }
+    }
+
+    /** Frees what it owns; a C call stores its result here. */
+    [[nodiscard]] Handle **out() noexcept
+    {
+        reset();
+        return &handle_;
+    }
+
+  private:
+    Handle *handle_ = nullptr;
+};
+
+/** A text that the library returned. */
+class text : public owner<char, sluice_string_free>
+{
+  public:
+    using owner::owner;
+
+    /** The text; "" where there is none. */
+    const char *c_str() const noexcept
+    {
+        return get() != nullptr ? get() : "";
+    }
+};
+
+} // namespace sluice
+
+#endif
