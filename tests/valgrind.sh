@@ -44,7 +44,7 @@ for width in 499 333; do
         --digests "$tmp/digests"
 done
 for suite in text queue_batches queue_ends queue_memory queue_stats source_image_folder \
-    source_cifar10 source_synthetic tar_reader shard_index shard_list source_webdataset pnm \
+    source_cifar10 source_synthetic tar_reader shard_index file_list source_webdataset pnm \
     pipeline_text pipeline_errors pipeline_calls png error_samples hooks; do
     clean "suite $suite" 0 "$bin/sluice_unit" -s "$suite"
 done

@@ -6,32 +6,6 @@
 #include "alloc_int.h"
 #include "dataset_state.h"
 
-void schema_of_files(stage_schema *schema, bool labelled)
-{
-    schema->column_count = labelled ? 2 : 1;
-    schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
-    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
-    schema->image = 0;
-}
-
-sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
-{
-    if (schema->image < 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
-    }
-    if (schema->columns[schema->image].dtype == SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
-                        stage);
-    }
-    if (schema->is_converted) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s works on the decoded image; put it before random_horizontal_flip, "
-                        "normalize, to_dtype and to_chw",
-                        stage);
-    }
-    return SLUICE_OK;
-}
-
 static const char **text_argument(const stage_def *def, uint32_t i, void *args)
 {
     return (const char **)(void *)((unsigned char *)args + def->params[i].offset);
@@ -205,6 +179,12 @@ sluice_status dataset_begin(const stage_def *def, const void *args, sluice_datas
     dataset->schema.image = -1;
     dataset->schema.value_range = 255;
     st = dataset_try(dataset, def, args);
+    if (st == SLUICE_OK && def->source_schema != NULL) {
+        st = dataset_source_open(dataset);
+        if (st == SLUICE_OK) {
+            st = def->source_schema(dataset->source, &dataset->schema);
+        }
+    }
     if (st != SLUICE_OK) {
         sluice_dataset_destroy(dataset);
         return st;
@@ -218,9 +198,7 @@ void sluice_dataset_destroy(sluice_dataset *dataset)
     if (dataset == NULL) {
         return;
     }
-    if (dataset->source != NULL) {
-        dataset_source(dataset)->close(dataset->source);
-    }
+    dataset_source_close(dataset);
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         sli_free(dataset->splits[i].members);
         stage_args_free(dataset->stages[i].def, dataset->stages[i].args.bytes);

@@ -41,6 +41,10 @@ sluice_status dataset_status(sluice_dataset *dataset, const char *function);
  */
 sluice_status dataset_check_unused(sluice_dataset *dataset, const char *name);
 
+/* Opens the source, unless it is open. Under the lock, or before other threads know the dataset. */
+sluice_status dataset_source_open(sluice_dataset *dataset);
+void dataset_source_close(sluice_dataset *dataset);
+
 /* Opens the source, computes splits and finds unknown sizes, once. Any thread. */
 sluice_status dataset_open(sluice_dataset *dataset);
 

@@ -53,6 +53,14 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 /* The columns of a source of files: encoded images and, where it has them, labels. */
 void schema_of_files(stage_schema *schema, bool labelled);
 
+/*
+ * The columns of a source of arrays, at most SLUICE_MAX_COLUMNS; one named image, u8 (H, W, C) with
+ * C from 1 to 4, is the image that transforms work on. E_INVALID: bad or equal names. `stage` is
+ * the source's name, for errors.
+ */
+sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
+                               stage_schema *schema);
+
 /* What one geometry does to an image of given size: cut a box out (it may reach beyond the image:
  * zeros), then resize that. */
 typedef struct stage_geometry {
@@ -126,6 +134,10 @@ typedef struct stage_def {
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
     const source_ops *source; /* of STAGE_SOURCE */
+
+    /* Of a STAGE_SOURCE whose columns are known once it is open: sets them. Such a source is opened
+     * when it is added, and has no infer. */
+    sluice_status (*source_schema)(const void *source, stage_schema *schema);
 
     /* Optional, of STAGE_SOURCE: which operations these arguments take; asked when it is opened.
      * E_NO_MEMORY, E_IO. */

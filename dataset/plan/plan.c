@@ -75,6 +75,8 @@ static sluice_status plan_order(sli_plan *plan)
 static sluice_status plan_columns(sli_plan *plan)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;
+    const char *mask = "mask";
+    char note[100];
 
     plan->column_count = schema->column_count;
     plan->image_column = schema->image;
@@ -85,14 +87,18 @@ static sluice_status plan_columns(sli_plan *plan)
         if (strcmp(plan->seen[i].name, "label") == 0) {
             plan->label_column = (int)i;
         }
+        mask = strcmp(plan->seen[i].name, "mask") == 0 ? "valid" : mask;
     }
     if (plan->settings.on_error == SLI_ON_ERROR_ZERO) {
         if (plan->column_count == SLUICE_MAX_COLUMNS) {
-            return sli_fail(SLUICE_E_INVALID, "no room for the column mask");
+            return sli_fail(SLUICE_E_INVALID, "no room for the column %s", mask);
         }
         plan->mask_column = (int)plan->column_count;
-        plan->seen[plan->column_count++] = (sluice_column){.name = "mask", .dtype = SLUICE_U8};
-        plan_note(plan, "column mask added: policy zero marks rows without a sample");
+        plan->seen[plan->column_count] = (sluice_column){.dtype = SLUICE_U8};
+        snprintf(plan->seen[plan->column_count++].name, SLUICE_NAME_SIZE, "%s", mask);
+        snprintf(note, sizeof(note), "column %s added: policy zero marks rows without a sample",
+                 mask);
+        plan_note(plan, note);
     }
     memcpy(plan->wire, plan->seen, sizeof(plan->wire));
     if (plan->dataset->shape_note[0] != '\0') {
@@ -183,8 +189,12 @@ static sluice_status schema_before(const sluice_dataset *dataset, uint32_t i, st
     out->image = -1;
     out->value_range = 255;
     for (uint32_t k = 0; k < i && st == SLUICE_OK; k++) {
-        if (dataset->stages[k].def->infer != NULL) {
-            st = dataset->stages[k].def->infer(dataset->stages[k].args.bytes, out);
+        const stage_def *def = dataset->stages[k].def;
+
+        if (def->source_schema != NULL) {
+            st = def->source_schema(dataset->source, out);
+        } else if (def->infer != NULL) {
+            st = def->infer(dataset->stages[k].args.bytes, out);
         }
     }
     at = out->is_chw ? 1 : 0;

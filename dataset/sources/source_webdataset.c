@@ -15,9 +15,9 @@
 #include "alloc_int.h"
 #include "crc32c_int.h"
 #include "descriptor_int.h"
+#include "file_list.h"
 #include "image_decoder.h"
 #include "page_cache.h"
-#include "shard_list.h"
 #include "status_int.h"
 #include "struct_size_int.h"
 #include "webdataset_args.h"
@@ -32,7 +32,7 @@ typedef struct web_shard {
 } web_shard;
 
 typedef struct webdataset {
-    shard_list list;
+    file_list list;
     web_shard *shards;
     size_t shard_count;
     uint64_t count;
@@ -159,7 +159,7 @@ static void web_close(void *source)
         shard_index_free(&web->shards[i].index);
     }
     sli_free(web->shards);
-    shard_list_free(&web->list);
+    file_list_free(&web->list);
     sli_free(web);
 }
 
@@ -174,7 +174,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
     }
     web->labelled = web_is_labelled(args);
     web->drops = args->cache == PAGE_CACHE_DROP;
-    st = shard_list_make(args->shards, &web->list);
+    st = file_list_make(args->shards, &web_list_kind, &web->list);
     if (st == SLUICE_OK) {
         web->shards = sli_calloc(web->list.count, sizeof(*web->shards));
         st = web->shards == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "%zu shards", web->list.count)

@@ -11,17 +11,17 @@
 #include "alloc_int.h"
 #include "byte_feed.h"
 #include "compression.h"
+#include "file_list.h"
 #include "image_decoder.h"
 #include "page_cache.h"
 #include "permutation.h"
-#include "shard_list.h"
 #include "shard_walk.h"
 #include "status_int.h"
 #include "webdataset_args.h"
 #include "webdataset_skipped.h"
 
 typedef struct web_stream {
-    shard_list list;
+    file_list list;
     const web_args *args; /* arguments of the stage */
     bool once;            /* a source that can be read once only, as a pipe */
     atomic_bool begun;
@@ -56,14 +56,14 @@ static bool is_pipe(const char *path)
 
 sluice_status web_is_stream(const web_args *args, bool *is_stream_out)
 {
-    shard_list list = {0};
+    file_list list = {0};
     bool found = args->access == 1;
-    sluice_status st = found ? SLUICE_OK : shard_list_make(args->shards, &list);
+    sluice_status st = found ? SLUICE_OK : file_list_make(args->shards, &web_list_kind, &list);
 
     for (size_t i = 0; st == SLUICE_OK && i < list.count && !found; i++) {
         found = is_pipe(list.paths[i]) || compression_has_suffix(list.paths[i]);
     }
-    shard_list_free(&list);
+    file_list_free(&list);
     *is_stream_out = found;
     return st;
 }
@@ -72,7 +72,7 @@ static void stream_close(void *source)
 {
     web_stream *stream = source;
 
-    shard_list_free(&stream->list);
+    file_list_free(&stream->list);
     sli_free(stream);
 }
 
@@ -86,7 +86,7 @@ static sluice_status stream_open(const void *opaque, void **source_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
     }
     stream->args = args;
-    st = shard_list_make(args->shards, &stream->list);
+    st = file_list_make(args->shards, &web_list_kind, &stream->list);
     if (st != SLUICE_OK) {
         stream_close(stream);
         return st;
@@ -151,7 +151,7 @@ static void close_shard(web_pass *pass)
 
 static const char *path_of(const web_pass *pass)
 {
-    const shard_list *list = &pass->stream->list;
+    const file_list *list = &pass->stream->list;
     const index_permutation order = permutation_of(list->count);
 
     return list->paths[pass->mixed ? permutation_at(&order, pass->key, pass->shard) : pass->shard];

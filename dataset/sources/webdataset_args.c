@@ -6,6 +6,8 @@
 #include "shard_index.h"
 #include "status_int.h"
 
+const file_list_kind web_list_kind = {"webdataset", ".tar", true};
+
 const uint64_t WEB_MOST_BYTES = UINT64_C(1) << 30;
 
 const char *web_base_of(const char *path)

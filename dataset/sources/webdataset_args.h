@@ -6,6 +6,7 @@
 #ifndef SLUICE_WEBDATASET_ARGS_H
 #define SLUICE_WEBDATASET_ARGS_H
 
+#include "file_list.h"
 #include "stage.h"
 
 typedef struct web_args {
@@ -24,6 +25,9 @@ extern const uint64_t WEB_MOST_BYTES;
 /* The default of max_sample. */
 #define WEB_STREAM_BYTES (UINT64_C(256) << 20)
 
+/* What of a list of shards is taken. */
+extern const file_list_kind web_list_kind;
+
 /* The part of a path after its last slash. */
 const char *web_base_of(const char *path);
 
@@ -36,7 +40,7 @@ bool web_is_labelled(const web_args *args);
  */
 sluice_status web_check_sample(uint32_t flags, uint64_t size, bool labelled, const char *shard);
 
-/* Are the shards of these arguments read in sequence? Errors of shard_list_make(). */
+/* Are the shards of these arguments read in sequence? Errors of file_list_make(). */
 sluice_status web_is_stream(const web_args *args, bool *is_stream_out);
 
 /* The source of streams. */

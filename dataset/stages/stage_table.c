@@ -7,6 +7,7 @@
     X(image_folder)           \
     X(webdataset)             \
     X(cifar10)                \
+    X(npy)                    \
     X(synthetic)              \
     X(shuffle)                \
     X(shard)                  \

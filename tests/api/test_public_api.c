@@ -473,6 +473,33 @@ static void a_channel_serves_a_loop_of_ones_own(void)
 }
 
 /* A loop that releases by itself says where it is, and begins anew with the same batches. */
+/* Two columns of a program's own: no image, no label. */
+static void arrays_are_a_dataset(void)
+{
+    const float values[3] = {1, 2, 3};
+    const int64_t numbers[3] = {1, 2, 3};
+    const sluice_array arrays[] = {
+        {"value", values, SLUICE_F32, 1, {3}},
+        {"number", numbers, SLUICE_I64, 1, {3}},
+    };
+    sluice_dataset *dataset = NULL;
+    float value = 0;
+    int64_t number = 0;
+    void *columns[] = {&value, &number};
+
+    T_OK(sluice_dataset_memory(arrays, 2, &dataset));
+    T_OK(sluice_dataset_add(dataset, "shuffle 1 | batch 2"));
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t sample = 9;
+
+        T_OK(sluice_dataset_get(dataset, 0, 0, i, columns, &sample));
+        T_TRUE(sample < 3 && value == values[sample] && number == numbers[sample]);
+    }
+    sluice_dataset_destroy(dataset);
+    T_STATUS(sluice_dataset_npy("/nonexistent/x.npy", NULL, &dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/x.npy");
+}
+
 static void a_channel_is_rewound(void)
 {
     sluice_channel_position position = {.struct_size = sizeof(position)};
@@ -575,6 +602,7 @@ const t_test public_api_tests[] = {
     T_TEST(a_token_stops_training_and_can_be_used_again),
     T_TEST(a_channel_serves_a_loop_of_ones_own),
     T_TEST(a_channel_is_rewound),
+    T_TEST(arrays_are_a_dataset),
     T_TEST(texts_take_arguments_and_further_stages),
     T_TEST(messages_go_where_the_caller_wants_them),
     T_TEST(the_machine_can_be_looked_at),

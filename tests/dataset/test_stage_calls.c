@@ -5,11 +5,13 @@
  */
 #include <stdlib.h>
 
+#include <sluice/arrays.h>
 #include <sluice/transforms.h>
 
 #include "dataset_kit.h"
 #include "dataset_state.h"
 #include "engine_kit.h"
+#include "npy_kit.h"
 #include "stage_table.h"
 #include "tar_kit.h"
 #include "testing.h"
@@ -48,6 +50,14 @@ static sluice_status begin_webdataset(const char *folder, sluice_dataset **datas
 static sluice_status begin_cifar10(const char *folder, sluice_dataset **dataset_out)
 {
     return sluice_dataset_cifar10(folder, "test", dataset_out);
+}
+
+static sluice_status begin_npy(const char *folder, sluice_dataset **dataset_out)
+{
+    char files[500];
+
+    snprintf(files, sizeof(files), "%s/x.npy", folder);
+    return sluice_dataset_npy(files, "y", dataset_out);
 }
 
 static sluice_status begin_synthetic(const char *folder, sluice_dataset **dataset_out)
@@ -180,6 +190,7 @@ static const struct {
      "max_sample=1M",
      NULL, begin_webdataset, "decode | resize 8,8 | batch 4"},
     {NULL, "cifar10 ${FOLDER} test", NULL, begin_cifar10, "batch 4"},
+    {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},
     {NULL, "synthetic samples=12 shape=6,5,1 classes=3", NULL, begin_synthetic, "batch 4"},
     {SOURCE, "shuffle seed=5 buffer=7", call_shuffle, NULL, "batch 4"},
     {SOURCE, "shard 2 3", call_shard, NULL, "batch 4"},
@@ -228,6 +239,7 @@ static void write_sources(const char *folder)
         record[i] = (uint8_t)(i % 10);
     }
     t_write_file(t_path(folder, "test_batch.bin"), record, sizeof(record));
+    npy_write(folder, "x.npy", "|u1", "(100, 5)", record, 500);
 }
 
 static sluice_dataset *parse_case(int i, const char *folder)
@@ -329,13 +341,17 @@ static uint64_t arguments_set(const dataset_stage *stage)
 
 static void every_stage_and_every_argument_has_a_call(void)
 {
+    char folder[400];
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    write_sources(folder); /* some sources are opened when they are added */
     for (size_t k = 0; stage_table[k] != NULL; k++) {
         const stage_def *def = stage_table[k];
         uint64_t set = 0;
         bool found = false;
 
         for (int i = 0; i < CASES; i++) {
-            sluice_dataset *dataset = call_case(i, "folder");
+            sluice_dataset *dataset = call_case(i, folder);
             const dataset_stage *last = &dataset->stages[dataset->stage_count - 1];
 
             if (last->def == def) {

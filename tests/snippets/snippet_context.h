@@ -56,6 +56,9 @@ typedef struct network {
 
 extern network *net;
 extern const float *rates;
+extern const float *features;
+extern const float *targets;
+extern uint64_t count;
 extern size_t bytes;
 extern size_t batch_size;
 extern size_t row_bytes;

@@ -43,7 +43,8 @@ typedef struct sluice_dataset sluice_dataset;
 typedef enum sluice_on_error {
     SLUICE_ON_ERROR_FAIL = 0,    /**< the run ends with its error, after the batches before it */
     SLUICE_ON_ERROR_REPLACE = 1, /**< is replaced by another sample, drawn at random */
-    SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
+    SLUICE_ON_ERROR_ZERO = 2     /**< zeros and label 0; the column `mask` (u8), or `valid` where
+                                      that name is taken, is 0 there, else 1 */
 } sluice_on_error;
 
 /**

@@ -108,7 +108,7 @@ static void lists_that_make_no_sense_are_refused(void)
     }
 }
 
-const t_test shard_list_tests[] = {
+const t_test file_list_tests[] = {
     T_TEST(shards_are_named_in_many_ways),
     T_TEST(lists_and_strange_names_are_taken_as_they_are),
     T_TEST(lists_that_make_no_sense_are_refused),

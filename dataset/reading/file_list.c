@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shard_list.h"
+#include "file_list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* Bound on the shards of one range, and of a whole list, against typing errors. */
-static const uint64_t MAX_SHARDS = 1000000;
+/* Bound on the files of one range, and of a whole list, against typing errors. */
+static const uint64_t MAX_FILES = 1000000;
 
-void shard_list_free(shard_list *list)
+void file_list_free(file_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         sli_free(list->paths[i]);
@@ -27,22 +27,22 @@ void shard_list_free(shard_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-static sluice_status add_path(shard_list *list, const char *path)
+static sluice_status add_path(file_list *list, const char *path)
 {
     char **grown;
 
-    if (list->count >= MAX_SHARDS) {
-        return sli_fail(SLUICE_E_INVALID, "webdataset: more than %llu shards",
-                        (unsigned long long)MAX_SHARDS);
+    if (list->count >= MAX_FILES) {
+        return sli_fail(SLUICE_E_INVALID, "%s: more than %llu files", list->kind->source,
+                        (unsigned long long)MAX_FILES);
     }
     grown = sli_grow(list->paths, &list->capacity, list->count + 1, sizeof(*grown));
     if (grown == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the list of shards");
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
     }
     list->paths = grown;
     grown[list->count] = sli_strdup(path);
     if (grown[list->count] == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the list of shards");
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
     }
     list->count++;
     return SLUICE_OK;
@@ -53,7 +53,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void sort_from(shard_list *list, size_t first)
+static void sort_from(file_list *list, size_t first)
 {
     if (list->count > first) {
         qsort(list->paths + first, list->count - first, sizeof(*list->paths), compare_paths);
@@ -69,8 +69,8 @@ static bool ends_in(const char *name, const char *end)
     return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
 }
 
-/* All *.tar in a folder. */
-static sluice_status add_folder(shard_list *list, const char *folder)
+/* The files of a folder that have the extension. */
+static sluice_status add_folder(file_list *list, const char *folder)
 {
     const size_t first = list->count;
     DIR *entries = opendir(folder);
@@ -78,14 +78,16 @@ static sluice_status add_folder(shard_list *list, const char *folder)
     sluice_status st = SLUICE_OK;
 
     if (entries == NULL) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "webdataset: cannot list %s", folder);
+        return sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot list %s", list->kind->source, folder);
     }
     do {
         errno = 0;
         entry = readdir(entries);
         if (entry == NULL && errno != 0) {
-            st = sli_fail_errno(SLUICE_E_IO, errno, "webdataset: cannot list %s", folder);
-        } else if (entry != NULL && entry->d_name[0] != '.' && ends_in(entry->d_name, ".tar")) {
+            st = sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot list %s", list->kind->source,
+                                folder);
+        } else if (entry != NULL && entry->d_name[0] != '.' &&
+                   ends_in(entry->d_name, list->kind->extension)) {
             sli_text path = {0};
             char *whole = NULL;
 
@@ -100,15 +102,15 @@ static sluice_status add_folder(shard_list *list, const char *folder)
     closedir(entries);
     if (st == SLUICE_OK && list->count == first) {
         st = sli_fail(SLUICE_E_INVALID,
-                      "no valid data in the dataset: webdataset: the folder %s has no *.tar in it",
-                      folder);
+                      "no valid data in the dataset: %s: the folder %s has no *%s in it",
+                      list->kind->source, folder, list->kind->extension);
     }
     sort_from(list, first);
     return st;
 }
 
-/* Adds an existing path: a file, or the shards of a folder. */
-static sluice_status add_existing(shard_list *list, const char *path, bool *exists)
+/* Adds an existing path: a file, or the files of a folder. */
+static sluice_status add_existing(file_list *list, const char *path, bool *exists)
 {
     struct stat info;
 
@@ -119,23 +121,23 @@ static sluice_status add_existing(shard_list *list, const char *path, bool *exis
     if (S_ISDIR(info.st_mode)) {
         return add_folder(list, path);
     }
-    if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "webdataset: %s is neither a file nor a folder nor a fifo", path);
+    if (!S_ISREG(info.st_mode) && !(list->kind->takes_pipes && S_ISFIFO(info.st_mode))) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "%s: %s is neither a file nor a folder%s",
+                        list->kind->source, path, list->kind->takes_pipes ? " nor a fifo" : "");
     }
     return add_path(list, path);
 }
 
 /* ---- patterns ------------------------------------------------------------------------------- */
 
-static sluice_status no_match(const char *pattern)
+static sluice_status no_match(const file_list *list, const char *pattern)
 {
-    return sli_fail(SLUICE_E_INVALID,
-                    "no valid data in the dataset: webdataset: no file matches %s", pattern);
+    return sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s: no file matches %s",
+                    list->kind->source, pattern);
 }
 
 /* Files that match a wildcard. */
-static sluice_status add_matches(shard_list *list, const char *pattern)
+static sluice_status add_matches(file_list *list, const char *pattern)
 {
     const size_t first = list->count;
     glob_t found;
@@ -143,13 +145,13 @@ static sluice_status add_matches(shard_list *list, const char *pattern)
     int error = glob(pattern, GLOB_NOSORT, NULL, &found);
 
     if (error == GLOB_NOMATCH) {
-        return no_match(pattern);
+        return no_match(list, pattern);
     }
     if (error != 0) {
         return error == GLOB_NOSPACE
                    ? sli_fail(SLUICE_E_NO_MEMORY, "the files that match %s", pattern)
-                   : sli_fail(SLUICE_E_IO, "webdataset: cannot look for files that match %s",
-                              pattern);
+                   : sli_fail(SLUICE_E_IO, "%s: cannot look for files that match %s",
+                              list->kind->source, pattern);
     }
     for (size_t i = 0; i < found.gl_pathc && st == SLUICE_OK; i++) {
         if (!ends_in(found.gl_pathv[i], ".sluice")) { /* an index beside its shard */
@@ -158,7 +160,7 @@ static sluice_status add_matches(shard_list *list, const char *pattern)
     }
     globfree(&found);
     sort_from(list, first);
-    return st == SLUICE_OK && list->count == first ? no_match(pattern) : st;
+    return st == SLUICE_OK && list->count == first ? no_match(list, pattern) : st;
 }
 
 /* A range in braces: FROM..TO, both in decimal digits. */
@@ -170,10 +172,10 @@ typedef struct brace_range {
     int width; /* numbers are padded with zeros to this many digits */
 } brace_range;
 
-static sluice_status bad_range(const char *text, const char *why)
+static sluice_status bad_range(const file_list *list, const char *text, const char *why)
 {
-    return sli_fail(SLUICE_E_INVALID, "webdataset: %s: %s; want a range such as {000000..000123}",
-                    text, why);
+    return sli_fail(SLUICE_E_INVALID, "%s: %s: %s; want a range such as {000000..000123}",
+                    list->kind->source, text, why);
 }
 
 /* Parses the digits up to `end`; false: none, other characters, or more than 18 digits. */
@@ -193,7 +195,7 @@ static bool parse_digits(const char *digits, const char *end, uint64_t *number)
 }
 
 /* Finds the first range of a text; begin is NULL if there is none. */
-static sluice_status find_range(const char *text, brace_range *range)
+static sluice_status find_range(const file_list *list, const char *text, brace_range *range)
 {
     const char *open = strchr(text, '{');
     const char *close = open != NULL ? strchr(open, '}') : NULL;
@@ -203,20 +205,22 @@ static sluice_status find_range(const char *text, brace_range *range)
 
     range->begin = NULL;
     if (open == NULL) {
-        return strchr(text, '}') == NULL ? SLUICE_OK : bad_range(text, "a '}' without its '{'");
+        return strchr(text, '}') == NULL ? SLUICE_OK
+                                         : bad_range(list, text, "a '}' without its '{'");
     }
     if (close == NULL) {
-        return bad_range(text, "a '{' without its '}' (commas part shards, within braces, too)");
+        return bad_range(list, text,
+                         "a '{' without its '}' (commas part files, within braces, too)");
     }
     if (dots == NULL || dots > close || !parse_digits(open + 1, dots, &range->from) ||
         !parse_digits(dots + 2, close, &range->to)) {
-        return bad_range(text, "no two numbers with '..' between them in the braces");
+        return bad_range(list, text, "no two numbers with '..' between them in the braces");
     }
     if (range->from > range->to) {
-        return bad_range(text, "the range ends before it begins");
+        return bad_range(list, text, "the range ends before it begins");
     }
-    if (range->to - range->from >= MAX_SHARDS) {
-        return bad_range(text, "the range is longer than a million");
+    if (range->to - range->from >= MAX_FILES) {
+        return bad_range(list, text, "the range is longer than a million");
     }
     first = dots - (open + 1);
     second = close - (dots + 2);
@@ -227,11 +231,11 @@ static sluice_status find_range(const char *text, brace_range *range)
 }
 
 /* Adds a pattern once for each number of its first range. */
-static sluice_status add_pattern(shard_list *list, const char *text, int depth)
+static sluice_status add_pattern(file_list *list, const char *text, int depth)
 {
     brace_range range;
     bool exists = false;
-    sluice_status st = find_range(text, &range);
+    sluice_status st = find_range(list, text, &range);
 
     if (st == SLUICE_OK && range.begin == NULL) {
         st = add_existing(list, text, &exists);
@@ -240,7 +244,7 @@ static sluice_status add_pattern(shard_list *list, const char *text, int depth)
                                               : add_path(list, text);
     }
     if (st == SLUICE_OK && depth == 0) {
-        st = bad_range(text, "too many ranges");
+        st = bad_range(list, text, "too many ranges");
     }
     for (uint64_t i = range.from; st == SLUICE_OK && i <= range.to; i++) {
         sli_text filled = {0};
@@ -258,36 +262,37 @@ static sluice_status add_pattern(shard_list *list, const char *text, int depth)
 }
 
 /* One entry of the list. */
-static sluice_status add_entry(shard_list *list, const char *text)
+static sluice_status add_entry(file_list *list, const char *text)
 {
     bool exists = false;
     sluice_status st;
 
     if (text[0] == '\0') {
-        return sli_fail(SLUICE_E_INVALID, "webdataset: an empty name in the list of shards");
+        return sli_fail(SLUICE_E_INVALID, "%s: an empty name in the list of files",
+                        list->kind->source);
     }
-    if (strncmp(text, "pipe:", 5) == 0) {
+    if (list->kind->takes_pipes && strncmp(text, "pipe:", 5) == 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "webdataset: %s: no commands are run: let the shell do it, as in COMMAND | "
-                        "sluice bench 'webdataset - | ...'",
-                        text);
+                        "%s: %s: no commands are run: let the shell do it, as in COMMAND | "
+                        "sluice bench '%s - | ...'",
+                        list->kind->source, text, list->kind->source);
     }
-    if (strcmp(text, "-") == 0) {
+    if (list->kind->takes_pipes && strcmp(text, "-") == 0) {
         return add_path(list, text);
     }
     st = add_existing(list, text, &exists);
     return st == SLUICE_OK && !exists ? add_pattern(list, text, 4) : st;
 }
 
-sluice_status shard_list_make(const char *text, shard_list *list_out)
+sluice_status file_list_make(const char *text, const file_list_kind *kind, file_list *list_out)
 {
-    shard_list list = {0};
+    file_list list = {.kind = kind};
     bool exists = false;
     char *copy = sli_strdup(text);
     sluice_status st;
 
     if (copy == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the list of shards");
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
     }
     st = add_existing(&list, text, &exists); /* the name of an existing file may contain commas */
     for (char *entry = copy; st == SLUICE_OK && !exists && entry != NULL;) {
@@ -301,7 +306,7 @@ sluice_status shard_list_make(const char *text, shard_list *list_out)
     }
     sli_free(copy);
     if (st != SLUICE_OK) {
-        shard_list_free(&list);
+        file_list_free(&list);
         return st;
     }
     *list_out = list;

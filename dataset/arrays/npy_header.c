@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npy_header.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "status_int.h"
+
+static const uint64_t MOST_BYTES = UINT64_C(1) << 62;
+
+/* The text of the dict, as far as it is not read yet. */
+typedef struct npy_text {
+    const char *at;
+    const char *end;
+} npy_text;
+
+static sluice_status bad_header(const char *why)
+{
+    return sli_fail(SLUICE_E_CORRUPT, "the header of the .npy file is damaged: %s", why);
+}
+
+static void skip_blanks(npy_text *text)
+{
+    while (text->at < text->end && strchr(" \t\r\n", *text->at) != NULL && *text->at != '\0') {
+        text->at++;
+    }
+}
+
+/* Takes a character, after blanks. */
+static bool take(npy_text *text, char want)
+{
+    skip_blanks(text);
+    if (text->at == text->end || *text->at != want) {
+        return false;
+    }
+    text->at++;
+    return true;
+}
+
+/* Takes a word, after blanks. */
+static bool take_word(npy_text *text, const char *want)
+{
+    const size_t length = strlen(want);
+
+    skip_blanks(text);
+    if ((size_t)(text->end - text->at) < length || memcmp(text->at, want, length) != 0) {
+        return false;
+    }
+    text->at += length;
+    return true;
+}
+
+/* Takes a string in quotes, without escapes: of descr and the keys. */
+static bool take_string(npy_text *text, char *string, size_t size)
+{
+    const char quote = take(text, '\'') ? '\'' : take(text, '"') ? '"' : '\0';
+    size_t length = 0;
+
+    while (quote != '\0' && text->at < text->end && *text->at != quote) {
+        if (*text->at == '\\' || *text->at == '\0' || length + 1 == size) {
+            return false;
+        }
+        string[length++] = *text->at++;
+    }
+    string[length] = '\0';
+    return quote != '\0' && take(text, quote);
+}
+
+static bool take_number(npy_text *text, uint64_t *number_out)
+{
+    uint64_t number = 0;
+    const char *begin;
+
+    skip_blanks(text);
+    begin = text->at;
+    for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++) {
+        number = number * 10 + (uint64_t)(*text->at - '0');
+        if (number > MOST_BYTES) {
+            return false;
+        }
+    }
+    *number_out = number;
+    return text->at > begin;
+}
+
+/* numpy's type strings: byte order, kind, bytes. */
+static const struct {
+    const char *descr;
+    sluice_dtype dtype;
+} types[] = {
+    {"|u1", SLUICE_U8},  {"|b1", SLUICE_U8},  {"|i1", SLUICE_I8},
+    {"<u2", SLUICE_U16}, {"<u4", SLUICE_U32}, {"<i4", SLUICE_I32},
+    {"<i8", SLUICE_I64}, {"<f2", SLUICE_F16}, {"<f4", SLUICE_F32},
+};
+
+static sluice_status parse_type(npy_text *text, npy_header *header)
+{
+    char descr[32];
+
+    skip_blanks(text);
+    if (text->at < text->end && *text->at == '[') {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "its elements are structs; save each field as an array of its own");
+    }
+    if (!take_string(text, descr, sizeof(descr))) {
+        return bad_header("descr is not a short string");
+    }
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(descr, types[i].descr) == 0) {
+            header->dtype = types[i].dtype;
+            return SLUICE_OK;
+        }
+    }
+    if (descr[0] == '>') {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "its elements are big-endian (%s); save it with little-endian ones, by "
+                        "astype('<%s')",
+                        descr, descr + 1);
+    }
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "its element type '%s' is not one of u1, b1, i1, u2, i4, u4, i8, f2, f4; "
+                    "convert it before np.save, for instance by astype('float32')",
+                    descr);
+}
+
+static sluice_status parse_order(npy_text *text)
+{
+    if (take_word(text, "True")) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "it is in Fortran order, where a sample is not in one piece; save "
+                        "np.ascontiguousarray(array)");
+    }
+    return take_word(text, "False") ? SLUICE_OK
+                                    : bad_header("fortran_order is neither True nor False");
+}
+
+static sluice_status parse_shape(npy_text *text, npy_header *header)
+{
+    bool ends = false;
+
+    header->rank = 0;
+    if (!take(text, '(')) {
+        return bad_header("shape is not a tuple");
+    }
+    while (!(ends = take(text, ')'))) {
+        uint64_t length;
+
+        if (!take_number(text, &length)) {
+            return bad_header("shape is not a tuple of numbers");
+        }
+        if (header->rank == SLUICE_MAX_RANK + 1) {
+            return sli_fail(SLUICE_E_UNSUPPORTED, "it has more than %d dimensions",
+                            SLUICE_MAX_RANK + 1);
+        }
+        header->shape[header->rank++] = length;
+        if (!take(text, ',')) {
+            ends = take(text, ')');
+            break;
+        }
+    }
+    return ends ? SLUICE_OK : bad_header("shape has no end");
+}
+
+/* The keys of the dict; each is there once. */
+enum { KEY_DESCR, KEY_ORDER, KEY_SHAPE, KEYS };
+
+static const char *const keys[KEYS] = {"descr", "fortran_order", "shape"};
+
+static sluice_status parse_value(npy_text *text, int key, npy_header *header)
+{
+    switch (key) {
+    case KEY_DESCR:
+        return parse_type(text, header);
+    case KEY_ORDER:
+        return parse_order(text);
+    default:
+        return parse_shape(text, header);
+    }
+}
+
+static sluice_status parse_dict(npy_text *text, npy_header *header)
+{
+    bool seen[KEYS] = {false};
+    int count = 0;
+    sluice_status st;
+
+    if (!take(text, '{')) {
+        return bad_header("no dict");
+    }
+    while (!take(text, '}')) {
+        char name[32];
+        int key = 0;
+
+        if (!take_string(text, name, sizeof(name)) || !take(text, ':')) {
+            return bad_header("a key is not a string with a value");
+        }
+        while (key < KEYS && strcmp(keys[key], name) != 0) {
+            key++;
+        }
+        if (key == KEYS || seen[key]) {
+            return bad_header("want the keys descr, fortran_order and shape, once each");
+        }
+        seen[key] = true;
+        count++;
+        st = parse_value(text, key, header);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (!take(text, ',')) {
+            if (!take(text, '}')) {
+                return bad_header("the dict has no end");
+            }
+            break;
+        }
+    }
+    return count == KEYS ? SLUICE_OK : bad_header("want descr, fortran_order and shape");
+}
+
+static sluice_status check_sizes(npy_header *header)
+{
+    uint64_t bytes = sluice_dtype_size(header->dtype);
+
+    if (header->rank == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "it is a single number; the first dimension must count the samples");
+    }
+    for (uint32_t i = 1; i < header->rank; i++) {
+        if (__builtin_mul_overflow(bytes, header->shape[i], &bytes) || bytes > MOST_BYTES) {
+            return bad_header("shape is larger than a file can be");
+        }
+        if (bytes == 0) {
+            return sli_fail(SLUICE_E_UNSUPPORTED, "its samples have no elements");
+        }
+    }
+    header->row_bytes = bytes;
+    if (__builtin_mul_overflow(bytes, header->shape[0], &header->data_bytes) ||
+        header->data_bytes > MOST_BYTES) {
+        return bad_header("shape is larger than a file can be");
+    }
+    return SLUICE_OK;
+}
+
+sluice_status npy_header_parse(const uint8_t *bytes, size_t size, npy_header *header_out)
+{
+    static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+    npy_header header = {.rank = 0};
+    uint64_t begin = 10;
+    uint64_t length;
+    npy_text text;
+    sluice_status st;
+
+    if (size < 12 || memcmp(bytes, magic, sizeof(magic)) != 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "this is not a .npy file");
+    }
+    if (bytes[6] < 1 || bytes[6] > 3) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "version %u of the .npy format; want 1 to 3",
+                        bytes[6]);
+    }
+    length = bytes[8] | (uint64_t)bytes[9] << 8;
+    if (bytes[6] > 1) {
+        length |= (uint64_t)bytes[10] << 16 | (uint64_t)bytes[11] << 24;
+        begin = 12;
+    }
+    if (length > size - begin) {
+        return size < NPY_HEAD
+                   ? bad_header("the file ends within it")
+                   : sli_fail(SLUICE_E_UNSUPPORTED, "its header has %llu bytes, more than %d",
+                              (unsigned long long)length, NPY_HEAD);
+    }
+    text = (npy_text){(const char *)bytes + begin, (const char *)bytes + begin + length};
+    st = parse_dict(&text, &header);
+    if (st == SLUICE_OK) {
+        skip_blanks(&text);
+        st = text.at == text.end ? check_sizes(&header) : bad_header("bytes behind the dict");
+    }
+    if (st == SLUICE_OK) {
+        header.data_at = begin + length;
+        *header_out = header;
+    }
+    return st;
+}

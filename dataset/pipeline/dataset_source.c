@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing the source of a dataset. */
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "dataset_state.h"
+
+/*
+ * After a failure to open the source: if its text arguments, joined by blanks, are an existing
+ * path, the quotes around the path are missing, and the error says so.
+ */
+static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status status)
+{
+    sli_error error;
+    char path[PATH_MAX] = "";
+    size_t length = 0;
+
+    sli_error_take(status, &error);
+    for (uint32_t i = 0; i < first->def->param_count && length < sizeof(path); i++) {
+        const stage_param *param = &first->def->params[i];
+
+        if (param->type != PARAM_TEXT) {
+            break;
+        }
+        length += (size_t)snprintf(path + length, sizeof(path) - length, "%s%s", i > 0 ? " " : "",
+                                   *(const char *const *)(first->args.bytes + param->offset));
+        if (i > 0 && length < sizeof(path) && access(path, F_OK) == 0) {
+            return sli_fail(status, "%.400s; put a path with blanks in quotes: %s '%.400s'",
+                            error.text, first->def->name, path);
+        }
+    }
+    return status;
+}
+
+sluice_status dataset_source_open(sluice_dataset *dataset)
+{
+    const dataset_stage *first = &dataset->stages[0];
+    sluice_status st = SLUICE_OK;
+
+    if (dataset->source != NULL) {
+        return SLUICE_OK;
+    }
+    dataset->ops = first->def->source;
+    if (first->def->choose_source != NULL) {
+        st = first->def->choose_source(first->args.bytes, &dataset->ops);
+    }
+    if (st == SLUICE_OK) {
+        st = dataset->ops->open(first->args.bytes, &dataset->source);
+    }
+    return st == SLUICE_OK ? st : hint_at_quotes(first, st);
+}
+
+void dataset_source_close(sluice_dataset *dataset)
+{
+    if (dataset->source != NULL) {
+        dataset_source(dataset)->close(dataset->source);
+    }
+    dataset->source = NULL;
+    dataset->ops = NULL;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The columns that sources begin with, and what stages want of them. */
+#include <ctype.h>
+#include <string.h>
+
+#include "stage.h"
+#include "status_int.h"
+
+void schema_of_files(stage_schema *schema, bool labelled)
+{
+    schema->column_count = labelled ? 2 : 1;
+    schema->columns[0] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
+    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
+    schema->image = 0;
+}
+
+sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
+{
+    if (schema->image < 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
+    }
+    if (schema->columns[schema->image].dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
+                        stage);
+    }
+    if (schema->is_converted) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s works on the decoded image; put it before random_horizontal_flip, "
+                        "normalize, to_dtype and to_chw",
+                        stage);
+    }
+    return SLUICE_OK;
+}
+
+/* A name as in a C program, so that every file and language can have it. */
+static bool is_column_name(const char *name)
+{
+    for (const char *c = name; *c != '\0'; c++) {
+        if (*c != '_' && !isalpha((unsigned char)*c) &&
+            (c == name || !isdigit((unsigned char)*c))) {
+            return false;
+        }
+    }
+    return name[0] != '\0';
+}
+
+/* Is it an array of images that transforms can work on? */
+static bool is_image(const sluice_column *column)
+{
+    const uint64_t *shape = column->shape;
+
+    return strcmp(column->name, "image") == 0 && column->dtype == SLUICE_U8 && column->rank == 3 &&
+           shape[SCHEMA_H] <= 65535 && shape[SCHEMA_W] <= 65535 &&
+           shape[SCHEMA_C] <= SLI_MAX_CHANNELS;
+}
+
+sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
+                               stage_schema *schema)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const sluice_column *column = &columns[i];
+
+        if (!is_column_name(column->name)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: '%s' is no name of a column: want letters, digits and _, and no "
+                            "digit first",
+                            stage, column->name);
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(columns[k].name, column->name) == 0) {
+                return sli_fail(SLUICE_E_INVALID, "%s: two columns have the name %s", stage,
+                                column->name);
+            }
+        }
+        schema->columns[i] = *column;
+        schema->image = is_image(column) ? (int)i : schema->image;
+    }
+    schema->column_count = count;
+    return SLUICE_OK;
+}

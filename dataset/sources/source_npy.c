@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * npy: arrays in .npy files. Each file is a column; its first dimension is the samples. A row is
+ * read by pread() straight into its place in the batch.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/arrays.h>
+
+#include "alloc_int.h"
+#include "descriptor_int.h"
+#include "error_int.h"
+#include "file_list.h"
+#include "log_int.h"
+#include "npy_header.h"
+#include "stage.h"
+#include "status_int.h"
+
+static const file_list_kind npy_list_kind = {"npy", ".npy", false};
+
+typedef struct npy_args {
+    const char *files;
+    const char *names;
+} npy_args;
+
+typedef struct npy_file {
+    int fd;
+    npy_header header;
+} npy_file;
+
+typedef struct npy_source {
+    file_list list;
+    uint32_t count; /* files that are open */
+    npy_file files[SLUICE_MAX_COLUMNS];
+    sluice_column columns[SLUICE_MAX_COLUMNS];
+    int image; /* -1: none */
+} npy_source;
+
+static void npy_close(void *source)
+{
+    npy_source *npy = source;
+
+    for (uint32_t i = 0; i < npy->count; i++) {
+        close(npy->files[i].fd);
+    }
+    file_list_free(&npy->list);
+    sli_free(npy);
+}
+
+/* ---- reading bytes --------------------------------------------------------------------------- */
+
+/* Reads `size` bytes at an offset; *got_out is smaller where the file ends before them. */
+static sluice_status read_at(int fd, uint64_t offset, void *bytes, size_t size, size_t *got_out)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        const ssize_t more = pread(fd, (uint8_t *)bytes + got, size - got, (off_t)(offset + got));
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
+        }
+        if (more == 0) {
+            break;
+        }
+        got += (size_t)more;
+    }
+    *got_out = got;
+    return SLUICE_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static sluice_status read_header(int fd, uint64_t file_bytes, npy_header *header)
+{
+    uint8_t *head = sli_calloc(1, NPY_HEAD);
+    size_t got = 0;
+    uint64_t end;
+    sluice_status st;
+
+    if (head == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the header of a .npy file");
+    }
+    st = read_at(fd, 0, head, NPY_HEAD, &got);
+    if (st == SLUICE_OK) {
+        st = npy_header_parse(head, got, header);
+    }
+    sli_free(head);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    end = header->data_at + header->data_bytes;
+    return end <= file_bytes ? st
+                             : sli_fail(SLUICE_E_CORRUPT,
+                                        "it has %llu bytes, and %llu by its header: it was cut off",
+                                        (unsigned long long)file_bytes, (unsigned long long)end);
+}
+
+/* Opens a file and reads its header; errors do not name the file. */
+static sluice_status open_file(const char *path, npy_file *file)
+{
+    struct stat info;
+    sluice_status st;
+
+    /* Non-blocking: open() of a FIFO would block. */
+    file->fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
+    if (file->fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
+    }
+    if (fstat(file->fd, &info) != 0) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
+    } else if (!S_ISREG(info.st_mode)) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED, "this is not a file");
+    } else {
+        st = read_header(file->fd, (uint64_t)info.st_size, &file->header);
+    }
+    if (st != SLUICE_OK) {
+        close(file->fd);
+    } else if (file->header.data_at + file->header.data_bytes < (uint64_t)info.st_size) {
+        sli_log(SLUICE_LOG_WARN, "npy: %s has more bytes than its array: they are not read", path);
+    }
+    return st;
+}
+
+/* The file's name without its folder and .npy. */
+static void stem_of(const char *path, char *stem, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    const int length = (int)(dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name));
+
+    snprintf(stem, size, "%.*s", length, name);
+}
+
+/* The name of the next column: from *names, a list with commas that is advanced, or the file's. */
+static sluice_status name_column(const char **names, const char *path, sluice_column *column)
+{
+    char name[256];
+    size_t length;
+
+    if (*names == NULL) {
+        stem_of(path, name, sizeof(name));
+    } else {
+        length = strcspn(*names, ",");
+        snprintf(name, sizeof(name), "%.*s", (int)length, *names);
+        *names += length + ((*names)[length] == ',' ? 1 : 0);
+    }
+    if (strlen(name) >= sizeof(column->name)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "npy: '%s' is longer than the %zu bytes of a column's name; names=A,B,... "
+                        "gives others",
+                        name, sizeof(column->name) - 1);
+    }
+    snprintf(column->name, sizeof(column->name), "%s", name);
+    return SLUICE_OK;
+}
+
+static sluice_status add_file(npy_source *npy, const char *path, const char **names)
+{
+    npy_file *file = &npy->files[npy->count];
+    sluice_column *column = &npy->columns[npy->count];
+    sluice_status st = name_column(names, path, column);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = open_file(path, file);
+    if (st != SLUICE_OK) {
+        sli_error error;
+
+        sli_error_take(st, &error);
+        return sli_fail(st, "npy: %s: %.700s", path, error.text);
+    }
+    npy->count++;
+    if (file->header.shape[0] != npy->files[0].header.shape[0]) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "npy: %s has %llu samples and %s has %llu; the first dimension of all must "
+                        "be the same",
+                        path, (unsigned long long)file->header.shape[0], npy->list.paths[0],
+                        (unsigned long long)npy->files[0].header.shape[0]);
+    }
+    column->dtype = file->header.dtype;
+    column->rank = file->header.rank - 1;
+    memcpy(column->shape, &file->header.shape[1], column->rank * sizeof(column->shape[0]));
+    return SLUICE_OK;
+}
+
+/* Are there as many names, with commas between them, as files? */
+static sluice_status check_names(const char *names, size_t files)
+{
+    size_t count = 1;
+
+    for (const char *c = names; *c != '\0'; c++) {
+        count += *c == ',';
+    }
+    return names[0] == '\0' || count == files
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "npy: names has %zu names for %zu files", count, files);
+}
+
+static sluice_status open_files(npy_source *npy, const npy_args *args)
+{
+    const char *names = args->names[0] != '\0' ? args->names : NULL;
+    stage_schema schema = {.image = -1};
+    sluice_status st = file_list_make(args->files, &npy_list_kind, &npy->list);
+
+    if (st == SLUICE_OK && npy->list.count > SLUICE_MAX_COLUMNS) {
+        st = sli_fail(SLUICE_E_INVALID, "npy: %zu files, and each is a column: want at most %d",
+                      npy->list.count, SLUICE_MAX_COLUMNS);
+    }
+    if (st == SLUICE_OK) {
+        st = check_names(args->names, npy->list.count);
+    }
+    for (size_t i = 0; st == SLUICE_OK && i < npy->list.count; i++) {
+        st = add_file(npy, npy->list.paths[i], &names);
+    }
+    if (st == SLUICE_OK && npy->files[0].header.shape[0] == 0) {
+        st = sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: npy: %s has no samples",
+                      npy->list.paths[0]);
+    }
+    if (st == SLUICE_OK) {
+        st = schema_of_arrays(npy->columns, npy->count, "npy", &schema);
+        npy->image = schema.image;
+    }
+    return st;
+}
+
+static sluice_status npy_open(const void *args, void **source_out)
+{
+    npy_source *npy = sli_calloc(1, sizeof(*npy));
+    sluice_status st;
+
+    if (npy == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "npy");
+    }
+    st = open_files(npy, args);
+    if (st != SLUICE_OK) {
+        npy_close(npy);
+        return st;
+    }
+    *source_out = npy;
+    return SLUICE_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static uint64_t npy_count(const void *source)
+{
+    return ((const npy_source *)source)->files[0].header.shape[0];
+}
+
+static uint64_t npy_memory(const void *source)
+{
+    const npy_source *npy = source;
+
+    return sizeof(*npy) + npy->list.capacity * sizeof(*npy->list.paths);
+}
+
+static void npy_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    const npy_source *npy = source;
+
+    snprintf(text, size, "%s:%llu", npy->columns[0].name, (unsigned long long)index);
+}
+
+/* Reads one column's row. The image goes to io, whence geometry takes it. */
+static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t index, sample_io *io,
+                                 void *row, sample_data *data_out)
+{
+    const npy_file *file = &npy->files[i];
+    const size_t bytes = (size_t)file->header.row_bytes;
+    size_t got = 0;
+    sluice_status st = SLUICE_OK;
+
+    if ((int)i == npy->image) {
+        const uint64_t *shape = npy->columns[i].shape;
+
+        st = image_buffer_reserve(&io->bytes, bytes);
+        row = io->bytes.data;
+        data_out->image = (image_view){row, (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]),
+                                       (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H],
+                                       (uint32_t)shape[SCHEMA_C]};
+    } else if (row == NULL) {
+        return SLUICE_OK;
+    }
+    if (st == SLUICE_OK) {
+        st = read_at(file->fd, file->header.data_at + index * bytes, row, bytes, &got);
+    }
+    if (st == SLUICE_OK && got < bytes) {
+        st = sli_fail(SLUICE_E_CORRUPT, "%s ends within the sample: it was cut off while in use",
+                      npy->list.paths[i]);
+    }
+    io->bytes_read += got;
+    return st;
+}
+
+static sluice_status npy_read(const void *source, uint64_t index, sample_io *io, void *const *row,
+                              sample_data *data_out)
+{
+    const npy_source *npy = source;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < npy->count && st == SLUICE_OK; i++) {
+        st = read_column(npy, i, index, io, row[i], data_out);
+    }
+    return st;
+}
+
+static const source_ops npy_ops = {
+    .open = npy_open,
+    .close = npy_close,
+    .count = npy_count,
+    .name = npy_name,
+    .read = npy_read,
+    .memory = npy_memory,
+};
+
+static sluice_status npy_schema(const void *source, stage_schema *schema)
+{
+    const npy_source *npy = source;
+
+    return schema_of_arrays(npy->columns, npy->count, "npy", schema);
+}
+
+static const stage_param npy_params[] = {
+    PARAM_(npy_args, files, PARAM_TEXT, NULL, 0, 0, NULL,
+           "files, folders and patterns with {0..9} and wildcards, with commas"),
+    PARAM_(npy_args, names, PARAM_TEXT, "", 0, 0, NULL,
+           "names of the columns, with commas; without it those of the files"),
+};
+
+const stage_def stage_npy = {
+    .name = "npy",
+    .summary = "Arrays of numpy's .npy files: each file is a column, its first dimension the "
+               "samples.",
+    .gives = "a column per file, of its type and shape; image u8 (H, W, C) takes transforms",
+    .kind = STAGE_SOURCE,
+    STAGE_PARAMS(npy_params),
+    .args_size = sizeof(npy_args),
+    .source = &npy_ops,
+    .source_schema = npy_schema,
+};
+
+sluice_status sluice_dataset_npy(const char *files, const char *names, sluice_dataset **dataset_out)
+{
+    const npy_args args = {files, names != NULL ? names : ""};
+
+    return dataset_begin(&stage_npy, &args, dataset_out);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "npy_header.h"
+#include "npy_kit.h"
+#include "testing.h"
+
+static sluice_status parse(const char *dict, npy_header *header)
+{
+    uint8_t bytes[1000];
+    const size_t size = npy_head(1, dict, bytes);
+
+    return npy_header_parse(bytes, size, header);
+}
+
+static void types_and_shapes_are_read(void)
+{
+    static const struct {
+        const char *descr;
+        sluice_dtype dtype;
+    } types[] = {
+        {"|u1", SLUICE_U8},  {"|b1", SLUICE_U8},  {"|i1", SLUICE_I8},
+        {"<u2", SLUICE_U16}, {"<u4", SLUICE_U32}, {"<i4", SLUICE_I32},
+        {"<i8", SLUICE_I64}, {"<f2", SLUICE_F16}, {"<f4", SLUICE_F32},
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        npy_header header;
+        char dict[200];
+
+        snprintf(dict, sizeof(dict), "{'descr': '%s', 'fortran_order': False, 'shape': (7, 3), }",
+                 types[i].descr);
+        T_OK(parse(dict, &header));
+        T_EQ(header.dtype, types[i].dtype);
+        T_TRUE(header.rank == 2 && header.shape[0] == 7 && header.shape[1] == 3);
+        T_EQ(header.row_bytes, 3 * sluice_dtype_size(types[i].dtype));
+        T_EQ(header.data_bytes, 7 * header.row_bytes);
+        T_EQ(header.data_at, 128);
+    }
+}
+
+static void dicts_are_read_however_they_are_written(void)
+{
+    static const char *const dicts[] = {
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }\n",
+        "{\"shape\":(5,),\"descr\":\"<f4\",\"fortran_order\":False}",
+        " { 'fortran_order' : False , 'shape' : ( 5 ) , 'descr' : '<f4' } ",
+    };
+
+    for (size_t i = 0; i < sizeof(dicts) / sizeof(dicts[0]); i++) {
+        npy_header header;
+
+        T_OK(parse(dicts[i], &header));
+        T_TRUE(header.rank == 1 && header.shape[0] == 5 && header.row_bytes == 4);
+    }
+}
+
+static void versions_2_and_3_have_a_longer_length(void)
+{
+    for (unsigned version = 2; version <= 3; version++) {
+        uint8_t bytes[1000];
+        npy_header header;
+        size_t size =
+            npy_head(version, "{'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", bytes);
+
+        T_OK(npy_header_parse(bytes, size, &header));
+        T_TRUE(header.data_at == size && header.data_bytes == 2);
+    }
+}
+
+static void bad_headers_are_refused_with_the_reason(void)
+{
+    static const struct {
+        const char *dict;
+        sluice_status status;
+        const char *words;
+    } bad[] = {
+        {"", SLUICE_E_CORRUPT, "no dict"},
+        {"{", SLUICE_E_CORRUPT, "a key"},
+        {"{}", SLUICE_E_CORRUPT, "want descr, fortran_order and shape"},
+        {"{'descr': '<f4', 'shape': (3,)}", SLUICE_E_CORRUPT, "want descr"},
+        {"{'descr': '<f4', 'descr': '<f4', 'shape': (3,)}", SLUICE_E_CORRUPT, "once each"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'x': 1}", SLUICE_E_CORRUPT,
+         "once each"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x", SLUICE_E_CORRUPT,
+         "bytes behind the dict"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)", SLUICE_E_CORRUPT, "no end"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3", SLUICE_E_CORRUPT, "no end"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': 3}", SLUICE_E_CORRUPT, "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}", SLUICE_E_CORRUPT, "numbers"},
+        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}", SLUICE_E_CORRUPT, "neither"},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "np.ascontiguousarray"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': ()}", SLUICE_E_UNSUPPORTED,
+         "a single number"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0)}", SLUICE_E_UNSUPPORTED,
+         "no elements"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1)}",
+         SLUICE_E_UNSUPPORTED, "more than 7 dimensions"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "astype('float32')"},
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "astype('<f4')"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "structs"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 2)}",
+         SLUICE_E_CORRUPT, "larger than a file"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4611686018427387904, 4)}",
+         SLUICE_E_CORRUPT, "larger than a file"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+         SLUICE_E_CORRUPT, "numbers"},
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        npy_header header;
+
+        T_STATUS(parse(bad[i].dict, &header), bad[i].status);
+        T_CONTAINS(sluice_last_error(), bad[i].words);
+    }
+}
+
+/* A header cut off at any byte, and one with any byte changed, is read or refused. */
+static void damaged_headers_do_no_harm(void)
+{
+    uint8_t bytes[1000];
+    const size_t size =
+        npy_head(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (12, 3)}", bytes);
+    npy_header header;
+
+    for (size_t i = 0; i < size; i++) {
+        uint8_t *part = malloc(i + 1); /* no byte more, for ASan */
+
+        T_TRUE(part != NULL);
+        memcpy(part, bytes, i);
+        T_STATUS(npy_header_parse(part, i, &header), SLUICE_E_CORRUPT);
+        free(part);
+    }
+    for (size_t i = 0; i < size * 256; i++) {
+        uint8_t changed[1000];
+
+        memcpy(changed, bytes, size);
+        changed[i / 256] = (uint8_t)i;
+        if (npy_header_parse(changed, size, &header) == SLUICE_OK) {
+            T_TRUE(header.data_at <= size && header.rank >= 1 && header.row_bytes > 0);
+        }
+    }
+}
+
+const t_test npy_header_tests[] = {
+    T_TEST(types_and_shapes_are_read),
+    T_TEST(dicts_are_read_however_they_are_written),
+    T_TEST(versions_2_and_3_have_a_longer_length),
+    T_TEST(bad_headers_are_refused_with_the_reason),
+    T_TEST(damaged_headers_do_no_harm),
+    T_END,
+};
