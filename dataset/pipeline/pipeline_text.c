@@ -361,8 +361,8 @@ static sluice_status add_stage(text_parser *p)
     sluice_status st = p->dataset == NULL ? dataset_begin(def, p->stage.args.bytes, &p->dataset)
                                           : dataset_try(p->dataset, def, p->stage.args.bytes);
 
-    if (st == SLUICE_E_INVALID) {
-        st = error_at(p, p->stage_at, "%s", sluice_last_error());
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) { /* also of files, with their status */
+        (void)error_at(p, p->stage_at, "%s", sluice_last_error());
     }
     stage_args_free(def, p->stage.args.bytes);
     return st;

@@ -199,6 +199,16 @@ static void check_npy_fails(const char *files, const char *names, sluice_status 
     T_EQ(open_files(), before);
 }
 
+/* An error of a file has its own status, and shows the stage as one of the text does. */
+static void errors_of_files_show_the_stage(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_STATUS(sluice_dataset_parse("npy /nonexistent/x.npy | batch 4", &dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/x.npy: cannot open");
+    T_CONTAINS(sluice_last_error(), "\n    npy /nonexistent/x.npy | batch 4\n    ^");
+}
+
 static void bad_files_are_named(void)
 {
     const char *folder = t_folder();
@@ -343,6 +353,7 @@ const t_test source_arrays_tests[] = {
     T_TEST(images_in_arrays_take_transforms),
     T_TEST(columns_have_the_types_and_names_of_the_files),
     T_TEST(without_an_image_transforms_are_refused),
+    T_TEST(errors_of_files_show_the_stage),
     T_TEST(bad_files_are_named),
     T_TEST(a_file_that_is_cut_off_while_in_use_is_a_bad_sample),
     T_TEST(a_column_named_mask_stays),

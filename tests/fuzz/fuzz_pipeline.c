@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing of pipeline texts: no text may crash the parser, and what it accepts must describe itself
- * by a text that it reads back to the same. Parsing opens no files, so texts may name any. An input
+ * by a text that it reads back to the same. Parsing opens at most regular files, to read them, so texts may name any. An input
  * is a text and, behind zero bytes, the names and values of its arguments: text, name, value, name,
  * value, ...
  *
