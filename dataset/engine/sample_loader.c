@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "error_int.h"
 #include "layout_int.h"
 #include "nvtx_ranges_int.h"
 #include "page_cache.h"
@@ -239,6 +240,9 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
         plan_fuse_geometry(details, &details->groups[number], sample, pass, current->image.width,
                            current->image.height, &window, &loader->stage);
 
+    if (st == SLUICE_OK) {
+        loader->groups[number] = window;
+    }
     if (st == SLUICE_OK && current->encoded && scales_fast(details)) {
         scale_down(loader, &window, current);
     }
@@ -285,6 +289,9 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
 
     draw_flips(plan->details, sample, pass, &sink.flags, row->flags);
     st = open_image(loader, data, &current);
+    loader->way =
+        (image_way){current.image.width, current.image.height, loader->groups,
+                    plan->details->group_count, ((sink.flags ^ *row->flags) & SLI_ROW_FLIP) != 0};
     for (uint32_t i = 0; i < plan->details->group_count && st == SLUICE_OK; i++) {
         st = process_group(loader, i, sample, pass, &sink, &current, &ticks);
     }
@@ -329,6 +336,43 @@ void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts)
     counts->needed += atomic_load_explicit(&indexes->needed, memory_order_relaxed);
 }
 
+/* Puts the name of a column before the last error. */
+static void name_column_of_error(const char *column, sluice_status status)
+{
+    sli_error error;
+
+    sli_error_take(status, &error);
+    sli_fail(status, "%s: %.900s", column, error.text);
+}
+
+/* Reads and writes the masks of a sample, and takes its boxes along. After the image. */
+static sluice_status process_followers(sample_loader *loader, uint64_t sample,
+                                       const sample_row *row)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between};
+    const stage_schema *schema = &dataset->opened_schema;
+    uint64_t start = change_stage(loader, PLAN_DECODE);
+    sluice_status st = boxes_follow(loader->plan, &loader->way, row->columns);
+
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        sample_data data = {0};
+
+        if (schema->infos[i].role != ROLE_MASK) {
+            continue;
+        }
+        st = dataset_source(dataset)->read_mask(dataset->source, sample, i, &loader->io, &data);
+        if (st == SLUICE_OK) {
+            st = mask_follow(loader->plan, &loader->way, &data, &tools, row->columns[i]);
+        }
+        if (st != SLUICE_OK) {
+            name_column_of_error(schema->columns[i].name, st);
+        }
+    }
+    sli_counter_add(&loader->counters[PLAN_DECODE]->busy_ticks, sli_ticks() - start);
+    return st;
+}
+
 /* Reads the sample and writes its image into the row. */
 static sluice_status read_and_process(sample_loader *loader, uint64_t sample, uint64_t pass,
                                       const sample_row *row)
@@ -367,7 +411,8 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     if (data.index != NULL) {
         count_index(loader, sample, &data, st);
     }
-    return st;
+    return st == SLUICE_OK && plan->details->has_followers ? process_followers(loader, sample, row)
+                                                           : st;
 }
 
 /* Drops the sample's pages from the page cache, even if decoding failed. */

@@ -3,6 +3,8 @@
  * Loading a sample: from its file to its row of a batch, in a straight line on one worker:
  *
  *     read -> decode (what the crop needs) -> resample -> convert -> row
+ *
+ * Then the masks and boxes of the sample, which follow the image.
  */
 #ifndef SLUICE_SAMPLE_LOADER_H
 #define SLUICE_SAMPLE_LOADER_H
@@ -12,6 +14,7 @@
 #include "index_counts_int.h"
 #include "plan.h"
 #include "resample.h"
+#include "sample_masks.h"
 #include "sample_stream.h"
 
 /* A worker's current work, for stall diagnostics; written by the worker, read by any thread. */
@@ -42,9 +45,11 @@ typedef struct sample_loader {
     sample_io io;
     image_resampler resampler;
     image_buffer between[2]; /* images between two groups of geometry, used alternately */
-    const char *stage;       /* stage of the last failure */
-    sli_fault fault;         /* fault of the machine in the last read; NONE: no fault */
-    uint64_t read_ticks;     /* of the last read, 0 if it failed; and its bytes */
+    image_way way;           /* what was done to the last image, where something follows it */
+    fused_geometry groups[DATASET_MAX_STAGES + 1]; /* of way */
+    const char *stage;                             /* stage of the last failure */
+    sli_fault fault;     /* fault of the machine in the last read; NONE: no fault */
+    uint64_t read_ticks; /* of the last read, 0 if it failed; and its bytes */
     uint64_t read_bytes;
     bool drops; /* drop pages of samples from the page cache once they are done */
     worker_state state;

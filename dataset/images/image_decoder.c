@@ -173,6 +173,18 @@ void image_decoder_use_index(image_decoder *decoder, image_index *index)
     }
 }
 
+sluice_status image_decoder_want_indices(image_decoder *decoder)
+{
+    const image_format *format = formats[decoder->current];
+
+    return format->want_indices != NULL
+               ? format->want_indices(decoder->states[decoder->current])
+               : sli_fail(SLUICE_E_UNSUPPORTED,
+                          "a mask in a %s file: its values are colours, or not exact; want PNG "
+                          "with a palette or in gray, or PGM",
+                          format->name);
+}
+
 bool image_decoder_lacks_index(const image_decoder *decoder)
 {
     const image_format *format = formats[decoder->current];

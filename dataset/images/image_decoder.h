@@ -63,6 +63,13 @@ bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *wid
  */
 bool image_decoder_lacks_index(const image_decoder *decoder);
 
+/*
+ * The pixels of the open file are wanted as the numbers that it stores, not as colours: the
+ * positions of a palette, gray values that are not scaled. It was opened as gray. E_UNSUPPORTED: a
+ * format, or a kind of file, that stores colours.
+ */
+sluice_status image_decoder_want_indices(image_decoder *decoder);
+
 /* Sets the index of the open file, which must stay until its region is decoded. */
 void image_decoder_use_index(image_decoder *decoder, image_index *index);
 

@@ -25,6 +25,7 @@ typedef struct image_format {
                   uint32_t *height_out);                /* NULL: cannot scale */
     void (*use_index)(void *state, image_index *index); /* NULL: no indexes */
     bool (*lacks_index)(const void *state);             /* NULL: its files can have no index */
+    sluice_status (*want_indices)(void *state);         /* NULL: its files store colours */
 } image_format;
 
 extern const image_format format_jpeg;

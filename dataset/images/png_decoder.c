@@ -26,6 +26,7 @@ typedef struct png_decoder {
     size_t left;
     bool has_lines; /* all of them were read */
     bool gray;
+    bool indices;       /* pixels as stored: no palette, no scaling */
     image_buffer raw;   /* output of libpng: one line, or the whole image if interlaced */
     image_buffer image; /* lines of the box */
 } png_decoder;
@@ -136,6 +137,7 @@ static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, ui
     decoder->left = size;
     decoder->has_lines = false;
     decoder->gray = gray;
+    decoder->indices = false;
     snprintf(decoder->text, sizeof(decoder->text), "out of memory while decoding");
     if (setjmp(decoder->give_up) != 0) {
         return png_failed(decoder);
@@ -239,8 +241,12 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
     if (setjmp(decoder->give_up) != 0) {
         return png_failed(decoder);
     }
-    png_set_expand(decoder->png);
-    png_set_scale_16(decoder->png);
+    if (decoder->indices) {
+        png_set_packing(decoder->png);
+    } else {
+        png_set_expand(decoder->png);
+        png_set_scale_16(decoder->png);
+    }
     passes = (uint32_t)png_set_interlace_handling(decoder->png);
     png_read_update_info(decoder->png, decoder->info);
     raw_stride = png_get_rowbytes(decoder->png, decoder->info);
@@ -262,6 +268,21 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
+static sluice_status png_want_indices(void *state)
+{
+    png_decoder *decoder = state;
+    const uint8_t type = png_get_color_type(decoder->png, decoder->info);
+
+    if ((type != PNG_COLOR_TYPE_PALETTE && type != PNG_COLOR_TYPE_GRAY) ||
+        png_get_bit_depth(decoder->png, decoder->info) > 8) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "a mask in a PNG file with colours, alpha or 16 bits; want a palette or "
+                        "gray of at most 8 bits");
+    }
+    decoder->indices = true;
+    return SLUICE_OK;
+}
+
 const image_format format_png = {
     .name = "PNG",
     .magic = magic,
@@ -270,4 +291,5 @@ const image_format format_png = {
     .destroy = png_destroy,
     .open = png_open,
     .region = png_region,
+    .want_indices = png_want_indices,
 };

@@ -243,6 +243,13 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
+/* The values of a PGM file are the bytes of its pixels. */
+static sluice_status pgm_want_indices(void *state)
+{
+    (void)state;
+    return SLUICE_OK;
+}
+
 const image_format format_ppm = {
     .name = "PPM",
     .magic = (const uint8_t *)"P6",
@@ -263,4 +270,5 @@ const image_format format_pgm = {
     .open = pnm_open,
     .open_head = pnm_open_head,
     .region = pnm_region,
+    .want_indices = pgm_want_indices,
 };

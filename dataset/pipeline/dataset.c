@@ -93,6 +93,7 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         stage_args_free(def, added.args.bytes);
         return st;
     }
+    schema_size_masks(&after);
     after.is_converted = after.is_converted || def->kind == STAGE_CONVERSION;
     dataset->schema = after;
     dataset->stages[dataset->stage_count++] = added;

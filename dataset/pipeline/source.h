@@ -93,6 +93,10 @@ typedef struct source_ops {
     sluice_status (*read)(const void *source, uint64_t index, sample_io *io, void *const *row,
                           sample_data *data_out);
 
+    /* Of a source with masks: reads the one of a column, into the same buffers as read(). */
+    sluice_status (*read_mask)(const void *source, uint64_t index, uint32_t column, sample_io *io,
+                               sample_data *data_out);
+
     /*
      * Optional: where the bytes of a sample lie, for readahead and dropping; it touches no file
      * itself. False: there are none. Borrowed from the source.

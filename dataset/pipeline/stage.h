@@ -31,10 +31,25 @@
 
 /* ---- what transforms see ---------------------------------------------------------------- */
 
+/* What geometry does to a column. */
+typedef enum column_role {
+    ROLE_PLAIN, /* nothing; the image is stage_schema.image */
+    ROLE_MASK,  /* class numbers: resampled as the image is, by nearest neighbour */
+    ROLE_BOXES, /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: moved, clipped, dropped */
+    ROLE_OF_BOX /* an element per box, dropped with it */
+} column_role;
+
+typedef struct column_info {
+    column_role role;
+    uint32_t boxes;  /* of ROLE_OF_BOX: the column of boxes */
+    uint32_t length; /* of ROLE_BOXES: the column i32 of how many there are */
+} column_info;
+
 /* The columns as they are between two stages. */
 typedef struct stage_schema {
     uint32_t column_count;
     sluice_column columns[SLUICE_MAX_COLUMNS];
+    column_info infos[SLUICE_MAX_COLUMNS];
     int image; /* index of the column that transforms work on; -1: none */
     bool is_chw;
     bool is_converted;   /* a conversion stands before: geometry may not follow */
@@ -49,6 +64,9 @@ enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
 
 /* E_INVALID unless there is a decoded image that no conversion has touched: what geometry needs. */
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
+
+/* Gives decoded masks the height and width that the image has by now. */
+void schema_size_masks(stage_schema *schema);
 
 /* The columns of a source of files: encoded images and, where it has them, labels. */
 void schema_of_files(stage_schema *schema, bool labelled);

@@ -32,6 +32,18 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
     return SLUICE_OK;
 }
 
+void schema_size_masks(stage_schema *schema)
+{
+    const uint32_t at = schema->is_chw ? 1 : 0;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_MASK && schema->columns[i].dtype == SLUICE_U8) {
+            memcpy(schema->columns[i].shape, &schema->columns[schema->image].shape[at],
+                   2 * sizeof(uint64_t));
+        }
+    }
+}
+
 /* A name as in a C program, so that every file and language can have it. */
 static bool is_column_name(const char *name)
 {

@@ -129,6 +129,7 @@ static void set_size(stage_schema *schema, uint32_t width, uint32_t height,
 
     shape[at] = height;
     shape[at + 1] = width;
+    schema_size_masks(schema);
 }
 
 static bool size_is_known(const stage_schema *schema)

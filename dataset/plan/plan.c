@@ -79,6 +79,17 @@ static sluice_status plan_columns(sli_plan *plan)
     char note[100];
 
     plan->column_count = schema->column_count;
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const column_role role = schema->infos[i].role;
+
+        plan->details->has_followers =
+            plan->details->has_followers || role == ROLE_MASK || role == ROLE_BOXES;
+        if (role == ROLE_MASK || role == ROLE_BOXES) {
+            snprintf(note, sizeof(note), "%s: follows the image, by the same draws%s",
+                     schema->columns[i].name, role == ROLE_MASK ? ", by nearest neighbour" : "");
+            plan_note(plan, note);
+        }
+    }
     plan->image_column = schema->image;
     plan->label_column = -1;
     plan->mask_column = -1;

@@ -44,6 +44,7 @@ struct plan_details {
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
     uint64_t replace_key;
+    bool has_followers; /* masks or boxes, which follow the geometry of the image */
     bool is_stream;
     _Atomic uint64_t stream_length; /* samples of a pass, over all ranks; UINT64_MAX: not known
                                        yet; stored by sample_stream.c */

@@ -5,6 +5,7 @@
 /* clang-format off */
 #define STAGES(X)             \
     X(image_folder)           \
+    X(image_list)             \
     X(webdataset)             \
     X(cifar10)                \
     X(npy)                    \

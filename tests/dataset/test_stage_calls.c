@@ -52,6 +52,14 @@ static sluice_status begin_cifar10(const char *folder, sluice_dataset **dataset_
     return sluice_dataset_cifar10(folder, "test", dataset_out);
 }
 
+static sluice_status begin_image_list(const char *folder, sluice_dataset **dataset_out)
+{
+    char list[500];
+
+    snprintf(list, sizeof(list), "%s/x.csv", folder);
+    return sluice_dataset_image_list(list, folder, dataset_out);
+}
+
 static sluice_status begin_npy(const char *folder, sluice_dataset **dataset_out)
 {
     char files[500];
@@ -190,6 +198,8 @@ static const struct {
      "max_sample=1M",
      NULL, begin_webdataset, "decode | resize 8,8 | batch 4"},
     {NULL, "cifar10 ${FOLDER} test", NULL, begin_cifar10, "batch 4"},
+    {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
+     "decode | resize 8,8 | batch 4"},
     {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},
     {NULL, "synthetic samples=12 shape=6,5,1 classes=3", NULL, begin_synthetic, "batch 4"},
     {SOURCE, "shuffle seed=5 buffer=7", call_shuffle, NULL, "batch 4"},
@@ -239,6 +249,8 @@ static void write_sources(const char *folder)
         record[i] = (uint8_t)(i % 10);
     }
     t_write_file(t_path(folder, "test_batch.bin"), record, sizeof(record));
+    t_write_file(t_path(folder, "x.ppm"), "P6 1 1 255\nabc", 14);
+    t_write_file(t_path(folder, "x.csv"), "x.ppm,3\nx.ppm,4\n", 16);
     npy_write(folder, "x.npy", "|u1", "(100, 5)", record, 500);
 }
 

@@ -18,6 +18,12 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
     column->dtype = SLUICE_U8;
     column->rank = 3;
     column->shape[SCHEMA_C] = args->mode == 0 ? 3 : 1;
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_MASK) {
+            schema->columns[i].dtype = SLUICE_U8;
+            schema->columns[i].rank = 2;
+        }
+    }
     return SLUICE_OK;
 }
 
@@ -33,7 +39,7 @@ static const stage_param decode_params[] = {
 const stage_def stage_decode = {
     .name = "decode",
     .summary = "Decodes JPEG, PNG, PPM and PGM files down to the lower edge of the next crop.",
-    .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray",
+    .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray; masks u8 (H, W)",
     .kind = STAGE_DECODE,
     STAGE_PARAMS(decode_params),
     .args_size = sizeof(decode_args),

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_boxes.h"
+
+#include <string.h>
+
+#include "status_int.h"
+#include "tensor_int.h"
+
+typedef struct box {
+    float x0;
+    float y0;
+    float x1;
+    float y1;
+} box;
+
+static double clip(double value, double low, double high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/*
+ * One axis through a group: the crop [at, at + length) is clipped to, becomes [0, grown), and its
+ * window begins at `window`. False: nothing of it is left.
+ */
+static bool follow_axis(double *low, double *high, int64_t at, uint32_t length, uint32_t grown,
+                        int64_t window, uint32_t shown)
+{
+    const double scale = length > 0 ? (double)grown / length : 0;
+
+    *low = clip((clip(*low - (double)at, 0, length) * scale) - (double)window, 0, shown);
+    *high = clip((clip(*high - (double)at, 0, length) * scale) - (double)window, 0, shown);
+    return *low < *high;
+}
+
+/* Takes a box through all groups and the flip. False: it has no area there. */
+static bool follow(const image_way *way, const box *from, box *to)
+{
+    double x[2] = {(double)from->x0, (double)from->x1};
+    double y[2] = {(double)from->y0, (double)from->y1};
+    uint32_t width = way->width;
+
+    for (uint32_t i = 0; i < way->group_count; i++) {
+        const fused_geometry *g = &way->groups[i];
+
+        if (!follow_axis(&x[0], &x[1], g->x, g->width, g->new_width, g->window_x,
+                         g->window_width) ||
+            !follow_axis(&y[0], &y[1], g->y, g->height, g->new_height, g->window_y,
+                         g->window_height)) {
+            return false;
+        }
+        width = g->window_width;
+    }
+    *to = way->flipped
+              ? (box){(float)(width - x[1]), (float)y[0], (float)(width - x[0]), (float)y[1]}
+              : (box){(float)x[0], (float)y[0], (float)x[1], (float)y[1]};
+    return to->x0 < to->x1 && to->y0 < to->y1;
+}
+
+/* Moves element `from` of a column to `to`, or zeroes those from `to` on. */
+static void keep_element(const sli_plan *plan, uint32_t column, void *row, uint32_t from,
+                         uint32_t to)
+{
+    const size_t size = sluice_dtype_size(plan->wire[column].dtype);
+
+    memmove((uint8_t *)row + to * size, (const uint8_t *)row + from * size, size);
+}
+
+static void zero_tail(const sli_plan *plan, uint32_t column, void *row, uint32_t from)
+{
+    const uint64_t *shape = plan->wire[column].shape;
+    size_t size = sluice_dtype_size(plan->wire[column].dtype);
+
+    size *= plan->wire[column].rank > 1 ? (size_t)shape[1] : 1;
+    memset((uint8_t *)row + from * size, 0, ((size_t)shape[0] - from) * size);
+}
+
+static bool is_of(const column_info *info, uint32_t boxes)
+{
+    return info->role == ROLE_OF_BOX && info->boxes == boxes;
+}
+
+/* The boxes of one column, and what belongs to them. */
+static sluice_status follow_column(const sli_plan *plan, const image_way *way, uint32_t column,
+                                   void *const *columns)
+{
+    const column_info *infos = plan->dataset->opened_schema.infos;
+    int32_t *length = columns[infos[column].length];
+    box *boxes = columns[column];
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < (uint32_t)*length; i++) {
+        const box from = boxes[i];
+
+        if (from.x1 > (float)way->width || from.y1 > (float)way->height) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "%s: box %u, %g,%g,%g,%g, reaches beyond the image of %ux%u",
+                            plan->wire[column].name, i + 1, (double)from.x0, (double)from.y0,
+                            (double)from.x1, (double)from.y1, way->width, way->height);
+        }
+        if (!follow(way, &from, &boxes[kept])) {
+            continue;
+        }
+        for (uint32_t c = 0; c < plan->column_count; c++) {
+            if (is_of(&infos[c], column)) {
+                keep_element(plan, c, columns[c], i, kept);
+            }
+        }
+        kept++;
+    }
+    for (uint32_t c = 0; c < plan->column_count; c++) {
+        if (c == column || is_of(&infos[c], column)) {
+            zero_tail(plan, c, columns[c], kept);
+        }
+    }
+    *length = (int32_t)kept;
+    return SLUICE_OK;
+}
+
+sluice_status boxes_follow(const sli_plan *plan, const image_way *way, void *const *columns)
+{
+    const column_info *infos = plan->dataset->opened_schema.infos;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t c = 0; c < plan->column_count && st == SLUICE_OK; c++) {
+        if (infos[c].role == ROLE_BOXES) {
+            st = follow_column(plan, way, c, columns);
+        }
+    }
+    return st;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "list_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "status_int.h"
+#include "tensor_int.h"
+#include "text_int.h"
+
+/* Bounds of N: a column's row is at most 64 MiB. */
+enum { MOST_ELEMENTS = 1 << 22 };
+
+/* ---- the header ------------------------------------------------------------------------------ */
+
+static sluice_status bad_field(const char *text)
+{
+    return sli_fail(SLUICE_E_INVALID,
+                    "'%.100s' is no column: want image, label, or NAME:KIND, where KIND is mask, "
+                    "boxes[N], text[N], or a type such as f32, f32[N] or i32[N]@BOXES, and N is at "
+                    "most %d",
+                    text, MOST_ELEMENTS);
+}
+
+/* A field of the header, taken apart: NAME:WORD[MOST]@BOXES. */
+typedef struct header_words {
+    char name[SLUICE_NAME_SIZE];
+    char word[16];
+    bool has_most;
+    uint64_t most;
+    char boxes[SLUICE_NAME_SIZE]; /* "": none */
+} header_words;
+
+/* Copies up to one of the stop characters, and returns what is behind; NULL: too long. */
+static const char *take_until(const char *text, const char *stops, char *copy, size_t size)
+{
+    const size_t length = strcspn(text, stops);
+
+    if (length >= size) {
+        return NULL;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return text + length;
+}
+
+static bool take_most(const char **text, header_words *words)
+{
+    const char *at = *text + 1;
+    uint64_t most = 0;
+
+    for (; *at >= '0' && *at <= '9' && most <= MOST_ELEMENTS; at++) {
+        most = most * 10 + (uint64_t)(*at - '0');
+    }
+    if (*at != ']' || most == 0 || most > MOST_ELEMENTS) {
+        return false;
+    }
+    words->has_most = true;
+    words->most = most;
+    *text = at + 1;
+    return true;
+}
+
+static bool take_apart(const char *text, header_words *words)
+{
+    memset(words, 0, sizeof(*words));
+    text = take_until(text, ":", words->name, sizeof(words->name));
+    if (text != NULL && *text == ':') {
+        text = take_until(text + 1, "[@", words->word, sizeof(words->word));
+    } else if (text != NULL) {
+        const char *usual = strcmp(words->name, "image") == 0   ? "image"
+                            : strcmp(words->name, "label") == 0 ? "i32"
+                                                                : "";
+
+        snprintf(words->word, sizeof(words->word), "%s", usual);
+    }
+    if (text != NULL && *text == '[' && !take_most(&text, words)) {
+        return false;
+    }
+    if (text != NULL && *text == '@') {
+        text = take_until(text + 1, "", words->boxes, sizeof(words->boxes));
+    }
+    return text != NULL && *text == '\0' && words->word[0] != '\0';
+}
+
+/* Adds a column to the batch; NULL: there is no room. */
+static sluice_column *add_to_schema(stage_schema *schema, const char *name, sluice_dtype dtype)
+{
+    sluice_column *column;
+
+    if (schema->column_count == SLUICE_MAX_COLUMNS) {
+        return NULL;
+    }
+    column = &schema->columns[schema->column_count++];
+    *column = (sluice_column){.dtype = dtype};
+    snprintf(column->name, sizeof(column->name), "%s", name);
+    return column;
+}
+
+/* The column i32 that says how many elements of `name` there are. */
+static bool add_length(list_columns *columns, list_column *field, const char *name)
+{
+    char text[SLUICE_NAME_SIZE + 8];
+
+    snprintf(text, sizeof(text), "%s_length", name);
+    field->length = (int)columns->schema.column_count;
+    return strlen(text) < SLUICE_NAME_SIZE &&
+           add_to_schema(&columns->schema, text, SLUICE_I32) != NULL;
+}
+
+/* Finds the field of the boxes that an element each belongs to. */
+static int find_boxes(const list_columns *columns, const char *name)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const list_column *field = &columns->fields[i];
+
+        if (field->kind == LIST_BOXES &&
+            strcmp(columns->schema.columns[field->column].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* The kind, type and number of elements. */
+static sluice_status choose_kind(const list_columns *columns, const header_words *words,
+                                 const char *text, list_column *field)
+{
+    const bool has_boxes = words->boxes[0] != '\0';
+
+    field->most = (uint32_t)words->most;
+    field->dtype = SLUICE_U8;
+    if (strcmp(words->word, "image") == 0 || strcmp(words->word, "mask") == 0) {
+        field->kind = words->word[0] == 'i' ? LIST_IMAGE : LIST_MASK;
+        field->dtype = SLUICE_ENCODED;
+        if (field->kind == LIST_IMAGE && strcmp(words->name, "image") != 0) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "%s: a sample has one image so far, and its column is called image",
+                            words->name);
+        }
+        return words->has_most || has_boxes ? bad_field(text) : SLUICE_OK;
+    }
+    if (strcmp(words->word, "boxes") == 0 || strcmp(words->word, "text") == 0) {
+        field->kind = words->word[0] == 'b' ? LIST_BOXES : LIST_TEXT;
+        field->dtype = field->kind == LIST_BOXES ? SLUICE_F32 : SLUICE_U8;
+        return words->has_most && !has_boxes ? SLUICE_OK : bad_field(text);
+    }
+    if (!sli_dtype_parse(words->word, &field->dtype) || field->dtype == SLUICE_F16 ||
+        field->dtype == SLUICE_BF16) {
+        return bad_field(text);
+    }
+    field->kind = words->has_most ? LIST_NUMBERS : LIST_NUMBER;
+    if (has_boxes) {
+        field->boxes = find_boxes(columns, words->boxes);
+        if (field->boxes < 0) {
+            return sli_fail(SLUICE_E_INVALID, "%s: there is no column %s of boxes before it",
+                            words->name, words->boxes);
+        }
+        if (columns->fields[field->boxes].most != field->most) {
+            return sli_fail(SLUICE_E_INVALID, "%s: want [%u], as many as %s", words->name,
+                            columns->fields[field->boxes].most, words->boxes);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Adds the field's columns to the batch. False: no room, or a name too long. */
+static bool add_columns(list_columns *columns, const header_words *words, list_column *field)
+{
+    stage_schema *schema = &columns->schema;
+    sluice_column *column = add_to_schema(schema, words->name, field->dtype);
+    column_info *info = &schema->infos[schema->column_count - 1];
+
+    field->column = (int)schema->column_count - 1;
+    if (column == NULL) {
+        return false;
+    }
+    switch (field->kind) {
+    case LIST_IMAGE:
+        schema->image = field->column;
+        return true;
+    case LIST_MASK:
+        info->role = ROLE_MASK;
+        return true;
+    case LIST_BOXES:
+        column->rank = 2;
+        column->shape[0] = field->most;
+        column->shape[1] = 4;
+        info->role = ROLE_BOXES;
+        info->length = schema->column_count;
+        return add_length(columns, field, words->name);
+    case LIST_NUMBER:
+        return true;
+    case LIST_NUMBERS:
+    case LIST_TEXT:
+        column->rank = 1;
+        column->shape[0] = field->most;
+        if (field->boxes >= 0) {
+            info->role = ROLE_OF_BOX;
+            info->boxes = (uint32_t)columns->fields[field->boxes].column;
+            return true;
+        }
+        return add_length(columns, field, words->name);
+    }
+    return false;
+}
+
+sluice_status list_add_column(list_columns *columns, const char *text)
+{
+    list_column field = {.length = -1, .boxes = -1};
+    header_words words;
+    sluice_status st =
+        take_apart(text, &words) ? choose_kind(columns, &words, text, &field) : bad_field(text);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (columns->count == SLUICE_MAX_COLUMNS || !add_columns(columns, &words, &field)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%.100s: with its length its name is too long, or there are more than %d "
+                        "columns",
+                        text, SLUICE_MAX_COLUMNS);
+    }
+    columns->fields[columns->count++] = field;
+    return SLUICE_OK;
+}
+
+void list_plain_columns(list_columns *columns, uint32_t fields)
+{
+    static const char *const names[] = {"image", "label"};
+
+    for (uint32_t i = 0; i < fields && i < 2; i++) {
+        (void)list_add_column(columns, names[i]);
+    }
+}
+
+/* ---- fields of a record ---------------------------------------------------------------------- */
+
+/* The text of a field while its elements are read. */
+typedef struct elements {
+    const char *at;
+    const char *end;
+} elements;
+
+/* Takes the text up to the separator, or to the end, and what is behind it. */
+static bool take_element(elements *from, char separator, char *text, size_t size)
+{
+    const char *stop = memchr(from->at, separator, (size_t)(from->end - from->at));
+    const size_t length = (size_t)((stop != NULL ? stop : from->end) - from->at);
+
+    if (length >= size || memchr(from->at, '\0', length) != NULL) {
+        return false;
+    }
+    memcpy(text, from->at, length);
+    text[length] = '\0';
+    from->at = stop != NULL ? stop + 1 : NULL;
+    return true;
+}
+
+/* Parses a decimal integer within [low, high]. */
+static bool parse_integer(const char *text, int64_t low, int64_t high, int64_t *number_out)
+{
+    const bool negative = *text == '-';
+    const char *at = text + negative;
+    int64_t number = 0;
+
+    if (*at == '\0') {
+        return false;
+    }
+    for (; *at != '\0'; at++) {
+        if (*at < '0' || *at > '9' || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_sub_overflow(number, *at - '0', &number)) {
+            return false;
+        }
+    }
+    if (!negative && __builtin_sub_overflow(0, number, &number)) {
+        return false;
+    }
+    *number_out = number;
+    return number >= low && number <= high;
+}
+
+/* Writes a number of an integer type whose bounds these are; little-endian as the machine is. */
+static bool write_integer(const char *text, int64_t low, int64_t high, size_t size, void *to)
+{
+    int64_t number;
+
+    if (!parse_integer(text, low, high, &number)) {
+        return false;
+    }
+    memcpy(to, &number, size);
+    return true;
+}
+
+static bool write_number(const char *text, sluice_dtype dtype, void *to)
+{
+    double real;
+    float value;
+
+    switch (dtype) {
+    case SLUICE_U8:
+        return write_integer(text, 0, UINT8_MAX, 1, to);
+    case SLUICE_I8:
+        return write_integer(text, INT8_MIN, INT8_MAX, 1, to);
+    case SLUICE_U16:
+        return write_integer(text, 0, UINT16_MAX, 2, to);
+    case SLUICE_I32:
+        return write_integer(text, INT32_MIN, INT32_MAX, 4, to);
+    case SLUICE_U32:
+        return write_integer(text, 0, UINT32_MAX, 4, to);
+    case SLUICE_I64:
+        return write_integer(text, INT64_MIN, INT64_MAX, 8, to);
+    default:
+        if (!sli_parse_real(text, &real) || !(real >= -3.4e38 && real <= 3.4e38)) {
+            return false;
+        }
+        value = (float)real;
+        memcpy(to, &value, sizeof(value));
+        return true;
+    }
+}
+
+/* Writes numbers with commas between them. NULL: they are only checked. */
+static sluice_status write_numbers(const list_column *field, const list_field *text, uint8_t *to,
+                                   uint32_t *count_out)
+{
+    const size_t size = sluice_dtype_size(field->dtype);
+    elements from = {text->text, text->text + text->length};
+    uint32_t count = 0;
+
+    for (; from.at != NULL && text->length > 0; count++) {
+        uint8_t number[8];
+        char word[64];
+
+        if (count == field->most) {
+            return sli_fail(SLUICE_E_CORRUPT, "more than %u numbers", field->most);
+        }
+        if (!take_element(&from, ',', word, sizeof(word)) ||
+            !write_number(word, field->dtype, number)) {
+            return sli_fail(SLUICE_E_CORRUPT, "element %u is no number of type %s", count + 1,
+                            sluice_dtype_name(field->dtype));
+        }
+        if (to != NULL) {
+            memcpy(to + count * size, number, size);
+        }
+    }
+    *count_out = count;
+    return SLUICE_OK;
+}
+
+static sluice_status write_box(const char *text, uint32_t number, float *box)
+{
+    elements from = {text, text + strlen(text)};
+
+    for (int i = 0; i < 4; i++) {
+        char word[64];
+
+        if (from.at == NULL || !take_element(&from, ',', word, sizeof(word)) ||
+            !write_number(word, SLUICE_F32, &box[i])) {
+            return sli_fail(SLUICE_E_CORRUPT, "box %u is not x0,y0,x1,y1", number);
+        }
+    }
+    if (from.at != NULL || box[0] < 0 || box[1] < 0 || !(box[0] < box[2] && box[1] < box[3])) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "box %u is not x0,y0,x1,y1 with 0 <= x0 < x1 and 0 <= y0 < y1", number);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status write_boxes(const list_column *field, const list_field *text, uint8_t *to,
+                                 uint32_t *count_out)
+{
+    elements from = {text->text, text->text + text->length};
+    uint32_t count = 0;
+
+    for (; from.at != NULL && text->length > 0; count++) {
+        float box[4];
+        char word[256];
+        sluice_status st;
+
+        if (count == field->most) {
+            return sli_fail(SLUICE_E_CORRUPT, "more than %u boxes", field->most);
+        }
+        if (!take_element(&from, ';', word, sizeof(word))) {
+            return sli_fail(SLUICE_E_CORRUPT, "box %u is not x0,y0,x1,y1", count + 1);
+        }
+        st = write_box(word, count + 1, box);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (to != NULL) {
+            memcpy(to + count * sizeof(box), box, sizeof(box));
+        }
+    }
+    *count_out = count;
+    return SLUICE_OK;
+}
+
+static sluice_status write_text(const list_column *field, const list_field *text, uint8_t *to,
+                                uint32_t *count_out)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < text->length; i++) {
+        i += text->quoted && text->text[i] == '"'; /* the second of two */
+        if (count == field->most) {
+            return sli_fail(SLUICE_E_CORRUPT, "more than %u bytes", field->most);
+        }
+        if (to != NULL) {
+            to[count] = (uint8_t)text->text[i];
+        }
+        count++;
+    }
+    *count_out = count;
+    return SLUICE_OK;
+}
+
+sluice_status list_write_field(const list_columns *columns, uint32_t field, const list_field *text,
+                               void *const *row, uint32_t *count_out)
+{
+    const list_column *at = &columns->fields[field];
+    uint8_t *to = row[at->column];
+    char word[64];
+    sluice_status st;
+
+    *count_out = 1;
+    if (at->kind == LIST_NUMBER) {
+        uint8_t number[8];
+
+        if (text->length >= sizeof(word) ||
+            list_copy_field(text, word, sizeof(word)) != SLUICE_OK ||
+            !write_number(word, at->dtype, number)) {
+            return sli_fail(SLUICE_E_CORRUPT, "this is no number of type %s",
+                            sluice_dtype_name(at->dtype));
+        }
+        if (to != NULL) {
+            memcpy(to, number, sluice_dtype_size(at->dtype));
+        }
+        return SLUICE_OK;
+    }
+    if (to != NULL) {
+        memset(to, 0, at->most * sluice_dtype_size(at->dtype) * (at->kind == LIST_BOXES ? 4 : 1));
+    }
+    st = at->kind == LIST_BOXES  ? write_boxes(at, text, to, count_out)
+         : at->kind == LIST_TEXT ? write_text(at, text, to, count_out)
+                                 : write_numbers(at, text, to, count_out);
+    if (st == SLUICE_OK && at->length >= 0 && row[at->length] != NULL) {
+        *(int32_t *)row[at->length] = (int32_t)*count_out;
+    }
+    return st;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * image_list: samples from a list, TSV or CSV: the paths of images and masks, labels, boxes,
+ * numbers and text. The list is held in memory and checked as a whole when it is opened; what a
+ * record says is parsed again when its sample is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/dataset.h>
+
+#include "alloc_int.h"
+#include "descriptor_int.h"
+#include "error_int.h"
+#include "file_reader.h"
+#include "list_columns.h"
+#include "stage.h"
+#include "status_int.h"
+
+/* Bound on the list, against exhausted memory. */
+static const uint64_t MOST_LIST_BYTES = UINT64_C(1) << 32;
+
+typedef struct image_list_args {
+    const char *file;
+    const char *root;
+} image_list_args;
+
+typedef struct image_list {
+    char *text; /* of the list */
+    size_t size;
+    char separator;
+    int root_fd;       /* where relative paths begin */
+    uint64_t *records; /* offsets in the text */
+    size_t capacity;
+    uint64_t count;
+    list_columns columns;
+} image_list;
+
+static void list_close(void *source)
+{
+    image_list *list = source;
+
+    if (list->root_fd >= 0) {
+        close(list->root_fd);
+    }
+    sli_free(list->records);
+    sli_free(list->text);
+    sli_free(list);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static sluice_status read_text(image_list *list, int fd)
+{
+    struct stat info;
+    size_t got = 0;
+
+    if (fstat(fd, &info) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
+    }
+    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size > MOST_LIST_BYTES) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "this is not a file, or larger than 4 GiB");
+    }
+    list->size = (size_t)info.st_size;
+    list->text = sli_calloc(list->size + 1, 1);
+    if (list->text == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of %zu bytes", list->size);
+    }
+    while (got < list->size) {
+        const ssize_t more = read(fd, list->text + got, list->size - got);
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
+        }
+        if (more == 0) {
+            return sli_fail(SLUICE_E_IO, "the file has changed while it was read");
+        }
+        got += (size_t)more;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status load_text(image_list *list, const char *path)
+{
+    /* Non-blocking: open() of a FIFO would block. */
+    const int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
+    sluice_status st;
+
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
+    }
+    st = read_text(list, fd);
+    close(fd);
+    return st;
+}
+
+/* Opens the folder of relative paths: `root`, or else that of the list. */
+static sluice_status open_root(image_list *list, const image_list_args *args)
+{
+    const char *slash = strrchr(args->file, '/');
+    char folder[PATH_MAX];
+
+    if (args->root[0] != '\0') {
+        snprintf(folder, sizeof(folder), "%s", args->root);
+    } else {
+        snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - args->file) + 1 : 1,
+                 slash != NULL ? args->file : ".");
+    }
+    list->root_fd = sli_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
+    return list->root_fd >= 0
+               ? SLUICE_OK
+               : sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder %s", folder);
+}
+
+static list_cursor cursor_at(const image_list *list, uint64_t offset)
+{
+    return (list_cursor){list->text, list->text + offset, list->text + list->size, list->separator};
+}
+
+/* Is the first record a header? Its first field is then a column, not a path. */
+static sluice_status read_header(image_list *list, list_cursor *cursor)
+{
+    const char *const begin = cursor->at;
+    uint32_t fields = 0;
+    bool last = false;
+    bool is_header = false;
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && !last) {
+        list_field field;
+        char text[128];
+
+        st = list_next_field(cursor, &field, &last);
+        if (st == SLUICE_OK && fields++ == 0) {
+            is_header = (field.length == 5 && memcmp(field.text, "image", 5) == 0) ||
+                        memchr(field.text, ':', field.length) != NULL;
+        }
+        if (st == SLUICE_OK && is_header) {
+            st = list_copy_field(&field, text, sizeof(text));
+            st = st == SLUICE_OK ? list_add_column(&list->columns, text) : st;
+        }
+    }
+    if (st == SLUICE_OK && is_header && list->columns.schema.image < 0) {
+        st = sli_fail(SLUICE_E_INVALID, "the header has no column image");
+    }
+    if (st == SLUICE_OK && !is_header) {
+        cursor->at = begin;
+        list_plain_columns(&list->columns, fields);
+        st = fields <= 2 ? st
+                         : sli_fail(SLUICE_E_INVALID,
+                                    "%u fields without a header: write a first line such as "
+                                    "image, label, boxes:boxes[100] with the list's separator",
+                                    fields);
+    }
+    return st;
+}
+
+/* Checks one field: paths are not empty, the others can be parsed. `counts` are of elements. */
+static sluice_status check_field(const image_list *list, uint32_t i, const list_field *field,
+                                 uint32_t *counts)
+{
+    static void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    const list_column *column = &list->columns.fields[i];
+    char path[PATH_MAX];
+    sluice_status st;
+
+    if (column->kind == LIST_IMAGE || column->kind == LIST_MASK) {
+        return field->length == 0 ? sli_fail(SLUICE_E_CORRUPT, "an empty path")
+                                  : list_copy_field(field, path, sizeof(path));
+    }
+    st = list_write_field(&list->columns, i, field, nowhere, &counts[i]);
+    if (st == SLUICE_OK && column->boxes >= 0 && counts[i] != counts[column->boxes]) {
+        st =
+            sli_fail(SLUICE_E_CORRUPT, "%u numbers for %u boxes", counts[i], counts[column->boxes]);
+    }
+    return st;
+}
+
+/* Checks a record; *at_out is where an error stands. */
+static sluice_status check_record(const image_list *list, list_cursor *cursor, const char **at_out)
+{
+    uint32_t counts[SLUICE_MAX_COLUMNS] = {0};
+    bool last = false;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
+        list_field field;
+
+        *at_out = cursor->at;
+        if (i == list->columns.count) {
+            return sli_fail(SLUICE_E_CORRUPT, "more than %u fields", i);
+        }
+        st = list_next_field(cursor, &field, &last);
+        if (st == SLUICE_OK) {
+            st = check_field(list, i, &field, counts);
+        }
+        if (st == SLUICE_OK && last && i + 1 < list->columns.count) {
+            st = sli_fail(SLUICE_E_CORRUPT, "%u fields, want %u", i + 1, list->columns.count);
+        }
+    }
+    return st;
+}
+
+/* Checks all records and notes where they begin. */
+static sluice_status find_records(image_list *list, const char *path)
+{
+    const bool has_mark = strncmp(list->text, "\xEF\xBB\xBF", 3) == 0; /* of UTF-8 */
+    list_cursor cursor = cursor_at(list, has_mark ? 3 : 0);
+    const char *at = list->text;
+    uint64_t line;
+    uint64_t column;
+    sli_error error;
+    sluice_status st =
+        list_begin_record(&cursor)
+            ? read_header(list, &cursor)
+            : sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: the list is empty");
+
+    while (st == SLUICE_OK && list_begin_record(&cursor)) {
+        uint64_t *grown =
+            sli_grow(list->records, &list->capacity, (size_t)list->count + 1, sizeof(*grown));
+
+        if (grown == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "a list of %llu samples",
+                            (unsigned long long)list->count);
+        }
+        list->records = grown;
+        grown[list->count++] = (uint64_t)(cursor.at - list->text);
+        st = check_record(list, &cursor, &at);
+    }
+    if (st == SLUICE_OK && list->count == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: image_list: %s has a header only", path);
+    }
+    if (st == SLUICE_OK) {
+        return st;
+    }
+    list_place(&cursor, at, &line, &column);
+    sli_error_take(st, &error);
+    return sli_fail(st, "%s:%llu:%llu: %s", path, (unsigned long long)line,
+                    (unsigned long long)column, error.text);
+}
+
+static bool ends_in_csv(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+}
+
+static sluice_status open_list(image_list *list, const image_list_args *args)
+{
+    sluice_status st = load_text(list, args->file);
+    sli_error error;
+
+    if (st == SLUICE_OK) {
+        st = open_root(list, args);
+    }
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        return sli_fail(st, "image_list: %s: %.700s", args->file, error.text);
+    }
+    return find_records(list, args->file);
+}
+
+static sluice_status list_open(const void *opaque, void **source_out)
+{
+    const image_list_args *args = opaque;
+    image_list *list = sli_calloc(1, sizeof(*list));
+    sluice_status st;
+
+    if (list == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "image_list");
+    }
+    list->root_fd = -1;
+    list->columns.schema.image = -1;
+    list->separator = ends_in_csv(args->file) ? ',' : '\t';
+    st = open_list(list, args);
+    if (st != SLUICE_OK) {
+        list_close(list);
+        return st;
+    }
+    *source_out = list;
+    return SLUICE_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static uint64_t list_count(const void *source)
+{
+    return ((const image_list *)source)->count;
+}
+
+static uint64_t list_memory(const void *source)
+{
+    const image_list *list = source;
+
+    return sizeof(*list) + list->size + list->capacity * sizeof(*list->records);
+}
+
+/* The path of a sample's image, or its number where it has none. */
+static void list_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    const image_list *list = source;
+    list_cursor cursor = cursor_at(list, list->records[index]);
+    bool last = false;
+
+    snprintf(text, size, "%llu", (unsigned long long)index);
+    for (uint32_t i = 0; !last; i++) {
+        list_field field;
+        char path[PATH_MAX];
+
+        if (list_next_field(&cursor, &field, &last) != SLUICE_OK) {
+            return;
+        }
+        if (list->columns.fields[i].kind == LIST_IMAGE &&
+            list_copy_field(&field, path, sizeof(path)) == SLUICE_OK) {
+            snprintf(text, size, "%s", path);
+        }
+    }
+}
+
+static sluice_status read_path(const image_list *list, const list_field *field, sample_io *io,
+                               sample_data *data_out)
+{
+    char path[PATH_MAX];
+    sli_error error;
+    sluice_status st = list_copy_field(field, path, sizeof(path));
+
+    if (st == SLUICE_OK) {
+        st = file_read(list->root_fd, path, io, data_out);
+    }
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        sli_fail(st, "%.300s: %.600s", path, error.text);
+        return st;
+    }
+    return st;
+}
+
+/* Reads the image, or the mask of a column, and writes what is not a path. */
+static sluice_status list_read(const void *source, uint64_t index, sample_io *io, void *const *row,
+                               sample_data *data_out)
+{
+    const image_list *list = source;
+    list_cursor cursor = cursor_at(list, list->records[index]);
+    bool last = false;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
+        const list_column *column = &list->columns.fields[i];
+        list_field field;
+        uint32_t count;
+
+        st = list_next_field(&cursor, &field, &last);
+        if (st != SLUICE_OK || column->kind == LIST_MASK) {
+            continue;
+        }
+        st = column->kind == LIST_IMAGE ? read_path(list, &field, io, data_out)
+                                        : list_write_field(&list->columns, i, &field, row, &count);
+    }
+    return st;
+}
+
+static sluice_status list_read_mask(const void *source, uint64_t index, uint32_t column,
+                                    sample_io *io, sample_data *data_out)
+{
+    const image_list *list = source;
+    list_cursor cursor = cursor_at(list, list->records[index]);
+    bool last = false;
+    list_field field;
+
+    for (uint32_t i = 0; !last; i++) {
+        const sluice_status st = list_next_field(&cursor, &field, &last);
+
+        if (st != SLUICE_OK || list->columns.fields[i].column == (int)column) {
+            return st == SLUICE_OK ? read_path(list, &field, io, data_out) : st;
+        }
+    }
+    return sli_fail(SLUICE_E_CORRUPT, "the list has no such column");
+}
+
+static const source_ops list_ops = {
+    .open = list_open,
+    .close = list_close,
+    .count = list_count,
+    .name = list_name,
+    .read = list_read,
+    .read_mask = list_read_mask,
+    .memory = list_memory,
+};
+
+static sluice_status list_schema(const void *source, stage_schema *schema)
+{
+    const stage_schema *own = &((const image_list *)source)->columns.schema;
+
+    schema->column_count = own->column_count;
+    memcpy(schema->columns, own->columns, sizeof(schema->columns));
+    memcpy(schema->infos, own->infos, sizeof(schema->infos));
+    schema->image = own->image;
+    return SLUICE_OK;
+}
+
+static const stage_param list_params[] = {
+    PARAM_(image_list_args, file, PARAM_TEXT, NULL, 0, 0, NULL,
+           "the list: TSV, or CSV if its name ends in .csv"),
+    PARAM_(image_list_args, root, PARAM_TEXT, "", 0, 0, NULL,
+           "folder of relative paths; without it that of the list"),
+};
+
+const stage_def stage_image_list = {
+    .name = "image_list",
+    .summary = "Samples from a list: a header names the columns, image, label and NAME:KIND with "
+               "KIND mask, boxes[N], text[N], a type, T[N] or T[N]@BOXES; without a header the "
+               "fields are image and label.",
+    .gives = "image (encoded), label i32, and a column per field; NAME_length i32 for boxes[N], "
+             "text[N] and T[N]",
+    .kind = STAGE_SOURCE,
+    STAGE_PARAMS(list_params),
+    .args_size = sizeof(image_list_args),
+    .source = &list_ops,
+    .source_schema = list_schema,
+};
+
+sluice_status sluice_dataset_image_list(const char *file, const char *root,
+                                        sluice_dataset **dataset_out)
+{
+    const image_list_args args = {file, root != NULL ? root : ""};
+
+    return dataset_begin(&stage_image_list, &args, dataset_out);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of lists, and the fields of their columns. */
+#include <stdlib.h>
+
+#include "list_columns.h"
+#include "testing.h"
+
+/* All fields of a text: "a|b/c|d" for two records of two. */
+static const char *fields_of(const char *text, char separator)
+{
+    static char out[400];
+    list_cursor cursor = {text, text, text + strlen(text), separator};
+
+    out[0] = '\0';
+    while (list_begin_record(&cursor)) {
+        bool last = false;
+
+        while (!last) {
+            char word[100];
+            list_field field;
+
+            if (list_next_field(&cursor, &field, &last) != SLUICE_OK ||
+                list_copy_field(&field, word, sizeof(word)) != SLUICE_OK) {
+                return sluice_last_error();
+            }
+            snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s%c", word, last ? '/' : '|');
+        }
+    }
+    return out;
+}
+
+static void records_are_taken_apart(void)
+{
+    T_STR(fields_of("a\tb\nc\td\n", '\t'), "a|b/c|d/");
+    T_STR(fields_of("a,b\r\nc,d", ','), "a|b/c|d/");
+    T_STR(fields_of("\n\r\n a b \n\n", '\t'), " a b /");
+    T_STR(fields_of("a,,\n,\n", ','), "a||/|/");
+    T_STR(fields_of("\"a,\"\"b\"\"\n\",\"\"\r\n", ','), "a,\"b\"\n|/");
+    T_STR(fields_of("a\"b,c", ','), "a\"b|c/");
+    T_STR(fields_of("a\rb,c", ','), "a\rb|c/");
+    T_STR(fields_of("", ','), "");
+    T_CONTAINS(fields_of("\"a", ','), "a quote without its end");
+    T_CONTAINS(fields_of("\"a\" ,b", ','), "behind a closing quote");
+}
+
+static void places_are_lines_and_columns(void)
+{
+    const char *text = "ab\n\ncd,ef\n";
+    const list_cursor cursor = {text, text, text + strlen(text), ','};
+    uint64_t line;
+    uint64_t column;
+
+    list_place(&cursor, text, &line, &column);
+    T_TRUE(line == 1 && column == 1);
+    list_place(&cursor, strstr(text, "ef"), &line, &column);
+    T_TRUE(line == 3 && column == 4);
+}
+
+static void headers_name_columns(void)
+{
+    static const char *const good[] = {"image",          "label",          "mask:mask",
+                                       "boxes:boxes[4]", "c:i32[4]@boxes", "w:f32",
+                                       "tags:i64[3]",    "text:text[9]",   "label2:u8"};
+    static const char *const bad[] = {"",
+                                      "weight",
+                                      "x:",
+                                      "x:f33",
+                                      "x:f16",
+                                      "x:f32[",
+                                      "x:f32[0]",
+                                      "x:f32[9999999]",
+                                      "x:f32[3]y",
+                                      "x:mask[3]",
+                                      "x:boxes",
+                                      "x:text",
+                                      "x:f32[2]@",
+                                      "x:i32[3]@boxes",
+                                      "x:i32[4]@nothing",
+                                      "right:image",
+                                      "x:boxes[2]@boxes",
+                                      "a_name_that_is_longer_than_names_of_columns:f32",
+                                      "a_name_of_twenty_nine_letters:text[3]"};
+    list_columns columns = {.schema = {.image = -1}};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        T_OK(list_add_column(&columns, good[i]));
+    }
+    T_TRUE(columns.count == 9 && columns.schema.column_count == 12);
+    T_STR(columns.schema.columns[4].name, "boxes_length");
+    T_TRUE(columns.schema.infos[5].role == ROLE_OF_BOX && columns.schema.infos[5].boxes == 3);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        list_columns before = columns;
+
+        if (strcmp(bad[i], "x:f32[2]@") != 0) { /* nothing behind the @ is as without it */
+            T_TRUE(list_add_column(&before, bad[i]) < 0);
+        }
+    }
+    for (uint32_t i = 12; i < SLUICE_MAX_COLUMNS; i++) {
+        char text[40];
+
+        snprintf(text, sizeof(text), "n%u:f32", i);
+        T_OK(list_add_column(&columns, text));
+    }
+    T_STATUS(list_add_column(&columns, "more:f32"), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "more than 16 columns");
+}
+
+static sluice_status write(const char *column, const char *text, void *to, int32_t *length)
+{
+    list_columns columns = {.schema = {.image = -1}};
+    const list_field field = {text, strlen(text), false};
+    void *row[SLUICE_MAX_COLUMNS] = {to, length};
+    uint32_t count;
+
+    T_OK(list_add_column(&columns, column));
+    return list_write_field(&columns, 0, &field, row, &count);
+}
+
+static void numbers_are_exact(void)
+{
+    int64_t big = 0;
+    uint8_t byte = 0;
+    float real = 0;
+    int32_t three[3] = {9, 9, 9};
+    int32_t length = -1;
+
+    T_OK(write("x:i64", "-9223372036854775808", &big, NULL));
+    T_TRUE(big == INT64_MIN);
+    T_OK(write("x:i64", "9223372036854775807", &big, NULL));
+    T_TRUE(big == INT64_MAX);
+    T_OK(write("x:u8", "255", &byte, NULL));
+    T_EQ(byte, 255);
+    T_OK(write("x:f32", "-1.5e-3", &real, NULL));
+    T_TRUE(real == -1.5e-3F);
+    T_OK(write("x:i32[3]", "7,-8", three, &length));
+    T_TRUE(length == 2 && three[0] == 7 && three[1] == -8 && three[2] == 0);
+    T_OK(write("x:i32[3]", "", three, &length));
+    T_TRUE(length == 0 && three[0] == 0);
+    T_OK(write("x:text[12]", "h\"i", three, &length));
+    T_TRUE(length == 3 && memcmp(three, "h\"i\0", 4) == 0);
+}
+
+static void bad_fields_are_refused(void)
+{
+    static const struct {
+        const char *column;
+        const char *text;
+        const char *words;
+    } bad[] = {
+        {"x:i64", "9223372036854775808", "no number of type i64"},
+        {"x:i64", "-9223372036854775809", "no number of type i64"},
+        {"x:u8", "256", "no number of type u8"},
+        {"x:u8", "-1", "no number of type u8"},
+        {"x:i32", "", "no number of type i32"},
+        {"x:i32", "1 ", "no number of type i32"},
+        {"x:i32", "1.5", "no number of type i32"},
+        {"x:f32", "nan", "no number of type f32"},
+        {"x:f32", "1e39", "no number of type f32"},
+        {"x:i32[2]", "1,2,3", "more than 2 numbers"},
+        {"x:i32[2]", "1,", "element 2"},
+        {"x:text[2]", "abc", "more than 2 bytes"},
+        {"x:boxes[1]", "0,0,1,1;0,0,1,1", "more than 1 boxes"},
+        {"x:boxes[2]", "0,0,1,1;", "box 2 is not"},
+        {"x:boxes[2]", "0,0,1", "box 1 is not"},
+        {"x:boxes[2]", "0,0,1,1,1", "box 1 is not"},
+        {"x:boxes[2]", "0,0,nan,1", "box 1 is not"},
+        {"x:boxes[2]", "-1,0,1,1", "0 <= x0 < x1"},
+        {"x:boxes[2]", "1,0,1,1", "0 <= x0 < x1"},
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        uint8_t room[64];
+        int32_t length;
+
+        T_STATUS(write(bad[i].column, bad[i].text, room, &length), SLUICE_E_CORRUPT);
+        T_CONTAINS(sluice_last_error(), bad[i].words);
+    }
+}
+
+const t_test list_text_tests[] = {
+    T_TEST(records_are_taken_apart), T_TEST(places_are_lines_and_columns),
+    T_TEST(headers_name_columns),    T_TEST(numbers_are_exact),
+    T_TEST(bad_fields_are_refused),  T_END,
+};

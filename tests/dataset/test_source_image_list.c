@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image_list: its columns, and masks and boxes that follow their image. */
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "dataset_kit.h"
+#include "engine_kit.h"
+#include "source_kit.h"
+#include "testing.h"
+#ifdef SLI_HAVE_PNG
+#include "png_maker.h"
+#endif
+
+enum { WIDTH = 40, HEIGHT = 30 };
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The number that the mask has where the image has this pixel. */
+static uint8_t class_of(uint32_t x, uint32_t y)
+{
+    return (uint8_t)(x * 7 + y * 13 + 1);
+}
+
+/* An image whose pixels say where they are, and its mask. */
+static void write_pair(const char *folder, const char *image, const char *mask)
+{
+    uint8_t bytes[20 + WIDTH * HEIGHT * 3];
+    size_t at = (size_t)snprintf((char *)bytes, 20, "P6 %d %d 255\n", WIDTH, HEIGHT);
+
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        bytes[at++] = (uint8_t)(i % WIDTH);
+        bytes[at++] = (uint8_t)(i / WIDTH);
+        bytes[at++] = 200;
+    }
+    t_write_file(t_path(folder, image), bytes, at);
+    at = (size_t)snprintf((char *)bytes, 20, "P5 %d %d 255\n", WIDTH, HEIGHT);
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        bytes[at++] = class_of(i % WIDTH, i / WIDTH);
+    }
+    t_write_file(t_path(folder, mask), bytes, at);
+}
+
+static void write_list(const char *folder, const char *name, const char *text)
+{
+    t_write_file(t_path(folder, name), text, strlen(text));
+}
+
+/* "image_list FOLDER/list.tsv STAGES" of a list with this text. */
+static sluice_dataset *list_dataset(const char *folder, const char *list, const char *stages)
+{
+    char text[800];
+
+    write_list(folder, "list.tsv", list);
+    snprintf(text, sizeof(text), "image_list %s/list.tsv %s", folder, stages);
+    return parsed(text);
+}
+
+static const void *column_row(const engine_run *run, const char *name, uint32_t row)
+{
+    const int column = sli_layout_find(&run->layout, name);
+
+    T_TRUE(column >= 0);
+    return row_of(run, (uint32_t)column, row);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void columns_are_what_the_header_says(void)
+{
+    const char *folder = t_folder();
+    engine_run run;
+    sluice_dataset *dataset;
+
+    write_pair(folder, "a b.ppm", "m.pgm");
+    dataset = list_dataset(folder,
+                           "\xEF\xBB\xBFimage\tlabel\tw:f32\ttags:u16[3]\tcaption:text[8]\r\n"
+                           "\"a b.ppm\"\t-3\t0.5\t7,65535\t\"say \"\"hi\"\"\"\r\n"
+                           "a b.ppm\t4\t-1e3\t\t\r\n",
+                           "| decode | batch 2");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "label", 0), -3);
+    T_EQ(*(const int32_t *)column_row(&run, "label", 1), 4);
+    T_TRUE(*(const float *)column_row(&run, "w", 1) == -1000.0F);
+    T_EQ(memcmp(column_row(&run, "tags", 0), (const uint16_t[]){7, 65535, 0}, 6), 0);
+    T_EQ(*(const int32_t *)column_row(&run, "tags_length", 0), 2);
+    T_EQ(memcmp(column_row(&run, "caption", 0), "say \"hi\"", 8), 0);
+    T_EQ(*(const int32_t *)column_row(&run, "caption_length", 0), 8);
+    T_TRUE(is_zero(column_row(&run, "tags", 1), 6) && is_zero(column_row(&run, "caption", 1), 8));
+    T_EQ(*(const int32_t *)column_row(&run, "caption_length", 1), 0);
+    T_STR(name_of(dataset, 1), "a b.ppm");
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_list_without_a_header_is_paths_and_labels(void)
+{
+    const char *folder = t_folder();
+    char text[800];
+    engine_run run;
+    sluice_dataset *dataset;
+
+    T_EQ(mkdir(t_path(folder, "pictures"), 0700), 0);
+    write_pair(folder, "pictures/a.ppm", "m.pgm");
+    write_list(folder, "list.csv", "a.ppm,5\na.ppm,6\n");
+    snprintf(text, sizeof(text),
+             "image_list %s/list.csv root=%s/pictures | decode | center_crop 3 | batch 2", folder,
+             folder);
+    dataset = parsed(text);
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "label", 1), 6);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void bad_lists_say_where(void)
+{
+    static const struct {
+        const char *text;
+        const char *words;
+    } bad[] = {
+        {"", "the list is empty"},
+        {"image\tlabel\n", "header only"},
+        {"image\tx:f33\na\t1\n", "list.tsv:1:1: 'x:f33' is no column"},
+        {"label:i32\n3\n", "no column image"},
+        {"a.ppm\t3\t4\n", "3 fields without a header"},
+        {"image\tlabel\na.ppm\t3\nb.ppm\tx\n", "list.tsv:3:7: this is no number of type i32"},
+        {"image\tlabel\na.ppm\n", "list.tsv:2:1: 1 fields, want 2"},
+        {"image\tlabel\na.ppm\t1\t2\n", "list.tsv:2:9: more than 2 fields"},
+        {"image\tlabel\n\t1\n", "list.tsv:2:1: an empty path"},
+        {"image\tlabel\n\"a\t1\n", "list.tsv:2:1: a quote without its end"},
+        {"image\tb:boxes[2]\tc:i32[2]@b\na\t0,0,1,1\t1,2\n", "list.tsv:2:11: 2 numbers for 1 box"},
+        {"image\tb:boxes[2]\na\t0,0,nan,1\n", "list.tsv:2:3: box 1 is not"},
+    };
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        sluice_dataset *dataset = NULL;
+
+        write_list(folder, "list.tsv", bad[i].text);
+        T_TRUE(sluice_dataset_image_list(t_path(folder, "list.tsv"), NULL, &dataset) < 0);
+        CU_ASSERT_PTR_NULL(dataset);
+        T_CONTAINS(sluice_last_error(), bad[i].words);
+    }
+    T_STATUS(sluice_dataset_image_list("/nonexistent/list", NULL, &(sluice_dataset *){NULL}),
+             SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/list: cannot open");
+    T_STATUS(sluice_dataset_image_list(folder, NULL, &(sluice_dataset *){NULL}),
+             SLUICE_E_UNSUPPORTED);
+}
+
+/* ---- what follows the image ------------------------------------------------------------------ */
+
+#define FOLLOWED                                                                                   \
+    "image\tlabel\tmask:mask\tboxes:boxes[3]\tc:i32[3]@boxes\n"                                    \
+    "a.ppm\t0\tm.pgm\t0,0,4,30;10,5,30,25;36,0,40,3\t1,2,3\n"
+
+/* Where every pixel of the image came from, the mask has that place's number. */
+static void check_mask(const engine_run *run, uint32_t width, uint32_t height)
+{
+    const uint8_t *image = column_row(run, "image", 0);
+    const uint8_t *mask = column_row(run, "mask", 0);
+
+    for (uint32_t i = 0; i < width * height; i++) {
+        const uint8_t *pixel = image + (size_t)3 * i;
+
+        T_EQ(mask[i], pixel[2] == 0 ? 0 : class_of(pixel[0], pixel[1]));
+    }
+}
+
+/* Each box that is left lies where its first pixel of the image is, by the image's own pixels. */
+static void check_boxes(const engine_run *run, uint32_t width)
+{
+    static const float whole[3][4] = {{0, 0, 4, 30}, {10, 5, 30, 25}, {36, 0, 40, 3}};
+    const float *boxes = column_row(run, "boxes", 0);
+    const int32_t *classes = column_row(run, "c", 0);
+    const int32_t count = *(const int32_t *)column_row(run, "boxes_length", 0);
+    const uint8_t *image = column_row(run, "image", 0);
+
+    for (int32_t i = 0; i < 3; i++) {
+        if (i >= count) {
+            T_TRUE(is_zero(boxes + (size_t)4 * i, 16) && classes[i] == 0);
+            continue;
+        }
+        T_TRUE(classes[i] >= 1 && classes[i] <= 3 && (i == 0 || classes[i] > classes[i - 1]));
+        for (int corner = 0; corner < 2; corner++) { /* the first pixel within, and the last */
+            const float *b = boxes + (size_t)4 * i;
+            const uint32_t x = (uint32_t)(corner == 0 ? ceilf(b[0]) : floorf(b[2]) - 1);
+            const uint32_t y = (uint32_t)(corner == 0 ? ceilf(b[1]) : floorf(b[3]) - 1);
+            const uint8_t *pixel = image + ((size_t)y * width + x) * 3;
+            const float *from = whole[classes[i] - 1];
+
+            if (b[2] - b[0] >= 2 && b[3] - b[1] >= 2) {
+                T_TRUE(pixel[0] >= from[0] && pixel[0] < from[2] && pixel[1] >= from[1] &&
+                       pixel[1] < from[3]);
+            }
+        }
+    }
+}
+
+static void masks_and_boxes_follow_every_geometry(void)
+{
+    static const char *const stages[] = {
+        "center_crop 20",
+        "random_crop 16,24",
+        "random_crop 33 padding=3",
+        "random_horizontal_flip 1",
+        "random_crop 20 | random_horizontal_flip 0.5",
+        "random_horizontal_flip 1 offload=host | random_horizontal_flip 1",
+        "random_resized_crop 20 filter=nearest antialias=false",
+        "random_crop 25 | resize 20 filter=nearest antialias=false | random_crop 20 padding=2",
+        "resize 50,60 filter=nearest antialias=false | center_crop 44 | random_horizontal_flip",
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            char text[300];
+            sluice_dataset *dataset;
+            engine_run run;
+
+            snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
+            dataset = list_dataset(folder, FOLLOWED, text);
+            open_run(&run, dataset,
+                     &(run_options){
+                         .workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
+            T_OK(next_batch(&run));
+            check_mask(&run, (uint32_t)dataset->opened_schema.columns[0].shape[1],
+                       (uint32_t)dataset->opened_schema.columns[0].shape[0]);
+            check_boxes(&run, (uint32_t)dataset->opened_schema.columns[0].shape[1]);
+            close_run(&run);
+            sluice_dataset_destroy(dataset);
+        }
+    }
+}
+
+static void boxes_are_moved_clipped_and_dropped(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    const float *boxes;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    /* The crop is [10, 30) x [5, 25): the first and the last box lose all, the second is it. */
+    dataset = list_dataset(folder, FOLLOWED,
+                           "| decode | center_crop 20 | resize 60,40 | center_crop 40 | batch 1");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    boxes = column_row(&run, "boxes", 0);
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+    T_TRUE(boxes[0] == 0 && boxes[1] == 0 && boxes[2] == 40 && boxes[3] == 40);
+    T_EQ(((const int32_t *)column_row(&run, "c", 0))[0], 2);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+    dataset = list_dataset(folder, FOLLOWED,
+                           "| decode | resize 60,80 | random_horizontal_flip 1 | batch 1");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    boxes = column_row(&run, "boxes", 0);
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 3);
+    T_EQ(memcmp(boxes, (const float[]){72, 0, 80, 60, 20, 10, 60, 50, 0, 0, 8, 6}, 48), 0);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* The same samples whatever runs them, and the image is as without its followers. */
+static void followers_change_nothing_else(void)
+{
+    const char *folder = t_folder();
+    const char *stages = "| shuffle | decode | random_resized_crop 16 | random_horizontal_flip | "
+                         "normalize imagenet | to_chw | batch 2";
+    char list[1000] = FOLLOWED;
+    sluice_dataset *dataset;
+    tape want;
+
+    for (int i = 0; i < 6; i++) {
+        strcat(list, "a.ppm\t1\tm.pgm\t0,0,4,30\t5\n");
+    }
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset = list_dataset(folder, list, stages);
+    want = record(dataset, &(run_options){.workers = 1});
+    T_EQ(want.end, SLUICE_END_OF_DATA);
+    for (uint32_t workers = 2; workers < 5; workers++) {
+        tape got = record(dataset, &(run_options){.workers = workers, .device = devices[1]});
+
+        check_equal_tapes(&got, &want, "workers");
+        free(got.bytes);
+    }
+    free(want.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- bad samples ----------------------------------------------------------------------------- */
+
+static void bad_followers_are_bad_samples(void)
+{
+    static const struct {
+        const char *record;
+        const char *words;
+    } bad[] = {
+        {"absent.ppm\t0\tm.pgm\t\t", "absent.ppm: cannot open"},
+        {"a.ppm\t0\tabsent.pgm\t\t", "mask: absent.pgm: cannot open"},
+        {"a.ppm\t0\tsmall.pgm\t\t", "the mask is 1x1, its image 40x30"},
+        {"a.ppm\t0\ta.ppm\t\t", "mask: a mask in a PPM file"},
+        {"a.ppm\t0\tj.jpg\t\t", "mask: a mask in a JPEG file"},
+        {"a.ppm\t0\tm.pgm\t0,0,40.5,30\t1", "boxes: box 1, 0,0,40.5,30, reaches beyond the image"},
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_list(folder, "small.pgm", "P5 1 1 255\nx");
+    make_jpeg(folder, "j.jpg", WIDTH, HEIGHT, 1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const char *head = "image\tlabel\tmask:mask\tboxes:boxes[3]\tc:i32[3]@boxes\n"
+                           "a.ppm\t3\tm.pgm\t\t\n";
+        char list[400];
+        sluice_dataset *dataset;
+        tape got;
+
+        snprintf(list, sizeof(list), "%s%s\n", head, bad[i].record);
+        dataset = list_dataset(folder, list, "| decode | center_crop 8 | batch 1");
+        got = record(dataset, &(run_options){.workers = 1});
+        T_TRUE(got.end < 0 && got.batches == 1);
+        T_CONTAINS(got.error, bad[i].words);
+        free(got.bytes);
+        got = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
+        T_EQ(got.end, SLUICE_END_OF_DATA);
+        T_EQ(got.errors.zeroed, 1);
+        free(got.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+#ifdef SLI_HAVE_PNG
+/* A palette's positions and small gray values are the numbers of classes, not colours. */
+static void masks_of_png_files_are_indices(void)
+{
+    static const struct {
+        int colour;
+        int depth;
+    } kinds[] = {
+        {PNG_COLOR_TYPE_PALETTE, 8}, {PNG_COLOR_TYPE_PALETTE, 4},   {PNG_COLOR_TYPE_PALETTE, 1},
+        {PNG_COLOR_TYPE_GRAY, 8},    {PNG_COLOR_TYPE_GRAY, 2},      {PNG_COLOR_TYPE_GRAY, 16},
+        {PNG_COLOR_TYPE_RGB, 8},     {PNG_COLOR_TYPE_RGB_ALPHA, 8},
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const png_recipe recipe = {.width = WIDTH,
+                                   .height = HEIGHT,
+                                   .colour = kinds[i].colour,
+                                   .depth = kinds[i].depth,
+                                   .interlaced = i % 2 == 1,
+                                   .transparent = i == 1,
+                                   .seed = (uint32_t)i};
+        const bool is_good = i < 5;
+        size_t size = 0;
+        uint8_t *bytes = png_make(&recipe, &size);
+        sluice_dataset *dataset;
+        engine_run run;
+
+        t_write_file(t_path(folder, "m.png"), bytes, size);
+        free(bytes);
+        dataset = list_dataset(folder, "image\tmask:mask\na.ppm\tm.png\n", "| decode | batch 1");
+        open_run(&run, dataset, &(run_options){.workers = 1});
+        T_STATUS(next_batch(&run), is_good ? SLUICE_OK : SLUICE_E_UNSUPPORTED);
+        for (uint32_t p = 0; is_good && p < WIDTH * HEIGHT; p++) {
+            T_EQ(((const uint8_t *)column_row(&run, "mask", 0))[p],
+                 png_sample(&recipe, p % WIDTH, p / WIDTH, 0));
+        }
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+#endif
+
+const t_test source_image_list_tests[] = {
+    T_TEST(columns_are_what_the_header_says),
+    T_TEST(a_list_without_a_header_is_paths_and_labels),
+    T_TEST(bad_lists_say_where),
+    T_TEST(masks_and_boxes_follow_every_geometry),
+    T_TEST(boxes_are_moved_clipped_and_dropped),
+    T_TEST(followers_change_nothing_else),
+    T_TEST(bad_followers_are_bad_samples),
+#ifdef SLI_HAVE_PNG
+    T_TEST(masks_of_png_files_are_indices),
+#endif
+    T_END,
+};
