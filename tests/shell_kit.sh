@@ -107,3 +107,14 @@ empty() { [ -f "$1" ] && ! grep '' "$1"; }
 
 # cached NAME: what CMake was told of it, or found, for the build.
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+
+# install_build: installs the build into $prefix, its libraries into $lib, and sets the environment to use them.
+install_build() {
+    [ -z "$(cached SLUICE_SANITIZE)" ] ||
+        skip_rest "everything" "a sanitized library is not what users install"
+    prefix=$tmp/prefix
+    check "it installs" cmake --install "$build" --prefix "$prefix" || finish
+    lib=$(dirname "$(find "$prefix" -name libsluice.a)")
+    export PKG_CONFIG_PATH="$lib/pkgconfig"
+    export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}

@@ -9,13 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 title=copied
 . "$here/shell_kit.sh"
 
-[ -z "$(cached SLUICE_SANITIZE)" ] ||
-    skip_rest "everything" "a sanitized library is not what users install"
-prefix=$tmp/prefix
-check "it installs" cmake --install "$build" --prefix "$prefix" || finish
-lib=$(dirname "$(find "$prefix" -name libsluice.a)")
-export PKG_CONFIG_PATH="$lib/pkgconfig"
-export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+install_build
 export OMP_WAIT_POLICY=passive
 mkdir "$tmp/place"
 ln -s "$here/../examples" "$tmp/place/examples"

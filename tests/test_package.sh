@@ -9,7 +9,6 @@ build=$(cd "${1:?usage: test_package.sh BUILD_DIR}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 title=package
 . "$here/shell_kit.sh"
-prefix=$tmp/prefix
 
 [ -z "$(cached SLUICE_SANITIZE)" ] ||
     skip_rest "everything" "a sanitized library is not what users install"
@@ -43,11 +42,8 @@ ends "without CUnit the release preset configures" 0 sh -c 'cd "$1/.." && shift 
     cmake --preset release -B "$tmp/no_tests" -DSLUICE_CUDA=OFF \
     -DPKG_CONFIG_EXECUTABLE="$tmp/no-cunit"
 
-check "it installs" cmake --install "$build" --prefix "$prefix" || finish
-lib=$(dirname "$(find "$prefix" -name libsluice.a)")
+install_build
 so=$lib/libsluice.so
-export PKG_CONFIG_PATH="$lib/pkgconfig"
-export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
 # ---- what is there --------------------------------------------------------------------------------
 

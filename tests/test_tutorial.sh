@@ -13,14 +13,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 title=tutorial
 . "$here/shell_kit.sh"
 
-[ -z "$(cached SLUICE_SANITIZE)" ] ||
-    skip_rest "everything" "a sanitized library is not what users install"
-prefix=$tmp/prefix
 "$build/bin/sluice" --version | grep -q 'archive on' || skip_rest "everything" "it packs, which needs libarchive"
-check "it installs" cmake --install "$build" --prefix "$prefix" || finish
-lib=$(dirname "$(find "$prefix" -name libsluice.a)")
-export PKG_CONFIG_PATH="$lib/pkgconfig"
-export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+install_build
 export PATH="$prefix/bin:$PATH" OMP_WAIT_POLICY=passive LC_ALL=C
 unset SLUICE_LOG SLUICE_REPORT
 

@@ -40,8 +40,8 @@ sluice_status step_capture_run(const step_capture *capture, uint8_t fill, cudaGr
                                bool *off_stream_out);
 
 /*
- * cudaDeviceSynchronize() that waits while a run of this process captures its step: CUDA refuses the
- * call meanwhile, and it would invalidate the capture.
+ * cudaDeviceSynchronize() that waits while a run of this process captures its step: CUDA refuses
+ * the call meanwhile, and it would invalidate the capture.
  */
 cudaError_t step_capture_synchronize(void);
 

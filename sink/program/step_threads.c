@@ -20,8 +20,7 @@ void step_threads_find(const sink_program *program, sluice_mode mode, step_threa
         (void)sli_cpus_of_thread(&threads_out->cpus);
         return;
     }
-    snprintf(threads_out->name, sizeof(threads_out->name), "%s",
-             ops->thread(program)->name);
+    snprintf(threads_out->name, sizeof(threads_out->name), "%s", ops->thread(program)->name);
     threads_out->count = sli_threads_named(threads_out->name, &threads_out->cpus);
 }
 

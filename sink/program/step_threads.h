@@ -12,8 +12,8 @@ typedef struct step_threads {
     sli_cpus cpus;  /* that any of them may run on */
 } step_threads;
 
-/* As of now, on the thread that called sluice_train(), of a run in this mode. name is "" where a GPU
- * runs the step. */
+/* As of now, on the thread that called sluice_train(), of a run in this mode. name is "" where a
+ * GPU runs the step. */
 void step_threads_find(const sink_program *program, sluice_mode mode, step_threads *threads_out);
 
 /* Are there more threads than CPUs for them? Then they take turns: a team waits for a time slice at

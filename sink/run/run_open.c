@@ -171,8 +171,9 @@ static void write_epochs(const train_run *run, uint64_t steps, char *text, size_
     }
 }
 
-/* The samples of so many batches of each rank, without padding. */
-static uint64_t samples_of(const sli_plan *plan, uint64_t batches)
+/* The samples of `batches` batches on each rank, over all ranks, without padding. The stages shard
+ * and repeat can make ranks differ by more than a batch: at most the samples of each pass, then. */
+static uint64_t count_samples(const sli_plan *plan, uint64_t batches)
 {
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
     const uint64_t full = plan->batches_per_pass * rows;
@@ -182,7 +183,7 @@ static uint64_t samples_of(const sli_plan *plan, uint64_t batches)
     return batches / plan->batches_per_pass * pass + (rest < pass ? rest : pass);
 }
 
-/* How long the run is. */
+/* The length of the run in steps, samples and passes. */
 static void write_length(const train_run *run, char *text, size_t size)
 {
     const sli_plan *plan = run->feed.plan;
@@ -206,13 +207,13 @@ static void write_length(const train_run *run, char *text, size_t size)
         snprintf(text, size,
                  "%llu steps%s from step %llu%s = %llu samples = %.1f passes (%llu touched)",
                  (unsigned long long)steps, micro, (unsigned long long)run->plan.sinks.first_step,
-                 epochs, (unsigned long long)samples_of(plan, batches),
+                 epochs, (unsigned long long)count_samples(plan, batches),
                  (double)batches / (double)plan->batches_per_pass,
                  (unsigned long long)sli_plan_passes(plan, batches));
     }
 }
 
-/* What a pass is. */
+/* The batches and samples of a pass. */
 static void write_pass(const sli_plan *plan, char *text, size_t size)
 {
     const uint64_t used = plan->batches_per_pass * plan->batch_size * plan->settings.world;
@@ -231,7 +232,7 @@ static void write_pass(const sli_plan *plan, char *text, size_t size)
              (unsigned long long)plan->samples_per_pass, dropped);
 }
 
-/* The run in one line: what will happen, and what it takes. */
+/* The plan line: steps, batches, mode, and the memory that the run takes. */
 static void write_plan_line(train_run *run)
 {
     const double mb = 1e6;

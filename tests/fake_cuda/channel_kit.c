@@ -171,6 +171,23 @@ sluice_status channel_kit_fetch_ordered(channel_kit *k, cudaStream_t stream, cud
     return SLUICE_OK;
 }
 
+int64_t channel_kit_fail_calls(int64_t (*loop)(const char *device, int64_t good), int64_t stride)
+{
+    int64_t fewest = INT64_MAX;
+
+    sluice_log_set_level(SLUICE_LOG_OFF);
+    for (size_t t = 0; t < CHANNEL_KIT_TRANSPORTS; t++) {
+        const int64_t calls = loop(channel_kit_transports[t], -1);
+
+        fewest = calls < fewest ? calls : fewest;
+        for (int64_t good = 0; good < calls; good += stride) {
+            (void)loop(channel_kit_transports[t], good);
+        }
+    }
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    return fewest;
+}
+
 void channel_kit_check(const channel_kit *k, const char *text)
 {
     channel_kit host;

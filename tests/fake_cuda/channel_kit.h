@@ -64,6 +64,14 @@ sluice_status channel_kit_fetch_ordered(channel_kit *k, cudaStream_t stream, cud
 /* A kernel that does nothing for so long. */
 cudaError_t channel_kit_rest(cudaStream_t stream, unsigned rest_us);
 
+/*
+ * Lets calls of CUDA fail, one at a time, with each transport. loop(device, good) lets the call
+ * after `good` others fail, none if good is -1, and returns the number of calls that it made. Every
+ * `stride`-th call is tried. Returns the number of calls without a failure, the smaller of both
+ * transports'. Nothing is logged meanwhile.
+ */
+int64_t channel_kit_fail_calls(int64_t (*loop)(const char *device, int64_t good), int64_t stride);
+
 /* What was seen is what host:0 gives, from the first batch on. The streams have been waited for. */
 void channel_kit_check(const channel_kit *k, const char *text);
 

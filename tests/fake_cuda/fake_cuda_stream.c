@@ -341,9 +341,7 @@ static cudaError_t create_stream(cudaStream_t *stream_out, unsigned int flags, i
         }
         stream->context = context;
         stream->blocking = flags == cudaStreamDefault;
-        stream->priority = priority > 0              ? 0
-                           : priority < FAKE_HIGHEST ? FAKE_HIGHEST
-                                                     : priority;
+        stream->priority = priority > 0 ? 0 : priority < FAKE_HIGHEST ? FAKE_HIGHEST : priority;
         stream->worker = worker_for(context->device);
         stream->next = fake_streams;
         fake_streams = stream;

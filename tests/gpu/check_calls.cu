@@ -132,7 +132,8 @@ gpu_verdict check_launches_counted(char *text)
     if (verdict != GPU_PASS) {
         return verdict;
     }
-    if (count_run(&c, "cuda:0,transport=pull,poll_us=0", SLUICE_MODE_LOOP, &other, text) != GPU_PASS ||
+    if (count_run(&c, "cuda:0,transport=pull,poll_us=0", SLUICE_MODE_LOOP, &other, text) !=
+            GPU_PASS ||
         count_run(&c, "cuda:0,poll_us=0", SLUICE_MODE_GRAPH, &other, text) != GPU_PASS ||
         count_run(&c, "cuda:0,poll_us=0", SLUICE_MODE_LOOP, &loop, text) != GPU_PASS) {
         return GPU_FAIL;

@@ -429,6 +429,22 @@ static void the_plan_counts_samples_and_no_padding(void)
     kit_fini(&k);
 }
 
+/* 30 samples a pass, 20 on one rank and 10 on the other, which then has padding only. */
+static void the_plan_counts_no_more_samples_than_a_pass_has(void)
+{
+    kit k;
+
+    kit_init(&k);
+    k.pipeline = "synthetic 3 4,4,3 5 | shard | repeat 10 | batch 1";
+    k.model.reads_valid_rows = true;
+    k.config.world = 2;
+    k.config.nan_guard = SLUICE_NAN_COUNT; /* without agree */
+    k.config.max_steps = 19;
+    T_OK(kit_run(&k));
+    T_CONTAINS(k.plan, "plan: 19 steps from step 0 = 30 samples = 0.9 passes (1 touched) of");
+    kit_fini(&k);
+}
+
 const t_test argument_checks_tests[] = {
     T_TEST(a_sink_size_must_be_minus_one_or_positive),
     T_TEST(something_must_say_when_to_end),
@@ -447,5 +463,6 @@ const t_test argument_checks_tests[] = {
     T_TEST(fewer_slots_are_made_when_memory_wants_it),
     T_TEST(the_plan_is_told_before_anything_runs),
     T_TEST(the_plan_counts_samples_and_no_padding),
+    T_TEST(the_plan_counts_no_more_samples_than_a_pass_has),
     T_END,
 };

@@ -41,8 +41,8 @@ enum {
 #undef __ATOMIC_ACQUIRE
 #define __ATOMIC_ACQUIRE __ATOMIC_RELAXED
 #endif
-#include "getnext_control_int.h"
 #include "cuda/getnext_gather.h"
+#include "getnext_control_int.h"
 
 enum {
     SLOTS = 2,
