@@ -91,6 +91,7 @@ static void draw_flips(const struct plan_details *details, uint64_t sample, uint
 /* The image between two groups: pixels, or an encoded file whose header was read. */
 typedef struct current_image {
     bool encoded;
+    bool from_pack;
     image_view image; /* only width and height while encoded */
 } current_image;
 
@@ -102,6 +103,7 @@ static sluice_status open_image(sample_loader *loader, const sample_data *data,
     sluice_status st;
 
     current->encoded = data->bytes != NULL;
+    current->from_pack = data->from_pack;
     current->image = data->image;
     if (!current->encoded) {
         return SLUICE_OK;
@@ -156,7 +158,7 @@ static sluice_status decode_box(sample_loader *loader, const current_image *curr
     worker_indexes *counts = &loader->indexes;
     sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
 
-    if (st == SLUICE_OK && image_decoder_lacks_index(loader->decoder)) {
+    if (st == SLUICE_OK && !current->from_pack && image_decoder_lacks_index(loader->decoder)) {
         sli_counter_add(&counts->lacking, 1);
         sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
         sli_counter_add(&counts->needed, (uint64_t)box->width * box->height);

@@ -16,14 +16,17 @@
 
 enum { ROWS_AT_ONCE = 8 };
 
+/* Twice the interval of restart markers in a pack: see jpeg_restart_interval(). */
+enum { SMALL_SIDE = 64 };
+
 typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
     bool gray;
-    jpeg_scans scans;     /* of the file that was decoded last */
-    bool lacks_index;     /* the last region was decoded without an index, which the file could
-                             have */
-    uint32_t divisor;     /* of the sides; 1, 2, 4 or 8 */
+    jpeg_scans scans; /* of the file that was decoded last */
+    bool lacks_index; /* the last region was decoded from the beginning of the file, and an index
+                         would have helped */
+    uint32_t divisor; /* of the sides; 1, 2, 4 or 8 */
     const uint8_t *bytes; /* the opened file */
     size_t size;
     image_index *index; /* of the file; NULL: none, and none is to be built */
@@ -364,12 +367,16 @@ static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
     }
 }
 
-/* Do the headers permit an index: sequential Huffman code without restart markers? */
-static bool can_have_index(const jpeg_decoder *decoder)
+/*
+ * Would an index or restart markers help? Only sequential Huffman code without restart markers, and
+ * an image of more than SMALL_SIDE in width or height: `sluice pack` gives smaller ones no markers.
+ */
+static bool gains_by_index(const jpeg_decoder *decoder)
 {
     const struct jpeg_decompress_struct *info = &decoder->info;
+    const bool is_small = info->image_width <= SMALL_SIDE && info->image_height <= SMALL_SIDE;
 
-    return !info->progressive_mode && !info->arith_code && info->restart_interval == 0;
+    return !info->progressive_mode && !info->arith_code && info->restart_interval == 0 && !is_small;
 }
 
 static sluice_status jpeg_region(void *state, const image_box *box, image_view *region_out)
@@ -400,7 +407,7 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
         }
     }
     if (st == SLUICE_OK) {
-        decoder->lacks_index = (index == NULL || index->size == 0) && can_have_index(decoder);
+        decoder->lacks_index = (index == NULL || index->size == 0) && gains_by_index(decoder);
         st = decode_box(decoder, box, region_out);
     }
     if (st == SLUICE_OK && index != NULL && index->wanted && index->size == 0) {

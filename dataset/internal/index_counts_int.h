@@ -11,7 +11,8 @@ typedef struct sli_index_counts {
     uint64_t made;    /* indexes built and stored */
     uint64_t refused; /* stored indexes that were damaged, or of other image bytes */
     /*
-     * JPEG images that were decoded from their beginning, for lack of an index or restart markers:
+     * JPEG images that were decoded from their beginning, for lack of an index or restart markers;
+     * without those of a pack, and small ones, which gain nothing:
      */
     uint64_t lacking; /* their number */
     uint64_t above;   /* pixels of their lines down to the lower edge of the needed region */

@@ -63,6 +63,7 @@ typedef struct sample_data {
     image_index *index;  /* for the decoder, which fills it; NULL: the source keeps none */
     image_rest rest;     /* of an encoded image of which bytes are but the first */
     image_view image;
+    bool from_pack; /* encoded by `sluice pack`, which leaves nothing for an index to gain */
 } sample_data;
 
 /* Where a sample's bytes lie: in an open file, or in one that is opened by its path. */

@@ -342,6 +342,7 @@ static sluice_status read_from(int fd, const web_shard *shard, const shard_sampl
     sluice_status st = SLUICE_OK;
     uint64_t done = 0;
 
+    data_out->from_pack = (sample->flags & SHARD_HAS_CRC) != 0;
     if (head) {
         done = IMAGE_HEAD;
         st = read_bytes(fd, shard, sample, 0, done, io);

@@ -24,9 +24,6 @@ static const double LEAST_GAIN = 1.1;
 /* A step that is busy less than this is an empty one, which limits nothing. */
 static const double EMPTY_STEP = 0.05;
 
-/* Workers that are busy less than this do not limit a run, unless a read is in sequence. */
-static const double LEAST_BUSY = 0.5;
-
 static void say(sluice_report *report, const char *format, ...) SLUICE_PRINTF(2, 3);
 
 static void say(sluice_report *report, const char *format, ...)
@@ -168,26 +165,20 @@ static void advise_pixels(sluice_report *report, const sli_stage_summary *pixels
     }
 }
 
-/* The part of the time that workers are busy for. */
-static double workers_share(const sluice_report *report)
-{
-    return report_workers_ns(report) / 1e9 / report->stats.seconds / report->worker_count;
-}
-
 void report_advise_workers(sluice_report *report, const sli_stage_summary *most)
 {
     if (strcmp(most->name, "read") == 0) {
         advise_read(report, most);
-    } else if (workers_share(report) < LEAST_BUSY) {
-        say(report,
-            "workers are busy %.0f %% of the time, so none of their stages is the limit: larger "
-            "batches need fewer hand-overs",
-            100 * workers_share(report));
     } else if (strcmp(most->name, "decode") == 0) {
         advise_decode(report, most);
     } else {
         advise_pixels(report, most);
     }
+}
+
+void report_advise_batches(sluice_report *report)
+{
+    say(report, "larger batches, which are handed from the workers to the steps less often");
 }
 
 void report_advise_copy(sluice_report *report, const sli_stage_summary *copy)

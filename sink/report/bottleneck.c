@@ -4,14 +4,18 @@
  *
  * Steps that wait for data less than FED_SHARE of the time are fed: the step takes the time.
  * Otherwise something before it does: the copies when they are busy nearly all the time, else the
- * workers, and of their stages the one that takes most of their time.
+ * workers, and of their stages the one that takes most of their time. Workers that are mostly idle
+ * do not limit a run, unless they read in sequence, one at a time: then it is the hand-over of
+ * batches between threads.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "report_data.h"
 
 static const double FED_SHARE = 0.05;
 static const double BUSY_SHARE = 0.8;
+static const double IDLE_SHARE = 0.5; /* workers that are busy less are mostly idle */
 
 static void blame_step(sluice_report *report)
 {
@@ -32,9 +36,20 @@ static void blame_copy(sluice_report *report, const sli_stage_summary *copy)
     report_advise_copy(report, copy);
 }
 
-static void blame_worker_stage(sluice_report *report)
+static void blame_hand_over(sluice_report *report, double busy)
+{
+    snprintf(
+        report->bottleneck_why, sizeof(report->bottleneck_why),
+        "steps wait for data %.1f %% of the time, and workers are busy %.0f %% of it: no stage "
+        "is the limit, but the hand-over of batches",
+        100 * report->stats.data_wait_share, 100 * busy);
+    report_advise_batches(report);
+}
+
+static void blame_workers(sluice_report *report)
 {
     const double all = report_workers_ns(report);
+    const double busy = all / 1e9 / report->stats.seconds / report->worker_count;
     const sli_stage_summary *most = NULL;
 
     for (uint32_t i = 0; i < report->stage_count && all > 0; i++) {
@@ -48,6 +63,10 @@ static void blame_worker_stage(sluice_report *report)
         snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
                  "steps wait for data %.1f %% of the time, and no stage of the workers was counted",
                  100 * report->stats.data_wait_share);
+        return;
+    }
+    if (busy < IDLE_SHARE && strcmp(most->name, "read") != 0) {
+        blame_hand_over(report, busy);
         return;
     }
     report->bottleneck = most->name;
@@ -73,6 +92,6 @@ void report_find_bottleneck(sluice_report *report)
     } else if (copy != NULL && copy->busy_ns / 1e9 > BUSY_SHARE * report->stats.seconds) {
         blame_copy(report, copy);
     } else {
-        blame_worker_stage(report);
+        blame_workers(report);
     }
 }

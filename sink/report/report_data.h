@@ -106,6 +106,7 @@ double report_rate(const sluice_report *report);
 void report_advise_step(sluice_report *report);
 void report_advise_copy(sluice_report *report, const sli_stage_summary *copy);
 void report_advise_workers(sluice_report *report, const sli_stage_summary *most);
+void report_advise_batches(sluice_report *report);
 
 /* Names the stage that holds the run up, and what to do about it (bottleneck.c). */
 void report_find_bottleneck(sluice_report *report);

@@ -165,7 +165,7 @@ static const char json_figures[] =
     "    rate = run['samples'] / run['seconds']\n"
     "    assert abs(run['samples_per_s'] - rate) <= 1e-6 * rate\n"
     "    assert run['memory']['slot_bytes'] > 0 and run['memory']['peak_rss_bytes'] > 0\n"
-    "    assert run['bottleneck']['stage'] in stages, run['bottleneck']\n"
+    "    assert run['bottleneck']['stage'] in [*stages, 'none'], run['bottleneck']\n"
     "else:\n"
     "    assert run['bottleneck']['stage'] == 'none'\n"
     "assert (run['bytes_h2d'] > 0) == ('copy' in stages)\n"

@@ -9,6 +9,7 @@
 #include "bytes_int.h"
 #include "crc32c_int.h"
 #include "log_kit.h"
+#include "pack_kit.h"
 #include "testing.h"
 #include "train_kit.h"
 
@@ -28,15 +29,21 @@ typedef struct indexed {
     kit k;
 } indexed;
 
-static void init_indexed(indexed *run)
+/* Images of so many pixels on each side. */
+static void init_indexed_of(indexed *run, int side)
 {
     const char *folder = t_folder();
 
     snprintf(run->folder, sizeof(run->folder), "%s", t_path(folder, "images"));
     snprintf(run->index, sizeof(run->index), "%s", t_path(folder, "index"));
     snprintf(run->file, sizeof(run->file), "%s/places-00.sluice", run->index);
-    kit_write_folder(run->folder, IMAGES / 2, 128);
+    kit_write_folder(run->folder, IMAGES / 2, side);
     kit_init(&run->k);
+}
+
+static void init_indexed(indexed *run)
+{
+    init_indexed_of(run, 128);
 }
 
 static void run_passes(indexed *run, const char *index, const char *transform, int64_t passes)
@@ -93,6 +100,43 @@ static void the_first_pass_makes_indexes_and_later_ones_use_them(void)
     check_counts(&run, IMAGES, 0, 0);
     run_passes(&run, run.index, whole, 1);
     check_counts(&run, 0, 0, 0);
+    kit_fini(&run.k);
+}
+
+/* Neither `sluice pack` nor index= makes them faster, so reports advise neither. */
+static void small_images_lack_no_index(void)
+{
+    indexed run;
+
+    init_indexed_of(&run, 48);
+    run_passes(&run, "", in_part, 2);
+    T_EQ(run.k.report->indexes.lacking, 0);
+    kit_fini(&run.k);
+}
+
+/* A pack without restart markers: packing it again the same way would gain nothing. */
+static void images_of_a_pack_lack_no_index(void)
+{
+    sluice_pack_config config;
+    sluice_dataset *dataset = NULL;
+    indexed run;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    init_indexed(&run);
+    snprintf(run.pipeline, sizeof(run.pipeline), "image_folder %s", run.folder);
+    T_OK(sluice_dataset_parse(run.pipeline, &dataset));
+    config = config_of(dataset, t_path(run.folder, "pack"));
+    config.interval = 0;
+    T_OK(sluice_pack(&config, NULL));
+    sluice_dataset_destroy(dataset);
+    snprintf(run.pipeline, sizeof(run.pipeline), "webdataset %s/pack | decode | %s | batch 2",
+             run.folder, in_part);
+    run.k.pipeline = run.pipeline;
+    T_OK(kit_run(&run.k));
+    T_EQ(run.k.report->stats.samples, IMAGES);
+    T_EQ(run.k.report->indexes.lacking, 0);
     kit_fini(&run.k);
 }
 
@@ -216,6 +260,8 @@ static void without_an_index_nothing_is_said_of_it(void)
 const t_test report_indexes_tests[] = {
     T_TEST(the_first_pass_makes_indexes_and_later_ones_use_them),
     T_TEST(images_that_lack_an_index_are_counted),
+    T_TEST(small_images_lack_no_index),
+    T_TEST(images_of_a_pack_lack_no_index),
     T_TEST(one_of_a_changed_image_is_refused),
     T_TEST(a_damaged_one_is_refused_and_made_again),
     T_TEST(one_that_the_decoder_finds_wrong_is_refused),
