@@ -11,14 +11,18 @@ command -v valgrind >/dev/null || skip_rest "it is not installed"
 
 evidence() { grep -e '==' -e FAIL "$tmp/out" | head -n 30; }
 
+memcheck="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect --fair-sched=yes"
+
+# ended NAME WANT CODE: did it end as it should, and valgrind find nothing?
+ended() { if [ "$3" -eq "$2" ]; then pass "$1"; else fail "$1"; fi; }
+
 # clean NAME EXIT PROGRAM...: does it end with EXIT, and valgrind find nothing?
 clean() {
     name=$1
     want=$2
     shift 2
-    valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect \
-        --fair-sched=yes "$@" >"$tmp/out" 2>&1
-    if [ $? -eq "$want" ]; then pass "$name"; else fail "$name"; fi
+    $memcheck "$@" >"$tmp/out" 2>&1
+    ended "$name" "$want" $?
 }
 
 "$bin/sluice" synth "$tmp/set" --classes 2 --per-class 10 --size 48 >"$tmp/out" || exit 1
@@ -46,6 +50,12 @@ done
 for suite in text queue_batches queue_ends queue_memory queue_stats source_image_folder \
     source_cifar10 source_synthetic tar_reader shard_index file_list source_webdataset pnm \
     pipeline_text pipeline_errors pipeline_calls png error_samples hooks; do
-    clean "suite $suite" 0 "$bin/sluice_unit" -s "$suite"
+    echo "$suite"
+done | xargs -P "$(nproc)" -I SUITE sh -c "$memcheck '$bin/sluice_unit' -s SUITE >'$tmp/SUITE.out' 2>&1
+    echo \$? >'$tmp/SUITE.code'" # valgrind runs one thread at a time, so there are as many as cores
+for code in "$tmp"/*.code; do
+    suite=$(basename "$code" .code)
+    cp "$tmp/$suite.out" "$tmp/out"
+    ended "suite $suite" 0 "$(cat "$code")"
 done
 finish
