@@ -16,8 +16,7 @@
 
 #include <sluice/sluice.h>
 
-/* ---- the network: here a linear classifier, one output per class ------------------------------
- */
+/* ---- the network: here a linear classifier, one output per class -------------------------- */
 
 enum { CLASSES = 10, PIXELS = 3 * 32 * 32 };
 
@@ -31,14 +30,15 @@ typedef struct network {
     float weights[CLASSES][PIXELS]; /* all that steps change, so all that a checkpoint keeps */
 } network;
 
-/* Adds up losses and right answers of a batch; with a rate above 0 it trains. */
-static sluice_status run_batch(network *net, const sluice_step *s, float rate)
+/* Adds loss and accuracy of each row to the outputs, `share` of each; with a rate above 0 it
+ * trains. */
+static sluice_status run_batch(network *net, const sluice_step *s, float rate, float share)
 {
     const float *image = sluice_step_input(s, "image")->data;    /* (16, 3, 32, 32) */
     const int32_t *labels = sluice_step_input(s, "label")->data; /* (16) */
 
     for (uint32_t row = 0; row < *s->valid_rows; row++, image += PIXELS) {
-        float highest = 0;
+        float x[CLASSES] = {0}; /* scores */
         int best = 0;
 
         if (labels[row] >= CLASSES) {
@@ -46,53 +46,45 @@ static sluice_status run_batch(network *net, const sluice_step *s, float rate)
         }
         for (int c = 0; c < CLASSES; c++) {
             const float wanted = c == labels[row] ? 1 : 0;
-            float score = 0;
 
             for (int i = 0; i < PIXELS; i++) {
-                score += net->weights[c][i] * image[i];
+                x[c] += net->weights[c][i] * image[i];
             }
-            best = c == 0 || score > highest ? c : best;
-            highest = c == best ? score : highest;
-            s->outputs[0] += fmaxf(score, 0) - score * wanted + log1pf(expf(-fabsf(score)));
             for (int i = 0; rate > 0 && i < PIXELS; i++) {
-                net->weights[c][i] -= rate * (1 / (1 + expf(-score)) - wanted) * image[i];
+                net->weights[c][i] -= rate * (1 / (1 + expf(-x[c])) - wanted) * image[i];
             }
+            s->outputs[0] += share * (fmaxf(x[c], 0) - x[c] * wanted + log1pf(expf(-fabsf(x[c]))));
+            best = x[c] > x[best] ? c : best;
         }
-        s->outputs[1] += best == labels[row] ? 1 : 0;
+        s->outputs[1] += best == labels[row] ? share : 0;
     }
     return SLUICE_OK;
 }
 
-/* Outputs of a step are what the monitor and the log show: here means over the batch. */
+/* Monitor and log show the outputs of a step: means over the batch. */
 static sluice_status step(const sluice_step *s, void *net)
 {
-    const sluice_status st = run_batch(net, s, *s->learning_rate);
-
-    s->outputs[0] /= (float)*s->valid_rows;
-    s->outputs[1] /= (float)*s->valid_rows;
-    return st;
+    return run_batch(net, s, *s->learning_rate, 1 / (float)*s->valid_rows);
 }
 
 /* Outputs of validation are sums, which the library divides by the number of samples. */
 static sluice_status judge(const sluice_step *s, void *net)
 {
-    return run_batch(net, s, 0);
+    return run_batch(net, s, 0, 1);
 }
 
-/* ---- checkpoints ------------------------------------------------------------------------------
- */
+/* ---- checkpoints -------------------------------------------------------------------------- */
 
-static sluice_status transfer(network *net, const char *folder, const char *mode)
+static sluice_status transfer(network *net, const char *folder, bool save)
 {
     char path[4096];
     FILE *file;
     size_t done = 0;
 
     snprintf(path, sizeof(path), "%s/network", folder);
-    file = fopen(path, mode);
+    file = fopen(path, save ? "wb" : "rb");
     if (file != NULL) {
-        done =
-            *mode == 'w' ? fwrite(net, sizeof(*net), 1, file) : fread(net, sizeof(*net), 1, file);
+        done = save ? fwrite(net, sizeof(*net), 1, file) : fread(net, sizeof(*net), 1, file);
         done = fclose(file) == 0 ? done : 0;
     }
     return done == 1 ? SLUICE_OK : sluice_fail(SLUICE_E_IO, "cannot read or write %s", path);
@@ -100,16 +92,15 @@ static sluice_status transfer(network *net, const char *folder, const char *mode
 
 static sluice_status save(void *net, const char *folder, uint32_t rank, uint32_t world)
 {
-    return rank < world ? transfer(net, folder, "wb") : SLUICE_OK;
+    return rank < world ? transfer(net, folder, true) : SLUICE_OK;
 }
 
 static sluice_status load(void *net, const char *folder, uint32_t rank, uint32_t world)
 {
-    return rank < world ? transfer(net, folder, "rb") : SLUICE_OK;
+    return rank < world ? transfer(net, folder, false) : SLUICE_OK;
 }
 
-/* ---- the run ----------------------------------------------------------------------------------
- */
+/* ---- the run ------------------------------------------------------------------------------ */
 
 static sluice_stop *stop;
 
@@ -119,59 +110,30 @@ static void on_signal(int number)
     sluice_stop_request(stop);
 }
 
-static void configure(sluice_train_config *config, const char *folder, double hours)
-{
-    static const float rate = 0.001F;
-    static sluice_schedule rates;
-    static sluice_checkpointing checkpoint;
-
-    sluice_train_config_init(config);
-    config->dataset_sink_mode = true; /* an epoch is a pass, and one launch */
-    config->max_seconds = hours * 3600;
-    sluice_schedule_init(&rates);
-    rates.table = &rate;
-    rates.count = 1;
-    config->learning_rate = &rates;
-    config->on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
-    sluice_checkpointing_init(&checkpoint);
-    checkpoint.folder = folder;
-    checkpoint.every_epochs = 1;
-    checkpoint.resume = true;
-    checkpoint.best = "accuracy";
-    checkpoint.best_is_larger = true;
-    config->checkpoint = &checkpoint;
-    config->stop = stop;
-}
-
-int main(int argc, char **argv)
+/* Trains, with checkpoints and log in folder. An error before the training leaves no report. */
+static sluice_status run(const char *folder, double hours, sluice_report **report_out)
 {
     static const char *const names[] = {"loss", "accuracy"};
+    static const float rate = 0.001F;
     static network net; /* zeros, from which a linear classifier may start */
+    const sluice_schedule rates = {.struct_size = sizeof(rates), .table = &rate, .count = 1};
+    sluice_validating validation = {.struct_size = sizeof(validation)};
+    sluice_checkpointing checkpoint = {.struct_size = sizeof(checkpoint), .folder = folder};
     sluice_callback *callbacks[3] = {NULL};
     sluice_device *device = NULL;
-    sluice_dataset *sets[2] = {NULL, NULL};
-    sluice_report *report = NULL;
-    sluice_model model;
+    sluice_dataset *dataset = NULL;
     sluice_train_config config;
-    sluice_validating validation;
+    sluice_model model;
     char log[4096];
-    char *text = NULL;
-    int failed;
 
-    if (argc < 3) {
-        fprintf(stderr, "usage: overnight PICTURES RUN [HOURS]\n");
-        return 2;
+    snprintf(log, sizeof(log), "%s/log.jsonl", folder);
+    if (sluice_device_open("host:0", &device) < 0 || sluice_dataset_parse(training, &dataset) < 0 ||
+        sluice_dataset_parse(held_out, &validation.dataset) < 0 ||
+        sluice_loss_monitor(stdout, 100, &callbacks[0]) < 0 ||
+        sluice_validation_monitor(stdout, &callbacks[1]) < 0 ||
+        sluice_json_log(log, &callbacks[2]) < 0) {
+        return SLUICE_E_INVALID; /* sluice_last_error() says why */
     }
-    setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also in a file */
-    setenv("PICTURES", argv[1], 1);
-    mkdir(argv[2], 0777);
-    snprintf(log, sizeof(log), "%s/log.jsonl", argv[2]);
-    failed = sluice_stop_create(&stop) < 0 || sluice_device_open("host:0", &device) < 0 ||
-             sluice_dataset_parse(training, &sets[0]) < 0 ||
-             sluice_dataset_parse(held_out, &sets[1]) < 0 ||
-             sluice_loss_monitor(stdout, 100, &callbacks[0]) < 0 ||
-             sluice_validation_monitor(stdout, &callbacks[1]) < 0 ||
-             sluice_json_log(log, &callbacks[2]) < 0;
     sluice_model_init(&model);
     model.step = step;
     model.eval = judge;
@@ -181,22 +143,45 @@ int main(int argc, char **argv)
     model.output_names = model.result_names = names;
     model.output_count = model.result_count = 2;
     model.reads_valid_rows = true;
-    configure(&config, argv[2], argc > 3 ? atof(argv[3]) : 8);
-    sluice_validating_init(&validation);
-    validation.dataset = sets[1];
+    checkpoint.every_epochs = 1;
+    checkpoint.resume = true;
+    checkpoint.best = "accuracy";
+    checkpoint.best_is_larger = true;
+    sluice_train_config_init(&config);
+    config.dataset_sink_mode = true; /* an epoch is a pass, and one launch */
+    config.max_seconds = hours * 3600;
+    config.on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
+    config.learning_rate = &rates;
+    config.checkpoint = &checkpoint;
     config.validation = &validation;
     config.callbacks = callbacks;
     config.callback_count = 3;
+    config.stop = stop;
+    return sluice_train(device, &model, dataset, &config, report_out);
+}
+
+int main(int argc, char **argv)
+{
+    sluice_report *report = NULL;
+    char *text = NULL;
+    bool failed;
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: overnight PICTURES RUN [HOURS]\n");
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also in a file */
+    setenv("PICTURES", argv[1], 1);
+    mkdir(argv[2], 0777);
+    failed = sluice_stop_create(&stop) < 0;
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    failed = failed || sluice_train(device, &model, sets[0], &config, &report) < 0;
+    failed = failed || run(argv[2], argc > 3 ? atof(argv[3]) : 8, &report) < 0;
     if (failed) {
         fprintf(stderr, "overnight: %s\n", sluice_last_error());
     }
-    if (report != NULL && sluice_report_text(report, &text) < 0) {
-        fprintf(stderr, "overnight: no report: %s\n", sluice_last_error());
-        failed = 1;
+    if (report != NULL && sluice_report_text(report, &text) == SLUICE_OK) {
+        printf("%s", text);
     }
-    printf("%s", text != NULL ? text : "");
-    return failed; /* what is left is freed with the process */
+    return failed || text == NULL; /* the exit frees the rest */
 }
