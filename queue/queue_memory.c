@@ -212,7 +212,7 @@ static sluice_status make_slot_states(sli_queue *queue, uint64_t history)
     return SLUICE_OK;
 }
 
-/* The tensors of a set of outputs at `memory`; NULL: without data. */
+/* Describes the tensors of a set of outputs, one after another from `memory` on; NULL: no data. */
 static void make_set(sli_queue *queue, const sli_queue_config *config, uint32_t set,
                      uint8_t *memory)
 {

@@ -60,7 +60,8 @@ static uint32_t by_tables(uint32_t crc, const uint8_t *bytes, size_t size)
  */
 enum { BLOCK = 1024, WORD = sizeof(uint64_t) };
 
-/* over_block[k][b]: the effect of byte k of a checksum, of value b, after a block of zeros. */
+/* over_block[k][b]: the checksum of a block of zeros, continued from a checksum whose byte k is b
+ * and whose other bytes are 0. XOR over k continues any checksum. */
 static uint32_t over_block[4][256];
 static pthread_once_t once_over = PTHREAD_ONCE_INIT;
 

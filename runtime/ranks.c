@@ -11,12 +11,11 @@
 
 typedef struct launcher {
     const char *name;
-    const char *rank; /* names of variables */
+    const char *rank; /* this field and the next four: names of environment variables */
     const char *world;
     const char *local_rank;
     const char *local_world;
-    const char *node; /* local_world is a list, indexed by this variable; NULL: local_world is a
-                         number */
+    const char *node; /* if set, the value of local_world is a list, and this is the index in it */
 } launcher;
 
 /*

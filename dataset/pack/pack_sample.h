@@ -53,11 +53,13 @@ void pack_worker_destroy(pack_worker *worker);
 stream_item *pack_worker_item(pack_worker *worker);
 
 /*
- * Packs the sample with that index in the source; of a stream, the item's sample. A problem of the
- * sample is its outcome, `fate`. E_IO, E_NO_MEMORY: a fault of the machine that did not pass.
+ * Packs sample `index` of the source, or the current item of a stream. A sample that cannot be
+ * packed is OK, with the reason in its `fate`. E_IO, E_NO_MEMORY: a fault of the machine that
+ * persisted after retries.
  */
 sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out);
-/* Reads the sample once. E_IO, E_NO_MEMORY: a fault of the machine; all other problems are OK. */
+/* Reads the sample once, without retries. E_IO, E_NO_MEMORY: a fault of the machine. OK for all
+ * problems of the sample itself. */
 sluice_status pack_try_to_read(pack_worker *worker, uint64_t index);
 
 void packed_sample_free(packed_sample *sample);

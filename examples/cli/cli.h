@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of the tool share: options, help, exit codes, signals. */
+/* Functions that the tool's commands share: options, help, exit codes, progress, signals. */
 #ifndef SLUICE_CLI_H
 #define SLUICE_CLI_H
 
@@ -10,19 +10,20 @@
 
 #include <sluice/sluice.h>
 
-/* Exit codes. After a signal, once stopped cleanly: 128 + its number. */
+/* Exit codes: success, a runtime failure, a wrong command line. After a signal: 128 + its number.
+ */
 enum { EXIT_DONE = 0, EXIT_WORLD = 1, EXIT_WORDS = 2 };
 
-/* Types of option values; beside each where it goes. */
+/* Types of option values, each with the type of cli_option.to. */
 typedef enum option_type {
     OPTION_FLAG,    /* bool, set to true */
     OPTION_TEXT,    /* const char * */
     OPTION_COUNT,   /* uint64_t, not negative */
-    OPTION_MAYBE,   /* uint64_t, not negative; --name alone leaves it as it is */
+    OPTION_MAYBE,   /* uint64_t, not negative; without a value it is unchanged */
     OPTION_INTEGER, /* int64_t */
     OPTION_REAL,    /* double, not negative */
     OPTION_BYTES,   /* uint64_t with K, M, G, T */
-    OPTION_PAIR     /* cli_args, to which a name and a value are added: two words */
+    OPTION_PAIR     /* cli_args; takes two words, a name and a value */
 } option_type;
 
 enum { CLI_MOST_ARGS = 256 };
@@ -35,7 +36,7 @@ typedef struct cli_args {
 } cli_args;
 
 typedef struct cli_option {
-    const char *name; /* without its dashes: one before a single letter, else two */
+    const char *name; /* without dashes; a single letter has one dash, other names have two */
     option_type type;
     void *to;
     const char *value; /* "N" in help; NULL for flags */
@@ -44,31 +45,32 @@ typedef struct cli_option {
 } cli_option;
 
 /*
- * Reads options and at most `most` other words; `--` ends the options. EXIT_DONE, or EXIT_WORDS
- * after saying what is wrong. The array ends with an entry without a name.
+ * Parses options and at most `most` other words; `--` ends the options. EXIT_DONE, or EXIT_WORDS
+ * after printing an error. The array ends with an entry without a name.
  */
 int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
               int most, int *word_count);
 
-/* Reads "auto" as 0, or a number from 1 to 1024; false after saying what is wrong. */
+/* Parses "auto" as 0, or a number from 1 to 1024; false after printing an error. */
 bool cli_workers(const char *command, const char *text, uint32_t *workers);
 
-/* Is the number of an option in a range? false after saying that it is not. */
+/* Is the number of an option in [low, high]? false after printing an error. */
 bool cli_in_range(const char *command, const char *option, uint64_t value, uint64_t low,
                   uint64_t high);
 
-/* Finds the value of an option among choices, which end with NULL; false after listing them. */
+/* Finds the value of an option among choices, which end with NULL; false after printing an error
+ * that lists them. */
 bool cli_choose(const char *command, const char *option, const char *text,
                 const char *const *choices, int *chosen);
 
-/* What a command reads its samples from: a word, or -f FILE, with the values of --arg. */
+/* The source of a command's samples: a word, or -f FILE, with the values of --arg. */
 typedef struct cli_source {
     const char *word; /* a pipeline's text, or a folder; NULL: none was given */
     const char *file; /* that holds the text; NULL: none */
     cli_args args;
 } cli_source;
 
-/* Their options. */
+/* The options of a cli_source. */
 #define CLI_SOURCE_OPTIONS(source)                                                                 \
     {"f", OPTION_TEXT, &(source)->file, "FILE", NULL, false},                                      \
     {                                                                                              \
@@ -76,8 +78,8 @@ typedef struct cli_source {
     }
 
 /*
- * cli_parse() for a command with a source and, unless `second` is NULL, another word. What was not
- * given is NULL.
+ * cli_parse() for a command with a source and, unless `second` is NULL, another word. A missing
+ * word is NULL.
  */
 int cli_parse_source(const char *command, int argc, char **argv, cli_option *options,
                      cli_source *source, const char **second);
@@ -85,13 +87,13 @@ int cli_parse_source(const char *command, int argc, char **argv, cli_option *opt
 /* Makes the dataset of a pipeline. */
 sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **dataset_out);
 
-/* The same, and a folder of images may stand for a pipeline. */
+/* The same for a command that also takes a folder of images in place of a pipeline. */
 sluice_status cli_open_source(const char *command, const cli_source *source,
                               sluice_dataset **dataset_out);
 
 /*
- * Says the library's last error; EXIT_WORDS when that is an argument's fault, EXIT_WORLD when it is
- * the data's or the machine's.
+ * Prints the library's last error. EXIT_WORDS for an invalid argument, EXIT_WORLD for a failure of
+ * the data or of the machine.
  */
 int cli_refused(sluice_status status);
 
@@ -101,10 +103,10 @@ bool cli_given(const cli_option *options, const char *name);
 /* Is this option among the words, before `--` and not as a part of --arg? */
 bool cli_has_option(int argc, char **argv, const char *option);
 
-/* Is --json? To be known before the words are read, as reading may fail. */
+/* Is --json among the words? For errors of the command line itself, which are JSON then, too. */
 bool cli_wants_json(int argc, char **argv);
 
-/* A command: its name, what it does, and its page of help. */
+/* A command and its page of help. */
 typedef struct cli_command {
     const char *name;
     const char *synopsis;
@@ -133,8 +135,8 @@ int cmd_verify(int argc, char **argv);
 /* ---- progress on a terminal ------------------------------------------------------------------ */
 
 typedef struct cli_progress {
-    bool is_terminal; /* stderr is, and takes escape sequences */
-    double shown;     /* seconds; when it was drawn last */
+    bool is_terminal; /* stderr is a terminal that supports escape sequences */
+    double shown;     /* time of the last drawing in seconds */
     bool is_shown;
 } cli_progress;
 
@@ -143,18 +145,20 @@ void cli_progress_begin(cli_progress *progress);
 /* The monotonic clock. */
 int64_t cli_now_ns(void);
 
-/* Draws how far it is, a few times a second: `here` of `done` were done in `seconds`, by this run.
+/*
+ * Draws a progress bar, at most a few times a second: `done` of `all` samples are done, `here` of
+ * them by this process in `seconds`, which gives the rate. all = 0: their number is unknown.
  */
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uint64_t all,
                        double seconds);
 
-/* Takes the line away. */
+/* Erases the progress bar. */
 void cli_progress_end(cli_progress *progress);
 
-/* Says an error on stderr, "sluice: ...". */
+/* Prints an error on stderr: "sluice: ...". */
 void cli_error(const char *format, ...) SLUICE_PRINTF(1, 2);
 
-/* What cli_error() said last, "" nothing. */
+/* The last text of cli_error(); "": none. */
 const char *cli_said(void);
 
 /* Prints a text as JSON, with its quotes. */
@@ -169,23 +173,23 @@ void cli_print_name(const char *name);
  */
 void cli_print_wrapped(FILE *file, const char *text, int indent);
 
-/* The same of a message, which may have further lines: those that four blanks begin are kept. */
+/* The same for a message of several lines; a line that begins with four blanks is not broken. */
 void cli_print_message(FILE *file, const char *text);
 
 /* Prints {"schema":1,"status":...,"error":...} on stdout: the one JSON object after a failure. */
 void cli_json_failure(sluice_status status, const char *error);
 
 /*
- * From now on SIGINT and SIGTERM ask runs with this token to stop, and the tool ends with 128 + n
- * once its command has returned; a second signal, half a second later or more, ends it at once.
- * NULL: the token is no more.
+ * From now on SIGINT and SIGTERM request a stop by this token, and the tool exits with 128 + n once
+ * its command has returned; a second signal, half a second later or more, exits at once. NULL: call
+ * it before the token is destroyed.
  */
 void cli_catch_signals(sluice_stop *stop);
 
 /* SIGINT and SIGTERM end the process again. */
 void cli_leave_signals(void);
 
-/* The signal that was caught, 0 none. */
+/* The signal that was caught; 0: none. */
 int cli_signal(void);
 
 /* EXIT_DONE or EXIT_WORLD for a run's status, 128 + n after a signal. */

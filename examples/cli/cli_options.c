@@ -188,7 +188,8 @@ int cli_refused(sluice_status status)
                                                                                        : EXIT_WORLD;
 }
 
-/* The option that a word is, the length of its name in *length; NULL: none. */
+/* Finds the option of a word, --NAME or --NAME=VALUE, and the length of NAME; NULL: no such option.
+ */
 static cli_option *find_option(const char *word, cli_option *options, size_t *length)
 {
     const size_t dashes = strncmp(word, "--", 2) == 0 ? 2 : 1;
@@ -220,7 +221,7 @@ static int add_pair(const char *command, int argc, char **argv, int *i, cli_args
     return EXIT_DONE;
 }
 
-/* One option at argv[*i]; *i moves to its last word. */
+/* Parses the option at argv[*i]; *i becomes the index of its last word. */
 static int parse_option(const char *command, int argc, char **argv, int *i, cli_option *options)
 {
     const char *word = argv[*i];
@@ -259,7 +260,7 @@ static int parse_option(const char *command, int argc, char **argv, int *i, cli_
     return EXIT_DONE;
 }
 
-/* A word that begins with one dash is an option only where there is one of that letter. */
+/* A word with a single dash is an option only if the command has an option of that letter. */
 static bool is_option(const char *word, cli_option *options)
 {
     size_t length;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bar on a terminal, for commands that take long. */
+/* The progress bar of commands that take long. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ void cli_progress_begin(cli_progress *progress)
     *progress = (cli_progress){.is_terminal = isatty(STDERR_FILENO) == 1 && !is_dumb};
 }
 
-/* What fits into the terminal's line: one that wrapped would stay there. */
+/* Draws at most the width of the terminal: a line that wraps could not be erased. */
 static void draw_line(const char *line)
 {
     struct winsize window;

@@ -40,7 +40,7 @@ sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **datas
                                            dataset_out);
 }
 
-/* Is it one word, and so rather a folder that is not there than a pipeline? */
+/* Is it a single word? Then it is taken for a folder that does not exist, not for a pipeline. */
 static bool is_one_word(const char *source)
 {
     return strpbrk(source, " \t\n|") == NULL;

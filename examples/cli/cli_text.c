@@ -28,7 +28,7 @@ static int utf8_length(const unsigned char *s)
     return length;
 }
 
-/* Control characters, on which terminals act: C0, DEL, and C1 in its two bytes. */
+/* Is it a control character, which a terminal may interpret: C0, DEL, or C1 (two bytes)? */
 static bool is_control(const unsigned char *s, int length)
 {
     return (length == 1 && (s[0] < 0x20 || s[0] == 0x7F)) ||
@@ -57,7 +57,7 @@ void cli_json_string(const char *text)
     putchar('"');
 }
 
-/* One character, or its escape; returns how many bytes it has. */
+/* Writes one character or its escape sequence; returns the length of the character in bytes. */
 static int print_character(FILE *file, const unsigned char *c)
 {
     const int length = utf8_length(c);
@@ -96,7 +96,7 @@ void cli_print_message(FILE *file, const char *text)
     }
 }
 
-/* Columns that so many bytes take on a terminal, one for each character. */
+/* Width of a text on a terminal, assuming one column per character. */
 static int count_columns(const char *bytes, size_t length)
 {
     int columns = 0;

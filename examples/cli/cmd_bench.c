@@ -59,7 +59,7 @@ static sluice_status say_plan(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* A disk that is full ends the run; said once. */
+/* A write error ends the run; it is reported once. */
 static sluice_status check_output(bench *b, const char *path, FILE *file)
 {
     if (file == NULL || !ferror(file)) {
@@ -119,7 +119,7 @@ static sluice_status flush_records(sluice_hook *hook, void *user)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Zero would mean the default to the library; to whoever writes it, it means nothing. */
+/* An explicit 0 is refused: to the library it would mean the default. */
 static bool refuse_zeros(const bench *b, const cli_option *options)
 {
     const struct {
@@ -139,7 +139,7 @@ static bool refuse_zeros(const bench *b, const cli_option *options)
     return true;
 }
 
-/* How long the run is: one of three options, or one epoch. */
+/* The length of the run: one of three options, or one epoch. */
 static bool choose_length(bench *b, const cli_option *options)
 {
     if (cli_given(options, "epochs") + cli_given(options, "steps") + cli_given(options, "seconds") >
@@ -159,7 +159,8 @@ static bool choose_length(bench *b, const cli_option *options)
     return true;
 }
 
-/* A processor that spins is no step of a GPU, whose step is called once, to be captured. */
+/* --step-us spins on the CPU, and cuda:N calls the step only once, to capture it: refused together.
+ */
 static bool refuse_step_us(const bench *b)
 {
     const bool cuda = strcspn(b->device_name, ":,") == 4 && strncmp(b->device_name, "cuda", 4) == 0;
@@ -173,7 +174,7 @@ static bool refuse_step_us(const bench *b)
     return true;
 }
 
-/* Turns words into the run's settings; false after saying what is wrong. */
+/* Converts the options to the run's settings; false after printing an error. */
 static bool make_config(bench *b)
 {
     static const char *const modes[] = {"auto", "direct", "data", "graph", "loop", NULL};
@@ -284,7 +285,7 @@ static bool close_output(const char *path, FILE *file)
     return true;
 }
 
-/* False after saying why there is none. */
+/* False after printing why there is none. */
 static bool print_report(bench *b, const sluice_report *report)
 {
     char *text = NULL;
@@ -302,7 +303,7 @@ static bool print_report(bench *b, const sluice_report *report)
     return true;
 }
 
-/* Says what failed before a run could begin, and whether the words or the world were wrong. */
+/* Reports an error before the run: of the command line, or a runtime failure. */
 static int refused(bench *b, sluice_status status)
 {
     b->status = status;

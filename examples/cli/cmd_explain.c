@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice explain: what a pipeline is when all defaults are written out, and how it will be run. */
+/* sluice explain: prints a pipeline with all defaults, and how it will be run. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void print_json(const explain *e)
            e->info.source_samples, e->info.samples, e->info.batches, e->info.batch_size);
 }
 
-/* A stage on a line of its own; a path in quotes is not broken at its blanks. */
+/* Prints one stage per line; does not break a quoted path at its blanks. */
 static void print_stage(const char *stage)
 {
     if (strpbrk(stage, "'\"") == NULL) {

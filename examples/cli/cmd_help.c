@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-/* Where the texts of options begin. */
+/* Column in which the texts of options begin. */
 enum { OPTION_INDENT = 21 };
 
 void cli_print_page(const cli_command *command)
@@ -37,7 +37,7 @@ static void print_overview(void)
            "made of, `sluice --version` what was built. `--` ends the options of a command.\n");
 }
 
-/* refused: what to say before the error of a name that no stage has. */
+/* refused: text before the error if no stage has that name. */
 static int print_stages(const char *name, const char *refused)
 {
     char *text = NULL;
@@ -77,7 +77,7 @@ static void print_verbatim(const char *text)
     printf(".fi\n");
 }
 
-/* Paragraphs, which an empty line parts. */
+/* Prints paragraphs, separated by empty lines. */
 static void print_paragraphs(const char *text)
 {
     while (*text != '\0') {

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-/* Problems that are told one by one; the others are counted. */
+/* Problems that are printed; further ones are counted only. */
 enum { PROBLEMS_NAMED = 100 };
 
 typedef struct named_problem {
@@ -168,7 +168,7 @@ static bool is_lossy(const pack *p)
            (p->stats.fates[SLUICE_PACK_RAW] > 0 && p->max_side > 0);
 }
 
-/* What readers pay that decode whole files, as measured on ImageNet. */
+/* The cost of restart markers for readers that decode whole files, measured on ImageNet. */
 static void say_price(const pack *p)
 {
     const uint64_t cut =

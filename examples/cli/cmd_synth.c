@@ -22,7 +22,7 @@ typedef struct synth {
     uint64_t quality;
     uint64_t seed;
     uint8_t *pixels; /* (size, size, 3) */
-    char *path;      /* of the file or folder at hand */
+    char *path;      /* of the current file or folder */
     size_t path_size;
     uint64_t done;  /* pictures */
     uint64_t bytes; /* of files */
@@ -52,7 +52,7 @@ static int parse(synth *s, int argc, char **argv)
         cli_error("synth: want a folder to make, such as `sluice synth pictures`");
         return EXIT_WORDS;
     }
-    /* Five of a class are the fewest of which one can be in DIR/test. */
+    /* With fewer than five per class none would be in DIR/test, which gets a fifth. */
     return cli_in_range("synth", "classes", s->classes, 1, 1000) &&
                    cli_in_range("synth", "per-class", s->per_class, 5, 100000) &&
                    cli_in_range("synth", "size", s->size, 8, 4096) &&
@@ -72,7 +72,7 @@ static bool make_folder(const char *path)
     return true;
 }
 
-/* Makes the folder, or makes sure that it is empty. */
+/* Creates the folder; an existing one must be empty. */
 static bool claim_folder(const char *path)
 {
     const struct dirent *entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice topo: the machine as the library sees it, and what it would place where. */
+/* sluice topo: prints the machine's topology and the placement of threads and memory on it. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -29,7 +29,7 @@ static void on_progress(const sluice_verify_stats *stats, void *user)
     cli_progress_draw(&v->progress, stats->done, stats->done, stats->samples, stats->seconds);
 }
 
-/* Kept for JSON; said at once otherwise, for there may be many. */
+/* Stored for JSON; else printed at once, since there may be many. */
 static void on_problem(const char *name, const char *why, void *user)
 {
     verify *v = user;

@@ -9,7 +9,7 @@
 
 #include <sluice/channel.h>
 
-/* A batch as it was lent. */
+/* One batch that get_next has returned. */
 typedef struct held_batch {
     sluice_batch batch; /* what the loop sees; its address is reused `slots` batches later */
     uint64_t seq;

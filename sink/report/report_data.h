@@ -90,7 +90,7 @@ struct sluice_report {
  */
 double report_sustained(const sluice_report *report, const sli_stage_summary *stage);
 
-/* Is it a stage of the workers, and not one that takes whole batches? */
+/* Do workers run this stage once per sample? False for batch, copy, get_next and step. */
 bool report_is_worker_stage(const sli_stage_summary *stage);
 
 /* The stage of that name; NULL: nothing went through it. */

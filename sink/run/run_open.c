@@ -115,14 +115,14 @@ static sluice_status make_plan(train_run *run)
     return st;
 }
 
-/* The longest launch: what must be recorded between two collects. */
+/* The most steps between two collects of records by the host. */
 static uint32_t record_capacity(const train_run *run)
 {
     uint64_t most = run->plan.sinks.steps_per_epoch;
 
     if (run->plan.mode == SLUICE_MODE_DIRECT ||
         (run->plan.mode == SLUICE_MODE_DATA && !run->device->caps.kernels)) {
-        most = 1; /* the host collects each */
+        most = 1; /* the host collects after each step */
     }
     return most < run->config.output_capacity ? (uint32_t)most : run->config.output_capacity;
 }
