@@ -165,6 +165,17 @@ else
     expect "one sample of a path with a quote, a bar and blanks" 0 show "image_folder \"$tmp/it's | a set\" extensions=ppm | decode | shuffle | take 2 | batch 4" \
         --sample 5 --times 1 --npy "$tmp/one"
     check "... is that one" values 'load(f[0], "image")[1] == [7 * k + 5 for k in range(18)]' "$tmp/one"
+    if "$sluice" --version | grep -q 'archive on'; then
+        cp "$tmp/set/a/0.ppm" "$tmp/0.ppm" && cp "$tmp/set/b/5.ppm" "$tmp/1.ppm" && echo 6 >"$tmp/0.cls" && echo 7 >"$tmp/1.cls"
+        tar -C "$tmp" -cf "$tmp/pictures.tar" 0.cls 0.ppm 1.cls 1.ppm
+        expect "one sample of a stream" 0 show "webdataset $tmp/pictures.tar access=stream | decode | resize 2,3 | batch 4" \
+            --sample 1 --times 2 --npy "$tmp/stream"
+        check "... is that one" values 'load(f[0], "label")[1] == [7, 7] and load(f[0], "image")[1] == [7 * k + 5 for k in range(18)] * 2' "$tmp/stream"
+        expect "a sample beyond the stream" 1 show "webdataset $tmp/pictures.tar access=stream | decode | resize 2,3 | batch 4" --sample 2
+        check "... is an error" err_has 'no valid data'
+    else
+        skip "one sample of a stream" "built without libarchive"
+    fi
     expect "more samples than tiles" 0 show 'synthetic samples=400 shape=8,8,3 | batch 200' --steps 2 -o "$tmp/sheet.png"
     check "... tells how many are left out" out_has 'sheet.png: 256 tiles of 96 x 96 pixels, 144 samples left out$'
     expect "without options" 0 show "$small"
@@ -257,7 +268,7 @@ bad "--rank 2 --world 2" '--rank 2: want 0 to 1' "$small" --npy "$tmp/no" --rank
 bad "--on-error ignore" 'want one of fail replace zero' "$small" --npy "$tmp/no" --on-error ignore
 bad "a pipeline that cannot be parsed" 'nearest is shuffle' 'synthetic | shufle | batch 2' --npy "$tmp/no"
 
-bad "--sample beyond the source" '--sample 100: the source has 100 samples' "$small" --sample 100
+bad "--sample beyond the source" '--sample 100: the source has fewer samples' "$small" --sample 100
 bad "--times without --sample" '--times is of --sample' "$small" --times 2
 bad "--sample and --steps" '--steps and --sample exclude' "$small" --sample 1 --steps 2
 bad "--times 0" '--times 0: want 1' "$small" --sample 1 --times 0

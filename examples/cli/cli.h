@@ -97,6 +97,9 @@ sluice_status cli_open_source(const char *command, const cli_source *source,
  */
 int cli_refused(sluice_status status);
 
+/* Is the library's last error that a pass has no samples? The words were right then. */
+bool cli_no_data(void);
+
 /* Was the option of that name given? */
 bool cli_given(const cli_option *options, const char *name);
 

@@ -178,14 +178,17 @@ bool cli_choose(const char *command, const char *option, const char *text,
     return false;
 }
 
+bool cli_no_data(void)
+{
+    static const char no_data[] = "no valid data in the dataset";
+
+    return strncmp(sluice_last_error(), no_data, strlen(no_data)) == 0;
+}
+
 int cli_refused(sluice_status status)
 {
-    static const char no_data[] = "no valid data in the dataset"; /* the words were right */
-    const char *error = sluice_last_error();
-
-    cli_error("%s", error);
-    return status == SLUICE_E_INVALID && strncmp(error, no_data, strlen(no_data)) != 0 ? EXIT_WORDS
-                                                                                       : EXIT_WORLD;
+    cli_error("%s", sluice_last_error());
+    return status == SLUICE_E_INVALID && !cli_no_data() ? EXIT_WORDS : EXIT_WORLD;
 }
 
 /* Finds the option of a word, --NAME or --NAME=VALUE, and the length of NAME; NULL: no such option.

@@ -193,24 +193,6 @@ static sluice_status select_sample(uint64_t sample, sluice_dataset **dataset)
     return st;
 }
 
-/* Opens the pipeline, or the one sample of it. */
-static sluice_status open_dataset(show *s, sluice_dataset **dataset)
-{
-    sluice_dataset_info info = {.struct_size = sizeof(info)};
-    sluice_status st = cli_open_pipeline(&s->source, dataset);
-
-    if (st == SLUICE_OK && s->has_sample) {
-        st = sluice_dataset_inspect(*dataset, &info);
-        if (st == SLUICE_OK && s->sample >= info.source_samples) {
-            st = sluice_fail(SLUICE_E_INVALID,
-                             "show: --sample %" PRIu64 ": the source has %" PRIu64 " samples",
-                             s->sample, info.source_samples);
-        }
-        st = st == SLUICE_OK ? select_sample(s->sample, dataset) : st;
-    }
-    return st;
-}
-
 /* ---- the batches ----------------------------------------------------------------------------- */
 
 static bool take_batch(show *s, const sluice_batch *batch)
@@ -322,14 +304,21 @@ static int run(show *s)
     sluice_dataset *dataset = NULL;
     sluice_device *device = NULL;
     sluice_channel *channel = NULL;
-    sluice_status st = open_dataset(s, &dataset);
+    sluice_status st = cli_open_pipeline(&s->source, &dataset);
     int code;
 
+    if (st == SLUICE_OK && s->has_sample) {
+        st = select_sample(s->sample, &dataset);
+    }
     if (st == SLUICE_OK) {
         st = sluice_device_open("host:0", &device);
     }
     if (st == SLUICE_OK) {
         st = sluice_channel_open(device, dataset, &s->config, &channel);
+    }
+    if (st != SLUICE_OK && s->has_sample && cli_no_data()) {
+        st = sluice_fail(SLUICE_E_INVALID,
+                         "show: --sample %" PRIu64 ": the source has fewer samples", s->sample);
     }
     code = st == SLUICE_OK ? show_channel(s, dataset, channel) : cli_refused(st);
     sluice_channel_close(channel);
