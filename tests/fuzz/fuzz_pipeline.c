@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing of pipeline texts: no text may crash the parser, and what it accepts must describe itself
- * by a text that it reads back to the same. Parsing opens at most regular files, to read them, so texts may name any. An input
- * is a text and, behind zero bytes, the names and values of its arguments: text, name, value, name,
- * value, ...
+ * by a text that it reads back to the same. Parsing opens at most regular files, to read them, so
+ * texts may name any. An input is a text and, behind zero bytes, the names and values of its
+ * arguments: text, name, value, name, value, ...
  *
  * With preset fuzz this is a libFuzzer target. Otherwise it is a program that runs the files it is
  * given or, without any, the texts below and random changes of them.

@@ -369,6 +369,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *          cannot be, no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY. Images
  *          that are missing or damaged are bad samples of a run, and so are a mask of another size
  *          and a box beyond its image.
+ *
+ * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_image_list(const char *file, const char *root,
                                                            sluice_dataset **dataset_out);

@@ -43,7 +43,8 @@ typedef struct sluice_dataset sluice_dataset;
 typedef enum sluice_on_error {
     SLUICE_ON_ERROR_FAIL = 0,    /**< the run ends with its error, after the batches before it */
     SLUICE_ON_ERROR_REPLACE = 1, /**< is replaced by another sample, drawn at random */
-    SLUICE_ON_ERROR_ZERO = 2 /**< zeros and label 0; the column `mask` (u8) is 0 there, else 1 */
+    SLUICE_ON_ERROR_ZERO = 2     /**< zeros and label 0; the column `mask` (u8), or `valid` where
+                                      that name is taken, is 0 there, else 1 */
 } sluice_on_error;
 
 /**
@@ -211,6 +212,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  * it is not open. The name of
  *
  *     image_folder  CLASS/FILE, the path of the file below its folder
+ *     image_list    the path of the image, as it stands in the list
  *     webdataset    SHARD/MEMBER, the archive's file name and the image's member name in it
  *     cifar10       FILE:RECORD, from 0
  *     synthetic     synthetic/INDEX
@@ -339,6 +341,38 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
                                                            const sluice_webdataset_config *config,
+                                                           sluice_dataset **dataset_out);
+
+/**
+ * Samples from a list: a text file with a record per line, its fields separated by tabs, or by
+ * commas if the file's name ends in .csv; a field may be in double quotes. The first line names the
+ * columns: `image` (a path), `label` (i32), and NAME:KIND, where KIND is
+ *
+ *     mask         the path of an image of class numbers: PNG with a palette or in gray, or PGM. It
+ *                  is as large as the image, and every crop, resize and flip of the image is done
+ *                  to it, too, by nearest neighbour. u8 (height, width)
+ *     boxes[N]     at most N boxes, x0,y0,x1,y1;... in pixels of the image, 0 <= x0 < x1 <= width.
+ *                  They follow the image: moved, clipped, and dropped when nothing of them is left.
+ *                  f32 (N, 4), and NAME_length i32
+ *     T            a number: u8, i8, u16, i32, u32, i64 or f32
+ *     T[N]         at most N numbers with commas between them, and NAME_length i32
+ *     T[N]@BOXES   a number for each box of the column BOXES, dropped with it
+ *     text[N]      at most N bytes, u8, and NAME_length i32
+ *
+ * Without such a line the fields are image, or image and label. What is not there is zero. The list
+ * is read and checked by this call.
+ *
+ * @param file  at most 4 GiB
+ * @param root  the folder of relative paths; NULL: that of the list
+ *
+ * Returns: E_CORRUPT a record that cannot be parsed, with FILE:LINE:COLUMN; E_INVALID a header that
+ *          cannot be, no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY. Images
+ *          that are missing or damaged are bad samples of a run, and so are a mask of another size
+ *          and a box beyond its image.
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_image_list(const char *file, const char *root,
                                                            sluice_dataset **dataset_out);
 
 /**

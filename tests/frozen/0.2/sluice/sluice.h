@@ -5,6 +5,7 @@
 #ifndef SLUICE_H
 #define SLUICE_H
 
+#include <sluice/arrays.h>
 #include <sluice/channel.h>
 #include <sluice/dataset.h>
 #include <sluice/device.h>
