@@ -65,7 +65,7 @@ for library in hwloc numa jpeg; do
 done
 
 guide=$prefix/share/doc/sluice/guide
-grep -o '](\([^)#:]*\)[^):]*)' "$guide"/*.md | sed 's/^[^(]*(//; s/[)#].*//' | sort -u >"$tmp/targets"
+grep -o '](\([^)#: ]*\)[^): ]*)' "$guide"/*.md | sed 's/^[^(]*(//; s/[)#].*//' | sort -u >"$tmp/targets"
 check "the guide is installed" [ "$(find "$guide" -name '*.md' | wc -l)" = "$(find "$here/../docs/guide" -name '*.md' | wc -l)" ] &&
     check "... and its links work from there" sh -c 'cd "$1" && [ -s "$2" ] && xargs ls -d <"$2"' - "$guide" "$tmp/targets"
 
