@@ -197,7 +197,7 @@ fi
 
 # ---- other columns ---------------------------------------------------------------------------------
 
-if [ -n "$python" ] && "$sluice" help npy >"$tmp/log" 2>&1; then
+if [ -n "$python" ]; then
     mkdir "$tmp/in"
     cat >"$tmp/make.py" <<'PYTHON'
 import struct, sys
@@ -242,7 +242,7 @@ PYTHON
             "$tmp/decoded"
     fi
 else
-    skip "other columns" "no source npy, or no python3"
+    skip "other columns" "no python3"
 fi
 
 # ---- errors ----------------------------------------------------------------------------------------
