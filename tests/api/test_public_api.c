@@ -498,6 +498,8 @@ static void arrays_are_a_dataset(void)
     sluice_dataset_destroy(dataset);
     T_STATUS(sluice_dataset_npy("/nonexistent/x.npy", NULL, &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.npy");
+    T_STATUS(sluice_dataset_image_list("/nonexistent/x.tsv", NULL, &dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
 }
 
 static void a_channel_is_rewound(void)
