@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stage_calls.h"
+
+#include <stdio.h>
+
+#include <sluice/arrays.h>
+#include <sluice/transforms.h>
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+static sluice_status begin_image_folder(const char *folder, sluice_dataset **dataset_out)
+{
+    char index[500];
+    sluice_image_folder_config config;
+
+    sluice_image_folder_config_init(&config);
+    snprintf(index, sizeof(index), "%s/index", folder);
+    config.extensions = "jpg";
+    config.index = index;
+    config.cache = "drop";
+    return sluice_dataset_image_folder(folder, &config, dataset_out);
+}
+
+static sluice_status begin_image_folder_defaults(const char *folder, sluice_dataset **dataset_out)
+{
+    return sluice_dataset_image_folder(folder, NULL, dataset_out);
+}
+
+static sluice_status begin_webdataset(const char *folder, sluice_dataset **dataset_out)
+{
+    char shards[500];
+    sluice_webdataset_config config;
+
+    sluice_webdataset_config_init(&config);
+    snprintf(shards, sizeof(shards), "%s/x.tar", folder);
+    config.image = "ppm";
+    config.label = "class";
+    config.index = "none";
+    config.cache = "drop";
+    config.access = "stream";
+    config.max_sample = 1 << 20;
+    return sluice_dataset_webdataset(shards, &config, dataset_out);
+}
+
+static sluice_status begin_cifar10(const char *folder, sluice_dataset **dataset_out)
+{
+    return sluice_dataset_cifar10(folder, "test", dataset_out);
+}
+
+static sluice_status begin_image_list(const char *folder, sluice_dataset **dataset_out)
+{
+    char list[500];
+
+    snprintf(list, sizeof(list), "%s/x.csv", folder);
+    return sluice_dataset_image_list(list, folder, dataset_out);
+}
+
+static sluice_status begin_npy(const char *folder, sluice_dataset **dataset_out)
+{
+    char files[500];
+
+    snprintf(files, sizeof(files), "%s/x.npy", folder);
+    return sluice_dataset_npy(files, "y", dataset_out);
+}
+
+static sluice_status begin_synthetic(const char *folder, sluice_dataset **dataset_out)
+{
+    (void)folder;
+    return sluice_dataset_synthetic(12, 6, 5, 1, 3, dataset_out);
+}
+
+static sluice_status call_shuffle(sluice_dataset *d)
+{
+    return sluice_dataset_shuffle(d, 5, 7);
+}
+
+static sluice_status call_shard(sluice_dataset *d)
+{
+    return sluice_dataset_shard(d, 2, 3);
+}
+
+static sluice_status call_split(sluice_dataset *d)
+{
+    return sluice_dataset_split(d, "val", 0.25, 9, 0.5);
+}
+
+static sluice_status call_take(sluice_dataset *d)
+{
+    return sluice_dataset_take(d, 7);
+}
+
+static sluice_status call_skip(sluice_dataset *d)
+{
+    return sluice_dataset_skip(d, 90);
+}
+
+static sluice_status call_repeat(sluice_dataset *d)
+{
+    return sluice_dataset_repeat(d, 2);
+}
+
+static sluice_status call_decode(sluice_dataset *d)
+{
+    sluice_decode_config config;
+
+    sluice_decode_config_init(&config);
+    config.mode = "gray";
+    config.max_pixels = 1000000;
+    config.fast_scale = true;
+    return sluice_dataset_decode(d, &config);
+}
+
+static sluice_status call_resize(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 9, 7, "bicubic", false);
+}
+
+static sluice_status call_center_crop(sluice_dataset *d)
+{
+    return sluice_dataset_center_crop(d, 9, 7);
+}
+
+static sluice_status call_random_crop(sluice_dataset *d)
+{
+    return sluice_dataset_random_crop(d, 9, 7, 2);
+}
+
+static sluice_status call_random_resized_crop(sluice_dataset *d)
+{
+    sluice_random_resized_crop_config config;
+
+    sluice_random_resized_crop_config_init(&config);
+    config.scale[0] = 0.1;
+    config.scale[1] = 0.5;
+    config.ratio[0] = 0.5;
+    config.ratio[1] = 2;
+    config.filter = "nearest";
+    config.no_antialias = true;
+    return sluice_dataset_random_resized_crop(d, 9, 7, &config);
+}
+
+static sluice_status call_random_horizontal_flip(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_random_horizontal_flip(d, 0.75);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "host") : st;
+}
+
+static sluice_status call_normalize(sluice_dataset *d)
+{
+    static const double mean[] = {1, 2, 3};
+    static const double std[] = {40, 50, 60};
+    const sluice_status st = sluice_dataset_normalize(d, mean, std, 3, 255, SLUICE_F16);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
+}
+
+static sluice_status call_to_dtype(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_to_dtype(d, SLUICE_BF16, true);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
+}
+
+static sluice_status call_to_chw(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_to_chw(d);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
+}
+
+static sluice_status call_batch(sluice_dataset *d)
+{
+    return sluice_dataset_batch(d, 7, true);
+}
+
+static sluice_status call_shuffle_by_run(sluice_dataset *d)
+{
+    return sluice_dataset_shuffle(d, SLUICE_SEED_OF_RUN, 0);
+}
+
+static sluice_status call_shard_by_run(sluice_dataset *d)
+{
+    return sluice_dataset_shard(d, SLUICE_OF_RUN, SLUICE_OF_RUN);
+}
+
+static sluice_status call_decode_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_decode(d, NULL);
+}
+
+static sluice_status call_resize_shorter_side(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 9, 0, NULL, true);
+}
+
+static sluice_status call_resize_area(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 9, 7, "area", true);
+}
+
+static sluice_status call_random_resized_crop_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_resized_crop(d, 9, 7, NULL);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+#define SOURCE "synthetic 100 24,20,3 7"
+#define JPEGS  "image_folder ${FOLDER} extensions=jpg"
+
+const stage_call stage_calls[] = {
+    {NULL, "image_folder ${FOLDER} jpg index=${FOLDER}/index cache=drop", NULL, begin_image_folder,
+     "decode | resize 8,8 | batch 4"},
+    {NULL, "image_folder ${FOLDER}", NULL, begin_image_folder_defaults,
+     "decode | resize 8,8 | batch 4"},
+    {NULL,
+     "webdataset ${FOLDER}/x.tar image=ppm label=class index=none cache=drop access=stream "
+     "max_sample=1M",
+     NULL, begin_webdataset, "decode | resize 8,8 | batch 4"},
+    {NULL, "cifar10 ${FOLDER} test", NULL, begin_cifar10, "batch 4"},
+    {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
+     "decode | resize 8,8 | batch 4"},
+    {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},
+    {NULL, "synthetic samples=12 shape=6,5,1 classes=3", NULL, begin_synthetic, "batch 4"},
+    {SOURCE, "shuffle seed=5 buffer=7", call_shuffle, NULL, "batch 4"},
+    {SOURCE, "shuffle", call_shuffle_by_run, NULL, "batch 4"},
+    {SOURCE, "shard 2 3", call_shard, NULL, "batch 4"},
+    {SOURCE, "shard", call_shard_by_run, NULL, "batch 4"},
+    {SOURCE, "shard none", sluice_dataset_shard_none, NULL, "batch 4"},
+    {SOURCE, "split val 0.25 seed=9 test=0.5", call_split, NULL, "batch 4"},
+    {SOURCE, "take 7", call_take, NULL, "batch 4"},
+    {SOURCE, "skip 90", call_skip, NULL, "batch 4"},
+    {SOURCE " | shuffle", "repeat 2", call_repeat, NULL, "batch 4"},
+    {JPEGS, "decode gray max_pixels=1000000 fast_scale=true", call_decode, NULL,
+     "resize 8,8 | batch 4"},
+    {JPEGS, "decode", call_decode_defaults, NULL, "resize 8,8 | batch 4"},
+    {SOURCE, "resize 9,7 filter=bicubic antialias=false", call_resize, NULL, "batch 4"},
+    {SOURCE, "resize 9", call_resize_shorter_side, NULL, "batch 4"},
+    {SOURCE, "resize 9,7 filter=area", call_resize_area, NULL, "batch 4"},
+    {SOURCE, "center_crop 9,7", call_center_crop, NULL, "batch 4"},
+    {SOURCE, "random_crop 9,7 padding=2", call_random_crop, NULL, "batch 4"},
+    {SOURCE, "random_resized_crop 9,7 scale=0.1,0.5 ratio=0.5,2 filter=nearest antialias=false",
+     call_random_resized_crop, NULL, "batch 4"},
+    {SOURCE, "random_resized_crop 9,7", call_random_resized_crop_defaults, NULL, "batch 4"},
+    {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
+     "batch 4"},
+    {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device", call_normalize, NULL,
+     "batch 4"},
+    {SOURCE, "to_dtype bf16 scale=true offload=device", call_to_dtype, NULL, "batch 4"},
+    {SOURCE, "to_chw offload=device", call_to_chw, NULL, "batch 4"},
+    {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
