@@ -93,7 +93,7 @@ static sluice_status synthetic_read(const void *opaque, uint64_t index, sample_i
     const synthetic_args *source = opaque;
     const uint64_t *dims = source->shape.dims;
     size_t bytes = (size_t)(dims[SCHEMA_H] * dims[SCHEMA_W] * dims[SCHEMA_C]);
-    sluice_status st = image_buffer_reserve(&io->bytes, bytes + 8);
+    sluice_status st = image_buffer_reserve(&io->bytes, (bytes + 7) / 8 * 8);
     uint64_t word = sli_mix64(index + 1);
 
     if (st != SLUICE_OK) {
