@@ -318,7 +318,9 @@ static void *ask(void *arg)
         return NULL;
     }
     sluice_stop_request(a->stop);
-    a->asked = atomic_load(&a->k->calls);
+    /* A read-modify-write: the step that follows this one in the order of calls sees the request.
+     */
+    a->asked = atomic_fetch_add(&a->k->calls, 0);
     return NULL;
 }
 
