@@ -100,7 +100,7 @@ static bool read_number(pnm_text *text, uint32_t *number_out)
     return text->at > first;
 }
 
-/* Parses size and depth, and the one blank after them. */
+/* Parses the header: width, height, maximum value, and the one blank after them. */
 static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, size_t size,
                                  uint64_t max_pixels)
 {

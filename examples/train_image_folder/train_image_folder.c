@@ -436,7 +436,7 @@ static uint64_t count_pictures(const trainer *t, bool training)
 /* Says why there is no batch of training or test pictures, in terms of the command line. */
 static void say_what_is_missing(const trainer *t)
 {
-    char error[1024]; /* of the dataset: what is counted may leave another one */
+    char error[1024]; /* of the dataset; counting samples below may replace the last error */
     const char *dir = t->opt.train_dir;
     uint64_t train;
     uint64_t test;

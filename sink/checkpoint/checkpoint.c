@@ -63,7 +63,8 @@ static bool is_checkpoint(int folder_fd, checkpoint_kind kind, const char *name,
            (holds(folder_fd, name, STATE) || holds(folder_fd, name, DONE));
 }
 
-/* The newest older than `before`, complete or, with `any`, not; false when there is none. */
+/* Finds the newest checkpoint of a step below `before`: a complete one, or with `any` also an
+ * incomplete one. False: none. */
 static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bool any,
                         char name_out[NAME_SIZE], uint64_t *step_out)
 {

@@ -43,7 +43,8 @@ static uint32_t least_slots(const data_feed *f)
     return f->held + 1 + (lends(f) ? 1 : 0);
 }
 
-/* The default; batches that are lent from their slots come on top of those made ahead. */
+/* The default number of slots: batches that are lent from their slots are added to those that
+ * workers fill ahead. */
 static uint32_t default_slots(const data_feed *f, const slot_request *request)
 {
     const uint32_t least = least_slots(f);

@@ -45,8 +45,8 @@ sluice_status agree_on_members(rank_group *ranks);
 /* E_INVALID: ranks differ in a subject; names the first one. */
 sluice_status agree_on_all(rank_group *ranks, const agree_subject *subjects, size_t count);
 
-/* The step that all resume from is the same (UINT64_MAX: none), and so is the kind of checkpoint:
- * E_INVALID. */
+/* E_INVALID unless all ranks resume from the same step (UINT64_MAX: from none) and the same kind of
+ * checkpoint. */
 sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early);
 
 /* Each rank's numbers, summed over all ranks in the order of ranks. */

@@ -38,7 +38,7 @@ static inline void outcome_raise_value(_Atomic int *value, outcome to)
     }
 }
 
-/* The run ends with it: an error, or what the ranks have agreed on. */
+/* Raises the outcome that the run ends with: an error, or what the ranks have agreed on. */
 static inline void outcome_raise(run_outcome *o, outcome to)
 {
     outcome_raise_value(&o->reached, to);
