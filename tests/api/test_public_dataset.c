@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Datasets with the public headers and the shared library alone: by calls, as text, of arrays. */
+#include <stdlib.h>
+
+#include <sluice/sluice.h>
+
+#include "testing.h"
+
+/* Every call that adds a stage, in an order in which they can stand. */
+static sluice_dataset *build_by_calls(void)
+{
+    const double mean[] = {0.5, 0.4, 0.3};
+    const double std[] = {0.25, 0.2, 0.2};
+    sluice_random_resized_crop_config crop;
+    sluice_dataset *dataset = NULL;
+
+    sluice_random_resized_crop_config_init(&crop);
+    crop.scale[0] = 0.5;
+    crop.scale[1] = 1;
+    T_OK(sluice_dataset_synthetic(1000, 40, 30, 3, 7, &dataset));
+    T_OK(sluice_dataset_split(dataset, "val", 0.5, 3, 0.1));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
+    T_OK(sluice_dataset_skip(dataset, 5));
+    T_OK(sluice_dataset_take(dataset, 200));
+    T_OK(sluice_dataset_repeat(dataset, 2));
+    T_OK(sluice_dataset_shard(dataset, SLUICE_OF_RUN, SLUICE_OF_RUN));
+    T_OK(sluice_dataset_center_crop(dataset, 36, 28));
+    T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
+    T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
+    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
+    T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
+    T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
+    T_OK(sluice_dataset_to_chw(dataset));
+    T_OK(sluice_dataset_offload(dataset, "host"));
+    T_OK(sluice_dataset_batch(dataset, 8, true));
+    return dataset;
+}
+
+static void calls_and_text_build_the_same_thing(void)
+{
+    sluice_dataset *calls = build_by_calls();
+    sluice_dataset *text = NULL;
+    char *described = NULL;
+    char *again = NULL;
+
+    T_OK(sluice_dataset_describe(calls, &described));
+    T_OK(sluice_dataset_parse(described, &text));
+    T_OK(sluice_dataset_describe(text, &again));
+    T_TRUE(strcmp(described, again) == 0);
+    T_CONTAINS(described, "split part=val");
+    T_CONTAINS(described, "to_chw offload=host");
+    sluice_string_free(described);
+    sluice_string_free(again);
+    sluice_dataset_destroy(calls);
+    sluice_dataset_destroy(text);
+    sluice_dataset_destroy(NULL);
+}
+
+static void a_dataset_tells_what_it_holds_and_what_will_run(void)
+{
+    sluice_dataset *dataset = build_by_calls();
+    sluice_dataset_info info;
+    char *text = NULL;
+
+    memset(&info, 0, sizeof(info));
+    T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_INVALID); /* struct_size is not set */
+    info.struct_size = sizeof(info);
+    T_OK(sluice_dataset_inspect(dataset, &info));
+    T_EQ(info.source_samples, 1000);
+    T_EQ(info.samples, 400);
+    T_EQ(info.batches, 50);
+    T_EQ(info.batch_size, 8);
+    T_EQ(info.column_count, 2);
+    T_STR(info.columns[0].name, "image");
+    T_EQ(info.columns[0].dtype, SLUICE_F32);
+    T_EQ(info.columns[0].shape[0], 3);
+    T_EQ(info.columns[0].shape[1], 16);
+    T_EQ(info.columns[0].shape[2], 12);
+    T_STR(info.columns[1].name, "label");
+    T_OK(sluice_dataset_explain(dataset, &text));
+    T_TRUE(strlen(text) > 0);
+    sluice_string_free(text);
+    T_OK(sluice_dataset_sample_name(dataset, 999, &text));
+    T_STR(text, "synthetic/999");
+    sluice_string_free(text);
+    T_STATUS(sluice_dataset_class_name(dataset, 0, &text), SLUICE_E_UNSUPPORTED);
+    T_STATUS(sluice_dataset_parse_file("/nowhere/train.pipe", &dataset), SLUICE_E_IO);
+    sluice_string_free(NULL);
+    sluice_dataset_destroy(dataset);
+}
+
+static void texts_take_arguments_and_further_stages(void)
+{
+    static const char *const names[] = {"N"};
+    static const char *const values[] = {"7"};
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
+
+    T_STATUS(sluice_dataset_parse_file_args("/nowhere/train.pipe", names, values, 1, &dataset),
+             SLUICE_E_IO);
+    T_OK(sluice_dataset_parse_args("synthetic ${N} 4,4,3 2", names, values, 1, &dataset));
+    T_OK(sluice_dataset_add(dataset, "take 3"));
+    T_OK(sluice_dataset_describe(dataset, &text));
+    T_STR(text, "synthetic samples=7 shape=4,4,3 classes=2 | take n=3");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+}
+
+/* The first error is kept: a program may look at the last status alone. */
+static void an_error_of_building_is_kept(void)
+{
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
+
+    T_OK(sluice_dataset_synthetic(10, 4, 4, 3, 2, &dataset));
+    T_STATUS(sluice_dataset_random_horizontal_flip(dataset, 2), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_to_dtype(dataset, SLUICE_F32, true), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_batch(dataset, 2, false), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_describe(dataset, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "random_horizontal_flip");
+    CU_ASSERT_PTR_NULL(text);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_text_that_cannot_be_read_is_shown_with_its_place(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_STATUS(sluice_dataset_parse("synthetic | shufle | batch 2", &dataset), SLUICE_E_INVALID);
+    CU_ASSERT_PTR_NULL(dataset);
+    T_CONTAINS(sluice_last_error(), "nearest is shuffle");
+    T_CONTAINS(sluice_last_error(), "synthetic | shufle | batch 2\n                ^");
+}
+
+static void check_first_use_fails(sluice_dataset *dataset, const char *words)
+{
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_STATUS(sluice_dataset_explain(dataset, &(char *){NULL}), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), words);
+    sluice_dataset_destroy(dataset);
+}
+
+/* Files are opened by the first use. */
+static void files_that_are_not_there_are_an_error_of_the_first_use(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, &dataset));
+    T_OK(sluice_dataset_decode(dataset, NULL));
+    check_first_use_fails(dataset, "/nonexistent/folder");
+    T_OK(sluice_dataset_cifar10("/nonexistent/cifar", "test", &dataset));
+    T_OK(sluice_dataset_shard_none(dataset));
+    check_first_use_fails(dataset, "/nonexistent/cifar");
+    T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, &dataset));
+    T_OK(sluice_dataset_decode(dataset, NULL));
+    check_first_use_fails(dataset, "/nonexistent/s.tar");
+}
+
+static void stages_have_help(void)
+{
+    char *all = NULL;
+    char *one = NULL;
+
+    T_OK(sluice_stage_help(NULL, &all));
+    T_OK(sluice_stage_help("random_resized_crop", &one));
+    T_TRUE(strstr(all, one) != NULL);
+    T_CONTAINS(one, "scale=0.08,1");
+    sluice_string_free(all);
+    sluice_string_free(one);
+    T_STATUS(sluice_stage_help("crop", &one), SLUICE_E_INVALID);
+}
+
+/* Two columns of a program's own: no image, no label. */
+static void arrays_are_a_dataset(void)
+{
+    const float values[3] = {1, 2, 3};
+    const int64_t numbers[3] = {1, 2, 3};
+    const sluice_array arrays[] = {
+        {"value", values, SLUICE_F32, 1, {3}},
+        {"number", numbers, SLUICE_I64, 1, {3}},
+    };
+    sluice_dataset *dataset = NULL;
+    float value = 0;
+    int64_t number = 0;
+    void *columns[] = {&value, &number};
+
+    T_OK(sluice_dataset_memory(arrays, 2, &dataset));
+    T_OK(sluice_dataset_add(dataset, "shuffle 1 | batch 2"));
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t sample = 9;
+
+        T_OK(sluice_dataset_get(dataset, 0, 0, i, columns, &sample));
+        T_TRUE(sample < 3 && value == values[sample] && number == numbers[sample]);
+    }
+    sluice_dataset_destroy(dataset);
+    T_STATUS(sluice_dataset_npy("/nonexistent/x.npy", NULL, &dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/x.npy");
+    T_STATUS(sluice_dataset_image_list("/nonexistent/x.tsv", NULL, &dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
+}
+
+const t_test public_dataset_tests[] = {
+    T_TEST(calls_and_text_build_the_same_thing),
+    T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
+    T_TEST(texts_take_arguments_and_further_stages),
+    T_TEST(an_error_of_building_is_kept),
+    T_TEST(a_text_that_cannot_be_read_is_shown_with_its_place),
+    T_TEST(files_that_are_not_there_are_an_error_of_the_first_use),
+    T_TEST(stages_have_help),
+    T_TEST(arrays_are_a_dataset),
+    T_END,
+};
