@@ -2,7 +2,7 @@
 /*
  * The batch schedule of a run: the pass, and the position in it, of each batch. A run may begin
  * within a pass that earlier runs began, with another batch size or other ranks. The rest of that
- * pass is then regrouped into batches; later passes are whole.
+ * pass is divided into batches anew; later passes begin at their first sample.
  */
 #include "plan.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the programs of all kinds of devices share. */
+/* Functions shared by the programs of all kinds of devices. */
 #include "program.h"
 
 #include <string.h>

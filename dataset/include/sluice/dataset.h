@@ -8,8 +8,10 @@
  *     image_folder train | shuffle | decode | random_resized_crop 224 | to_chw | batch 64
  *
  * or by calls, which have the names of the stages and build the same dataset; transforms.h has
- * those that process pixels. A dataset is a description: it opens nothing, starts no thread and
- * holds no samples until it is used. Several runs can use it, one after another or at once.
+ * those that process pixels. A dataset is a description: it starts no thread and reads no samples
+ * until it is used. It opens its files at the first use; npy and image_list, whose columns only the
+ * files determine, open theirs when they are added. Several runs can use a dataset, one after
+ * another or at once.
  *
  * Errors of building are sticky: after a call has failed, every later call on that dataset returns
  * the same error, so a program may add all stages and check the last status only. To a dataset that
