@@ -9,6 +9,7 @@
     X(webdataset)             \
     X(cifar10)                \
     X(npy)                    \
+    X(tokens)                 \
     X(synthetic)              \
     X(shuffle)                \
     X(shard)                  \

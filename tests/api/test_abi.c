@@ -136,6 +136,7 @@ typedef struct sized {
     X(ranks, sluice_ranks_init_size)                                                               \
     X(report_stats, sluice_report_stats_init_size)                                                 \
     X(schedule, sluice_schedule_init_size)                                                         \
+    X(tokens_config, sluice_tokens_config_init_size)                                               \
     X(topology_config, sluice_topology_config_init_size)                                           \
     X(train_config, sluice_train_config_init_size)                                                 \
     X(validating, sluice_validating_init_size)                                                     \

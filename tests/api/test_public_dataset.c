@@ -183,6 +183,7 @@ static void arrays_are_a_dataset(void)
     float value = 0;
     int64_t number = 0;
     void *columns[] = {&value, &number};
+    sluice_tokens_config tokens;
 
     T_OK(sluice_dataset_memory(arrays, 2, &dataset));
     T_OK(sluice_dataset_add(dataset, "shuffle 1 | batch 2"));
@@ -195,6 +196,14 @@ static void arrays_are_a_dataset(void)
     sluice_dataset_destroy(dataset);
     T_STATUS(sluice_dataset_npy("/nonexistent/x.npy", NULL, &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.npy");
+    sluice_tokens_config_init(&tokens);
+    tokens.files = "/nonexistent/x.bin";
+    tokens.seq = 8;
+    T_OK(sluice_dataset_tokens(&tokens, &dataset));
+    T_OK(sluice_dataset_batch(dataset, 4, false));
+    T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, columns, NULL), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/x.bin");
+    sluice_dataset_destroy(dataset);
     T_STATUS(sluice_dataset_image_list("/nonexistent/x.tsv", NULL, &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
 }

@@ -214,6 +214,24 @@ static sluice_status begin_webdataset(void *any)
     return st;
 }
 
+static void fill_tokens(void *any, size_t size)
+{
+    sluice_tokens_config_init_size((sluice_tokens_config *)any, size);
+    if (size >= sizeof(sluice_tokens_config)) {
+        ((sluice_tokens_config *)any)->files = "x";
+        ((sluice_tokens_config *)any)->seq = 8;
+    }
+}
+
+static sluice_status begin_tokens(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    const sluice_status st = sluice_dataset_tokens((const sluice_tokens_config *)any, &dataset);
+
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_decode(void *any, size_t size)
 {
     sluice_decode_config_init_size((sluice_decode_config *)any, size);
@@ -312,6 +330,7 @@ static const sized_call calls[] = {
      begin_image_folder, NULL},
     {"sluice_webdataset_config", sizeof(sluice_webdataset_config), fill_webdataset,
      begin_webdataset, NULL},
+    {"sluice_tokens_config", sizeof(sluice_tokens_config), fill_tokens, begin_tokens, NULL},
     {"sluice_decode_config", sizeof(sluice_decode_config), fill_decode, add_decode, NULL},
     {"sluice_random_resized_crop_config", sizeof(sluice_random_resized_crop_config), fill_crop,
      add_crop, NULL},

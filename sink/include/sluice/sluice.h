@@ -17,6 +17,7 @@
 #include <sluice/status.h>
 #include <sluice/stop.h>
 #include <sluice/tensor.h>
+#include <sluice/tokens.h>
 #include <sluice/topology.h>
 #include <sluice/train.h>
 #include <sluice/transforms.h>

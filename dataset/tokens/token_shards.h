@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of tokens, and the windows in them: seq + 1 tokens that begin every `stride` tokens of a
+ * file and end within it. A window takes no memory; a file takes a few dozen bytes.
+ */
+#ifndef SLUICE_TOKEN_SHARDS_H
+#define SLUICE_TOKEN_SHARDS_H
+
+#include "descriptor_int.h"
+#include "file_list.h"
+#include "token_header.h"
+
+/* What to read. */
+typedef struct token_request {
+    const char *files; /* as file_list_make() takes them */
+    uint64_t seq;      /* 1 to TOKEN_MOST_SEQ */
+    uint64_t stride;   /* at least 1 */
+    token_type type;
+} token_request;
+
+enum { TOKEN_MOST_SEQ = 1 << 24 };
+
+typedef struct token_shard {
+    const char *path;   /* borrowed from the list */
+    sli_held_file file; /* kept open unless descriptors are short; then opened for each window */
+    uint64_t data_at;
+    uint64_t tokens;
+    uint64_t first; /* number of its first window */
+} token_shard;
+
+typedef struct token_shards {
+    file_list list;
+    token_shard *shards;
+    size_t count;
+    uint32_t token_bytes; /* of all files */
+    uint64_t seq;
+    uint64_t stride;
+    uint64_t windows;
+} token_shards;
+
+/* A window: `at` is its first token in the shard. */
+typedef struct token_window {
+    token_shard *shard;
+    uint64_t at;
+} token_window;
+
+/*
+ * Opens all files and reads their headers. Files without a window are left in, with a warning.
+ * E_CORRUPT, E_INVALID: as of token_header_parse(), with the file; files of different types, no
+ * window at all; errors of the list; E_IO, E_NO_MEMORY. The shards must not move afterwards.
+ */
+sluice_status token_shards_open(const token_request *request, token_shards *shards_out);
+void token_shards_close(token_shards *shards);
+
+/* The window of a number below `windows`. */
+token_window token_shards_find(const token_shards *shards, uint64_t number);
+
+/*
+ * Reads a window's tokens as they are stored. The interrupt may be NULL. E_CORRUPT, E_IO, with the
+ * file. Any thread.
+ */
+sluice_status token_shards_read(const token_shards *shards, const token_window *window,
+                                const sli_interrupt *interrupt, void *tokens);
+
+uint64_t token_shards_memory(const token_shards *shards);
+
+static inline size_t token_window_bytes(const token_shards *shards)
+{
+    return (size_t)(shards->seq + 1) * shards->token_bytes;
+}
+
+#endif
