@@ -12,6 +12,7 @@ static void worker_main(void *arg, uint32_t worker)
     sli_engine *engine = arg;
 
     engine_work(engine, &engine->loaders[worker]);
+    sample_loader_end(&engine->loaders[worker]);
 }
 
 /* ---- readahead ------------------------------------------------------------------------------- */

@@ -55,12 +55,13 @@ static void fail_row(sli_engine *engine, const row_task *task, sluice_status sta
 }
 
 /*
- * Is it an error of the machine, out of memory or file descriptors, to which the error policy does
- * not apply?
+ * Is it an error to which the policy does not apply: of the machine, out of memory or file
+ * descriptors, or of the user's code for the whole run?
  */
-static bool is_of_machine(const sample_loader *loader, sluice_status status)
+static bool ends_run(const sample_loader *loader, sluice_status status)
 {
-    return status == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(loader->fault);
+    return status == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(loader->fault) ||
+           loader->io.ends_run;
 }
 
 static void note_failure(sli_engine *engine, const sample_loader *loader, uint64_t sample)
@@ -90,7 +91,7 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
         order_at(all, task->pass, ((uint64_t)bits[0] << 32 | bits[1]) % all->length, &task->sample,
                  &sample_pass);
         st = sample_load(loader, task->sample, sample_pass, &task->row);
-        if (st == SLUICE_OK || is_of_machine(loader, st)) {
+        if (st == SLUICE_OK || ends_run(loader, st)) {
             break;
         }
         note_failure(engine, loader, task->sample);
@@ -139,7 +140,7 @@ static void bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     char text[SLI_ERROR_SIZE];
 
     sample_failure_text(loader, task->sample, text, sizeof(text));
-    if (!is_of_machine(loader, status)) {
+    if (!ends_run(loader, status)) {
         note_failure(engine, loader, task->sample);
         if (policy == SLI_ON_ERROR_REPLACE) {
             status = replace_sample(engine, loader, task);
@@ -151,7 +152,7 @@ static void bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
             task->sample = own_sample;
         }
     }
-    if (is_of_machine(loader, status)) {
+    if (ends_run(loader, status)) {
         status = sli_fail(status, "%s", text);
         fail_row(engine, task, status, sluice_last_error());
     } else if (policy == SLI_ON_ERROR_FAIL) {

@@ -17,10 +17,16 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     memset(loader, 0, sizeof(*loader));
     loader->plan = plan;
     loader->stage = "";
+    loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
     atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
     return plan->details->decode != NULL ? image_decoder_create(&loader->decoder) : SLUICE_OK;
+}
+
+void sample_loader_end(sample_loader *loader)
+{
+    sample_io_end(&loader->io);
 }
 
 void sample_loader_fini(sample_loader *loader)
@@ -386,9 +392,10 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     sample_data data = {0};
     uint64_t counted;
     uint64_t now;
-    sluice_status st =
-        source->read(plan->dataset->source, sample, &loader->io, row->columns, &data);
+    sluice_status st;
 
+    loader->io.pass = pass;
+    st = source->read(plan->dataset->source, sample, &loader->io, row->columns, &data);
     loader->read_ticks = 0;
     loader->fault = SLI_FAULT_NONE;
     if (st != SLUICE_OK) {

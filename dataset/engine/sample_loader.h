@@ -64,6 +64,9 @@ typedef struct sample_row {
 } sample_row;
 
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan);
+
+/* Ends what user code keeps for this worker: the last call on the worker's thread. */
+void sample_loader_end(sample_loader *loader);
 void sample_loader_fini(sample_loader *loader);
 
 /*

@@ -36,6 +36,11 @@ typedef struct sample_io {
     bool whole;                     /* read() is to read all bytes of an image: no image_rest */
     const sli_interrupt *interrupt; /* ends a wait for a file descriptor; NULL: nothing does */
     sli_held_file *lent;            /* by read(), until the next one; NULL: none */
+    uint64_t draws_key;             /* of random numbers of the source, and their pass */
+    uint64_t pass;
+    bool ends_run; /* the last read failed for the run, not for its sample */
+    void *state;   /* of a source that keeps one for each worker; NULL: none */
+    void (*state_free)(void *state);
 } sample_io;
 
 /* Gives back what the last read() has lent. */
@@ -47,8 +52,18 @@ static inline void sample_io_give_back(sample_io *io)
     }
 }
 
+/* Frees what the source keeps for a worker, on the worker's thread. */
+static inline void sample_io_end(sample_io *io)
+{
+    if (io->state != NULL) {
+        io->state_free(io->state);
+        io->state = NULL;
+    }
+}
+
 static inline void sample_io_free(sample_io *io)
 {
+    sample_io_end(io);
     sample_io_give_back(io);
     image_buffer_free(&io->bytes);
     image_buffer_free(&io->item.bytes);

@@ -71,6 +71,9 @@ void schema_size_masks(stage_schema *schema);
 /* The columns of a source of files: encoded images and, where it has them, labels. */
 void schema_of_files(stage_schema *schema, bool labelled);
 
+/* E_INVALID: the name of a column is no identifier, or there twice. `stage` is for errors. */
+sluice_status schema_check_names(const stage_schema *schema, const char *stage);
+
 /*
  * The columns of a source of arrays, at most SLUICE_MAX_COLUMNS; one named image, u8 (H, W, C) with
  * C from 1 to 4, is the image that transforms work on. E_INVALID: bad or equal names. `stage` is

@@ -66,27 +66,33 @@ static bool is_image(const sluice_column *column)
            shape[SCHEMA_C] <= SLI_MAX_CHANNELS;
 }
 
+sluice_status schema_check_names(const stage_schema *schema, const char *stage)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const char *name = schema->columns[i].name;
+
+        if (!is_column_name(name)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: '%s' is no name of a column: want letters, digits and _, and no "
+                            "digit first",
+                            stage, name);
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(schema->columns[k].name, name) == 0) {
+                return sli_fail(SLUICE_E_INVALID, "%s: two columns have the name %s", stage, name);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
                                stage_schema *schema)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const sluice_column *column = &columns[i];
-
-        if (!is_column_name(column->name)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s: '%s' is no name of a column: want letters, digits and _, and no "
-                            "digit first",
-                            stage, column->name);
-        }
-        for (uint32_t k = 0; k < i; k++) {
-            if (strcmp(columns[k].name, column->name) == 0) {
-                return sli_fail(SLUICE_E_INVALID, "%s: two columns have the name %s", stage,
-                                column->name);
-            }
-        }
-        schema->columns[i] = *column;
-        schema->image = is_image(column) ? (int)i : schema->image;
+        schema->columns[i] = columns[i];
+        schema->image = is_image(&columns[i]) ? (int)i : schema->image;
     }
     schema->column_count = count;
-    return SLUICE_OK;
+    return schema_check_names(schema, stage);
 }

@@ -180,13 +180,13 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
     for (uint64_t try = 0; try < tries; try++) {
         *sample_out = dataset->source_count / tries * try;
         st = image_size(dataset, decode, *sample_out, &io, decoder, width, height);
-        if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
+        if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY || io.ends_run) {
             break;
         }
     }
     image_decoder_destroy(decoder);
     sample_io_free(&io);
-    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY && !io.ends_run) {
         st = sli_fail(SLUICE_E_INVALID,
                       "no valid data in the dataset: of %llu samples %llu were tried and none can "
                       "be read; the last: %.700s",

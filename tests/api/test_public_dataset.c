@@ -208,6 +208,65 @@ static void arrays_are_a_dataset(void)
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
 }
 
+/* Reads sample `index`: its number, and random bits that sluice_dataset_get() gives again. */
+static sluice_status read_own(sluice_sample *sample, uint64_t index, void *user)
+{
+    static const uint32_t numbers[3] = {0, 1, 2};
+    const uint64_t bits = sluice_sample_random(sample, 0);
+    sluice_sample_view view;
+    sluice_status st;
+    void *room;
+
+    if (sluice_sample_worker(sample) != user || sluice_sample_number(sample) != index ||
+        sluice_sample_get(sample, "number", &view) != SLUICE_E_INVALID) {
+        return sluice_fail(SLUICE_E_CALLBACK, "sample %d is not what it should be", (int)index);
+    }
+    st = sluice_sample_room(sample, "bits", NULL, &room);
+    if (st == SLUICE_OK) {
+        memcpy(room, &bits, sizeof(bits));
+        st = sluice_sample_lend(sample, "number", NULL, &numbers[index], sizeof(numbers[index]));
+    }
+    return st;
+}
+
+static sluice_status begin_own(void *user, void **worker_out)
+{
+    *worker_out = user;
+    return SLUICE_OK;
+}
+
+static void functions_are_a_dataset(void)
+{
+    const sluice_column_spec columns[] = {
+        {.name = "number", .dtype = SLUICE_U32},
+        {.name = "bits", .dtype = SLUICE_U32, .rank = 1, .shape = {2}},
+    };
+    sluice_source source;
+    sluice_dataset *dataset = NULL;
+    uint32_t number = 9;
+    uint32_t bits[2][2] = {{0, 0}, {1, 1}};
+    uint64_t sample = 9;
+
+    sluice_source_init(&source);
+    source.name = "own";
+    source.columns = columns;
+    source.column_count = 2;
+    source.count = 3;
+    source.read = read_own;
+    source.begin = begin_own;
+    source.user = &source;
+    T_OK(sluice_dataset_source(&source, &dataset));
+    T_OK(sluice_dataset_add(dataset, "shuffle 1 | batch 2"));
+    for (uint64_t i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            T_OK(sluice_dataset_get(dataset, 0, 0, i, (void *const[]){&number, bits[k]}, &sample));
+        }
+        T_EQ(number, sample);
+        T_TRUE(bits[0][0] == bits[1][0] && bits[0][1] == bits[1][1]);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test public_dataset_tests[] = {
     T_TEST(calls_and_text_build_the_same_thing),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
@@ -217,5 +276,6 @@ const t_test public_dataset_tests[] = {
     T_TEST(files_that_are_not_there_are_an_error_of_the_first_use),
     T_TEST(stages_have_help),
     T_TEST(arrays_are_a_dataset),
+    T_TEST(functions_are_a_dataset),
     T_END,
 };

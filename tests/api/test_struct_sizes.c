@@ -267,6 +267,18 @@ static sluice_status add_crop(void *any)
     return st;
 }
 
+static void fill_source(void *any, size_t size)
+{
+    sluice_source_init_size((sluice_source *)any, size);
+}
+
+static sluice_status make_source(void *any)
+{
+    sluice_dataset *dataset = NULL;
+
+    return sluice_dataset_source((const sluice_source *)any, &dataset);
+}
+
 /* ---- structs that the library fills in --------------------------------------------------------
  */
 
@@ -334,6 +346,7 @@ static const sized_call calls[] = {
     {"sluice_decode_config", sizeof(sluice_decode_config), fill_decode, add_decode, NULL},
     {"sluice_random_resized_crop_config", sizeof(sluice_random_resized_crop_config), fill_crop,
      add_crop, NULL},
+    {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},
     {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},
     {"sluice_ranks", sizeof(sluice_ranks), NULL, find_ranks, NULL},

@@ -76,6 +76,9 @@ void update(network *of, ...);
 float loss_of(const sluice_step *of, uint32_t row);
 float is_correct(const sluice_step *of, uint32_t row);
 void evaluate(const sluice_batch *of);
+int32_t my_label(void *archive, uint64_t index);
+const void *my_file(void *archive, uint64_t index);
+size_t my_size(void *archive, uint64_t index);
 /* Static, since fragments may declare them so. */
 static sluice_status save(void *save_user, const char *folder, uint32_t rank, uint32_t world);
 static sluice_status load(void *load_user, const char *folder, uint32_t rank, uint32_t world);

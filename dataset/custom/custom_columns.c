@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "custom_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "status_int.h"
+#include "tensor_int.h"
+
+/* Bytes of an entry in the first version of the struct, which had no field behind `boxes`. */
+static const size_t FIRST_SPEC =
+    offsetof(sluice_column_spec, boxes) + sizeof(((sluice_column_spec *)NULL)->boxes);
+
+enum { LARGEST_SPEC = 4096, LARGEST_SIDE = 65535 };
+
+/* What is being made. */
+typedef struct making {
+    const char *owner;
+    custom_columns *made;
+} making;
+
+/* Copies entry i of the caller's array; fields that this library does not have must be zero. */
+static sluice_status read_spec(const making *m, const sluice_column_spec *specs, size_t stride,
+                               uint32_t i, sluice_column_spec *spec)
+{
+    const unsigned char *entry = (const unsigned char *)specs + i * stride;
+
+    memset(spec, 0, sizeof(*spec));
+    memcpy(spec, entry, stride < sizeof(*spec) ? stride : sizeof(*spec));
+    for (size_t at = sizeof(*spec); at < stride; at++) {
+        if (entry[at] != 0) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: column %u of columns has a field that this library does not know; "
+                            "leave newer fields zero",
+                            m->owner, i);
+        }
+    }
+    if (spec->name == NULL || strlen(spec->name) >= SLUICE_NAME_SIZE) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: the name of column %u is NULL or longer than %d bytes", m->owner, i,
+                        SLUICE_NAME_SIZE - 1);
+    }
+    if (spec->rank > SLUICE_MAX_RANK) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: rank is %u, want at most %d", m->owner,
+                        spec->name, spec->rank, SLUICE_MAX_RANK);
+    }
+    return SLUICE_OK;
+}
+
+/* Adds a column to the schema. */
+static sluice_status add_to_schema(const making *m, const sluice_column *column,
+                                   uint32_t *index_out)
+{
+    stage_schema *schema = &m->made->schema;
+
+    if (schema->column_count == SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: more than %d columns, with NAME_length of those that are ragged",
+                        m->owner, SLUICE_MAX_COLUMNS);
+    }
+    *index_out = schema->column_count;
+    schema->columns[schema->column_count++] = *column;
+    return SLUICE_OK;
+}
+
+/* Adds the column i32 of the actual length. */
+static sluice_status add_length(const making *m, custom_column *column)
+{
+    sluice_column length = {.dtype = SLUICE_I32};
+    uint32_t index;
+    const int size = snprintf(length.name, sizeof(length.name), "%s_length", column->spec.name);
+    sluice_status st = (size_t)size < sizeof(length.name)
+                           ? add_to_schema(m, &length, &index)
+                           : sli_fail(SLUICE_E_INVALID,
+                                      "%s: %s: no room for its length: want a name of at most %d "
+                                      "bytes",
+                                      m->owner, column->spec.name, SLUICE_NAME_SIZE - 8);
+
+    if (st == SLUICE_OK) {
+        column->length = (int)index;
+    }
+    return st;
+}
+
+/* ---- kinds of columns ------------------------------------------------------------------------ */
+
+/* Do height and width both vary, or are both a valid size? */
+static bool is_size(const uint64_t *shape)
+{
+    return (shape[SCHEMA_H] == 0) == (shape[SCHEMA_W] == 0) && shape[SCHEMA_H] <= LARGEST_SIDE &&
+           shape[SCHEMA_W] <= LARGEST_SIDE;
+}
+
+static sluice_status check_image(const making *m, custom_column *column)
+{
+    const sluice_column *spec = &column->spec;
+
+    if (m->made->schema.image >= 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s: %s is the second image; a sample has one image so far", m->owner,
+                        spec->name);
+    }
+    if (spec->dtype == SLUICE_ENCODED) {
+        return spec->rank == 0
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_INVALID, "%s: %s: rank is %u, want 0 of an encoded image",
+                              m->owner, spec->name, spec->rank);
+    }
+    if (spec->dtype != SLUICE_U8) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s: %s: an image is u8 or encoded, not %s; declare it as plain where no "
+                        "stage works on it",
+                        m->owner, spec->name, sluice_dtype_name(spec->dtype));
+    }
+    if (spec->rank != 3 || !is_size(spec->shape) || spec->shape[SCHEMA_C] < 1 ||
+        spec->shape[SCHEMA_C] > SLI_MAX_CHANNELS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: want (height, width, channels): 1 to %d channels, sides up to %d, "
+                        "or both 0 where they vary",
+                        m->owner, spec->name, SLI_MAX_CHANNELS, LARGEST_SIDE);
+    }
+    column->varies = spec->shape[SCHEMA_H] == 0;
+    return SLUICE_OK;
+}
+
+static sluice_status check_plain(const making *m, const custom_column *column)
+{
+    const sluice_column *spec = &column->spec;
+    size_t bytes;
+
+    if (sluice_dtype_size(spec->dtype) == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: dtype %d is none of batches; SLUICE_ENCODED is for images and "
+                        "masks",
+                        m->owner, spec->name, (int)spec->dtype);
+    }
+    if (!sli_column_bytes(spec, &bytes) || bytes == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: a dimension is 0, or the shape has more elements than memory can "
+                        "hold",
+                        m->owner, spec->name);
+    }
+    return column->ragged && spec->rank == 0
+               ? sli_fail(SLUICE_E_INVALID, "%s: %s: a ragged column has at least one dimension",
+                          m->owner, spec->name)
+               : SLUICE_OK;
+}
+
+static sluice_status check_role(const making *m, custom_column *column)
+{
+    switch (column->role) {
+    case SLUICE_ROLE_PLAIN:
+        return check_plain(m, column);
+    case SLUICE_ROLE_IMAGE:
+        return check_image(m, column);
+    default:
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: role %d is none of sluice_column_role", m->owner,
+                        column->spec.name, (int)column->role);
+    }
+}
+
+/* ---- all columns ----------------------------------------------------------------------------- */
+
+static sluice_status add_column(const making *m, const sluice_column_spec *spec)
+{
+    custom_column *column = &m->made->columns[m->made->count];
+    sluice_status st;
+
+    *column =
+        (custom_column){.role = spec->role, .ragged = spec->ragged != 0, .length = -1, .boxes = -1};
+    snprintf(column->spec.name, sizeof(column->spec.name), "%s", spec->name);
+    column->spec.dtype = spec->dtype;
+    column->spec.rank = spec->rank;
+    memcpy(column->spec.shape, spec->shape, spec->rank * sizeof(spec->shape[0]));
+    st = check_role(m, column);
+    if (st == SLUICE_OK) {
+        st = add_to_schema(m, &column->spec, &column->column);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (column->role == SLUICE_ROLE_IMAGE) {
+        m->made->schema.image = (int)column->column;
+    }
+    if (spec->dtype != SLUICE_ENCODED && !column->varies) {
+        (void)sli_column_bytes(&column->spec, &column->bytes);
+    }
+    if (column->ragged) {
+        column->row_bytes = column->bytes / (size_t)spec->shape[0];
+        st = add_length(m, column);
+    }
+    m->made->count++;
+    return st;
+}
+
+sluice_status custom_columns_make(const sluice_column_spec *specs, size_t column_size,
+                                  uint32_t count, const char *owner, custom_columns *columns_out)
+{
+    const making m = {owner, columns_out};
+    const size_t stride = column_size > 0 ? column_size : FIRST_SPEC;
+    sluice_status st = SLUICE_OK;
+
+    memset(columns_out, 0, sizeof(*columns_out));
+    columns_out->schema.image = -1;
+    if (specs == NULL || count == 0 || count > SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID, "%s: columns is NULL, or %u columns; want 1 to %d", owner,
+                        count, SLUICE_MAX_COLUMNS);
+    }
+    if (stride < FIRST_SPEC || stride > LARGEST_SPEC ||
+        stride % _Alignof(sluice_column_spec) != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: column_size is %zu, want sizeof(sluice_column_spec), here %zu; "
+                        "sluice_source_init() sets it",
+                        owner, column_size, sizeof(sluice_column_spec));
+    }
+    for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
+        sluice_column_spec spec;
+
+        st = read_spec(&m, specs, stride, i, &spec);
+        if (st == SLUICE_OK) {
+            st = add_column(&m, &spec);
+        }
+    }
+    return st == SLUICE_OK ? schema_check_names(&columns_out->schema, owner) : st;
+}
+
+int custom_columns_find(const custom_columns *columns, const char *name)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (strcmp(columns->columns[i].spec.name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+void custom_columns_list(const custom_columns *columns, char *text, size_t size)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < columns->count && length < size; i++) {
+        length += (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "",
+                                   columns->columns[i].spec.name);
+    }
+}
+
+void custom_columns_schema(const custom_columns *columns, stage_schema *schema)
+{
+    const stage_schema *own = &columns->schema;
+
+    schema->column_count = own->column_count;
+    memcpy(schema->columns, own->columns, sizeof(schema->columns));
+    memcpy(schema->infos, own->infos, sizeof(schema->infos));
+    schema->image = own->image;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "custom_sample.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "status_int.h"
+#include "tensor_int.h"
+
+/* Bytes before and behind a room that a callback must not write; a multiple of the alignment. */
+enum { GUARD = 64 };
+enum { GUARD_BYTE = 0xA7 };
+
+void custom_sample_init(sluice_sample *sample, const char *owner, const custom_columns *columns,
+                        bool guards)
+{
+    memset(sample, 0, sizeof(*sample));
+    sample->owner = owner;
+    sample->columns = columns;
+    sample->guards = guards;
+}
+
+void custom_sample_fini(sluice_sample *sample)
+{
+    for (uint32_t i = 0; i < SLUICE_MAX_COLUMNS; i++) {
+        image_buffer_free(&sample->outputs[i].buffer);
+    }
+}
+
+bool custom_sample_guards(void)
+{
+#ifdef NDEBUG
+    return false;
+#else
+    return true;
+#endif
+}
+
+void custom_sample_begin(sluice_sample *sample, uint64_t number, const sli_draws *draws)
+{
+    sample->number = number;
+    sample->draws = *draws;
+    sample->overran = false;
+    for (uint32_t i = 0; i < sample->columns->count; i++) {
+        custom_output *output = &sample->outputs[i];
+
+        output->row = NULL;
+        output->length_row = NULL;
+        output->bytes = NULL;
+    }
+}
+
+uint64_t sluice_sample_number(const sluice_sample *sample)
+{
+    return sample->number;
+}
+
+void *sluice_sample_worker(const sluice_sample *sample)
+{
+    return sample->worker;
+}
+
+uint64_t sluice_sample_random(const sluice_sample *sample, uint32_t n)
+{
+    uint32_t bits[4];
+
+    sli_draw(&sample->draws, n / 2, bits);
+    return (uint64_t)bits[n % 2 * 2] << 32 | bits[n % 2 * 2 + 1];
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+sluice_status sluice_sample_get(const sluice_sample *sample, const char *column,
+                                sluice_sample_view *view_out)
+{
+    char names[400] = "none";
+    size_t length = 0;
+
+    if (sample == NULL || column == NULL || view_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_sample_get: an argument is NULL");
+    }
+    for (uint32_t i = 0; i < sample->input_count; i++) {
+        if (strcmp(sample->inputs[i].name, column) == 0) {
+            *view_out = sample->inputs[i].view;
+            return SLUICE_OK;
+        }
+    }
+    for (uint32_t i = 0; i < sample->input_count && length < sizeof(names); i++) {
+        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+                                   i > 0 ? ", " : "", sample->inputs[i].name);
+    }
+    return sli_fail(SLUICE_E_INVALID, "%s: %.100s is no input; the inputs: %s", sample->owner,
+                    column, names);
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+/* An output that is about to be given: the column, and shape and bytes of this sample. */
+typedef struct giving {
+    const custom_column *column;
+    custom_output *output;
+    uint64_t shape[SLUICE_MAX_RANK];
+    size_t size;
+} giving;
+
+static void print_shape(const uint64_t *shape, uint32_t rank, char *text, size_t size)
+{
+    size_t length = (size_t)snprintf(text, size, "(");
+
+    for (uint32_t i = 0; i < rank && length < size; i++) {
+        length += (size_t)snprintf(text + length, size - length, "%s%" PRIu64, i > 0 ? ", " : "",
+                                   shape[i]);
+    }
+    snprintf(text + length, size - length, ")");
+}
+
+static sluice_status wrong_shape(const sluice_sample *sample, const giving *g)
+{
+    const sluice_column *spec = &g->column->spec;
+    const bool too_long = g->column->ragged && g->shape[0] > spec->shape[0] &&
+                          memcmp(g->shape + 1, spec->shape + 1, (spec->rank - 1) * 8) == 0;
+    char got[150];
+    char want[150];
+
+    print_shape(g->shape, spec->rank, got, sizeof(got));
+    print_shape(spec->shape, spec->rank, want, sizeof(want));
+    return sli_fail(too_long ? SLUICE_E_CORRUPT : SLUICE_E_INVALID,
+                    "%s: %s has the shape %s, want %s%s", sample->owner, spec->name, got, want,
+                    g->column->ragged   ? ", or less in the first dimension"
+                    : g->column->varies ? " with sides from 1 to 65535 for the first two"
+                                        : "");
+}
+
+/* May this dimension of the column have this length? */
+static bool fits(const custom_column *column, uint32_t dimension, uint64_t length)
+{
+    const uint64_t declared = column->spec.shape[dimension];
+
+    if (column->varies && dimension < 2) {
+        return length >= 1 && length <= 65535;
+    }
+    return column->ragged && dimension == 0 ? length <= declared : length == declared;
+}
+
+/* Finds shape and bytes of what is given; `size` is that of lent bytes. */
+static sluice_status measure(const sluice_sample *sample, giving *g, const uint64_t *shape,
+                             const size_t *size)
+{
+    const sluice_column *spec = &g->column->spec;
+
+    if (spec->dtype == SLUICE_ENCODED) {
+        if (shape == NULL && size == NULL) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: %s is encoded: sluice_sample_room() wants the shape {bytes}",
+                            sample->owner, spec->name);
+        }
+        g->shape[0] = shape != NULL ? shape[0] : *size;
+        g->size = (size_t)g->shape[0];
+        return SLUICE_OK;
+    }
+    if (shape == NULL || spec->rank == 0) {
+        memcpy(g->shape, spec->shape, sizeof(g->shape));
+    } else {
+        memcpy(g->shape, shape, spec->rank * sizeof(*shape));
+    }
+    g->size = sluice_dtype_size(spec->dtype);
+    for (uint32_t i = 0; i < spec->rank; i++) {
+        if (!fits(g->column, i, g->shape[i])) {
+            return wrong_shape(sample, g);
+        }
+        g->size *= (size_t)g->shape[i]; /* at most the declared bytes, or 65535 * 65535 * 4 */
+    }
+    return SLUICE_OK;
+}
+
+/* Finds the column and measures what is given. */
+static sluice_status prepare(sluice_sample *sample, const char *call, const char *column,
+                             const uint64_t *shape, const size_t *size, giving *g)
+{
+    char names[400];
+    int at;
+
+    if (sample == NULL || column == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: sample or column is NULL", call);
+    }
+    at = custom_columns_find(sample->columns, column);
+    if (at < 0) {
+        custom_columns_list(sample->columns, names, sizeof(names));
+        return sli_fail(SLUICE_E_INVALID, "%s: there is no column %.100s to write; declared: %s",
+                        sample->owner, column, names);
+    }
+    *g = (giving){.column = &sample->columns->columns[at], .output = &sample->outputs[at]};
+    return measure(sample, g, shape, size);
+}
+
+static void give(const giving *g, const void *bytes, bool in_buffer)
+{
+    memcpy(g->output->shape, g->shape, sizeof(g->shape));
+    g->output->size = g->size;
+    g->output->bytes = bytes;
+    g->output->in_buffer = in_buffer;
+}
+
+/* Reserves the buffer, with guards around `size` bytes where there are any. */
+static sluice_status reserve(const sluice_sample *sample, custom_output *output, size_t size,
+                             uint8_t **bytes_out)
+{
+    const size_t guard = sample->guards ? GUARD : 0;
+    sluice_status st = size <= SIZE_MAX / 4
+                           ? image_buffer_reserve(&output->buffer, size + 2 * guard)
+                           : sli_fail(SLUICE_E_NO_MEMORY, "%zu bytes of a sample", size);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    *bytes_out = output->buffer.data + guard;
+    memset(output->buffer.data, GUARD_BYTE, guard);
+    memset(*bytes_out + size, GUARD_BYTE, guard);
+    return SLUICE_OK;
+}
+
+sluice_status sluice_sample_room(sluice_sample *sample, const char *column, const uint64_t *shape,
+                                 void **room_out)
+{
+    giving g;
+    uint8_t *bytes;
+    sluice_status st = room_out != NULL
+                           ? prepare(sample, "sluice_sample_room", column, shape, NULL, &g)
+                           : sli_fail(SLUICE_E_INVALID, "sluice_sample_room: room_out is NULL");
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (g.output->row != NULL && !sample->guards) {
+        give(&g, g.output->row, false);
+        *room_out = g.output->row;
+        return SLUICE_OK;
+    }
+    st = reserve(sample, g.output, g.size, &bytes);
+    if (st == SLUICE_OK) {
+        give(&g, bytes, true);
+        *room_out = bytes;
+    }
+    return st;
+}
+
+sluice_status sluice_sample_lend(sluice_sample *sample, const char *column, const uint64_t *shape,
+                                 const void *bytes, size_t size)
+{
+    static const uint8_t nothing = 0;
+    char text[150];
+    giving g;
+    sluice_status st = bytes != NULL || size == 0
+                           ? prepare(sample, "sluice_sample_lend", column, shape, &size, &g)
+                           : sli_fail(SLUICE_E_INVALID, "sluice_sample_lend: bytes is NULL");
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (size != g.size) {
+        print_shape(g.shape, g.column->spec.dtype == SLUICE_ENCODED ? 1 : g.column->spec.rank, text,
+                    sizeof(text));
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: %zu bytes, want %zu: %s %s", sample->owner,
+                        g.column->spec.name, size, g.size, sluice_dtype_name(g.column->spec.dtype),
+                        text);
+    }
+    give(&g, bytes != NULL ? bytes : &nothing, false);
+    return SLUICE_OK;
+}
+
+/* ---- after the call -------------------------------------------------------------------------- */
+
+sluice_status custom_status(const char *owner, const char *callback, uint64_t before,
+                            sluice_status status)
+{
+    const char *name;
+
+    if (status == SLUICE_OK) {
+        return SLUICE_OK;
+    }
+    name = sluice_status_name(status);
+    if (name[0] == '?') {
+        return sli_fail(SLUICE_E_CALLBACK, "%s: %s() returned %d, which is no status", owner,
+                        callback, (int)status);
+    }
+    return status < SLUICE_OK
+               ? sli_fail_from(status, before, "%s: %s() returned %s", owner, callback, name)
+               : SLUICE_OK;
+}
+
+static bool is_guard(const uint8_t *bytes)
+{
+    for (int i = 0; i < GUARD; i++) {
+        if (bytes[i] != GUARD_BYTE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Were the bytes around all rooms left alone? Also where the call has failed. */
+static sluice_status check_guards(sluice_sample *sample, const char *callback)
+{
+    for (uint32_t i = 0; i < sample->columns->count && sample->guards; i++) {
+        const custom_output *output = &sample->outputs[i];
+
+        if (output->bytes == NULL || !output->in_buffer ||
+            (is_guard(output->bytes - GUARD) && is_guard(output->bytes + output->size))) {
+            continue;
+        }
+        sample->overran = true;
+        return sli_fail(
+            SLUICE_E_CALLBACK, "%s: %s() wrote %s the %zu bytes of %s: other memory may be damaged",
+            sample->owner, callback, is_guard(output->bytes - GUARD) ? "behind" : "in front of",
+            output->size, sample->columns->columns[i].spec.name);
+    }
+    return SLUICE_OK;
+}
+
+/* Puts an output into its row. */
+static void fill_row(const custom_column *column, const custom_output *output)
+{
+    if (output->row != NULL) {
+        if (output->bytes != output->row) {
+            memcpy(output->row, output->bytes, output->size);
+        }
+        if (column->ragged) {
+            memset((uint8_t *)output->row + output->size, 0, column->bytes - output->size);
+        }
+    }
+    if (output->length_row != NULL) {
+        *output->length_row = (int32_t)output->shape[0];
+    }
+}
+
+static sluice_status take_outputs(sluice_sample *sample, const char *callback, uint64_t before)
+{
+    for (uint32_t i = 0; i < sample->columns->count; i++) {
+        const custom_column *column = &sample->columns->columns[i];
+        const custom_output *output = &sample->outputs[i];
+
+        if (output->bytes == NULL) {
+            return sli_fail_from(SLUICE_E_INVALID, before,
+                                 "%s: %s() did not write %s: want sluice_sample_room() or "
+                                 "sluice_sample_lend() for each declared column",
+                                 sample->owner, callback, column->spec.name);
+        }
+        fill_row(column, output);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status custom_sample_end(sluice_sample *sample, const char *callback, uint64_t before,
+                                sluice_status status)
+{
+    sluice_status st = check_guards(sample, callback);
+
+    if (st == SLUICE_OK) {
+        st = custom_status(sample->owner, callback, before, status);
+    }
+    return st == SLUICE_OK ? take_outputs(sample, callback, before) : st;
+}
+
+sluice_status custom_sample_pixels(sluice_sample *sample, uint32_t output, image_view *image_out)
+{
+    const custom_column *column = &sample->columns->columns[output];
+    custom_output *given = &sample->outputs[output];
+    const uint64_t channels = column->spec.rank == 3 ? given->shape[SCHEMA_C] : 1;
+
+    if (!given->in_buffer) { /* lent: there may be nothing to read behind its last line */
+        sluice_status st = image_buffer_reserve(&given->buffer, given->size);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        given->bytes = memcpy(given->buffer.data, given->bytes, given->size);
+        given->in_buffer = true;
+    }
+    *image_out = (image_view){given->bytes, (size_t)(given->shape[SCHEMA_W] * channels),
+                              (uint32_t)given->shape[SCHEMA_W], (uint32_t)given->shape[SCHEMA_H],
+                              (uint32_t)channels};
+    return SLUICE_OK;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source: a program's own functions read the samples. It is made by its call only. */
+#include <stdio.h>
+#include <string.h>
+
+#include <sluice/custom.h>
+
+#include "alloc_int.h"
+#include "custom_sample.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+/* The call's arguments. The table has name and version, which are kept; `of` is used while the
+ * source is opened, which is before the call returns. */
+typedef struct custom_args {
+    const char *name;
+    uint64_t version;
+    const sluice_source *of;
+} custom_args;
+
+typedef struct custom_source {
+    char name[CUSTOM_NAME_SIZE];
+    sluice_source of; /* its name and columns are the caller's: not to be used */
+    custom_columns columns;
+    int image; /* the declared column; -1: none */
+    bool guards;
+} custom_source;
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static sluice_status custom_open(const void *opaque, void **source_out)
+{
+    const custom_args *args = opaque;
+    custom_source *custom = sli_calloc(1, sizeof(*custom));
+    sluice_status st;
+
+    if (custom == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "source %s", args->name);
+    }
+    snprintf(custom->name, sizeof(custom->name), "%s", args->name);
+    custom->of = *args->of;
+    custom->guards = custom_sample_guards();
+    custom->image = -1;
+    st = custom_columns_make(args->of->columns, args->of->column_size, args->of->column_count,
+                             custom->name, &custom->columns);
+    if (st != SLUICE_OK) {
+        sli_free(custom);
+        return st;
+    }
+    for (uint32_t i = 0; i < custom->columns.count; i++) {
+        if (custom->columns.columns[i].role == SLUICE_ROLE_IMAGE) {
+            custom->image = (int)i;
+        }
+    }
+    *source_out = custom;
+    return SLUICE_OK;
+}
+
+static void custom_close(void *source)
+{
+    custom_source *custom = source;
+
+    if (custom->of.close != NULL) {
+        custom->of.close(custom->of.user);
+    }
+    sli_free(custom);
+}
+
+static uint64_t custom_count(const void *source)
+{
+    return ((const custom_source *)source)->of.count;
+}
+
+static uint64_t custom_memory(const void *source)
+{
+    (void)source;
+    return sizeof(custom_source);
+}
+
+static void custom_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    const custom_source *custom = source;
+
+    text[0] = '\0';
+    if (custom->of.name_of != NULL &&
+        custom->of.name_of(index, text, size, custom->of.user) >= SLUICE_OK) {
+        text[size - 1] = '\0';
+    } else {
+        snprintf(text, size, "%s/%llu", custom->name, (unsigned long long)index);
+    }
+}
+
+/* ---- workers --------------------------------------------------------------------------------- */
+
+/* What a worker keeps between samples. */
+typedef struct custom_worker {
+    const custom_source *source;
+    sluice_sample sample;
+} custom_worker;
+
+static void free_worker(void *state)
+{
+    custom_worker *worker = state;
+    const sluice_source *of = &worker->source->of;
+
+    if (of->end != NULL) {
+        of->end(worker->sample.worker, of->user);
+    }
+    custom_sample_fini(&worker->sample);
+    sli_free(worker);
+}
+
+/* Makes the worker's state at its first sample. An error is of the run, not of the sample. */
+static sluice_status begin_worker(const custom_source *custom, sample_io *io)
+{
+    custom_worker *worker = sli_calloc(1, sizeof(*worker));
+    uint64_t before;
+    sluice_status st;
+
+    io->ends_run = true;
+    if (worker == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a worker of %s", custom->name);
+    }
+    worker->source = custom;
+    custom_sample_init(&worker->sample, custom->name, &custom->columns, custom->guards);
+    if (custom->of.begin != NULL) {
+        before = sli_fail_count();
+        st = custom_status(custom->name, "begin", before,
+                           custom->of.begin(custom->of.user, &worker->sample.worker));
+        if (st != SLUICE_OK) {
+            sli_free(worker);
+            return st;
+        }
+    }
+    io->ends_run = false;
+    io->state = worker;
+    io->state_free = free_worker;
+    return SLUICE_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static sluice_status find_image(const custom_source *custom, sluice_sample *sample,
+                                sample_data *data_out)
+{
+    const uint32_t i = (uint32_t)custom->image;
+    const custom_output *output = &sample->outputs[i];
+
+    if (custom->columns.columns[i].spec.dtype != SLUICE_ENCODED) {
+        return custom_sample_pixels(sample, i, &data_out->image);
+    }
+    data_out->bytes = output->bytes;
+    data_out->size = output->size;
+    return SLUICE_OK;
+}
+
+static sluice_status custom_read(const void *source, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    const custom_source *custom = source;
+    const custom_columns *columns = &custom->columns;
+    const sli_draws draws = {io->draws_key, index, io->pass};
+    sluice_status st = io->state == NULL ? begin_worker(custom, io) : SLUICE_OK;
+    sluice_sample *sample;
+    uint64_t before;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    sample = &((custom_worker *)io->state)->sample;
+    custom_sample_begin(sample, index, &draws);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const custom_column *column = &columns->columns[i];
+
+        if (column->role == SLUICE_ROLE_PLAIN || column->role == SLUICE_ROLE_BOXES) {
+            sample->outputs[i].row = row[column->column];
+        }
+        if (column->length >= 0) {
+            sample->outputs[i].length_row = row[column->length];
+        }
+    }
+    before = sli_fail_count();
+    st = custom_sample_end(sample, "read", before, custom->of.read(sample, index, custom->of.user));
+    io->ends_run = sample->overran;
+    for (uint32_t i = 0; i < columns->count && st == SLUICE_OK; i++) {
+        io->bytes_read += sample->outputs[i].size;
+    }
+    return st == SLUICE_OK && custom->image >= 0 ? find_image(custom, sample, data_out) : st;
+}
+
+static const source_ops custom_ops = {
+    .open = custom_open,
+    .close = custom_close,
+    .count = custom_count,
+    .name = custom_name,
+    .read = custom_read,
+    .memory = custom_memory,
+};
+
+static sluice_status custom_schema(const void *source, stage_schema *schema)
+{
+    custom_columns_schema(&((const custom_source *)source)->columns, schema);
+    return SLUICE_OK;
+}
+
+/* ---- the stage and its call ------------------------------------------------------------------ */
+
+static const stage_param custom_params[] = {
+    PARAM_(custom_args, name, PARAM_TEXT, NULL, 0, 0, NULL, "its name"),
+    PARAM_(custom_args, version, PARAM_COUNT, "0", 0, UINT32_MAX, NULL, "of what it reads"),
+};
+
+const stage_def stage_source = {
+    .name = "source",
+    .summary = "Samples that functions of the program read.",
+    .gives = "the columns that the program declares",
+    .kind = STAGE_SOURCE,
+    STAGE_PARAMS(custom_params),
+    .args_size = sizeof(custom_args),
+    .source = &custom_ops,
+    .source_schema = custom_schema,
+};
+
+static const sli_struct source_struct = SLI_STRUCT(sluice_source, user);
+
+void sluice_source_init_size(sluice_source *source, size_t size)
+{
+    sli_struct_init(source, size);
+}
+
+sluice_status sluice_dataset_source(const sluice_source *source, sluice_dataset **dataset_out)
+{
+    static const char call[] = "sluice_dataset_source";
+    sluice_source own;
+    custom_args args;
+    sluice_status st = sli_struct_read(&source_struct, call, source, &own);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (own.name == NULL || own.name[0] == '\0' || strlen(own.name) >= CUSTOM_NAME_SIZE) {
+        return sli_fail(SLUICE_E_INVALID, "%s: name is NULL, empty or longer than %d bytes", call,
+                        CUSTOM_NAME_SIZE - 1);
+    }
+    if (own.read == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: read is NULL", call, own.name);
+    }
+    if (own.count == 0) {
+        return sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s: count is 0", own.name);
+    }
+    args = (custom_args){own.name, own.version, &own};
+    return dataset_begin(&stage_source, &args, dataset_out);
+}
