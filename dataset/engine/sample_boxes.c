@@ -57,35 +57,35 @@ static bool follow(const image_way *way, const box *from, box *to)
 }
 
 /* Moves element `from` of a column to `to`, or zeroes those from `to` on. */
-static void keep_element(const sli_plan *plan, uint32_t column, void *row, uint32_t from,
-                         uint32_t to)
+static void keep_element(const sluice_column *column, void *row, uint32_t from, uint32_t to)
 {
-    const size_t size = sluice_dtype_size(plan->wire[column].dtype);
+    const size_t size = sluice_dtype_size(column->dtype);
 
     memmove((uint8_t *)row + to * size, (const uint8_t *)row + from * size, size);
 }
 
-static void zero_tail(const sli_plan *plan, uint32_t column, void *row, uint32_t from)
+static void zero_tail(const sluice_column *column, void *row, uint32_t from)
 {
-    const uint64_t *shape = plan->wire[column].shape;
-    size_t size = sluice_dtype_size(plan->wire[column].dtype);
+    const uint64_t *shape = column->shape;
+    size_t size = sluice_dtype_size(column->dtype);
 
-    size *= plan->wire[column].rank > 1 ? (size_t)shape[1] : 1;
+    size *= column->rank > 1 ? (size_t)shape[1] : 1;
     memset((uint8_t *)row + from * size, 0, ((size_t)shape[0] - from) * size);
 }
 
-static bool is_of(const column_info *info, uint32_t boxes)
+/* Belongs column i to these boxes, and is it needed? */
+static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *const *buffers)
 {
-    return info->role == ROLE_OF_BOX && info->boxes == boxes;
+    return schema->infos[i].role == ROLE_OF_BOX && schema->infos[i].boxes == boxes &&
+           buffers[i] != NULL;
 }
 
 /* The boxes of one column, and what belongs to them. */
-static sluice_status follow_column(const sli_plan *plan, const image_way *way, uint32_t column,
-                                   void *const *columns)
+static sluice_status follow_column(const stage_schema *schema, const image_way *way,
+                                   uint32_t column, void *const *buffers)
 {
-    const column_info *infos = plan->dataset->opened_schema.infos;
-    int32_t *length = columns[infos[column].length];
-    box *boxes = columns[column];
+    int32_t *length = buffers[schema->infos[column].length];
+    box *boxes = buffers[column];
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < (uint32_t)*length; i++) {
@@ -94,36 +94,35 @@ static sluice_status follow_column(const sli_plan *plan, const image_way *way, u
         if (from.x1 > (float)way->width || from.y1 > (float)way->height) {
             return sli_fail(SLUICE_E_CORRUPT,
                             "%s: box %u, %g,%g,%g,%g, reaches beyond the image of %ux%u",
-                            plan->wire[column].name, i + 1, (double)from.x0, (double)from.y0,
+                            schema->columns[column].name, i + 1, (double)from.x0, (double)from.y0,
                             (double)from.x1, (double)from.y1, way->width, way->height);
         }
         if (!follow(way, &from, &boxes[kept])) {
             continue;
         }
-        for (uint32_t c = 0; c < plan->column_count; c++) {
-            if (is_of(&infos[c], column)) {
-                keep_element(plan, c, columns[c], i, kept);
+        for (uint32_t c = 0; c < schema->column_count; c++) {
+            if (is_of(schema, c, column, buffers)) {
+                keep_element(&schema->columns[c], buffers[c], i, kept);
             }
         }
         kept++;
     }
-    for (uint32_t c = 0; c < plan->column_count; c++) {
-        if (c == column || is_of(&infos[c], column)) {
-            zero_tail(plan, c, columns[c], kept);
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        if (c == column || is_of(schema, c, column, buffers)) {
+            zero_tail(&schema->columns[c], buffers[c], kept);
         }
     }
     *length = (int32_t)kept;
     return SLUICE_OK;
 }
 
-sluice_status boxes_follow(const sli_plan *plan, const image_way *way, void *const *columns)
+sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers)
 {
-    const column_info *infos = plan->dataset->opened_schema.infos;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t c = 0; c < plan->column_count && st == SLUICE_OK; c++) {
-        if (infos[c].role == ROLE_BOXES) {
-            st = follow_column(plan, way, c, columns);
+    for (uint32_t c = 0; c < schema->column_count && st == SLUICE_OK; c++) {
+        if (schema->infos[c].role == ROLE_BOXES && buffers[c] != NULL) {
+            st = follow_column(schema, way, c, buffers);
         }
     }
     return st;

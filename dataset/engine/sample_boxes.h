@@ -15,10 +15,11 @@ typedef struct image_way {
 } image_way;
 
 /*
- * Moves, clips and drops the boxes of a row: those without area in the result go, the others keep
- * their order, and what belongs to a box goes with it. Rows behind the last box are zero; the
- * column of the length is set. E_CORRUPT: a box that reaches beyond its image.
+ * Moves, clips and drops the boxes of a sample: those without area in the result go, the others
+ * keep their order, and what belongs to a box goes with it. Rows behind the last box are zero; the
+ * column of the length is set. `buffers` has the columns of `schema`, those of the source; NULL:
+ * not needed. E_CORRUPT: a box that reaches beyond its image.
  */
-sluice_status boxes_follow(const sli_plan *plan, const image_way *way, void *const *columns);
+sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers);
 
 #endif

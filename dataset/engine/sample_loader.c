@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc_int.h"
 #include "error_int.h"
 #include "layout_int.h"
 #include "nvtx_ranges_int.h"
@@ -21,6 +22,13 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
     atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
+    if (plan->details->scratch_bytes > 0) {
+        loader->scratch = sli_aligned_alloc(64, plan->details->scratch_bytes);
+        if (loader->scratch == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the columns of a sample");
+        }
+        memset(loader->scratch, 0, plan->details->scratch_bytes);
+    }
     return plan->details->decode != NULL ? image_decoder_create(&loader->decoder) : SLUICE_OK;
 }
 
@@ -32,6 +40,7 @@ void sample_loader_end(sample_loader *loader)
 void sample_loader_fini(sample_loader *loader)
 {
     image_decoder_destroy(loader->decoder);
+    sli_free(loader->scratch);
     resampler_free(&loader->resampler);
     sample_io_free(&loader->io);
     image_buffer_free(&loader->between[0]);
@@ -288,18 +297,19 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
 }
 
 static sluice_status process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                   const sample_data *data, const sample_row *row, uint64_t ticks)
+                                   const sample_data *data, void *image, uint8_t *flags,
+                                   uint64_t ticks)
 {
     const sli_plan *plan = loader->plan;
-    row_sink sink = {&plan->host_conversion, row->columns[plan->image_column], 0};
+    row_sink sink = {&plan->host_conversion, image, 0};
     current_image current;
     sluice_status st;
 
-    draw_flips(plan->details, sample, pass, &sink.flags, row->flags);
+    draw_flips(plan->details, sample, pass, &sink.flags, flags);
     st = open_image(loader, data, &current);
     loader->way =
         (image_way){current.image.width, current.image.height, loader->groups,
-                    plan->details->group_count, ((sink.flags ^ *row->flags) & SLI_ROW_FLIP) != 0};
+                    plan->details->group_count, ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
     for (uint32_t i = 0; i < plan->details->group_count && st == SLUICE_OK; i++) {
         st = process_group(loader, i, sample, pass, &sink, &current, &ticks);
     }
@@ -354,24 +364,23 @@ static void name_column_of_error(const char *column, sluice_status status)
 }
 
 /* Reads and writes the masks of a sample, and takes its boxes along. After the image. */
-static sluice_status process_followers(sample_loader *loader, uint64_t sample,
-                                       const sample_row *row)
+static sluice_status process_followers(sample_loader *loader, uint64_t sample, void *const *buffers)
 {
     const sluice_dataset *dataset = loader->plan->dataset;
     const mask_tools tools = {loader->decoder, &loader->resampler, loader->between};
-    const stage_schema *schema = &dataset->opened_schema;
+    const stage_schema *schema = &dataset->source_schema;
     uint64_t start = change_stage(loader, PLAN_DECODE);
-    sluice_status st = boxes_follow(loader->plan, &loader->way, row->columns);
+    sluice_status st = boxes_follow(schema, &loader->way, buffers);
 
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         sample_data data = {0};
 
-        if (schema->infos[i].role != ROLE_MASK) {
+        if (schema->infos[i].role != ROLE_MASK || buffers[i] == NULL) {
             continue;
         }
         st = dataset_source(dataset)->read_mask(dataset->source, sample, i, &loader->io, &data);
         if (st == SLUICE_OK) {
-            st = mask_follow(loader->plan, &loader->way, &data, &tools, row->columns[i]);
+            st = mask_follow(loader->plan, &loader->way, &data, &tools, buffers[i]);
         }
         if (st != SLUICE_OK) {
             name_column_of_error(schema->columns[i].name, st);
@@ -381,9 +390,24 @@ static sluice_status process_followers(sample_loader *loader, uint64_t sample,
     return st;
 }
 
-/* Reads the sample and writes its image into the row. */
+/* The memory of each buffer for this sample, NULL where it is not needed: of the row, or scratch.
+ */
+static void find_buffers(const sample_loader *loader, const sample_row *row, void **buffers)
+{
+    const struct plan_details *details = loader->plan->details;
+
+    for (uint32_t i = 0; i < details->buffer_count; i++) {
+        const plan_buffer *buffer = &details->buffers[i];
+
+        buffers[i] = !buffer->needed       ? NULL
+                     : buffer->column >= 0 ? row->columns[buffer->column]
+                                           : loader->scratch + buffer->offset;
+    }
+}
+
+/* Reads the sample and writes its columns. */
 static sluice_status read_and_process(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                      const sample_row *row)
+                                      const sample_row *row, void *const *buffers)
 {
     const sli_plan *plan = loader->plan;
     const source_ops *source = dataset_source(plan->dataset);
@@ -395,7 +419,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     sluice_status st;
 
     loader->io.pass = pass;
-    st = source->read(plan->dataset->source, sample, &loader->io, row->columns, &data);
+    st = source->read(plan->dataset->source, sample, &loader->io, buffers, &data);
     loader->read_ticks = 0;
     loader->fault = SLI_FAULT_NONE;
     if (st != SLUICE_OK) {
@@ -410,18 +434,19 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }
     *row->flags = 0;
-    if (plan->image_column < 0) {
+    if (plan->details->image < 0) {
         return SLUICE_OK;
     }
     counted = loader->io.bytes_read;
-    st = process_image(loader, sample, pass, &data, row, now);
+    st = process_image(loader, sample, pass, &data, buffers[plan->details->image], row->flags, now);
     /* Decoding a region may read more of the file. */
     sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - counted);
     if (data.index != NULL) {
         count_index(loader, sample, &data, st);
     }
-    return st == SLUICE_OK && plan->details->has_followers ? process_followers(loader, sample, row)
-                                                           : st;
+    return st == SLUICE_OK && plan->details->has_followers
+               ? process_followers(loader, sample, buffers)
+               : st;
 }
 
 /* Drops the sample's pages from the page cache, even if decoding failed. */
@@ -438,10 +463,16 @@ static void drop_pages(const sample_loader *loader, uint64_t sample)
 sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
                           const sample_row *row)
 {
+    void *buffers[SCHEMA_MAX_BUFFERS];
     sluice_status st;
 
     atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
-    st = read_and_process(loader, sample, pass, row);
+    if (loader->plan->details->rows_only) {
+        st = read_and_process(loader, sample, pass, row, row->columns);
+    } else {
+        find_buffers(loader, row, buffers);
+        st = read_and_process(loader, sample, pass, row, buffers);
+    }
     if (loader->drops) {
         drop_pages(loader, sample);
     }

@@ -68,6 +68,50 @@ static sluice_status check_split_order(const sluice_dataset *dataset, const stag
     return SLUICE_OK;
 }
 
+/* What a stage makes of the columns. */
+static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (stage->def->infer != NULL) {
+        st = stage->def->infer(stage->args.bytes, schema);
+    }
+    schema_size_masks(schema);
+    schema->is_converted = schema->is_converted || stage->def->kind == STAGE_CONVERSION;
+    return st;
+}
+
+uint32_t dataset_geometry_end(const sluice_dataset *dataset)
+{
+    uint32_t end = 1;
+
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        const stage_kind kind = dataset->stages[i].def->kind;
+
+        end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY ? i + 1 : end;
+    }
+    return end;
+}
+
+sluice_status dataset_schema_after(const sluice_dataset *dataset, uint32_t count,
+                                   stage_schema *schema_out)
+{
+    const uint32_t end = dataset_geometry_end(dataset);
+    sluice_status st = SLUICE_OK;
+
+    *schema_out = dataset->source_schema;
+    for (uint32_t i = 1; i < count && st == SLUICE_OK; i++) {
+        if (i == end) {
+            schema_set_size(schema_out, dataset->image_width, dataset->image_height);
+        }
+        st = infer_stage(&dataset->stages[i], schema_out);
+    }
+    if (count >= end) {
+        schema_set_size(schema_out, dataset->image_width, dataset->image_height);
+    }
+    return st;
+}
+
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)
 {
     dataset_stage added = {.def = def};
@@ -86,15 +130,13 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     st = stage_args_check(def, added.args.bytes);
-    if (st == SLUICE_OK && def->infer != NULL) {
-        st = def->infer(added.args.bytes, &after);
+    if (st == SLUICE_OK) {
+        st = infer_stage(&added, &after);
     }
     if (st != SLUICE_OK) {
         stage_args_free(def, added.args.bytes);
         return st;
     }
-    schema_size_masks(&after);
-    after.is_converted = after.is_converted || def->kind == STAGE_CONVERSION;
     dataset->schema = after;
     dataset->stages[dataset->stage_count++] = added;
     return SLUICE_OK;
@@ -190,6 +232,8 @@ sluice_status dataset_begin(const stage_def *def, const void *args, sluice_datas
         sluice_dataset_destroy(dataset);
         return st;
     }
+    schema_number_buffers(&dataset->schema);
+    dataset->source_schema = dataset->schema;
     *dataset_out = dataset;
     return SLUICE_OK;
 }

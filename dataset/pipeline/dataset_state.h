@@ -20,7 +20,8 @@ struct sluice_dataset {
     sli_error error; /* the first of building; every later call raises it */
     dataset_stage stages[DATASET_MAX_STAGES];
     uint32_t stage_count;
-    stage_schema schema; /* after the last stage */
+    stage_schema schema;        /* after the last stage */
+    stage_schema source_schema; /* before the first behind the source */
 
     pthread_mutex_t lock; /* guards what follows while it is being opened; later it is only read */
     bool opened;
@@ -28,8 +29,10 @@ struct sluice_dataset {
     void *source;
     uint64_t source_count;
     split_members splits[DATASET_MAX_STAGES]; /* by stage */
-    stage_schema opened_schema;               /* with the sizes that only the files could tell */
-    char shape_note[400]; /* where those come from; "" when they were known before */
+    uint32_t image_width; /* behind all geometry, where only the files could tell; else 0 */
+    uint32_t image_height;
+    stage_schema opened_schema; /* schema with this size */
+    char shape_note[400];       /* where it comes from; "" when it was known before */
 };
 
 /* The kept error of building as this call's; OK when there is none. */
@@ -40,6 +43,13 @@ sluice_status dataset_status(sluice_dataset *dataset, const char *function);
  * changes any more. `name` is that of the call, behind "sluice_dataset_".
  */
 sluice_status dataset_check_unused(sluice_dataset *dataset, const char *name);
+
+/* The columns after the first `count` stages, with the size of the image once that is known. */
+sluice_status dataset_schema_after(const sluice_dataset *dataset, uint32_t count,
+                                   stage_schema *schema_out);
+
+/* How many stages there are up to the last one that decodes or does geometry. */
+uint32_t dataset_geometry_end(const sluice_dataset *dataset);
 
 /* Opens the source, unless it is open. Under the lock, or before other threads know the dataset. */
 sluice_status dataset_source_open(sluice_dataset *dataset);

@@ -7,6 +7,7 @@
  *   a source       opens its files, says how many samples there are, reads one
  *   an index stage maps positions of a pass to positions before it, as a pure function (order.h)
  *   decode         turns a file's bytes into an image (there is one)
+ *   a column stage chooses, orders and names columns; nothing is copied for it
  *   a geometry     says which part of an image it cuts out and to what size it resizes that;
  *                  the planner composes neighbours and fuses them with decode
  *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
@@ -39,14 +40,22 @@ typedef enum column_role {
     ROLE_OF_BOX /* an element per box, dropped with it */
 } column_role;
 
+/*
+ * A buffer has the bytes of a column between the stage that writes them and the last one that reads
+ * them. Those of a source are numbered as its columns are.
+ */
 typedef struct column_info {
     column_role role;
-    uint32_t boxes;  /* of ROLE_OF_BOX: the column of boxes */
-    uint32_t length; /* of ROLE_BOXES: the column i32 of how many there are */
+    uint32_t buffer;
+    uint32_t boxes;  /* of ROLE_OF_BOX: the buffer of the boxes */
+    uint32_t length; /* of ROLE_BOXES: the buffer i32 of how many there are */
 } column_info;
+
+enum { SCHEMA_MAX_BUFFERS = 64 };
 
 /* The columns as they are between two stages. */
 typedef struct stage_schema {
+    uint32_t buffer_count; /* so far */
     uint32_t column_count;
     sluice_column columns[SLUICE_MAX_COLUMNS];
     column_info infos[SLUICE_MAX_COLUMNS];
@@ -67,6 +76,24 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 
 /* Gives decoded masks the height and width that the image has by now. */
 void schema_size_masks(stage_schema *schema);
+
+/* Numbers the buffers of a source's columns. */
+void schema_number_buffers(stage_schema *schema);
+
+/* The column of that name; -1: there is none. */
+int schema_find(const stage_schema *schema, const char *name);
+
+/* E_INVALID with the names of the columns that there are: `stage` asked for another one. */
+sluice_status schema_no_column(const stage_schema *schema, const char *stage, const char *name);
+
+/* E_INVALID: the name is no name of a column. `stage` is for the error. */
+sluice_status schema_check_name(const char *name, const char *stage);
+
+/* Is the height or width of the image not known yet? */
+bool schema_lacks_size(const stage_schema *schema);
+
+/* Sets the height and width of the image where they are not known. */
+void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height);
 
 /* The columns of a source of files: encoded images and, where it has them, labels. */
 void schema_of_files(stage_schema *schema, bool labelled);
@@ -122,6 +149,7 @@ typedef struct conversion_state {
 typedef enum stage_kind {
     STAGE_SOURCE,
     STAGE_INDEX,
+    STAGE_COLUMNS,
     STAGE_DECODE,
     STAGE_GEOMETRY,
     STAGE_CONVERSION,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns that sources begin with, and what stages want of them. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "stage.h"
@@ -36,11 +37,62 @@ void schema_size_masks(stage_schema *schema)
 {
     const uint32_t at = schema->is_chw ? 1 : 0;
 
-    for (uint32_t i = 0; i < schema->column_count; i++) {
+    for (uint32_t i = 0; i < schema->column_count && schema->image >= 0; i++) {
         if (schema->infos[i].role == ROLE_MASK && schema->columns[i].dtype == SLUICE_U8) {
             memcpy(schema->columns[i].shape, &schema->columns[schema->image].shape[at],
                    2 * sizeof(uint64_t));
         }
+    }
+}
+
+void schema_number_buffers(stage_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        schema->infos[i].buffer = i;
+    }
+    schema->buffer_count = schema->column_count;
+}
+
+int schema_find(const stage_schema *schema, const char *name)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (strcmp(schema->columns[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+sluice_status schema_no_column(const stage_schema *schema, const char *stage, const char *name)
+{
+    char names[SLUICE_MAX_COLUMNS * (SLUICE_NAME_SIZE + 2)] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                                 schema->columns[i].name);
+    }
+    return sli_fail(SLUICE_E_INVALID, "%s: there is no column '%.100s'; there are %s", stage, name,
+                    names);
+}
+
+bool schema_lacks_size(const stage_schema *schema)
+{
+    const uint32_t at = schema->is_chw ? 1 : 0;
+    const sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
+
+    return column != NULL && column->dtype != SLUICE_ENCODED &&
+           (column->shape[at] == 0 || column->shape[at + 1] == 0);
+}
+
+void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)
+{
+    if (schema_lacks_size(schema)) {
+        uint64_t *shape = &schema->columns[schema->image].shape[schema->is_chw ? 1 : 0];
+
+        shape[0] = height;
+        shape[1] = width;
+        schema_size_masks(schema);
     }
 }
 
@@ -54,6 +106,20 @@ static bool is_column_name(const char *name)
         }
     }
     return name[0] != '\0';
+}
+
+sluice_status schema_check_name(const char *name, const char *stage)
+{
+    if (strlen(name) >= SLUICE_NAME_SIZE) {
+        return sli_fail(SLUICE_E_INVALID, "%s: '%.100s' is longer than the %d bytes of a name",
+                        stage, name, SLUICE_NAME_SIZE - 1);
+    }
+    return is_column_name(name)
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: '%s' is no name of a column: want letters, digits and _, and no "
+                          "digit first",
+                          stage, name);
 }
 
 /* Is it an array of images that transforms can work on? */
@@ -70,12 +136,10 @@ sluice_status schema_check_names(const stage_schema *schema, const char *stage)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
         const char *name = schema->columns[i].name;
+        const sluice_status st = schema_check_name(name, stage);
 
-        if (!is_column_name(name)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s: '%s' is no name of a column: want letters, digits and _, and no "
-                            "digit first",
-                            stage, name);
+        if (st != SLUICE_OK) {
+            return st;
         }
         for (uint32_t k = 0; k < i; k++) {
             if (strcmp(schema->columns[k].name, name) == 0) {

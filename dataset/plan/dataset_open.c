@@ -120,28 +120,13 @@ static const decode_args *find_decode(const sluice_dataset *dataset)
     return NULL;
 }
 
-/* Sets the image's height and width in a schema, in its layout (HWC or CHW). */
-static void set_size(stage_schema *schema, uint32_t width, uint32_t height,
-                     const sluice_dataset *dataset)
+/* Is there an image of which only the files can tell the size? */
+static bool lacks_size(const sluice_dataset *dataset)
 {
-    uint64_t *shape = schema->columns[schema->image].shape;
-    uint32_t at = dataset->schema.is_chw ? 1 : 0;
+    stage_schema schema;
 
-    shape[at] = height;
-    shape[at + 1] = width;
-    schema_size_masks(schema);
-}
-
-static bool size_is_known(const stage_schema *schema)
-{
-    const sluice_column *column = &schema->columns[schema->image];
-
-    for (uint32_t i = 0; i < column->rank; i++) {
-        if (column->shape[i] == 0) {
-            return false;
-        }
-    }
-    return true;
+    return dataset_schema_after(dataset, dataset_geometry_end(dataset), &schema) == SLUICE_OK &&
+           schema_lacks_size(&schema);
 }
 
 void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
@@ -149,7 +134,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
     const dataset_stage *last = NULL;
     const param_size *given;
 
-    for (uint32_t i = 0; i < dataset->stage_count && !size_is_known(&dataset->schema); i++) {
+    for (uint32_t i = 0; i < dataset->stage_count && schema_lacks_size(&dataset->schema); i++) {
         last = dataset->stages[i].def->kind == STAGE_GEOMETRY ? &dataset->stages[i] : last;
     }
     if (last == NULL || last->def->params[0].type != PARAM_SIZE) {
@@ -222,7 +207,8 @@ static sluice_status probe_size(sluice_dataset *dataset)
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
     snprintf(dataset->shape_note, sizeof(dataset->shape_note),
              "images are %ux%u, as %s is; others are errors", width, height, name);
-    set_size(&dataset->opened_schema, width, height, dataset);
+    dataset->image_width = width;
+    dataset->image_height = height;
     return SLUICE_OK;
 }
 
@@ -232,6 +218,8 @@ static void close_again(sluice_dataset *dataset)
         sli_free(dataset->splits[i].members);
         dataset->splits[i] = (split_members){NULL, 0};
     }
+    dataset->image_width = 0;
+    dataset->image_height = 0;
     if (dataset->stages[0].def->source_schema == NULL) {
         dataset_source_close(dataset);
     }
@@ -246,14 +234,16 @@ static sluice_status open_locked(sluice_dataset *dataset)
     }
     dataset->source_count =
         dataset_is_stream(dataset) ? STREAM_SAMPLES : dataset->ops->count(dataset->source);
-    dataset->opened_schema = dataset->schema;
     for (uint32_t i = 1; i < dataset->stage_count && st == SLUICE_OK; i++) {
         if (dataset->stages[i].def->index == INDEX_SPLIT && !dataset_is_stream(dataset)) {
             st = make_split(dataset, i);
         }
     }
-    if (st == SLUICE_OK && dataset->schema.image >= 0 && !size_is_known(&dataset->schema)) {
+    if (st == SLUICE_OK && lacks_size(dataset)) {
         st = probe_size(dataset);
+    }
+    if (st == SLUICE_OK) {
+        st = dataset_schema_after(dataset, dataset->stage_count, &dataset->opened_schema);
     }
     if (st != SLUICE_OK) {
         close_again(dataset);

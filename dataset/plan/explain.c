@@ -100,7 +100,7 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
 
     explain_order(plan, text);
     explain_reading(plan, text);
-    for (uint32_t i = 0; i < details->group_count && plan->image_column >= 0; i++) {
+    for (uint32_t i = 0; i < details->group_count && details->image >= 0; i++) {
         explain_group(plan, i, text);
     }
     explain_gray(plan, text);

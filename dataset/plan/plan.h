@@ -29,6 +29,14 @@ typedef struct plan_group {
     uint32_t count;
 } plan_group;
 
+/* Where the bytes of a column are (column_info), by the number of the buffer. */
+typedef struct plan_buffer {
+    sluice_column type; /* as workers write it */
+    bool needed;
+    int column;    /* of the batch, in whose row it is; -1: in scratch memory */
+    size_t offset; /* there */
+} plan_buffer;
+
 /* Stages of the profile, in the order of the report. */
 enum { PLAN_READ, PLAN_DECODE, PLAN_PIXELS, PLAN_BATCH, PLAN_PROFILED };
 
@@ -44,7 +52,12 @@ struct plan_details {
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
     uint64_t replace_key;
-    bool has_followers; /* masks or boxes, which follow the geometry of the image */
+    uint32_t buffer_count;
+    plan_buffer buffers[SCHEMA_MAX_BUFFERS];
+    size_t scratch_bytes; /* of each worker */
+    bool rows_only;       /* buffer i is column i of the row, of each i */
+    int image;            /* the buffer that the source's image is written to; -1: not needed */
+    bool has_followers;   /* masks or boxes, which follow the geometry of the image */
     bool is_stream;
     _Atomic uint64_t stream_length; /* samples of a pass, over all ranks; UINT64_MAX: not known
                                        yet; stored by sample_stream.c */
@@ -82,6 +95,11 @@ typedef struct batch_span {
     uint64_t first;
     uint64_t done;
 } batch_span;
+
+/* The planner's passes in files of their own; `plan_note` adds a line to explain. */
+sluice_status plan_buffers(sli_plan *plan);
+sluice_status plan_conversions(sli_plan *plan);
+void plan_note(sli_plan *plan, const char *text);
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
 

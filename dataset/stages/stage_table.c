@@ -17,6 +17,9 @@
     X(take)                   \
     X(skip)                   \
     X(repeat)                 \
+    X(project)                \
+    X(drop)                   \
+    X(rename)                 \
     X(decode)                 \
     X(resize)                 \
     X(center_crop)            \

@@ -5,64 +5,12 @@
 #include <sys/stat.h>
 
 #include "dataset_kit.h"
-#include "engine_kit.h"
+#include "list_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 #ifdef SLI_HAVE_PNG
 #include "png_maker.h"
 #endif
-
-enum { WIDTH = 40, HEIGHT = 30 };
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-/* The number that the mask has where the image has this pixel. */
-static uint8_t class_of(uint32_t x, uint32_t y)
-{
-    return (uint8_t)(x * 7 + y * 13 + 1);
-}
-
-/* An image whose pixels say where they are, and its mask. */
-static void write_pair(const char *folder, const char *image, const char *mask)
-{
-    uint8_t bytes[20 + WIDTH * HEIGHT * 3];
-    size_t at = (size_t)snprintf((char *)bytes, 20, "P6 %d %d 255\n", WIDTH, HEIGHT);
-
-    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
-        bytes[at++] = (uint8_t)(i % WIDTH);
-        bytes[at++] = (uint8_t)(i / WIDTH);
-        bytes[at++] = 200;
-    }
-    t_write_file(t_path(folder, image), bytes, at);
-    at = (size_t)snprintf((char *)bytes, 20, "P5 %d %d 255\n", WIDTH, HEIGHT);
-    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
-        bytes[at++] = class_of(i % WIDTH, i / WIDTH);
-    }
-    t_write_file(t_path(folder, mask), bytes, at);
-}
-
-static void write_list(const char *folder, const char *name, const char *text)
-{
-    t_write_file(t_path(folder, name), text, strlen(text));
-}
-
-/* "image_list FOLDER/list.tsv STAGES" of a list with this text. */
-static sluice_dataset *list_dataset(const char *folder, const char *list, const char *stages)
-{
-    char text[800];
-
-    write_list(folder, "list.tsv", list);
-    snprintf(text, sizeof(text), "image_list %s/list.tsv %s", folder, stages);
-    return parsed(text);
-}
-
-static const void *column_row(const engine_run *run, const char *name, uint32_t row)
-{
-    const int column = sli_layout_find(&run->layout, name);
-
-    T_TRUE(column >= 0);
-    return row_of(run, (uint32_t)column, row);
-}
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -153,10 +101,6 @@ static void bad_lists_say_where(void)
 
 /* ---- what follows the image ------------------------------------------------------------------ */
 
-#define FOLLOWED                                                                                   \
-    "image\tlabel\tmask:mask\tboxes:boxes[3]\tc:i32[3]@boxes\n"                                    \
-    "a.ppm\t0\tm.pgm\t0,0,4,30;10,5,30,25;36,0,40,3\t1,2,3\n"
-
 /* Where every pixel of the image came from, the mask has that place's number. */
 static void check_mask(const engine_run *run, uint32_t width, uint32_t height)
 {
@@ -223,7 +167,7 @@ static void masks_and_boxes_follow_every_geometry(void)
             engine_run run;
 
             snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
-            dataset = list_dataset(folder, FOLLOWED, text);
+            dataset = list_dataset(folder, LIST_OF_BOXES, text);
             open_run(&run, dataset,
                      &(run_options){
                          .workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
@@ -246,7 +190,7 @@ static void boxes_are_moved_clipped_and_dropped(void)
 
     write_pair(folder, "a.ppm", "m.pgm");
     /* The crop is [10, 30) x [5, 25): the first and the last box lose all, the second is it. */
-    dataset = list_dataset(folder, FOLLOWED,
+    dataset = list_dataset(folder, LIST_OF_BOXES,
                            "| decode | center_crop 20 | resize 60,40 | center_crop 40 | batch 1");
     open_run(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
@@ -256,7 +200,7 @@ static void boxes_are_moved_clipped_and_dropped(void)
     T_EQ(((const int32_t *)column_row(&run, "c", 0))[0], 2);
     close_run(&run);
     sluice_dataset_destroy(dataset);
-    dataset = list_dataset(folder, FOLLOWED,
+    dataset = list_dataset(folder, LIST_OF_BOXES,
                            "| decode | resize 60,80 | random_horizontal_flip 1 | batch 1");
     open_run(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
@@ -273,7 +217,7 @@ static void followers_change_nothing_else(void)
     const char *folder = t_folder();
     const char *stages = "| shuffle | decode | random_resized_crop 16 | random_horizontal_flip | "
                          "normalize imagenet | to_chw | batch 2";
-    char list[1000] = FOLLOWED;
+    char list[1000] = LIST_OF_BOXES;
     sluice_dataset *dataset;
     tape want;
 
@@ -313,7 +257,7 @@ static void bad_followers_are_bad_samples(void)
 
     write_pair(folder, "a.ppm", "m.pgm");
     write_list(folder, "small.pgm", "P5 1 1 255\nx");
-    make_jpeg(folder, "j.jpg", WIDTH, HEIGHT, 1);
+    make_jpeg(folder, "j.jpg", LIST_WIDTH, LIST_HEIGHT, 1);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const char *head = "image\tlabel\tmask:mask\tboxes:boxes[3]\tc:i32[3]@boxes\n"
                            "a.ppm\t3\tm.pgm\t\t\n";
@@ -351,8 +295,8 @@ static void masks_of_png_files_are_indices(void)
 
     write_pair(folder, "a.ppm", "m.pgm");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const png_recipe recipe = {.width = WIDTH,
-                                   .height = HEIGHT,
+        const png_recipe recipe = {.width = LIST_WIDTH,
+                                   .height = LIST_HEIGHT,
                                    .colour = kinds[i].colour,
                                    .depth = kinds[i].depth,
                                    .interlaced = i % 2 == 1,
@@ -369,9 +313,9 @@ static void masks_of_png_files_are_indices(void)
         dataset = list_dataset(folder, "image\tmask:mask\na.ppm\tm.png\n", "| decode | batch 1");
         open_run(&run, dataset, &(run_options){.workers = 1});
         T_STATUS(next_batch(&run), is_good ? SLUICE_OK : SLUICE_E_UNSUPPORTED);
-        for (uint32_t p = 0; is_good && p < WIDTH * HEIGHT; p++) {
+        for (uint32_t p = 0; is_good && p < LIST_WIDTH * LIST_HEIGHT; p++) {
             T_EQ(((const uint8_t *)column_row(&run, "mask", 0))[p],
-                 png_sample(&recipe, p % WIDTH, p / WIDTH, 0));
+                 png_sample(&recipe, p % LIST_WIDTH, p / LIST_WIDTH, 0));
         }
         close_run(&run);
         sluice_dataset_destroy(dataset);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <sluice/arrays.h>
+#include <sluice/columns.h>
 #include <sluice/tokens.h>
 #include <sluice/transforms.h>
 
@@ -189,6 +190,21 @@ static sluice_status call_batch(sluice_dataset *d)
     return sluice_dataset_batch(d, 7, true);
 }
 
+static sluice_status call_project(sluice_dataset *d)
+{
+    return sluice_dataset_project(d, "label,image");
+}
+
+static sluice_status call_drop(sluice_dataset *d)
+{
+    return sluice_dataset_drop(d, "label");
+}
+
+static sluice_status call_rename(sluice_dataset *d)
+{
+    return sluice_dataset_rename(d, "label", "y");
+}
+
 static sluice_status call_shuffle_by_run(sluice_dataset *d)
 {
     return sluice_dataset_shuffle(d, SLUICE_SEED_OF_RUN, 0);
@@ -265,6 +281,9 @@ const stage_call stage_calls[] = {
      "batch 4"},
     {SOURCE, "to_dtype bf16 scale=true offload=device", call_to_dtype, NULL, "batch 4"},
     {SOURCE, "to_chw offload=device", call_to_chw, NULL, "batch 4"},
+    {SOURCE, "project label,image", call_project, NULL, "batch 4"},
+    {SOURCE, "drop label", call_drop, NULL, "batch 4"},
+    {SOURCE, "rename label y", call_rename, NULL, "batch 4"},
     {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* project and drop: which columns a batch has, and in which order. */
+#include <string.h>
+
+#include <sluice/columns.h>
+
+#include "stage.h"
+#include "status_int.h"
+
+typedef struct project_args {
+    const char *columns; /* names, with commas */
+} project_args;
+
+/* Takes the next name off a list with commas, NULL after the last, and finds its column. */
+static sluice_status next_column(const char **list, const stage_schema *schema, const char *stage,
+                                 uint32_t *column_out)
+{
+    const size_t length = strcspn(*list, ",");
+    char name[SLUICE_NAME_SIZE] = "";
+    int column;
+
+    if (length >= sizeof(name)) {
+        return schema_no_column(schema, stage, *list);
+    }
+    memcpy(name, *list, length);
+    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
+    column = schema_find(schema, name);
+    *column_out = (uint32_t)column;
+    return column >= 0 ? SLUICE_OK : schema_no_column(schema, stage, name);
+}
+
+/* Makes `count` columns of the schema, by their numbers, all that it has. */
+static void keep_columns(stage_schema *schema, const uint32_t *kept, uint32_t count)
+{
+    const stage_schema before = *schema;
+
+    schema->image = -1;
+    schema->column_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        schema->columns[i] = before.columns[kept[i]];
+        schema->infos[i] = before.infos[kept[i]];
+        schema->image = (int)kept[i] == before.image ? (int)i : schema->image;
+    }
+}
+
+static sluice_status project_infer(const void *opaque, stage_schema *schema)
+{
+    const char *list = ((const project_args *)opaque)->columns;
+    uint32_t kept[SLUICE_MAX_COLUMNS];
+    bool taken[SLUICE_MAX_COLUMNS] = {false};
+    uint32_t count = 0;
+
+    do {
+        uint32_t column;
+        const sluice_status st = next_column(&list, schema, "project", &column);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (taken[column]) {
+            return sli_fail(SLUICE_E_INVALID, "project: column %s is given twice",
+                            schema->columns[column].name);
+        }
+        taken[column] = true;
+        kept[count++] = column;
+    } while (list != NULL);
+    keep_columns(schema, kept, count);
+    return SLUICE_OK;
+}
+
+static sluice_status drop_infer(const void *opaque, stage_schema *schema)
+{
+    const char *list = ((const project_args *)opaque)->columns;
+    uint32_t kept[SLUICE_MAX_COLUMNS];
+    bool dropped[SLUICE_MAX_COLUMNS] = {false};
+    uint32_t count = 0;
+
+    do {
+        uint32_t column;
+        const sluice_status st = next_column(&list, schema, "drop", &column);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        dropped[column] = true;
+    } while (list != NULL);
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (!dropped[i]) {
+            kept[count++] = i;
+        }
+    }
+    if (count == 0) {
+        return sli_fail(SLUICE_E_INVALID, "drop: it would leave no column");
+    }
+    keep_columns(schema, kept, count);
+    return SLUICE_OK;
+}
+
+static const stage_param project_params[] = {
+    PARAM_(project_args, columns, PARAM_TEXT, NULL, 0, 0, NULL, "names, with commas"),
+};
+
+const stage_def stage_project = {
+    .name = "project",
+    .summary = "Keeps these columns, in this order, and drops the others.",
+    .gives = "the columns named",
+    .kind = STAGE_COLUMNS,
+    STAGE_PARAMS(project_params),
+    .args_size = sizeof(project_args),
+    .infer = project_infer,
+};
+
+const stage_def stage_drop = {
+    .name = "drop",
+    .summary = "Drops columns.",
+    .gives = "the other columns",
+    .kind = STAGE_COLUMNS,
+    STAGE_PARAMS(project_params),
+    .args_size = sizeof(project_args),
+    .infer = drop_infer,
+};
+
+static sluice_status append(sluice_dataset *dataset, const stage_def *def, const char *columns)
+{
+    const project_args args = {columns};
+
+    if (columns == NULL) {
+        return dataset_keep(dataset, def,
+                            sli_fail(SLUICE_E_INVALID, "%s: columns is NULL", def->name));
+    }
+    return dataset_append(dataset, def, &args);
+}
+
+sluice_status sluice_dataset_project(sluice_dataset *dataset, const char *columns)
+{
+    return append(dataset, &stage_project, columns);
+}
+
+sluice_status sluice_dataset_drop(sluice_dataset *dataset, const char *columns)
+{
+    return append(dataset, &stage_drop, columns);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rename: another name for a column. */
+#include <stdio.h>
+#include <string.h>
+
+#include <sluice/columns.h>
+
+#include "stage.h"
+#include "status_int.h"
+
+typedef struct rename_args {
+    const char *column;
+    const char *name;
+} rename_args;
+
+static sluice_status rename_infer(const void *opaque, stage_schema *schema)
+{
+    const rename_args *args = opaque;
+    const int column = schema_find(schema, args->column);
+    sluice_status st = schema_check_name(args->name, "rename");
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (column < 0) {
+        return schema_no_column(schema, "rename", args->column);
+    }
+    if (strcmp(args->column, args->name) != 0 && schema_find(schema, args->name) >= 0) {
+        return sli_fail(SLUICE_E_INVALID, "rename: there is a column %s already", args->name);
+    }
+    snprintf(schema->columns[column].name, SLUICE_NAME_SIZE, "%s", args->name);
+    return SLUICE_OK;
+}
+
+static const stage_param rename_params[] = {
+    PARAM_(rename_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "its name so far"),
+    PARAM_(rename_args, name, PARAM_TEXT, NULL, 0, 0, NULL, "the new one"),
+};
+
+const stage_def stage_rename = {
+    .name = "rename",
+    .summary = "Gives a column another name.",
+    .gives = "the same columns",
+    .kind = STAGE_COLUMNS,
+    STAGE_PARAMS(rename_params),
+    .args_size = sizeof(rename_args),
+    .infer = rename_infer,
+};
+
+sluice_status sluice_dataset_rename(sluice_dataset *dataset, const char *column, const char *name)
+{
+    const rename_args args = {column, name};
+
+    if (column == NULL || name == NULL) {
+        return dataset_keep(dataset, &stage_rename,
+                            sli_fail(SLUICE_E_INVALID, "rename: column or name is NULL"));
+    }
+    return dataset_append(dataset, &stage_rename, &args);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The planner's pass over columns: which buffers are needed, and where each is. What no column of
+ * the batch and no stage needs is not written.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "image.h"
+#include "plan.h"
+#include "tensor_int.h"
+
+/* Notes the last type that each buffer has, over all stages. */
+static sluice_status find_types(sli_plan *plan)
+{
+    struct plan_details *details = plan->details;
+
+    for (uint32_t count = 1; count <= plan->dataset->stage_count; count++) {
+        stage_schema schema;
+        const sluice_status st = dataset_schema_after(plan->dataset, count, &schema);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        for (uint32_t i = 0; i < schema.column_count; i++) {
+            details->buffers[schema.infos[i].buffer].type = schema.columns[i];
+        }
+        details->buffer_count = schema.buffer_count;
+    }
+    return SLUICE_OK;
+}
+
+static void need_columns_of_batch(sli_plan *plan)
+{
+    const stage_schema *schema = &plan->dataset->opened_schema;
+
+    for (uint32_t i = 0; i < plan->details->buffer_count; i++) {
+        plan->details->buffers[i].column = -1;
+    }
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        plan_buffer *buffer = &plan->details->buffers[schema->infos[i].buffer];
+
+        buffer->needed = true;
+        buffer->column = (int)i;
+    }
+}
+
+/* What belongs to boxes is dropped with them, and so wants them and their number. */
+static void need_boxes(sli_plan *plan)
+{
+    const stage_schema *source = &plan->dataset->source_schema;
+    plan_buffer *buffers = plan->details->buffers;
+
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        if (source->infos[i].role == ROLE_OF_BOX && buffers[i].needed) {
+            buffers[source->infos[i].boxes].needed = true;
+        }
+    }
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        const uint32_t length = source->infos[i].length;
+
+        if (source->infos[i].role == ROLE_BOXES && (buffers[i].needed || buffers[length].needed)) {
+            buffers[i].needed = true;
+            buffers[length].needed = true;
+        }
+    }
+}
+
+/* Masks and boxes want to know what was done to their image. */
+static void need_image_of_followers(sli_plan *plan)
+{
+    const stage_schema *source = &plan->dataset->source_schema;
+    struct plan_details *details = plan->details;
+    char note[100];
+
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        const column_role role = source->infos[i].role;
+
+        if ((role == ROLE_MASK || role == ROLE_BOXES) && details->buffers[i].needed) {
+            details->has_followers = true;
+            snprintf(note, sizeof(note), "%s: follows the image, by the same draws%s",
+                     source->columns[i].name, role == ROLE_MASK ? ", by nearest neighbour" : "");
+            plan_note(plan, note);
+        }
+    }
+    if (details->has_followers) {
+        details->buffers[source->image].needed = true;
+    }
+}
+
+/* Puts what is needed, and is no column of the batch, into scratch memory. */
+static sluice_status lay_out_scratch(struct plan_details *details)
+{
+    for (uint32_t i = 0; i < details->buffer_count; i++) {
+        plan_buffer *buffer = &details->buffers[i];
+        size_t bytes;
+
+        if (!buffer->needed || buffer->column >= 0) {
+            continue;
+        }
+        if (!sli_column_bytes(&buffer->type, &bytes)) {
+            return sli_fail(SLUICE_E_INVALID, "column %s: a sample is larger than memory",
+                            buffer->type.name);
+        }
+        buffer->offset = details->scratch_bytes;
+        details->scratch_bytes += (bytes + IMAGE_SLACK + 63) / 64 * 64;
+    }
+    return SLUICE_OK;
+}
+
+/* Are the buffers just the columns of the row? */
+static bool are_rows(const sli_plan *plan)
+{
+    const struct plan_details *details = plan->details;
+    const uint32_t columns = plan->dataset->source_schema.column_count;
+
+    for (uint32_t i = 0; i < details->buffer_count; i++) {
+        if (details->buffers[i].column != (int)i) {
+            return false;
+        }
+    }
+    return details->buffer_count == columns && plan->dataset->opened_schema.column_count == columns;
+}
+
+/* The columns that the source gives and nothing needs. */
+static void note_dropped(sli_plan *plan)
+{
+    const stage_schema *source = &plan->dataset->source_schema;
+
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        if (!plan->details->buffers[i].needed) {
+            char note[100];
+
+            snprintf(note, sizeof(note), "%s: dropped, not written", source->columns[i].name);
+            plan_note(plan, note);
+        }
+    }
+}
+
+sluice_status plan_buffers(sli_plan *plan)
+{
+    struct plan_details *details = plan->details;
+    const int image = plan->dataset->source_schema.image;
+    sluice_status st = find_types(plan);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    need_columns_of_batch(plan);
+    need_boxes(plan);
+    need_image_of_followers(plan);
+    details->image = image >= 0 && details->buffers[image].needed ? image : -1;
+    details->rows_only = are_rows(plan);
+    note_dropped(plan);
+    return lay_out_scratch(details);
+}

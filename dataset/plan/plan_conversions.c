@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planner's pass over conversions: one program for the workers, and one for GetNext. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan.h"
+
+/* The conversions of a dataset, in order; all of them are after all geometry stages. */
+typedef struct conversions {
+    uint32_t end; /* that many stages have the image as they leave it */
+    uint32_t count;
+    uint32_t stages[DATASET_MAX_STAGES]; /* their indexes in the dataset */
+} conversions;
+
+/* Finds those of the image until it is dropped. */
+static sluice_status find_conversions(const sluice_dataset *dataset, conversions *found)
+{
+    found->count = 0;
+    found->end = dataset->stage_count;
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        stage_schema before;
+        const sluice_status st = dataset_schema_after(dataset, i, &before);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (before.image < 0) {
+            found->end = i - 1;
+            break;
+        }
+        if (dataset->stages[i].def->kind == STAGE_CONVERSION) {
+            found->stages[found->count++] = i;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_schema *before)
+{
+    conversion_state state = {.scale = {1, 1, 1, 1}};
+
+    dataset->stages[i].def->convert(dataset->stages[i].args.bytes, before, &state);
+    return state.affine;
+}
+
+/* Are there affine conversions on both sides of the split? Two roundings would differ from one. */
+static bool splits_affine(const sluice_dataset *dataset, const conversions *c, uint32_t split)
+{
+    bool affine[2] = {false, false};
+
+    for (uint32_t k = 0; k < c->count; k++) {
+        stage_schema before;
+
+        if (dataset_schema_after(dataset, c->stages[k], &before) == SLUICE_OK) {
+            affine[k >= split] = affine[k >= split] || is_affine(dataset, c->stages[k], &before);
+        }
+    }
+    return affine[0] && affine[1];
+}
+
+/*
+ * Chooses the number of conversions that workers do; the device does the others. As many as
+ * possible are on the preferred side, subject to the stages' `offload`.
+ */
+static sluice_status choose_split(const sli_plan *plan, const conversions *c, uint32_t *split_out)
+{
+    uint32_t least = 0;
+    uint32_t most = c->count;
+    const char *on_device = "";
+
+    for (uint32_t k = 0; k < c->count; k++) {
+        const dataset_stage *stage = &plan->dataset->stages[c->stages[k]];
+        const uint32_t target = ((const conversion_args *)(const void *)stage->args.bytes)->offload;
+
+        if (target == OFFLOAD_HOST) {
+            least = k + 1;
+            if (least > most) {
+                return sli_fail(SLUICE_E_INVALID,
+                                "%s offload=host stands after %s offload=device; what is on the "
+                                "device does not come back",
+                                stage->def->name, on_device);
+            }
+        } else if (target == OFFLOAD_DEVICE && k < most) {
+            most = k;
+            on_device = stage->def->name;
+        }
+    }
+    for (uint32_t k = 0; k <= most - least; k++) {
+        uint32_t split = plan->settings.prefer_device ? least + k : most - k;
+
+        if (!splits_affine(plan->dataset, c, split)) {
+            *split_out = split;
+            return SLUICE_OK;
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "two stages that scale are asked for on different sides; give them the same "
+                    "offload, so that they are one multiplication with one rounding");
+}
+
+/* Folds conversions [from, to) into a program. */
+static sluice_status fold_conversions(sli_plan *plan, const conversions *c, uint32_t from,
+                                      uint32_t to, sli_conversion *out)
+{
+    const sluice_dataset *dataset = plan->dataset;
+    conversion_state state = {.scale = {1, 1, 1, 1}};
+    const uint64_t *shape;
+    stage_schema before;
+    sluice_status st;
+
+    st = dataset_schema_after(dataset, from < c->count ? c->stages[from] : c->end, &before);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    memset(out, 0, sizeof(*out));
+    state.dtype = before.columns[before.image].dtype;
+    state.chw = before.is_chw;
+    shape = before.columns[before.image].shape;
+    out->from = state.dtype;
+    out->from_chw = state.chw;
+    out->height = (uint32_t)shape[before.is_chw ? 1 : SCHEMA_H];
+    out->width = (uint32_t)shape[before.is_chw ? 2 : SCHEMA_W];
+    out->channels = (uint32_t)shape[before.is_chw ? 0 : SCHEMA_C];
+    for (uint32_t k = from; k < to && st == SLUICE_OK; k++) {
+        const dataset_stage *stage = &dataset->stages[c->stages[k]];
+
+        st = dataset_schema_after(dataset, c->stages[k], &before);
+        stage->def->convert(stage->args.bytes, &before, &state);
+    }
+    out->to = state.dtype;
+    out->to_chw = state.chw;
+    out->flip = state.flip;
+    out->affine = state.affine;
+    for (uint32_t i = 0; i < SLI_MAX_CHANNELS; i++) {
+        out->scale[i] = (float)state.scale[i];
+        out->bias[i] = (float)state.bias[i];
+    }
+    return st == SLUICE_OK ? sli_conversion_prepare(out) : st;
+}
+
+static void find_flips(sli_plan *plan, const conversions *c, uint32_t split)
+{
+    struct plan_details *details = plan->details;
+
+    for (uint32_t k = 0; k < c->count; k++) {
+        const dataset_stage *stage = &plan->dataset->stages[c->stages[k]];
+
+        if (stage->def->flips != NULL) {
+            plan_flip *flip = &details->flips[details->flip_count++];
+
+            flip->stage = stage;
+            flip->key = plan_stage_key(plan->dataset, c->stages[k], plan->settings.seed);
+            flip->on_device = k >= split;
+        }
+    }
+}
+
+/* The image that is no column of the batch: what was decoded, for what follows it. */
+static sluice_status plan_hidden_image(sli_plan *plan, conversions *found)
+{
+    find_flips(plan, found, found->count);
+    found->end = found->count > 0 ? found->stages[0] : found->end;
+    found->count = 0;
+    return fold_conversions(plan, found, 0, 0, &plan->host_conversion);
+}
+
+/* Divides the conversions between the workers and the device. */
+static sluice_status plan_image(sli_plan *plan, const conversions *found)
+{
+    sluice_column *column = &plan->wire[plan->image_column];
+    uint32_t split = 0;
+    stage_schema wire;
+    sluice_status st = choose_split(plan, found, &split);
+
+    if (st == SLUICE_OK) {
+        st = fold_conversions(plan, found, 0, split, &plan->host_conversion);
+    }
+    if (st == SLUICE_OK) {
+        st = fold_conversions(plan, found, split, found->count, &plan->device_conversion);
+    }
+    if (st == SLUICE_OK) {
+        st = dataset_schema_after(plan->dataset,
+                                  split < found->count ? found->stages[split] : found->end, &wire);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    *column = wire.columns[wire.image];
+    memcpy(column->name, plan->seen[plan->image_column].name, sizeof(column->name));
+    plan->device_converts = !sli_conversion_is_identity(&plan->device_conversion);
+    find_flips(plan, found, split);
+    for (uint32_t k = 0; k < found->count; k++) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s: in the %s",
+                 plan->dataset->stages[found->stages[k]].def->name,
+                 k < split ? "workers' write to the row" : "device's GetNext");
+        plan_note(plan, text);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status plan_conversions(sli_plan *plan)
+{
+    conversions found;
+    sluice_status st;
+
+    if (plan->details->image < 0) {
+        return SLUICE_OK;
+    }
+    st = find_conversions(plan->dataset, &found);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    return plan->image_column >= 0 ? plan_image(plan, &found) : plan_hidden_image(plan, &found);
+}
