@@ -47,6 +47,12 @@ for width in 499 333; do
         "image_folder $tmp/$width/train | take 2 | decode | resize 224,224 | batch 1" --workers 1 \
         --digests "$tmp/digests"
 done
+mkdir -p "$tmp/widths/class"
+for width in 333 499; do # the second one takes more memory
+    cp "$tmp/$width"/train/*/00000.jpg "$tmp/widths/class/$width.jpg"
+done
+clean "pictures of two widths" 0 "$bin/sluice" bench \
+    "image_folder $tmp/widths | decode | resize 224,224 | batch 1" --workers 1 --digests "$tmp/digests"
 for suite in text queue_batches queue_ends queue_memory queue_stats source_image_folder \
     source_cifar10 source_synthetic tar_reader shard_index file_list source_webdataset pnm \
     pipeline_text pipeline_errors pipeline_calls stage_calls png error_samples hooks; do

@@ -19,6 +19,13 @@ enum { ROWS_AT_ONCE = 8 };
 /* Twice the interval of restart markers in a pack: see jpeg_restart_interval(). */
 enum { SMALL_SIDE = 64 };
 
+/* Lines of the image: bytes of pixels, followed by zeros up to the stride. */
+typedef struct image_lines {
+    size_t length;
+    size_t stride;
+    uint32_t count;
+} image_lines;
+
 typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
@@ -32,7 +39,8 @@ typedef struct jpeg_decoder {
     image_index *index; /* of the file; NULL: none, and none is to be built */
     image_buffer part;  /* the shortened file */
     image_buffer image;
-    image_buffer cmyk; /* one line of four channels */
+    image_lines zeroed; /* the lines of the image whose ends are zeros */
+    image_buffer cmyk;  /* one line of four channels */
 } jpeg_decoder;
 
 static const uint8_t magic[] = {0xFF, 0xD8};
@@ -167,17 +175,35 @@ static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t
 }
 
 /*
- * Reads the next `count` lines into the image; a line is `length` bytes, followed by zeros up to
- * `stride`.
+ * Reserves the image. The ends of its lines are zeros already if the image before had the same
+ * lines: it is the same memory then, and only pixels were written since.
  */
-static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t length, size_t stride)
+static sluice_status reserve_lines(jpeg_decoder *decoder, const image_lines *lines)
+{
+    const image_lines before = decoder->zeroed;
+    sluice_status st;
+
+    decoder->zeroed.count = 0;
+    st = image_buffer_reserve(&decoder->image, lines->stride * lines->count);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (lines->length != before.length || lines->stride != before.stride ||
+        lines->count != before.count) {
+        for (uint32_t y = 0; y < lines->count; y++) {
+            memset(decoder->image.data + y * lines->stride + lines->length, 0,
+                   lines->stride - lines->length);
+        }
+    }
+    decoder->zeroed = *lines;
+    return SLUICE_OK;
+}
+
+/* Reads the next `count` lines into the image. */
+static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
     uint8_t *to = decoder->image.data;
-
-    for (uint32_t y = 0; y < count; y++) {
-        memset(to + y * stride + length, 0, stride - length);
-    }
 
     if (info->out_color_space == JCS_CMYK) {
         JSAMPROW row = decoder->cmyk.data;
@@ -231,7 +257,7 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     JDIMENSION left;
     JDIMENSION width;
     image_box wide;
-    size_t stride;
+    image_lines lines;
     sluice_status st;
 
     if (setjmp(decoder->guard.give_up) != 0) {
@@ -247,8 +273,10 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     if (width < info->output_width) {
         jpeg_crop_scanline(info, &left, &width);
     }
-    stride = ((size_t)info->output_width * channels + IMAGE_SLACK + 63) / 64 * 64;
-    st = image_buffer_reserve(&decoder->image, stride * wide.height);
+    lines.length = (size_t)info->output_width * channels;
+    lines.stride = (lines.length + IMAGE_SLACK + 63) / 64 * 64;
+    lines.count = wide.height;
+    st = reserve_lines(decoder, &lines);
     if (st == SLUICE_OK && info->out_color_space == JCS_CMYK) {
         st = image_buffer_reserve(&decoder->cmyk, (size_t)info->output_width * 4);
     }
@@ -256,7 +284,7 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
         if (wide.y > 0) {
             jpeg_skip_scanlines(info, wide.y);
         }
-        read_lines(decoder, wide.height, (size_t)info->output_width * channels, stride);
+        read_lines(decoder, wide.height, lines.stride);
         st = check_for_damage(decoder);
     }
     jpeg_destroy_decompress(info);
@@ -264,8 +292,8 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
         return st;
     }
     region_out->pixels =
-        decoder->image.data + (box->y - wide.y) * stride + (size_t)(box->x - left) * channels;
-    region_out->stride = stride;
+        decoder->image.data + (box->y - wide.y) * lines.stride + (size_t)(box->x - left) * channels;
+    region_out->stride = lines.stride;
     region_out->width = box->width;
     region_out->height = box->height;
     region_out->channels = channels;
