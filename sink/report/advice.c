@@ -208,9 +208,8 @@ void report_advise_step(sluice_report *report)
 
     if (step_share(report) < EMPTY_STEP && !report->has_kernels) {
         say(report,
-            "steps are busy %.1f %% of the time: the run is too short to tell, or the host takes "
-            "it "
-            "between them",
+            "steps take %.1f %% of the time: the run is too short for a verdict, or the host "
+            "spends the time between steps",
             100 * step_share(report));
     } else if (enough > 0) {
         say(report,

@@ -242,7 +242,8 @@ static void fed_steps_are_advised_to_leave_the_pipeline(void)
     T_STR(report.bottleneck_advice, "nothing to gain in the pipeline");
     report.stages[4].busy_ns = 1e6;
     report_find_bottleneck(&report);
-    T_CONTAINS(report.bottleneck_advice, "steps are busy 0.0 % of the time: the run is too short");
+    T_STR(report.bottleneck_advice, "steps take 0.0 % of the time: the run is too short for a "
+                                    "verdict, or the host spends the time between steps");
 }
 
 const t_test advice_tests[] = {
