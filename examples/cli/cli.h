@@ -12,7 +12,7 @@
 
 /* Exit codes: success, a runtime failure, a wrong command line. After a signal: 128 + its number.
  */
-enum { EXIT_DONE = 0, EXIT_WORLD = 1, EXIT_WORDS = 2 };
+enum { EXIT_DONE = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 
 /* Types of option values, each with the type of cli_option.to. */
 typedef enum option_type {
@@ -45,7 +45,7 @@ typedef struct cli_option {
 } cli_option;
 
 /*
- * Parses options and at most `most` other words; `--` ends the options. EXIT_DONE, or EXIT_WORDS
+ * Parses options and at most `most` other words; `--` ends the options. EXIT_DONE, or EXIT_USAGE
  * after printing an error. The array ends with an entry without a name.
  */
 int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
@@ -92,8 +92,8 @@ sluice_status cli_open_source(const char *command, const cli_source *source,
                               sluice_dataset **dataset_out);
 
 /*
- * Prints the library's last error. EXIT_WORDS for an invalid argument, EXIT_WORLD for a failure of
- * the data or of the machine.
+ * Prints the library's last error. EXIT_USAGE for an invalid argument, EXIT_RUNTIME for a failure
+ * of the data or of the machine.
  */
 int cli_refused(sluice_status status);
 
@@ -195,7 +195,7 @@ void cli_leave_signals(void);
 /* The signal that was caught; 0: none. */
 int cli_signal(void);
 
-/* EXIT_DONE or EXIT_WORLD for a run's status, 128 + n after a signal. */
+/* EXIT_DONE or EXIT_RUNTIME for a run's status, 128 + n after a signal. */
 int cli_exit_code(sluice_status status);
 
 #endif

@@ -188,7 +188,7 @@ bool cli_no_data(void)
 int cli_refused(sluice_status status)
 {
     cli_error("%s", sluice_last_error());
-    return status == SLUICE_E_INVALID && !cli_no_data() ? EXIT_WORDS : EXIT_WORLD;
+    return status == SLUICE_E_INVALID && !cli_no_data() ? EXIT_USAGE : EXIT_RUNTIME;
 }
 
 /* Finds the option of a word, --NAME or --NAME=VALUE, and the length of NAME; NULL: no such option.
@@ -213,11 +213,11 @@ static int add_pair(const char *command, int argc, char **argv, int *i, cli_args
 {
     if (*i + 2 >= argc || strchr(argv[*i], '=') != NULL) {
         cli_error("%s: --arg wants two words, NAME VALUE", command);
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     if (args->count == CLI_MOST_ARGS) {
         cli_error("%s: --arg: want at most %d of them", command, CLI_MOST_ARGS);
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     args->names[args->count] = argv[++*i];
     args->values[args->count++] = argv[++*i];
@@ -234,7 +234,7 @@ static int parse_option(const char *command, int argc, char **argv, int *i, cli_
 
     if (option == NULL) {
         cli_error("%s: unknown option %s; `sluice help %s` lists them", command, word, command);
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     option->given = true;
     if (option->type == OPTION_PAIR) {
@@ -246,19 +246,19 @@ static int parse_option(const char *command, int argc, char **argv, int *i, cli_
     if (option->type == OPTION_FLAG) {
         if (word[length] == '=') {
             cli_error("%s: --%s takes no value", command, option->name);
-            return EXIT_WORDS;
+            return EXIT_USAGE;
         }
         *(bool *)option->to = true;
         return EXIT_DONE;
     }
     if (word[length] != '=' && *i + 1 >= argc) {
         cli_error("%s: %s wants a value", command, word);
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     value = word[length] == '=' ? word + length + 1 : argv[++*i];
     if (!read_value(option, value)) {
         cli_error("%s: %.*s %s: want %s", command, (int)length, word, value, wanted(option->type));
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     return EXIT_DONE;
 }
@@ -289,7 +289,7 @@ int cli_parse(const char *command, int argc, char **argv, cli_option *options, c
             cli_error(
                 "%s: one word too many: '%s'; put a pipeline, or a path with blanks, in quotes",
                 command, argv[i]);
-            code = EXIT_WORDS;
+            code = EXIT_USAGE;
         } else {
             words[(*word_count)++] = argv[i];
         }

@@ -20,7 +20,7 @@ int cli_parse_source(const char *command, int argc, char **argv, cli_option *opt
     if (source->file != NULL && count == most) {
         cli_error("%s: -f %s is the pipeline, and so is '%s'; leave one out", command, source->file,
                   words[0]);
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     source->word = source->file == NULL ? words[next++] : NULL;
     if (second != NULL) {

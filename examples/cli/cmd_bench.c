@@ -252,11 +252,11 @@ static int parse(bench *b, int argc, char **argv)
     if (b->source.word == NULL && b->source.file == NULL) {
         cli_error("bench: want a pipeline or -f FILE, such as \"image_folder DIR | decode | "
                   "random_resized_crop 224 | batch 64\"");
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     if (!refuse_zeros(b, options) || !choose_length(b, options) || !refuse_step_us(b) ||
         !make_config(b)) {
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     return EXIT_DONE;
 }
@@ -365,7 +365,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
     }
     if ((b->json ? report != NULL : has_begun(report)) && !print_report(b, report) &&
         code == EXIT_DONE) {
-        code = EXIT_WORLD;
+        code = EXIT_RUNTIME;
     }
     sluice_report_destroy(report);
     sluice_callback_destroy(callbacks[1]);
@@ -377,7 +377,7 @@ static int run(bench *b, sluice_stop *stop)
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
     sluice_status st = cli_open_pipeline(&b->source, &dataset);
-    int code = EXIT_WORLD;
+    int code = EXIT_RUNTIME;
 
     if (st == SLUICE_OK) {
         st = sluice_device_open(b->device_name, &device);
@@ -390,10 +390,10 @@ static int run(bench *b, sluice_stop *stop)
         code = train(b, device, dataset, stop);
     }
     if (!close_output(b->digests_path, b->digests)) {
-        code = EXIT_WORLD;
+        code = EXIT_RUNTIME;
     }
     if (!close_output(b->ids_path, b->ids)) {
-        code = EXIT_WORLD;
+        code = EXIT_RUNTIME;
     }
     sluice_dataset_destroy(dataset);
     sluice_device_close(device);

@@ -24,7 +24,7 @@ static int parse(classes *c, int argc, char **argv)
 
     if (code == EXIT_DONE && c->source.word == NULL && c->source.file == NULL) {
         cli_error("classes: want a folder of images, a pipeline in quotes, or -f FILE");
-        code = EXIT_WORDS;
+        code = EXIT_USAGE;
     }
     return code;
 }

@@ -25,7 +25,7 @@ static int parse(explain *e, int argc, char **argv)
 
     if (code == EXIT_DONE && e->source.word == NULL && e->source.file == NULL) {
         cli_error("explain: want a pipeline in quotes, or -f FILE; see `sluice help stages`");
-        code = EXIT_WORDS;
+        code = EXIT_USAGE;
     }
     return code;
 }

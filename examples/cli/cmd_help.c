@@ -45,7 +45,7 @@ static int print_stages(const char *name, const char *refused)
 
     if (st != SLUICE_OK) {
         cli_error("%s%s", refused, sluice_last_error());
-        return st == SLUICE_E_INVALID ? EXIT_WORDS : EXIT_WORLD;
+        return st == SLUICE_E_INVALID ? EXIT_USAGE : EXIT_RUNTIME;
     }
     printf("%s", text);
     sluice_string_free(text);
@@ -178,7 +178,7 @@ static int print_manual(void)
     }
     if (sluice_stage_help(NULL, &stages) != SLUICE_OK) {
         cli_error("%s", sluice_last_error());
-        return EXIT_WORLD;
+        return EXIT_RUNTIME;
     }
     printf(".SH STAGES\nWhat pipelines are made of: name, arguments with their defaults, what it "
            "does.\n");

@@ -129,10 +129,10 @@ static int parse(pack *p, int argc, char **argv)
     if (p->folder == NULL) {
         cli_error("pack: want a folder of images and one to make, such as `sluice pack train "
                   "train-packed`");
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     p->shuffle = cli_given(options, "shuffle");
-    return make_config(p, options) ? EXIT_DONE : EXIT_WORDS;
+    return make_config(p, options) ? EXIT_DONE : EXIT_USAGE;
 }
 
 static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)

@@ -121,10 +121,10 @@ static int parse(show *s, int argc, char **argv)
     if (s->source.word == NULL && s->source.file == NULL) {
         cli_error("show: want a pipeline or -f FILE, such as \"image_folder DIR | decode | "
                   "random_resized_crop 224 | batch 64\"");
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     return choose_samples(s, options) && choose_outputs(s, options) && make_config(s) ? EXIT_DONE
-                                                                                      : EXIT_WORDS;
+                                                                                      : EXIT_USAGE;
 }
 
 /* ---- the dataset of --sample ----------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static int show_channel(show *s, sluice_dataset *dataset, sluice_channel *channe
     }
     if (s->wants_sheet && find_image(s) == NULL) {
         cli_error("show: -o %s: the pipeline has no column image; use --npy DIR", s->sheet);
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     is_done = create_outputs(s, dataset);
     st = is_done ? sluice_channel_start(channel) : SLUICE_OK;
@@ -296,7 +296,7 @@ static int show_channel(show *s, sluice_dataset *dataset, sluice_channel *channe
     is_done = is_done && st == SLUICE_OK && take_batches(s, channel);
     npy_folder_discard(&s->folder);
     contact_sheet_destroy(&s->tiles);
-    return is_done ? EXIT_DONE : EXIT_WORLD;
+    return is_done ? EXIT_DONE : EXIT_RUNTIME;
 }
 
 static int run(show *s)
@@ -338,7 +338,7 @@ int cmd_show(int argc, char **argv)
     }
     if (sluice_stop_create(&stop) != SLUICE_OK) {
         cli_error("show: no memory");
-        return EXIT_WORLD;
+        return EXIT_RUNTIME;
     }
     cli_catch_signals(stop); /* nothing runs with the token: next_batch() asks cli_signal() */
     code = run(&s);

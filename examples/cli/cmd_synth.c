@@ -50,7 +50,7 @@ static int parse(synth *s, int argc, char **argv)
     }
     if (words == 0) {
         cli_error("synth: want a folder to make, such as `sluice synth pictures`");
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     /* With fewer than five per class none would be in DIR/test, which gets a fifth. */
     return cli_in_range("synth", "classes", s->classes, 1, 1000) &&
@@ -58,7 +58,7 @@ static int parse(synth *s, int argc, char **argv)
                    cli_in_range("synth", "size", s->size, 8, 4096) &&
                    cli_in_range("synth", "quality", s->quality, 1, 100)
                ? EXIT_DONE
-               : EXIT_WORDS;
+               : EXIT_USAGE;
 }
 
 /* ---- folders -------------------------------------------------------------------------------- */
@@ -264,5 +264,5 @@ int cmd_synth(int argc, char **argv)
     sluice_stop_destroy(stop);
     free(s.pixels);
     free(s.path);
-    return is_made ? cli_exit_code(SLUICE_OK) : EXIT_WORLD;
+    return is_made ? cli_exit_code(SLUICE_OK) : EXIT_RUNTIME;
 }

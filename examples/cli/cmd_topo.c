@@ -41,7 +41,7 @@ int cmd_topo(int argc, char **argv)
     code = cli_parse("topo", argc, argv, options, none, 0, &words);
     if (code == EXIT_DONE &&
         (!is_number_of(options, "workers", workers) || !is_number_of(options, "ranks", ranks))) {
-        code = EXIT_WORDS;
+        code = EXIT_USAGE;
     }
     if (code != EXIT_DONE) {
         if (config.json) {
@@ -63,7 +63,7 @@ int cmd_topo(int argc, char **argv)
         if (config.json) {
             cli_json_failure(st, cli_said());
         }
-        code = st == SLUICE_E_INVALID ? EXIT_WORDS : EXIT_WORLD;
+        code = st == SLUICE_E_INVALID ? EXIT_USAGE : EXIT_RUNTIME;
     } else {
         printf("%s%s", text, config.json ? "\n" : "");
     }

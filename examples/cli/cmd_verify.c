@@ -67,9 +67,9 @@ static int parse(verify *v, int argc, char **argv)
     }
     if (count < 1) {
         cli_error("verify: want what `sluice pack` made, a tar shard, or a folder of images");
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
-    return cli_workers("verify", v->workers, &v->config.workers) ? EXIT_DONE : EXIT_WORDS;
+    return cli_workers("verify", v->workers, &v->config.workers) ? EXIT_DONE : EXIT_USAGE;
 }
 
 static void print_text(const verify *v)

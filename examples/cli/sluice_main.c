@@ -74,7 +74,7 @@ int cli_exit_code(sluice_status status)
     if (caught != 0) {
         return 128 + caught;
     }
-    return status < 0 ? EXIT_WORLD : EXIT_DONE;
+    return status < 0 ? EXIT_RUNTIME : EXIT_DONE;
 }
 
 void cli_json_failure(sluice_status status, const char *error)
@@ -119,7 +119,7 @@ static int finish(int code)
     if (fclose(stdout) != 0 || failed) {
         cli_error("cannot write to standard output%s%s", errno != 0 ? ": " : "",
                   errno != 0 ? strerror(errno) : "");
-        code = code == EXIT_DONE ? EXIT_WORLD : code;
+        code = code == EXIT_DONE ? EXIT_RUNTIME : code;
     }
     return caught != 0 ? 128 + caught : code;
 }
@@ -130,7 +130,7 @@ static int run(int argc, char **argv)
 
     if (argc < 2) {
         cli_error("want a command; `sluice help` lists them");
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
         return cmd_help(1, argv);
@@ -145,7 +145,7 @@ static int run(int argc, char **argv)
         if (cli_wants_json(argc, argv)) {
             cli_json_failure(SLUICE_E_INVALID, cli_said());
         }
-        return EXIT_WORDS;
+        return EXIT_USAGE;
     }
     if (asks_for_help(argc - 1, argv + 1)) {
         cli_print_page(command);

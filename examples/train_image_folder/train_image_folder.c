@@ -29,7 +29,7 @@
 #include "train_options.h"
 
 /* Exit codes. */
-enum { EXIT_WORLD = 1, EXIT_WORDS = 2, EXIT_SIGNAL = 128 };
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
 
 typedef struct trainer {
     train_options opt; /* from the command line */
@@ -536,7 +536,7 @@ static int run(trainer *t)
     sluice_status st;
 
     if (!prepare(t)) {
-        return EXIT_WORLD;
+        return EXIT_RUNTIME;
     }
     catch_signals(t->stop);
     st = train(t);
@@ -553,21 +553,21 @@ static int run(trainer *t)
     if (st < 0) {
         fprintf(stderr, "%s\n", sluice_last_error());
     }
-    return st < 0 ? EXIT_WORLD : st == SLUICE_STOPPED ? EXIT_SIGNAL + caught : EXIT_SUCCESS;
+    return st < 0 ? EXIT_RUNTIME : st == SLUICE_STOPPED ? EXIT_SIGNAL + caught : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
     trainer t = {.program = argv[0]};
-    const words_outcome outcome = train_options_read(&t.opt, argc, argv);
+    const options_outcome outcome = train_options_read(&t.opt, argc, argv);
     int code;
 
-    if (outcome != WORDS_FINE) {
-        return outcome == WORDS_HELP ? EXIT_SUCCESS : EXIT_WORDS;
+    if (outcome != OPTIONS_VALID) {
+        return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
     }
     if (t.opt.classify) {
         return classify(t.opt.checkpoints, t.opt.words, t.opt.word_count) ? EXIT_SUCCESS
-                                                                          : EXIT_WORLD;
+                                                                          : EXIT_RUNTIME;
     }
     code = run(&t);
     class_names_free(&t.classes);

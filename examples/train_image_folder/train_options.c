@@ -135,14 +135,14 @@ static bool assign_words(train_options *o)
     return true;
 }
 
-static words_outcome read_words(train_options *o, int argc, char **argv)
+static options_outcome read_words(train_options *o, int argc, char **argv)
 {
     int words = 0;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help, stdout);
-            return WORDS_HELP;
+            return OPTIONS_HELP;
         }
         if (strcmp(argv[i], "--classify") == 0) {
             o->classify = true;
@@ -150,25 +150,25 @@ static words_outcome read_words(train_options *o, int argc, char **argv)
             argv[1 + words++] = argv[i];
         } else if (i + 1 == argc || argv[i + 1][0] == '\0') {
             fprintf(stderr, "%s needs a value\n", argv[i]);
-            return WORDS_WRONG;
+            return OPTIONS_INVALID;
         } else if (read_option(o, argv[i], argv[i + 1])) {
             i++;
         } else {
-            return WORDS_WRONG;
+            return OPTIONS_INVALID;
         }
     }
     o->words = argv + 1;
     o->word_count = words;
-    return assign_words(o) ? WORDS_FINE : WORDS_WRONG;
+    return assign_words(o) ? OPTIONS_VALID : OPTIONS_INVALID;
 }
 
-words_outcome train_options_read(train_options *o, int argc, char **argv)
+options_outcome train_options_read(train_options *o, int argc, char **argv)
 {
-    words_outcome outcome;
+    options_outcome outcome;
 
     *o = defaults;
     outcome = read_words(o, argc, argv);
-    if (outcome == WORDS_WRONG) {
+    if (outcome == OPTIONS_INVALID) {
         fprintf(stderr, "train_image_folder --help lists the options\n");
     }
     return outcome;

@@ -26,17 +26,17 @@ typedef struct train_options {
     double seed;
 } train_options;
 
-typedef enum words_outcome {
-    WORDS_FINE,
-    WORDS_HELP, /* the help was requested and printed */
-    WORDS_WRONG /* an error was printed */
-} words_outcome;
+typedef enum options_outcome {
+    OPTIONS_VALID,
+    OPTIONS_HELP,   /* the help was requested and printed */
+    OPTIONS_INVALID /* an error was printed */
+} options_outcome;
 
 /*
  * Sets all options, from the command line or to their defaults. Moves the words of argv that are
  * not options to its front.
  */
-words_outcome train_options_read(train_options *o, int argc, char **argv);
+options_outcome train_options_read(train_options *o, int argc, char **argv);
 
 /*
  * Prints a command that resumes the training from the checkpoints, up to this number of epochs in
