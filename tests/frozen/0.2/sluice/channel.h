@@ -55,32 +55,32 @@ static inline void sluice_channel_position_init(sluice_channel_position *positio
  */
 typedef struct sluice_channel_config {
     size_t struct_size;       /**< bytes; set by sluice_channel_config_init() */
-    uint64_t first_batch;     /**< batches of the training done already: continues there, as a
-                                   resumed run would; for loops see position */
+    uint64_t first_batch;     /**< number of the first batch, as in a resumed run; a loop that saves
+                                   its position uses `position` */
     uint64_t batches;         /**< number of batches, then END_OF_DATA; 0: no limit */
     uint64_t seed;            /**< of order and random transforms */
-    uint32_t rank;            /**< of this process among world, when that is set */
-    uint32_t world;           /**< processes that share each pass; 0: from the launcher */
-    uint32_t workers;         /**< threads that decode; 0: as many as cores and quota allow */
-    uint32_t slots;           /**< batches made ahead, those held included: held + 1 to 1024 (from
-                                   held + 2 on where batches are lent from their slots); 0: as
-                                   sluice_train_config.slots, and more where `held` needs them */
-    uint64_t memory_bytes;    /**< upper bound for staging, slots and the samples of a stream;
-                                   0 is a quarter of what the process may use, for staging and
-                                   slots */
+    uint32_t rank;            /**< of this process, if world is set */
+    uint32_t world;           /**< number of processes that share each pass; 0: from the launcher */
+    uint32_t workers;         /**< worker threads; 0: as many as cores and quota allow */
+    uint32_t slots;           /**< batches in the queue, held ones included: held + 1 to 1024 (held
+                                   + 2 to 1024 where batches are lent from their slots); 0: as
+                                   sluice_train_config.slots, but enough for `held` */
+    uint64_t memory_bytes;    /**< upper bound for staging, slots and the samples of a stream; 0: a
+                                   quarter of the memory that the process may use, for staging
+                                   and slots */
     sluice_on_error on_error; /**< fail */
     bool end_of_pass;         /**< get_next returns END_OF_PASS once after each pass */
-    const sluice_column *inputs; /**< what the loop expects, of one sample; NULL: unchecked. Used by
-                                      sluice_channel_open() alone */
+    const sluice_column *inputs; /**< the expected columns of one sample; NULL: unchecked. Read only
+                                      by sluice_channel_open() */
     uint32_t input_count;        /**< entries in inputs */
-    uint32_t held;               /**< batches that the loop holds at once, 1 to 1022; 0 is 1. From 2
-                                      on each is released by sluice_channel_release(). Where batches
-                                      are not lent from their slots, as on `cuda:N`, each of them
-                                      has a set of tensors of its own, which counts in memory */
-    const sluice_channel_position *position; /**< where a loop was: goes on there, with the same
-                                      bits where seed, dataset, batch size and world are the same.
-                                      first_batch is 0 then. NULL: at first_batch. Used by
-                                      sluice_channel_open() alone */
+    uint32_t held; /**< batches that the loop may hold at once, 1 to 1022; 0 is 1. If 2
+                        or more, each is released by sluice_channel_release(). Where
+                        batches are not lent from their slots, as on `cuda:N`, there
+                        are this many sets of tensors, which count in memory */
+    const sluice_channel_position *position; /**< resumes a loop at its saved position, with the
+                                      same bits if seed, dataset, batch size and world are the
+                                      same; first_batch must be 0. NULL: begins at first_batch.
+                                      Read only by sluice_channel_open() */
 } sluice_channel_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -103,9 +103,9 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
  * @param channel_out  owned by the caller: freed by sluice_channel_close()
  *
  * Returns: E_INVALID settings, a position that is not one of this dataset, no stage `batch`,
- *          columns that cannot be batched or are not as in config.inputs; the error kept from
- *          building the dataset; E_IO, E_CORRUPT of opening the source; E_NO_MEMORY;
- *          E_UNSUPPORTED the device is none that a channel serves.
+ *          columns that cannot be batched or differ from config.inputs; the first error of
+ *          building the dataset; E_IO, E_CORRUPT opening the source; E_NO_MEMORY; E_UNSUPPORTED
+ *          no channel on this kind of device.
  * Threads: any. Channels are independent.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
@@ -114,17 +114,17 @@ SLUICE_API_CHECKED sluice_status sluice_channel_open(sluice_device *device, slui
 
 /** Batches and memory of a channel. */
 typedef struct sluice_channel_info {
-    size_t struct_size;     /**< bytes; set by sluice_channel_info_init() */
-    uint64_t samples;       /**< in a pass, over all ranks */
-    uint64_t batches;       /**< in a pass, of this rank */
-    uint32_t batch_size;    /**< rows of a batch */
-    uint32_t workers;       /**< threads that decode */
-    uint32_t slots;         /**< batches made ahead */
-    uint32_t column_count;  /**< entries of columns */
-    uint64_t staging_bytes; /**< host memory of batches on their way to the device */
-    uint64_t slot_bytes;    /**< device memory of batches */
-    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as get_next returns them: inputs
-                                                  in this order */
+    size_t struct_size;                        /**< bytes; set by sluice_channel_info_init() */
+    uint64_t samples;                          /**< in a pass, over all ranks */
+    uint64_t batches;                          /**< in a pass, of this rank */
+    uint32_t batch_size;                       /**< rows of a batch */
+    uint32_t workers;                          /**< worker threads */
+    uint32_t slots;                            /**< batches in the queue, held ones included */
+    uint32_t column_count;                     /**< entries of columns */
+    uint64_t staging_bytes;                    /**< host memory that batches are copied from */
+    uint64_t slot_bytes;                       /**< device memory of all slots */
+    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, in the order of a batch's
+                                                  inputs */
 } sluice_channel_info;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -141,8 +141,8 @@ SLUICE_API_CHECKED sluice_status sluice_channel_inspect(const sluice_channel *ch
                                                         sluice_channel_info *info);
 
 /**
- * Starts the workers, which fill the slots and then wait for get_next. Call it early, while the
- * model is still being set up.
+ * Starts the workers, which fill the slots ahead of get_next. Call it early, before the set-up of
+ * the model, so that the first batches are ready.
  *
  * Returns: E_INVALID it has been called before, also if that call failed; E_NO_MEMORY, after which
  *          only close is allowed; CLOSED after stop.
@@ -151,8 +151,8 @@ SLUICE_API_CHECKED sluice_status sluice_channel_inspect(const sluice_channel *ch
 SLUICE_API_CHECKED sluice_status sluice_channel_start(sluice_channel *channel);
 
 /**
- * A batch, held until sluice_channel_release(), or close; where config.held is 1 until the next
- * get_next, too.
+ * A batch, held until sluice_channel_release() or close; if config.held is 1, at most until the
+ * next get_next.
  */
 typedef struct sluice_batch {
     size_t struct_size;          /**< bytes; set by the library */
@@ -164,56 +164,55 @@ typedef struct sluice_batch {
     uint32_t rows;               /**< of each input: the batch size */
     uint32_t valid_rows;         /**< rows [0, valid_rows) hold samples, the rest is zero: it pads
                                       the last batch of a pass */
-    const uint64_t *samples;     /**< (rows) indices in the source, in host memory; UINT64_MAX where
-                                      no sample stands */
+    const uint64_t *samples;     /**< (rows) indices in the source, in host memory; UINT64_MAX for
+                                      rows without a sample */
 } sluice_batch;
 
 /** Returns the input of that name, or NULL. Threads: any, while the batch is held. */
 SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name);
 
 /**
- * Waits for the next batch and lends it. Where config.held is 1 the batch before is released first,
- * whatever the call returns; from 2 on a batch is held until sluice_channel_release().
+ * Waits for the next batch and lends it. If config.held is 1, the previous batch is released first,
+ * whatever the call returns; otherwise a batch is held until sluice_channel_release().
  *
- * Batches come in order, each once; a sample is where sluice_train() with the same settings would
- * have it, bit for bit. Tensors and their bytes are good while the batch is held. On a host device
- * their addresses differ from batch to batch.
+ * Batches come in order, each once, with the same samples and bits as in sluice_train() with the
+ * same settings. Tensors and their bytes are valid while the batch is held. On a host device their
+ * addresses differ from batch to batch.
  *
  * On `cuda:N` they lie in device memory, in one of config.held sets of tensors; the addresses cycle
- * through the sets while batches are released in their order, else a batch has the set that was
- * released first. The call waits on the host until the batch has arrived on the device, enqueues in
- * the caller's stream the kernels that bring it into the tensors, and returns: what is enqueued in
- * that stream afterwards sees the batch. The kernels are ordered behind the readers of the batch
- * that had the set before:
+ * through the sets if batches are released in order, otherwise a batch gets the set that was
+ * released first. The call waits on the host until the batch has arrived on the device, enqueues
+ * the kernels that write the tensors in the caller's stream, and returns: work enqueued in that
+ * stream afterwards sees the batch. The kernels are ordered after the readers of the previous batch
+ * in the same set:
  *
- *   - it was released by sluice_channel_release(): behind all that the stream of that call held;
- *   - it was released by this call (config.held is 1): a loop that stays in one stream waits for
- *     nothing, and a call with another stream than the one before is ordered behind all that the
- *     stream of the call before then holds. Readers in any further stream are the caller's to
- *     order, by events.
+ *   - released by sluice_channel_release(): after all work that was in the stream of that call;
+ *   - released by this call (config.held is 1): by the stream itself, if it is that of the previous
+ *     call, otherwise after all work that is in the previous call's stream now. The caller orders
+ *     readers in other streams, by events.
  *
- * With stream NULL the kernels go into a stream of the library's, and the call returns when they
- * are done: the tensors are ready for every stream, and whoever read a batch that this call
- * releases, in a stream that no call was given, must be done with it.
+ * With stream NULL the kernels go into a stream of the library, and the call returns when they are
+ * done: the tensors are ready for every stream. Readers of a batch that this call releases, in
+ * streams that no call was given, must have finished.
  *
  * @param stream      NULL on a host device; on `cuda:N` a cudaStream_t of that device that is not
- *                    being captured, or NULL, which is not CUDA's default stream (that one is
- *                    cudaStreamLegacy). It must not be destroyed before the next call, or close.
- *                    cudaStreamPerThread is another stream in each thread: make all calls from one
- * @param timeout_ms  milliseconds to wait for the batch to arrive; SLUICE_FOREVER: without a limit.
- *                    0 never waits for a batch, and with a stream for nothing at all: for a loop
- *                    that has other work while no batch is there
+ *                    being captured, or NULL, which does not mean CUDA's default stream (pass
+ *                    cudaStreamLegacy for that). It must exist until the next call, or close.
+ *                    cudaStreamPerThread is a different stream in each thread: make all calls from
+ *                    one thread
+ * @param timeout_ms  milliseconds to wait for the batch; SLUICE_FOREVER: no limit. 0 never waits
+ * for a batch, and with a stream never blocks: for a loop that has other work if no batch is ready
  * @param batch_out   the channel's own; set only on OK
  *
- * Returns: TIMEOUT no batch yet: nothing is lent, ask again; END_OF_PASS with config.end_of_pass,
- *          once after the last batch of each pass, then goes on with the next pass; END_OF_DATA
- *          after the last of config.batches; CLOSED after stop, also when batches were ready; the
- *          first error of the pipeline, which names the stage and the sample, once the batches
- *          before it are fetched: each of the three again from every later call. E_INVALID
- *          arguments, the stream among them, or start has not been called; config.held of 2 or
- *          more, and as many batches are held (never a wait), or one is held while
- *          config.slots - 1 others came after it: the batches held stay. E_DEVICE what CUDA says,
- *          also of work of the caller's that has broken the device.
+ * Returns: TIMEOUT no batch yet, nothing is lent: call again; END_OF_PASS with config.end_of_pass,
+ *          once after the last batch of each pass, then continues with the next pass; END_OF_DATA
+ *          after the last of config.batches; CLOSED after stop, even if batches were ready; the
+ *          first error of the pipeline, which names the stage and the sample, after the batches
+ *          before it. Later calls return each of the last three again. E_INVALID an argument, such
+ *          as the stream, or start has not been called; with config.held of 2 or more: that many
+ *          batches are held (the call does not wait), or one is held while config.slots - 1 later
+ *          ones were fetched; held batches stay held. E_DEVICE the error of CUDA, also if work of
+ *          the caller caused it.
  * Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind(); safe
  *          beside all others but close.
  */
@@ -222,25 +221,25 @@ SLUICE_API_CHECKED sluice_status sluice_channel_get_next(sluice_channel *channel
                                                          const sluice_batch **batch_out);
 
 /**
- * Releases a batch: its tensors may be written again. Batches may be released in any order; their
- * slots are freed in the order of the batches, so that a slot waits for those before it.
+ * Releases a batch: its tensors may be overwritten. Batches may be released in any order; their
+ * slots are freed in the order of the batches, so a slot waits for the earlier ones.
  *
- * @param batch   held, as get_next has set it; not to be used afterwards
- * @param stream  on `cuda:N` the next batch in this set of tensors comes behind all that this
- *                stream holds now; NULL: the batch has no readers any more. A stream as for
- *                get_next; it may be destroyed after the call. NULL on a host device
+ * @param batch   held, from get_next; invalid after the call
+ * @param stream  on `cuda:N` the next batch in this set of tensors is ordered after all work that
+ * is in this stream now; NULL: all readers of the batch have finished. A stream as for get_next; it
+ * may be destroyed after the call. NULL on a host device
  *
- * Returns: E_INVALID the batch has been released, or is not one of this channel (a pointer is
- *          detected as stale until config.slots further batches have come); or the stream, as for
- *          get_next: the batch stays held. E_DEVICE what CUDA says.
+ * Returns: E_INVALID the batch is released already, or not of this channel (a stale pointer is
+ *          detected until config.slots further batches were fetched), or the stream is invalid: the
+ *          batch stays held. E_DEVICE the error of CUDA.
  * Threads: as sluice_channel_get_next().
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_release(sluice_channel *channel,
                                                         const sluice_batch *batch, void *stream);
 
 /**
- * Tells where the loop is: the next batch is the one that get_next has not fetched yet; batches
- * that are held count as fetched. Before the start it is where the channel begins.
+ * Gets the position of the loop: of the next batch that get_next will return; held batches count as
+ * fetched. Before the start it is the position that the channel begins at.
  *
  * Returns: E_INVALID position is NULL or its struct_size is not set.
  * Threads: as sluice_channel_get_next().
@@ -249,48 +248,48 @@ SLUICE_API_CHECKED sluice_status sluice_channel_position_get(const sluice_channe
                                                              sluice_channel_position *position);
 
 /**
- * Begins anew: the next batch is the one that the channel was opened at, with the same samples in
- * the same order and the same bits, and config.batches are made again; with the same threads, files
- * and memory. For the next validation, say. At any point: after END_OF_DATA, after END_OF_PASS, in
- * the middle of a pass, in a channel that is paused (which stays so).
+ * Restarts the channel, for example for the next validation: the next batch is the first one again,
+ * with the same samples in the same order and the same bits, followed by config.batches in all.
+ * Threads, files and memory are kept. Allowed at any point: after END_OF_DATA, after END_OF_PASS,
+ * in the middle of a pass, and while the channel is paused (it stays paused).
  *
- * What the workers have made ahead is passed over: they finish the rows they are at, for which this
- * waits; on `cuda:N` also for kernels that the batches fetched before need. Where a pass is all
- * that is wanted, config.batches = info.batches lets them make no more than that. A stream is read
- * from its beginning.
+ * Prefetched batches are discarded. The call waits until each worker has finished its current row;
+ * on `cuda:N` also for the kernels of the batches fetched before. If only one pass is needed, set
+ * config.batches to info.batches, so that workers prefetch no more. A stream is read from its
+ * beginning.
  *
- * Returns: E_INVALID batches are held (with config.held 1 the last one is, until a release, or a
- *          get_next that gives none), or start has not been called: nothing has changed. The error
- *          of the pipeline, met by workers ahead of get_next, too; each later call of get_next and
- *          of this answers it again. CLOSED after stop. E_UNSUPPORTED the source is read by a pipe.
- *          E_DEVICE what CUDA says.
+ * Returns: E_INVALID batches are held (with config.held 1 the last one is, until it is released or
+ *          get_next returns none), or start has not been called: nothing has changed. The first
+ *          error of the pipeline, also of batches that were not fetched; later calls of get_next
+ *          and rewind return it again. CLOSED after stop. E_UNSUPPORTED the source is a pipe.
+ *          E_DEVICE the error of CUDA.
  * Threads: as sluice_channel_get_next().
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_rewind(sluice_channel *channel);
 
 /**
- * Lets the workers rest: each finishes the row it is at, then nothing is read or decoded until
- * sluice_channel_resume(). Batches that are complete can be fetched all the same; for the next one
- * get_next waits. What is made, and in what order, does not change. Does not wait for the workers.
+ * Pauses the workers: each finishes its current row, then nothing is read or decoded until
+ * sluice_channel_resume(). Complete batches can still be fetched; for later ones get_next waits.
+ * Samples and their order do not change. Does not wait for the workers.
  *
- * Returns: E_INVALID start has not been called. OK also when paused already, or at the end.
+ * Returns: E_INVALID start has not been called. OK also if paused already, or at the end.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_pause(sluice_channel *channel);
 
-/** Lets the workers go on. Returns: as sluice_channel_pause(). Threads: any. */
+/** Resumes the workers. Returns: as sluice_channel_pause(). Threads: any. */
 SLUICE_API_CHECKED sluice_status sluice_channel_resume(sluice_channel *channel);
 
 /** Statistics of a channel so far. */
 typedef struct sluice_channel_stats {
     size_t struct_size;  /**< bytes; set by sluice_channel_stats_init() */
-    uint64_t batches;    /**< that get_next gave */
+    uint64_t batches;    /**< that get_next returned */
     uint64_t samples;    /**< valid rows of those */
-    uint64_t bytes_read; /**< from files, for batches to come, too */
-    uint64_t ready;      /**< batches that get_next would give at once */
-    uint64_t replaced;   /**< samples that another one stood in for */
-    uint64_t zeroed;     /**< rows left zero for want of a readable sample */
-    double wait_seconds; /**< that get_next has waited, a call under way excluded */
+    uint64_t bytes_read; /**< from files, including prefetched batches */
+    uint64_t ready;      /**< batches that get_next would return without a wait */
+    uint64_t replaced;   /**< bad samples that were replaced by another one */
+    uint64_t zeroed;     /**< rows of zeros in place of bad samples */
+    double wait_seconds; /**< time that get_next has waited, without a call in progress */
 } sluice_channel_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -307,15 +306,14 @@ SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channe
                                                           sluice_channel_stats *stats);
 
 /**
- * Makes a report of the channel so far: the table and the verdict of sluice_train(), where a step
- * is what the loop does from one batch until the next call of sluice_channel_get_next(). Batches
- * that were fetched count as steps. Its seconds are those since sluice_channel_start(), also the
- * ones in which the channel is paused or the loop does not use it. Figures are read while the
- * workers go on.
+ * Creates a report of the channel so far: the table, the bottleneck and the advice of
+ * sluice_train(), where a step is the time of the loop between a batch and the next call of
+ * sluice_channel_get_next(). Each fetched batch counts as a step. The seconds are wall time since
+ * sluice_channel_start(), pauses included. The workers continue meanwhile.
  *
  * @param report_out  owned by the caller: freed by sluice_report_destroy(), also after close. Its
- *                    status is the error of the pipeline or the device that get_next has returned,
- *                    else CLOSED after stop, else OK
+ *                    status is the error of the pipeline or the device that get_next returned,
+ *                    otherwise CLOSED after stop, otherwise OK
  *
  * Returns: E_INVALID an argument is NULL, or start has not been called; E_NO_MEMORY.
  * Threads: any, at any time but during close.
@@ -324,19 +322,18 @@ SLUICE_API_CHECKED sluice_status sluice_channel_report(sluice_channel *channel,
                                                        sluice_report **report_out);
 
 /**
- * Ends a channel's work for good: get_next answers CLOSED, also to a thread that waits in it, and
- * the workers end after the rows they are at, for which this does not wait. Batches that are held
- * stay until they are released, or close. NULL is fine.
+ * Stops the channel for good: get_next returns CLOSED, also in a thread that waits in it, and each
+ * worker ends after its current row, for which the call does not wait. Held batches stay valid
+ * until they are released, or close. NULL is allowed.
  *
  * Threads: any.
  */
 SLUICE_API void sluice_channel_stop(sluice_channel *channel);
 
 /**
- * Stops the workers, wherever they are, and frees the channel with all batches, those that are held
- * among them. NULL is fine.
- * On `cuda:N` it waits for the kernels of its own that are in the caller's streams, and for what a
- * stream held when a batch was released in it; all other readers of tensors must be done.
+ * Stops the workers and frees the channel with all batches, held ones included. NULL is allowed.
+ * On `cuda:N` it waits for its own kernels in the caller's streams, and for the work that was in a
+ * stream when a batch was released in it; all other readers of tensors must have finished.
  *
  * Threads: any, once no other call uses the channel.
  */
