@@ -123,6 +123,81 @@ static sluice_status check_image(const making *m, custom_column *column)
     return SLUICE_OK;
 }
 
+/* Of what follows the image: is there one? */
+static sluice_status check_follows(const making *m, const custom_column *column)
+{
+    return m->made->schema.image >= 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: %s follows the image: declare a column of SLUICE_ROLE_IMAGE before "
+                          "it",
+                          m->owner, column->spec.name);
+}
+
+static sluice_status check_mask(const making *m, custom_column *column)
+{
+    const sluice_column *spec = &column->spec;
+    const sluice_column *image;
+    sluice_status st = check_follows(m, column);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    image = &m->made->schema.columns[m->made->schema.image];
+    if (spec->dtype == SLUICE_ENCODED && spec->rank == 0) {
+        return image->dtype == SLUICE_ENCODED
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_UNSUPPORTED,
+                              "%s: %s is encoded and the image is not; give both as pixels, or "
+                              "both encoded",
+                              m->owner, spec->name);
+    }
+    if (spec->dtype != SLUICE_U8 || spec->rank != 2 ||
+        memcmp(spec->shape, image->shape, 2 * sizeof(spec->shape[0])) != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: want a mask u8 (height, width) of the image, 0 where they vary "
+                        "and where the image is encoded, or an encoded one",
+                        m->owner, spec->name);
+    }
+    column->varies = spec->shape[SCHEMA_H] == 0;
+    return SLUICE_OK;
+}
+
+static sluice_status check_boxes(const making *m, custom_column *column)
+{
+    const sluice_column *spec = &column->spec;
+
+    column->ragged = true;
+    if (spec->dtype != SLUICE_F32 || spec->rank != 2 || spec->shape[0] == 0 ||
+        spec->shape[0] > INT32_MAX || spec->shape[1] != 4) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: want boxes f32 (most, 4)", m->owner, spec->name);
+    }
+    return check_follows(m, column);
+}
+
+/* Of what belongs to boxes: finds them. */
+static sluice_status find_boxes(const making *m, const char *boxes, custom_column *column)
+{
+    const int at = custom_columns_find(m->made, boxes);
+    const sluice_column *spec = &column->spec;
+
+    if (at < 0 || m->made->columns[at].role != SLUICE_ROLE_BOXES) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: there is no column %.100s of boxes before it",
+                        m->owner, spec->name, boxes);
+    }
+    if (column->role != SLUICE_ROLE_PLAIN || spec->rank == 0 ||
+        spec->shape[0] != m->made->columns[at].spec.shape[0]) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s belongs to the boxes of %s: want a plain column whose first "
+                        "dimension is %llu, as theirs",
+                        m->owner, spec->name, boxes,
+                        (unsigned long long)m->made->columns[at].spec.shape[0]);
+    }
+    column->ragged = true;
+    column->boxes = at;
+    return SLUICE_OK;
+}
+
 static sluice_status check_plain(const making *m, const custom_column *column)
 {
     const sluice_column *spec = &column->spec;
@@ -140,10 +215,12 @@ static sluice_status check_plain(const making *m, const custom_column *column)
                         "hold",
                         m->owner, spec->name);
     }
-    return column->ragged && spec->rank == 0
-               ? sli_fail(SLUICE_E_INVALID, "%s: %s: a ragged column has at least one dimension",
-                          m->owner, spec->name)
-               : SLUICE_OK;
+    if (column->ragged && (spec->rank == 0 || spec->shape[0] > INT32_MAX)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: a ragged column has a first dimension, of at most %d", m->owner,
+                        spec->name, INT32_MAX);
+    }
+    return SLUICE_OK;
 }
 
 static sluice_status check_role(const making *m, custom_column *column)
@@ -153,6 +230,10 @@ static sluice_status check_role(const making *m, custom_column *column)
         return check_plain(m, column);
     case SLUICE_ROLE_IMAGE:
         return check_image(m, column);
+    case SLUICE_ROLE_MASK:
+        return check_mask(m, column);
+    case SLUICE_ROLE_BOXES:
+        return check_boxes(m, column);
     default:
         return sli_fail(SLUICE_E_INVALID, "%s: %s: role %d is none of sluice_column_role", m->owner,
                         column->spec.name, (int)column->role);
@@ -160,6 +241,24 @@ static sluice_status check_role(const making *m, custom_column *column)
 }
 
 /* ---- all columns ----------------------------------------------------------------------------- */
+
+/* Tells the planner what the column follows. */
+static void set_info(const making *m, const custom_column *column)
+{
+    column_info *info = &m->made->schema.infos[column->column];
+
+    if (column->role == SLUICE_ROLE_IMAGE) {
+        m->made->schema.image = (int)column->column;
+    } else if (column->role == SLUICE_ROLE_MASK) {
+        info->role = ROLE_MASK;
+    } else if (column->role == SLUICE_ROLE_BOXES) {
+        info->role = ROLE_BOXES;
+        info->length = (uint32_t)column->length;
+    } else if (column->boxes >= 0) {
+        info->role = ROLE_OF_BOX;
+        info->boxes = m->made->columns[column->boxes].column;
+    }
+}
 
 static sluice_status add_column(const making *m, const sluice_column_spec *spec)
 {
@@ -172,23 +271,23 @@ static sluice_status add_column(const making *m, const sluice_column_spec *spec)
     column->spec.dtype = spec->dtype;
     column->spec.rank = spec->rank;
     memcpy(column->spec.shape, spec->shape, spec->rank * sizeof(spec->shape[0]));
-    st = check_role(m, column);
+    st = spec->boxes != NULL ? find_boxes(m, spec->boxes, column) : SLUICE_OK;
+    if (st == SLUICE_OK) {
+        st = check_role(m, column);
+    }
     if (st == SLUICE_OK) {
         st = add_to_schema(m, &column->spec, &column->column);
     }
     if (st != SLUICE_OK) {
         return st;
     }
-    if (column->role == SLUICE_ROLE_IMAGE) {
-        m->made->schema.image = (int)column->column;
-    }
     if (spec->dtype != SLUICE_ENCODED && !column->varies) {
         (void)sli_column_bytes(&column->spec, &column->bytes);
     }
-    if (column->ragged) {
-        column->row_bytes = column->bytes / (size_t)spec->shape[0];
+    if (column->ragged && column->boxes < 0) {
         st = add_length(m, column);
     }
+    set_info(m, column);
     m->made->count++;
     return st;
 }

@@ -20,7 +20,6 @@ typedef struct custom_column {
     int length;         /* of ragged ones: the index of NAME_length in the schema; -1: none */
     int boxes;          /* of what belongs to boxes: the declared column of these; -1: none */
     size_t bytes;       /* at the declared shape; 0 where that varies, and while encoded */
-    size_t row_bytes;   /* of ragged ones: an element of the first dimension */
 } custom_column;
 
 typedef struct custom_columns {

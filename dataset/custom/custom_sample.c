@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "log_int.h"
 #include "status_int.h"
 #include "tensor_int.h"
 
@@ -30,6 +32,14 @@ void custom_sample_fini(sluice_sample *sample)
 
 bool custom_sample_guards(void)
 {
+    const char *value = getenv("SLUICE_GUARDS");
+
+    if (value != NULL && (strcmp(value, "on") == 0 || strcmp(value, "off") == 0)) {
+        return value[1] == 'n';
+    }
+    if (value != NULL && value[0] != '\0') {
+        sli_log(SLUICE_LOG_WARN, "SLUICE_GUARDS=%.40s: want on or off", value);
+    }
 #ifdef NDEBUG
     return false;
 #else
@@ -334,17 +344,62 @@ static void fill_row(const custom_column *column, const custom_output *output)
     }
 }
 
+/* x0 y0 x1 y1 with an area, none of them NaN; whether they are in the image is seen with it. */
+static sluice_status check_boxes(const sluice_sample *sample, const custom_column *column,
+                                 const custom_output *output)
+{
+    for (uint64_t i = 0; i < output->shape[0]; i++) {
+        float box[4];
+
+        memcpy(box, output->bytes + i * sizeof(box), sizeof(box));
+        if (!(box[0] >= 0 && box[1] >= 0 && box[0] < box[2] && box[1] < box[3])) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "%s: %s: box %" PRIu64 ", %g,%g,%g,%g, is not x0,y0,x1,y1 with "
+                            "0 <= x0 < x1 and 0 <= y0 < y1",
+                            sample->owner, column->spec.name, i + 1, (double)box[0], (double)box[1],
+                            (double)box[2], (double)box[3]);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Does it have a row for each of its boxes? */
+static sluice_status check_rows(const sluice_sample *sample, const custom_column *column,
+                                const custom_output *output)
+{
+    const custom_output *boxes = &sample->outputs[column->boxes];
+
+    return output->shape[0] == boxes->shape[0]
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT, "%s: %s has %" PRIu64 " rows for %" PRIu64 " boxes",
+                          sample->owner, column->spec.name, output->shape[0], boxes->shape[0]);
+}
+
+static sluice_status check_output(const sluice_sample *sample, const custom_column *column,
+                                  const custom_output *output)
+{
+    if (column->role == SLUICE_ROLE_BOXES) {
+        return check_boxes(sample, column, output);
+    }
+    return column->boxes >= 0 ? check_rows(sample, column, output) : SLUICE_OK;
+}
+
 static sluice_status take_outputs(sluice_sample *sample, const char *callback, uint64_t before)
 {
     for (uint32_t i = 0; i < sample->columns->count; i++) {
         const custom_column *column = &sample->columns->columns[i];
         const custom_output *output = &sample->outputs[i];
+        sluice_status st;
 
         if (output->bytes == NULL) {
             return sli_fail_from(SLUICE_E_INVALID, before,
                                  "%s: %s() did not write %s: want sluice_sample_room() or "
                                  "sluice_sample_lend() for each declared column",
                                  sample->owner, callback, column->spec.name);
+        }
+        st = check_output(sample, column, output);
+        if (st != SLUICE_OK) {
+            return st;
         }
         fill_row(column, output);
     }

@@ -56,21 +56,30 @@ static bool follow(const image_way *way, const box *from, box *to)
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
+/* Bytes of an element of a column's first dimension. */
+static size_t element_bytes(const sluice_column *column)
+{
+    size_t size = sluice_dtype_size(column->dtype);
+
+    for (uint32_t i = 1; i < column->rank; i++) {
+        size *= (size_t)column->shape[i];
+    }
+    return size;
+}
+
 /* Moves element `from` of a column to `to`, or zeroes those from `to` on. */
 static void keep_element(const sluice_column *column, void *row, uint32_t from, uint32_t to)
 {
-    const size_t size = sluice_dtype_size(column->dtype);
+    const size_t size = element_bytes(column);
 
     memmove((uint8_t *)row + to * size, (const uint8_t *)row + from * size, size);
 }
 
 static void zero_tail(const sluice_column *column, void *row, uint32_t from)
 {
-    const uint64_t *shape = column->shape;
-    size_t size = sluice_dtype_size(column->dtype);
+    const size_t size = element_bytes(column);
 
-    size *= column->rank > 1 ? (size_t)shape[1] : 1;
-    memset((uint8_t *)row + from * size, 0, ((size_t)shape[0] - from) * size);
+    memset((uint8_t *)row + from * size, 0, ((size_t)column->shape[0] - from) * size);
 }
 
 /* Belongs column i to these boxes, and is it needed? */

@@ -3,17 +3,23 @@
 
 #include "status_int.h"
 
+/* Reads the header of an encoded mask; one of pixels has its size. */
 static sluice_status open_mask(const sli_plan *plan, const image_way *way, const sample_data *data,
                                image_decoder *decoder)
 {
-    const decode_args *args = (const decode_args *)(const void *)plan->details->decode->args.bytes;
-    uint32_t width = 0;
-    uint32_t height = 0;
-    sluice_status st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest,
-                                               args->max_pixels, true, &width, &height);
+    uint32_t width = data->image.width;
+    uint32_t height = data->image.height;
+    sluice_status st = SLUICE_OK;
 
-    if (st == SLUICE_OK) {
-        st = image_decoder_want_indices(decoder);
+    if (data->bytes != NULL) {
+        const decode_args *args =
+            (const decode_args *)(const void *)plan->details->decode->args.bytes;
+
+        st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest,
+                                     args->max_pixels, true, &width, &height);
+        if (st == SLUICE_OK) {
+            st = image_decoder_want_indices(decoder);
+        }
     }
     if (st == SLUICE_OK && (width != way->width || height != way->height)) {
         st = sli_fail(SLUICE_E_CORRUPT, "the mask is %ux%u, its image %ux%u", width, height,
@@ -82,7 +88,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
                           const mask_tools *tools, uint8_t *row)
 {
-    image_view current = {NULL, 0, 0, 0, 1};
+    image_view current = data->image; /* NULL while encoded */
     sluice_status st = open_mask(plan, way, data, tools->decoder);
 
     for (uint32_t i = 0; i < way->group_count && st == SLUICE_OK; i++) {

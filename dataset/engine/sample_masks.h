@@ -15,8 +15,9 @@ typedef struct mask_tools {
 } mask_tools;
 
 /*
- * Decodes a mask and writes it into its row, u8 (height, width). E_CORRUPT: another size than the
- * image's, or damage; E_UNSUPPORTED: a format whose values are no class numbers; E_NO_MEMORY.
+ * Decodes a mask, unless it is pixels, and writes it into its row, u8 (height, width). E_CORRUPT:
+ * another size than the image's, or damage; E_UNSUPPORTED: a format whose values are no class
+ * numbers; E_NO_MEMORY.
  */
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
                           const mask_tools *tools, uint8_t *row);

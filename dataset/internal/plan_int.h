@@ -118,8 +118,8 @@ uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers);
 typedef struct sli_dataset_identity {
     uint64_t samples; /* of the source */
     uint64_t names;   /* hash of the samples' names: of all, or of 1024 at equal distances */
-    char *stages;     /* the pipeline's text between source and batch; freed by
-                         sluice_string_free() */
+    char *stages;     /* the pipeline's text between source and batch, with a source of the user's
+                         code; freed by sluice_string_free() */
 } sli_dataset_identity;
 
 /*

@@ -192,6 +192,10 @@ typedef struct stage_def {
      * E_NO_MEMORY, E_IO. */
     sluice_status (*choose_source)(const void *args, const source_ops **ops_out);
 
+    /* Of STAGE_SOURCE: its arguments are part of the identity of a run. Those of files are not:
+     * these may lie in another folder. */
+    bool identifies;
+
     /* Of STAGE_GEOMETRY: what to do with an image of this size. E_INVALID when it does not fit. */
     sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,
                               uint32_t height, stage_geometry *geometry_out);

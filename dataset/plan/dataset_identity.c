@@ -35,6 +35,6 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
         end--; /* excluded: a resumed run may have another batch size */
     }
-    dataset_print(dataset, 1, end, &text);
+    dataset_print(dataset, dataset->stages[0].def->identifies ? 0 : 1, end, &text);
     return sli_text_take(&text, &identity_out->stages);
 }

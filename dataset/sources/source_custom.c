@@ -140,10 +140,10 @@ static sluice_status begin_worker(const custom_source *custom, sample_io *io)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static sluice_status find_image(const custom_source *custom, sluice_sample *sample,
+/* The image or mask that declared column i is, of the sample that was read last. */
+static sluice_status find_image(const custom_source *custom, sluice_sample *sample, uint32_t i,
                                 sample_data *data_out)
 {
-    const uint32_t i = (uint32_t)custom->image;
     const custom_output *output = &sample->outputs[i];
 
     if (custom->columns.columns[i].spec.dtype != SLUICE_ENCODED) {
@@ -185,7 +185,22 @@ static sluice_status custom_read(const void *source, uint64_t index, sample_io *
     for (uint32_t i = 0; i < columns->count && st == SLUICE_OK; i++) {
         io->bytes_read += sample->outputs[i].size;
     }
-    return st == SLUICE_OK && custom->image >= 0 ? find_image(custom, sample, data_out) : st;
+    return st == SLUICE_OK && custom->image >= 0
+               ? find_image(custom, sample, (uint32_t)custom->image, data_out)
+               : st;
+}
+
+static sluice_status custom_read_mask(const void *source, uint64_t index, uint32_t column,
+                                      sample_io *io, sample_data *data_out)
+{
+    const custom_source *custom = source;
+    uint32_t i = 0;
+
+    (void)index; /* it was read with the image */
+    while (custom->columns.columns[i].column != column) {
+        i++;
+    }
+    return find_image(custom, &((custom_worker *)io->state)->sample, i, data_out);
 }
 
 static const source_ops custom_ops = {
@@ -194,6 +209,7 @@ static const source_ops custom_ops = {
     .count = custom_count,
     .name = custom_name,
     .read = custom_read,
+    .read_mask = custom_read_mask,
     .memory = custom_memory,
 };
 
@@ -219,7 +235,16 @@ const stage_def stage_source = {
     .args_size = sizeof(custom_args),
     .source = &custom_ops,
     .source_schema = custom_schema,
+    .identifies = true,
 };
+
+static bool is_printable(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text >= ' ' && *text != '\x7F') {
+        text++;
+    }
+    return *text == '\0';
+}
 
 static const sli_struct source_struct = SLI_STRUCT(sluice_source, user);
 
@@ -241,6 +266,9 @@ sluice_status sluice_dataset_source(const sluice_source *source, sluice_dataset 
     if (own.name == NULL || own.name[0] == '\0' || strlen(own.name) >= CUSTOM_NAME_SIZE) {
         return sli_fail(SLUICE_E_INVALID, "%s: name is NULL, empty or longer than %d bytes", call,
                         CUSTOM_NAME_SIZE - 1);
+    }
+    if (!is_printable(own.name)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: name has control characters", call);
     }
     if (own.read == NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s: read is NULL", call, own.name);

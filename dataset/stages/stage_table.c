@@ -30,10 +30,14 @@
     X(to_dtype)               \
     X(to_chw)                 \
     X(batch)
+/* Those that are made by calls only. */
+#define CALLS(X) X(source)
 /* clang-format on */
 
 #define DECLARE(name) extern const stage_def stage_##name;
 STAGES(DECLARE)
+CALLS(DECLARE)
 
 #define ENTRY(name) &stage_##name,
 const stage_def *const stage_table[] = {STAGES(ENTRY) NULL};
+const stage_def *const stage_table_with_calls[] = {STAGES(ENTRY) CALLS(ENTRY) NULL};

@@ -55,7 +55,8 @@ static void sort_stages(stage_list *list)
 
 static sluice_status read_list(const char *text, stage_list *list)
 {
-    sluice_status st = pipeline_parse_stages(stage_table, text, list->stages, &list->count);
+    sluice_status st =
+        pipeline_parse_stages(stage_table_with_calls, text, list->stages, &list->count);
 
     sort_stages(list);
     return st;
@@ -128,7 +129,12 @@ static void name_stage(const stage_list *list, uint32_t i, const char *what, sli
     begin_difference(differences);
     sli_text_add(differences, "%s \"%s", what, stage->def->name);
     stage_args_print(stage->def, stage->args.bytes, differences);
-    sli_text_add(differences, "\" behind %s", i > 0 ? list->stages[i - 1].def->name : "the source");
+    if (stage->def->kind == STAGE_SOURCE) {
+        sli_text_add(differences, "\"");
+    } else {
+        sli_text_add(differences, "\" behind %s",
+                     i > 0 ? list->stages[i - 1].def->name : "the source");
+    }
 }
 
 static void count_matches(comparison *c)

@@ -33,10 +33,10 @@ typedef enum sluice_column_role {
     SLUICE_ROLE_IMAGE = 1, /**< all of them work on it; u8 (height, width, 1 to 4 channels), or
                                 SLUICE_ENCODED; at most one column */
     SLUICE_ROLE_MASK = 2,  /**< a map of class numbers: follows crops, resizes and flips of the
-                                image, by nearest neighbour; u8 (height, width) of the image, or
-                                SLUICE_ENCODED where the image is */
+                                image, declared before it, by nearest neighbour; u8 (height,
+                                width) of the image, or SLUICE_ENCODED where the image is */
     SLUICE_ROLE_BOXES = 3  /**< follows them, too: f32 (most, 4), x0 y0 x1 y1 in pixels of the
-                                image; ragged */
+                                image, with 0 <= x0 < x1 and 0 <= y0 < y1; always ragged */
 } sluice_column_role;
 
 /**
@@ -50,8 +50,8 @@ typedef struct sluice_column_spec {
     uint32_t rank;                   /**< dimensions used of shape; 0 is a scalar; of
                                           SLUICE_ENCODED 0 */
     uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; height and width of an image and its masks
-                                          are 0 where they vary; of a ragged column shape[0] is the
-                                          maximum */
+                                          are 0 where they vary, of masks also where the image is
+                                          encoded; of a ragged column shape[0] is the maximum */
     sluice_column_role role;         /**< what transforms do to it */
     uint32_t ragged;                 /**< not 0: shape[0] varies from sample to sample up to the
                                           declared one; the batch has a column NAME_length (i32),
@@ -106,8 +106,10 @@ SLUICE_API_CHECKED sluice_status sluice_sample_get(const sluice_sample *sample, 
  * @param shape     of this sample, as many dimensions as declared; NULL: the declared shape. It may
  *                  differ from that in the first dimension of a ragged column, up to the declared
  *                  one, and in height and width where those vary. Of SLUICE_ENCODED: {bytes}
- * @param room_out  aligned for the type of the column; the old contents are undefined: write all
- * bytes. Rows behind a ragged length are zeroed by the library. Valid until the callback returns
+ * @param room_out  aligned for the type of the column. Its old contents are undefined: write all
+ *                  bytes; rows behind a ragged length are zeroed by the library. Valid until the
+ *                  callback returns. Builds with assertions, and SLUICE_GUARDS=on in the
+ *                  environment, find writes beyond it, which end the run
  *
  * Returns: E_INVALID a NULL, an unknown column, a shape that is not the declared one; E_CORRUPT a
  *          ragged length beyond the declared maximum; E_NO_MEMORY. The error names source or
