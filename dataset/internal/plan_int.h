@@ -75,7 +75,8 @@ void sli_plan_close(sli_plan *plan);
 /*
  * Sets where the run begins, and the number of batches per step: a pass then has a multiple of
  * `group` batches, and the rest of its samples are left out. Without this call a plan begins at the
- * first sample, with group 1. E_INVALID: a pass has fewer batches than `group`.
+ * first sample, with group 1. E_INVALID: a pass has fewer batches than `group`; of an order of the
+ * source's own: their number is no multiple of it, or the position is within a batch.
  */
 sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group);
 
@@ -101,6 +102,9 @@ bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
 /* Does a stage of the pipeline distribute samples to ranks? Then only as many ranks as began a pass
  * can resume in the middle of it. */
 bool sli_plan_deals_itself(const sli_plan *plan);
+
+/* Has the source an order of its own? It is bound to the batch size and the number of ranks. */
+bool sli_plan_has_own_order(const sli_plan *plan);
 
 /* Adds one line per pass of the planner: what it did, and why. */
 void sli_plan_explain(const sli_plan *plan, sli_text *text);

@@ -137,6 +137,7 @@ static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
         break;
     case INDEX_REPEAT:
         return make_repeat(((const count_args *)args)->n, step, l);
+    case INDEX_OF_SOURCE:
     case INDEX_NONE:
         break;
     }
@@ -214,6 +215,22 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
     return SLUICE_OK;
 }
 
+void order_make_own(source_order *own, const order_settings *settings, sample_order *o)
+{
+    const uint64_t done = settings->done / settings->world;
+    const uint64_t length = settings->all_ranks ? own->length * settings->world : own->length;
+    lengths l = {length, length, length};
+
+    o->count = 1;
+    o->steps[0] = (order_step){.kind = INDEX_OF_SOURCE, .own = own, .n = settings->all_ranks};
+    if (done > 0) {
+        add_skip(o, done, &l);
+    }
+    o->length = l.own;
+    o->longest = l.longest;
+    o->shortest = l.shortest;
+}
+
 void order_at(const sample_order *o, uint64_t pass, uint64_t position, uint64_t *sample_out,
               uint64_t *pass_out)
 {
@@ -236,6 +253,10 @@ void order_at(const sample_order *o, uint64_t pass, uint64_t position, uint64_t 
         case INDEX_REPEAT:
             pass = pass * step->n + position / step->before;
             position %= step->before;
+            break;
+        case INDEX_OF_SOURCE:
+            position = step->n != 0 ? step->own->of_all(step->own, position)
+                                    : step->own->at(step->own, pass, position);
             break;
         case INDEX_TAKE:
         case INDEX_NONE:

@@ -12,13 +12,14 @@
 /* One index stage: maps positions after it to positions before it. */
 typedef struct order_step {
     index_kind kind;
-    uint64_t n;    /* of take, skip, repeat */
+    uint64_t n;    /* of take, skip, repeat; of the source's own order: 1, of all ranks */
     uint64_t key;  /* of shuffle */
     uint32_t rank; /* of shard */
     uint32_t world;
     uint64_t before;               /* positions before it, on this rank */
     index_permutation permutation; /* of shuffle, over `before` positions */
     const uint64_t *members;       /* of split */
+    source_order *own;             /* of the order of the source's own */
 } order_step;
 
 typedef struct sample_order {
@@ -54,6 +55,12 @@ uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t s
  */
 sluice_status order_make(const sluice_dataset *dataset, const order_settings *settings,
                          sample_order *order_out);
+
+/*
+ * The order of the source's own, which is of the settings' rank, in place of order_make(). `done`
+ * is a multiple of world.
+ */
+void order_make_own(source_order *own, const order_settings *settings, sample_order *order_out);
 
 /* The sample at a position below length, and the pass that keys its random numbers. */
 void order_at(const sample_order *order, uint64_t pass, uint64_t position, uint64_t *sample_out,

@@ -47,6 +47,12 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
                             : "%s stands after a source, such as image_folder DIR",
                         def->name);
     }
+    if (def->kind == STAGE_INDEX && dataset->schema.own_order != NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s cannot follow %s %s, which is an order of its own, dealt to ranks "
+                        "already",
+                        def->name, dataset->stages[0].def->name, dataset->schema.own_order);
+    }
     if (dataset->schema.batch_size > 0) {
         return sli_fail(SLUICE_E_INVALID, "%s stands before batch, which is the last stage",
                         def->name);

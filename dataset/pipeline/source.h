@@ -93,6 +93,29 @@ typedef struct sample_location {
     char name[2 * NAME_MAX + 8];
 } sample_location;
 
+/*
+ * An order of a source's own, of one rank, in place of that by stages of order. A pass has the same
+ * number of positions on every rank.
+ */
+typedef struct source_order {
+    uint64_t length; /* positions of a pass */
+    uint64_t memory; /* bytes */
+
+    /* The sample at a position of a pass. Any thread. */
+    uint64_t (*at)(struct source_order *order, uint64_t pass, uint64_t position);
+
+    /* A sample of all ranks' pass, by a number below length times their count. */
+    uint64_t (*of_all)(const struct source_order *order, uint64_t number);
+    void (*close)(struct source_order *order);
+} source_order;
+
+/* What an order of a source's own is bound to: another value makes another order. */
+typedef struct source_order_bounds {
+    uint32_t batch; /* rows of a batch */
+    uint32_t rank;
+    uint32_t world;
+} source_order_bounds;
+
 typedef struct source_ops {
     /* Opens files; args as parsed. */
     sluice_status (*open)(const void *args, void **source_out);
@@ -126,6 +149,11 @@ typedef struct source_ops {
      * one kept? */
     bool (*keep_index)(const void *source, uint64_t index, const sample_io *io,
                        const sample_data *data);
+
+    /* Optional: makes the order that the arguments ask for; *order_out is NULL when they ask for
+     * none. E_INVALID: the files are too short for these bounds; E_NO_MEMORY. */
+    sluice_status (*make_order)(const void *source, const source_order_bounds *bounds,
+                                source_order **order_out);
 
     /* Bytes the source keeps in memory for itself, for reports. */
     uint64_t (*memory)(const void *source);

@@ -61,9 +61,11 @@ typedef struct stage_schema {
     column_info infos[SLUICE_MAX_COLUMNS];
     int image; /* index of the column that transforms work on; -1: none */
     bool is_chw;
-    bool is_converted;   /* a conversion stands before: geometry may not follow */
-    double value_range;  /* what white is in the image's values: 255 for bytes */
-    uint32_t batch_size; /* 0: not batched yet */
+    bool is_converted;     /* a conversion stands before: geometry may not follow */
+    double value_range;    /* what white is in the image's values: 255 for bytes */
+    const char *own_order; /* the argument by which the source has an order of its own, which stages
+                              of order may not change; NULL: it has none */
+    uint32_t batch_size;   /* 0: not batched yet */
     bool drop_remainder;
 } stage_schema;
 
@@ -163,7 +165,8 @@ typedef enum index_kind {
     INDEX_SPLIT,
     INDEX_TAKE,
     INDEX_SKIP,
-    INDEX_REPEAT
+    INDEX_REPEAT,
+    INDEX_OF_SOURCE /* no stage: the order of the source's own */
 } index_kind;
 
 typedef struct stage_def {
@@ -195,6 +198,7 @@ typedef struct stage_def {
     /* Of STAGE_SOURCE: its arguments are part of the identity of a run. Those of files are not:
      * these may lie in another folder. */
     bool identifies;
+    const char *path; /* which of them is not, as it is a path; NULL: all are */
 
     /* Of STAGE_GEOMETRY: what to do with an image of this size. E_INVALID when it does not fit. */
     sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,

@@ -17,6 +17,28 @@ uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order)
                                 : order->longest / batch + (order->longest % batch != 0);
 }
 
+sluice_status plan_own_order(sli_plan *plan)
+{
+    const source_ops *source = dataset_source(plan->dataset);
+    const source_order_bounds bounds = {plan->batch_size, plan->settings.rank,
+                                        plan->settings.world};
+
+    if (source->make_order == NULL || bounds.rank >= bounds.world) { /* order_make() says so */
+        return SLUICE_OK;
+    }
+    return source->make_order(plan->dataset->source, &bounds, &plan->details->own_order);
+}
+
+sluice_status plan_make_order(const sli_plan *plan, const order_settings *settings,
+                              sample_order *order_out)
+{
+    if (plan->details->own_order == NULL) {
+        return order_make(plan->dataset, settings, order_out);
+    }
+    order_make_own(plan->details->own_order, settings, order_out);
+    return SLUICE_OK;
+}
+
 /* Makes the order of the rest of the first pass, and its batches. */
 static sluice_status make_rest(sli_plan *plan, const sli_position *position, uint32_t group)
 {
@@ -24,11 +46,36 @@ static sluice_status make_rest(sli_plan *plan, const sli_position *position, uin
                                      .rank = plan->settings.rank,
                                      .world = plan->settings.world,
                                      .done = position->done};
-    sluice_status st = order_make(plan->dataset, &settings, &plan->details->rest);
+    sluice_status st = plan_make_order(plan, &settings, &plan->details->rest);
 
     plan->begin = *position;
     plan->begin_batches = plan_batches_of(plan, &plan->details->rest) / group * group;
     return st;
+}
+
+/* An order of the source's own knows whole batches only, and leaves none out. */
+static sluice_status check_own_order(const sli_plan *plan, const sli_position *position,
+                                     uint32_t group)
+{
+    const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
+    const char *argument = plan->dataset->schema.own_order;
+
+    if (plan->details->own_order == NULL) {
+        return SLUICE_OK;
+    }
+    if (position->done % rows != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %llu samples of the pass are done, which are no whole batches of %u "
+                        "rows on %u ranks; the order is bound to both",
+                        argument, (unsigned long long)position->done, plan->batch_size,
+                        plan->settings.world);
+    }
+    return plan->batches_per_pass % group == 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: a pass has %llu batches, which is no multiple of the %u of a step; "
+                          "its order leaves none out",
+                          argument, (unsigned long long)plan->batches_per_pass, group);
 }
 
 sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group)
@@ -44,6 +91,10 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
         return sli_fail(SLUICE_E_INVALID,
                         "no valid data in the dataset: a pass has %llu batches, a step takes %u",
                         (unsigned long long)plan->batches_per_pass, group);
+    }
+    st = check_own_order(plan, position, group);
+    if (st != SLUICE_OK) {
+        return st;
     }
     plan->batches_per_pass = batches;
     st = make_rest(plan, position, group);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The identity of a dataset, which a resumed run compares to detect other data. */
+#include <string.h>
+
 #include "dataset_state.h"
 #include "plan_int.h"
 #include "rng_int.h"
@@ -24,6 +26,24 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset)
     return names;
 }
 
+/* Adds the source with its arguments; a path may change, and is "-". */
+static void print_source(const sluice_dataset *dataset, sli_text *text)
+{
+    const dataset_stage *source = &dataset->stages[0];
+
+    sli_text_add(text, "%s", source->def->name);
+    for (uint32_t i = 0; i < source->def->param_count; i++) {
+        const stage_param *param = &source->def->params[i];
+
+        sli_text_add(text, " %s=", param->name);
+        if (source->def->path != NULL && strcmp(source->def->path, param->name) == 0) {
+            sli_text_add(text, "-");
+        } else {
+            stage_arg_print(param, source->args.bytes, text);
+        }
+    }
+}
+
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
 {
     const sluice_dataset *dataset = plan->dataset;
@@ -35,6 +55,10 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
         end--; /* excluded: a resumed run may have another batch size */
     }
-    dataset_print(dataset, dataset->stages[0].def->identifies ? 0 : 1, end, &text);
+    if (dataset->stages[0].def->identifies) {
+        print_source(dataset, &text);
+        sli_text_add(&text, "%s", end > 1 ? " | " : "");
+    }
+    dataset_print(dataset, 1, end, &text);
     return sli_text_take(&text, &identity_out->stages);
 }

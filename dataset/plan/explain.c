@@ -26,10 +26,18 @@ static void explain_order(const sli_plan *plan, sli_text *text)
         sli_text_add(text, ", %llu for rank %u of %u", (unsigned long long)details->order.length,
                      plan->settings.rank, plan->settings.world);
     }
-    sli_text_add(text,
-                 "; a pure function of (pass, position), nothing stored but %llu bytes of names "
-                 "and splits\n",
-                 (unsigned long long)sli_plan_source_memory(plan));
+    if (details->own_order != NULL) {
+        sli_text_add(text,
+                     "; %s, bound to %u rows and %u ranks; %llu bytes of names and permutations\n",
+                     plan->dataset->schema.own_order, plan->batch_size, plan->settings.world,
+                     (unsigned long long)sli_plan_source_memory(plan));
+    } else {
+        sli_text_add(
+            text,
+            "; a pure function of (pass, position), nothing stored but %llu bytes of names "
+            "and splits\n",
+            (unsigned long long)sli_plan_source_memory(plan));
+    }
     sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",
                  (unsigned long long)plan->batches_per_pass, plan->batch_size,
                  plan->drop_remainder ? "the remainder dropped" : "the last one padded");

@@ -30,11 +30,14 @@ static sluice_status plan_order(sli_plan *plan)
 {
     order_settings settings = {
         .seed = plan->settings.seed, .rank = plan->settings.rank, .world = plan->settings.world};
-    sluice_status st = order_make(plan->dataset, &settings, &plan->details->order);
+    sluice_status st = plan_own_order(plan);
 
+    if (st == SLUICE_OK) {
+        st = plan_make_order(plan, &settings, &plan->details->order);
+    }
     settings.all_ranks = true;
     if (st == SLUICE_OK) {
-        st = order_make(plan->dataset, &settings, &plan->details->all_ranks);
+        st = plan_make_order(plan, &settings, &plan->details->all_ranks);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -225,6 +228,9 @@ sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *set
 void sli_plan_close(sli_plan *plan)
 {
     if (plan != NULL) {
+        if (plan->details->own_order != NULL) {
+            plan->details->own_order->close(plan->details->own_order);
+        }
         sli_free(plan->details);
         sli_free(plan);
     }
@@ -235,6 +241,9 @@ uint64_t sli_plan_source_memory(const sli_plan *plan)
     uint64_t bytes = dataset_source(plan->dataset)->memory(plan->dataset->source) +
                      atomic_load_explicit(&plan->details->stream_memory, memory_order_relaxed);
 
+    if (plan->details->own_order != NULL) {
+        bytes += plan->details->own_order->memory;
+    }
     for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
         bytes += plan->dataset->splits[i].count * sizeof(*plan->dataset->splits[i].members);
     }
@@ -253,5 +262,10 @@ const char *sli_plan_source(const sli_plan *plan)
 
 bool sli_plan_deals_itself(const sli_plan *plan)
 {
-    return dataset_has_shard(plan->dataset);
+    return dataset_has_shard(plan->dataset) || plan->details->own_order != NULL;
+}
+
+bool sli_plan_has_own_order(const sli_plan *plan)
+{
+    return plan->details->own_order != NULL;
 }

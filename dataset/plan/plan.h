@@ -44,6 +44,7 @@ struct plan_details {
     sample_order order;          /* of this rank */
     sample_order rest;           /* of the rest of the run's first pass */
     sample_order all_ranks;      /* of all ranks, for drawing replacements */
+    source_order *own_order;     /* of the source; NULL: it has none */
     const dataset_stage *decode; /* NULL: the source returns pixels */
     plan_stage geometry[DATASET_MAX_STAGES];
     uint32_t geometry_count;
@@ -110,6 +111,13 @@ uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order);
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
                                  fused_geometry *fused_out, const char **stage_out);
+
+/* Makes the order of the source's own, if it has one. */
+sluice_status plan_own_order(sli_plan *plan);
+
+/* An order of the plan: by the stages, or of the source's own. */
+sluice_status plan_make_order(const sli_plan *plan, const order_settings *settings,
+                              sample_order *order_out);
 
 /* The key of the draws of stage i of the dataset. */
 uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);

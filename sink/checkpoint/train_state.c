@@ -11,6 +11,7 @@ sluice_status train_state_make(const sli_plan *plan, train_state *state_out)
 {
     state_out->step = 0;
     state_out->position = (sli_position){0, 0};
+    state_out->bound = sli_plan_has_own_order(plan);
     state_out->deals = sli_plan_deals_itself(plan);
     state_out->seed = plan->settings.seed;
     state_out->batch_size = plan->batch_size;
@@ -137,6 +138,14 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
     }
     if (kept->seed != mine->seed) {
         return number_differs("the seed", kept->seed, mine->seed);
+    }
+    if (mine->bound && kept->batch_size != mine->batch_size) {
+        return number_differs("the order is bound to the batch size, which", kept->batch_size,
+                              mine->batch_size);
+    }
+    if (mine->bound && kept->world != mine->world) {
+        return number_differs("the order is bound to the number of ranks, which", kept->world,
+                              mine->world);
     }
     if (kept->world != mine->world && mine->deals && kept->position.done > 0) {
         return sli_fail(SLUICE_E_INVALID,

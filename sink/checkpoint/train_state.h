@@ -23,6 +23,7 @@ typedef struct train_state {
     uint64_t best_name; /* a hash of the name of the result that chose the best; 0: none yet */
     uint64_t best_step;
     uint64_t best_value; /* the bits of a double */
+    bool bound;          /* to batch size and world, by an order of the source's; not kept */
     bool deals;          /* samples to ranks by a stage of its pipeline; not kept */
     sli_dataset_identity data;
 } train_state;
@@ -39,8 +40,8 @@ sluice_status train_state_parse(const char *text, train_state *state_out);
 /* What of `kept` a run goes on with: all that moves, and in what batches that was begun. */
 void train_state_take(train_state *mine, const train_state *kept);
 
-/* May a run of `mine` go on from `kept`? With batches of another size, or other ranks, it may.
- * E_INVALID says what differs. */
+/* May a run of `mine` go on from `kept`? With batches of another size, or other ranks, it may,
+ * unless its source is bound to them. E_INVALID says what differs. */
 sluice_status train_state_compare(const train_state *kept, const train_state *mine);
 
 #endif
