@@ -10,6 +10,7 @@
 #include <sluice/tokens.h>
 
 #include "alloc_int.h"
+#include "llmc_shards.h"
 #include "stage.h"
 #include "status_int.h"
 #include "struct_size_int.h"
@@ -20,49 +21,64 @@ typedef struct tokens_args {
     uint64_t seq;
     uint64_t stride; /* 0: seq, until the arguments are checked */
     uint32_t dtype;  /* a token_type */
+    uint32_t order;
 } tokens_args;
 
 enum { COLUMN_INPUTS, COLUMN_TARGETS };
+
+/* The choices of `order`. */
+enum { ORDER_NONE, ORDER_LLMC, ORDER_SEQUENTIAL };
+
+typedef struct tokens_source {
+    token_shards shards;
+    uint32_t order;
+} tokens_source;
 
 static sluice_status tokens_open(const void *opaque, void **source_out)
 {
     const tokens_args *args = opaque;
     const token_request request = {args->files, args->seq, args->stride, (token_type)args->dtype};
-    token_shards *shards = sli_calloc(1, sizeof(*shards));
+    tokens_source *tokens = sli_calloc(1, sizeof(*tokens));
     sluice_status st;
 
-    if (shards == NULL) {
+    if (tokens == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "tokens");
     }
-    st = token_shards_open(&request, shards);
+    tokens->order = args->order;
+    st = token_shards_open(&request, &tokens->shards);
     if (st != SLUICE_OK) {
-        sli_free(shards);
+        sli_free(tokens);
         return st;
     }
-    *source_out = shards;
+    *source_out = tokens;
     return SLUICE_OK;
+}
+
+static const token_shards *shards_of(const void *source)
+{
+    return &((const tokens_source *)source)->shards;
 }
 
 static void tokens_close(void *source)
 {
-    token_shards_close(source);
+    token_shards_close(&((tokens_source *)source)->shards);
     sli_free(source);
 }
 
 static uint64_t tokens_count(const void *source)
 {
-    return ((const token_shards *)source)->windows;
+    return shards_of(source)->windows;
 }
 
 static uint64_t tokens_memory(const void *source)
 {
-    return token_shards_memory(source);
+    return token_shards_memory(shards_of(source));
 }
 
 /* "FILE:FIRST+SEQ", in tokens. */
 static void tokens_name(const void *source, uint64_t index, char *text, size_t size)
 {
-    const token_shards *shards = source;
+    const token_shards *shards = shards_of(source);
     const token_window window = token_shards_find(shards, index);
     const char *slash = strrchr(window.shard->path, '/');
 
@@ -72,7 +88,7 @@ static void tokens_name(const void *source, uint64_t index, char *text, size_t s
 
 static bool tokens_locate(const void *source, uint64_t index, sample_location *location_out)
 {
-    const token_shards *shards = source;
+    const token_shards *shards = shards_of(source);
     const token_window window = token_shards_find(shards, index);
 
     location_out->fd = -1;
@@ -127,7 +143,7 @@ static void write_column(const token_shards *shards, const uint8_t *first, void 
 static sluice_status tokens_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
-    const token_shards *shards = source;
+    const token_shards *shards = shards_of(source);
     const token_window window = token_shards_find(shards, index);
     const size_t bytes = token_window_bytes(shards);
     sluice_status st = image_buffer_reserve(&io->bytes, bytes);
@@ -148,6 +164,22 @@ static sluice_status tokens_read(const void *source, uint64_t index, sample_io *
     return SLUICE_OK;
 }
 
+/* ---- the order of llm.c ------------------------------------------------------------------------
+ */
+
+static sluice_status tokens_make_order(const void *source, const source_order_bounds *bounds,
+                                       source_order **order_out)
+{
+    const tokens_source *tokens = source;
+    const llmc_bounds llmc = {bounds->batch, bounds->rank, bounds->world,
+                              tokens->order == ORDER_LLMC};
+
+    *order_out = NULL;
+    return tokens->order == ORDER_NONE
+               ? SLUICE_OK
+               : llmc_order_of_shards(&tokens->shards, &llmc, NULL, order_out);
+}
+
 static const source_ops tokens_ops = {
     .open = tokens_open,
     .close = tokens_close,
@@ -155,19 +187,31 @@ static const source_ops tokens_ops = {
     .name = tokens_name,
     .read = tokens_read,
     .locate = tokens_locate,
+    .make_order = tokens_make_order,
     .memory = tokens_memory,
 };
 
 /* ---- the stage ---------------------------------------------------------------------------------
  */
 
+static const char *const token_orders[] = {"none", "llmc", "llmc_sequential", NULL};
+
 static sluice_status tokens_check(void *opaque)
 {
     tokens_args *args = opaque;
 
     args->stride = args->stride != 0 ? args->stride : args->seq;
+    if (args->order != ORDER_NONE && args->stride != args->seq) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "tokens: stride=%llu: order=%s takes windows side by side; leave stride "
+                        "out",
+                        (unsigned long long)args->stride, token_orders[args->order]);
+    }
     return SLUICE_OK;
 }
+
+/* How messages name the order; by its number. */
+static const char *const own_orders[] = {NULL, "order=llmc", "order=llmc_sequential"};
 
 static sluice_status tokens_infer(const void *opaque, stage_schema *schema)
 {
@@ -179,6 +223,7 @@ static sluice_status tokens_infer(const void *opaque, stage_schema *schema)
     schema->columns[COLUMN_TARGETS] =
         (sluice_column){.name = "targets", .dtype = SLUICE_I32, .rank = 1, .shape = {args->seq}};
     schema->image = -1;
+    schema->own_order = own_orders[args->order];
     return SLUICE_OK;
 }
 
@@ -192,6 +237,9 @@ static const stage_param tokens_params[] = {
            "tokens from a window's beginning to the next one's; 0: seq"),
     PARAM_(tokens_args, dtype, PARAM_CHOICE, "auto", 0, 0, token_types,
            "auto: as llm.c's header says; u16, u32: files without a header"),
+    PARAM_(tokens_args, order, PARAM_CHOICE, "none", 0, 0, token_orders,
+           "llmc, llmc_sequential: that of llm.c's data loader, shuffled or not, which is bound to "
+           "the batch size and the number of ranks; none: of the files, for shuffle and the like"),
 };
 
 const stage_def stage_tokens = {
@@ -203,10 +251,12 @@ const stage_def stage_tokens = {
     .args_size = sizeof(tokens_args),
     .check = tokens_check,
     .infer = tokens_infer,
+    .identifies = true,
+    .path = "files",
     .source = &tokens_ops,
 };
 
-static const sli_struct config_struct = SLI_STRUCT(sluice_tokens_config, dtype);
+static const sli_struct config_struct = SLI_STRUCT(sluice_tokens_config, order);
 
 void sluice_tokens_config_init_size(sluice_tokens_config *config, size_t size)
 {
@@ -227,5 +277,8 @@ sluice_status sluice_dataset_tokens(const sluice_tokens_config *config,
     args.seq = own.seq;
     args.stride = own.stride;
     st = stage_arg_choose_or_default(&stage_tokens, "dtype", own.dtype, &args.dtype);
+    if (st == SLUICE_OK) {
+        st = stage_arg_choose_or_default(&stage_tokens, "order", own.order, &args.order);
+    }
     return st == SLUICE_OK ? dataset_begin(&stage_tokens, &args, dataset_out) : st;
 }

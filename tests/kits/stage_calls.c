@@ -79,6 +79,20 @@ static sluice_status begin_tokens(const char *folder, sluice_dataset **dataset_o
     return sluice_dataset_tokens(&config, dataset_out);
 }
 
+static sluice_status begin_tokens_llmc(const char *folder, sluice_dataset **dataset_out)
+{
+    char files[500];
+    sluice_tokens_config config;
+
+    sluice_tokens_config_init(&config);
+    snprintf(files, sizeof(files), "%s/x.npy", folder);
+    config.files = files;
+    config.seq = 16;
+    config.dtype = "u16";
+    config.order = "llmc";
+    return sluice_dataset_tokens(&config, dataset_out);
+}
+
 static sluice_status begin_synthetic(const char *folder, sluice_dataset **dataset_out)
 {
     (void)folder;
@@ -254,6 +268,7 @@ const stage_call stage_calls[] = {
      "decode | resize 8,8 | batch 4"},
     {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},
     {NULL, "tokens ${FOLDER}/x.npy 16 stride=4 dtype=u16", NULL, begin_tokens, "batch 4"},
+    {NULL, "tokens ${FOLDER}/x.npy 16 dtype=u16 order=llmc", NULL, begin_tokens_llmc, "batch 4"},
     {NULL, "synthetic samples=12 shape=6,5,1 classes=3", NULL, begin_synthetic, "batch 4"},
     {SOURCE, "shuffle seed=5 buffer=7", call_shuffle, NULL, "batch 4"},
     {SOURCE, "shuffle", call_shuffle_by_run, NULL, "batch 4"},

@@ -27,6 +27,7 @@ typedef struct sluice_tokens_config {
     uint64_t stride;   /**< tokens from the beginning of a window to that of the next one; 0: seq */
     const char *dtype; /**< "auto": as each file's header says; "u16", "u32": plain files, without a
                             header; NULL: "auto" */
+    const char *order; /**< "none"; "llmc" or "llmc_sequential", see below; NULL: "none" */
 } sluice_tokens_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -47,6 +48,14 @@ static inline void sluice_tokens_config_init(sluice_tokens_config *config)
  * E_CORRUPT another magic number or version, no tokens, a file that is not as long as its header
  * says; E_INVALID files of different types, dtype u16 or u32 for a file with a header, no file with
  * seq + 1 tokens; E_IO. They name the file.
+ *
+ * With an order of llm.c the samples, and their rows in the batches, are those that its data loader
+ * (llmc/dataloader.h there) gives to the same files, batch size B, tokens T = seq, rank and number
+ * of ranks: with should_shuffle = 1 ("llmc") or 0 ("llmc_sequential"). The batch size is that of
+ * the stage `batch`, rank and world are those of the run or channel. No stage of order may follow,
+ * and the seed of the run does not matter. A pass has floor((tokens - 1) / (world * B * seq))
+ * batches of each file, each of which must have at least one. A run is resumed with the same batch
+ * size and world only; it replays the generator from its beginning, which reads no data.
  *
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
