@@ -79,8 +79,12 @@ static sluice_status batch_status(sli_queue *queue, uint64_t seq, sli_ring_kind 
 
 sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin)
 {
+    sluice_status st = batch_status(queue, seq, SLI_RING_EMPTY);
     batch_wait wait = {queue, seq};
 
+    if (st != SLUICE_TIMEOUT || timeout_ns == 0) {
+        return st;
+    }
     if (spin) {
         spin_for_batch(&wait, timeout_ns);
     } else {

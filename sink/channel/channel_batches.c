@@ -10,9 +10,9 @@ static const int64_t LONGEST_WAIT_MS = INT64_MAX / 1000000 / 2;
 /* Interval between polls of the device while a batch is late. */
 static const int64_t DEVICE_POLL_NS = 100000000;
 
-/* Batches between two samples of the queue's depth, which read a word of each filled slot: with 256
- * slots 200 ns, twice the rest of a call. */
-enum { DEPTH_INTERVAL = 16 };
+/* A sample of the queue's depth reads a word of each filled slot: every 16th batch, or as many
+ * batches as a quarter of the slots, so that it costs a call a few words at most. */
+enum { DEPTH_INTERVAL = 16, DEPTH_SHARE = 4 };
 
 const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name)
 {
@@ -99,9 +99,10 @@ static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t ti
     const int64_t start_ns = sli_now_ns();
     const uint64_t start = sli_ticks();
     const sluice_status st = wait_polling_device(channel, seq, forever ? -1 : timeout_ms * 1000000);
+    const uint64_t waited = sli_ticks() - start;
 
-    sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks,
-                    sli_ticks() - start);
+    sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks, waited);
+    channel->waited_ticks = waited;
     sli_counter_add(&channel->wait_ns, (uint64_t)(sli_now_ns() - start_ns));
     return st;
 }
@@ -150,11 +151,11 @@ static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t 
     return st;
 }
 
-static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, void *stream,
+/* Lends batch seq in a call that began at `start`. */
+static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, uint64_t start, void *stream,
                                 const sluice_batch **batch_out)
 {
     const uint32_t set = held_batches_next_set(&channel->held);
-    const uint64_t start = sli_ticks();
     sluice_batch *batch;
     sli_inputs inputs;
     sluice_status st = channel->lender->ops->lend(channel->lender, seq, set, stream, &inputs);
@@ -174,37 +175,48 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, void *str
     sli_counter_add(&channel->given, 1);
     sli_counter_add(&channel->seq, 1);
     channel->lent_ticks = sli_ticks();
-    sli_counters_item(feed_counters(&channel->data, FEED_GET_NEXT), channel->lent_ticks - start,
+    sli_counters_item(feed_counters(&channel->data, FEED_GET_NEXT),
+                      channel->lent_ticks - start - channel->waited_ticks,
                       channel->data.layout.slot_bytes);
     *batch_out = batch;
     return SLUICE_OK;
 }
 
 /* What the loop did since the last batch was lent is its step. */
-static void count_step(sluice_channel *channel)
+static void count_step(sluice_channel *channel, uint64_t now)
 {
     if (channel->lent_ticks != 0) {
-        sli_counters_item(feed_counters(&channel->data, FEED_STEP),
-                          sli_ticks() - channel->lent_ticks, 0);
+        sli_counters_item(feed_counters(&channel->data, FEED_STEP), now - channel->lent_ticks, 0);
         channel->lent_ticks = 0;
     }
+}
+
+static void sample_depth(sluice_channel *channel)
+{
+    const uint32_t share = channel->data.slots / DEPTH_SHARE;
+
+    if (channel->until_depth == 0) {
+        sli_queue_sample_depth(channel->data.queue);
+        channel->until_depth = share > DEPTH_INTERVAL ? share : DEPTH_INTERVAL;
+    }
+    channel->until_depth--;
 }
 
 /* The next batch is fetched, where the arguments are good. */
 static sluice_status fetch(sluice_channel *channel, uint64_t seq, void *stream, int64_t timeout_ms,
                            const sluice_batch **batch_out)
 {
+    const uint64_t start = sli_ticks();
     sluice_status st;
 
-    count_step(channel);
+    count_step(channel, start);
     release_last(channel, seq);
-    if (seq % DEPTH_INTERVAL == 1) {
-        sli_queue_sample_depth(channel->data.queue);
-    }
+    sample_depth(channel);
+    channel->waited_ticks = 0;
     st = await_batch(channel, seq, timeout_ms);
     channel->in_pass = channel->in_pass && st != SLUICE_END_OF_PASS;
     if (st == SLUICE_OK) {
-        st = lend_batch(channel, seq, stream, batch_out);
+        st = lend_batch(channel, seq, start, stream, batch_out);
     }
     if (st < 0) {
         pthread_mutex_lock(&channel->lock);

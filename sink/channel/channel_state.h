@@ -29,11 +29,13 @@ struct sluice_channel {
 
     /* Written by the consumer's thread only; any thread reads the counters. */
     held_batches held;
-    uint64_t base;        /* seq of the last batch before the start or the last rewind */
-    uint64_t pass;        /* of the last batch */
-    bool in_pass;         /* a batch was returned since the last END_OF_PASS */
-    uint64_t lent_ticks;  /* when the last batch was lent, until the next get_next; else 0 */
-    _Atomic uint64_t seq; /* of the next batch */
+    uint64_t base;         /* seq of the last batch before the start or the last rewind */
+    uint64_t pass;         /* of the last batch */
+    bool in_pass;          /* a batch was returned since the last END_OF_PASS */
+    uint64_t lent_ticks;   /* when the last batch was lent, until the next get_next; else 0 */
+    uint64_t waited_ticks; /* for the batch of the call in progress */
+    uint32_t until_depth;  /* batches until the next sample of the queue's depth */
+    _Atomic uint64_t seq;  /* of the next batch */
     _Atomic uint64_t given;
     _Atomic uint64_t samples;
     _Atomic uint64_t wait_ns;

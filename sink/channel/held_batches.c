@@ -31,6 +31,12 @@ void held_batches_fini(held_batches *held)
     held->free_sets = NULL;
 }
 
+/* An index into free_sets that is less than 2 * most. */
+static uint32_t wrap(const held_batches *held, uint32_t index)
+{
+    return index < held->most ? index : index - held->most;
+}
+
 held_batch *held_batches_at(const held_batches *held, uint64_t seq)
 {
     return &held->entries[(seq - 1) % held->slots];
@@ -67,7 +73,7 @@ held_batch *held_batches_add(held_batches *held, uint64_t seq)
     entry->seq = seq;
     entry->set = held->free_sets[held->first_free];
     entry->held = true;
-    held->first_free = (held->first_free + 1) % held->most;
+    held->first_free = wrap(held, held->first_free + 1);
     held->count++;
     return entry;
 }
@@ -75,27 +81,27 @@ held_batch *held_batches_add(held_batches *held, uint64_t seq)
 sluice_status held_batches_find(const held_batches *held, const sluice_batch *batch,
                                 held_batch **entry_out)
 {
-    for (uint32_t i = 0; i < held->slots; i++) {
-        held_batch *entry = &held->entries[i];
+    /* As integers: the pointer may be any. A batch is the first member of its entry. */
+    const uintptr_t offset = (uintptr_t)batch - (uintptr_t)held->entries;
+    held_batch *entry;
 
-        if (&entry->batch == batch) {
-            *entry_out = entry;
-            return entry->held
-                       ? SLUICE_OK
+    if (offset / sizeof(*entry) >= held->slots || offset % sizeof(*entry) != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "sluice_channel_release: the batch is not one of this channel; want a "
+                        "pointer that its sluice_channel_get_next() has set");
+    }
+    entry = &held->entries[offset / sizeof(*entry)];
+    *entry_out = entry;
+    return entry->held ? SLUICE_OK
                        : sli_fail(SLUICE_E_INVALID,
                                   "sluice_channel_release: the batch is not held; it has been "
                                   "released before");
-        }
-    }
-    return sli_fail(SLUICE_E_INVALID,
-                    "sluice_channel_release: the batch is not one of this channel; want a pointer "
-                    "that its sluice_channel_get_next() has set");
 }
 
 void held_batches_remove(held_batches *held, held_batch *entry)
 {
     entry->held = false;
-    held->free_sets[(held->first_free + held->most - held->count) % held->most] = entry->set;
+    held->free_sets[wrap(held, held->first_free + held->most - held->count)] = entry->set;
     held->count--;
 }
 

@@ -215,6 +215,7 @@ static void what_is_not_held_cannot_be_released(void)
         loop_kit other = open_held(0, held, 0);
         const sluice_batch *batch = NULL;
         const sluice_batch *foreign = NULL;
+        const void *within;
         sluice_batch copy;
 
         T_OK(loop_kit_next(&loop, &batch));
@@ -223,6 +224,9 @@ static void what_is_not_held_cannot_be_released(void)
         T_STATUS(sluice_channel_release(loop.channel, foreign, NULL), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "the batch is not one of this channel");
         T_STATUS(sluice_channel_release(loop.channel, &copy, NULL), SLUICE_E_INVALID);
+        within = (const char *)batch + sizeof(batch->struct_size);
+        T_STATUS(sluice_channel_release(loop.channel, within, NULL), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "the batch is not one of this channel");
         T_STATUS(sluice_channel_release(loop.channel, NULL, NULL), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "batch is NULL");
         T_STATUS(sluice_channel_release(NULL, batch, NULL), SLUICE_E_INVALID);
