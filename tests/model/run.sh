@@ -41,6 +41,13 @@ ok|s|ring|INTRUDER=1 CONVERTS=1|stop or close at any moment, one ring
 ok|sl|ring|INTRUDER=1 COPIER=1 WORKERS=1 ROWS=1 BATCHES=3|stop or close at any moment, copier
 ok|sl|ring|INTRUDER=1 EVENTS=1 WORKERS=1 ROWS=1 BATCHES=3|stop or close at any moment, wake-ups
 ok|sl|ring|INTRUDER=1 GRAPH=1 WORKERS=1 ROWS=1 BATCHES=3|stop or close at any moment, graph
+ok|sl|rewind||rewind: two workers, two slots
+ok|s|rewind|ROWS=2|rewind: two rows of a batch
+ok|sl|rewind|SLOTS=3 ROUND=1 REWINDS=3|rewind: three times, rounds shorter than the slots
+ok|sl|rewind|PAUSES=1 REWINDS=1|rewind of a paused engine
+ok|s|rewind|STREAM=1 PAUSES=1 ROWS=2|rewind of a stream
+ok|s|rewind|STREAM=1 ROUND=3 SLOTS=1|rewind of a stream, rows claimed before there is room
+ok|sl|rewind|STREAM=1 PAUSES=1 REWINDS=1|rewind of a stream: nobody waits for ever
 stuck|s|event|BUG_LATE_PREPARE|mistake: the condition is tested before the wait is announced
 stuck|s|event|BUG_NO_EPOCH|mistake: a wake-up that does not move the epoch
 stuck|s|event|BUG_NO_FENCE|mistake: waiters are looked for before the change can be seen
@@ -50,6 +57,13 @@ stuck|s|claims|BUG_PATIENCE|mistake: a worker wants more slots than there are
 cycle|l|claims|BUG_SPARE_LAST|mistake: rows that were given back wait for room
 stuck|s|claims|BUG_ONE_CLOSE WORKERS=4 ROWS=1 BATCHES=2|mistake: closing wakes one worker
 assert|s|claims|BUG_TWICE|mistake: rows that were given back are filled twice
+stuck|s|rewind|BUG_LATE_PREPARE|mistake: the rewind is looked for before the wait is announced
+stuck|s|rewind|BUG_SILENT|mistake: a rewind wakes no worker
+stuck|s|rewind|BUG_SHORT_LIMIT SLOTS=3|mistake: abandoned batches count as batches of the round
+stuck|s|rewind|BUG_PAUSED PAUSES=1|mistake: a paused worker does not fill abandoned batches
+assert|s|rewind|BUG_CLAIMED_BASE|mistake: the base is behind the claimed rows, not the slots
+assert|s|rewind|BUG_EARLY_BASE|mistake: the base is read before the room for the row
+assert|s|rewind|BUG_ROOM_BASE STREAM=1 ROUND=3 SLOTS=1|mistake: the base is before claimed rows of a stream
 assert|s|ring|BUG_WORD_FIRST COPIER=1|mistake: the word comes before the data
 assert|s|ring|BUG_STAGING_FIRST COPIER=1|mistake: staging is given back before it is copied
 assert|s|ring|BUG_RELEASE_FIRST CONVERTS=1|mistake: a slot is given back before its last row is read
