@@ -226,6 +226,25 @@ done >"$tmp/expected"
 check "reads each label once" cmp -s "$tmp/labels" "$tmp/expected"
 check "reads pixels of each" [ "$(grep -cE '^[0-9]+ 0\.[0-9]{3}$' "$tmp/out")" -eq 60 ]
 
+# ---- custom_source -------------------------------------------------------------------------------
+
+# 60 records of a class and 24 * 32 * 3 bytes of one value: the number of the record, and 100 more.
+i=0
+while [ $i -lt 60 ]; do
+    # shellcheck disable=SC2059
+    printf "\\$(printf %03o $i)"
+    dd if=/dev/zero bs=2304 count=1 2>/dev/null | tr '\0' "\\$(printf %03o $((i + 100)))"
+    i=$((i + 1))
+done >"$tmp/records"
+ends "a source of one's own" 0 "$bin/custom_source" "$tmp/records"
+sort -n "$tmp/out" >"$tmp/labels"
+awk 'BEGIN {for (i = 0; i < 60; i++) print i, i + 100}' >"$tmp/expected"
+check "gives each record once" cmp -s "$tmp/labels" "$tmp/expected"
+check "... shuffled" differ "$tmp/out" "$tmp/expected"
+head -c 100 "$tmp/records" >"$tmp/short"
+ends "a file without a record is an error" 1 "$bin/custom_source" "$tmp/short"
+check "... with its text" err_has '^E_INVALID: no valid data in the dataset: records: count is 0'
+
 # ---- own_kernels, where nvcc built it -------------------------------------------------------------
 
 if [ -x "$bin/own_kernels" ]; then

@@ -67,7 +67,7 @@ static sluice_status add_to_schema(const making *m, const sluice_column *column,
 static sluice_status add_length(const making *m, custom_column *column)
 {
     sluice_column length = {.dtype = SLUICE_I32};
-    uint32_t index;
+    uint32_t index = 0;
     const int size = snprintf(length.name, sizeof(length.name), "%s_length", column->spec.name);
     sluice_status st = (size_t)size < sizeof(length.name)
                            ? add_to_schema(m, &length, &index)

@@ -200,7 +200,8 @@ static sluice_status prepare(sluice_sample *sample, const char *call, const char
         return sli_fail(SLUICE_E_INVALID, "%s: there is no column %.100s to write; declared: %s",
                         sample->owner, column, names);
     }
-    *g = (giving){.column = &sample->columns->columns[at], .output = &sample->outputs[at]};
+    g->column = &sample->columns->columns[at];
+    g->output = &sample->outputs[at];
     return measure(sample, g, shape, size);
 }
 
@@ -233,7 +234,7 @@ static sluice_status reserve(const sluice_sample *sample, custom_output *output,
 sluice_status sluice_sample_room(sluice_sample *sample, const char *column, const uint64_t *shape,
                                  void **room_out)
 {
-    giving g;
+    giving g = {.column = NULL};
     uint8_t *bytes;
     sluice_status st = room_out != NULL
                            ? prepare(sample, "sluice_sample_room", column, shape, NULL, &g)
@@ -260,7 +261,7 @@ sluice_status sluice_sample_lend(sluice_sample *sample, const char *column, cons
 {
     static const uint8_t nothing = 0;
     char text[150];
-    giving g;
+    giving g = {.column = NULL};
     sluice_status st = bytes != NULL || size == 0
                            ? prepare(sample, "sluice_sample_lend", column, shape, &size, &g)
                            : sli_fail(SLUICE_E_INVALID, "sluice_sample_lend: bytes is NULL");

@@ -6,6 +6,7 @@
 #include <set>
 
 #if defined(__cpp_exceptions)
+#include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
@@ -365,6 +366,144 @@ void a_callable_that_throws_terminates()
 #endif
 }
 
+// ---- sources of callables -----------------------------------------------------------------------
+
+constexpr sluice_column_spec number_columns[] = {
+    {"number", SLUICE_I64, 0, {}, SLUICE_ROLE_PLAIN, 0, nullptr},
+    {"tags", SLUICE_U8, 1, {4}, SLUICE_ROLE_PLAIN, 1, nullptr},
+};
+
+// What a lambda holds; counts those that live.
+class resource
+{
+  public:
+    resource() noexcept
+    {
+        living++;
+    }
+    resource(const resource &) noexcept
+    {
+        living++;
+    }
+    resource(resource &&) noexcept
+    {
+        living++;
+    }
+    ~resource()
+    {
+        living--;
+    }
+    resource &operator=(const resource &) = delete;
+
+    static int living;
+};
+int resource::living = 0;
+
+sluice::status give_sample(const sluice::sample &sample, std::uint64_t index)
+{
+    static const unsigned char tags[] = {1, 2, 3, 4};
+    std::int64_t *number = nullptr;
+    sluice::status st = sample.room("number", number);
+
+    if (st) {
+        *number = static_cast<std::int64_t>(index * index);
+        st = sample.lend("tags", tags, index % 5, {index % 5});
+    }
+    return st;
+}
+
+sluice_status name_twice(std::uint64_t index, char *text, std::size_t size, void *user)
+{
+    std::snprintf(text, size, "%s-%d", static_cast<const char *>(user), static_cast<int>(index));
+    return SLUICE_OK;
+}
+
+void a_lambda_is_a_source()
+{
+    char name[] = "mine";
+    sluice::source_settings settings;
+    sluice::text sample_name;
+
+    settings.name = "lambda";
+    settings.count = 20;
+    settings.name_of = name_twice;
+    settings.user = name;
+    {
+        sluice::dataset dataset;
+        resource held;
+        std::uint64_t picked = 0;
+        std::int64_t number = 0;
+        unsigned char tags[4] = {};
+        std::int32_t length = 0;
+        void *const columns[] = {&number, tags, &length};
+
+        CHECK_OK(dataset.source(settings, number_columns,
+                                [held](const sluice::sample &sample, std::uint64_t index) {
+                                    CHECK(sample.number() == index);
+                                    CHECK(sample.random(1) != sample.random(2));
+                                    CHECK(sample.worker<int>() == nullptr);
+                                    return give_sample(sample, index);
+                                }));
+        CHECK(resource::living == 2);
+        CHECK_OK(dataset.add("shuffle 1 | batch 4"));
+        CHECK_OK(sluice_dataset_get(dataset.get(), 0, 0, 3, columns, &picked));
+        CHECK(number == static_cast<std::int64_t>(picked * picked));
+        CHECK(length == static_cast<std::int32_t>(picked % 5));
+        CHECK_OK(sluice_dataset_sample_name(dataset.get(), 7, sample_name.out()));
+        CHECK(std::strcmp(sample_name.c_str(), "mine-7") == 0);
+    }
+    CHECK(resource::living == 0);
+}
+
+void a_source_that_is_refused_destroys_its_callable_once()
+{
+    sluice::source_settings settings;
+    sluice::dataset dataset;
+    resource held;
+
+    CHECK(dataset.source(settings, number_columns,
+                         [held](const sluice::sample &, std::uint64_t) {}) == SLUICE_E_INVALID);
+    CHECK(contains(sluice::last_error(), "name is NULL") && !dataset);
+    settings.struct_size = 0;
+    CHECK(dataset.source(settings, number_columns,
+                         [held](const sluice::sample &, std::uint64_t) {}) == SLUICE_E_INVALID);
+    CHECK(resource::living == 1);
+}
+
+// Reads sample 0 of a source of this callable.
+template <typename Read> sluice::status read_first(Read read)
+{
+    static const sluice_column_spec columns[] = {
+        {"number", SLUICE_I64, 0, {}, SLUICE_ROLE_PLAIN, 0, nullptr}};
+    sluice::source_settings settings;
+    sluice::dataset dataset;
+    std::int64_t number = 0;
+    void *const row[] = {&number};
+
+    settings.name = "thrower";
+    settings.count = 1;
+    CHECK_OK(dataset.source(settings, columns, read));
+    CHECK_OK(dataset.add("batch 1"));
+    return sluice_dataset_get(dataset.get(), 0, 0, 0, row, nullptr);
+}
+
+void what_a_source_throws_is_an_error()
+{
+    CHECK(read_first([](const sluice::sample &, std::uint64_t) { return SLUICE_E_CORRUPT; }) ==
+          SLUICE_E_CORRUPT);
+#if defined(__cpp_exceptions)
+    CHECK(read_first([](const sluice::sample &, std::uint64_t) {
+              throw std::runtime_error("the server is down");
+          }) == SLUICE_E_CALLBACK);
+    CHECK(contains(sluice::last_error(), "thrower: read() returned E_CALLBACK: an exception: the "
+                                         "server is down"));
+    CHECK(read_first([](const sluice::sample &, std::uint64_t) { throw 1; }) == SLUICE_E_CALLBACK);
+    CHECK(contains(sluice::last_error(), "an exception that is no std::exception"));
+    CHECK(read_first([](const sluice::sample &, std::uint64_t) { throw std::bad_alloc(); }) ==
+          SLUICE_E_NO_MEMORY);
+#endif
+}
+
 } // namespace
 
 int main()
@@ -379,6 +518,9 @@ int main()
     a_lambda_trains();
     every_function_of_a_model_is_a_callable();
     a_callable_that_throws_terminates();
+    a_lambda_is_a_source();
+    a_source_that_is_refused_destroys_its_callable_once();
+    what_a_source_throws_is_an_error();
     std::printf("%d checks failed\n", failures);
     return failures == 0 ? 0 : 1;
 }

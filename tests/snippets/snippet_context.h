@@ -15,6 +15,7 @@
 #include <sluice/sluice.h>
 #ifdef __cplusplus
 #include <sluice/sluice.hpp>
+#include <vector>
 #endif
 
 /* ---- the library's objects ------------------------------------------------------------------- */
@@ -79,6 +80,17 @@ void evaluate(const sluice_batch *of);
 int32_t my_label(void *archive, uint64_t index);
 const void *my_file(void *archive, uint64_t index);
 size_t my_size(void *archive, uint64_t index);
+typedef struct my_record {
+    int32_t label;
+    uint32_t point_count;
+    uint32_t box_count;
+    const void *jpeg;
+    size_t jpeg_size;
+    const float *points;
+    const float *boxes;
+} my_record;
+
+const my_record *my_archive_find(void *archive, uint64_t index);
 /* Static, since fragments may declare them so. */
 static sluice_status save(void *save_user, const char *folder, uint32_t rank, uint32_t world);
 static sluice_status load(void *load_user, const char *folder, uint32_t rank, uint32_t world);

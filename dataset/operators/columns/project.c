@@ -51,7 +51,7 @@ static sluice_status project_infer(const void *opaque, stage_schema *schema)
     uint32_t count = 0;
 
     do {
-        uint32_t column;
+        uint32_t column = 0;
         const sluice_status st = next_column(&list, schema, "project", &column);
 
         if (st != SLUICE_OK) {
@@ -76,7 +76,7 @@ static sluice_status drop_infer(const void *opaque, stage_schema *schema)
     uint32_t count = 0;
 
     do {
-        uint32_t column;
+        uint32_t column = 0;
         const sluice_status st = next_column(&list, schema, "drop", &column);
 
         if (st != SLUICE_OK) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The C interface for C++17: objects that free what they own, statuses that must not be ignored,
- * and callables where C takes a function and a pointer. Header-only, without exceptions and RTTI.
+ * and callables where C takes a function and a pointer. Header-only; it throws nothing, and needs
+ * neither exceptions nor RTTI.
  *
  * It adds no function of its own. An object gives its handle to any C call by get(), and takes the
  * handle that a C call makes by out():
@@ -24,6 +25,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sluice/custom.hpp>
 #include <sluice/owner.hpp>
 
 /** The C++ wrapper. */
@@ -140,6 +142,30 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
         const split<N> parts(arguments);
 
         return sluice_dataset_parse_file_args(path, parts.names, parts.values, N, out());
+    }
+
+    /**
+     * sluice_dataset_source() of a callable (sluice::sample &, std::uint64_t index) that returns
+     * status, sluice_status or nothing, which is OK. It takes the place of settings.read; it is
+     * moved or copied into the dataset, which destroys it. Workers call it, several at once. An
+     * exception is a bad sample with its what() (E_CALLBACK), and std::bad_alloc E_NO_MEMORY.
+     */
+    template <typename Read>
+    [[nodiscard]] status source(const source_settings &settings, Read &&read) noexcept
+    {
+        return detail::make_source(settings, std::forward<Read>(read), out());
+    }
+
+    /** The same with its columns. */
+    template <std::size_t N, typename Read>
+    [[nodiscard]] status source(const source_settings &settings,
+                                const sluice_column_spec (&columns)[N], Read &&read) noexcept
+    {
+        source_settings made = settings;
+
+        made.columns = columns;
+        made.column_count = static_cast<std::uint32_t>(N);
+        return source(made, std::forward<Read>(read));
     }
 
     /** sluice_dataset_add() */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Your own code in a pipeline, in C++: the sample that a callable is handed, and what makes a C
+ * callback of a callable. Included by sluice.hpp.
+ */
+#ifndef SLUICE_CUSTOM_HPP
+#define SLUICE_CUSTOM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <new>
+#include <type_traits>
+#include <utility>
+#if defined(__cpp_exceptions)
+#include <exception>
+#endif
+
+#include <sluice/owner.hpp>
+
+namespace sluice
+{
+
+/** A C struct sluice_source with its defaults. */
+struct source_settings : initialized<sluice_source, sluice_source_init_size> {
+    /** Sets the defaults. */
+    source_settings() noexcept
+    {
+        column_size = sizeof(sluice_column_spec);
+    }
+};
+
+/** One sample on its way, lent to a callable until it returns. */
+class sample
+{
+  public:
+    /** Wraps the C object. */
+    explicit sample(sluice_sample *handle) noexcept : handle_(handle)
+    {
+    }
+
+    /** The C object. */
+    sluice_sample *get() const noexcept
+    {
+        return handle_;
+    }
+
+    /** sluice_sample_number() */
+    std::uint64_t number() const noexcept
+    {
+        return sluice_sample_number(handle_);
+    }
+
+    /** sluice_sample_random() */
+    std::uint64_t random(std::uint32_t n) const noexcept
+    {
+        return sluice_sample_random(handle_, n);
+    }
+
+    /** sluice_sample_worker(): what begin gave, or NULL. */
+    template <typename State> State *worker() const noexcept
+    {
+        return static_cast<State *>(sluice_sample_worker(handle_));
+    }
+
+    /** sluice_sample_get() */
+    [[nodiscard]] status get(const char *column, sluice_sample_view &view_out) const noexcept
+    {
+        return sluice_sample_get(handle_, column, &view_out);
+    }
+
+    /** sluice_sample_room(), of the declared shape or of this one. */
+    template <typename Element>
+    [[nodiscard]] status room(const char *column, Element *&room_out,
+                              std::initializer_list<std::uint64_t> shape = {}) const noexcept
+    {
+        const dimensions of(shape);
+        void *room = nullptr;
+        const status st = sluice_sample_room(handle_, column, of.get(), &room);
+
+        if (st) {
+            room_out = static_cast<Element *>(room);
+        }
+        return st;
+    }
+
+    /** sluice_sample_lend() of `size` bytes, of the declared shape or of this one. */
+    [[nodiscard]] status lend(const char *column, const void *bytes, std::size_t size,
+                              std::initializer_list<std::uint64_t> shape = {}) const noexcept
+    {
+        const dimensions of(shape);
+
+        return sluice_sample_lend(handle_, column, of.get(), bytes, size);
+    }
+
+  private:
+    /* A shape as the C calls take it, which read as many dimensions as the column has. */
+    struct dimensions {
+        explicit dimensions(std::initializer_list<std::uint64_t> shape) noexcept
+            : given(shape.size() > 0)
+        {
+            std::size_t i = 0;
+
+            for (const std::uint64_t length : shape) {
+                if (i < SLUICE_MAX_RANK) {
+                    lengths[i++] = length;
+                }
+            }
+        }
+
+        const std::uint64_t *get() const noexcept
+        {
+            return given ? lengths : nullptr;
+        }
+
+        std::uint64_t lengths[SLUICE_MAX_RANK] = {};
+        bool given;
+    };
+
+    sluice_sample *handle_;
+};
+
+/** What makes C callbacks of callables. */
+namespace detail
+{
+
+/* Calls it, and makes a status of what it returns or throws: no exception passes through C. */
+template <typename Callable, typename... Arguments>
+sluice_status call_stopped(Callable &callable, Arguments &&...arguments) noexcept
+{
+#if defined(__cpp_exceptions)
+    try {
+#endif
+        if constexpr (std::is_void_v<std::invoke_result_t<Callable &, Arguments...>>) {
+            callable(std::forward<Arguments>(arguments)...);
+            return SLUICE_OK;
+        } else {
+            return status(callable(std::forward<Arguments>(arguments)...)).get();
+        }
+#if defined(__cpp_exceptions)
+    } catch (const std::bad_alloc &) {
+        return sluice_fail(SLUICE_E_NO_MEMORY, "out of memory: std::bad_alloc was thrown");
+    } catch (const std::exception &error) {
+        return sluice_fail(SLUICE_E_CALLBACK, "an exception: %s", error.what());
+    } catch (...) {
+        return sluice_fail(SLUICE_E_CALLBACK, "an exception that is no std::exception");
+    }
+#endif
+}
+
+/* A source's callable, owned by the dataset; the other functions are those of the settings. */
+template <typename Read> class source_holder
+{
+  public:
+    source_holder(const sluice_source &settings, Read &&read)
+        : settings_(settings), read_(std::move(read))
+    {
+    }
+
+    /* Makes the dataset. The holder is the dataset's then, or else still the caller's. */
+    status make(sluice_dataset **dataset_out) noexcept
+    {
+        sluice_source made = settings_;
+
+        made.user = this;
+        made.read = read;
+        made.name_of = settings_.name_of != nullptr ? name_of : nullptr;
+        made.begin = settings_.begin != nullptr ? begin : nullptr;
+        made.end = settings_.end != nullptr ? end : nullptr;
+        made.close = close;
+        return sluice_dataset_source(&made, dataset_out);
+    }
+
+  private:
+    static source_holder &of(void *user) noexcept
+    {
+        return *static_cast<source_holder *>(user);
+    }
+
+    static sluice_status read(sluice_sample *handle, std::uint64_t index, void *user) noexcept
+    {
+        sample lent(handle);
+
+        return call_stopped(of(user).read_, lent, index);
+    }
+
+    static sluice_status name_of(std::uint64_t index, char *text, std::size_t size,
+                                 void *user) noexcept
+    {
+        return of(user).settings_.name_of(index, text, size, of(user).settings_.user);
+    }
+
+    static sluice_status begin(void *user, void **worker_out) noexcept
+    {
+        return of(user).settings_.begin(of(user).settings_.user, worker_out);
+    }
+
+    static void end(void *worker, void *user) noexcept
+    {
+        of(user).settings_.end(worker, of(user).settings_.user);
+    }
+
+    static void close(void *user) noexcept
+    {
+        source_holder *const holder = &of(user);
+
+        if (holder->settings_.close != nullptr) {
+            holder->settings_.close(holder->settings_.user);
+        }
+        delete holder;
+    }
+
+    sluice_source settings_;
+    Read read_;
+};
+
+/* sluice_dataset_source() of a callable, which is copied or moved. */
+template <typename Read>
+status make_source(const sluice_source &settings, Read &&read,
+                   sluice_dataset **dataset_out) noexcept
+{
+    using holder = source_holder<std::decay_t<Read>>;
+
+    holder *made = nullptr;
+    status st = SLUICE_OK;
+    auto make = [&] {
+        made = new (std::nothrow) holder(settings, std::decay_t<Read>(std::forward<Read>(read)));
+    };
+
+    if (settings.struct_size != sizeof(settings)) {
+        return sluice_fail(SLUICE_E_INVALID,
+                           "struct_size of the source is not set: want sluice::source_settings");
+    }
+    st = call_stopped(make); /* a copy may throw */
+    if (st && made == nullptr) {
+        st = sluice_fail(SLUICE_E_NO_MEMORY, "out of memory: the callable of a source");
+    }
+    if (st) {
+        st = made->make(dataset_out);
+    }
+    if (!st) {
+        delete made;
+    }
+    return st;
+}
+
+} // namespace detail
+
+} // namespace sluice
+
+#endif
