@@ -10,6 +10,7 @@
 #include "nvtx_ranges_int.h"
 #include "page_cache.h"
 #include "printable_int.h"
+#include "sample_maps.h"
 
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
 {
@@ -35,11 +36,13 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
 void sample_loader_end(sample_loader *loader)
 {
     sample_io_end(&loader->io);
+    sample_maps_end(loader);
 }
 
 void sample_loader_fini(sample_loader *loader)
 {
     image_decoder_destroy(loader->decoder);
+    sample_maps_end(loader);
     sli_free(loader->scratch);
     resampler_free(&loader->resampler);
     sample_io_free(&loader->io);
@@ -87,17 +90,16 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
     sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
 }
 
-/* Draws the flips of a row: flips by workers and flips by the device, each as a parity. */
-static void draw_flips(const struct plan_details *details, uint64_t sample, uint64_t pass,
-                       uint8_t *here, uint8_t *on_device)
+/* Draws the flips of a segment: flips by workers and flips by the device, each as a parity. */
+static void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
+                       uint64_t pass, uint8_t *here, uint8_t *on_device)
 {
     *here = 0;
-    *on_device = 0;
     for (uint32_t i = 0; i < details->flip_count; i++) {
         const plan_flip *flip = &details->flips[i];
         const sli_draws draws = {flip->key, sample, pass};
 
-        if (flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
+        if (flip->segment == segment && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
             *(flip->on_device ? on_device : here) ^= SLI_ROW_FLIP;
         }
     }
@@ -305,7 +307,7 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
     current_image current;
     sluice_status st;
 
-    draw_flips(plan->details, sample, pass, &sink.flags, flags);
+    draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
     st = open_image(loader, data, &current);
     loader->way =
         (image_way){current.image.width, current.image.height, loader->groups,
@@ -449,6 +451,42 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
                : st;
 }
 
+/* Converts the image from one buffer into another. */
+static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
+                           uint64_t pass, uint8_t *flags, void *const *buffers)
+{
+    const plan_segment *segment = &loader->plan->details->segments[step->segment];
+    const uint64_t start = change_stage(loader, PLAN_PIXELS);
+    uint8_t here;
+
+    draw_flips(loader->plan->details, step->segment, sample, pass, &here, flags);
+    sli_convert_image(&step->conversion, buffers[segment->from], buffers[segment->to], here);
+    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+}
+
+/* The steps behind geometry: maps, and conversions between them. */
+static sluice_status run_steps(sample_loader *loader, uint64_t sample, uint64_t pass,
+                               uint8_t *flags, void *const *buffers)
+{
+    const struct plan_details *details = loader->plan->details;
+    uint32_t profiled = PLAN_MAPS;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
+        const plan_step *step = &details->steps[i];
+
+        if (step->map != NULL) {
+            const uint64_t start = change_stage(loader, profiled);
+
+            st = sample_map(loader, i, sample, pass, buffers);
+            sli_counters_item(loader->counters[profiled++], sli_ticks() - start, 0);
+        } else if (buffers[details->segments[step->segment].to] != NULL) {
+            convert_buffer(loader, step, sample, pass, flags, buffers);
+        }
+    }
+    return st;
+}
+
 /* Drops the sample's pages from the page cache, even if decoding failed. */
 static void drop_pages(const sample_loader *loader, uint64_t sample)
 {
@@ -472,6 +510,9 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     } else {
         find_buffers(loader, row, buffers);
         st = read_and_process(loader, sample, pass, row, buffers);
+        if (st == SLUICE_OK) {
+            st = run_steps(loader, sample, pass, row->flags, buffers);
+        }
     }
     if (loader->drops) {
         drop_pages(loader, sample);

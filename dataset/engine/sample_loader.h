@@ -45,6 +45,7 @@ typedef struct sample_loader {
     sample_io io;
     image_resampler resampler;
     image_buffer between[2]; /* images between two groups of geometry, used alternately */
+    sluice_sample *maps;     /* by step of the plan; NULL: there are none, or no sample yet */
     uint8_t *scratch;        /* the columns that are not in the row (plan_buffer) */
     image_way way;           /* what was done to the last image, where something follows it */
     fused_geometry groups[DATASET_MAX_STAGES + 1]; /* of way */

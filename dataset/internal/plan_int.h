@@ -61,8 +61,8 @@ typedef struct sli_plan {
     bool device_converts;
     sli_conversion device_conversion;
     sli_conversion host_conversion;
-    uint32_t stage_count; /* stages of the profile that workers run */
-    const char *stage_names[8];
+    uint32_t stage_count;        /* stages of the profile that workers run */
+    const char *stage_names[12]; /* "": not used */
     struct plan_details *details;
 } sli_plan;
 

@@ -77,13 +77,26 @@ static sluice_status check_split_order(const sluice_dataset *dataset, const stag
 /* What a stage makes of the columns. */
 static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
 {
+    const stage_kind kind = stage->def->kind;
     sluice_status st = SLUICE_OK;
 
+    if (schema->map_count > 0 && (kind == STAGE_DECODE || kind == STAGE_GEOMETRY)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s stands behind a map; put it before, since maps work "
+                        "on the image as geometry has left it",
+                        stage->def->name);
+    }
     if (stage->def->infer != NULL) {
         st = stage->def->infer(stage->args.bytes, schema);
     }
-    schema_size_masks(schema);
-    schema->is_converted = schema->is_converted || stage->def->kind == STAGE_CONVERSION;
+    if (kind == STAGE_CONVERSION && schema->image_is_fixed && st == SLUICE_OK) {
+        schema->infos[schema->image].buffer = schema->buffer_count++;
+        schema->image_is_fixed = false;
+    }
+    if (schema->map_count == 0) {
+        schema_size_masks(schema);
+    }
+    schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     return st;
 }
 

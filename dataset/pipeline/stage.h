@@ -12,6 +12,7 @@
  *                  the planner composes neighbours and fuses them with decode
  *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
  *                  last, in the workers or on the device
+ *   a map          calls a function of the user's, behind all geometry
  *   batch          the last one
  */
 #ifndef SLUICE_STAGE_H
@@ -51,7 +52,7 @@ typedef struct column_info {
     uint32_t length; /* of ROLE_BOXES: the buffer i32 of how many there are */
 } column_info;
 
-enum { SCHEMA_MAX_BUFFERS = 64 };
+enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
 
 /* The columns as they are between two stages. */
 typedef struct stage_schema {
@@ -61,7 +62,10 @@ typedef struct stage_schema {
     column_info infos[SLUICE_MAX_COLUMNS];
     int image; /* index of the column that transforms work on; -1: none */
     bool is_chw;
-    bool is_converted;     /* a conversion stands before: geometry may not follow */
+    bool is_converted;   /* a conversion stands before: geometry may not follow */
+    bool image_is_fixed; /* a map reads it, or has written it: conversions write another buffer */
+    bool maps_followers; /* a map has written masks or boxes */
+    uint32_t map_count;
     double value_range;    /* what white is in the image's values: 255 for bytes */
     const char *own_order; /* the argument by which the source has an order of its own, which stages
                               of order may not change; NULL: it has none */
@@ -155,6 +159,7 @@ typedef enum stage_kind {
     STAGE_DECODE,
     STAGE_GEOMETRY,
     STAGE_CONVERSION,
+    STAGE_MAP,
     STAGE_BATCH
 } stage_kind;
 
@@ -181,6 +186,9 @@ typedef struct stage_def {
 
     /* Optional: completes and checks arguments that belong together. */
     sluice_status (*check)(void *args);
+
+    /* Optional: frees what the arguments own besides texts. */
+    void (*release)(void *args);
 
     /* Optional: what the columns are after this stage; E_INVALID when it cannot stand here. */
     sluice_status (*infer)(const void *args, stage_schema *schema);

@@ -521,4 +521,7 @@ void stage_args_free(const stage_def *def, void *args)
             *text = NULL;
         }
     }
+    if (def->release != NULL) {
+        def->release(args);
+    }
 }

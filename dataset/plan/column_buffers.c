@@ -30,6 +30,12 @@ static sluice_status find_types(sli_plan *plan)
     return SLUICE_OK;
 }
 
+static void read_buffer(struct plan_details *details, uint32_t buffer)
+{
+    details->buffers[buffer].needed = true;
+    details->buffers[buffer].read = true;
+}
+
 static void need_columns_of_batch(sli_plan *plan)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;
@@ -40,8 +46,27 @@ static void need_columns_of_batch(sli_plan *plan)
     for (uint32_t i = 0; i < schema->column_count; i++) {
         plan_buffer *buffer = &plan->details->buffers[schema->infos[i].buffer];
 
-        buffer->needed = true;
+        read_buffer(plan->details, schema->infos[i].buffer);
         buffer->column = (int)i;
+    }
+}
+
+/* The inputs of maps, and the images that later conversions begin with. */
+static void need_inputs_of_steps(struct plan_details *details)
+{
+    for (uint32_t i = details->step_count; i-- > 0;) {
+        const plan_step *step = &details->steps[i];
+        const plan_segment *segment = &details->segments[step->segment];
+
+        for (uint32_t k = 0; step->map != NULL && k < step->map->input_count; k++) {
+            read_buffer(details, step->inputs[k]);
+            if (step->lengths[k] >= 0) {
+                read_buffer(details, (uint32_t)step->lengths[k]);
+            }
+        }
+        if (step->map == NULL && details->buffers[segment->to].needed) {
+            read_buffer(details, segment->from);
+        }
     }
 }
 
@@ -147,6 +172,7 @@ sluice_status plan_buffers(sli_plan *plan)
         return st;
     }
     need_columns_of_batch(plan);
+    need_inputs_of_steps(details);
     need_boxes(plan);
     need_image_of_followers(plan);
     details->image = image >= 0 && details->buffers[image].needed ? image : -1;

@@ -157,9 +157,17 @@ static void plan_names(sli_plan *plan)
              geometry[0] != '\0' && converts ? "+" : "",
              converts || geometry[0] == '\0' ? "convert" : "");
     plan->stage_count = PLAN_PROFILED;
+    for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
+        plan->stage_names[i] = "";
+    }
     plan->stage_names[PLAN_READ] = "read";
     plan->stage_names[PLAN_DECODE] = "decode";
     plan->stage_names[PLAN_PIXELS] = details->pixels_name;
+    for (uint32_t i = 0, map = PLAN_MAPS; i < details->step_count; i++) {
+        if (details->steps[i].map != NULL) {
+            plan->stage_names[map++] = details->steps[i].map->name;
+        }
+    }
     plan->stage_names[PLAN_BATCH] = "batch";
 }
 
@@ -177,6 +185,9 @@ static sluice_status run_passes(sli_plan *plan)
     }
     if (st == SLUICE_OK) {
         plan_geometry(plan);
+        st = plan_steps(plan);
+    }
+    if (st == SLUICE_OK) {
         st = plan_buffers(plan);
     }
     if (st == SLUICE_OK) {
@@ -231,6 +242,7 @@ void sli_plan_close(sli_plan *plan)
         if (plan->details->own_order != NULL) {
             plan->details->own_order->close(plan->details->own_order);
         }
+        sli_free(plan->details->steps);
         sli_free(plan->details);
         sli_free(plan);
     }

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "custom_map.h"
 #include "dataset_state.h"
 #include "order.h"
 #include "plan_int.h"
@@ -20,8 +21,35 @@ typedef struct plan_stage {
 typedef struct plan_flip {
     const dataset_stage *stage;
     uint64_t key;
+    uint32_t segment;
     bool on_device; /* by a flag of the row, which GetNext reads */
 } plan_flip;
+
+/*
+ * Conversions between two points at which the image is in a buffer: the first segment is from
+ * geometry to the first map that wants the image, the others are between two maps, or behind the
+ * last one.
+ */
+typedef struct plan_segment {
+    uint32_t from; /* buffer; not of the first segment */
+    uint32_t to;
+    uint32_t end;                        /* that many stages have the image as it leaves it */
+    uint32_t count;                      /* of conversions */
+    uint32_t stages[DATASET_MAX_STAGES]; /* their indexes in the dataset */
+} plan_segment;
+
+/* What is done to a sample behind the first segment: a map, or the conversions of a segment. */
+typedef struct plan_step {
+    custom_map *map;        /* NULL: conversions */
+    uint64_t key;           /* of the map's draws */
+    custom_columns outputs; /* of the map, at their sizes here */
+    uint32_t first_output;  /* buffer of the first one */
+    sluice_column input_types[SLUICE_MAX_COLUMNS];
+    uint32_t inputs[SLUICE_MAX_COLUMNS]; /* buffers */
+    int lengths[SLUICE_MAX_COLUMNS];     /* buffers of the inputs' lengths; -1: not ragged */
+    uint32_t segment;                    /* of conversions */
+    sli_conversion conversion;           /* its program */
+} plan_step;
 
 /* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
 typedef struct plan_group {
@@ -35,10 +63,18 @@ typedef struct plan_buffer {
     bool needed;
     int column;    /* of the batch, in whose row it is; -1: in scratch memory */
     size_t offset; /* there */
+    bool read;     /* by a column of the batch or a step, not only by what follows the image */
 } plan_buffer;
 
-/* Stages of the profile, in the order of the report. */
-enum { PLAN_READ, PLAN_DECODE, PLAN_PIXELS, PLAN_BATCH, PLAN_PROFILED };
+/* Stages of the profile, in the order of the report; of maps as many as there are. */
+enum {
+    PLAN_READ,
+    PLAN_DECODE,
+    PLAN_PIXELS,
+    PLAN_MAPS,
+    PLAN_BATCH = PLAN_MAPS + SCHEMA_MAX_MAPS,
+    PLAN_PROFILED
+};
 
 struct plan_details {
     sample_order order;          /* of this rank */
@@ -53,6 +89,10 @@ struct plan_details {
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
     uint64_t replace_key;
+    uint32_t segment_count;
+    plan_segment segments[SCHEMA_MAX_MAPS + 1];
+    uint32_t step_count;
+    plan_step *steps; /* NULL: there are none */
     uint32_t buffer_count;
     plan_buffer buffers[SCHEMA_MAX_BUFFERS];
     size_t scratch_bytes; /* of each worker */
@@ -98,6 +138,7 @@ typedef struct batch_span {
 } batch_span;
 
 /* The planner's passes in files of their own; `plan_note` adds a line to explain. */
+sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);

@@ -5,36 +5,6 @@
 
 #include "plan.h"
 
-/* The conversions of a dataset, in order; all of them are after all geometry stages. */
-typedef struct conversions {
-    uint32_t end; /* that many stages have the image as they leave it */
-    uint32_t count;
-    uint32_t stages[DATASET_MAX_STAGES]; /* their indexes in the dataset */
-} conversions;
-
-/* Finds those of the image until it is dropped. */
-static sluice_status find_conversions(const sluice_dataset *dataset, conversions *found)
-{
-    found->count = 0;
-    found->end = dataset->stage_count;
-    for (uint32_t i = 1; i < dataset->stage_count; i++) {
-        stage_schema before;
-        const sluice_status st = dataset_schema_after(dataset, i, &before);
-
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        if (before.image < 0) {
-            found->end = i - 1;
-            break;
-        }
-        if (dataset->stages[i].def->kind == STAGE_CONVERSION) {
-            found->stages[found->count++] = i;
-        }
-    }
-    return SLUICE_OK;
-}
-
 static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_schema *before)
 {
     conversion_state state = {.scale = {1, 1, 1, 1}};
@@ -44,7 +14,7 @@ static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_sch
 }
 
 /* Are there affine conversions on both sides of the split? Two roundings would differ from one. */
-static bool splits_affine(const sluice_dataset *dataset, const conversions *c, uint32_t split)
+static bool splits_affine(const sluice_dataset *dataset, const plan_segment *c, uint32_t split)
 {
     bool affine[2] = {false, false};
 
@@ -62,7 +32,7 @@ static bool splits_affine(const sluice_dataset *dataset, const conversions *c, u
  * Chooses the number of conversions that workers do; the device does the others. As many as
  * possible are on the preferred side, subject to the stages' `offload`.
  */
-static sluice_status choose_split(const sli_plan *plan, const conversions *c, uint32_t *split_out)
+static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, uint32_t *split_out)
 {
     uint32_t least = 0;
     uint32_t most = c->count;
@@ -99,7 +69,7 @@ static sluice_status choose_split(const sli_plan *plan, const conversions *c, ui
 }
 
 /* Folds conversions [from, to) into a program. */
-static sluice_status fold_conversions(sli_plan *plan, const conversions *c, uint32_t from,
+static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uint32_t from,
                                       uint32_t to, sli_conversion *out)
 {
     const sluice_dataset *dataset = plan->dataset;
@@ -138,7 +108,7 @@ static sluice_status fold_conversions(sli_plan *plan, const conversions *c, uint
     return st == SLUICE_OK ? sli_conversion_prepare(out) : st;
 }
 
-static void find_flips(sli_plan *plan, const conversions *c, uint32_t split)
+static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
 {
     struct plan_details *details = plan->details;
 
@@ -149,38 +119,81 @@ static void find_flips(sli_plan *plan, const conversions *c, uint32_t split)
             plan_flip *flip = &details->flips[details->flip_count++];
 
             flip->stage = stage;
+            flip->segment = (uint32_t)(c - details->segments);
             flip->key = plan_stage_key(plan->dataset, c->stages[k], plan->settings.seed);
             flip->on_device = k >= split;
         }
     }
 }
 
-/* The image that is no column of the batch: what was decoded, for what follows it. */
-static sluice_status plan_hidden_image(sli_plan *plan, conversions *found)
+/* The image that is no column of the batch and no map reads: as decoded, for what follows it. */
+static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
 {
-    find_flips(plan, found, found->count);
-    found->end = found->count > 0 ? found->stages[0] : found->end;
-    found->count = 0;
-    return fold_conversions(plan, found, 0, 0, &plan->host_conversion);
+    find_flips(plan, segment, segment->count);
+    segment->end = segment->count > 0 ? segment->stages[0] : segment->end;
+    segment->count = 0;
+    return fold_conversions(plan, segment, 0, 0, &plan->host_conversion);
 }
 
-/* Divides the conversions between the workers and the device. */
-static sluice_status plan_image(sli_plan *plan, const conversions *found)
+/* Conversions that a map waits for are all of the workers. */
+static sluice_status want_host(const sli_plan *plan, const plan_segment *segment)
+{
+    for (uint32_t k = 0; k < segment->count; k++) {
+        const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
+
+        if (((const conversion_args *)(const void *)stage->args.bytes)->offload == OFFLOAD_DEVICE) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s offload=device stands before a map, which runs on the host; put it "
+                            "behind the map",
+                            stage->def->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* The program of conversions in a segment that a map waits for. */
+static sluice_status plan_host_segment(sli_plan *plan, const plan_segment *segment,
+                                       sli_conversion *program)
+{
+    sluice_status st = want_host(plan, segment);
+
+    if (st == SLUICE_OK) {
+        st = fold_conversions(plan, segment, 0, segment->count, program);
+    }
+    find_flips(plan, segment, segment->count);
+    return st;
+}
+
+static void note_conversions(sli_plan *plan, const plan_segment *segment, uint32_t split)
+{
+    for (uint32_t k = 0; k < segment->count; k++) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s: in the %s",
+                 plan->dataset->stages[segment->stages[k]].def->name,
+                 k < split ? "workers' write to the row" : "device's GetNext");
+        plan_note(plan, text);
+    }
+}
+
+/* The last conversions of the image: some of the workers, the others of the device. */
+static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segment,
+                                       sli_conversion *program)
 {
     sluice_column *column = &plan->wire[plan->image_column];
     uint32_t split = 0;
     stage_schema wire;
-    sluice_status st = choose_split(plan, found, &split);
+    sluice_status st = choose_split(plan, segment, &split);
 
     if (st == SLUICE_OK) {
-        st = fold_conversions(plan, found, 0, split, &plan->host_conversion);
+        st = fold_conversions(plan, segment, 0, split, program);
     }
     if (st == SLUICE_OK) {
-        st = fold_conversions(plan, found, split, found->count, &plan->device_conversion);
+        st = fold_conversions(plan, segment, split, segment->count, &plan->device_conversion);
     }
     if (st == SLUICE_OK) {
-        st = dataset_schema_after(plan->dataset,
-                                  split < found->count ? found->stages[split] : found->end, &wire);
+        st = dataset_schema_after(
+            plan->dataset, split < segment->count ? segment->stages[split] : segment->end, &wire);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -188,29 +201,46 @@ static sluice_status plan_image(sli_plan *plan, const conversions *found)
     *column = wire.columns[wire.image];
     memcpy(column->name, plan->seen[plan->image_column].name, sizeof(column->name));
     plan->device_converts = !sli_conversion_is_identity(&plan->device_conversion);
-    find_flips(plan, found, split);
-    for (uint32_t k = 0; k < found->count; k++) {
-        char text[200];
-
-        snprintf(text, sizeof(text), "%s: in the %s",
-                 plan->dataset->stages[found->stages[k]].def->name,
-                 k < split ? "workers' write to the row" : "device's GetNext");
-        plan_note(plan, text);
-    }
+    find_flips(plan, segment, split);
+    note_conversions(plan, segment, split);
     return SLUICE_OK;
+}
+
+/* Is it the image of the batch that leaves the segment, and no map waits for it? */
+static bool is_last(const sli_plan *plan, const plan_segment *segment)
+{
+    const stage_schema *schema = &plan->dataset->opened_schema;
+
+    return plan->image_column >= 0 && !schema->image_is_fixed &&
+           schema->infos[plan->image_column].buffer == segment->to;
+}
+
+static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
+                                          sli_conversion *program)
+{
+    if (is_last(plan, segment)) {
+        return plan_last_segment(plan, segment, program);
+    }
+    if (!plan->details->buffers[segment->to].read) {
+        return plan_hidden_image(plan, segment);
+    }
+    return plan_host_segment(plan, segment, program);
 }
 
 sluice_status plan_conversions(sli_plan *plan)
 {
-    conversions found;
-    sluice_status st;
+    struct plan_details *details = plan->details;
+    sluice_status st = SLUICE_OK;
 
-    if (plan->details->image < 0) {
-        return SLUICE_OK;
+    if (details->image >= 0) {
+        st = plan_segment_program(plan, &details->segments[0], &plan->host_conversion);
     }
-    st = find_conversions(plan->dataset, &found);
-    if (st != SLUICE_OK) {
-        return st;
+    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
+        plan_step *step = &details->steps[i];
+
+        if (step->map == NULL) {
+            st = plan_segment_program(plan, &details->segments[step->segment], &step->conversion);
+        }
     }
-    return plan->image_column >= 0 ? plan_image(plan, &found) : plan_hidden_image(plan, &found);
+    return st;
 }

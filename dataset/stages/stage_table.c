@@ -31,7 +31,7 @@
     X(to_chw)                 \
     X(batch)
 /* Those that are made by calls only. */
-#define CALLS(X) X(source)
+#define CALLS(X) X(source) X(map)
 /* clang-format on */
 
 #define DECLARE(name) extern const stage_def stage_##name;

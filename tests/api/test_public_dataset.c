@@ -267,6 +267,49 @@ static void functions_are_a_dataset(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* label -> its square, beside it. */
+static sluice_status square(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    void *room;
+    sluice_status st = sluice_sample_get(sample, "label", &view);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "square", NULL, &room);
+    }
+    if (st == SLUICE_OK) {
+        *(int64_t *)room = (int64_t) * (const int32_t *)view.data * *(const int32_t *)view.data;
+    }
+    return st;
+}
+
+static void functions_map_samples(void)
+{
+    static const char *const inputs[] = {"label"};
+    static const sluice_column_spec outputs[] = {{.name = "square", .dtype = SLUICE_I64}};
+    sluice_map map;
+    sluice_dataset *dataset = NULL;
+    int32_t label = -1;
+    int64_t squared = -1;
+
+    sluice_map_init(&map);
+    map.name = "square";
+    map.inputs = inputs;
+    map.input_count = 1;
+    map.outputs = outputs;
+    map.output_count = 1;
+    map.map = square;
+    T_OK(sluice_dataset_synthetic(20, 4, 4, 3, 10, &dataset));
+    T_OK(sluice_dataset_map(dataset, &map));
+    T_OK(sluice_dataset_add(dataset, "normalize 0.5 0.5 | batch 2"));
+    for (uint64_t i = 0; i < 20; i++) {
+        T_OK(sluice_dataset_get(dataset, 0, 0, i, (void *const[]){NULL, &label, &squared}, NULL));
+        T_EQ(squared, (int64_t)label * label);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test public_dataset_tests[] = {
     T_TEST(calls_and_text_build_the_same_thing),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
@@ -277,5 +320,6 @@ const t_test public_dataset_tests[] = {
     T_TEST(stages_have_help),
     T_TEST(arrays_are_a_dataset),
     T_TEST(functions_are_a_dataset),
+    T_TEST(functions_map_samples),
     T_END,
 };

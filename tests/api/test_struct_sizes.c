@@ -279,6 +279,23 @@ static sluice_status make_source(void *any)
     return sluice_dataset_source((const sluice_source *)any, &dataset);
 }
 
+static void fill_map(void *any, size_t size)
+{
+    sluice_map_init_size((sluice_map *)any, size);
+}
+
+static sluice_status add_map(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(4, 2, 2, 3, 2, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_map(dataset, (const sluice_map *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 /* ---- structs that the library fills in --------------------------------------------------------
  */
 
@@ -347,6 +364,7 @@ static const sized_call calls[] = {
     {"sluice_random_resized_crop_config", sizeof(sluice_random_resized_crop_config), fill_crop,
      add_crop, NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
+    {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},
     {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},
     {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},
     {"sluice_ranks", sizeof(sluice_ranks), NULL, find_ranks, NULL},

@@ -132,11 +132,12 @@ static void stages_of_the_profile_are_named_for_what_runs(void)
         sluice_dataset *dataset;
         sli_plan *plan = plan_stages(cases[i].stages, false, &dataset);
 
-        T_EQ(plan->stage_count, 4);
-        T_STR(plan->stage_names[0], "read");
-        T_STR(plan->stage_names[1], "decode");
-        T_STR(plan->stage_names[2], cases[i].pixels);
-        T_STR(plan->stage_names[3], "batch");
+        T_EQ(plan->stage_count, PLAN_PROFILED);
+        T_STR(plan->stage_names[PLAN_READ], "read");
+        T_STR(plan->stage_names[PLAN_DECODE], "decode");
+        T_STR(plan->stage_names[PLAN_PIXELS], cases[i].pixels);
+        T_STR(plan->stage_names[PLAN_MAPS], "");
+        T_STR(plan->stage_names[PLAN_BATCH], "batch");
         close_plan(plan, dataset);
     }
 }

@@ -217,6 +217,87 @@ static inline void sluice_source_init(sluice_source *source)
 SLUICE_API_CHECKED sluice_status sluice_dataset_source(const sluice_source *source,
                                                        sluice_dataset **dataset_out);
 
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+/** A function of your own between the stages of a dataset, initialized by sluice_map_init(). */
+typedef struct sluice_map {
+    size_t struct_size; /**< bytes; set by sluice_map_init() */
+    const char *name;   /**< in errors and reports: 1 to 63 bytes; copied */
+    uint32_t version;   /**< of what map makes: raise it when that changes, so that a resumed run is
+                             told */
+    uint32_t serial;    /**< not 0: calls follow one another, on any worker */
+    uint32_t input_count;      /**< entries in inputs */
+    uint32_t output_count;     /**< entries in outputs, at least 1 */
+    const char *const *inputs; /**< names of the columns that it reads; copied */
+    size_t column_size;        /**< bytes of an entry of outputs; set by sluice_map_init(); 0: as in
+                                    the first version of the struct */
+    /**
+     * The columns that it writes; copied. One that has the name of a column takes its place, the
+     * others come behind. An output of the role image is what later stages convert: u8 (height,
+     * width, channels), where height and width 0 mean those of the image so far.
+     */
+    const sluice_column_spec *outputs;
+
+    /**
+     * Reads inputs by sluice_sample_get(), and gives every output by sluice_sample_room() or
+     * sluice_sample_lend(). It must give the same for the same sample, inputs and random bits.
+     * Workers call it, several at once unless `serial` is set.
+     *
+     * Returns: OK or a positive status: done. A negative status is a bad sample, to which the error
+     *          policy applies, with the text of sluice_fail(); E_NO_MEMORY ends the run.
+     */
+    sluice_status (*map)(sluice_sample *sample, void *user);
+
+    /**
+     * Optional: makes the state of a worker, for sluice_sample_worker(). Called on the worker's
+     * thread before its first sample, and by sluice_dataset_get(). A negative status ends the run.
+     */
+    sluice_status (*begin)(void *user, void **worker_out);
+
+    /** Optional: frees a worker's state, on its thread. Called after each begin() that was OK. */
+    void (*end)(void *worker, void *user);
+
+    /** Optional: called when the dataset is destroyed; not where sluice_dataset_map() failed. */
+    void (*close)(void *user);
+
+    void *user; /**< handed to all of them; borrowed until close() */
+} sluice_map;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_map_init_size(sluice_map *map, size_t size);
+
+/**
+ * sluice_map_init_size() with the size of the caller's struct, and column_size with that of the
+ * caller's sluice_column_spec.
+ *
+ * Threads: any.
+ */
+static inline void sluice_map_init(sluice_map *map)
+{
+    sluice_map_init_size(map, sizeof(*map));
+    map->column_size = sizeof(sluice_column_spec);
+}
+
+/**
+ * Adds a map. It stands behind decode, crops and resizes. Conversions (flip, normalize, to_dtype,
+ * to_chw) may stand before it, and are then done by the workers, or behind it, where the device can
+ * do them; so a map that changes an image stands before them. Time in the map is a row of the
+ * report, under its name.
+ *
+ * @param map  copied
+ *
+ * Returns: E_INVALID a NULL, no name, an input that is no column, columns that contradict each
+ *          other, more than 8 maps; E_UNSUPPORTED a second image, an encoded output; the sticky
+ *          error of building; E_NO_MEMORY. The error names the map.
+ *
+ * In sluice_dataset_describe() it is `map`, with name and version, which sluice_dataset_parse()
+ * does not read.
+ *
+ * Threads: the one that builds the dataset. The callbacks are called by workers while a run uses
+ *          the dataset, and by the thread of sluice_dataset_get().
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map);
+
 SLUICE_END_DECLS
 
 #endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "custom_map.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "custom_sample.h"
+#include "status_int.h"
+#include "tensor_int.h"
+
+/* ---- making it ------------------------------------------------------------------------------- */
+
+static sluice_status check_settings(const sluice_map *map, const char *call)
+{
+    if (map->name == NULL || map->name[0] == '\0' || strlen(map->name) >= CUSTOM_NAME_SIZE) {
+        return sli_fail(SLUICE_E_INVALID, "%s: name is NULL, empty or longer than %d bytes", call,
+                        CUSTOM_NAME_SIZE - 1);
+    }
+    if (map->map == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: map is NULL", call, map->name);
+    }
+    if (map->input_count > SLUICE_MAX_COLUMNS || (map->input_count > 0 && map->inputs == NULL)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: inputs is NULL, or %u inputs; want at most %d",
+                        call, map->name, map->input_count, SLUICE_MAX_COLUMNS);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status copy_inputs(custom_map *made, const sluice_map *map)
+{
+    for (uint32_t i = 0; i < map->input_count; i++) {
+        const char *name = map->inputs[i];
+
+        if (name == NULL || strlen(name) >= SLUICE_NAME_SIZE) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: the name of input %u is NULL or longer than %d "
+                            "bytes",
+                            made->name, i, SLUICE_NAME_SIZE - 1);
+        }
+        snprintf(made->inputs[i], SLUICE_NAME_SIZE, "%s", name);
+    }
+    made->input_count = map->input_count;
+    return SLUICE_OK;
+}
+
+/* Encoded outputs would want a decode behind the map. */
+static sluice_status check_outputs(const custom_map *made)
+{
+    for (uint32_t i = 0; i < made->outputs.count; i++) {
+        if (made->outputs.columns[i].spec.dtype == SLUICE_ENCODED) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "%s: %s: a map cannot write an encoded image; a source can", made->name,
+                            made->outputs.columns[i].spec.name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status custom_map_make(const sluice_map *map, const char *call, custom_map **map_out)
+{
+    sluice_status st = check_settings(map, call);
+    custom_map *made;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    made = sli_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "map %s", map->name);
+    }
+    snprintf(made->name, sizeof(made->name), "%s", map->name);
+    pthread_mutex_init(&made->lock, NULL);
+    made->of = *map;
+    made->guards = custom_sample_guards();
+    st = copy_inputs(made, map);
+    if (st == SLUICE_OK) {
+        st = custom_columns_make(map->outputs, map->column_size, map->output_count, made->name,
+                                 &made->outputs);
+    }
+    if (st == SLUICE_OK) {
+        st = check_outputs(made);
+    }
+    if (st != SLUICE_OK) {
+        custom_map_free(made);
+        return st;
+    }
+    *map_out = made;
+    return SLUICE_OK;
+}
+
+void custom_map_free(custom_map *map)
+{
+    if (map == NULL) {
+        return;
+    }
+    if (map->is_added && map->of.close != NULL) {
+        map->of.close(map->of.user);
+    }
+    pthread_mutex_destroy(&map->lock);
+    sli_free(map);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* The height and width that an image has where the map does not say; 0: not known yet. */
+static void size_like_image(const stage_schema *before, uint64_t *shape)
+{
+    const uint32_t at = before->is_chw ? 1 : 0;
+
+    if (before->image >= 0 && shape[SCHEMA_H] == 0) {
+        memcpy(shape, &before->columns[before->image].shape[at], 2 * sizeof(*shape));
+    }
+}
+
+void custom_map_outputs(const custom_map *map, const stage_schema *before, custom_columns *outputs)
+{
+    *outputs = map->outputs;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        custom_column *column = &outputs->columns[i];
+
+        if (column->varies) {
+            size_like_image(before, column->spec.shape);
+            memcpy(outputs->schema.columns[column->column].shape, column->spec.shape,
+                   sizeof(column->spec.shape));
+            (void)sli_column_bytes(&column->spec, &column->bytes);
+            column->varies = false;
+        }
+    }
+}
+
+/* Checks that the inputs are there. An image that is an input stays as it is from here on. */
+static sluice_status find_inputs(const custom_map *map, stage_schema *schema)
+{
+    for (uint32_t i = 0; i < map->input_count; i++) {
+        const int column = schema_find(schema, map->inputs[i]);
+
+        if (column < 0) {
+            return schema_no_column(schema, map->name, map->inputs[i]);
+        }
+        if (schema->columns[column].dtype == SLUICE_ENCODED) {
+            return sli_fail(SLUICE_E_INVALID, "%s: %s is still encoded; put decode before it",
+                            map->name, map->inputs[i]);
+        }
+        schema->image_is_fixed = schema->image_is_fixed || column == schema->image;
+    }
+    return SLUICE_OK;
+}
+
+/* Is the image to be replaced by an output that is no image, or one of another name? */
+static sluice_status check_image(const custom_map *map, const custom_columns *outputs,
+                                 const stage_schema *schema)
+{
+    const int image = outputs->schema.image;
+
+    if (image < 0 || schema->image < 0 ||
+        strcmp(outputs->schema.columns[image].name, schema->columns[schema->image].name) == 0) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "%s: %s would be a second image beside %s: give it that name, drop that "
+                    "column, or declare %s as plain",
+                    map->name, outputs->schema.columns[image].name,
+                    schema->columns[schema->image].name, outputs->schema.columns[image].name);
+}
+
+/* Puts an output in the place of the column of its name, or behind all. */
+static sluice_status put_column(const custom_map *map, const stage_schema *own, uint32_t i,
+                                uint32_t buffer, stage_schema *schema)
+{
+    int column = schema_find(schema, own->columns[i].name);
+
+    if (column < 0) {
+        if (schema->column_count == SLUICE_MAX_COLUMNS) {
+            return sli_fail(SLUICE_E_INVALID, "%s: with %s a sample has more than %d columns",
+                            map->name, own->columns[i].name, SLUICE_MAX_COLUMNS);
+        }
+        column = (int)schema->column_count++;
+    } else if (column == schema->image) {
+        schema->image = -1;
+    }
+    schema->columns[column] = own->columns[i];
+    schema->infos[column] = (column_info){.buffer = buffer}; /* behind all that moves masks */
+    if (own->image == (int)i) {
+        schema->image = column;
+        schema->is_chw = false;
+        schema->value_range = 255;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
+{
+    custom_columns outputs;
+    const stage_schema *own = &outputs.schema;
+    const uint32_t first = schema->buffer_count;
+    sluice_status st;
+
+    custom_map_outputs(map, schema, &outputs);
+    if (schema->map_count == SCHEMA_MAX_MAPS ||
+        first + own->column_count + SCHEMA_MAX_MAPS > SCHEMA_MAX_BUFFERS) {
+        return sli_fail(SLUICE_E_INVALID, "%s: a pipeline has at most %d maps", map->name,
+                        SCHEMA_MAX_MAPS);
+    }
+    st = find_inputs(map, schema);
+    if (st == SLUICE_OK) {
+        st = check_image(map, &outputs, schema);
+    }
+    for (uint32_t i = 0; i < outputs.count; i++) {
+        const sluice_column_role role = outputs.columns[i].role;
+
+        schema->maps_followers =
+            schema->maps_followers || role == SLUICE_ROLE_MASK || role == SLUICE_ROLE_BOXES;
+    }
+    for (uint32_t i = 0; i < own->column_count && st == SLUICE_OK; i++) {
+        st = put_column(map, own, i, first + i, schema);
+    }
+    schema->image_is_fixed = schema->image_is_fixed || own->image >= 0;
+    schema->buffer_count += own->column_count;
+    schema->map_count++;
+    return st;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_maps.h"
+
+#include "alloc_int.h"
+#include "custom_sample.h"
+#include "tensor_int.h"
+
+/* Makes the state of one map; on failure it has none. */
+static sluice_status begin_map(const plan_step *step, sluice_sample *state)
+{
+    const sluice_map *of = &step->map->of;
+    sluice_status st = SLUICE_OK;
+
+    custom_sample_init(state, step->map->name, &step->outputs, step->map->guards);
+    if (of->begin != NULL) {
+        const uint64_t before = sli_fail_count();
+
+        st = custom_status(step->map->name, "begin", before, of->begin(of->user, &state->worker));
+    }
+    if (st != SLUICE_OK) {
+        custom_sample_fini(state);
+        state->owner = NULL;
+    }
+    return st;
+}
+
+/* Makes the states of all maps, in order. */
+static sluice_status begin_maps(sample_loader *loader)
+{
+    const struct plan_details *details = loader->plan->details;
+    sluice_status st = SLUICE_OK;
+
+    loader->maps = sli_calloc(details->step_count, sizeof(*loader->maps));
+    if (loader->maps == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
+    }
+    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
+        if (details->steps[i].map != NULL) {
+            st = begin_map(&details->steps[i], &loader->maps[i]);
+        }
+    }
+    return st;
+}
+
+void sample_maps_end(sample_loader *loader)
+{
+    const uint32_t count = loader->maps != NULL ? loader->plan->details->step_count : 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        sluice_sample *state = &loader->maps[i];
+
+        if (state->owner != NULL) {
+            const sluice_map *of = &loader->plan->details->steps[i].map->of;
+
+            if (of->end != NULL) {
+                of->end(state->worker, of->user);
+            }
+            custom_sample_fini(state);
+        }
+    }
+    sli_free(loader->maps);
+    loader->maps = NULL;
+}
+
+/* What the map may read; of a ragged column as many elements as there are. */
+static void set_inputs(const plan_step *step, void *const *buffers, sluice_sample *state)
+{
+    state->input_count = step->map->input_count;
+    for (uint32_t i = 0; i < step->map->input_count; i++) {
+        const sluice_column *type = &step->input_types[i];
+        sluice_sample_view *view = &state->inputs[i].view;
+
+        state->inputs[i].name = step->map->inputs[i];
+        *view = (sluice_sample_view){
+            .data = buffers[step->inputs[i]], .dtype = type->dtype, .rank = type->rank};
+        for (uint32_t d = 0; d < type->rank; d++) {
+            view->shape[d] = type->shape[d];
+        }
+        if (step->lengths[i] >= 0) {
+            view->shape[0] = (uint64_t) * (const int32_t *)buffers[step->lengths[i]];
+        }
+        view->bytes = sluice_dtype_size(type->dtype);
+        for (uint32_t d = 0; d < type->rank; d++) {
+            view->bytes *= (size_t)view->shape[d];
+        }
+    }
+}
+
+static void set_outputs(const plan_step *step, void *const *buffers, sluice_sample *state)
+{
+    for (uint32_t i = 0; i < step->outputs.count; i++) {
+        const custom_column *column = &step->outputs.columns[i];
+
+        state->outputs[i].row = buffers[step->first_output + column->column];
+        if (column->length >= 0) {
+            state->outputs[i].length_row = buffers[step->first_output + (uint32_t)column->length];
+        }
+    }
+}
+
+static sluice_status call_map(custom_map *map, sluice_sample *state)
+{
+    const uint64_t before = sli_fail_count();
+    sluice_status st;
+
+    if (map->of.serial != 0) {
+        pthread_mutex_lock(&map->lock);
+    }
+    st = map->of.map(state, map->of.user);
+    if (map->of.serial != 0) {
+        pthread_mutex_unlock(&map->lock);
+    }
+    return custom_sample_end(state, "map", before, st);
+}
+
+sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, uint64_t pass,
+                         void *const *buffers)
+{
+    const plan_step *of = &loader->plan->details->steps[step];
+    const sli_draws draws = {of->key, sample, pass};
+    sluice_sample *state;
+    sluice_status st;
+
+    if (loader->maps == NULL) {
+        st = begin_maps(loader);
+        if (st != SLUICE_OK) {
+            sample_maps_end(loader);
+            loader->io.ends_run = true;
+            return st;
+        }
+    }
+    state = &loader->maps[step];
+    custom_sample_begin(state, sample, &draws);
+    set_inputs(of, buffers, state);
+    set_outputs(of, buffers, state);
+    st = call_map(of->map, state);
+    loader->io.ends_run = state->overran;
+    return st;
+}

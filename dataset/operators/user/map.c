@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* map: a function of the program. It is made by its call; its text is for checkpoints. */
+#include "custom_map.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+static sluice_status map_infer(const void *opaque, stage_schema *schema)
+{
+    const map_args *args = opaque;
+
+    return args->map != NULL ? custom_map_infer(args->map, schema)
+                             : sli_fail(SLUICE_E_UNSUPPORTED,
+                                        "map %s: a text cannot add a map; "
+                                        "sluice_dataset_map() does",
+                                        args->name);
+}
+
+static void map_release(void *opaque)
+{
+    map_args *args = opaque;
+
+    if (args->map != NULL && args->map->is_added) {
+        custom_map_free(args->map);
+        args->map = NULL;
+    }
+}
+
+static const stage_param map_params[] = {
+    PARAM_(map_args, name, PARAM_TEXT, NULL, 0, 0, NULL, "its name"),
+    PARAM_(map_args, version, PARAM_COUNT, "0", 0, UINT32_MAX, NULL, "of what it makes"),
+};
+
+const stage_def stage_map = {
+    .name = "map",
+    .summary = "A function of the program.",
+    .gives = "the columns that the program declares",
+    .kind = STAGE_MAP,
+    STAGE_PARAMS(map_params),
+    .args_size = sizeof(map_args),
+    .release = map_release,
+    .infer = map_infer,
+};
+
+static const sli_struct map_struct = SLI_STRUCT(sluice_map, user);
+
+void sluice_map_init_size(sluice_map *map, size_t size)
+{
+    sli_struct_init(map, size);
+}
+
+sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map)
+{
+    static const char call[] = "sluice_dataset_map";
+    map_args args = {0};
+    sluice_map own;
+    sluice_status st = sli_struct_read(&map_struct, call, map, &own);
+
+    if (st == SLUICE_OK) {
+        st = custom_map_make(&own, call, &args.map);
+    }
+    if (st != SLUICE_OK) {
+        return dataset_keep(dataset, &stage_map, st);
+    }
+    args.name = own.name;
+    args.version = own.version;
+    st = dataset_append(dataset, &stage_map, &args);
+    if (st != SLUICE_OK) {
+        custom_map_free(args.map);
+        return st;
+    }
+    args.map->is_added = true; /* from now on the dataset's */
+    return SLUICE_OK;
+}

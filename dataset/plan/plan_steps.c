@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planner's pass over maps: what is done to a sample behind geometry, in order. */
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "plan.h"
+
+/* The buffer with the length of a ragged column; -1: it has none. */
+static int find_length(const stage_schema *schema, int column)
+{
+    const column_info *info = &schema->infos[column];
+    char name[SLUICE_NAME_SIZE + 8];
+    int length;
+
+    if (info->role == ROLE_BOXES) {
+        return (int)info->length;
+    }
+    for (uint32_t i = 0; i < schema->column_count && info->role == ROLE_OF_BOX; i++) {
+        if (schema->infos[i].role == ROLE_BOXES && schema->infos[i].buffer == info->boxes) {
+            return (int)schema->infos[i].length;
+        }
+    }
+    snprintf(name, sizeof(name), "%s_length", schema->columns[column].name);
+    length = schema_find(schema, name);
+    return length >= 0 && schema->columns[length].dtype == SLUICE_I32 &&
+                   schema->columns[length].rank == 0 && schema->columns[column].rank > 0
+               ? (int)schema->infos[length].buffer
+               : -1;
+}
+
+/* The key of a map's draws: of its name, and of its occurrence among maps of that name. */
+static uint64_t map_key(const sli_plan *plan, const custom_map *map)
+{
+    const struct plan_details *details = plan->details;
+    uint32_t occurrence = 0;
+
+    for (uint32_t i = 0; i < details->step_count; i++) {
+        const custom_map *before = details->steps[i].map;
+
+        occurrence += before != NULL && strcmp(before->name, map->name) == 0;
+    }
+    return sli_mix_in(
+        sli_mix_in(sli_mix_in(sli_hash_text("map"), sli_hash_text(map->name)), plan->settings.seed),
+        occurrence);
+}
+
+static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
+{
+    struct plan_details *details = plan->details;
+    plan_step *step = &details->steps[details->step_count];
+
+    step->key = map_key(plan, map);
+    step->map = map;
+    step->first_output = before->buffer_count;
+    custom_map_outputs(map, before, &step->outputs);
+    for (uint32_t i = 0; i < map->input_count; i++) {
+        const int column = schema_find(before, map->inputs[i]);
+
+        step->input_types[i] = before->columns[column];
+        step->inputs[i] = before->infos[column].buffer;
+        step->lengths[i] = find_length(before, column);
+    }
+    details->step_count++;
+}
+
+/* Adds a conversion to its segment, or to a new one where a map stands between. */
+static void add_conversion(struct plan_details *details, uint32_t stage, const stage_schema *before,
+                           const stage_schema *after)
+{
+    const uint32_t to = after->infos[after->image].buffer;
+    plan_segment *segment = &details->segments[details->segment_count - 1];
+
+    if (segment->to != to) {
+        details->steps[details->step_count++].segment = details->segment_count;
+        segment = &details->segments[details->segment_count++];
+        segment->from = before->infos[before->image].buffer;
+        segment->to = to;
+    }
+    segment->stages[segment->count++] = stage;
+}
+
+/* Notes that the image is in the buffer of a segment after so many stages. */
+static void extend_segment(struct plan_details *details, const stage_schema *schema, uint32_t count)
+{
+    for (uint32_t i = 0; i < details->segment_count; i++) {
+        if (schema->image >= 0 && details->segments[i].to == schema->infos[schema->image].buffer) {
+            details->segments[i].end = count;
+        }
+    }
+}
+
+sluice_status plan_steps(sli_plan *plan)
+{
+    const sluice_dataset *dataset = plan->dataset;
+    struct plan_details *details = plan->details;
+    stage_schema before;
+    sluice_status st = dataset_schema_after(dataset, 1, &before);
+
+    if (st == SLUICE_OK && dataset->opened_schema.map_count > 0) {
+        details->steps =
+            sli_calloc(2 * (size_t)dataset->opened_schema.map_count, sizeof(*details->steps));
+        if (details->steps == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the steps of a plan");
+        }
+    }
+    details->segment_count = 1;
+    details->segments[0].to = before.image >= 0 ? (uint32_t)before.image : UINT32_MAX;
+    details->segments[0].end = 1;
+    for (uint32_t i = 1; i < dataset->stage_count && st == SLUICE_OK; i++) {
+        const dataset_stage *stage = &dataset->stages[i];
+        stage_schema after;
+
+        st = dataset_schema_after(dataset, i + 1, &after);
+        if (st != SLUICE_OK) {
+            break;
+        }
+        if (stage->def->kind == STAGE_MAP) {
+            add_map(plan, ((const map_args *)(const void *)stage->args.bytes)->map, &before);
+        } else if (stage->def->kind == STAGE_CONVERSION) {
+            add_conversion(details, i, &before, &after);
+        }
+        extend_segment(details, &after, i + 1);
+        before = after;
+    }
+    return st;
+}

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps: what they read, what they write, and where they stand among conversions. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <sluice/arrays.h>
+#include <sluice/custom.h>
+
+#include "dataset_kit.h"
+#include "list_kit.h"
+#include "testing.h"
+
+enum { SAMPLES = 12, H = 6, W = 5, PIXELS = H * W * 3 };
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static uint8_t plain_images[SAMPLES][H][W][3];
+static uint8_t inverted_images[SAMPLES][H][W][3];
+static int64_t numbers[SAMPLES];
+
+static void fill_arrays(void)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        uint8_t *plain = &plain_images[i][0][0][0];
+        uint8_t *inverted = &inverted_images[i][0][0][0];
+
+        numbers[i] = (int64_t)i * i;
+        for (int k = 0; k < PIXELS; k++) {
+            plain[k] = (uint8_t)(i * 37 + k * 11);
+            inverted[k] = (uint8_t)(255 - plain[k]);
+        }
+    }
+}
+
+static sluice_dataset *arrays_of(const void *images)
+{
+    const sluice_array arrays[] = {
+        {"image", images, SLUICE_U8, 4, {SAMPLES, H, W, 3}},
+        {"number", numbers, SLUICE_I64, 1, {SAMPLES}},
+    };
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_memory(arrays, 2, &dataset));
+    return dataset;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+static sluice_status give_i64(sluice_sample *sample, const char *column, int64_t value)
+{
+    void *room;
+    const sluice_status st = sluice_sample_room(sample, column, NULL, &room);
+
+    if (st == SLUICE_OK) {
+        *(int64_t *)room = value;
+    }
+    return st;
+}
+
+/* Inverts the image, in whatever size it has. */
+static sluice_status invert(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    void *room;
+    sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "image", view.shape, &room);
+    }
+    for (size_t i = 0; st == SLUICE_OK && i < view.bytes; i++) {
+        ((uint8_t *)room)[i] = (uint8_t)(255 - ((const uint8_t *)view.data)[i]);
+    }
+    return st;
+}
+
+static const char *const image_input[] = {"image"};
+static const sluice_column_spec any_image[] = {
+    {.name = "image", .rank = 3, .shape = {0, 0, 3}, .dtype = SLUICE_U8, .role = SLUICE_ROLE_IMAGE},
+};
+
+static void add_map(sluice_dataset *dataset, const char *name,
+                    sluice_status (*map)(sluice_sample *, void *), const char *const *inputs,
+                    uint32_t input_count, const sluice_column_spec *outputs, uint32_t output_count,
+                    void *user)
+{
+    sluice_map settings;
+
+    sluice_map_init(&settings);
+    settings.name = name;
+    settings.version = 3;
+    settings.inputs = inputs;
+    settings.input_count = input_count;
+    settings.outputs = outputs;
+    settings.output_count = output_count;
+    settings.map = map;
+    settings.user = user;
+    T_OK(sluice_dataset_map(dataset, &settings));
+}
+
+static void add_invert(sluice_dataset *dataset)
+{
+    add_map(dataset, "invert", invert, image_input, 1, any_image, 1, NULL);
+}
+
+/* The sum of a column's values, f32 (channels): of (H, W, C) or (C, H, W). */
+typedef struct summing {
+    bool is_chw;
+} summing;
+
+static sluice_status sum_channels(sluice_sample *sample, void *user)
+{
+    const summing *s = user;
+    sluice_sample_view view;
+    void *room;
+    float *sums;
+    sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "sums", NULL, &room);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    sums = room;
+    memset(sums, 0, 3 * sizeof(*sums));
+    for (size_t i = 0; i < PIXELS; i++) {
+        const size_t channel = s->is_chw ? i / (H * W) : i % 3;
+
+        sums[channel] += view.dtype == SLUICE_U8 ? ((const uint8_t *)view.data)[i]
+                                                 : ((const float *)view.data)[i];
+    }
+    return SLUICE_OK;
+}
+
+static const sluice_column_spec sums_output[] = {
+    {.name = "sums", .dtype = SLUICE_F32, .rank = 1, .shape = {3}},
+};
+
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+/* Runs both and compares the columns that the first has with those of the same name. */
+static void check_same(sluice_dataset *got_dataset, sluice_dataset *want_dataset,
+                       const run_options *options)
+{
+    engine_run got;
+    engine_run want;
+
+    open_run(&got, got_dataset, options);
+    open_run(&want, want_dataset, options);
+    for (sluice_status st = next_batch(&got); st == SLUICE_OK; st = next_batch(&got)) {
+        T_OK(next_batch(&want));
+        for (uint32_t i = 0; i < got.layout.column_count; i++) {
+            const int column = sli_layout_find(&want.layout, got.plan->seen[i].name);
+
+            for (uint32_t row = 0; column >= 0 && row < 4; row++) {
+                T_EQ(memcmp(row_of(&got, i, row), row_of(&want, (uint32_t)column, row),
+                            row_bytes(&got, i)),
+                     0);
+            }
+        }
+        done_with_batch(&got);
+        done_with_batch(&want);
+    }
+    T_STATUS(next_batch(&want), SLUICE_END_OF_DATA);
+    close_run(&got);
+    close_run(&want);
+}
+
+static void a_map_changes_the_image_before_conversions(void)
+{
+    static const char *const stages[][2] = {
+        {"shuffle", "to_chw"},
+        {"random_horizontal_flip", "normalize imagenet | to_chw"},
+        {"random_crop 4", "random_horizontal_flip | to_dtype f32 | to_chw"},
+        {"resize 9,8 | center_crop 5", "normalize 0.5 0.5 dtype=bf16"},
+        {"rename number y", "to_dtype f16"},
+    };
+
+    fill_arrays();
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        for (uint64_t k = 0; k < 6; k++) {
+            sluice_dataset *got = arrays_of(plain_images);
+            sluice_dataset *want = arrays_of(inverted_images);
+
+            T_OK(sluice_dataset_add(got, stages[i][0]));
+            add_invert(got);
+            T_OK(sluice_dataset_add(got, stages[i][1]));
+            T_OK(sluice_dataset_add(got, "batch 4"));
+            T_OK(sluice_dataset_add(want, stages[i][0]));
+            T_OK(sluice_dataset_add(want, stages[i][1]));
+            T_OK(sluice_dataset_add(want, "batch 4"));
+            check_same(
+                got, want,
+                &(run_options){
+                    .workers = worker_counts[k % 3],
+                    .device = devices[k % 2],
+                    .settings = {.seed = k, .prefer_device = k >= 3 && k % 2 == 1, .world = 1}});
+            sluice_dataset_destroy(got);
+            sluice_dataset_destroy(want);
+        }
+    }
+}
+
+static const void *first_row(engine_run *run, sluice_dataset *dataset, const char *column)
+{
+    open_run(run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(run));
+    return column_row(run, column, 0);
+}
+
+/* A map sees the image as the stages before it have left it, whatever follows. */
+static void a_map_reads_the_image_where_it_stands(void)
+{
+    static const struct {
+        const char *before;
+        const char *behind;
+        bool is_chw;
+    } cases[] = {
+        {"take 1", "normalize 0.5 0.5 | to_chw", false},
+        {"normalize 0.5 0.5", "to_chw", false},
+        {"to_chw | normalize 0.5 0.5", "", true},
+        {"normalize 0.5 0.5 | to_chw", "drop image", true},
+        {"random_horizontal_flip 1", "random_horizontal_flip 1 | to_chw", false},
+        {"to_chw", "normalize imagenet dtype=f16", true},
+    };
+
+    fill_arrays();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        summing s = {cases[i].is_chw};
+        sluice_dataset *dataset = arrays_of(plain_images);
+        const bool is_bytes = strstr(cases[i].before, "normalize") == NULL;
+        float want[3] = {0, 0, 0};
+        const float *sums;
+        engine_run run;
+
+        for (int k = 0; k < PIXELS; k++) {
+            const float byte = (&plain_images[0][0][0][0])[k];
+
+            want[k % 3] += is_bytes ? byte : (byte / 255 - 0.5F) / 0.5F;
+        }
+        T_OK(sluice_dataset_add(dataset, cases[i].before));
+        add_map(dataset, "sums", sum_channels, image_input, 1, sums_output, 1, &s);
+        if (cases[i].behind[0] != '\0') {
+            T_OK(sluice_dataset_add(dataset, cases[i].behind));
+        }
+        T_OK(sluice_dataset_add(dataset, "batch 1"));
+        sums = first_row(&run, dataset, "sums");
+        for (int c = 0; c < 3; c++) {
+            T_TRUE(sums[c] - want[c] < 0.01F && want[c] - sums[c] < 0.01F);
+        }
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* What stands before and behind a map that only reads gives the bits that it gives without. */
+static void a_map_that_reads_changes_no_bits(void)
+{
+    static const char *const stages[][2] = {
+        {"random_horizontal_flip", "normalize imagenet | to_chw"},
+        {"random_horizontal_flip | normalize imagenet", "to_chw"},
+        {"random_horizontal_flip | normalize imagenet | to_chw", "rename number y"},
+        {"to_chw", "random_horizontal_flip | to_dtype f16"},
+    };
+
+    fill_arrays();
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        for (uint64_t k = 0; k < 4; k++) {
+            summing s = {false};
+            sluice_dataset *got = arrays_of(plain_images);
+            sluice_dataset *want = arrays_of(plain_images);
+
+            T_OK(sluice_dataset_add(got, stages[i][0]));
+            add_map(got, "sums", sum_channels, image_input, 1, sums_output, 1, &s);
+            for (int both = 0; both < 2; both++) {
+                T_OK(sluice_dataset_add(both ? want : got, both ? stages[i][0] : stages[i][1]));
+            }
+            T_OK(sluice_dataset_add(got, "batch 4"));
+            T_OK(sluice_dataset_add(want, stages[i][1]));
+            T_OK(sluice_dataset_add(want, "batch 4"));
+            check_same(got, want,
+                       &(run_options){.workers = 2,
+                                      .device = devices[k % 2],
+                                      .settings = {.seed = k, .prefer_device = k > 1, .world = 1}});
+            sluice_dataset_destroy(got);
+            sluice_dataset_destroy(want);
+        }
+    }
+}
+
+/* ---- other columns --------------------------------------------------------------------------- */
+
+/* The odd elements of boxes' classes, ragged, and how many there were. */
+static sluice_status pick_odd(sluice_sample *sample, void *user)
+{
+    sluice_sample_view boxes;
+    sluice_sample_view classes;
+    int32_t odd[3];
+    uint64_t count = 0;
+    void *room;
+    sluice_status st = sluice_sample_get(sample, "boxes", &boxes);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        st = sluice_sample_get(sample, "c", &classes);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    T_TRUE(boxes.rank == 2 && boxes.shape[0] == classes.shape[0] && boxes.shape[1] == 4 &&
+           boxes.bytes == boxes.shape[0] * 16);
+    for (uint64_t i = 0; i < classes.shape[0]; i++) {
+        if (((const int32_t *)classes.data)[i] % 2 == 1) {
+            odd[count++] = ((const int32_t *)classes.data)[i];
+        }
+    }
+    st = sluice_sample_room(sample, "odd", &count, &room);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    memcpy(room, odd, count * sizeof(odd[0]));
+    return give_i64(sample, "all", (int64_t)classes.shape[0]);
+}
+
+static void ragged_columns_have_their_lengths(void)
+{
+    static const char *const inputs[] = {"boxes", "c"};
+    static const sluice_column_spec outputs[] = {
+        {.name = "odd", .dtype = SLUICE_I32, .rank = 1, .shape = {3}, .ragged = 1},
+        {.name = "all", .dtype = SLUICE_I64},
+    };
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    const int32_t *odd;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    /* The crop loses the first box and the last. */
+    dataset = list_dataset(folder, LIST_OF_BOXES, "| decode | random_crop 30,40");
+    add_map(dataset, "odd", pick_odd, inputs, 2, outputs, 2, NULL);
+    T_OK(sluice_dataset_add(dataset, "project odd,odd_length,all | batch 1"));
+    odd = first_row(&run, dataset, "odd");
+    T_TRUE(odd[0] == 1 && odd[1] == 3 && odd[2] == 0);
+    T_EQ(*(const int32_t *)column_row(&run, "odd_length", 0), 2);
+    T_EQ(*(const int64_t *)column_row(&run, "all", 0), 3);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+    dataset = list_dataset(folder, LIST_OF_BOXES, "| decode | center_crop 20");
+    add_map(dataset, "odd", pick_odd, inputs, 2, outputs, 2, NULL);
+    T_OK(sluice_dataset_add(dataset, "drop image,mask,boxes,c | batch 1"));
+    odd = first_row(&run, dataset, "odd");
+    T_TRUE(odd[0] == 0 && odd[1] == 0 && odd[2] == 0);
+    T_EQ(*(const int32_t *)column_row(&run, "odd_length", 0), 0);
+    T_EQ(*(const int64_t *)column_row(&run, "all", 0), 1);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* number -> number + 1 */
+static sluice_status next_number(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    const sluice_status st = sluice_sample_get(sample, "number", &view);
+
+    (void)user;
+    return st == SLUICE_OK ? give_i64(sample, "number", *(const int64_t *)view.data + 1) : st;
+}
+
+static void maps_follow_one_another(void)
+{
+    static const char *const inputs[] = {"number"};
+    static const sluice_column_spec outputs[] = {{.name = "number", .dtype = SLUICE_I64}};
+    sluice_dataset *dataset;
+    engine_run run;
+
+    fill_arrays();
+    dataset = arrays_of(plain_images);
+    for (int i = 0; i < 8; i++) {
+        add_map(dataset, "next", next_number, inputs, 1, outputs, 1, NULL);
+    }
+    T_OK(sluice_dataset_add(dataset, "batch 4"));
+    open_run(&run, dataset, &(run_options){.workers = 2});
+    for (int64_t i = 0; i < SAMPLES; i++) {
+        if (i % 4 == 0) {
+            T_OK(next_batch(&run));
+        }
+        T_EQ(*(const int64_t *)column_row(&run, "number", (uint32_t)(i % 4)), numbers[i] + 8);
+        if (i % 4 == 3) {
+            done_with_batch(&run);
+        }
+    }
+    T_STR(run.plan->stage_names[PLAN_MAPS], "next");
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- randomness, threads, states ------------------------------------------------------------- */
+
+static sluice_status draw_bits(sluice_sample *sample, void *user)
+{
+    return give_i64(sample, user, (int64_t)sluice_sample_random(sample, 1));
+}
+
+static void draws_depend_on_the_sample_and_the_stage_alone(void)
+{
+    static const sluice_column_spec first[] = {{.name = "a", .dtype = SLUICE_I64}};
+    static const sluice_column_spec second[] = {{.name = "b", .dtype = SLUICE_I64}};
+    char a[] = "a";
+    char b[] = "b";
+    tape tapes[3];
+
+    fill_arrays();
+    for (int i = 0; i < 3; i++) {
+        sluice_dataset *dataset = arrays_of(plain_images);
+        engine_run run;
+
+        add_map(dataset, "draw", draw_bits, NULL, 0, first, 1, a);
+        add_map(dataset, "draw", draw_bits, NULL, 0, second, 1, b);
+        T_OK(sluice_dataset_add(dataset, "shuffle | batch 4"));
+        tapes[i] = record(dataset, &(run_options){.workers = worker_counts[i],
+                                                  .batches = 6, /* two passes */
+                                                  .settings = {.seed = 5, .world = 1}});
+        open_run(&run, dataset, &(run_options){.workers = 1});
+        T_OK(next_batch(&run));
+        T_TRUE(memcmp(column_row(&run, "a", 0), column_row(&run, "b", 0), 8) != 0);
+        T_TRUE(memcmp(column_row(&run, "a", 0), column_row(&run, "a", 1), 8) != 0);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+    check_equal_tapes(&tapes[1], &tapes[0], "2 workers");
+    check_equal_tapes(&tapes[2], &tapes[0], "5 workers");
+    T_TRUE(memcmp(tapes[0].bytes, tapes[0].bytes + tapes[0].size / 2, tapes[0].size / 2) != 0);
+    for (int i = 0; i < 3; i++) {
+        free(tapes[i].bytes);
+    }
+}
+
+/* What calls of a map leave behind. */
+typedef struct calls {
+    atomic_int begun;
+    atomic_int ended;
+    atomic_int closed;
+    atomic_int inside;
+    atomic_int most;
+    sluice_status begins; /* what begin() returns */
+} calls;
+
+static sluice_status begin_calls(void *user, void **worker_out)
+{
+    calls *c = user;
+
+    if (c->begins != SLUICE_OK) {
+        return sluice_fail(c->begins, "no licence");
+    }
+    atomic_fetch_add(&c->begun, 1);
+    *worker_out = malloc(1);
+    return SLUICE_OK;
+}
+
+static void end_calls(void *worker, void *user)
+{
+    calls *c = user;
+
+    atomic_fetch_add(&c->ended, 1);
+    free(worker);
+}
+
+static void close_calls(void *user)
+{
+    calls *c = user;
+
+    atomic_fetch_add(&c->closed, 1);
+}
+
+static sluice_status count_calls(sluice_sample *sample, void *user)
+{
+    calls *c = user;
+    const int inside = atomic_fetch_add(&c->inside, 1) + 1;
+
+    T_TRUE(sluice_sample_worker(sample) != NULL);
+    for (int most = atomic_load(&c->most);
+         most < inside && !atomic_compare_exchange_weak(&c->most, &most, inside);) {
+    }
+    for (volatile int i = 0; i < 2000; i++) {
+    }
+    atomic_fetch_sub(&c->inside, 1);
+    return give_i64(sample, "one", 1);
+}
+
+static sluice_dataset *counted(calls *c, uint32_t serial)
+{
+    static const sluice_column_spec output[] = {{.name = "one", .dtype = SLUICE_I64}};
+    sluice_dataset *dataset = arrays_of(plain_images);
+    sluice_map map;
+
+    sluice_map_init(&map);
+    map.name = "count";
+    map.serial = serial;
+    map.outputs = output;
+    map.output_count = 1;
+    map.map = count_calls;
+    map.begin = begin_calls;
+    map.end = end_calls;
+    map.close = close_calls;
+    map.user = c;
+    T_OK(sluice_dataset_map(dataset, &map));
+    T_OK(sluice_dataset_add(dataset, "batch 2"));
+    return dataset;
+}
+
+static void a_serial_map_has_one_call_at_a_time(void)
+{
+    calls c = {.begun = 0};
+    sluice_dataset *dataset;
+    tape t;
+
+    fill_arrays();
+    dataset = counted(&c, 1);
+    t = record(dataset, &(run_options){.workers = 5, .batches = 200});
+    T_EQ(atomic_load(&c.most), 1);
+    T_EQ(t.batches, 200);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void states_of_workers_are_freed(void)
+{
+    calls c = {.begun = 0};
+    sluice_dataset *dataset;
+    void *columns[3] = {NULL};
+    tape t;
+
+    fill_arrays();
+    dataset = counted(&c, 0);
+    t = record(dataset, &(run_options){.workers = 5, .batches = 60});
+    free(t.bytes);
+    T_TRUE(atomic_load(&c.begun) >= 1 && atomic_load(&c.begun) <= 5);
+    T_EQ(atomic_load(&c.ended), atomic_load(&c.begun));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 0, columns, NULL));
+    T_EQ(atomic_load(&c.ended), atomic_load(&c.begun));
+    T_EQ(atomic_load(&c.closed), 0);
+    sluice_dataset_destroy(dataset);
+    T_EQ(atomic_load(&c.closed), 1);
+}
+
+static void a_begin_that_fails_ends_the_run(void)
+{
+    calls c = {.begins = SLUICE_E_IO};
+    sluice_dataset *dataset;
+    tape t;
+
+    fill_arrays();
+    dataset = counted(&c, 0);
+    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
+    T_STATUS(t.end, SLUICE_E_IO);
+    T_CONTAINS(t.error, "count: begin() returned E_IO: no licence");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test map_tests[] = {
+    T_TEST(a_map_changes_the_image_before_conversions),
+    T_TEST(a_map_reads_the_image_where_it_stands),
+    T_TEST(a_map_that_reads_changes_no_bits),
+    T_TEST(ragged_columns_have_their_lengths),
+    T_TEST(maps_follow_one_another),
+    T_TEST(draws_depend_on_the_sample_and_the_stage_alone),
+    T_TEST(a_serial_map_has_one_call_at_a_time),
+    T_TEST(states_of_workers_are_freed),
+    T_TEST(a_begin_that_fails_ends_the_run),
+    T_END,
+};
