@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tokens: windows of seq + 1 tokens of the files of a language model's data. `inputs` are the first
- * seq of them, `targets` the last. A window is read by one pread().
+ * seq of them, `targets` the last. token_samples.c reads them.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <sluice/tokens.h>
 
 #include "alloc_int.h"
@@ -14,7 +10,7 @@
 #include "stage.h"
 #include "status_int.h"
 #include "struct_size_int.h"
-#include "token_shards.h"
+#include "token_samples.h"
 
 typedef struct tokens_args {
     const char *files;
@@ -24,20 +20,21 @@ typedef struct tokens_args {
     uint32_t order;
 } tokens_args;
 
-enum { COLUMN_INPUTS, COLUMN_TARGETS };
-
 /* The choices of `order`. */
 enum { ORDER_NONE, ORDER_LLMC, ORDER_SEQUENTIAL };
 
 typedef struct tokens_source {
-    token_shards shards;
+    token_shards shards; /* first: token_samples.h */
     uint32_t order;
 } tokens_source;
 
 static sluice_status tokens_open(const void *opaque, void **source_out)
 {
     const tokens_args *args = opaque;
-    const token_request request = {args->files, args->seq, args->stride, (token_type)args->dtype};
+    const token_request request = {.files = args->files,
+                                   .seq = args->seq,
+                                   .stride = args->stride,
+                                   .type = (token_type)args->dtype};
     tokens_source *tokens = sli_calloc(1, sizeof(*tokens));
     sluice_status st;
 
@@ -54,114 +51,10 @@ static sluice_status tokens_open(const void *opaque, void **source_out)
     return SLUICE_OK;
 }
 
-static const token_shards *shards_of(const void *source)
-{
-    return &((const tokens_source *)source)->shards;
-}
-
 static void tokens_close(void *source)
 {
     token_shards_close(&((tokens_source *)source)->shards);
     sli_free(source);
-}
-
-static uint64_t tokens_count(const void *source)
-{
-    return shards_of(source)->windows;
-}
-
-static uint64_t tokens_memory(const void *source)
-{
-    return token_shards_memory(shards_of(source));
-}
-
-/* "FILE:FIRST+SEQ", in tokens. */
-static void tokens_name(const void *source, uint64_t index, char *text, size_t size)
-{
-    const token_shards *shards = shards_of(source);
-    const token_window window = token_shards_find(shards, index);
-    const char *slash = strrchr(window.shard->path, '/');
-
-    snprintf(text, size, "%s:%llu+%llu", slash != NULL ? slash + 1 : window.shard->path,
-             (unsigned long long)window.at, (unsigned long long)shards->seq);
-}
-
-static bool tokens_locate(const void *source, uint64_t index, sample_location *location_out)
-{
-    const token_shards *shards = shards_of(source);
-    const token_window window = token_shards_find(shards, index);
-
-    location_out->fd = -1;
-    location_out->held = &window.shard->file;
-    location_out->folder_fd = AT_FDCWD;
-    location_out->path = window.shard->path;
-    location_out->offset = window.shard->data_at + window.at * shards->token_bytes;
-    location_out->size = token_window_bytes(shards);
-    return true;
-}
-
-/* ---- reading -----------------------------------------------------------------------------------
- */
-
-static void widen(const uint16_t *tokens, size_t count, int32_t *out)
-{
-    for (size_t i = 0; i < count; i++) {
-        out[i] = tokens[i];
-    }
-}
-
-static sluice_status check_tokens(const token_shards *shards, const token_window *window,
-                                  const uint32_t *tokens)
-{
-    uint32_t bits = 0;
-
-    for (uint64_t i = 0; i <= shards->seq; i++) {
-        bits |= tokens[i];
-    }
-    return bits <= INT32_MAX ? SLUICE_OK
-                             : sli_fail(SLUICE_E_CORRUPT,
-                                        "%s has a token above %d in this window: is it a file of "
-                                        "32-bit tokens?",
-                                        window->shard->path, INT32_MAX);
-}
-
-/* Writes `count` tokens from the first on as i32. */
-static void write_column(const token_shards *shards, const uint8_t *first, void *column)
-{
-    const size_t count = (size_t)shards->seq;
-
-    if (column == NULL) {
-        return;
-    }
-    if (shards->token_bytes == 2) {
-        widen((const uint16_t *)(const void *)first, count, column);
-    } else {
-        memcpy(column, first, count * sizeof(int32_t));
-    }
-}
-
-static sluice_status tokens_read(const void *source, uint64_t index, sample_io *io,
-                                 void *const *row, sample_data *data_out)
-{
-    const token_shards *shards = shards_of(source);
-    const token_window window = token_shards_find(shards, index);
-    const size_t bytes = token_window_bytes(shards);
-    sluice_status st = image_buffer_reserve(&io->bytes, bytes);
-
-    (void)data_out;
-    if (st == SLUICE_OK) {
-        st = token_shards_read(shards, &window, io->interrupt, io->bytes.data);
-    }
-    if (st == SLUICE_OK && shards->token_bytes == 4) {
-        st = check_tokens(shards, &window, (const uint32_t *)(const void *)io->bytes.data);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    write_column(shards, io->bytes.data, row[COLUMN_INPUTS]);
-    write_column(shards, io->bytes.data + shards->token_bytes, row[COLUMN_TARGETS]);
-    io->bytes_read += bytes;
-    return SLUICE_OK;
 }
 
 /* ---- the order of llm.c ------------------------------------------------------------------------
@@ -183,12 +76,12 @@ static sluice_status tokens_make_order(const void *source, const source_order_bo
 static const source_ops tokens_ops = {
     .open = tokens_open,
     .close = tokens_close,
-    .count = tokens_count,
-    .name = tokens_name,
-    .read = tokens_read,
-    .locate = tokens_locate,
+    .count = token_samples_count,
+    .name = token_samples_name,
+    .read = token_samples_read,
+    .locate = token_samples_locate,
     .make_order = tokens_make_order,
-    .memory = tokens_memory,
+    .memory = token_samples_memory,
 };
 
 /* ---- the stage ---------------------------------------------------------------------------------
@@ -217,12 +110,7 @@ static sluice_status tokens_infer(const void *opaque, stage_schema *schema)
 {
     const tokens_args *args = opaque;
 
-    schema->column_count = 2;
-    schema->columns[COLUMN_INPUTS] =
-        (sluice_column){.name = "inputs", .dtype = SLUICE_I32, .rank = 1, .shape = {args->seq}};
-    schema->columns[COLUMN_TARGETS] =
-        (sluice_column){.name = "targets", .dtype = SLUICE_I32, .rank = 1, .shape = {args->seq}};
-    schema->image = -1;
+    token_samples_schema(args->seq, schema);
     schema->own_order = own_orders[args->order];
     return SLUICE_OK;
 }

@@ -21,17 +21,17 @@ typedef struct llmc_order {
     uint32_t rank;
     uint32_t world;
     bool shuffled;
-    mt19937 first;          /* the generator that the first turn draws from */
+    sli_mt19937 first;      /* the generator that the first turn draws from */
     uint32_t begin_slot;    /* with begin_pieces: the first turn, whose pieces are given */
     uint32_t *begin_shards; /* (shard_count) the list of shards before the first turn */
     uint32_t *begin_pieces; /* NULL: none are given */
 
-    pthread_mutex_t lock; /* guards what follows */
-    mt19937 generator;    /* behind the draws of all turns below `next` */
-    uint64_t oldest;      /* turns from it on are kept, */
-    uint64_t next;        /* below this one */
-    uint32_t *list;       /* (shard_count) shards in the order of the last pass that was begun */
-    uint64_t room_at;     /* sum of what turns have taken */
+    pthread_mutex_t lock;  /* guards what follows */
+    sli_mt19937 generator; /* behind the draws of all turns below `next` */
+    uint64_t oldest;       /* turns from it on are kept, */
+    uint64_t next;         /* below this one */
+    uint32_t *list;        /* (shard_count) shards in the order of the last pass that was begun */
+    uint64_t room_at;      /* sum of what turns have taken */
     uint64_t room_size;
     uint32_t *room;        /* (room_size) pieces of turns, a ring; each turn in one part */
     uint64_t turns[TURNS]; /* by number modulo TURNS: room_at of its pieces */
@@ -113,7 +113,7 @@ static void make_turn(llmc_order *order)
     uint32_t *pieces;
 
     if (slot == 0 && !is_given) {
-        mt19937_permute(&order->generator, order->list, order->shard_count);
+        sli_mt19937_permute(&order->generator, order->list, order->shard_count);
     }
     if (slot == 0 || is_given) {
         keep_list(order, pass);
@@ -126,7 +126,7 @@ static void make_turn(llmc_order *order)
         for (uint32_t i = 0; i < count; i++) {
             pieces[i] = i;
         }
-        mt19937_permute(&order->generator, pieces, count);
+        sli_mt19937_permute(&order->generator, pieces, count);
     }
     order->next++;
 }
@@ -272,9 +272,9 @@ static bool make_room(llmc_order *order, const llmc_request *request)
     for (uint32_t i = 0; i < count; i++) {
         order->begin_shards[i] = i;
     }
-    mt19937_seed(&order->first, 42 + order->rank);
+    sli_mt19937_seed(&order->first, 42 + order->rank);
     if (request->begin != NULL) {
-        const llmc_begin *begin = request->begin;
+        const sli_llmc_begin *begin = request->begin;
 
         order->first = begin->generator;
         order->begin_slot = begin->slot;

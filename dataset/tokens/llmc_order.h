@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "mt19937.h"
+#include "llmc_int.h"
 #include "source.h"
 
 /* A shard: the number of its first window, and of its pieces. */
@@ -24,14 +24,6 @@ typedef struct llmc_shard {
     uint32_t pieces; /* at least 1 */
 } llmc_shard;
 
-/* A state of the original to begin at, within pass 0: what comes before it is never asked for. */
-typedef struct llmc_begin {
-    mt19937 generator;      /* behind all draws for the shard at `slot` */
-    const uint32_t *shards; /* the list of shards of this pass */
-    uint32_t slot;          /* which of them is read */
-    const uint32_t *pieces; /* its pieces, in their order */
-} llmc_begin;
-
 typedef struct llmc_request {
     const llmc_shard *shards; /* copied */
     uint32_t shard_count;
@@ -39,7 +31,7 @@ typedef struct llmc_request {
     uint32_t rank;
     uint32_t world;
     bool shuffled;
-    const llmc_begin *begin; /* NULL: at the beginning; else the order is shuffled. Copied */
+    const sli_llmc_begin *begin; /* NULL: at the beginning; else the order is shuffled. Copied */
 } llmc_request;
 
 /* E_NO_MEMORY; E_UNSUPPORTED: more pieces than can be counted. The order's close() frees it. */

@@ -39,15 +39,9 @@ static sluice_status count_pieces(const token_shard *shard, const llmc_bounds *b
     return SLUICE_OK;
 }
 
-sluice_status llmc_order_of_shards(const token_shards *shards, const llmc_bounds *bounds,
-                                   const llmc_begin *begin, source_order **order_out)
+sluice_status llmc_list_shards(const token_shards *shards, const llmc_bounds *bounds,
+                               llmc_shard **list_out)
 {
-    llmc_request request = {.shard_count = (uint32_t)shards->count,
-                            .batch = bounds->batch,
-                            .rank = bounds->rank,
-                            .world = bounds->world,
-                            .shuffled = bounds->shuffled,
-                            .begin = begin};
     llmc_shard *list = sli_calloc(shards->count, sizeof(*list));
     sluice_status st =
         list != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "the order of llm.c");
@@ -55,6 +49,26 @@ sluice_status llmc_order_of_shards(const token_shards *shards, const llmc_bounds
     for (size_t i = 0; st == SLUICE_OK && i < shards->count; i++) {
         st = count_pieces(&shards->shards[i], bounds, shards->seq, &list[i]);
     }
+    if (st != SLUICE_OK) {
+        sli_free(list);
+        return st;
+    }
+    *list_out = list;
+    return SLUICE_OK;
+}
+
+sluice_status llmc_order_of_shards(const token_shards *shards, const llmc_bounds *bounds,
+                                   const sli_llmc_begin *begin, source_order **order_out)
+{
+    llmc_request request = {.shard_count = (uint32_t)shards->count,
+                            .batch = bounds->batch,
+                            .rank = bounds->rank,
+                            .world = bounds->world,
+                            .shuffled = bounds->shuffled,
+                            .begin = begin};
+    llmc_shard *list = NULL;
+    sluice_status st = llmc_list_shards(shards, bounds, &list);
+
     if (st == SLUICE_OK) {
         request.shards = list;
         st = llmc_order_make(&request, order_out);

@@ -163,12 +163,31 @@ static sluice_status check_windows(const token_shards *shards)
     return SLUICE_OK;
 }
 
+static sluice_status copy_paths(const token_request *request, file_list *list)
+{
+    list->kind = &token_list_kind;
+    list->paths = sli_calloc(request->path_count, sizeof(*list->paths));
+    if (list->paths == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "tokens: %zu files", request->path_count);
+    }
+    list->capacity = request->path_count;
+    for (size_t i = 0; i < request->path_count; i++) {
+        list->paths[i] = sli_strdup(request->paths[i]);
+        if (list->paths[i] == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "tokens: %zu files", request->path_count);
+        }
+        list->count++;
+    }
+    return SLUICE_OK;
+}
+
 sluice_status token_shards_open(const token_request *request, token_shards *shards)
 {
     sluice_status st;
 
     *shards = (token_shards){.seq = request->seq, .stride = request->stride};
-    st = file_list_make(request->files, &token_list_kind, &shards->list);
+    st = request->files != NULL ? file_list_make(request->files, &token_list_kind, &shards->list)
+                                : copy_paths(request, &shards->list);
     if (st == SLUICE_OK) {
         shards->shards = sli_calloc(shards->list.count, sizeof(*shards->shards));
         st = shards->shards != NULL

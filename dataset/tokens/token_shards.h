@@ -12,9 +12,11 @@
 
 /* What to read. */
 typedef struct token_request {
-    const char *files; /* as file_list_make() takes them */
-    uint64_t seq;      /* 1 to TOKEN_MOST_SEQ */
-    uint64_t stride;   /* at least 1 */
+    const char *files;        /* as file_list_make() takes them; NULL: */
+    const char *const *paths; /* (path_count) files, copied */
+    size_t path_count;
+    uint64_t seq;    /* 1 to TOKEN_MOST_SEQ */
+    uint64_t stride; /* at least 1 */
     token_type type;
 } token_request;
 

@@ -232,6 +232,18 @@ static sluice_status begin_tokens(void *any)
     return st;
 }
 
+static void fill_llmc(void *any, size_t size)
+{
+    sluice_llmc_position_init_size((sluice_llmc_position *)any, size);
+}
+
+static sluice_status read_llmc(void *any)
+{
+    int *token;
+
+    return sluice_llmc_read(NULL, (const sluice_llmc_position *)any, &token, &token);
+}
+
 static void fill_decode(void *any, size_t size)
 {
     sluice_decode_config_init_size((sluice_decode_config *)any, size);
@@ -360,6 +372,8 @@ static const sized_call calls[] = {
     {"sluice_webdataset_config", sizeof(sluice_webdataset_config), fill_webdataset,
      begin_webdataset, NULL},
     {"sluice_tokens_config", sizeof(sluice_tokens_config), fill_tokens, begin_tokens, NULL},
+    {"sluice_llmc_position", sizeof(sluice_llmc_position), fill_llmc, read_llmc,
+     "an argument is NULL"},
     {"sluice_decode_config", sizeof(sluice_decode_config), fill_decode, add_decode, NULL},
     {"sluice_random_resized_crop_config", sizeof(sluice_random_resized_crop_config), fill_crop,
      add_crop, NULL},

@@ -6,23 +6,19 @@
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "llmc_order.h"
+#include "llmc_orders.h"
 #include "plan_kit.h"
 #include "testing.h"
 #include "tokens_kit.h"
 #include "train_state.h"
 
-enum { SEQ = 16, BATCHES = 5000 };
-
-/* Four uneven files, which hold 312, 64, 1250 and 187 windows of SEQ tokens. */
-static const uint32_t file_tokens[] = {5000, 1026, 20001, 3001};
-
 static void write_files(const char *folder)
 {
-    for (uint32_t i = 0; i < sizeof(file_tokens) / sizeof(file_tokens[0]); i++) {
+    for (uint32_t i = 0; i < LLMC_FILES; i++) {
         char name[20];
 
         snprintf(name, sizeof(name), "t_%u.bin", i);
-        tokens_write(folder, name, 2, 1, 0, file_tokens[i]);
+        tokens_write(folder, name, 2, 1, 0, llmc_tokens[i]);
     }
 }
 
@@ -30,37 +26,12 @@ static sluice_dataset *dataset_of(const char *folder, bool shuffled, uint32_t ba
 {
     char text[600];
 
-    snprintf(text, sizeof(text), "tokens %s/t_*.bin %d order=%s | batch %u", folder, SEQ,
+    snprintf(text, sizeof(text), "tokens %s/t_*.bin %d order=%s | batch %u", folder, LLMC_SEQ,
              shuffled ? "llmc" : "llmc_sequential", batch);
     return parsed(text);
 }
 
-/*
- * The orders of the original, llmc/dataloader.h of llm.c at commit f1e2ace: a program outside of
- * this project called its dataloader_init() and dataloader_next_batch() for these files, and
- * hashed (FNV-1a over 64-bit numbers) the number of each batch's first window, windows of SEQ
- * tokens being numbered through all files.
- */
-static const struct expected_order {
-    uint32_t batch;
-    uint32_t world;
-    uint32_t rank;
-    bool shuffled;
-    uint64_t hash;
-} orders[] = {
-    {1, 1, 0, false, UINT64_C(0x83ca4d048daef6d6)}, {1, 2, 0, false, UINT64_C(0x25fb6b642e362c4d)},
-    {1, 2, 1, false, UINT64_C(0x49e3e2af23d479cd)}, {1, 4, 0, false, UINT64_C(0xceb7cabd5a433e1d)},
-    {1, 4, 3, false, UINT64_C(0x160bbcda82796921)}, {4, 1, 0, false, UINT64_C(0xceb7cabd5a433e1d)},
-    {4, 2, 0, false, UINT64_C(0x3c0bd9d11b6be4a5)}, {4, 2, 1, false, UINT64_C(0xbde2391e23e54485)},
-    {4, 4, 0, false, UINT64_C(0xfa165bdd0584749d)}, {4, 4, 3, false, UINT64_C(0x1b880c4e438c2cad)},
-    {1, 1, 0, true, UINT64_C(0xdbe5fd7378c54adc)},  {1, 2, 0, true, UINT64_C(0x1f400858ab5e8df7)},
-    {1, 2, 1, true, UINT64_C(0xad0440941b2fe49d)},  {1, 4, 0, true, UINT64_C(0x06fb180e70b0bd9d)},
-    {1, 4, 3, true, UINT64_C(0x779cc4afd1645731)},  {4, 1, 0, true, UINT64_C(0x06fb180e70b0bd9d)},
-    {4, 2, 0, true, UINT64_C(0xe31e50a7b7393b0f)},  {4, 2, 1, true, UINT64_C(0xa4c18019276f2a9f)},
-    {4, 4, 0, true, UINT64_C(0x3795618aca22d0af)},  {4, 4, 3, true, UINT64_C(0x07df6beafbb28455)},
-};
-
-enum { ORDERS = (int)(sizeof(orders) / sizeof(orders[0])) };
+enum { ORDERS = (int)(sizeof(llmc_orders) / sizeof(llmc_orders[0])) };
 
 static uint64_t sample_of(const sli_plan *plan, uint64_t batch, uint64_t row)
 {
@@ -80,17 +51,17 @@ static void orders_are_those_of_the_original(void)
 
     write_files(folder);
     for (int i = 0; i < ORDERS; i++) {
-        const struct expected_order *want = &orders[i];
+        const llmc_expected *want = &llmc_orders[i];
         const sli_run_settings settings = {
             .seed = (uint64_t)i, .rank = want->rank, .world = want->world};
         sluice_dataset *dataset = dataset_of(folder, want->shuffled, want->batch);
         sli_plan *plan = open_plan(dataset, &settings);
-        uint64_t hash = UINT64_C(14695981039346656037);
+        uint64_t hash = llmc_hash_begin;
 
-        for (uint64_t batch = 0; batch < BATCHES; batch++) {
+        for (uint64_t batch = 0; batch < LLMC_BATCHES; batch++) {
             const uint64_t first = sample_of(plan, batch, 0);
 
-            hash = (hash ^ first) * UINT64_C(1099511628211);
+            hash = llmc_hash(hash, first);
             T_EQ(sample_of(plan, batch, want->batch - 1), first + want->batch - 1);
         }
         T_EQ(hash, want->hash);
@@ -101,14 +72,14 @@ static void orders_are_those_of_the_original(void)
 /* The numbers 1 and 10000 of the generator with seed 5489 are in many tables. */
 static void the_generator_is_mt19937(void)
 {
-    mt19937 generator;
+    sli_mt19937 generator;
 
-    mt19937_seed(&generator, 5489);
-    T_EQ(mt19937_draw(&generator), 3499211612u);
+    sli_mt19937_seed(&generator, 5489);
+    T_EQ(sli_mt19937_draw(&generator), 3499211612u);
     for (int i = 2; i < 10000; i++) {
-        mt19937_draw(&generator);
+        sli_mt19937_draw(&generator);
     }
-    T_EQ(mt19937_draw(&generator), 4123659995u);
+    T_EQ(sli_mt19937_draw(&generator), 4123659995u);
 }
 
 static void a_run_can_begin_at_any_batch(void)
@@ -197,7 +168,7 @@ static void ranks_share_a_pass(void)
 enum { SHARDS = 70, LARGE = 100000 };
 
 /* Many shards of 1 to 3 pieces and two large ones, more than what is kept. */
-static source_order *many_shards(const llmc_begin *begin, llmc_shard shards[SHARDS])
+static source_order *many_shards(const sli_llmc_begin *begin, llmc_shard shards[SHARDS])
 {
     llmc_request request = {shards, SHARDS, 2, 1, 2, true, begin};
     source_order *order = NULL;
@@ -245,7 +216,7 @@ static void an_order_can_begin_at_a_state(void)
     static uint32_t pieces[LARGE];
     llmc_shard shards[SHARDS];
     uint32_t list[SHARDS];
-    llmc_begin begin = {.shards = list, .pieces = pieces};
+    sli_llmc_begin begin = {.shards = list, .pieces = pieces};
     source_order *whole = many_shards(NULL, shards);
     source_order *rest;
     uint64_t before = 0;
@@ -253,15 +224,15 @@ static void an_order_can_begin_at_a_state(void)
     for (uint32_t i = 0; i < SHARDS; i++) {
         list[i] = i;
     }
-    mt19937_seed(&begin.generator, 43);
-    mt19937_permute(&begin.generator, list, SHARDS);
+    sli_mt19937_seed(&begin.generator, 43);
+    sli_mt19937_permute(&begin.generator, list, SHARDS);
     for (begin.slot = 0;; begin.slot++) {
         const uint32_t count = shards[list[begin.slot]].pieces;
 
         for (uint32_t i = 0; i < count; i++) {
             pieces[i] = i;
         }
-        mt19937_permute(&begin.generator, pieces, count);
+        sli_mt19937_permute(&begin.generator, pieces, count);
         if (begin.slot == 40) {
             break;
         }

@@ -12,6 +12,7 @@
 #include <sluice/dataset.h>
 #include <sluice/device.h>
 #include <sluice/dlpack.h>
+#include <sluice/llmc.h>
 #include <sluice/log.h>
 #include <sluice/pack.h>
 #include <sluice/ranks.h>

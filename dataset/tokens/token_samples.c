@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A window is read by one pread(), and written into both columns from there. */
+#include "token_samples.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "status_int.h"
+
+enum { COLUMN_INPUTS, COLUMN_TARGETS };
+
+uint64_t token_samples_count(const void *source)
+{
+    return ((const token_shards *)source)->windows;
+}
+
+uint64_t token_samples_memory(const void *source)
+{
+    return token_shards_memory(source);
+}
+
+void token_samples_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    const token_shards *shards = source;
+    const token_window window = token_shards_find(shards, index);
+    const char *slash = strrchr(window.shard->path, '/');
+
+    snprintf(text, size, "%s:%llu+%llu", slash != NULL ? slash + 1 : window.shard->path,
+             (unsigned long long)window.at, (unsigned long long)shards->seq);
+}
+
+bool token_samples_locate(const void *source, uint64_t index, sample_location *location_out)
+{
+    const token_shards *shards = source;
+    const token_window window = token_shards_find(shards, index);
+
+    location_out->fd = -1;
+    location_out->held = &window.shard->file;
+    location_out->folder_fd = AT_FDCWD;
+    location_out->path = window.shard->path;
+    location_out->offset = window.shard->data_at + window.at * shards->token_bytes;
+    location_out->size = token_window_bytes(shards);
+    location_out->in_parts = false;
+    return true;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+static void widen(const uint16_t *tokens, size_t count, int32_t *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i] = tokens[i];
+    }
+}
+
+static sluice_status check_tokens(const token_shards *shards, const token_window *window,
+                                  const uint32_t *tokens)
+{
+    uint32_t bits = 0;
+
+    for (uint64_t i = 0; i <= shards->seq; i++) {
+        bits |= tokens[i];
+    }
+    return bits <= INT32_MAX ? SLUICE_OK
+                             : sli_fail(SLUICE_E_CORRUPT,
+                                        "%s has a token above %d in this window: is it a file of "
+                                        "32-bit tokens?",
+                                        window->shard->path, INT32_MAX);
+}
+
+/* Writes `count` tokens from the first on as i32. */
+static void write_column(const token_shards *shards, const uint8_t *first, void *column)
+{
+    const size_t count = (size_t)shards->seq;
+
+    if (column == NULL) {
+        return;
+    }
+    if (shards->token_bytes == 2) {
+        widen((const uint16_t *)(const void *)first, count, column);
+    } else {
+        memcpy(column, first, count * sizeof(int32_t));
+    }
+}
+
+sluice_status token_samples_read(const void *source, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    const token_shards *shards = source;
+    const token_window window = token_shards_find(shards, index);
+    const size_t bytes = token_window_bytes(shards);
+    sluice_status st = image_buffer_reserve(&io->bytes, bytes);
+
+    (void)data_out;
+    if (st == SLUICE_OK) {
+        st = token_shards_read(shards, &window, io->interrupt, io->bytes.data);
+    }
+    if (st == SLUICE_OK && shards->token_bytes == 4) {
+        st = check_tokens(shards, &window, (const uint32_t *)(const void *)io->bytes.data);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    write_column(shards, io->bytes.data, row[COLUMN_INPUTS]);
+    write_column(shards, io->bytes.data + shards->token_bytes, row[COLUMN_TARGETS]);
+    io->bytes_read += bytes;
+    return SLUICE_OK;
+}
+
+void token_samples_schema(uint64_t seq, stage_schema *schema)
+{
+    schema->column_count = 2;
+    schema->columns[COLUMN_INPUTS] =
+        (sluice_column){.name = "inputs", .dtype = SLUICE_I32, .rank = 1, .shape = {seq}};
+    schema->columns[COLUMN_TARGETS] =
+        (sluice_column){.name = "targets", .dtype = SLUICE_I32, .rank = 1, .shape = {seq}};
+    schema->image = -1;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Batches of token files in the order of llm.c's data loader, read ahead, for a program that keeps
+ * the state of that order itself. <sluice/llmc_dataloader.h> is made of these calls; a dataset with
+ * `tokens order=llmc` has the same order and keeps the state for you.
+ */
+#ifndef SLUICE_LLMC_H
+#define SLUICE_LLMC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+SLUICE_BEGIN_DECLS
+
+/** A Mersenne Twister MT19937, laid out as mt19937_state of llm.c (llmc/rand.h there), whose bytes
+ * programs save. This struct never grows. */
+typedef struct sluice_mt19937 {
+    unsigned long long seed_;
+    int left_;      /**< numbers until new words are made, plus one */
+    unsigned next_; /**< the word of the next number */
+    unsigned state_[624];
+    unsigned MATRIX_A[2]; /**< 0 and 0x9908b0df, once seeded */
+} sluice_mt19937;
+
+/** Seeds a generator. Threads: any, one at a time for a generator. */
+SLUICE_API void sluice_mt19937_seed(sluice_mt19937 *generator, uint32_t seed);
+
+/**
+ * Permutes (count) elements by Fisher-Yates, from the last one down: element i is swapped with the
+ * one at a draw modulo i + 1. A generator that is not seeded is seeded with 5489 first.
+ *
+ * Threads: any, one at a time for a generator.
+ */
+SLUICE_API void sluice_mt19937_permute(sluice_mt19937 *generator, int *elements, size_t count);
+
+/** Token files, and batches that are read ahead. */
+typedef struct sluice_llmc sluice_llmc;
+
+/**
+ * Opens files of tokens, of either format of llm.c. Nothing is read ahead before the first batch
+ * is.
+ *
+ * @param paths     (count) the files, in the order of their numbers; copied
+ * @param batch     B: rows of a batch of this rank
+ * @param seq       T: tokens of a row
+ * @param llmc_out  owned by the caller: freed by sluice_llmc_close()
+ *
+ * Returns: E_INVALID a NULL, sizes that are 0 or too large, a rank that is not below world, a file
+ *          with fewer than world * batch * seq + 1 tokens, files of different types; E_CORRUPT a
+ *          file that is not as its header says; E_IO; E_NO_MEMORY. Errors of a file name it.
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_llmc_open(const char *const *paths, size_t count,
+                                                  size_t batch, size_t seq, int rank, int world,
+                                                  sluice_llmc **llmc_out);
+
+/** Stops reading ahead, and frees. NULL is fine. Threads: any, once no other call uses it. */
+SLUICE_API void sluice_llmc_close(sluice_llmc *llmc);
+
+/** Returns the bytes of a token in the files: 2 or 4. Threads: any. */
+SLUICE_API size_t sluice_llmc_token_bytes(const sluice_llmc *llmc);
+
+/**
+ * Tells the tokens of a file, its bytes, and how many pieces it has: batches of all ranks together.
+ *
+ * Returns: E_INVALID there is no file of that number, or a NULL.
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_llmc_shard(const sluice_llmc *llmc, size_t shard,
+                                                   uint64_t *tokens_out, uint64_t *bytes_out,
+                                                   uint64_t *pieces_out);
+
+/** A batch, and the state of the order, from which it follows what to read ahead. */
+typedef struct sluice_llmc_position {
+    size_t struct_size;              /**< bytes; set by sluice_llmc_position_init() */
+    size_t shard;                    /**< number of the file */
+    size_t piece;                    /**< of its pieces: that of which the batch is a part */
+    size_t slot;                     /**< which file of the pass this is */
+    size_t index;                    /**< which piece of the file, in their order */
+    const int *shards;               /**< (files) their order in this pass; NULL: not shuffled */
+    const int *pieces;               /**< (pieces of the file) their order */
+    const sluice_mt19937 *generator; /**< as it was left by the permutation of pieces */
+} sluice_llmc_position;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_llmc_position_init_size(sluice_llmc_position *position, size_t size);
+
+/** sluice_llmc_position_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_llmc_position_init(sluice_llmc_position *position)
+{
+    sluice_llmc_position_init_size(position, sizeof(*position));
+}
+
+/**
+ * Reads this rank's batch of a piece. If it is the one that follows the batch of the last call, by
+ * the order, it was read ahead; otherwise it is read now, and reading ahead begins anew behind it.
+ *
+ * @param position     not used after the call
+ * @param inputs_out   (batch, seq) the tokens; lent until the next call, or close, and not the same
+ *                     memory in each call
+ * @param targets_out  (batch, seq) the tokens that come next; lent as inputs
+ *
+ * Returns: E_INVALID there is no such file or piece, or a NULL; E_IO, E_CORRUPT a file has changed;
+ *          E_NO_MEMORY.
+ * Threads: one at a time, for an object.
+ */
+SLUICE_API_CHECKED sluice_status sluice_llmc_read(sluice_llmc *llmc,
+                                                  const sluice_llmc_position *position,
+                                                  int **inputs_out, int **targets_out);
+
+SLUICE_END_DECLS
+
+#endif
