@@ -100,13 +100,16 @@ bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request)
     return !queue_closed(queue);
 }
 
+bool sli_queue_has_waiters(const sli_queue *queue)
+{
+    /* A relaxed load without contention: workers call this with every claim. */
+    return atomic_load_explicit(&queue->front.room.waiters, memory_order_relaxed) > 0;
+}
+
 void sli_queue_wake(sli_queue *queue, uint32_t most)
 {
-    sli_event *room = &queue->front.room;
-
-    /* A relaxed load without contention: workers call this with every claim. */
-    if (atomic_load_explicit(&room->waiters, memory_order_relaxed) > 0) {
-        sli_event_notify_some(room, most);
+    if (sli_queue_has_waiters(queue)) {
+        sli_event_notify_some(&queue->front.room, most);
     }
 }
 

@@ -162,10 +162,15 @@ static bool await_room(worker *w)
 /* Wakes other workers if enough rows are left to claim. */
 static void share_work(const worker *w, uint64_t room)
 {
-    const uint64_t others = row_claims_left(&w->engine->claims, room) / rows_to_wake_for(w);
+    sli_queue *queue = w->engine->queue;
+    uint64_t others;
 
+    if (!sli_queue_has_waiters(queue)) {
+        return;
+    }
+    others = row_claims_left(&w->engine->claims, room) / rows_to_wake_for(w);
     if (others > 0) {
-        sli_queue_wake(w->engine->queue, others < WAKE_MOST ? (uint32_t)others : WAKE_MOST);
+        sli_queue_wake(queue, others < WAKE_MOST ? (uint32_t)others : WAKE_MOST);
     }
 }
 

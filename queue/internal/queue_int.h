@@ -115,6 +115,9 @@ typedef struct sli_room_request {
  */
 bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request);
 
+/* Does a worker wait for room? A look without order, to save the work before sli_queue_wake(). */
+bool sli_queue_has_waiters(const sli_queue *queue);
+
 /* Wakes up to `most` workers that wait for room, after other() has changed or when there is room
  * for several. A worker that is about to wait may miss it. */
 void sli_queue_wake(sli_queue *queue, uint32_t most);
