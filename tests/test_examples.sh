@@ -245,6 +245,15 @@ head -c 100 "$tmp/records" >"$tmp/short"
 ends "a file without a record is an error" 1 "$bin/custom_source" "$tmp/short"
 check "... with its text" err_has '^E_INVALID: no valid data in the dataset: records: count is 0'
 
+# ---- custom_map ----------------------------------------------------------------------------------
+
+ends "an augmentation of one's own" 0 "$bin/custom_map"
+check "each image is there once" [ "$(cut -d' ' -f1 "$tmp/out" | sort -nu | wc -l)" -eq 64 ]
+check "... with a hole of 8 x 8" [ "$(awk '$2 >= 64 && $2 < 128' "$tmp/out" | wc -l)" -eq 64 ]
+cp "$tmp/out" "$tmp/first"
+ends "once more" 0 "$bin/custom_map"
+check "... with the same holes" cmp -s "$tmp/first" "$tmp/out"
+
 # ---- own_kernels, where nvcc built it -------------------------------------------------------------
 
 if [ -x "$bin/own_kernels" ]; then

@@ -504,6 +504,57 @@ void what_a_source_throws_is_an_error()
 #endif
 }
 
+// Adds the negated label of a sample, and what the callable says, to a dataset of ten samples.
+template <typename Map> sluice::status map_first(Map map, std::int64_t &negated)
+{
+    static const char *const inputs[] = {"label"};
+    static const sluice_column_spec outputs[] = {
+        {"negated", SLUICE_I64, 0, {}, SLUICE_ROLE_PLAIN, 0, nullptr}};
+    sluice::map_settings settings;
+    sluice::dataset dataset;
+    std::int32_t label = 0;
+    void *const row[] = {nullptr, &label, &negated};
+
+    settings.name = "negate";
+    CHECK_OK(sluice_dataset_synthetic(10, 4, 4, 3, 10, dataset.out()));
+    CHECK_OK(dataset.map(settings, inputs, outputs, std::move(map)));
+    CHECK_OK(dataset.add("batch 1"));
+    const sluice::status st = sluice_dataset_get(dataset.get(), 0, 0, 7, row, nullptr);
+    CHECK(!st || negated == -static_cast<std::int64_t>(label));
+    return st;
+}
+
+void a_lambda_is_a_map()
+{
+    std::int64_t negated = 1;
+    resource held;
+
+    CHECK_OK(map_first(
+        [held](const sluice::sample &sample) {
+            sluice_sample_view label;
+            std::int64_t *room = nullptr;
+            sluice::status st = sample.get("label", label);
+
+            if (st) {
+                st = sample.room("negated", room);
+            }
+            if (st) {
+                *room = -static_cast<std::int64_t>(*static_cast<const std::int32_t *>(label.data));
+            }
+            return st;
+        },
+        negated));
+    CHECK(resource::living == 1);
+    CHECK(map_first([](const sluice::sample &) { return SLUICE_E_CORRUPT; }, negated) ==
+          SLUICE_E_CORRUPT);
+#if defined(__cpp_exceptions)
+    CHECK(map_first([](const sluice::sample &) { throw std::runtime_error("no luck"); }, negated) ==
+          SLUICE_E_CALLBACK);
+    CHECK(
+        contains(sluice::last_error(), "negate: map() returned E_CALLBACK: an exception: no luck"));
+#endif
+}
+
 } // namespace
 
 int main()
@@ -521,6 +572,7 @@ int main()
     a_lambda_is_a_source();
     a_source_that_is_refused_destroys_its_callable_once();
     what_a_source_throws_is_an_error();
+    a_lambda_is_a_map();
     std::printf("%d checks failed\n", failures);
     return failures == 0 ? 0 : 1;
 }

@@ -102,6 +102,34 @@ static const sluice_array arrays[] = {
     {"image", images, SLUICE_U8, 4, {SAMPLES, 32, 32, 3}},
 };
 
+static sluice_status map_nothing(sluice_sample *sample, void *user)
+{
+    void *room;
+    const sluice_status st = sluice_sample_room(sample, "m", NULL, &room);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        *(int64_t *)room = 0;
+    }
+    return st;
+}
+
+static sluice_status map_value(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    void *room;
+    sluice_status st = sluice_sample_get(sample, "a", &view);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "m", NULL, &room);
+    }
+    if (st == SLUICE_OK) {
+        *(int64_t *)room = *(const int64_t *)view.data;
+    }
+    return st;
+}
+
 static const sluice_column_spec columns[] = {
     {.name = "a", .dtype = SLUICE_I64},
     {.name = "b", .dtype = SLUICE_I64},
@@ -126,7 +154,23 @@ static void make_dataset(entry *e, uint32_t first, uint32_t count,
     source.read = read;
     check(read != NULL ? sluice_dataset_source(&source, &e->dataset)
                        : sluice_dataset_memory(&arrays[first], count, &e->dataset));
-    check(sluice_dataset_batch(e->dataset, 1, false));
+}
+
+/* Adds a map of the column `a` to another one. */
+static void add_map(entry *e, sluice_status (*function)(sluice_sample *, void *))
+{
+    static const char *const inputs[] = {"a"};
+    static const sluice_column_spec outputs[] = {{.name = "m", .dtype = SLUICE_I64}};
+    sluice_map map;
+
+    sluice_map_init(&map);
+    map.name = "bench";
+    map.inputs = inputs;
+    map.input_count = function == map_value ? 1 : 0;
+    map.outputs = outputs;
+    map.output_count = 1;
+    map.map = function;
+    check(sluice_dataset_map(e->dataset, &map));
 }
 
 static void open_entry(entry *e)
@@ -135,6 +179,7 @@ static void open_entry(entry *e)
     const sli_run_settings settings = {.seed = 7, .world = 1};
     sli_layout layout;
 
+    check(sluice_dataset_batch(e->dataset, 1, false));
     check(sli_plan_open(e->dataset, &settings, &e->plan));
     check(sample_loader_init(&e->loader, e->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
@@ -175,6 +220,8 @@ int main(void)
         {.name = "image, memory"},
         {.name = "image, function writes"},
         {.name = "image, function lends"},
+        {.name = "i64, memory, map writes"},
+        {.name = "i64, memory, map copies"},
     };
     const size_t count = sizeof(entries) / sizeof(entries[0]);
 
@@ -186,6 +233,10 @@ int main(void)
     make_dataset(&entries[5], 2, 1, NULL);
     make_dataset(&entries[6], 2, 1, write_image);
     make_dataset(&entries[7], 2, 1, lend_image);
+    make_dataset(&entries[8], 0, 1, NULL);
+    add_map(&entries[8], map_nothing);
+    make_dataset(&entries[9], 0, 1, NULL);
+    add_map(&entries[9], map_value);
     for (size_t i = 0; i < count; i++) {
         open_entry(&entries[i]);
     }

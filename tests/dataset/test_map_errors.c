@@ -241,6 +241,7 @@ static void a_sample_that_fails_obeys_the_policy(void)
     fault what = FAILS;
     sluice_dataset *dataset = failing(&what);
     engine_run run;
+    tape t;
 
     open_run(&run, dataset,
              &(run_options){.workers = 1, .settings = {.on_error = SLI_ON_ERROR_ZERO}});
@@ -253,8 +254,9 @@ static void a_sample_that_fails_obeys_the_policy(void)
     }
     close_run(&run);
     what = OUT_OF_MEMORY; /* of the machine: no policy applies */
-    T_STATUS(record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}}).end,
-             SLUICE_E_NO_MEMORY);
+    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
+    T_STATUS(t.end, SLUICE_E_NO_MEMORY);
+    free(t.bytes);
     sluice_dataset_destroy(dataset);
 }
 

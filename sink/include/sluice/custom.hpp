@@ -30,6 +30,15 @@ struct source_settings : initialized<sluice_source, sluice_source_init_size> {
     }
 };
 
+/** A C struct sluice_map with its defaults. */
+struct map_settings : initialized<sluice_map, sluice_map_init_size> {
+    /** Sets the defaults. */
+    map_settings() noexcept
+    {
+        column_size = sizeof(sluice_column_spec);
+    }
+};
+
 /** One sample on its way, lent to a callable until it returns. */
 class sample
 {
@@ -148,40 +157,67 @@ sluice_status call_stopped(Callable &callable, Arguments &&...arguments) noexcep
 #endif
 }
 
-/* A source's callable, owned by the dataset; the other functions are those of the settings. */
-template <typename Read> class source_holder
+inline sluice_status call_c(const sluice_source &made, sluice_dataset **dataset_out) noexcept
+{
+    return sluice_dataset_source(&made, dataset_out);
+}
+
+inline sluice_status call_c(const sluice_map &made, sluice_dataset *dataset) noexcept
+{
+    return sluice_dataset_map(dataset, &made);
+}
+
+/* The callable of a source or map, owned by the dataset; other functions are the settings' own. */
+template <typename Settings, typename Callable> class callable_holder
 {
   public:
-    source_holder(const sluice_source &settings, Read &&read)
-        : settings_(settings), read_(std::move(read))
+    callable_holder(const Settings &settings, Callable &&callable)
+        : settings_(settings), callable_(std::move(callable))
     {
     }
 
-    /* Makes the dataset. The holder is the dataset's then, or else still the caller's. */
-    status make(sluice_dataset **dataset_out) noexcept
+    /* Hands it to the dataset. The holder is the dataset's then, or else still the caller's. */
+    template <typename Dataset> status give_to(Dataset dataset) noexcept
     {
-        sluice_source made = settings_;
+        Settings made = settings_;
 
         made.user = this;
-        made.read = read;
-        made.name_of = settings_.name_of != nullptr ? name_of : nullptr;
+        set_callable(made);
         made.begin = settings_.begin != nullptr ? begin : nullptr;
         made.end = settings_.end != nullptr ? end : nullptr;
         made.close = close;
-        return sluice_dataset_source(&made, dataset_out);
+        return call_c(made, dataset);
     }
 
   private:
-    static source_holder &of(void *user) noexcept
+    static callable_holder &of(void *user) noexcept
     {
-        return *static_cast<source_holder *>(user);
+        return *static_cast<callable_holder *>(user);
+    }
+
+    void set_callable(sluice_source &made) noexcept
+    {
+        made.read = read;
+        made.name_of = settings_.name_of != nullptr ? name_of : nullptr;
+    }
+
+    void set_callable(sluice_map &made) noexcept
+    {
+        made.map = map;
     }
 
     static sluice_status read(sluice_sample *handle, std::uint64_t index, void *user) noexcept
     {
         sample lent(handle);
 
-        return call_stopped(of(user).read_, lent, index);
+        return call_stopped(of(user).callable_, lent, index);
+    }
+
+    static sluice_status map(sluice_sample *handle, void *user) noexcept
+    {
+        sample lent(handle);
+
+        return call_stopped(of(user).callable_, lent);
     }
 
     static sluice_status name_of(std::uint64_t index, char *text, std::size_t size,
@@ -202,7 +238,7 @@ template <typename Read> class source_holder
 
     static void close(void *user) noexcept
     {
-        source_holder *const holder = &of(user);
+        callable_holder *const holder = &of(user);
 
         if (holder->settings_.close != nullptr) {
             holder->settings_.close(holder->settings_.user);
@@ -210,33 +246,33 @@ template <typename Read> class source_holder
         delete holder;
     }
 
-    sluice_source settings_;
-    Read read_;
+    Settings settings_;
+    Callable callable_;
 };
 
-/* sluice_dataset_source() of a callable, which is copied or moved. */
-template <typename Read>
-status make_source(const sluice_source &settings, Read &&read,
-                   sluice_dataset **dataset_out) noexcept
+/* sluice_dataset_source() or _map() of a callable, which is copied or moved. */
+template <typename Settings, typename Callable, typename Dataset>
+status give_callable(const Settings &settings, Callable &&callable, Dataset dataset) noexcept
 {
-    using holder = source_holder<std::decay_t<Read>>;
+    using holder = callable_holder<Settings, std::decay_t<Callable>>;
 
     holder *made = nullptr;
     status st = SLUICE_OK;
     auto make = [&] {
-        made = new (std::nothrow) holder(settings, std::decay_t<Read>(std::forward<Read>(read)));
+        made = new (std::nothrow)
+            holder(settings, std::decay_t<Callable>(std::forward<Callable>(callable)));
     };
 
     if (settings.struct_size != sizeof(settings)) {
-        return sluice_fail(SLUICE_E_INVALID,
-                           "struct_size of the source is not set: want sluice::source_settings");
+        return sluice_fail(SLUICE_E_INVALID, "struct_size is not set: want "
+                                             "sluice::source_settings or sluice::map_settings");
     }
     st = call_stopped(make); /* a copy may throw */
     if (st && made == nullptr) {
-        st = sluice_fail(SLUICE_E_NO_MEMORY, "out of memory: the callable of a source");
+        st = sluice_fail(SLUICE_E_NO_MEMORY, "out of memory: the callable of a dataset");
     }
     if (st) {
-        st = made->make(dataset_out);
+        st = made->give_to(dataset);
     }
     if (!st) {
         delete made;

@@ -153,7 +153,7 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     template <typename Read>
     [[nodiscard]] status source(const source_settings &settings, Read &&read) noexcept
     {
-        return detail::make_source(settings, std::forward<Read>(read), out());
+        return detail::give_callable<sluice_source>(settings, std::forward<Read>(read), out());
     }
 
     /** The same with its columns. */
@@ -166,6 +166,30 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
         made.columns = columns;
         made.column_count = static_cast<std::uint32_t>(N);
         return source(made, std::forward<Read>(read));
+    }
+
+    /**
+     * sluice_dataset_map() of a callable (sluice::sample &) that returns status, sluice_status or
+     * nothing, which is OK. It takes the place of settings.map; otherwise as source().
+     */
+    template <typename Map>
+    [[nodiscard]] status map(const map_settings &settings, Map &&map) noexcept
+    {
+        return detail::give_callable<sluice_map>(settings, std::forward<Map>(map), get());
+    }
+
+    /** The same with its inputs and outputs. */
+    template <std::size_t N, std::size_t M, typename Map>
+    [[nodiscard]] status map(const map_settings &settings, const char *const (&inputs)[N],
+                             const sluice_column_spec (&outputs)[M], Map &&map) noexcept
+    {
+        map_settings made = settings;
+
+        made.inputs = inputs;
+        made.input_count = static_cast<std::uint32_t>(N);
+        made.outputs = outputs;
+        made.output_count = static_cast<std::uint32_t>(M);
+        return this->map(made, std::forward<Map>(map));
     }
 
     /** sluice_dataset_add() */
