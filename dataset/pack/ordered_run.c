@@ -88,6 +88,9 @@ static void make_items(void *arg, uint32_t worker)
         }
     }
     pthread_mutex_unlock(&s->lock);
+    if (s->job->leave != NULL) {
+        s->job->leave(s->job->arg, worker);
+    }
 }
 
 /* ---- the caller ----------------------------------------------------------------------------- */

@@ -28,6 +28,9 @@ typedef struct ordered_job {
     sluice_status (*make)(void *arg, uint32_t worker, uint64_t item, void **made_out,
                           size_t *bytes_out);
 
+    /* Optional: the last call on the thread of a worker. */
+    void (*leave)(void *arg, uint32_t worker);
+
     /*
      * Takes an item, on the caller's thread, and its ownership, even on failure. A failure ends the
      * run.

@@ -141,7 +141,7 @@ static sluice_status print_options(const pack_run *run, char **text_out)
         sli_text_add(&text, "samples %" PRIu64 "\nnames %016" PRIx64 "\nstages ", run->order.length,
                      dataset_names_hash(dataset));
     }
-    dataset_print(dataset, 1, dataset->stage_count, &text);
+    dataset_print(dataset, dataset->stages[0].def->identifies ? 0 : 1, dataset->stage_count, &text);
     sli_text_add(&text, "\nseed %" PRIu64 "\ninterval %" PRIu32 "\nmax_side %" PRIu32,
                  run->config->seed, s->interval, s->max_side);
     sli_text_add(&text, "\nquality %" PRIu32 "\nsubsampling %" PRIu32 "\nraw %d", s->quality,
@@ -238,6 +238,11 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t position, 
     return st;
 }
 
+static void leave_worker(void *arg, uint32_t worker)
+{
+    pack_worker_end(((pack_run *)arg)->workers[worker]);
+}
+
 static void cancel_pack(void *arg)
 {
     pack_run *run = arg;
@@ -275,6 +280,7 @@ static sluice_status read_again(void *arg, uint64_t position)
     if (st == SLUICE_OK) {
         order_at(&run->order, 0, position, &index, &pass);
         st = pack_try_to_read(run->workers[0], index);
+        pack_worker_end(run->workers[0]);
     }
     return st;
 }
@@ -454,6 +460,7 @@ static sluice_status pack_rest(pack_run *run)
         .stop = run->config->stop,
         .arg = run,
         .make = make_sample,
+        .leave = leave_worker,
         .take = take_sample,
         .drop = drop_sample,
         .cancel = cancel_pack,

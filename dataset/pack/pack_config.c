@@ -44,6 +44,23 @@ static sluice_status check_numbers(const sluice_pack_config *config)
     return SLUICE_OK;
 }
 
+/* A pack keeps labels as i32. */
+static sluice_status check_label(const stage_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const sluice_column *column = &schema->columns[i];
+
+        if (strcmp(column->name, "label") == 0 &&
+            (column->dtype != SLUICE_I32 || column->rank != 0)) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "the column label is %s with %u dimensions; a pack has labels i32: "
+                            "give the column another name, or that type",
+                            sluice_dtype_name(column->dtype), column->rank);
+        }
+    }
+    return SLUICE_OK;
+}
+
 /*
  * A pack contains all samples of the source: stages that choose and order samples belong behind it.
  */
@@ -60,7 +77,7 @@ static sluice_status check_stages(const sluice_dataset *dataset)
     if (dataset->schema.image < 0) {
         return sli_fail(SLUICE_E_INVALID, "%s has no images to pack", dataset->stages[0].def->name);
     }
-    return SLUICE_OK;
+    return check_label(&dataset->schema);
 }
 
 static sluice_status check_settings(const sluice_pack_config *config)

@@ -62,6 +62,13 @@ void pack_worker_destroy(pack_worker *worker)
     sli_free(worker);
 }
 
+void pack_worker_end(pack_worker *worker)
+{
+    if (worker != NULL) {
+        sample_io_end(&worker->io);
+    }
+}
+
 stream_item *pack_worker_item(pack_worker *worker)
 {
     return &worker->io.item;
@@ -468,6 +475,9 @@ sluice_status pack_try_to_read(pack_worker *worker, uint64_t index)
 static sluice_status leave_unread(pack_worker *worker, uint64_t index, packed_sample *sample,
                                   sli_fault fault, sluice_status status)
 {
+    if (worker->io.ends_run) {
+        return fail_read(worker, index, fault, status);
+    }
     if (fault == SLI_FAULT_NONE) {
         return leave_out(sample, SLUICE_PACK_LEFT_UNREADABLE, status);
     }

@@ -49,6 +49,10 @@ typedef struct pack_worker pack_worker;
 sluice_status pack_worker_create(const pack_settings *settings, pack_worker **worker_out);
 void pack_worker_destroy(pack_worker *worker);
 
+/* Ends what user code keeps for the worker, on the thread that has read with it; it may read again,
+ * on another one. NULL is fine. */
+void pack_worker_end(pack_worker *worker);
+
 /* The item that takes the next sample of a stream before it is packed. */
 stream_item *pack_worker_item(pack_worker *worker);
 

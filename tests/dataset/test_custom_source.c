@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "alloc_int.h"
 #include "custom_kit.h"
 #include "dataset_kit.h"
 #include "engine_kit.h"
@@ -275,6 +276,45 @@ static void name_and_version_identify_a_source(void)
     sluice_string_free(kept);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Makes a dataset, and reads a sample of it, with guards, so that each column has a buffer. */
+static sluice_status make_and_get(const sluice_source *source)
+{
+    sluice_dataset *dataset = NULL;
+    int64_t number = 0;
+    float points[3];
+    sluice_status st = sluice_dataset_source(source, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_batch(dataset, 1, false);
+    }
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){points, &number}, NULL);
+    }
+    sluice_dataset_destroy(dataset);
+    return st == SLUICE_OK && number != 9 ? SLUICE_E_CORRUPT : st;
+}
+
+static void without_memory_there_is_an_error_and_no_leak(void)
+{
+    custom_arrays o = {.lends = false};
+    const sluice_source source = custom_arrays_source(&o);
+    sluice_status st = SLUICE_E_NO_MEMORY;
+    int64_t passes = 0;
+
+    setenv("SLUICE_GUARDS", "on", 1);
+    for (; st != SLUICE_OK && passes < 100; passes++) {
+        sli_alloc_fail_after(passes);
+        st = make_and_get(&source);
+        sli_alloc_fail_after(-1);
+        T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
+    }
+    unsetenv("SLUICE_GUARDS");
+    T_OK(st);
+    T_TRUE(passes > 6);
+}
+
 const t_test custom_source_tests[] = {
     T_TEST(columns_are_what_the_function_writes_or_lends),
     T_TEST(random_numbers_are_those_of_seed_and_sample),
@@ -286,5 +326,6 @@ const t_test custom_source_tests[] = {
     T_TEST(samples_have_names),
     T_TEST(a_source_is_closed_once),
     T_TEST(name_and_version_identify_a_source),
+    T_TEST(without_memory_there_is_an_error_and_no_leak),
     T_END,
 };

@@ -166,7 +166,8 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
  *          E_BUSY another process packs into the folder; E_IO a file cannot be read or written,
  *          with its name: finished shards stay. Also E_IO, with stats_out->complete: the pack is
  *          complete except for the samples that are LEFT_FAULT; E_UNSUPPORTED the library was built
- *          without libarchive; E_NO_MEMORY; errors of opening the dataset.
+ *          without libarchive, or a column `label` is not i32; E_NO_MEMORY; errors of opening
+ *          the dataset.
  * Threads: any, one pack for a folder. Threads of its own have ended when it returns.
  */
 SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
