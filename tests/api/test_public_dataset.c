@@ -310,6 +310,27 @@ static void functions_map_samples(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* The label alone, by another name. */
+static void columns_are_chosen_and_renamed_by_calls(void)
+{
+    sluice_dataset *dataset = NULL;
+    int32_t class = -1;
+    int32_t label = -1;
+
+    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_project(dataset, "label,image"));
+    T_OK(sluice_dataset_drop(dataset, "image"));
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){&label}, NULL));
+    sluice_dataset_destroy(dataset);
+    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_rename(dataset, "label", "class"));
+    T_OK(sluice_dataset_add(dataset, "project class | batch 1"));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){&class}, NULL));
+    T_TRUE(label >= 0 && class == label);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test public_dataset_tests[] = {
     T_TEST(calls_and_text_build_the_same_thing),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
@@ -320,6 +341,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(stages_have_help),
     T_TEST(arrays_are_a_dataset),
     T_TEST(functions_are_a_dataset),
+    T_TEST(columns_are_chosen_and_renamed_by_calls),
     T_TEST(functions_map_samples),
     T_END,
 };
