@@ -183,6 +183,8 @@ else
     allocations classes "" classes "$set"
     allocations show "" show "$images" --npy "$tmp/arrays" -o "$tmp/sheet.png"
     allocations topo "" topo
+    head -c 20000 /dev/zero >"$tmp/tokens.u16"
+    allocations tokens "" bench "tokens $tmp/tokens.u16 64 dtype=u16 order=llmc | batch 8" --workers 2 --json
     if [ -n "$archive" ]; then
         allocations pack "" pack "$set" "$tmp/made" --workers 2
         allocations verify "" verify "$tmp/whole"

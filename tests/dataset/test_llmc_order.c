@@ -3,11 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sluice/llmc.h>
+
+#include "alloc_int.h"
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "llmc_order.h"
 #include "llmc_orders.h"
 #include "plan_kit.h"
+#include "source_kit.h"
 #include "testing.h"
 #include "tokens_kit.h"
 #include "train_state.h"
@@ -357,6 +361,74 @@ static void a_run_is_resumed_with_the_same_values(void)
     }
 }
 
+/* ---- memory that runs out -------------------------------------------------------------------- */
+
+static sluice_status open_and_plan(const char *folder)
+{
+    const sli_run_settings settings = {.world = 2};
+    sluice_dataset *dataset = NULL;
+    sli_plan *plan = NULL;
+    char text[600];
+    sluice_status st;
+
+    snprintf(text, sizeof(text), "tokens %s/t_*.bin 16 order=llmc | batch 2", folder);
+    st = sluice_dataset_parse(text, &dataset);
+    if (st == SLUICE_OK) {
+        st = sli_plan_open(dataset, &settings, &plan);
+        sli_plan_close(plan);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
+/* Reads two batches, of which the second was read ahead, and one that was not. */
+static sluice_status open_and_read(const char *folder)
+{
+    static const size_t pieces[] = {0, 1, 7};
+    char path[600];
+    const char *paths[] = {path};
+    sluice_llmc *llmc = NULL;
+    sluice_status st;
+
+    snprintf(path, sizeof(path), "%s/t_0.bin", folder);
+    st = sluice_llmc_open(paths, 1, 2, LLMC_SEQ, 0, 1, &llmc);
+    for (int i = 0; i < 3 && st == SLUICE_OK; i++) {
+        sluice_llmc_position position;
+        int *inputs = NULL;
+        int *targets = NULL;
+
+        sluice_llmc_position_init(&position);
+        position.piece = pieces[i];
+        position.index = i < 2 ? pieces[i] : 0; /* no state that the original can have */
+        st = sluice_llmc_read(llmc, &position, &inputs, &targets);
+        T_TRUE(st != SLUICE_OK ||
+               (inputs[0] == (int)pieces[i] * 2 * LLMC_SEQ && targets[0] == inputs[0] + 1));
+    }
+    sluice_llmc_close(llmc);
+    return st;
+}
+
+static void every_allocation_may_fail(void)
+{
+    static sluice_status (*const calls[])(const char *folder) = {open_and_plan, open_and_read};
+    const char *folder = t_folder();
+
+    write_files(folder);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        const int files = open_files();
+        sluice_status st = SLUICE_E_NO_MEMORY;
+
+        for (int64_t passes = 0; st != SLUICE_OK && passes < 10000; passes++) {
+            sli_alloc_fail_after(passes);
+            st = calls[i](folder);
+            sli_alloc_fail_after(-1);
+            T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
+            T_EQ(open_files(), files);
+        }
+        T_OK(st);
+    }
+}
+
 const t_test llmc_order_tests[] = {
     T_TEST(orders_are_those_of_the_original),
     T_TEST(the_generator_is_mt19937),
@@ -369,5 +441,6 @@ const t_test llmc_order_tests[] = {
     T_TEST(a_file_without_a_batch_is_refused),
     T_TEST(steps_take_whole_passes_only),
     T_TEST(a_run_is_resumed_with_the_same_values),
+    T_TEST(every_allocation_may_fail),
     T_END,
 };
