@@ -27,9 +27,19 @@ typedef struct stream_item {
     char name[1024];
 } stream_item;
 
+/* What sample_io.bytes holds of a file, for a source that reads several samples at once. */
+typedef struct sample_ahead {
+    const void *file; /* NULL: nothing */
+    uint64_t begin;   /* the first byte held, and the one behind the last */
+    uint64_t end;
+    uint64_t next;    /* where the sample behind the last one begins */
+    uint32_t samples; /* that were read at once */
+} sample_ahead;
+
 /* One worker's way to read samples. */
 typedef struct sample_io {
     image_buffer bytes; /* a file's content */
+    sample_ahead ahead; /* of it */
     stream_item item;   /* what read() makes a sample of, where the source is a stream */
     image_index index;  /* of the image in it */
     uint64_t bytes_read;

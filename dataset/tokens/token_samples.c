@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window is read by one pread(), and written into both columns from there. */
+/* Windows are read by pread(), and written into both columns from there. */
 #include "token_samples.h"
 
 #include <fcntl.h>
@@ -9,6 +9,9 @@
 #include "status_int.h"
 
 enum { COLUMN_INPUTS, COLUMN_TARGETS };
+
+/* The most that a worker reads at once of windows that it asks for one behind the other. */
+enum { AHEAD_BYTES = 32768, AHEAD_MOST = 1024 };
 
 uint64_t token_samples_count(const void *source)
 {
@@ -85,28 +88,72 @@ static void write_column(const token_shards *shards, const uint8_t *first, void 
     }
 }
 
+/*
+ * Reads a window into io->bytes, unless it is there. A worker that asks for one window behind the
+ * other gets twice as many at once each time, up to AHEAD_BYTES.
+ */
+static sluice_status read_ahead(const token_shards *shards, const token_window *window,
+                                sample_io *io)
+{
+    const size_t bytes = token_window_bytes(shards);
+    const uint64_t step = shards->stride * shards->token_bytes;
+    const uint64_t begin = window->at * shards->token_bytes;
+    const uint64_t left = window->shard->tokens * shards->token_bytes - begin;
+    const bool follows = io->ahead.file == window->shard && begin == io->ahead.next;
+    uint64_t most = bytes;
+    size_t got = 0;
+    sluice_status st;
+
+    if (io->ahead.file == window->shard && begin >= io->ahead.begin &&
+        begin + bytes <= io->ahead.end) {
+        io->ahead.next = begin + step;
+        return SLUICE_OK;
+    }
+    io->ahead.samples = !follows                             ? 1
+                        : io->ahead.samples < AHEAD_MOST / 2 ? io->ahead.samples * 2
+                                                             : AHEAD_MOST;
+    if (follows && step < AHEAD_BYTES && bytes < AHEAD_BYTES) {
+        most += (io->ahead.samples - 1) * step;
+        most = most > AHEAD_BYTES ? AHEAD_BYTES : most;
+        most = most > left ? left : most;
+    }
+    io->ahead.file = NULL;
+    st = image_buffer_reserve(&io->bytes, (size_t)most);
+    if (st == SLUICE_OK) {
+        st = token_shards_read(shards, window, io->interrupt, io->bytes.data, (size_t)most, &got);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    io->bytes_read += got;
+    io->ahead.file = window->shard;
+    io->ahead.begin = begin;
+    io->ahead.end = begin + got;
+    io->ahead.next = begin + step;
+    return SLUICE_OK;
+}
+
 sluice_status token_samples_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
     const token_shards *shards = source;
     const token_window window = token_shards_find(shards, index);
-    const size_t bytes = token_window_bytes(shards);
-    sluice_status st = image_buffer_reserve(&io->bytes, bytes);
+    sluice_status st = read_ahead(shards, &window, io);
+    const uint8_t *tokens;
 
     (void)data_out;
-    if (st == SLUICE_OK) {
-        st = token_shards_read(shards, &window, io->interrupt, io->bytes.data);
-    }
-    if (st == SLUICE_OK && shards->token_bytes == 4) {
-        st = check_tokens(shards, &window, (const uint32_t *)(const void *)io->bytes.data);
-    }
     if (st != SLUICE_OK) {
         return st;
     }
-    write_column(shards, io->bytes.data, row[COLUMN_INPUTS]);
-    write_column(shards, io->bytes.data + shards->token_bytes, row[COLUMN_TARGETS]);
-    io->bytes_read += bytes;
-    return SLUICE_OK;
+    tokens = io->bytes.data + (window.at * shards->token_bytes - io->ahead.begin);
+    if (shards->token_bytes == 4) {
+        st = check_tokens(shards, &window, (const uint32_t *)(const void *)tokens);
+    }
+    if (st == SLUICE_OK) {
+        write_column(shards, tokens, row[COLUMN_INPUTS]);
+        write_column(shards, tokens + shards->token_bytes, row[COLUMN_TARGETS]);
+    }
+    return st;
 }
 
 void token_samples_schema(uint64_t seq, stage_schema *schema)

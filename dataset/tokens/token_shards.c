@@ -256,18 +256,17 @@ static sluice_status file_of(token_shard *shard, uint32_t token_bytes,
 }
 
 sluice_status token_shards_read(const token_shards *shards, const token_window *window,
-                                const sli_interrupt *interrupt, void *tokens)
+                                const sli_interrupt *interrupt, void *tokens, size_t most,
+                                size_t *got_out)
 {
-    const size_t bytes = token_window_bytes(shards);
     token_shard *shard = window->shard;
     bool lent = false;
-    size_t got = 0;
     int fd = -1;
     sluice_status st = file_of(shard, shards->token_bytes, interrupt, &lent, &fd);
 
     if (st == SLUICE_OK) {
-        st = read_at(fd, shard->data_at + window->at * shards->token_bytes, tokens, bytes, &got);
-        if (st == SLUICE_OK && got < bytes) {
+        st = read_at(fd, shard->data_at + window->at * shards->token_bytes, tokens, most, got_out);
+        if (st == SLUICE_OK && *got_out < token_window_bytes(shards)) {
             st = sli_fail(SLUICE_E_CORRUPT,
                           "it ends within the window: it was truncated while in use");
         }

@@ -58,11 +58,13 @@ void token_shards_close(token_shards *shards);
 token_window token_shards_find(const token_shards *shards, uint64_t number);
 
 /*
- * Reads a window's tokens as they are stored. The interrupt may be NULL. E_CORRUPT, E_IO, with the
- * file. Any thread.
+ * Reads a window's tokens as they are stored, and what follows them in the file, up to `most`
+ * bytes: at least those of the window. *got_out is how many were read. The interrupt may be NULL.
+ * E_CORRUPT, E_IO, with the file. Any thread.
  */
 sluice_status token_shards_read(const token_shards *shards, const token_window *window,
-                                const sli_interrupt *interrupt, void *tokens);
+                                const sli_interrupt *interrupt, void *tokens, size_t most,
+                                size_t *got_out);
 
 uint64_t token_shards_memory(const token_shards *shards);
 

@@ -305,6 +305,37 @@ static void a_file_that_is_truncated_while_in_use_is_a_bad_sample(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Windows that are asked for one behind the other are read several at once. */
+static void neighbours_are_read_at_once(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    sample_io io = {.bytes_read = 0};
+    int32_t inputs[SEQ];
+    int32_t targets[SEQ];
+    void *const row[] = {inputs, targets};
+    sample_data data = {0};
+    const source_ops *ops;
+
+    tokens_write(folder, "a_0.bin", 2, 0, 0, 6000);
+    dataset = tokens_of(folder, "dtype=u16", "batch 4");
+    T_OK(dataset_open(dataset));
+    ops = dataset_source(dataset);
+    for (uint64_t i = 0; i < 8; i++) { /* 1, 2, 4 and 8 windows at once: 0 to 14 */
+        T_OK(ops->read(dataset->source, i, &io, row, &data));
+        T_TRUE(inputs[0] == (int32_t)i * SEQ && targets[SEQ - 1] == (int32_t)(i + 1) * SEQ);
+    }
+    T_EQ(truncate(t_path(folder, "a_0.bin"), 0), 0);
+    for (uint64_t i = 8; i < 15; i++) {
+        T_OK(ops->read(dataset->source, i, &io, row, &data));
+        T_TRUE(inputs[0] == (int32_t)i * SEQ && targets[SEQ - 1] == (int32_t)(i + 1) * SEQ);
+    }
+    T_STATUS(ops->read(dataset->source, 15, &io, row, &data), SLUICE_E_CORRUPT);
+    T_STATUS(ops->read(dataset->source, 14, &io, row, &data), SLUICE_E_CORRUPT);
+    sample_io_free(&io);
+    sluice_dataset_destroy(dataset);
+}
+
 static void a_file_of_another_length_is_not_read_again(void)
 {
     const char *folder = t_folder();
@@ -330,6 +361,7 @@ const t_test source_tokens_tests[] = {
     T_TEST(files_without_a_window_are_told_of),
     T_TEST(bad_tokens_are_bad_samples),
     T_TEST(a_file_that_is_truncated_while_in_use_is_a_bad_sample),
+    T_TEST(neighbours_are_read_at_once),
     T_TEST(a_file_of_another_length_is_not_read_again),
     T_END,
 };
