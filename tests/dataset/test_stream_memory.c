@@ -209,6 +209,28 @@ static void an_image_beyond_max_sample_is_an_error_of_its_sample(void)
     }
 }
 
+/* Nor is memory for it asked for: here 4 TiB, of which the archive has one byte. */
+static void an_image_beyond_max_sample_takes_no_memory(void)
+{
+    static const uint8_t size[12] = {0x80, 0, 0, 0, 0, 0, 4};
+    run_options options = {.workers = 1};
+    sluice_dataset *dataset;
+    tar_maker tar = {0};
+    char path[400];
+    tape got;
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    add_padded(&tar, "a", 100, 0);
+    tar_set(&tar, tar_add(&tar, "b.ppm", '0', "P", 1), 124, size, sizeof(size));
+    tar_write(&tar, path);
+    dataset = stream_dataset("@ access=stream", path, "1");
+    got = record(dataset, &options);
+    T_STATUS(got.end, SLUICE_E_CORRUPT);
+    T_CONTAINS(got.error, "it was cut off");
+    free(got.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
 /* Of which two do not fit into the budget: workers wait for each other, in every kind of run. */
 static void large_images_come_through_one_by_one(void)
 {
@@ -239,6 +261,7 @@ const t_test stream_memory_tests[] = {
     T_TEST(a_large_buffer_is_not_kept),
     T_TEST(the_bound_counts_workers_and_shuffles),
     T_TEST(an_image_beyond_max_sample_is_an_error_of_its_sample),
+    T_TEST(an_image_beyond_max_sample_takes_no_memory),
     T_TEST(large_images_come_through_one_by_one),
     T_END,
 };
