@@ -464,7 +464,22 @@ static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
 }
 
-/* The steps behind geometry: maps, and conversions between them. */
+/* Computes a column anew. */
+static sluice_status compute_array(sample_loader *loader, const plan_step *step,
+                                   void *const *buffers)
+{
+    const stage_def *def = step->array->def;
+    const uint64_t start = change_stage(loader, PLAN_PIXELS);
+    const sluice_status st =
+        def->array(step->array->args.bytes, &step->input_types[0], buffers[step->inputs[0]],
+                   &step->output_type, buffers[step->first_output]);
+
+    loader->stage = def->name;
+    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+    return st;
+}
+
+/* The steps behind geometry: maps, array stages, and conversions between maps. */
 static sluice_status run_steps(sample_loader *loader, uint64_t sample, uint64_t pass,
                                uint8_t *flags, void *const *buffers)
 {
@@ -480,6 +495,8 @@ static sluice_status run_steps(sample_loader *loader, uint64_t sample, uint64_t 
 
             st = sample_map(loader, i, sample, pass, buffers);
             sli_counters_item(loader->counters[profiled++], sli_ticks() - start, 0);
+        } else if (step->array != NULL) {
+            st = buffers[step->first_output] != NULL ? compute_array(loader, step, buffers) : st;
         } else if (buffers[details->segments[step->segment].to] != NULL) {
             convert_buffer(loader, step, sample, pass, flags, buffers);
         }

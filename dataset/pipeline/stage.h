@@ -12,6 +12,7 @@
  *                  the planner composes neighbours and fuses them with decode
  *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
  *                  last, in the workers or on the device
+ *   an array stage computes a plain column of a sample anew, such as its type
  *   a map          calls a function of the user's, behind all geometry
  *   batch          the last one
  */
@@ -92,6 +93,13 @@ int schema_find(const stage_schema *schema, const char *name);
 /* E_INVALID with the names of the columns that there are: `stage` asked for another one. */
 sluice_status schema_no_column(const stage_schema *schema, const char *stage, const char *name);
 
+/*
+ * Finds a plain column for an array stage to compute anew; it gets a buffer of its own. E_INVALID:
+ * there is none of that name, or it is the image or follows it, or there are too many such stages.
+ */
+sluice_status schema_array_column(stage_schema *schema, const char *stage, const char *name,
+                                  sluice_column **column_out);
+
 /* E_INVALID: the name is no name of a column. `stage` is for the error. */
 sluice_status schema_check_name(const char *name, const char *stage);
 
@@ -159,6 +167,7 @@ typedef enum stage_kind {
     STAGE_DECODE,
     STAGE_GEOMETRY,
     STAGE_CONVERSION,
+    STAGE_ARRAY,
     STAGE_MAP,
     STAGE_BATCH
 } stage_kind;
@@ -214,6 +223,14 @@ typedef struct stage_def {
     bool resizes; /* that geometry may set resizes */
     bool pads;    /* its crop may reach beyond the image */
     bool squares; /* its size of one number is that of a square */
+
+    /* Of STAGE_ARRAY: the name of the column that it works on. */
+    const char *(*array_column)(const void *args);
+
+    /* Of STAGE_ARRAY: writes the column of one sample, whose types are those before and after the
+     * stage. E_CORRUPT: a value that has no place there. */
+    sluice_status (*array)(const void *args, const sluice_column *from_type, const void *from,
+                           const sluice_column *to_type, void *to);
 
     /* Of STAGE_CONVERSION: folds itself into the program. */
     void (*convert)(const void *args, const stage_schema *before, conversion_state *state);

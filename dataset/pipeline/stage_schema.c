@@ -108,6 +108,28 @@ static bool is_column_name(const char *name)
     return name[0] != '\0';
 }
 
+sluice_status schema_array_column(stage_schema *schema, const char *stage, const char *name,
+                                  sluice_column **column_out)
+{
+    const int column = schema_find(schema, name);
+
+    if (column < 0) {
+        return schema_no_column(schema, stage, name);
+    }
+    if (column == schema->image || schema->infos[column].role == ROLE_MASK ||
+        schema->infos[column].role == ROLE_BOXES) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s is an image, or follows it; the stage is for plain columns", stage,
+                        name);
+    }
+    if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
+        return sli_fail(SLUICE_E_INVALID, "%s: too many stages that compute columns", stage);
+    }
+    schema->infos[column] = (column_info){.buffer = schema->buffer_count++};
+    *column_out = &schema->columns[column];
+    return SLUICE_OK;
+}
+
 sluice_status schema_check_name(const char *name, const char *stage)
 {
     if (strlen(name) >= SLUICE_NAME_SIZE) {

@@ -51,7 +51,7 @@ static void need_columns_of_batch(sli_plan *plan)
     }
 }
 
-/* The inputs of maps, and the images that later conversions begin with. */
+/* The inputs of maps and array stages, and the images that later conversions begin with. */
 static void need_inputs_of_steps(struct plan_details *details)
 {
     for (uint32_t i = details->step_count; i-- > 0;) {
@@ -64,7 +64,11 @@ static void need_inputs_of_steps(struct plan_details *details)
                 read_buffer(details, (uint32_t)step->lengths[k]);
             }
         }
-        if (step->map == NULL && details->buffers[segment->to].needed) {
+        if (step->array != NULL) {
+            if (details->buffers[step->first_output].needed) {
+                read_buffer(details, step->inputs[0]);
+            }
+        } else if (step->map == NULL && details->buffers[segment->to].needed) {
             read_buffer(details, segment->from);
         }
     }

@@ -38,12 +38,17 @@ typedef struct plan_segment {
     uint32_t stages[DATASET_MAX_STAGES]; /* their indexes in the dataset */
 } plan_segment;
 
-/* What is done to a sample behind the first segment: a map, or the conversions of a segment. */
+/*
+ * What is done to a sample behind the first segment: a map, an array stage, or the conversions of a
+ * segment.
+ */
 typedef struct plan_step {
-    custom_map *map;        /* NULL: conversions */
-    uint64_t key;           /* of the map's draws */
-    custom_columns outputs; /* of the map, at their sizes here */
-    uint32_t first_output;  /* buffer of the first one */
+    const dataset_stage *array; /* NULL: a map or conversions; else it has input 0 and output 0 */
+    sluice_column output_type;  /* of the array stage */
+    custom_map *map;            /* NULL: an array stage or conversions */
+    uint64_t key;               /* of the map's draws */
+    custom_columns outputs;     /* of the map, at their sizes here */
+    uint32_t first_output;      /* buffer of the first one */
     sluice_column input_types[SLUICE_MAX_COLUMNS];
     uint32_t inputs[SLUICE_MAX_COLUMNS]; /* buffers */
     int lengths[SLUICE_MAX_COLUMNS];     /* buffers of the inputs' lengths; -1: not ragged */

@@ -238,7 +238,7 @@ sluice_status plan_conversions(sli_plan *plan)
     for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
         plan_step *step = &details->steps[i];
 
-        if (step->map == NULL) {
+        if (step->map == NULL && step->array == NULL) {
             st = plan_segment_program(plan, &details->segments[step->segment], &step->conversion);
         }
     }

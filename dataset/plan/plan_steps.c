@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planner's pass over maps: what is done to a sample behind geometry, in order. */
+/* The planner's pass over maps and arrays: what is done to a sample behind geometry, in order. */
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +64,32 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
     details->step_count++;
 }
 
+static void add_array(struct plan_details *details, const dataset_stage *stage,
+                      const stage_schema *before, const stage_schema *after)
+{
+    const int column = schema_find(before, stage->def->array_column(stage->args.bytes));
+    plan_step *step = &details->steps[details->step_count++];
+
+    step->array = stage;
+    step->input_types[0] = before->columns[column];
+    step->inputs[0] = before->infos[column].buffer;
+    step->output_type = after->columns[column];
+    step->first_output = after->infos[column].buffer;
+}
+
+/* How many steps there are at most. */
+static size_t count_steps(const sluice_dataset *dataset)
+{
+    size_t count = dataset->opened_schema.map_count;
+
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        const stage_kind kind = dataset->stages[i].def->kind;
+
+        count += kind == STAGE_MAP || kind == STAGE_ARRAY;
+    }
+    return count;
+}
+
 /* Adds a conversion to its segment, or to a new one where a map stands between. */
 static void add_conversion(struct plan_details *details, uint32_t stage, const stage_schema *before,
                            const stage_schema *after)
@@ -97,9 +123,8 @@ sluice_status plan_steps(sli_plan *plan)
     stage_schema before;
     sluice_status st = dataset_schema_after(dataset, 1, &before);
 
-    if (st == SLUICE_OK && dataset->opened_schema.map_count > 0) {
-        details->steps =
-            sli_calloc(2 * (size_t)dataset->opened_schema.map_count, sizeof(*details->steps));
+    if (st == SLUICE_OK && count_steps(dataset) > 0) {
+        details->steps = sli_calloc(count_steps(dataset), sizeof(*details->steps));
         if (details->steps == NULL) {
             return sli_fail(SLUICE_E_NO_MEMORY, "the steps of a plan");
         }
@@ -117,6 +142,8 @@ sluice_status plan_steps(sli_plan *plan)
         }
         if (stage->def->kind == STAGE_MAP) {
             add_map(plan, ((const map_args *)(const void *)stage->args.bytes)->map, &before);
+        } else if (stage->def->kind == STAGE_ARRAY) {
+            add_array(details, stage, &before, &after);
         } else if (stage->def->kind == STAGE_CONVERSION) {
             add_conversion(details, i, &before, &after);
         }

@@ -20,6 +20,8 @@
     X(project)                \
     X(drop)                   \
     X(rename)                 \
+    X(one_hot)                \
+    X(cast)                   \
     X(decode)                 \
     X(resize)                 \
     X(center_crop)            \

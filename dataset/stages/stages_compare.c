@@ -31,7 +31,7 @@ typedef struct comparison {
 /* Does `a` come before `b` there? Stages that are equal in this keep their order. */
 static bool comes_before(const stage_def *a, const stage_def *b)
 {
-    if (b->kind == STAGE_MAP && a->kind != STAGE_INDEX) {
+    if ((b->kind == STAGE_MAP || b->kind == STAGE_ARRAY) && a->kind != STAGE_INDEX) {
         return false; /* what stands behind a map works on what it has made */
     }
     if (a->kind != b->kind) {

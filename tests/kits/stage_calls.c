@@ -219,6 +219,16 @@ static sluice_status call_rename(sluice_dataset *d)
     return sluice_dataset_rename(d, "label", "y");
 }
 
+static sluice_status call_one_hot(sluice_dataset *d)
+{
+    return sluice_dataset_one_hot(d, "label", 7, 0.25);
+}
+
+static sluice_status call_cast(sluice_dataset *d)
+{
+    return sluice_dataset_cast(d, "label", SLUICE_I64);
+}
+
 static sluice_status call_shuffle_by_run(sluice_dataset *d)
 {
     return sluice_dataset_shuffle(d, SLUICE_SEED_OF_RUN, 0);
@@ -299,6 +309,8 @@ const stage_call stage_calls[] = {
     {SOURCE, "project label,image", call_project, NULL, "batch 4"},
     {SOURCE, "drop label", call_drop, NULL, "batch 4"},
     {SOURCE, "rename label y", call_rename, NULL, "batch 4"},
+    {SOURCE, "one_hot label 7 smoothing=0.25", call_one_hot, NULL, "batch 4"},
+    {SOURCE, "cast label i64", call_cast, NULL, "batch 4"},
     {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of arrays, of any type. */
+#ifndef SLUICE_ARRAY_VALUES_H
+#define SLUICE_ARRAY_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/tensor.h>
+
+static inline bool array_is_integer(sluice_dtype dtype)
+{
+    return dtype == SLUICE_U8 || dtype == SLUICE_I8 || dtype == SLUICE_U16 || dtype == SLUICE_I32 ||
+           dtype == SLUICE_U32 || dtype == SLUICE_I64;
+}
+
+/* Element i of an array of an integer type. */
+static inline int64_t array_integer(sluice_dtype dtype, const void *array, size_t i)
+{
+    switch (dtype) {
+    case SLUICE_U8:
+        return ((const uint8_t *)array)[i];
+    case SLUICE_I8:
+        return ((const int8_t *)array)[i];
+    case SLUICE_U16:
+        return ((const uint16_t *)array)[i];
+    case SLUICE_I32:
+        return ((const int32_t *)array)[i];
+    case SLUICE_U32:
+        return ((const uint32_t *)array)[i];
+    default:
+        return ((const int64_t *)array)[i];
+    }
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* one_hot: a class number as a vector, with label smoothing as of torch's CrossEntropyLoss. */
+#include <inttypes.h>
+
+#include <sluice/columns.h>
+
+#include "array_values.h"
+#include "stage.h"
+#include "status_int.h"
+
+typedef struct one_hot_args {
+    const char *column;
+    uint64_t classes;
+    double smoothing;
+} one_hot_args;
+
+static const char *one_hot_column(const void *args)
+{
+    return ((const one_hot_args *)args)->column;
+}
+
+static sluice_status one_hot_infer(const void *opaque, stage_schema *schema)
+{
+    const one_hot_args *args = opaque;
+    sluice_column *column;
+    sluice_status st = schema_array_column(schema, "one_hot", args->column, &column);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (column->rank != 0 || !array_is_integer(column->dtype)) {
+        return sli_fail(SLUICE_E_INVALID, "one_hot: %s is %s with %u dimensions; want one integer",
+                        column->name, sluice_dtype_name(column->dtype), column->rank);
+    }
+    column->dtype = SLUICE_F32;
+    column->rank = 1;
+    column->shape[0] = args->classes;
+    return SLUICE_OK;
+}
+
+static sluice_status one_hot_array(const void *opaque, const sluice_column *from_type,
+                                   const void *from, const sluice_column *to_type, void *to)
+{
+    const one_hot_args *args = opaque;
+    const int64_t number = array_integer(from_type->dtype, from, 0);
+    const double off = args->smoothing / (double)args->classes;
+    float *vector = to;
+
+    (void)to_type;
+    if (number < 0 || (uint64_t)number >= args->classes) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s is %" PRId64 ", want 0 to %" PRIu64, from_type->name,
+                        number, args->classes - 1);
+    }
+    for (uint64_t i = 0; i < args->classes; i++) {
+        vector[i] = (float)off;
+    }
+    vector[number] = (float)(1 - args->smoothing + off);
+    return SLUICE_OK;
+}
+
+static const stage_param one_hot_params[] = {
+    PARAM_(one_hot_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "a class number, such as label"),
+    PARAM_(one_hot_args, classes, PARAM_COUNT, NULL, 1, 1048576, NULL, "how many there are"),
+    PARAM_(one_hot_args, smoothing, PARAM_REAL, "0", 0, 1, NULL, "of labels"),
+};
+
+const stage_def stage_one_hot = {
+    .name = "one_hot",
+    .summary = "Replaces a class number by a vector: 1 at its class, 0 elsewhere.",
+    .gives = "the column as f32 (classes)",
+    .kind = STAGE_ARRAY,
+    STAGE_PARAMS(one_hot_params),
+    .args_size = sizeof(one_hot_args),
+    .infer = one_hot_infer,
+    .array_column = one_hot_column,
+    .array = one_hot_array,
+};
+
+sluice_status sluice_dataset_one_hot(sluice_dataset *dataset, const char *column, uint64_t classes,
+                                     double smoothing)
+{
+    const one_hot_args args = {column, classes, smoothing};
+
+    if (column == NULL) {
+        return dataset_keep(dataset, &stage_one_hot,
+                            sli_fail(SLUICE_E_INVALID, "one_hot: column is NULL"));
+    }
+    return dataset_append(dataset, &stage_one_hot, &args);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* one_hot and cast: columns that are computed anew. */
+#include <math.h>
+#include <stdlib.h>
+
+#include <sluice/arrays.h>
+#include <sluice/columns.h>
+
+#include "dataset_kit.h"
+#include "list_kit.h"
+#include "testing.h"
+
+/* A column `x` of `count` samples. */
+static sluice_dataset *array_dataset(sluice_dtype dtype, const void *data, uint64_t count,
+                                     uint64_t width)
+{
+    const sluice_array array = {"x", data, dtype, width > 1 ? 2 : 1, {count, width}};
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_memory(&array, 1, &dataset));
+    return dataset;
+}
+
+static void one_hot_is_one_at_the_class(void)
+{
+    static const int64_t classes[] = {2, 0, 3};
+    sluice_dataset *dataset = array_dataset(SLUICE_I64, classes, 3, 1);
+    engine_run run;
+
+    T_OK(sluice_dataset_one_hot(dataset, "x", 4, 0));
+    T_OK(sluice_dataset_add(dataset, "batch 3"));
+    open_run(&run, dataset, &(run_options){.workers = 2});
+    T_OK(next_batch(&run));
+    for (uint32_t row = 0; row < 3; row++) {
+        const float *vector = column_row(&run, "x", row);
+
+        for (int i = 0; i < 4; i++) {
+            T_TRUE(vector[i] == (i == classes[row] ? 1.0F : 0.0F));
+        }
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void labels_are_smoothed(void)
+{
+    static const uint8_t class = 1;
+    sluice_dataset *dataset = array_dataset(SLUICE_U8, &class, 1, 1);
+    float vector[5];
+
+    T_OK(sluice_dataset_add(dataset, "one_hot x 5 smoothing=0.1 | batch 1"));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){vector}, NULL));
+    for (int i = 0; i < 5; i++) {
+        T_TRUE(vector[i] == (i == 1 ? 0.92F : 0.02F));
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+static void casts_are_those_of_c(void)
+{
+    static const int32_t integers[] = {-7, 16777217};
+    static const float floats[] = {2.9F, -2.9F};
+    sluice_dataset *dataset = array_dataset(SLUICE_I32, integers, 1, 2);
+    float f32[2];
+    int64_t i64[2];
+    int8_t i8[2];
+
+    T_OK(sluice_dataset_cast(dataset, "x", SLUICE_F32));
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){f32}, NULL));
+    T_TRUE(f32[0] == -7 && f32[1] == 16777216);
+    sluice_dataset_destroy(dataset);
+    dataset = array_dataset(SLUICE_I32, integers, 1, 2);
+    T_OK(sluice_dataset_add(dataset, "cast x i64 | batch 1"));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){i64}, NULL));
+    T_TRUE(i64[0] == -7 && i64[1] == 16777217);
+    sluice_dataset_destroy(dataset);
+    dataset = array_dataset(SLUICE_F32, floats, 1, 2);
+    T_OK(sluice_dataset_add(dataset, "cast x bf16 | cast x f32 | cast x i8 | batch 1"));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){i8}, NULL));
+    T_TRUE(i8[0] == 2 && i8[1] == -2);
+    sluice_dataset_destroy(dataset);
+}
+
+static void every_cast_keeps_small_numbers(void)
+{
+    static const sluice_dtype types[] = {SLUICE_U8,  SLUICE_I8,  SLUICE_U16, SLUICE_I32, SLUICE_U32,
+                                         SLUICE_I64, SLUICE_F16, SLUICE_F32, SLUICE_BF16};
+    static const int32_t numbers[3] = {0, 1, 100};
+
+    for (size_t a = 0; a < 9; a++) {
+        for (size_t b = 0; b < 9; b++) {
+            sluice_dataset *dataset = array_dataset(SLUICE_I32, numbers, 1, 3);
+            int32_t got[3] = {-1, -1, -1};
+
+            T_OK(sluice_dataset_cast(dataset, "x", types[a]));
+            T_OK(sluice_dataset_cast(dataset, "x", types[b]));
+            T_OK(sluice_dataset_add(dataset, "cast x i32 | batch 1"));
+            T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){got}, NULL));
+            T_EQ(memcmp(got, numbers, sizeof(got)), 0);
+            sluice_dataset_destroy(dataset);
+        }
+    }
+}
+
+static void values_without_a_place_are_bad_samples(void)
+{
+    static const float not_a_number[] = {NAN, INFINITY, 1e30F, 70000};
+    static const int32_t negative[] = {-1};
+    static const int32_t large[] = {10};
+    const struct {
+        sluice_dtype dtype;
+        const void *data;
+        const char *stage;
+        const char *words;
+    } cases[] = {
+        {SLUICE_F32, &not_a_number[0], "cast x i32", "cast: sample 0, memory/0: x: element 0"},
+        {SLUICE_F32, &not_a_number[1], "cast x i64", "a value that i64 does not have"},
+        {SLUICE_F32, &not_a_number[2], "cast x i64", "a value that i64 does not have"},
+        {SLUICE_F32, &not_a_number[3], "cast x u16", "a value that u16 does not have"},
+        {SLUICE_I32, negative, "cast x u32", "a value that u32 does not have"},
+        {SLUICE_I32, negative, "one_hot x 10", "one_hot: sample 0, memory/0: x is -1, want 0 to 9"},
+        {SLUICE_I32, large, "one_hot x 10", "x is 10, want 0 to 9"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_dataset *dataset = array_dataset(cases[i].dtype, cases[i].data, 1, 1);
+        float room[10];
+
+        T_OK(sluice_dataset_add(dataset, cases[i].stage));
+        T_OK(sluice_dataset_add(dataset, "batch 1"));
+        T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){room}, NULL),
+                 SLUICE_E_CORRUPT);
+        T_CONTAINS(sluice_last_error(), cases[i].words);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void columns_of_images_are_refused(void)
+{
+    static const struct {
+        const char *stages;
+        const char *words;
+    } bad[] = {
+        {"cast image f32", "cast: image is an image, or follows it"},
+        {"cast mask i32", "cast: mask is an image, or follows it"},
+        {"one_hot boxes 4", "one_hot: boxes is an image, or follows it"},
+        {"one_hot c 4", "one_hot: c is i32 with 1 dimensions; want one integer"},
+        {"cast label f32 | one_hot label 3", "one_hot: label is f32 with 0 dimensions"},
+        {"one_hot lable 3", "one_hot: there is no column 'lable'; there are image"},
+        {"one_hot label 0", "classes"},
+        {"one_hot label 3 smoothing=2", "smoothing"},
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        sluice_dataset *dataset = list_dataset(folder, LIST_OF_BOXES, "| decode");
+
+        T_STATUS(sluice_dataset_add(dataset, bad[i].stages), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), bad[i].words);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* Beside an image on its way to the device, and behind boxes that were dropped. */
+static void other_columns_do_not_change(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    const int64_t *classes;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset = list_dataset(folder, LIST_OF_BOXES,
+                           "| cast c i64 | decode | center_crop 20 | one_hot label 2 | normalize "
+                           "0.5 0.5 offload=device | batch 1");
+    open_run(&run, dataset, &(run_options){.workers = 1, .device = "host:0,copy=1"});
+    T_OK(next_batch(&run));
+    classes = column_row(&run, "c", 0);
+    T_TRUE(classes[0] == 2 && classes[1] == 0 && classes[2] == 0);
+    T_TRUE(((const float *)column_row(&run, "label", 0))[0] == 1);
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test array_stages_tests[] = {
+    T_TEST(one_hot_is_one_at_the_class),
+    T_TEST(labels_are_smoothed),
+    T_TEST(casts_are_those_of_c),
+    T_TEST(every_cast_keeps_small_numbers),
+    T_TEST(values_without_a_place_are_bad_samples),
+    T_TEST(columns_of_images_are_refused),
+    T_TEST(other_columns_do_not_change),
+    T_END,
+};
