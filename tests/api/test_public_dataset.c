@@ -331,6 +331,25 @@ static void columns_are_chosen_and_renamed_by_calls(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void columns_are_computed_by_calls(void)
+{
+    sluice_dataset *dataset = NULL;
+    float vector[5] = {-1, -1, -1, -1, -1};
+    int64_t label = -1;
+
+    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_cast(dataset, "label", SLUICE_I64));
+    T_OK(sluice_dataset_add(dataset, "project label | batch 1"));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){&label}, NULL));
+    sluice_dataset_destroy(dataset);
+    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_one_hot(dataset, "label", 5, 0));
+    T_OK(sluice_dataset_add(dataset, "project label | batch 1"));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){vector}, NULL));
+    T_TRUE(label >= 0 && label < 5 && vector[label] == 1);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test public_dataset_tests[] = {
     T_TEST(calls_and_text_build_the_same_thing),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
@@ -342,6 +361,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(arrays_are_a_dataset),
     T_TEST(functions_are_a_dataset),
     T_TEST(columns_are_chosen_and_renamed_by_calls),
+    T_TEST(columns_are_computed_by_calls),
     T_TEST(functions_map_samples),
     T_END,
 };
