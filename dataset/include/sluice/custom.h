@@ -100,8 +100,8 @@ SLUICE_API_CHECKED sluice_status sluice_sample_get(const sluice_sample *sample, 
                                                    sluice_sample_view *view_out);
 
 /**
- * Returns where to write a column. Each declared column is written once by a call of the callback,
- * through sluice_sample_room() or sluice_sample_lend(); what is given last counts.
+ * Returns where to write a column. Every call of the callback gives every declared column, by
+ * sluice_sample_room() or sluice_sample_lend(); if it gives one several times, the last one counts.
  *
  * @param shape     of this sample, as many dimensions as declared; NULL: the declared shape. It may
  *                  differ from that in the first dimension of a ragged column, up to the declared
@@ -154,7 +154,8 @@ typedef struct sluice_source {
 
     /**
      * Reads a sample: gives every column by sluice_sample_room() or sluice_sample_lend(). It must
-     * give the same for the same index whenever it is called. Workers call it, several at once.
+     * give the same for the same index and the same random bits (sluice_sample_random()). Workers
+     * call it, several at once.
      *
      * Returns: OK or a positive status: read. A negative status is a bad sample, to which the error
      *          policy applies, with the text of sluice_fail(); E_NO_MEMORY ends the run.
@@ -225,7 +226,7 @@ typedef struct sluice_map {
     const char *name;   /**< in errors and reports: 1 to 63 bytes; copied */
     uint32_t version;   /**< of what map makes: raise it when that changes, so that a resumed run is
                              told */
-    uint32_t serial;    /**< not 0: calls follow one another, on any worker */
+    uint32_t serial;    /**< not 0: calls are serialized, in no fixed order, on any worker */
     uint32_t input_count;      /**< entries in inputs */
     uint32_t output_count;     /**< entries in outputs, at least 1 */
     const char *const *inputs; /**< names of the columns that it reads; copied */
@@ -280,9 +281,10 @@ static inline void sluice_map_init(sluice_map *map)
 
 /**
  * Adds a map. It stands behind decode, crops and resizes. Conversions (flip, normalize, to_dtype,
- * to_chw) may stand before it, and are then done by the workers, or behind it, where the device can
- * do them; so a map that changes an image stands before them. Time in the map is a row of the
- * report, under its name.
+ * to_chw) before a map that reads or writes the image are done by the workers; those behind it may
+ * be done by the device. An image that a map writes is u8 (height, width, channels), so such a map
+ * stands before normalize, to_dtype and to_chw; a flip may stand on either side. Time in the map is
+ * a row of the report, under its name.
  *
  * @param map  copied
  *

@@ -18,8 +18,10 @@
  * The fields say what has been consumed, never what is read ahead, so a program can save them
  * (current_shard_idx, current_sample_idx, shard_indices, intra_shard_indices, shuffle_rng) and
  * write them back before dataloader_resume(). Batches are read ahead in the order that follows from
- * the fields. Whatever a program changes in them takes effect with the next batch; what was read
- * ahead by then is dropped.
+ * the fields. A change of current_sample_idx, intra_shard_indices or shuffle_rng takes effect with
+ * the next batch, one of current_shard_idx or shard_indices with dataloader_resume() or
+ * dataloader_load_shard_(), as there; what was read ahead by then is dropped. B, T, process_rank
+ * and num_processes are fixed by dataloader_init().
  *
  * This header is not included by <sluice/sluice.h>, for its names are llm.c's.
  */
@@ -87,7 +89,7 @@ static inline int *dataloader_room_(size_t count)
 
 /**
  * Makes a file the one that is read, by its number in the (shuffled) order of the pass. Changes
- * neither current_shard_idx nor current_sample_idx. Returns its tokens.
+ * neither current_shard_idx nor current_sample_idx. Returns its number of tokens.
  *
  * Threads: one at a time, of all calls with this loader.
  */
@@ -232,8 +234,8 @@ static inline void dataloader_next_batch(DataLoader *loader)
 }
 
 /**
- * Goes on at a position that a program has kept. Of a shuffled loader it writes shard_indices,
- * intra_shard_indices and shuffle_rng back before.
+ * Goes on at a position that a program has kept. With a shuffled loader the program restores
+ * shard_indices, intra_shard_indices and shuffle_rng first.
  *
  * Threads: as dataloader_load_shard_().
  */

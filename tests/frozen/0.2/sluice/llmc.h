@@ -63,7 +63,8 @@ SLUICE_API void sluice_llmc_close(sluice_llmc *llmc);
 SLUICE_API size_t sluice_llmc_token_bytes(const sluice_llmc *llmc);
 
 /**
- * Tells the tokens of a file, its bytes, and how many pieces it has: batches of all ranks together.
+ * Returns a file's number of tokens, its bytes, and its number of pieces: global batches, one batch
+ * for each rank.
  *
  * Returns: E_INVALID there is no file of that number, or a NULL.
  * Threads: any.
@@ -75,10 +76,10 @@ SLUICE_API_CHECKED sluice_status sluice_llmc_shard(const sluice_llmc *llmc, size
 /** A batch, and the state of the order, from which it follows what to read ahead. */
 typedef struct sluice_llmc_position {
     size_t struct_size;              /**< bytes; set by sluice_llmc_position_init() */
-    size_t shard;                    /**< number of the file */
-    size_t piece;                    /**< of its pieces: that of which the batch is a part */
-    size_t slot;                     /**< which file of the pass this is */
-    size_t index;                    /**< which piece of the file, in their order */
+    size_t shard;                    /**< number of the file, in the order of paths */
+    size_t piece;                    /**< global batch within the file, in the file's order */
+    size_t slot;                     /**< position of the file in the pass: shards[slot] is shard */
+    size_t index;                    /**< position of the piece: pieces[index] is piece */
     const int *shards;               /**< (files) their order in this pass; NULL: not shuffled */
     const int *pieces;               /**< (pieces of the file) their order */
     const sluice_mt19937 *generator; /**< as it was left by the permutation of pieces */

@@ -24,7 +24,8 @@ typedef struct sluice_tokens_config {
     const char *files;  /**< files, folders (of which *.bin are taken) and patterns with {000..123}
                              and wildcards, with commas between them */
     uint64_t seq;       /**< tokens of a sample, 1 to 2^24; must be set */
-    uint64_t stride;   /**< tokens from the beginning of a window to that of the next one; 0: seq */
+    uint64_t stride;    /**< tokens from the beginning of a window to that of the next one; 0: seq,
+                             the only one with an order of llm.c */
     const char *dtype; /**< "auto": as each file's header says; "u16", "u32": plain files, without a
                             header; NULL: "auto" */
     const char *order; /**< "none"; "llmc" or "llmc_sequential", see below; NULL: "none" */
@@ -55,7 +56,8 @@ static inline void sluice_tokens_config_init(sluice_tokens_config *config)
  * the stage `batch`, rank and world are those of the run or channel. No stage of order may follow,
  * and the seed of the run does not matter. A pass has floor((tokens - 1) / (world * B * seq))
  * batches of each file, each of which must have at least one. A run is resumed with the same batch
- * size and world only; it replays the generator from its beginning, which reads no data.
+ * size, seq and world only, others are refused; it replays the generator of the shuffle from its
+ * seed, which reads no data.
  *
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
