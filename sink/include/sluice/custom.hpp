@@ -133,7 +133,7 @@ class sample
 namespace detail
 {
 
-/* Calls it, and makes a status of what it returns or throws: no exception passes through C. */
+/** Calls it, and makes a status of what it returns or throws: no exception passes through C. */
 template <typename Callable, typename... Arguments>
 sluice_status call_stopped(Callable &callable, Arguments &&...arguments) noexcept
 {
@@ -157,26 +157,29 @@ sluice_status call_stopped(Callable &callable, Arguments &&...arguments) noexcep
 #endif
 }
 
+/** The C call of a source. */
 inline sluice_status call_c(const sluice_source &made, sluice_dataset **dataset_out) noexcept
 {
     return sluice_dataset_source(&made, dataset_out);
 }
 
+/** The C call of a map. */
 inline sluice_status call_c(const sluice_map &made, sluice_dataset *dataset) noexcept
 {
     return sluice_dataset_map(dataset, &made);
 }
 
-/* The callable of a source or map, owned by the dataset; other functions are the settings' own. */
+/** The callable of a source or map, owned by the dataset; other functions are the settings' own. */
 template <typename Settings, typename Callable> class callable_holder
 {
   public:
+    /** Takes the callable. */
     callable_holder(const Settings &settings, Callable &&callable)
         : settings_(settings), callable_(std::move(callable))
     {
     }
 
-    /* Hands it to the dataset. The holder is the dataset's then, or else still the caller's. */
+    /** Hands it to the dataset. The holder is the dataset's then, or else still the caller's. */
     template <typename Dataset> status give_to(Dataset dataset) noexcept
     {
         Settings made = settings_;
@@ -250,7 +253,7 @@ template <typename Settings, typename Callable> class callable_holder
     Callable callable_;
 };
 
-/* sluice_dataset_source() or _map() of a callable, which is copied or moved. */
+/** sluice_dataset_source() or _map() of a callable, which is copied or moved. */
 template <typename Settings, typename Callable, typename Dataset>
 status give_callable(const Settings &settings, Callable &&callable, Dataset dataset) noexcept
 {
