@@ -62,6 +62,12 @@ void sample_maps_end(sample_loader *loader)
     loader->maps = NULL;
 }
 
+/* The length of a ragged column. User code can write any number into a column of that name. */
+static uint64_t actual_length(int32_t length, uint64_t most)
+{
+    return length < 0 ? 0 : (uint64_t)length < most ? (uint64_t)length : most;
+}
+
 /* What the map may read; of a ragged column as many elements as there are. */
 static void set_inputs(const plan_step *step, void *const *buffers, sluice_sample *state)
 {
@@ -77,7 +83,8 @@ static void set_inputs(const plan_step *step, void *const *buffers, sluice_sampl
             view->shape[d] = type->shape[d];
         }
         if (step->lengths[i] >= 0) {
-            view->shape[0] = (uint64_t) * (const int32_t *)buffers[step->lengths[i]];
+            view->shape[0] =
+                actual_length(*(const int32_t *)buffers[step->lengths[i]], type->shape[0]);
         }
         view->bytes = sluice_dtype_size(type->dtype);
         for (uint32_t d = 0; d < type->rank; d++) {

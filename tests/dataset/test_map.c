@@ -357,6 +357,43 @@ static void ragged_columns_have_their_lengths(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* How many elements of x there are, by its view. */
+static sluice_status count_elements(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    const sluice_status st = sluice_sample_get(sample, "x", &view);
+
+    (void)user;
+    T_EQ(view.bytes, view.shape[0] * sizeof(float));
+    return st == SLUICE_OK ? give_i64(sample, "count", (int64_t)view.shape[0]) : st;
+}
+
+/* A column of a program's own may be called x_length, and hold anything. */
+static void lengths_that_cannot_be_are_bounded(void)
+{
+    static const float x[3][2] = {{1, 2}, {3, 4}, {5, 6}};
+    static const int32_t lengths[3] = {-1, INT32_MAX, 1};
+    static const int64_t want[3] = {0, 2, 1};
+    static const char *const inputs[] = {"x"};
+    static const sluice_column_spec outputs[] = {{.name = "count", .dtype = SLUICE_I64}};
+    const sluice_array arrays[] = {
+        {"x", x, SLUICE_F32, 2, {3, 2}},
+        {"x_length", lengths, SLUICE_I32, 1, {3}},
+    };
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_memory(arrays, 2, &dataset));
+    add_map(dataset, "count", count_elements, inputs, 1, outputs, 1, NULL);
+    T_OK(sluice_dataset_add(dataset, "project count | batch 1"));
+    for (uint64_t i = 0; i < 3; i++) {
+        int64_t count = -1;
+
+        T_OK(sluice_dataset_get(dataset, 0, 0, i, (void *const[]){&count}, NULL));
+        T_EQ(count, want[i]);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 /* number -> number + 1 */
 static sluice_status next_number(sluice_sample *sample, void *user)
 {
@@ -564,6 +601,7 @@ const t_test map_tests[] = {
     T_TEST(a_map_reads_the_image_where_it_stands),
     T_TEST(a_map_that_reads_changes_no_bits),
     T_TEST(ragged_columns_have_their_lengths),
+    T_TEST(lengths_that_cannot_be_are_bounded),
     T_TEST(maps_follow_one_another),
     T_TEST(draws_depend_on_the_sample_and_the_stage_alone),
     T_TEST(a_serial_map_has_one_call_at_a_time),
