@@ -11,7 +11,6 @@
 
 enum { SIDE = 32, HOLE = 8 };
 
-static const char *const inputs[] = {"image"};
 static const sluice_column_spec outputs[] = {
     {"image", SLUICE_U8, 3, {SIDE, SIDE, 3}, SLUICE_ROLE_IMAGE, 0, NULL},
 };
@@ -62,7 +61,7 @@ int main(void)
 
     sluice_map_init(&map);
     map.name = "cutout";
-    map.inputs = inputs;
+    map.inputs = (const char *const[]){"image"};
     map.input_count = 1;
     map.outputs = outputs;
     map.output_count = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The images of batches as bytes to look at: any layout and type, normalisation undone. */
+/* Converts images of batches to 8-bit pixels for display: from any layout and type, with
+ * normalisation undone. */
 #ifndef SLUICE_PIXEL_VIEW_H
 #define SLUICE_PIXEL_VIEW_H
 

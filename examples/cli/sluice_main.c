@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tool `sluice`: finds the command and runs it. On the library's public headers only. */
+/* The tool `sluice`: finds the command and runs it. Uses only the library's public headers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
