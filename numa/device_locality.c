@@ -72,8 +72,9 @@ static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address
 }
 
 /*
- * On this machine sysfs is read first: it is fast, and the only source for nodes without CPUs.
- * hwloc reads recorded machines, and corrections by HWLOC_PCI_LOCALITY.
+ * For this machine sysfs is tried first: it is fast, and the only source for nodes without CPUs.
+ * hwloc is used for topologies from XML or synthetic ones, and where HWLOC_PCI_LOCALITY overrides
+ * the locality.
  */
 int32_t sli_topology_node_of_pci(const sli_topology_config *config, const char *pci_bus_id)
 {

@@ -212,7 +212,7 @@ static bool takes_memory(const sli_topology *topology, int32_t id)
     return node != NULL && node->memory_allowed && node->memory_bytes > 0;
 }
 
-/* The device's node, else the node of all workers. */
+/* The device's node if it takes memory, else the node that all workers are on, if there is one. */
 static int32_t choose_memory_node(const sli_topology *topology, int32_t wanted,
                                   const rank_share *share, uint32_t worker_count)
 {

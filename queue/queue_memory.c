@@ -79,8 +79,8 @@ static uint64_t sets_of(const sli_queue_config *config)
     return config->sets > 0 ? config->sets : 1;
 }
 
-/* Bytes of a set of outputs. Steps see the slots themselves where GetNext neither converts nor is a
- * kernel. */
+/* Bytes of a set of outputs; 0 if GetNext neither converts nor runs as a kernel, since steps then
+ * read the slots themselves. */
 static size_t set_size(const sli_queue_config *config)
 {
     size_t bytes = has_kernels(config) ? align_up(sizeof(sli_batch_header)) : 0;
@@ -164,7 +164,8 @@ static sluice_status allocate_front(sli_queue *queue, const sli_queue_config *co
     return st;
 }
 
-/* Allocates the device's slots, if batches are copied, and its words, if kernels poll them. */
+/* Allocates in device memory the slots, if batches are copied, and the ring's words, if kernels
+ * poll them. */
 static sluice_status allocate_slots(sli_queue *queue, const sli_queue_config *config)
 {
     const size_t ring = (size_t)queue->slots * queue->layout.slot_bytes;

@@ -95,10 +95,11 @@ struct sli_queue {
     _Atomic bool failed;         /* the copier has failed, and kernels may never see its error */
 
     /* Batches submitted to the copy stream, which may not have arrived; for kernels and push. */
-    uint64_t *given_ready;      /* (slots) ready words; NULL: no such copier */
-    uint64_t *marks;            /* (slots) marks of the copy stream, each after a batch; or NULL */
-    pthread_mutex_t order_lock; /* guards `orders`; while that is true the copy stream is open */
-    bool orders;                /* marks can be used */
+    uint64_t *given_ready; /* (slots) ready words; NULL: no such copier */
+    uint64_t *marks;       /* (slots) marks of the copy stream, each after a batch; or NULL */
+    pthread_mutex_t
+        order_lock; /* guards `orders`, which is true only while the copy stream is open */
+    bool orders;    /* marks can be used */
 
     pthread_mutex_t error_lock; /* guards error and error_seq, set before ERROR is published */
     sli_error error;

@@ -129,7 +129,7 @@ static void end_call(const receiver_call *call)
     while (*at != NULL && *at != call) {
         at = &(*at)->next;
     }
-    if (*at != NULL) { /* not in a child process that this thread has forked meanwhile */
+    if (*at != NULL) { /* NULL in a child process that was forked during the call */
         *at = call->next;
     }
     pthread_cond_broadcast(&call_ended);

@@ -129,8 +129,7 @@ void sli_text_add_json(sli_text *text, const char *value)
 
 void sli_text_add_printable(sli_text *text, const char *value)
 {
-    const size_t size = 6 * strlen(value) + 1; /* an escape is at most 4 times its byte, or 6
-                                                  bytes for two */
+    const size_t size = 6 * strlen(value) + 1; /* an upper bound: an escape has at most 6 bytes */
 
     if (reserve(text, size)) {
         sli_printable(value, SLI_ONE_LINE, text->data + text->length, size);

@@ -15,7 +15,7 @@ typedef struct jpeg_bytes {
     size_t size;
 } jpeg_bytes;
 
-/* The library's output; zero-initialise. */
+/* Receives the output of libjpeg; zero-initialise. */
 typedef struct jpeg_sink {
     struct jpeg_destination_mgr destination;
     jpeg_bytes bytes;

@@ -21,7 +21,7 @@ struct sluice_dataset {
     dataset_stage stages[DATASET_MAX_STAGES];
     uint32_t stage_count;
     stage_schema schema;        /* after the last stage */
-    stage_schema source_schema; /* before the first behind the source */
+    stage_schema source_schema; /* of the source: the input of the first stage after it */
 
     pthread_mutex_t lock; /* guards what follows while it is being opened; later it is only read */
     bool opened;
@@ -29,7 +29,7 @@ struct sluice_dataset {
     void *source;
     uint64_t source_count;
     split_members splits[DATASET_MAX_STAGES]; /* by stage */
-    uint32_t image_width; /* behind all geometry, where only the files could tell; else 0 */
+    uint32_t image_width; /* after all geometry, where only the files could tell; else 0 */
     uint32_t image_height;
     stage_schema opened_schema; /* schema with this size */
     char shape_note[400];       /* where it comes from; "" when it was known before */

@@ -26,9 +26,9 @@ typedef struct plan_flip {
 } plan_flip;
 
 /*
- * Conversions between two points at which the image is in a buffer: the first segment is from
- * geometry to the first map that wants the image, the others are between two maps, or behind the
- * last one.
+ * The conversions between two points at which the image is in a buffer. The first segment goes from
+ * geometry (crops and resizes) to the first map that reads or writes the image, the others from one
+ * map to the next, or from the last map to the batch.
  */
 typedef struct plan_segment {
     uint32_t from; /* buffer; not of the first segment */

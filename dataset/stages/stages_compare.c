@@ -124,7 +124,7 @@ static void compare_arguments(const dataset_stage *kept, const dataset_stage *mi
     }
 }
 
-/* A stage that only one of the lists has, with the stage before it. */
+/* Adds a stage that only one of the lists has to the differences, with the stage before it. */
 static void name_stage(const stage_list *list, uint32_t i, const char *what, sli_text *differences)
 {
     const dataset_stage *stage = &list->stages[i];

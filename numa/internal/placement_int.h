@@ -53,7 +53,7 @@ sluice_status sli_placement_plan(const sli_topology *topology, const sli_placeme
                                  sli_placement **placement_out);
 void sli_placement_free(sli_placement *placement);
 
-/* Prints threads and buffers as a table; the JSON object includes the notes. */
+/* Prints threads and buffers: as a table, or as a JSON object, which has the notes, too. */
 void sli_placement_print(const sli_topology *topology, const sli_placement *placement,
                          sli_text *text);
 void sli_placement_print_json(const sli_topology *topology, const sli_placement *placement,

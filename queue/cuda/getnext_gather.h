@@ -124,7 +124,7 @@ SLI_KERNEL_FN void gather_store_128(uint8_t *to, const uint32_t *words)
 }
 #endif
 
-/* The low word of high:low, shifted right by 0 to 31 bits. */
+/* Funnel shift: the low word of (high:low >> bits), bits from 0 to 31. */
 SLI_KERNEL_FN uint32_t gather_funnel(uint32_t low, uint32_t high, uint32_t bits)
 {
 #if defined(__CUDA_ARCH__)
@@ -205,7 +205,8 @@ SLI_KERNEL_FN void gather_column(const sli_gather_copy *copy, const uint8_t *slo
 
 /* ---- the image column ------------------------------------------------------------------------ */
 
-/* The position of a thread: unit `unit` of image `row`. Divides once, not for each unit. */
+/* The position of a thread: unit `unit` of image `row`. With it a thread divides once, not for each
+ * unit. */
 typedef struct gather_walk {
     uint32_t row;
     uint32_t unit;

@@ -65,7 +65,8 @@ void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memor
 /* E_INVALID: the conversion does not fit its column; E_NO_MEMORY; errors of the device. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
-/* Starts the copier thread, if any, on copier_cpus (NULL: any), and its counters. */
+/* Starts the counters and, if batches are copied, the copier thread on copier_cpus (NULL: any CPU).
+ */
 sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus);
 
 /* Closes the queue and joins the copier thread: the statistics are final from here on. */

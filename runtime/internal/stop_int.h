@@ -17,8 +17,8 @@ struct sluice_stop {
 /* NULL: no token. */
 static inline bool sli_stop_is_requested(const sluice_stop *stop)
 {
-    /* Pairs with the release store in sluice_stop_request(): seeing the request, a hook that the
-     * run then calls sees what was written before it. */
+    /* Pairs with the release store in sluice_stop_request(): once the request is seen, hooks that
+     * are called afterwards also see what was written before the request. */
     return stop != NULL && atomic_load_explicit(&stop->requested, memory_order_acquire) != 0;
 }
 

@@ -30,7 +30,7 @@ typedef struct agree_subject {
     bool is_hash; /* else the error gives the values */
 } agree_subject;
 
-/* Is there more than one rank, and an agree to call? */
+/* Is there more than one rank, and is the callback `agree` set? */
 bool agree_asks(const rank_group *ranks);
 
 /* E_RANK: another rank has failed; or the error of agree. Values are below 2^62 in magnitude. */

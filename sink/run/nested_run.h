@@ -8,7 +8,10 @@
 
 #include <sluice/train.h>
 
-/* STOPPED: before its last step. Returns the first error. */
+/*
+ * Runs the model on a dataset within another run. Returns the first error; STOPPED if the run was
+ * stopped before its last step.
+ */
 sluice_status nested_run(sluice_device *device, const sluice_model *model, sluice_dataset *dataset,
                          const sluice_train_config *config);
 

@@ -17,7 +17,8 @@ typedef struct validation_results {
 /* Opens the validation set and checks its run: E_INVALID, or the error of opening it. */
 sluice_status validation_check(const train_run *run);
 
-/* Is validation due at this step, and not done yet? With `always` it is due anywhere. */
+/* Is validation due at this step, and not done for it yet? With `always` every step counts as due.
+ */
 bool validation_is_due(const train_run *run, bool always);
 
 /* Runs it; results are of all ranks. STOPPED: a stop was requested, and there are no results. */

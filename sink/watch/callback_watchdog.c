@@ -14,7 +14,8 @@ static int64_t poll_interval(const watchdog *w)
     return often < SHORTEST_NS ? SHORTEST_NS : often > LONGEST_NS ? LONGEST_NS : often;
 }
 
-/* Warns of the call, unless the trainer has left it: then what is read may be of a later one. */
+/* Warns that the call is slow, unless it has returned: the data read here may then belong to a
+ * later call. */
 static void warn_of_call(watchdog *w, uint64_t call, int64_t ns)
 {
     /* Pair with the release stores in watchdog_enter(). */

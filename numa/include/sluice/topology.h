@@ -17,7 +17,7 @@ SLUICE_BEGIN_DECLS
 typedef struct sluice_topology_config {
     size_t struct_size;    /**< bytes; set by sluice_topology_config_init() */
     const char *synthetic; /**< a synthetic topology of hwloc, "numa:2 core:4 pu:1"; NULL: none */
-    const char *xml;       /**< an XML file of lstopo; NULL: none. Neither: this machine */
+    const char *xml;       /**< an XML file of lstopo; NULL: none. With both NULL: this machine */
     uint32_t workers;      /**< 0: as many as fit */
     uint32_t ranks;        /**< ranks that share the machine; 0 is 1 */
     bool json;             /**< one JSON object instead of a table */

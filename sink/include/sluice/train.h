@@ -244,8 +244,9 @@ typedef struct sluice_hook {
 SLUICE_API const sluice_step_record *sluice_hook_record(const sluice_hook *hook, uint64_t index);
 
 /**
- * Called on the thread that called sluice_train(). A negative status ends the run with it, and with
- * the text of sluice_fail(); STOPPED has the effect of hook->stop; other positive statuses are OK.
+ * Called on the thread that called sluice_train(). A negative status ends the run: sluice_train()
+ * returns it, with the text of sluice_fail(). STOPPED has the effect of hook->stop; other positive
+ * statuses count as OK.
  */
 typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
 

@@ -17,11 +17,11 @@ SLUICE_BEGIN_DECLS
 /** A Mersenne Twister MT19937, laid out as mt19937_state of llm.c (llmc/rand.h there), whose bytes
  * programs save. This struct never grows. */
 typedef struct sluice_mt19937 {
-    unsigned long long seed_;
-    int left_;      /**< numbers until new words are made, plus one */
-    unsigned next_; /**< the word of the next number */
-    unsigned state_[624];
-    unsigned MATRIX_A[2]; /**< 0 and 0x9908b0df, once seeded */
+    unsigned long long seed_; /**< that it was seeded with */
+    int left_;                /**< numbers until new words are made, plus one */
+    unsigned next_;           /**< the word of the next number */
+    unsigned state_[624];     /**< the words */
+    unsigned MATRIX_A[2];     /**< 0 and 0x9908b0df, once seeded */
 } sluice_mt19937;
 
 /** Seeds a generator. Threads: any, one at a time for a generator. */

@@ -43,27 +43,28 @@ SLUICE_BEGIN_DECLS
 /** A data loader: the fields of llm.c's, without its file and its buffer. Set by
  * dataloader_init(). */
 typedef struct DataLoader {
-    int process_rank;
-    int num_processes;
+    int process_rank;           /**< from 0 */
+    int num_processes;          /**< that share the files */
     size_t B;                   /**< rows of a batch of this process */
     size_t T;                   /**< tokens of a row */
     size_t num_tokens;          /**< of all files */
     size_t shard_num_samples;   /**< batches of all processes together in the file that is read */
     glob_t glob_result;         /**< the files */
-    size_t current_shard_idx;   /**< which file of the pass is read */
-    size_t current_sample_idx;  /**< the next batch in it; both count in the shuffled order */
+    size_t current_shard_idx;   /**< position of the file in the order of the pass */
+    size_t current_sample_idx;  /**< position of the next batch in the order of the file */
     int *inputs;                /**< (B, T) set by dataloader_next_batch(), until the next one */
     int *targets;               /**< (B, T) the inputs shifted by one token */
     sluice_mt19937 shuffle_rng; /**< laid out as mt19937_state of llm.c */
-    int should_shuffle;
-    int *shard_indices;              /**< (files) their order in this pass; of malloc() */
-    int *intra_shard_indices;        /**< (shard_num_samples) the order of batches; of malloc() */
+    int should_shuffle;         /**< not 0: files and batches in a new order in each pass */
+    int *shard_indices;         /**< (files) their order in this pass; allocated by malloc() */
+    int *intra_shard_indices;   /**< (shard_num_samples) order of the batches; allocated by
+                                     malloc() */
     size_t total_batch_size_bytes;   /**< of all processes */
     size_t local_batch_offset_bytes; /**< of this process in them */
-    size_t header_bytes;
-    int64_t file_size_bytes; /**< of the file that is read */
-    size_t loaded_shard;     /**< number of the file that is read. Not a field of llm.c's */
-    sluice_llmc *sluice;     /**< what reads ahead. Not a field of llm.c's */
+    size_t header_bytes;             /**< of each file */
+    int64_t file_size_bytes;         /**< of the file that is read */
+    size_t loaded_shard;             /**< number of the file that is read. Not a field of llm.c's */
+    sluice_llmc *sluice;             /**< what reads ahead. Not a field of llm.c's */
 } DataLoader;
 
 /** Ends the process with the library's error text unless the status is OK. Threads: any. */
@@ -200,7 +201,7 @@ static inline void dataloader_init(DataLoader *loader, const char *filename_patt
 }
 
 /**
- * Sets inputs and targets to the batch at the fields' position.
+ * Sets inputs and targets to the batch current_sample_idx of the file that is loaded.
  *
  * Threads: as dataloader_load_shard_().
  */
