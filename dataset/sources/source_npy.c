@@ -3,21 +3,18 @@
  * npy: arrays in .npy files. Each file is a column; its first dimension is the samples. A row is
  * read by pread() straight into its place in the batch.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sluice/arrays.h>
 
 #include "alloc_int.h"
-#include "descriptor_int.h"
 #include "error_int.h"
 #include "file_list.h"
 #include "log_int.h"
 #include "npy_header.h"
+#include "plain_file.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -52,31 +49,6 @@ static void npy_close(void *source)
     sli_free(npy);
 }
 
-/* ---- reading bytes --------------------------------------------------------------------------- */
-
-/* Reads `size` bytes at an offset; *got_out is smaller where the file ends before them. */
-static sluice_status read_at(int fd, uint64_t offset, void *bytes, size_t size, size_t *got_out)
-{
-    size_t got = 0;
-
-    while (got < size) {
-        const ssize_t more = pread(fd, (uint8_t *)bytes + got, size - got, (off_t)(offset + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
-        }
-        if (more == 0) {
-            break;
-        }
-        got += (size_t)more;
-    }
-    *got_out = got;
-    return SLUICE_OK;
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static sluice_status read_header(int fd, uint64_t file_bytes, npy_header *header)
@@ -89,7 +61,7 @@ static sluice_status read_header(int fd, uint64_t file_bytes, npy_header *header
     if (head == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the header of a .npy file");
     }
-    st = read_at(fd, 0, head, NPY_HEAD, &got);
+    st = plain_file_read(fd, 0, head, NPY_HEAD, &got);
     if (st == SLUICE_OK) {
         st = npy_header_parse(head, got, header);
     }
@@ -107,24 +79,16 @@ static sluice_status read_header(int fd, uint64_t file_bytes, npy_header *header
 /* Opens a file and reads its header; errors do not name the file. */
 static sluice_status open_file(const char *path, npy_file *file)
 {
-    struct stat info;
-    sluice_status st;
+    uint64_t size;
+    sluice_status st = plain_file_open(path, NULL, &file->fd, &size);
 
-    /* Non-blocking: open() of a FIFO would block. */
-    file->fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
-    if (file->fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
+    if (st != SLUICE_OK) {
+        return st;
     }
-    if (fstat(file->fd, &info) != 0) {
-        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
-    } else if (!S_ISREG(info.st_mode)) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED, "this is not a file");
-    } else {
-        st = read_header(file->fd, (uint64_t)info.st_size, &file->header);
-    }
+    st = read_header(file->fd, size, &file->header);
     if (st != SLUICE_OK) {
         close(file->fd);
-    } else if (file->header.data_at + file->header.data_bytes < (uint64_t)info.st_size) {
+    } else if (file->header.data_at + file->header.data_bytes < size) {
         sli_log(SLUICE_LOG_WARN, "npy: %s has more bytes than its array: they are not read", path);
     }
     return st;
@@ -293,7 +257,7 @@ static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t ind
         return SLUICE_OK;
     }
     if (st == SLUICE_OK) {
-        st = read_at(file->fd, file->header.data_at + index * bytes, row, bytes, &got);
+        st = plain_file_read(file->fd, file->header.data_at + index * bytes, row, bytes, &got);
     }
     if (st == SLUICE_OK && got < bytes) {
         st = sli_fail(SLUICE_E_CORRUPT, "%s ends within the sample: it was cut off while in use",

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "token_shards.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
 #include "error_int.h"
 #include "log_int.h"
+#include "plain_file.h"
 #include "status_int.h"
 
 static const file_list_kind token_list_kind = {"tokens", ".bin", false};
@@ -18,59 +16,11 @@ static const file_list_kind token_list_kind = {"tokens", ".bin", false};
 /* Sums and products with ranks and passes fit 64 bits. */
 static const uint64_t MOST_WINDOWS = UINT64_C(1) << 61;
 
-/* Reads `size` bytes at an offset; *got_out is smaller where the file ends before them. */
-static sluice_status read_at(int fd, uint64_t offset, void *bytes, size_t size, size_t *got_out)
-{
-    size_t got = 0;
-
-    while (got < size) {
-        const ssize_t more = pread(fd, (uint8_t *)bytes + got, size - got, (off_t)(offset + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
-        }
-        if (more == 0) {
-            break;
-        }
-        got += (size_t)more;
-    }
-    *got_out = got;
-    return SLUICE_OK;
-}
-
-/* Opens a plain file. Errors do not name it. */
-static sluice_status open_file(const char *path, const sli_interrupt *interrupt, int *fd_out,
-                               uint64_t *bytes_out)
-{
-    /* Non-blocking: open() of a FIFO would block. */
-    const int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
-    struct stat info;
-    sluice_status st;
-
-    if (fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
-    }
-    if (fstat(fd, &info) != 0) {
-        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
-    } else if (!S_ISREG(info.st_mode)) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED, "this is not a file");
-    } else {
-        *fd_out = fd;
-        *bytes_out = (uint64_t)info.st_size;
-        return SLUICE_OK;
-    }
-    close(fd);
-    return st;
-}
-
 static sluice_status read_header(int fd, uint64_t file_bytes, token_type type, token_header *header)
 {
     uint8_t head[TOKEN_HEAD];
     size_t got = 0;
-    sluice_status st = read_at(fd, 0, head, sizeof(head), &got);
+    sluice_status st = plain_file_read(fd, 0, head, sizeof(head), &got);
 
     return st == SLUICE_OK ? token_header_parse(head, got, file_bytes, type, header) : st;
 }
@@ -99,7 +49,7 @@ static sluice_status add_shard(token_shards *shards, const char *path, token_typ
     token_header header;
     uint64_t file_bytes = 0;
     int fd = -1;
-    sluice_status st = open_file(path, NULL, &fd, &file_bytes);
+    sluice_status st = plain_file_open(path, NULL, &fd, &file_bytes);
 
     if (st == SLUICE_OK) {
         st = read_header(fd, file_bytes, type, &header);
@@ -246,7 +196,7 @@ static sluice_status file_of(token_shard *shard, uint32_t token_bytes,
     if (*lent_out) {
         return SLUICE_OK;
     }
-    st = open_file(shard->path, interrupt, fd_out, &bytes);
+    st = plain_file_open(shard->path, interrupt, fd_out, &bytes);
     if (st == SLUICE_OK && bytes != end) {
         close(*fd_out);
         st = sli_fail(SLUICE_E_IO, "it has changed: it has %llu bytes, and had %llu",
@@ -265,7 +215,8 @@ sluice_status token_shards_read(const token_shards *shards, const token_window *
     sluice_status st = file_of(shard, shards->token_bytes, interrupt, &lent, &fd);
 
     if (st == SLUICE_OK) {
-        st = read_at(fd, shard->data_at + window->at * shards->token_bytes, tokens, most, got_out);
+        st = plain_file_read(fd, shard->data_at + window->at * shards->token_bytes, tokens, most,
+                             got_out);
         if (st == SLUICE_OK && *got_out < token_window_bytes(shards)) {
             st = sli_fail(SLUICE_E_CORRUPT,
                           "it ends within the window: it was truncated while in use");
