@@ -135,14 +135,19 @@ static void a_map_changes_the_image_before_conversions(void)
     }
 }
 
-static const void *first_row(engine_run *run, sluice_dataset *dataset, const char *column)
+static const void *first_row(engine_run *run, sluice_dataset *dataset, const char *column,
+                             bool prefers_device)
 {
-    open_run(run, dataset, &(run_options){.workers = 1});
+    open_run(run, dataset,
+             &(run_options){.workers = 1,
+                            .device = devices[prefers_device],
+                            .settings = {.prefer_device = prefers_device, .world = 1}});
     T_OK(next_batch(run));
     return column_row(run, column, 0);
 }
 
-/* A map sees the image as the stages before it have left it, whatever follows. */
+/* A map sees the image as the stages before it have left it, whatever follows, and wherever
+ * conversions are preferred. */
 static void a_map_reads_the_image_where_it_stands(void)
 {
     static const struct {
@@ -159,7 +164,8 @@ static void a_map_reads_the_image_where_it_stands(void)
     };
 
     fill_arrays();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t k = 0; k < 2 * sizeof(cases) / sizeof(cases[0]); k++) {
+        const size_t i = k / 2;
         summing s = {cases[i].is_chw};
         sluice_dataset *dataset = arrays_of(plain_images);
         const bool is_bytes = strstr(cases[i].before, "normalize") == NULL;
@@ -167,10 +173,10 @@ static void a_map_reads_the_image_where_it_stands(void)
         const float *sums;
         engine_run run;
 
-        for (int k = 0; k < PIXELS; k++) {
-            const float byte = (&plain_images[0][0][0][0])[k];
+        for (int p = 0; p < PIXELS; p++) {
+            const float byte = (&plain_images[0][0][0][0])[p];
 
-            want[k % 3] += is_bytes ? byte : (byte / 255 - 0.5F) / 0.5F;
+            want[p % 3] += is_bytes ? byte : (byte / 255 - 0.5F) / 0.5F;
         }
         T_OK(sluice_dataset_add(dataset, cases[i].before));
         add_map(dataset, "sums", sum_channels, image_input, 1, sums_output, 1, &s);
@@ -178,7 +184,7 @@ static void a_map_reads_the_image_where_it_stands(void)
             T_OK(sluice_dataset_add(dataset, cases[i].behind));
         }
         T_OK(sluice_dataset_add(dataset, "batch 1"));
-        sums = first_row(&run, dataset, "sums");
+        sums = first_row(&run, dataset, "sums", k % 2 == 1);
         for (int c = 0; c < 3; c++) {
             T_TRUE(sums[c] - want[c] < 0.01F && want[c] - sums[c] < 0.01F);
         }
@@ -273,7 +279,7 @@ static void ragged_columns_have_their_lengths(void)
     dataset = list_dataset(folder, LIST_OF_BOXES, "| decode | random_crop 30,40");
     add_map(dataset, "odd", pick_odd, inputs, 2, outputs, 2, NULL);
     T_OK(sluice_dataset_add(dataset, "project odd,odd_length,all | batch 1"));
-    odd = first_row(&run, dataset, "odd");
+    odd = first_row(&run, dataset, "odd", false);
     T_TRUE(odd[0] == 1 && odd[1] == 3 && odd[2] == 0);
     T_EQ(*(const int32_t *)column_row(&run, "odd_length", 0), 2);
     T_EQ(*(const int64_t *)column_row(&run, "all", 0), 3);
@@ -282,7 +288,7 @@ static void ragged_columns_have_their_lengths(void)
     dataset = list_dataset(folder, LIST_OF_BOXES, "| decode | center_crop 20");
     add_map(dataset, "odd", pick_odd, inputs, 2, outputs, 2, NULL);
     T_OK(sluice_dataset_add(dataset, "drop image,mask,boxes,c | batch 1"));
-    odd = first_row(&run, dataset, "odd");
+    odd = first_row(&run, dataset, "odd", false);
     T_TRUE(odd[0] == 0 && odd[1] == 0 && odd[2] == 0);
     T_EQ(*(const int32_t *)column_row(&run, "odd_length", 0), 0);
     T_EQ(*(const int64_t *)column_row(&run, "all", 0), 1);
