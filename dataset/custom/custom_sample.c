@@ -10,7 +10,7 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Bytes before and behind a room that a callback must not write; a multiple of the alignment. */
+/* Guard bytes before and after an output buffer; a multiple of its alignment. */
 enum { GUARD = 64 };
 enum { GUARD_BYTE = 0xA7 };
 

@@ -104,8 +104,8 @@ typedef struct sample_location {
 } sample_location;
 
 /*
- * An order of a source's own, of one rank, in place of that by stages of order. A pass has the same
- * number of positions on every rank.
+ * A source's own sample order, for one rank; it replaces the order that stages make. A pass has the
+ * same number of positions on every rank.
  */
 typedef struct source_order {
     uint64_t length; /* positions of a pass */

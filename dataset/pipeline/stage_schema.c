@@ -133,7 +133,7 @@ sluice_status schema_array_column(stage_schema *schema, const char *stage, const
 sluice_status schema_check_name(const char *name, const char *stage)
 {
     if (strlen(name) >= SLUICE_NAME_SIZE) {
-        return sli_fail(SLUICE_E_INVALID, "%s: '%.100s' is longer than the %d bytes of a name",
+        return sli_fail(SLUICE_E_INVALID, "%s: the column name '%.100s' is longer than %d bytes",
                         stage, name, SLUICE_NAME_SIZE - 1);
     }
     return is_column_name(name)

@@ -90,7 +90,7 @@ static size_t count_steps(const sluice_dataset *dataset)
     return count;
 }
 
-/* Adds a conversion to its segment, or to a new one where a map stands between. */
+/* Adds a conversion to the last segment, or to a new one if a map comes between them. */
 static void add_conversion(struct plan_details *details, uint32_t stage, const stage_schema *before,
                            const stage_schema *after)
 {

@@ -195,7 +195,8 @@ void cli_leave_signals(void);
 /* The signal that was caught; 0: none. */
 int cli_signal(void);
 
-/* EXIT_DONE or EXIT_RUNTIME for a run's status, 128 + n after a signal. */
+/* Returns the exit status of a run: EXIT_DONE or EXIT_RUNTIME by its status, 128 + n after signal
+ * n. */
 int cli_exit_code(sluice_status status);
 
 #endif

@@ -115,10 +115,10 @@ static void values_without_a_place_are_bad_samples(void)
         const char *words;
     } cases[] = {
         {SLUICE_F32, &not_a_number[0], "cast x i32", "cast: sample 0, memory/0: x: element 0"},
-        {SLUICE_F32, &not_a_number[1], "cast x i64", "a value that i64 does not have"},
-        {SLUICE_F32, &not_a_number[2], "cast x i64", "a value that i64 does not have"},
-        {SLUICE_F32, &not_a_number[3], "cast x u16", "a value that u16 does not have"},
-        {SLUICE_I32, negative, "cast x u32", "a value that u32 does not have"},
+        {SLUICE_F32, &not_a_number[1], "cast x i64", "the value cannot be represented as i64"},
+        {SLUICE_F32, &not_a_number[2], "cast x i64", "the value cannot be represented as i64"},
+        {SLUICE_F32, &not_a_number[3], "cast x u16", "the value cannot be represented as u16"},
+        {SLUICE_I32, negative, "cast x u32", "the value cannot be represented as u32"},
         {SLUICE_I32, negative, "one_hot x 10", "one_hot: sample 0, memory/0: x is -1, want 0 to 9"},
         {SLUICE_I32, large, "one_hot x 10", "x is 10, want 0 to 9"},
     };

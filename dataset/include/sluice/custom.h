@@ -129,7 +129,8 @@ SLUICE_API_CHECKED sluice_status sluice_sample_room(sluice_sample *sample, const
  *               callback on this worker, or end()
  * @param size   bytes of that shape; checked
  *
- * Returns: as sluice_sample_room(); E_INVALID also for a size that is not that of the shape.
+ * Returns: as sluice_sample_room(); E_INVALID also if size is not the number of bytes of that
+ * shape.
  *
  * Threads: the one that was called back.
  */
@@ -280,11 +281,11 @@ static inline void sluice_map_init(sluice_map *map)
 }
 
 /**
- * Adds a map. It stands behind decode, crops and resizes. Conversions (flip, normalize, to_dtype,
- * to_chw) before a map that reads or writes the image are done by the workers; those behind it may
- * be done by the device. An image that a map writes is u8 (height, width, channels), so such a map
- * stands before normalize, to_dtype and to_chw; a flip may stand on either side. Time in the map is
- * a row of the report, under its name.
+ * Adds a map, after decode, crops and resizes. Conversions (flip, normalize, to_dtype, to_chw)
+ * before a map that reads or writes the image run on the workers; those after it may run on the
+ * device. An image that a map writes is u8 (height, width, channels), so normalize, to_dtype and
+ * to_chw come after such a map; a flip may come before or after. The report has a row with the
+ * map's name for the time in it.
  *
  * @param map  copied
  *
@@ -296,7 +297,7 @@ static inline void sluice_map_init(sluice_map *map)
  * does not read.
  *
  * Threads: the one that builds the dataset. The callbacks are called by workers while a run uses
- *          the dataset, and by the thread of sluice_dataset_get().
+ *          the dataset, and by the caller of sluice_dataset_get().
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map);
 

@@ -64,7 +64,7 @@ static void store_float(sluice_dtype dtype, void *array, size_t i, float value)
     }
 }
 
-/* False: the type does not have this value. */
+/* False: the type cannot represent this value. */
 static bool store_integer(sluice_dtype dtype, void *array, size_t i, int64_t value)
 {
     switch (dtype) {
@@ -90,7 +90,7 @@ static bool store_integer(sluice_dtype dtype, void *array, size_t i, int64_t val
     return array_integer(dtype, array, i) == value;
 }
 
-/* Casts one value. False: the new type does not have it. */
+/* Casts one value. False: the new type cannot represent it. */
 static bool cast_value(const sluice_column *from_type, const void *from,
                        const sluice_column *to_type, void *to, size_t i)
 {
@@ -128,7 +128,8 @@ static sluice_status cast_array(const void *args, const sluice_column *from_type
     }
     for (size_t i = 0; i < count; i++) {
         if (!cast_value(from_type, from, to_type, to, i)) {
-            return sli_fail(SLUICE_E_CORRUPT, "%s: element %zu has a value that %s does not have",
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "%s: element %zu: the value cannot be represented as %s",
                             from_type->name, i, sluice_dtype_name(to_type->dtype));
         }
     }

@@ -197,7 +197,8 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *
  * @param stream      NULL on a host device; on `cuda:N` a cudaStream_t of that device that is not
  *                    being captured, or NULL, which does not mean CUDA's default stream (pass
- *                    cudaStreamLegacy for that). It must exist until the next call, or close.
+ *                    cudaStreamLegacy for that). The stream must exist until the next call or
+ *                    sluice_channel_close().
  *                    cudaStreamPerThread is a different stream in each thread: make all calls from
  *                    one thread
  * @param timeout_ms  milliseconds to wait for the batch; SLUICE_FOREVER: no limit. 0 never waits
@@ -210,9 +211,9 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *          first error of the pipeline, which names the stage and the sample, after the batches
  *          before it. Later calls return each of the last three again. E_INVALID an argument, such
  *          as the stream, or start has not been called; with config.held of 2 or more: that many
- *          batches are held (the call does not wait), or one is held while config.slots - 1 later
- *          ones were fetched; held batches stay held. E_DEVICE the error of CUDA, also if work of
- *          the caller caused it.
+ *          batches are held already (the call does not wait), or a batch is still held although
+ *          config.slots - 1 later ones were fetched; held batches stay held. E_DEVICE the error of
+ *          CUDA, also if work of the caller caused it.
  * Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind(); safe
  *          beside all others but close.
  */
@@ -238,8 +239,8 @@ SLUICE_API_CHECKED sluice_status sluice_channel_release(sluice_channel *channel,
                                                         const sluice_batch *batch, void *stream);
 
 /**
- * Gets the position of the loop: of the next batch that get_next will return; held batches count as
- * fetched. Before the start it is the position that the channel begins at.
+ * Gets the loop's position in the data: that of the next batch that get_next will return. Held
+ * batches count as fetched. Before the start it is where the channel begins.
  *
  * Returns: E_INVALID position is NULL or its struct_size is not set.
  * Threads: as sluice_channel_get_next().

@@ -63,8 +63,9 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_one_hot(sluice_dataset *dataset,
 
 /**
  * Changes the type of a plain column. Integers become floats rounded to nearest even, by way of f32
- * for f16 and bf16; floats become integers without their fraction. A value that the integer type
- * does not have, NaN among them, is a bad sample. For images there is sluice_dataset_to_dtype().
+ * for f16 and bf16; floats become integers without their fraction. A value that the integer
+ * type cannot represent, such as NaN, is a bad sample. For images there is
+ * sluice_dataset_to_dtype().
  *
  * @param column  neither the image nor one that follows it
  * @param dtype   not SLUICE_ENCODED
