@@ -33,17 +33,17 @@ typedef struct image_box {
 } image_box;
 
 /*
- * The number of first bytes of an encoded image that must hold its header where the rest is not
- * read.
+ * How many bytes of an encoded image are read first where the rest is not read. They must contain
+ * its whole header.
  */
 enum { IMAGE_HEAD = 512 };
 
-/* The location of an encoded image whose first bytes only were read. */
+/* The location of an encoded image of which only the first bytes were read. */
 typedef struct image_rest {
-    int fd;               /* open until the image is decoded */
-    uint64_t offset;      /* of the image's first byte */
+    int fd;               /* open file descriptor; stays open until the image is decoded */
+    uint64_t offset;      /* of the image's first byte in the file */
     uint64_t size;        /* of the whole image; 0: all of it was read */
-    uint64_t *bytes_read; /* is increased by the bytes read */
+    uint64_t *bytes_read; /* counter, increased by the bytes read */
 } image_rest;
 
 /* Memory that a worker keeps between samples. It grows to the largest size requested. */
@@ -53,8 +53,8 @@ typedef struct image_buffer {
 } image_buffer;
 
 /*
- * Reserves at least `bytes`, and IMAGE_SLACK zeros behind them, aligned to 64. Its contents are
- * lost. E_NO_MEMORY.
+ * Reserves at least `bytes`, followed by IMAGE_SLACK zeros, aligned to 64. The previous contents
+ * are lost. E_NO_MEMORY.
  */
 sluice_status image_buffer_reserve(image_buffer *buffer, size_t bytes);
 void image_buffer_free(image_buffer *buffer);
@@ -63,20 +63,21 @@ void image_buffer_free(image_buffer *buffer);
 sluice_status image_buffer_fit(image_buffer *buffer, size_t bytes);
 
 /*
- * An index of an encoded image, which makes decoding a region faster. Building it reads the whole
- * file once; the source stores it, as bytes in the format's own layout.
+ * An index of an encoded image: with it, decoding a region is faster. Building it reads the whole
+ * file once. The source stores it, in a layout that the image format defines.
  */
 typedef struct image_index {
     image_buffer bytes;
     size_t size;     /* bytes of the index; 0: none */
-    bool wanted;     /* build an index with the next region, if there is none */
-    bool is_made;    /* out: an index was built; size 0: this file can have none */
+    bool wanted;     /* in: build an index while decoding the next region, if size is 0 */
+    bool is_made;    /* out: an index was built; then size 0 means that this file cannot have one */
     bool is_used;    /* out: the region was decoded by the index */
-    bool is_wrong;   /* out: the index does not match the file */
-    bool is_refused; /* by the index store: the record is damaged, or of an older file */
+    bool is_wrong;   /* out: the index did not match the file */
+    bool is_refused; /* set by the index store: its record is damaged, or belongs to an older
+                        version of the file */
 } image_index;
 
-/* a * b / 255, rounded: the sample a with coverage b. */
+/* a * b / 255, rounded: scales sample a by coverage b. */
 static inline uint8_t image_times(uint8_t a, uint8_t b)
 {
     uint32_t product = (uint32_t)a * b + 128;
@@ -84,7 +85,7 @@ static inline uint8_t image_times(uint8_t a, uint8_t b)
     return (uint8_t)((product + (product >> 8)) >> 8);
 }
 
-/* Luma of ITU-R BT.601 in 16-bit fixed point, as libjpeg and Pillow weigh it. */
+/* Luma of ITU-R BT.601 in 16-bit fixed point, with the weights of libjpeg and Pillow. */
 static inline uint8_t image_luma(uint8_t red, uint8_t green, uint8_t blue)
 {
     return (uint8_t)((red * 19595U + green * 38470U + blue * 7471U + 32768U) >> 16);

@@ -7,7 +7,7 @@
 #include "image_format.h"
 #include "status_int.h"
 
-/* The formats of this build, one per line. */
+/* The formats of this build, by precedence. */
 static const image_format *const formats[] = {
     &format_jpeg,
 #ifdef SLI_HAVE_PNG
@@ -20,13 +20,13 @@ static const image_format *const formats[] = {
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 struct image_decoder {
-    void *states[FORMATS]; /* NULL: no file of that format was opened yet */
-    int current;           /* format of the open file */
+    void *states[FORMATS]; /* one per format; NULL: no file of that format was opened yet */
+    int current;           /* index of the open file's format */
 };
 
-/* Common formats that are not supported: the bytes of their magic number, and its offset. */
+/* Common formats that are not supported: the magic number of each, and its offset. */
 static const struct {
-    const char *name; /* and what to try */
+    const char *name; /* name of the format, and what to try */
     const char *magic;
     size_t size;
     size_t at;
@@ -86,7 +86,7 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
                     "not an image of a supported format; want JPEG, PNG, PPM or PGM");
 }
 
-/* The format of a file that begins with these bytes; FORMATS: unknown. */
+/* The index of the format whose files begin with these bytes; FORMATS: unknown. */
 static int format_of(const uint8_t *bytes, size_t size)
 {
     int i = 0;
@@ -105,7 +105,7 @@ bool image_decoder_takes_head(const uint8_t *bytes, size_t size)
     return i < FORMATS && formats[i]->open_head != NULL;
 }
 
-/* Makes the format of the file the current one. */
+/* Makes the file's format the current one. */
 static sluice_status choose_format(image_decoder *decoder, const uint8_t *bytes, size_t size)
 {
     const int i = format_of(bytes, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interface of an image format: what every decoder implements and image_decoder.c calls. */
+/* The interface of an image format: every decoder implements it, and image_decoder.c calls it. */
 #ifndef SLUICE_IMAGE_FORMAT_H
 #define SLUICE_IMAGE_FORMAT_H
 
@@ -7,25 +7,29 @@
 
 #include "image.h"
 
-/* A format: functions on a state of its own, created with the first file of that format. */
+/*
+ * A format: functions on a state of its own. The state is created with the first file of the format
+ * that a worker opens.
+ */
 typedef struct image_format {
     const char *name;
-    const uint8_t *magic; /* first bytes of its files */
+    const uint8_t *magic; /* the bytes that its files begin with */
     size_t magic_size;
     sluice_status (*create)(void **state_out);
     void (*destroy)(void *state);
     sluice_status (*open)(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
                           bool gray, uint32_t *width_out, uint32_t *height_out);
-    /* Optional: opens a file by its first bytes; a region is then read from the file. */
+    /* Optional: opens a file of which only the first bytes were read; the region is read from the
+     * file later. */
     sluice_status (*open_head)(void *state, const uint8_t *bytes, size_t size,
                                const image_rest *rest, uint64_t max_pixels, bool gray,
                                uint32_t *width_out, uint32_t *height_out);
     sluice_status (*region)(void *state, const image_box *box, image_view *region_out);
     bool (*scale)(void *state, uint32_t divisor, uint32_t *width_out,
-                  uint32_t *height_out);                /* NULL: cannot scale */
-    void (*use_index)(void *state, image_index *index); /* NULL: no indexes */
-    bool (*lacks_index)(const void *state);             /* NULL: its files can have no index */
-    sluice_status (*want_indices)(void *state);         /* NULL: its files store colours */
+                  uint32_t *height_out);                /* NULL: the format cannot scale */
+    void (*use_index)(void *state, image_index *index); /* NULL: the format has no indexes */
+    bool (*lacks_index)(const void *state);     /* NULL: files of the format can have no index */
+    sluice_status (*want_indices)(void *state); /* NULL: files of the format store colours */
 } image_format;
 
 extern const image_format format_jpeg;
@@ -33,7 +37,7 @@ extern const image_format format_pgm;
 extern const image_format format_png;
 extern const image_format format_ppm;
 
-/* E_INVALID: the image has more than max_pixels pixels. */
+/* Fails with E_INVALID: the image has more than max_pixels pixels. */
 sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels);
 
 #endif

@@ -6,8 +6,8 @@
 enum { RST0 = 0xD0, EOI = 0xD9 };
 
 /*
- * The grid of segments between restart markers. A segment is `columns` MCUs of a row, or `rows`
- * whole rows; a row has `across` segments.
+ * The grid of segments between restart markers. A segment is either `columns` MCUs of one row or
+ * `rows` whole rows; a row is divided into `across` segments.
  */
 typedef struct segment_grid {
     uint32_t columns;
@@ -34,7 +34,7 @@ static bool find_grid(const jpeg_layout *layout, segment_grid *grid)
     return true;
 }
 
-/* The next marker in [at, end), stuffed bytes excluded; NULL: there is none. */
+/* The next marker in [at, end), ignoring stuffed bytes; NULL if there is no marker. */
 static const uint8_t *next_marker(const uint8_t *at, const uint8_t *end)
 {
     while (end - at >= 2 && (at = memchr(at, 0xFF, (size_t)(end - at - 1))) != NULL) {
@@ -47,9 +47,9 @@ static const uint8_t *next_marker(const uint8_t *at, const uint8_t *end)
 }
 
 /*
- * Copies the needed segments to `to`, each with its restart marker, renumbered, and the last with
- * the end of the image. Returns the end of the copy; NULL: the markers are not where the headers
- * say.
+ * Copies the segments within the cells to `to`. Each is followed by its restart marker, renumbered;
+ * the last one is followed by EOI. Returns the end of the copy, or NULL if the markers are not
+ * where the headers say.
  */
 static uint8_t *copy_segments(const segment_grid *grid, const jpeg_cells *cells,
                               const uint8_t *from, const uint8_t *end, uint8_t *to)

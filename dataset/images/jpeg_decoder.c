@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG files, by the libjpeg API of libjpeg-turbo. A region's pixels are those of a full decode
- * (accurate integer DCT, smooth chroma upsampling), for every chroma subsampling; only the lines
- * and columns that it needs are transformed. A file with restart markers, or with an index, is
- * first shortened to the part under the region, so that only that part is read.
+ * Decodes JPEG files, by the libjpeg API of libjpeg-turbo. A region's pixels are identical to those
+ * of a full decode (accurate integer DCT, smooth chroma upsampling), for every chroma subsampling.
+ * The inverse DCT runs only on the lines and columns that the region needs. If a file has restart
+ * markers, or an index, it is first shortened to the part under the region, so only that part is
+ * entropy-decoded.
  */
 #include <string.h>
 
@@ -16,10 +17,13 @@
 
 enum { ROWS_AT_ONCE = 8 };
 
-/* Twice the interval of restart markers in a pack: see jpeg_restart_interval(). */
+/* Twice the default distance of restart markers in a pack: see jpeg_restart_interval(). */
 enum { SMALL_SIDE = 64 };
 
-/* Lines of the image: bytes of pixels, followed by zeros up to the stride. */
+/*
+ * The layout of an image buffer: `count` lines of `length` bytes of pixels, padded with zeros up to
+ * `stride`.
+ */
 typedef struct image_lines {
     size_t length;
     size_t stride;
@@ -30,16 +34,16 @@ typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
     bool gray;
-    jpeg_scans scans; /* of the file that was decoded last */
+    jpeg_scans scans; /* completeness of the scans of the last decoded file */
     bool lacks_index; /* the last region was decoded from the beginning of the file, and an index
                          would have helped */
-    uint32_t divisor; /* of the sides; 1, 2, 4 or 8 */
+    uint32_t divisor; /* divides the sides of the image: 1, 2, 4 or 8 */
     const uint8_t *bytes; /* the opened file */
     size_t size;
-    image_index *index; /* of the file; NULL: none, and none is to be built */
+    image_index *index; /* index of the opened file; NULL: it has none, and none is to be built */
     image_buffer part;  /* the shortened file */
     image_buffer image;
-    image_lines zeroed; /* the lines of the image whose ends are zeros */
+    image_lines zeroed; /* layout of the image whose padding was zeroed last */
     image_buffer cmyk;  /* one line of four channels */
 } jpeg_decoder;
 
@@ -104,7 +108,9 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
     return st;
 }
 
-/* Sets the output colour space: gray, RGB, or CMYK, which is converted to RGB afterwards. */
+/*
+ * Sets the output colour space: gray or RGB; or CMYK, from which convert_cmyk() makes gray or RGB.
+ */
 static void choose_output(jpeg_decoder *decoder)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -144,8 +150,9 @@ static image_box widen_box(const struct jpeg_decompress_struct *info, const imag
 }
 
 /*
- * The whole image. Where coefficient bits are missing, the library smooths blocks by their
- * neighbours, and it is not documented that a part is smoothed as in the whole image.
+ * The box of the whole image, for files in which coefficient bits are missing: the library then
+ * smooths blocks by their neighbours, and it is not documented that a part is smoothed like the
+ * whole image.
  */
 static image_box whole_of(const struct jpeg_decompress_struct *info)
 {
@@ -153,8 +160,8 @@ static image_box whole_of(const struct jpeg_decompress_struct *info)
 }
 
 /*
- * Converts one line of CMYK to RGB or gray. Values are inverted: Adobe inverts them, and every
- * reader assumes the same for files without Adobe's marker.
+ * Converts one line of CMYK to RGB or gray. Stored values are inverted: Adobe writes them so, and
+ * all decoders assume it for files without Adobe's marker, too.
  */
 static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t *out,
                          uint32_t width)
@@ -175,8 +182,8 @@ static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t
 }
 
 /*
- * Reserves the image. The ends of its lines are zeros already if the image before had the same
- * lines: it is the same memory then, and only pixels were written since.
+ * Reserves the image. If the previous image had the same layout, the padding of its lines is still
+ * zero: the memory is the same, and only pixels were written since.
  */
 static sluice_status reserve_lines(jpeg_decoder *decoder, const image_lines *lines)
 {
@@ -224,16 +231,16 @@ static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
         }
         got = jpeg_read_scanlines(info, rows, wanted);
         if (got == 0) {
-            ERREXIT(info, JERR_INPUT_EOF); /* cannot happen: the source never runs out */
+            ERREXIT(info, JERR_INPUT_EOF); /* cannot happen: the source makes up an end marker when
+                                              its bytes end */
         }
         y += got;
     }
 }
 
 /*
- * Checks for damage that the library does not warn of: missing scans, and missing data at the end
- * of arithmetic-coded files. A progressive file that has an end marker may leave out coefficient
- * bits.
+ * Checks for damage that libjpeg does not report: missing scans, and missing data at the end of
+ * arithmetic-coded files. A progressive file that has an end marker may leave out coefficient bits.
  */
 static sluice_status check_for_damage(const jpeg_decoder *decoder)
 {
@@ -249,7 +256,7 @@ static sluice_status check_for_damage(const jpeg_decoder *decoder)
     return SLUICE_OK;
 }
 
-/* Decodes a box of the file whose headers were read last. */
+/* Decodes a box of the file that open_bytes() opened last. */
 static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, image_view *region_out)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -265,7 +272,7 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     }
     choose_output(decoder);
     jpeg_start_decompress(info);
-    /* With several scans, all of them have been read by now. */
+    /* If there are several scans, libjpeg has read all of them by now. */
     decoder->scans = jpeg_has_multiple_scans(info) ? jpeg_scans_of(info) : JPEG_SCANS_WHOLE;
     wide = decoder->scans == JPEG_SCANS_WHOLE ? widen_box(info, box) : whole_of(info);
     left = wide.x;
@@ -300,7 +307,7 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     return SLUICE_OK;
 }
 
-/* Makes a file of the part of the open file that the box needs. */
+/* Makes a JPEG file of the part of the open file that the box needs. */
 static jpeg_part_result shorten_file(jpeg_decoder *decoder, const jpeg_layout *layout,
                                      const image_box *box, size_t *size_out, jpeg_cells *cells_out)
 {
@@ -318,7 +325,8 @@ static jpeg_part_result shorten_file(jpeg_decoder *decoder, const jpeg_layout *l
 }
 
 /*
- * Converts one axis of a box of the scaled image into pixels of the file, at least `least` of them.
+ * Converts one axis of a box of the scaled image into a range of the file's pixels, of at least
+ * `least` pixels if the image has that many.
  */
 static void unscale_axis(uint32_t at, uint32_t length, uint32_t divisor, uint32_t least,
                          uint32_t extent, uint32_t *at_out, uint32_t *length_out)
@@ -335,9 +343,9 @@ static void unscale_axis(uint32_t at, uint32_t length, uint32_t divisor, uint32_
 }
 
 /*
- * The box of the file that a box of the scaled image needs. Smooth upsampling reads one scaled
- * pixel beyond the box; cells are a multiple of that, so jpeg_layout_cells() includes it. Rows that
- * are too narrow are not smoothed, hence the minimum width in scaled pixels.
+ * The box in the file that a box of the scaled image needs. Smooth upsampling reads one scaled
+ * pixel beyond the box; cells are multiples of scaled pixels, so jpeg_layout_cells() includes it.
+ * Rows that are too narrow are not smoothed, hence the minimum width in scaled pixels.
  */
 static image_box source_box(const jpeg_decoder *decoder, const jpeg_layout *layout,
                             const image_box *box)
@@ -355,8 +363,8 @@ static image_box source_box(const jpeg_decoder *decoder, const jpeg_layout *layo
 }
 
 /*
- * Decodes a box from a shortened file. After a failure the whole file is decoded, which reports the
- * error.
+ * Decodes a box from a shortened file. If that fails, the caller decodes the whole file, which
+ * reports the error.
  */
 static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *layout,
                                     const image_box *box, image_view *region_out)
@@ -370,7 +378,7 @@ static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *la
     if (result != JPEG_PART_MADE) {
         return result;
     }
-    within.x -= cells.pixels.x / decoder->divisor; /* cells begin at multiples of 8 */
+    within.x -= cells.pixels.x / decoder->divisor; /* exact: cells begin at multiples of 8 */
     within.y -= cells.pixels.y / decoder->divisor;
     return open_bytes(decoder, decoder->part.data, size) == SLUICE_OK &&
                    decoder->info.image_width == cells.pixels.width &&
@@ -381,7 +389,8 @@ static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *la
 }
 
 /*
- * Builds the index of the open file; a file that cannot have one (layout: NULL) gets an empty one.
+ * Builds the index of the open file. If the file cannot have one (layout NULL, for example), the
+ * index is empty.
  */
 static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
 {
@@ -396,8 +405,9 @@ static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
 }
 
 /*
- * Would an index or restart markers help? Only sequential Huffman code without restart markers, and
- * an image of more than SMALL_SIDE in width or height: `sluice pack` gives smaller ones no markers.
+ * Would an index or restart markers help? Only for sequential Huffman code without restart markers,
+ * and for images larger than SMALL_SIDE in width or height: `sluice pack` adds no markers to
+ * smaller ones.
  */
 static bool gains_by_index(const jpeg_decoder *decoder)
 {

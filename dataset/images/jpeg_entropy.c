@@ -6,9 +6,9 @@
 enum { SOF0 = 0xC0, SOF1 = 0xC1, DHT = 0xC4, SOS = 0xDA };
 
 /*
- * Assigns a code to each DC category without one, longer than all existing codes. The code of all
- * ones is reserved (T.81, K.2), so its prefix is free, for one code of each further length. For a
- * file that uses the reserved code assign_codes() fails.
+ * Assigns a code to each DC category that has none, longer than all existing codes. The code of all
+ * ones is reserved (T.81, K.2), so its prefix is free: it yields one code of each further length.
+ * If a file uses the reserved code, assign_codes() fails.
  */
 static bool complete_codes(jpeg_codes *codes)
 {
@@ -32,7 +32,7 @@ static bool complete_codes(jpeg_codes *codes)
     return true;
 }
 
-/* Assigns codes in the order of their lengths, consecutively (T.81, annex C). */
+/* Assigns consecutive codes in the order of their lengths (T.81, annex C). */
 static bool assign_codes(jpeg_codes *codes, bool is_dc)
 {
     uint32_t code = 0;
@@ -63,7 +63,7 @@ static bool assign_codes(jpeg_codes *codes, bool is_dc)
     return true;
 }
 
-/* A DHT segment: a sequence of tables. */
+/* Reads a DHT segment: a sequence of tables. */
 static bool read_tables(const uint8_t *at, const uint8_t *end, jpeg_entropy *entropy)
 {
     while (end - at >= 17) {
@@ -115,7 +115,7 @@ bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_ent
         const uint8_t factors = frame[3 * i + 1];
         const uint8_t tables = scan[2 * i + 1];
 
-        /* Components in another order than declared: no encoder writes that. */
+        /* A scan with components in another order than the frame: no encoder writes that. */
         if (scan[2 * i] != frame[3 * i] || (tables & 0xCC) != 0) {
             return false;
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks through Huffman-coded JPEG data without decoding coefficients (ITU-T T.81, annexes C and
- * F): the lengths of codes, and the differences of DC values. It locates MCUs in files, and decodes
- * no pixels. Files may be hostile.
+ * Parses Huffman-coded JPEG data without decoding coefficients (ITU-T T.81, annexes C and F): only
+ * lengths of codes, and differences of DC values. It locates MCUs in files and decodes no pixels.
+ * Files may be hostile.
  */
 #ifndef SLUICE_JPEG_ENTROPY_H
 #define SLUICE_JPEG_ENTROPY_H
@@ -11,22 +11,21 @@
 
 enum {
     JPEG_LOOK_BITS = 9,
-    JPEG_DC_CATEGORIES = 12, /* of 8-bit images */
+    JPEG_DC_CATEGORIES = 12, /* DC categories of 8-bit images */
     JPEG_MAX_COMPONENTS = 3
 };
 
-/* A Huffman table for reading, and for writing DC categories. */
+/* A Huffman table for decoding; for DC categories it also encodes. */
 typedef struct jpeg_codes {
     bool known;
-    uint8_t lengths[17]; /* [n]: codes of n bits */
+    uint8_t lengths[17]; /* [n]: number of codes of n bits */
     uint8_t values[256];
     uint32_t count;
-    uint32_t longest;                   /* length of the longest code in the file; added codes
-                                           are longer */
-    uint16_t look[1 << JPEG_LOOK_BITS]; /* length << 8 | value; 0: a longer code */
+    uint32_t longest; /* bits of the longest code in the file; added codes are longer */
+    uint16_t look[1 << JPEG_LOOK_BITS]; /* indexed by the next bits: length << 8 | value; 0: a
+                                           longer code */
     int32_t last_code[17];              /* [n]: largest code of n bits; -1: none */
-    int32_t offset[17];                 /* [n]: index in values of a code of n bits, minus the
-                                           code */
+    int32_t offset[17]; /* [n]: index in values of a code of n bits, minus that code */
     uint16_t category_code[JPEG_DC_CATEGORIES];
     uint8_t category_length[JPEG_DC_CATEGORIES];
 } jpeg_codes;
@@ -41,19 +40,20 @@ typedef struct jpeg_entropy {
 } jpeg_entropy;
 
 /*
- * Reads the Huffman tables of a file whose headers were read. DC tables are completed: categories
- * without a code get codes after the existing ones. False: a table is missing, damaged or full.
+ * Reads the Huffman tables of a file whose layout was read. DC tables are completed: categories
+ * without a code get codes longer than all existing ones. False: a table is missing, damaged or
+ * full.
  */
 bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_entropy *entropy_out);
 
 /*
- * Reads the bits of a file from a position on, without stuffed bytes. Zeros follow the end of the
- * data, or a marker; they are counted.
+ * Reads the bits of a file from a position on, without stuffed bytes. After the end of the data, or
+ * a marker, it supplies zeros; made_up counts these bits.
  */
 typedef struct jpeg_bits {
     const uint8_t *at;
     const uint8_t *end;
-    uint64_t bits; /* the last `count` of them are next */
+    uint64_t bits; /* a buffer: its last `count` bits are read next */
     uint32_t count;
     uint32_t made_up;
 } jpeg_bits;
@@ -61,10 +61,10 @@ typedef struct jpeg_bits {
 /* position: 8 * offset in bytes + bit within the byte. */
 void jpeg_bits_start(jpeg_bits *bits, const uint8_t *bytes, size_t size, uint32_t position);
 
-/* The position of the next bit; no made-up bit may have been consumed. */
+/* The position of the next bit. No made-up bit may have been consumed. */
 uint32_t jpeg_bits_position(const jpeg_bits *bits, const uint8_t *bytes);
 
-/* After this 56 to 63 bits are available. */
+/* Fills the buffer to at least 56 bits. */
 static inline void jpeg_bits_fill(jpeg_bits *bits)
 {
     while (bits->count <= 55) {
@@ -72,7 +72,7 @@ static inline void jpeg_bits_fill(jpeg_bits *bits)
 
         if (bits->at < bits->end && *bits->at == 0xFF &&
             (bits->end - bits->at < 2 || bits->at[1] != 0)) {
-            bits->end = bits->at; /* a marker */
+            bits->end = bits->at; /* a marker ends the data */
         }
         if (bits->at < bits->end) {
             byte = *bits->at;
@@ -95,7 +95,7 @@ static inline bool jpeg_bits_ran_out(const jpeg_bits *bits)
     return bits->count < bits->made_up;
 }
 
-/* The value and length of the next code, which is not consumed. -1: not a code. */
+/* Returns the value of the next code and its length, without consuming it; -1: not a code. */
 static inline int32_t jpeg_next_value(const jpeg_bits *bits, const jpeg_codes *codes,
                                       uint32_t *length_out)
 {
@@ -116,7 +116,7 @@ static inline int32_t jpeg_next_value(const jpeg_bits *bits, const jpeg_codes *c
     return -1;
 }
 
-/* The number encoded by `category` bits (T.81, table F.1). */
+/* Decodes the number that `category` bits encode (T.81, table F.1). */
 static inline int32_t jpeg_extend(uint32_t bits, uint32_t category)
 {
     return category > 0 && bits < 1U << (category - 1)

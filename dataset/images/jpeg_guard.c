@@ -4,14 +4,15 @@
 #include "status_int.h"
 
 enum {
-    /* A progressive file is decoded once for each of its scans. Encoders write about 10. */
+    /* Limit on scans: each scan of a progressive file is a pass over the image. Encoders write
+     * about 10. */
     MAX_SCANS = 100,
     /*
-     * Bound on scans * pixels / max_pixels, and so on the time for a small file that declares many
+     * Limit on scans * pixels / max_pixels: it bounds the time for a small file that declares many
      * of both.
      */
     MAX_SCAN_SHARE = 16,
-    /* Memory for the coefficients of a progressive file. */
+    /* Limit on memory for the coefficients of a progressive file. */
     MAX_LIBRARY_BYTES = 1 << 30
 };
 
@@ -50,7 +51,9 @@ static void give_up(j_common_ptr info)
     longjmp(guard->give_up, 1);
 }
 
-/* Warnings that mean wrong pixels; others (extraneous bytes, unusual markers) are harmless. */
+/*
+ * Is it a warning that means wrong pixels? Others (extraneous bytes, unusual markers) are harmless.
+ */
 static bool is_damage(const struct jpeg_error_mgr *errors)
 {
     switch (errors->msg_code) {
@@ -60,7 +63,7 @@ static bool is_damage(const struct jpeg_error_mgr *errors)
     case JWRN_HUFF_BAD_CODE:
     case JWRN_MUST_RESYNC:
         return true;
-    case JWRN_EXTRANEOUS_DATA: /* before a restart marker they are data of blocks */
+    case JWRN_EXTRANEOUS_DATA: /* extraneous bytes before a restart marker are data of blocks */
         return errors->msg_parm.i[1] >= JPEG_RST0 && errors->msg_parm.i[1] <= JPEG_RST0 + 7;
     default:
         return false;
@@ -68,9 +71,9 @@ static bool is_damage(const struct jpeg_error_mgr *errors)
 }
 
 /*
- * Is it an application or comment segment with the length 0 or 1, which does not even include the
- * length field? The library treats it as empty, reports it like any other segment, and does not
- * save it.
+ * Does the trace message report an application or comment segment of length 0 or 1, which does not
+ * even include the length field? libjpeg treats such a segment as empty, reports it like any other,
+ * and does not save it.
  */
 static bool has_wrong_length(const struct jpeg_error_mgr *errors)
 {
@@ -96,8 +99,8 @@ static void give_up_segment(j_common_ptr info)
 }
 
 /*
- * Ends the decode at the first damage: the result would be an error anyway, and hostile files take
- * time.
+ * Ends the decode at the first sign of damage: the result would be an error anyway, and hostile
+ * files take time.
  */
 static void note_warning(j_common_ptr info, int level)
 {
@@ -120,8 +123,8 @@ static void nothing_to_do(j_decompress_ptr info)
 }
 
 /*
- * Called at the end of the bytes. A file whose end marker is missing is complete all the same, so
- * the marker is made up. A decoder that needs more data warns by itself.
+ * Called at the end of the bytes. A file without an end marker is still complete, so an end marker
+ * is made up. If the decoder needs more data than that, it warns.
  */
 static boolean made_up_end(j_decompress_ptr info)
 {
@@ -148,7 +151,7 @@ static void skip_bytes(j_decompress_ptr info, long count)
     source->bytes_in_buffer -= (size_t)count;
 }
 
-/* Called as each scan of a progressive file is read. */
+/* Called for each scan of a progressive file that is read. */
 static void watch_scans(j_common_ptr info)
 {
     jpeg_guard *guard = guard_of(info);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protects from hostile files in calls of libjpeg: errors return instead of ending the process,
- * input is bounded, and so are scans and memory.
+ * Makes calls of libjpeg safe for hostile files: errors return instead of ending the process, and
+ * input, scans and memory are bounded.
  */
 #ifndef SLUICE_JPEG_GUARD_H
 #define SLUICE_JPEG_GUARD_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* jpeglib.h needs stdio.h before it. */
+/* jpeglib.h requires that stdio.h is included first. */
 #include <jpeglib.h>
 
 #include <jerror.h>
@@ -23,43 +23,46 @@ typedef struct jpeg_guard {
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
-    jmp_buf give_up;      /* set by setjmp() before each call of the library */
-    sluice_status status; /* of the failure, with its text below */
-    int code;             /* the library's message code; 0: too many scans; JTRC_MISC_MARKER: a
-                             segment that it does not save */
+    jmp_buf give_up;      /* set by setjmp() before each call of libjpeg */
+    sluice_status status; /* status of the failure; its message is in text */
+    int code; /* libjpeg's message code; 0: too many scans; JTRC_MISC_MARKER: a segment that libjpeg
+                 does not save */
     char text[JMSG_LENGTH_MAX];
-    bool exhausted; /* the library needed more bytes than there are */
-    bool strict;    /* fails at any warning, not only at those that mean wrong pixels, and at
-                       segments that the library does not save */
+    bool exhausted; /* libjpeg read past the end of the bytes */
+    bool strict; /* fail at every warning, not only at those that mean wrong pixels, and at segments
+                    that libjpeg does not save */
     uint64_t max_pixels;
-    uint64_t pixels; /* of the image, once its header was read */
+    uint64_t pixels; /* of the image; valid once its header was read */
 } jpeg_guard;
 
 /* The guard must be zero-initialised. */
 void jpeg_guard_init(jpeg_guard *guard);
 
 /*
- * Creates the library's object (zeroed before its first use) anew for a file: an object that is
- * only aborted keeps its Huffman and quantisation tables, and a file without tables would be
- * decoded with those of an earlier file.
+ * Creates libjpeg's object from scratch for a file; it must be zeroed before its first use. An
+ * object that is only aborted keeps its Huffman and quantisation tables, and a file without tables
+ * would be decoded with those of an earlier file.
  */
 void jpeg_guard_begin(jpeg_guard *guard, struct jpeg_decompress_struct *info, const uint8_t *bytes,
                       size_t size);
 
-/* Puts a compression object under the guard, before it is created. */
+/*
+ * Installs the guard's error handling in a compression object; call it before
+ * jpeg_create_compress().
+ */
 void jpeg_guard_compress(jpeg_guard *guard, struct jpeg_compress_struct *info);
 
-/* Sets the failure that longjmp() left as this thread's last error; info is destroyed. */
+/* Destroys info and sets the failure that led to the longjmp() as this thread's last error. */
 sluice_status jpeg_guard_failed(const jpeg_guard *guard, struct jpeg_decompress_struct *info);
 
 /* Completeness of a file's scans. */
 typedef enum jpeg_scans {
     JPEG_SCANS_WHOLE,
-    JPEG_SCANS_COARSE, /* progressive: some coefficient bits are in no scan */
-    JPEG_SCANS_MISSING /* no scan has one of the components */
+    JPEG_SCANS_COARSE, /* progressive: some bits of coefficients are in no scan */
+    JPEG_SCANS_MISSING /* one of the components is in no scan */
 } jpeg_scans;
 
-/* For a file of several scans, all of which were read. */
+/* Requires a file with several scans, all of which were read. */
 jpeg_scans jpeg_scans_of(const struct jpeg_decompress_struct *info);
 
 #endif

@@ -32,7 +32,10 @@ static void keep_segment(jpeg_layout *layout, size_t offset, size_t size)
     layout->head_size += size;
 }
 
-/* SOF0 or SOF1: precision, height, width, components with their sampling factors. */
+/*
+ * Reads a SOF0 or SOF1 segment: precision, height, width, and components with their sampling
+ * factors.
+ */
 static bool read_frame(jpeg_layout *layout, const uint8_t *body, size_t size)
 {
     if (layout->width != 0 || size < 6 || body[0] != 8) {
@@ -67,8 +70,8 @@ static bool read_frame(jpeg_layout *layout, const uint8_t *body, size_t size)
 }
 
 /*
- * Application data and comments, except the two application segments that determine the colour
- * space.
+ * Is it application data or a comment? The two application segments that determine the colour space
+ * do not count.
  */
 static bool is_removable(uint8_t marker)
 {
@@ -76,7 +79,7 @@ static bool is_removable(uint8_t marker)
            (marker >= APP0 && marker <= APP15 && marker != APP0 && marker != APP14);
 }
 
-/* Markers that are not permitted here, or have no length. */
+/* Is it a marker that is not permitted in the headers, or that has no length field? */
 static bool is_unsupported(uint8_t marker)
 {
     return (marker > SOF1 && marker <= SOF15 && marker != DHT) ||
@@ -138,7 +141,8 @@ bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out
 }
 
 /*
- * Converts [low, high) of one axis into cells of `cell` pixels, with a margin clamped to the image.
+ * Converts [low, high) of one axis into a range of cells of `cell` pixels. A margin is added first,
+ * clamped to the image.
  */
 static void cover_cells(uint32_t low, uint32_t high, uint32_t margin, uint32_t extent,
                         uint32_t cell, uint32_t *first_out, uint32_t *end_out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The layout of a JPEG file in memory: its headers, and the grid of MCUs of its only scan (ITU-T
- * T.81, annexes A and B). It serves to make a shorter standard file of a part of its MCUs.
+ * T.81, annexes A and B). With it, a part of the MCUs can be made a shorter standard JPEG file.
  */
 #ifndef SLUICE_JPEG_LAYOUT_H
 #define SLUICE_JPEG_LAYOUT_H
@@ -22,15 +22,15 @@ typedef struct jpeg_layout {
     uint32_t width;
     uint32_t height;
     uint32_t components; /* 1 or 3 */
-    uint32_t h_max;      /* largest sampling factors; 1 for one component, whose MCU is one block */
+    uint32_t h_max; /* largest sampling factor; 1 for one component, since its MCU is one block */
     uint32_t v_max;
-    uint32_t columns; /* of MCUs, each 8 * h_max by 8 * v_max pixels */
+    uint32_t columns; /* number of MCUs in a row; each has 8 * h_max by 8 * v_max pixels */
     uint32_t rows;
     uint32_t restart;                /* MCUs between restart markers; 0: none */
     jpeg_part parts[JPEG_MAX_PARTS]; /* the headers that decoding depends on, in order */
     uint32_t part_count;
     size_t head_size; /* total size of parts */
-    size_t frame;     /* offset of the SOF segment, which has the size */
+    size_t frame;     /* offset of the SOF segment, which contains the image size */
     size_t scan;      /* offset of the entropy-coded data */
 } jpeg_layout;
 
@@ -42,8 +42,8 @@ typedef struct jpeg_layout {
 bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out);
 
 /*
- * Cells of the grid, each `columns` by `rows` MCUs (fewer at the right and lower edge): [left,
- * right) by [top, bottom), covering `pixels` of the image.
+ * A rectangle of cells: [left, right) by [top, bottom). A cell is `columns` by `rows` MCUs, fewer
+ * at the right and lower edge. `pixels` is the part of the image that the rectangle covers.
  */
 typedef struct jpeg_cells {
     uint32_t left;
@@ -62,13 +62,16 @@ typedef enum jpeg_part_result {
 } jpeg_part_result;
 
 /*
- * The smallest range of cells that, decoded as an image of its own, has the same pixels in the box
- * as the whole file. The box lies within the image.
+ * The smallest rectangle of cells whose image, decoded alone, has the same pixels in the box as the
+ * whole file. The box must be within the image.
  */
 jpeg_cells jpeg_layout_cells(const jpeg_layout *layout, uint32_t columns, uint32_t rows,
                              const image_box *box);
 
-/* Copies a header segment, with its size set to `pixels`. Returns its end. */
+/*
+ * Copies a header segment; in the SOF segment the image size is replaced by that of `pixels`.
+ * Returns the end of the copy.
+ */
 uint8_t *jpeg_layout_copy(const jpeg_layout *layout, const uint8_t *bytes, uint32_t part,
                           const image_box *pixels, uint8_t *to);
 

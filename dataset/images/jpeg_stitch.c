@@ -9,7 +9,10 @@
 enum { DHT = 0xC4, SOS = 0xDA, EOI = 0xD9 };
 enum { VERSION = 1, STEP = 8, HEAD = 8, ENTRY = 10 };
 
-/* Zeros after the end: libjpeg-turbo's fast Huffman loop requires this many bytes of input. */
+/*
+ * Zeros appended to a shortened file: libjpeg-turbo's fast Huffman loop requires this many bytes of
+ * input.
+ */
 enum { TAIL = 6144 };
 
 /* ---- the index ------------------------------------------------------------------------------ */
@@ -57,7 +60,7 @@ size_t jpeg_index_size(const jpeg_layout *layout)
 
 /* ---- walking -------------------------------------------------------------------------------- */
 
-/* Skips the AC codes of a block. False: an invalid code, or too many. */
+/* Skips the AC codes of a block. False: an invalid code, or too many coefficients. */
 static bool skip_ac(jpeg_bits *bits, const jpeg_codes *codes)
 {
     for (uint32_t k = 1; k < 64; k++) {
@@ -85,8 +88,8 @@ static bool skip_ac(jpeg_bits *bits, const jpeg_codes *codes)
 }
 
 /*
- * Reads the DC code of a block and adds its difference. False: an invalid code, even if the
- * completed table has it, since libjpeg-turbo's fast loop decodes invalid codes as zero.
+ * Reads the DC code of a block and adds its difference to *dc. False: an invalid code; also if it
+ * is one that complete_codes() added, since libjpeg-turbo's fast loop decodes such codes as zero.
  */
 static bool take_dc(jpeg_bits *bits, const jpeg_codes *codes, int32_t *dc)
 {
@@ -154,7 +157,7 @@ bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t siz
 
 /* ---- stitching ------------------------------------------------------------------------------ */
 
-/* Writes bits; fewer than 8 are pending in `bits`. */
+/* Writes bits, most significant first. `bits` holds `count` pending ones, fewer than 8. */
 typedef struct bit_writer {
     uint8_t *to;
     uint64_t bits;
@@ -213,7 +216,7 @@ static const uint8_t *copy_words(bit_writer *writer, const uint8_t *at, const ui
     return at;
 }
 
-/* Copies the bits [from, to) of the file. */
+/* Copies the bits [from, to) of the file; positions are in bits. */
 static void copy_bits(bit_writer *writer, const uint8_t *bytes, uint32_t from, uint32_t to)
 {
     const uint8_t *at = bytes + from / 8;
@@ -244,7 +247,7 @@ static void copy_bits(bit_writer *writer, const uint8_t *bytes, uint32_t from, u
     }
 }
 
-/* Writes a DC difference. False: it is out of the range of categories. */
+/* Writes a DC difference. False: it needs more bits than the largest category has. */
 static bool put_dc(bit_writer *writer, const jpeg_codes *codes, int32_t difference)
 {
     const uint32_t size = (uint32_t)(difference < 0 ? -difference : difference);
@@ -262,8 +265,8 @@ static bool put_dc(bit_writer *writer, const jpeg_codes *codes, int32_t differen
 }
 
 /*
- * Copies the first MCU of a row: each component's first difference is recoded, relative to the DC
- * value at the end of the output so far. False: not a valid MCU, or it ends after `to`.
+ * Copies the first MCU of a row: the first DC difference of each component is recoded, relative to
+ * the component's last DC value in the output. False: not a valid MCU, or it ends after `to`.
  */
 static bool copy_first(bit_writer *writer, const jpeg_entropy *entropy, const uint8_t *bytes,
                        size_t size, const index_entry *from, uint32_t to, const int16_t *before,
@@ -300,7 +303,9 @@ static bool copy_first(bit_writer *writer, const jpeg_entropy *entropy, const ui
     return true;
 }
 
-/* Writes the file's headers with the completed tables and this image size. Returns their end. */
+/*
+ * Writes the file's headers with the completed tables and the size of `pixels`. Returns their end.
+ */
 static uint8_t *put_head(const jpeg_layout *layout, const uint8_t *bytes,
                          const jpeg_entropy *entropy, const image_box *pixels, uint8_t *to)
 {
@@ -328,13 +333,14 @@ static uint8_t *put_head(const jpeg_layout *layout, const uint8_t *bytes,
     return to;
 }
 
-/* The state of the copied part of the file. */
+/* What has been copied of the file so far. */
 typedef struct stitch_state {
-    uint32_t copied;                 /* end of the copied bits: earlier bits may not follow */
+    uint32_t copied;                 /* end of the copied bits; later ranges must begin at or after
+                                        it */
     int16_t dc[JPEG_MAX_COMPONENTS]; /* DC values at the end of the copied part */
 } stitch_state;
 
-/* Copies the data between two index entries: cells of a row, or whole rows. */
+/* Copies the data between two index entries: some cells of a row, or whole rows. */
 static bool copy_range(const jpeg_entropy *entropy, const uint8_t *bytes, size_t size,
                        const index_entry *from, const index_entry *to, stitch_state *state,
                        bit_writer *writer)
@@ -353,7 +359,7 @@ static bool copy_range(const jpeg_entropy *entropy, const uint8_t *bytes, size_t
 }
 
 /*
- * An upper bound on the size of a shortened file: each byte may need a stuffed one, and the first
+ * An upper bound on the size of a shortened file: each byte may need a stuffed byte, and the first
  * MCU of each row may become longer.
  */
 static size_t max_part_size(const jpeg_layout *layout, const jpeg_entropy *entropy, size_t size)
@@ -396,8 +402,8 @@ jpeg_part_result jpeg_stitch(const jpeg_layout *layout, const uint8_t *bytes, si
     }
     writer = (bit_writer){put_head(layout, bytes, &entropy, &cells.pixels, file->data), 0, 0};
     for (uint32_t y = cells.top; y < cells.bottom; y++) {
-        const bool whole = cells.right - cells.left == across; /* rows are consecutive in the
-                                                                  file */
+        const bool whole = cells.right - cells.left == across; /* whole rows are consecutive in the
+                                                                  file, so one copy is enough */
         const size_t row = (size_t)y * across;
         const index_entry from = get_entry(index, row + cells.left);
         const index_entry to =

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of JPEG files that have no restart markers, by an index of where in their bits every eighth
- * MCU of a row begins, and of the DC values before it. The bits under a box, moved together and
- * with each row's first DC differences coded anew, are a JPEG file of that part of the image.
+ * Cuts parts out of JPEG files that have no restart markers, by an index. For every eighth MCU of a
+ * row the index has the bit position at which the MCU begins, and the DC values before it. The bits
+ * under a box are concatenated, and the first DC differences of each row are recoded. The result is
+ * a JPEG file of that part of the image.
  *
- * An index is, in little-endian numbers:
+ * The format of an index; numbers are little-endian:
  *
  *     u32    1, the version
  *     u32    MCUs between two entries
@@ -17,21 +18,22 @@
 
 #include "jpeg_layout.h"
 
-/* Can files of this layout have an index? Those with restart markers need none. */
+/* Can files of this layout have an index? Files with restart markers cannot; they need none. */
 bool jpeg_can_index(const jpeg_layout *layout, size_t size);
 
-/* Bytes of the index of such a file. */
+/* Bytes of the index of a file of this layout. */
 size_t jpeg_index_size(const jpeg_layout *layout);
 
 /*
- * Builds the index of a file, jpeg_index_size() bytes. False: its data are damaged, or coded in a
+ * Builds the index of a file: jpeg_index_size() bytes. False: the data are damaged, or coded in a
  * way that cannot be stitched.
  */
 bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t size, uint8_t *index);
 
 /*
- * Makes a file of the part that the box needs. CANNOT: the index does not match the file. An index
- * of other bytes results in wrong pixels or a decode error, never in an invalid memory access.
+ * Makes a JPEG file of the part that the box needs. CANNOT: the index does not match the file. If
+ * the index is of another file, the result is wrong pixels or a decode error, never an invalid
+ * memory access.
  */
 jpeg_part_result jpeg_stitch(const jpeg_layout *layout, const uint8_t *bytes, size_t size,
                              const uint8_t *index, size_t index_size, const image_box *box,

@@ -6,8 +6,8 @@
 #include "status_int.h"
 
 /*
- * Bounds on the size of a copy: this factor times its source, plus this constant. Progressive and
- * arithmetic code are 10 to 20 % smaller than baseline.
+ * Limit on the size of a copy: GROWTH times the size of its source, plus GROWTH_FLOOR. Progressive
+ * and arithmetic-coded files are 10 to 20 % smaller than baseline.
  */
 enum { GROWTH = 2, GROWTH_FLOOR = 65536 };
 
@@ -18,12 +18,12 @@ typedef struct transcoder {
     jpeg_sink sink;
     uint32_t interval;
     sluice_pack_fate fate;
-    bool is_writing; /* errors from here on concern the copy */
+    bool is_writing; /* the source was read; errors from here on concern the copy */
 } transcoder;
 
 /* ---- unsupported files ---------------------------------------------------------------------- */
 
-/* Refuses the file for a reason that is not an error of the library. */
+/* Refuses the file for a reason that is not an error of libjpeg. */
 static void refuse_file(transcoder *t, sluice_pack_fate fate, const char *why)
 {
     t->fate = fate;
@@ -31,7 +31,10 @@ static void refuse_file(transcoder *t, sluice_pack_fate fate, const char *why)
     longjmp(t->guard.give_up, 1);
 }
 
-/* The reason for an error of the library; TRANSCODED: out of memory, which is not a reason. */
+/*
+ * The reason that corresponds to an error of libjpeg; TRANSCODED: out of memory, which is not a
+ * reason.
+ */
 static sluice_pack_fate fate_of(const transcoder *t)
 {
     if (t->sink.grew) {
@@ -54,7 +57,7 @@ static sluice_pack_fate fate_of(const transcoder *t)
     case JERR_SOF_UNSUPPORTED:
     case JERR_ARITH_NOTIMPL:
     case JERR_NOT_COMPILED:
-    case JTRC_MISC_MARKER: /* a segment that the copy would lack */
+    case JTRC_MISC_MARKER: /* a segment that libjpeg does not save, so the copy would lack it */
         return SLUICE_PACK_KEPT_HEADER;
     default:
         return t->is_writing ? SLUICE_PACK_KEPT_HEADER : SLUICE_PACK_KEPT_DAMAGED;
@@ -75,7 +78,7 @@ static void check_header(transcoder *t)
     }
 }
 
-/* The last saved marker; NULL: none. */
+/* The last saved marker; NULL: none was saved. */
 static jpeg_saved_marker_ptr last_marker(const struct jpeg_decompress_struct *info)
 {
     jpeg_saved_marker_ptr last = info->marker_list;
@@ -87,8 +90,8 @@ static jpeg_saved_marker_ptr last_marker(const struct jpeg_decompress_struct *in
 }
 
 /*
- * Checks the whole file. A marker that defines the colour space applies to scans after it only; in
- * the copy, where all markers come first, it would apply to all scans.
+ * Checks the whole file. A marker that defines the colour space applies only to the scans after it.
+ * In the copy all markers come first, so it would apply to all scans.
  */
 static void check_whole(transcoder *t, jpeg_saved_marker_ptr last_of_header)
 {
@@ -122,15 +125,15 @@ static void save_markers(struct jpeg_decompress_struct *info)
     jpeg_save_markers(info, JPEG_COM, 0xFFFF);
 }
 
-/* Sets the copy's header: that of the source except for the coding. */
+/* Sets the copy's parameters: those of the source except for the entropy coding. */
 static void configure_jpeg(transcoder *t)
 {
     struct jpeg_compress_struct *out = &t->out;
     int across = 1;
 
     jpeg_copy_critical_parameters(&t->in, out);
-    if (out->num_components == 1) { /* its blocks are stored one by one, whatever sampling
-                                       factors the header has */
+    if (out->num_components == 1) { /* one component: its blocks are stored one by one, whatever
+                                       sampling factors the header has */
         out->comp_info[0].h_samp_factor = 1;
         out->comp_info[0].v_samp_factor = 1;
     }
@@ -153,7 +156,7 @@ static void copy_markers(transcoder *t)
     }
 }
 
-/* The part that runs under setjmp(); false: the library failed. */
+/* Everything that runs under setjmp(). False: libjpeg failed, or the file was refused. */
 static bool run_transcoder(transcoder *t, const uint8_t *bytes, size_t size)
 {
     jpeg_saved_marker_ptr last;

@@ -2,10 +2,10 @@
 /*
  * Rewrites a JPEG file without changing its pixels: the same coefficients in baseline code with
  * restart markers and optimised Huffman tables (jpeg_writer.h). Application and comment segments
- * stay byte for byte the same, in their order.
+ * are copied unchanged, in their order.
  *
- * Files may be hostile. A file is refused with a reason, for the caller to keep it unchanged,
- * unless its copy is certain to decode to the same pixels.
+ * Files may be hostile. Unless the copy is certain to decode to the same pixels, the file is
+ * refused with a reason, and the caller keeps it unchanged.
  */
 #ifndef SLUICE_JPEG_TRANSCODE_H
 #define SLUICE_JPEG_TRANSCODE_H

@@ -6,14 +6,14 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* First size of the output buffer. */
+/* Initial size of the output buffer. */
 enum { SINK_FIRST = 16384 };
 
 /* ---- growing memory ------------------------------------------------------------------------- */
 
 static jpeg_sink *sink_of(j_compress_ptr info)
 {
-    return (jpeg_sink *)(void *)info->dest; /* the first field of jpeg_sink */
+    return (jpeg_sink *)(void *)info->dest; /* destination is the first field of jpeg_sink */
 }
 
 /* Called when the buffer is full. */
@@ -79,7 +79,9 @@ void jpeg_sink_free(jpeg_sink *sink)
 
 /* ---- restart markers ------------------------------------------------------------------------ */
 
-/* Is a / b nearer to 1 than c / d, as a ratio? Factors are below 2^20. */
+/*
+ * Is the ratio a / b nearer to 1 than c / d? All four are below 2^20, so products do not overflow.
+ */
 static bool is_nearer(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     const uint64_t high = a > b ? a : b;
@@ -132,7 +134,7 @@ static void configure_encoder(struct jpeg_compress_struct *info, const image_vie
 static void write_lines(struct jpeg_compress_struct *info, const image_view *image)
 {
     while (info->next_scanline < info->image_height) {
-        /* The library does not write to the line. */
+        /* The cast removes const: libjpeg does not write to the line. */
         JSAMPROW row = (JSAMPROW)(uintptr_t)(image->pixels + info->next_scanline * image->stride);
 
         jpeg_write_scanlines(info, &row, 1);
@@ -145,7 +147,7 @@ typedef struct jpeg_encoder {
     jpeg_sink sink;
 } jpeg_encoder;
 
-/* The part that runs under setjmp(); false: the library failed. */
+/* Everything that runs under setjmp(); false: libjpeg failed. */
 static bool encode_image(jpeg_encoder *e, const image_view *image, const jpeg_encoding *encoding)
 {
     if (setjmp(e->guard.give_up) != 0) {

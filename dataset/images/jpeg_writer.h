@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes JPEG files into memory: baseline, one scan, optimised Huffman tables, and restart markers
- * at even distances, so that a part of the image can be decoded without the data before it.
+ * at regular distances, so that a part of the image can be decoded without the data before it.
  */
 #ifndef SLUICE_JPEG_WRITER_H
 #define SLUICE_JPEG_WRITER_H
@@ -21,24 +21,24 @@ typedef struct jpeg_sink {
     jpeg_bytes bytes;
     size_t capacity;
     size_t most; /* largest permitted size of the file */
-    bool grew;   /* that size was exceeded */
+    bool grew;   /* the file exceeded that size */
 } jpeg_sink;
 
 /*
- * Directs the output of info to the sink. Too many bytes, or out of memory, are errors of the
+ * Directs the output of info to the sink. Too many bytes and out of memory are reported through the
  * guard.
  */
 void jpeg_sink_begin(jpeg_sink *sink, struct jpeg_compress_struct *info, size_t most);
 
-/* Returns the file, shrunk to its size; the sink is empty again. */
+/* Returns the file, shrunk to its size; ownership is transferred, and the sink is empty again. */
 jpeg_bytes jpeg_sink_take(jpeg_sink *sink);
 void jpeg_sink_free(jpeg_sink *sink);
 
 /*
- * MCUs between restart markers: the divisor of the MCUs in a row (mcu_width pixels each) whose
- * ratio to `pixels` is nearest to 1, the smaller of two equally near. 0, no markers, if pixels is
- * 0, and for an image of at most twice `pixels` in width and height, where a crop saves almost
- * nothing.
+ * The number of MCUs between restart markers: the divisor of the number of MCUs in a row (each
+ * mcu_width pixels wide) whose width is nearest to `pixels`, as a ratio; of two equally near, the
+ * smaller. 0 (no markers) if pixels is 0, and for an image of up to twice `pixels` in width and
+ * height, where a crop saves almost nothing.
  */
 uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t image_height, uint32_t mcu_width,
                                uint32_t pixels);

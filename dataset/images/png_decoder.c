@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG files, through libpng. Samples are used as stored, without gamma or colour profiles, as in
- * other loaders of training data: any colour type and depth becomes 8-bit RGB or gray, and
+ * Decodes PNG files, through libpng. Samples are used as stored, without gamma or colour profiles,
+ * as in other loaders of training data. Any colour type and depth becomes 8-bit RGB or gray, and
  * transparent pixels are blended with black. The whole file is read, since damage shows only in the
- * checksums at the ends of its chunks; the lines of the box are kept.
+ * checksums at the ends of its chunks; only the lines of the box are stored.
  */
 #include <assert.h>
 #include <png.h>
@@ -15,18 +15,19 @@
 #include "image_format.h"
 #include "status_int.h"
 
-enum { MAX_SIDE = 1000000 }; /* libpng's own limit, too */
+enum { MAX_SIDE = 1000000 }; /* the limit of libpng, too */
 
 typedef struct png_decoder {
     png_structp png; /* NULL: no file is open */
     png_infop info;
     jmp_buf give_up;
-    char text[160]; /* text of the failure */
+    char text[160]; /* message of the failure */
     const uint8_t *bytes;
     size_t left;
-    bool has_lines; /* all of them were read */
+    bool has_lines; /* all lines were read */
     bool gray;
-    bool indices;       /* pixels as stored: no palette, no scaling */
+    bool indices;       /* pixels are palette indices or gray values as stored, not expanded or
+                           scaled */
     image_buffer raw;   /* output of libpng: one line, or the whole image if interlaced */
     image_buffer image; /* lines of the box */
 } png_decoder;
@@ -64,8 +65,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t count)
     static const uint8_t last_chunk[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
     png_decoder *decoder = png_get_io_ptr(png);
 
-    if (decoder->left == 0 && decoder->has_lines) { /* a file without end chunk is complete all
-                                                       the same */
+    if (decoder->left == 0 && decoder->has_lines) { /* no end chunk: still complete */
         decoder->bytes = last_chunk;
         decoder->left = sizeof(last_chunk);
     }
@@ -103,7 +103,7 @@ static void png_destroy(void *state)
     sli_free(decoder);
 }
 
-/* Reports the failure that longjmp() left; its cause may be out of memory. */
+/* Reports the failure that led to the longjmp(). Its cause may be out of memory. */
 static sluice_status png_failed(png_decoder *decoder)
 {
     end_png(decoder);
@@ -111,15 +111,15 @@ static sluice_status png_failed(png_decoder *decoder)
                     "%s", decoder->text);
 }
 
-/* Reads up to the pixels; skips chunks that do not change them. */
+/* Reads everything before the pixels, and skips chunks that do not affect pixels. */
 static void read_header(png_decoder *decoder)
 {
     png_structp png = decoder->png;
 
     png_set_read_fn(png, decoder, read_bytes);
     png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* larger images are refused
-                                                                   below, with a text */
+    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* png_open() refuses larger images,
+                                                                   with a better message */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "tRNS", 1);
     png_read_info(png, decoder->info);
@@ -183,7 +183,7 @@ static void convert_line(const uint8_t *in, uint32_t channels, bool gray, uint32
     }
 }
 
-/* Stores line y of the file in the box, if it belongs there. */
+/* Stores line y of the image in the box, if the box contains it. */
 static void keep_line(png_decoder *decoder, const image_box *box, uint32_t y, const uint8_t *line)
 {
     const uint32_t channels = png_get_channels(decoder->png, decoder->info);
@@ -212,8 +212,8 @@ static void read_lines(png_decoder *decoder, const image_box *box, uint32_t pass
 }
 
 /*
- * libpng stops at the last line. The compressed data may end in further IDAT chunks, which must be
- * intact, too.
+ * Checks the data after the last line, where libpng stops reading. The compressed data may end in
+ * further IDAT chunks, which must be intact, too.
  */
 static void check_rest(png_decoder *decoder)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binary PPM and PGM files, 8 bits per sample: a text header with the size, then the pixels. From
- * an image in a file only the lines of the box are read.
+ * Decodes binary PPM and PGM files, 8 bits per sample: a text header with the size, then the
+ * pixels. If the image is opened by its head, only the lines of the box are read from the file.
  */
 #include <assert.h>
 #include <errno.h>
@@ -15,16 +15,16 @@
 enum { MAX_SIDE = 1000000 };
 
 typedef struct pnm_decoder {
-    const uint8_t *bytes; /* the whole file, unless fd is open */
-    int fd;               /* -1: bytes is the whole file */
+    const uint8_t *bytes; /* the first bytes of the image if fd is open, else the whole image */
+    int fd;               /* -1: the whole image is in memory */
     uint64_t offset;      /* offset in fd of the first byte of the image */
     uint64_t *bytes_read;
-    bool gray; /* requested output */
+    bool gray; /* requested output: one channel instead of three */
     uint32_t width;
     uint32_t height;
     uint32_t channels;  /* of the file */
-    uint64_t pixels_at; /* offset of the pixels in the image's bytes */
-    image_buffer lines; /* of the box, as wide as the image */
+    uint64_t pixels_at; /* offset of the pixels from the image's first byte */
+    image_buffer lines; /* lines of the box, as wide as the image */
     image_buffer image; /* the box converted to another number of channels */
 } pnm_decoder;
 
@@ -60,7 +60,7 @@ static bool is_blank(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Skips blanks and comments, at least one; false: none, or the end of the text. */
+/* Skips at least one blank or comment. False: there is none, or the text ends. */
 static bool skip_blanks(pnm_text *text)
 {
     const size_t first = text->at;
@@ -243,7 +243,7 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
-/* The values of a PGM file are the bytes of its pixels. */
+/* Nothing to do: the bytes of a PGM file's pixels are its values. */
 static sluice_status pgm_want_indices(void *state)
 {
     (void)state;

@@ -9,7 +9,10 @@
 #include "resample_scalar.h"
 #include "status_int.h"
 
-/* The part [*from, *from + *count) of [0, out) within the window [start, start + length). */
+/*
+ * Intersects the window [start, start + length) with [0, out). The result is [*from, *from +
+ * *count).
+ */
 static void visible_range(int64_t start, uint32_t length, uint32_t out, uint32_t *from,
                           uint32_t *count)
 {
@@ -50,7 +53,7 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     return st;
 }
 
-/* Does the filter have negative weights, so that results leave the range of bytes? */
+/* Does the filter have negative weights, so that results can be outside 0..255? */
 static bool has_negative_weights(const image_resampler *r)
 {
     return r->job.filter.filter == FILTER_BICUBIC;
@@ -59,7 +62,8 @@ static bool has_negative_weights(const image_resampler *r)
 /* ---- the passes ------------------------------------------------------------------------------ */
 
 /*
- * The number of weights of output line i without trailing zeros: many outputs have fewer than taps.
+ * The number of weights of output line i without trailing zeros, rounded up to even. Many output
+ * lines need fewer than `taps` weights.
  */
 static uint32_t taps_of(const image_resampler *r, uint32_t i, const int16_t **weights)
 {
@@ -72,16 +76,19 @@ static uint32_t taps_of(const image_resampler *r, uint32_t i, const int16_t **we
     return taps;
 }
 
-/* The needed line of weight k of output line i. */
+/* The row of the needed pixels to which weight k of output line i applies. */
 static uint32_t row_of(const image_resampler *r, uint32_t i, uint32_t k)
 {
     const uint32_t row = (uint32_t)r->y.first[i] - r->needed.y + k;
 
-    /* Weights past the end of the crop are zero, so any line serves. */
+    /* Weights past the end of the crop are zero, so any row can stand in. */
     return row < r->needed.height ? row : r->needed.height - 1;
 }
 
-/* Elements of one line of the middle: the needed pixels, and zeros for padding weights. */
+/*
+ * Elements in one line of the middle buffer: the needed pixels, then zeros for weights that are
+ * padding.
+ */
 static size_t middle_line(const image_resampler *r)
 {
     size_t elements = ((size_t)r->needed.width + r->x.taps) * r->job.channels + MIDDLE_SLACK;
@@ -89,7 +96,7 @@ static size_t middle_line(const image_resampler *r)
     return (elements + 31) / 32 * 32;
 }
 
-/* The l-th of STRIP lines of the middle. */
+/* Line l of the STRIP lines of the middle buffer. */
 static int16_t *middle_of(const image_resampler *r, uint32_t l)
 {
     return (int16_t *)(void *)r->middle.data + l * middle_line(r);
@@ -97,7 +104,7 @@ static int16_t *middle_of(const image_resampler *r, uint32_t l)
 
 /* ---- vertical pass first --------------------------------------------------------------------- */
 
-/* Vertical pass of output line i of the y axis into one line of the middle. */
+/* Vertical pass: computes output line i of the y axis, into one line of the middle buffer. */
 static void vertical_line(const image_resampler *r, const image_view *needed, uint32_t i,
                           int16_t *out)
 {
@@ -113,7 +120,10 @@ static void vertical_line(const image_resampler *r, const image_view *needed, ui
     memset(out + n, 0, MIDDLE_SLACK * sizeof(*out));
 }
 
-/* One strip of up to STRIP visible lines, from the i-th on; out[l] is where line l is written. */
+/*
+ * Resamples one strip of up to STRIP visible lines, beginning with line i. Line l is written to
+ * out[l].
+ */
 static void resample_strip(image_resampler *r, const image_view *needed, uint32_t i, uint32_t lines,
                            uint8_t *const *out)
 {
@@ -134,22 +144,23 @@ static void resample_strip(image_resampler *r, const image_view *needed, uint32_
 
 /* ---- horizontal pass first ------------------------------------------------------------------- */
 
-/* Elements of a line between the passes. */
+/* Elements in one line of the `across` buffer. */
 static size_t across_line(const image_resampler *r)
 {
     return (size_t)r->x.count * r->job.channels + WIDE_SLACK;
 }
 
 /*
- * Needed line `row` after the horizontal pass. The ring holds the lines that one output needs, and
- * the strip that brought the last of them.
+ * The line of the `across` buffer that holds needed line `row` after the horizontal pass. The
+ * buffer is a ring. It has room for the lines that one output line needs, plus one strip, since
+ * lines are added a strip at a time.
  */
 static int16_t *across_of(const image_resampler *r, uint32_t row)
 {
     return (int16_t *)(void *)r->across.data + row % (r->y.taps + STRIP) * across_line(r);
 }
 
-/* Horizontal pass of the needed lines before `end` that are not done yet. */
+/* Runs the horizontal pass on the needed lines [across_lines, end), a strip at a time. */
 static void across_until(image_resampler *r, const image_view *needed, uint32_t end)
 {
     const resample_kernels *kernels = SLI_CHOOSE(sli_resample_kernels);
@@ -180,8 +191,7 @@ static void across_until(image_resampler *r, const image_view *needed, uint32_t 
     }
 }
 
-/* As resample_strip(), for filters whose results leave the range of bytes: each pass clamps them.
- */
+/* Like resample_strip(), for filters whose results can be outside 0..255: each pass clamps them. */
 static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t i, uint32_t lines,
                           uint8_t *const *out)
 {
@@ -222,7 +232,7 @@ static window_line window_of(const image_resampler *r)
     return line;
 }
 
-/* Where line y is written: the destination itself, or the resampler's line buffer. */
+/* The address of line y: in the destination itself, or in the resampler's line buffer. */
 static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_line *line,
                         uint32_t y)
 {
@@ -257,7 +267,7 @@ static void emit_zeros(image_resampler *r, const line_sink *sink, const window_l
     }
 }
 
-/* Lines [from, from + count) of the window, copied. */
+/* Copies lines [from, from + count) of the window, without resizing. */
 static void copy_lines(image_resampler *r, const image_view *needed, const line_sink *sink,
                        const window_line *line, uint32_t from, uint32_t count)
 {
@@ -276,7 +286,7 @@ static void copy_lines(image_resampler *r, const image_view *needed, const line_
     }
 }
 
-/* Lines [from, from + count) of the window, resized. */
+/* Resizes lines [from, from + count) of the window. */
 static void resize_lines(image_resampler *r, const image_view *needed, const line_sink *sink,
                          const window_line *line, uint32_t from, uint32_t count)
 {

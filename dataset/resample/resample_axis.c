@@ -33,20 +33,23 @@ static double area_weight(double x)
 
 static const struct {
     double (*weight)(double x);
-    double support; /* f(x) is 0 for larger |x| */
+    double support; /* weight(x) is 0 for larger |x| */
 } filters[FILTERS] = {
     [FILTER_BILINEAR] = {bilinear_weight, 1},
     [FILTER_BICUBIC] = {bicubic_weight, 2},
     [FILTER_AREA] = {area_weight, 0.5},
 };
 
-/* Larger than the sum of negative weights, so that the truncation below rounds down. */
+/*
+ * An offset larger than the sum of the negative weights: sums plus UP are positive, so truncation
+ * rounds down.
+ */
 enum { UP = 1 << (RESAMPLE_WEIGHT_BITS + 2) };
 
-/* The filter of an axis; lengths in inputs. */
+/* The filter's extent on an axis; lengths are in input pixels. */
 typedef struct span {
     double scale;
-    double widened; /* scale of the filter by antialiasing */
+    double widened; /* factor by which antialiasing widens the filter */
     double support;
 } span;
 
@@ -61,7 +64,7 @@ static span span_of(const resample_axis *axis)
     return s;
 }
 
-/* The inputs [*from, *to) of output i: those within the support. */
+/* The inputs [*from, *to) of output i: those within the filter's support. */
 static void support_of(const resample_axis *axis, const span *s, uint32_t i, int64_t *from,
                        int64_t *to)
 {
@@ -72,13 +75,13 @@ static void support_of(const resample_axis *axis, const span *s, uint32_t i, int
     *to = *to > axis->in ? axis->in : *to;
 }
 
-/* Weights of output i, unnormalised: inputs [*first, *first + n). Returns n. */
+/* Computes the weights of output i, not normalised: of inputs [*first, *first + n). Returns n. */
 static uint32_t weigh_inputs(const resample_axis *axis, const span *s, uint32_t i, int32_t *first,
                              double *weights, double *sum)
 {
     const double center = (i + 0.5) * s->scale;
-    const double narrowed = 1 / s->widened; /* a product, not a quotient, as in Pillow: decides
-                                             * at the edges of area */
+    const double narrowed = 1 / s->widened; /* multiply by this, like Pillow: a division would round
+                                               differently at the edges of area */
     uint32_t n = 0;
     int64_t from;
     int64_t to;
@@ -107,8 +110,7 @@ static void quantise_weights(const double *weights, uint32_t n, double sum, int1
         int32_t now;
 
         running += weights[k];
-        now = (int32_t)(running * factor + (UP + 0.5)); /* positive, so the conversion rounds
-                                                         * down */
+        now = (int32_t)(running * factor + (UP + 0.5)); /* positive: rounds down */
         out[k] = (int16_t)(now - before);
         before = now;
     }
@@ -116,7 +118,7 @@ static void quantise_weights(const double *weights, uint32_t n, double sum, int1
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* The largest number of inputs of one output, rounded up to an even number. */
+/* The largest number of inputs of an output, rounded up to an even number. */
 static uint32_t most_taps(const resample_axis *axis, const span *s)
 {
     int64_t most = 1;
@@ -150,8 +152,8 @@ static sluice_status reserve_weights(resample_axis *axis, size_t weights)
 }
 
 /*
- * One input for each output. The rounding error of the sum is far smaller than the half step at its
- * end.
+ * Nearest: one input for each output, at a position that is summed up. The rounding error of the
+ * sum is far smaller than the half step at its end.
  */
 static sluice_status prepare_nearest(resample_axis *axis)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The weights of one axis of a resize, as Pillow's Resample.c computes them: output i has its
- * middle at c = (i + 0.5) * scale of the input, scale = in / out, and input k the weight
+ * The weights of one axis of a resize, as Pillow's Resample.c computes them. The centre of output i
+ * is at c = (i + 0.5) * scale of the input, with scale = in / out. Input k has the weight
  *
- *     f((k + 0.5 - c) / s),   s = max(1, scale), or 1 without antialiasing,
+ *     f((k + 0.5 - c) / s),   s = max(1, scale), or 1 without antialiasing.
  *
- * of the inputs whose distance is within the support of f, cut at the border and normalised:
+ * Only inputs within the support of f count. Weights are normalised after inputs outside the image
+ * are left out. The functions f:
  *
  *     bilinear  1 - |x| within 1
  *     bicubic   Keys, "Cubic convolution interpolation for digital image processing" (1981), with
@@ -13,8 +14,8 @@
  *               a|x|^3 - 5a|x|^2 + 8a|x| - 4a within 2
  *     area      1 within -0.5 < x <= 0.5
  *
- * nearest takes the one input floor(c), c summed up from scale / 2 in steps of scale as in Pillow's
- * Geometry.c: where c is a whole number the rounding of that sum decides.
+ * nearest uses the one input floor(c). As in Pillow's Geometry.c, c is summed up from scale / 2 in
+ * steps of scale. Where c is a whole number, the result depends on the rounding errors of that sum.
  */
 #ifndef SLUICE_RESAMPLE_AXIS_H
 #define SLUICE_RESAMPLE_AXIS_H
@@ -32,9 +33,9 @@ typedef struct resample_axis {
     uint32_t out;  /* length it is resized to */
     uint32_t from; /* outputs [from, from + count) */
     uint32_t count;
-    uint32_t taps;    /* weights of each output, an even number; the last may be zero */
+    uint32_t taps;    /* number of weights of each output, even; the last may be zero */
     int32_t *first;   /* (count) first input of each output */
-    int16_t *weights; /* (count, taps), those of an output sum to 2^14 */
+    int16_t *weights; /* (count, taps); the weights of each output sum to 2^14 */
     size_t first_capacity;
     size_t weight_capacity;
 } resample_axis;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two passes of resizing, one set for each level of instructions. All give the same bytes. */
+/*
+ * The two passes of resizing: one set of kernels for each instruction set level. All give the same
+ * bytes.
+ */
 #ifndef SLUICE_RESAMPLE_KERNELS_H
 #define SLUICE_RESAMPLE_KERNELS_H
 
@@ -9,8 +12,8 @@
 enum { STRIP = 4 };
 
 /*
- * The vertical pass works on whole vectors: it reads rows and writes output up to this many bytes
- * past the end.
+ * The vertical pass works on whole vectors: it reads rows, and writes its output, up to this many
+ * elements past the end.
  */
 enum { MIDDLE_SLACK = 64 };
 
@@ -25,21 +28,21 @@ typedef struct resample_kernels {
                      int16_t *out, size_t n);
 
     /*
-     * STRIP lines of 3 channels: out[l] is (axis->count, 3), written exactly; in[l] is (inputs, 3)
-     * and starts at input `origin`.
+     * STRIP lines of 3 channels: out[l] is (axis->count, 3), with no write past its end; in[l] is
+     * (inputs, 3) and starts at input `origin`.
      */
     void (*horizontal_rgb)(const resample_axis *axis, int32_t origin, const int16_t *const *in,
                            uint8_t *const *out);
 
     /*
      * The next three are for filters with negative weights; their horizontal pass comes first.
-     * out[i] = in[i] as 16 bits
+     * out[i] = in[i] as 16 bits.
      */
     void (*widen)(const uint8_t *in, int16_t *out, size_t n);
 
     /*
-     * STRIP lines of 3 channels: (sum + 64) >> 7, clamped to 0..255 << 7; out[l] is (axis->count,
-     * 3), and up to WIDE_SLACK more values are written.
+     * STRIP lines of 3 channels: (sum + 64) >> 7, clamped to 0..255 << 7. out[l] is (axis->count,
+     * 3); up to WIDE_SLACK values past its end are overwritten.
      */
     void (*horizontal_wide)(const resample_axis *axis, int32_t origin, const int16_t *const *in,
                             int16_t *const *out);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes of resizing in AVX2 and AVX-512: a part of resample_kernels.c. */
+/* The passes of resizing in AVX2 and AVX-512; included by resample_kernels.c only. */
 #ifndef SLUICE_RESAMPLE_X86_H
 #define SLUICE_RESAMPLE_X86_H
 
 #include <immintrin.h>
 
-/* Numbers of taps and kinds of output shall be constants in what is made of these; left to
- * itself gcc makes one function of all, which takes 1.2 times as long. */
+/*
+ * Forces a copy of the function per call, in which the number of taps and the kind of output are
+ * constants. Without it gcc makes one function for all, which takes 1.2 times as long.
+ */
 #define INLINED static inline __attribute__((always_inline))
 
 /* ---- the vertical pass ----------------------------------------------------------------------- */
 
-/* A pair of weights in every 32-bit lane. */
+/* Two 16-bit weights as one 32-bit value, to be broadcast to all lanes. */
 static inline int32_t weight_pair(const int16_t *weights)
 {
     int32_t pair;
@@ -20,7 +22,7 @@ static inline int32_t weight_pair(const int16_t *weights)
     return pair;
 }
 
-/* Vectors of the vertical pass: BLOCK bytes. */
+/* Vectors of the vertical pass: BLOCK bytes each. */
 #if defined(__AVX512BW__)
 typedef __m512i vec;
 #define VEC(op) _mm512_##op
@@ -35,7 +37,10 @@ static inline vec signed_samples(vec samples)
     return _mm512_xor_si512(samples, _mm512_set1_epi8(-128));
 }
 
-/* Stores two vectors of 16 bits that hold groups of eight by turns, as unpacking leaves them. */
+/*
+ * Stores two vectors of 16 bits in order: they hold alternate groups of eight, as unpacking leaves
+ * them.
+ */
 static inline void store_samples(int16_t *to, vec low, vec high)
 {
     const vec first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
@@ -58,7 +63,10 @@ static inline vec signed_samples(vec samples)
     return _mm256_xor_si256(samples, _mm256_set1_epi8(-128));
 }
 
-/* Stores two vectors of 16 bits that hold groups of eight by turns, as unpacking leaves them. */
+/*
+ * Stores two vectors of 16 bits in order: they hold alternate groups of eight, as unpacking leaves
+ * them.
+ */
 static inline void store_samples(int16_t *to, vec low, vec high)
 {
     _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permute2x128_si256(low, high, 0x20));
@@ -66,7 +74,7 @@ static inline void store_samples(int16_t *to, vec low, vec high)
 }
 #endif
 
-/* Adds two rows of BLOCK bytes, weighted; sums are in the order that unpacking leaves. */
+/* Adds two rows of BLOCK bytes, weighted. The sums are in the order that unpacking leaves. */
 static inline void add_pair(vec sums[4], vec a, vec b, vec weights)
 {
     const vec zero = VEC(set1_epi8)(0);
@@ -80,7 +88,7 @@ static inline void add_pair(vec sums[4], vec a, vec b, vec weights)
     }
 }
 
-/* Any weights, any number of taps. */
+/* Vertical pass for any weights and any number of taps. */
 static void vertical_any(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
                          int16_t *out, size_t n)
 {
@@ -100,21 +108,21 @@ static void vertical_any(const uint8_t *const *rows, const int16_t *weights, uin
     }
 }
 
-/* A pair of weights of one byte each, in every 16-bit lane. */
+/* A pair of weights of one byte each, broadcast to every 16-bit lane. */
 static inline vec byte_pair(uint32_t a, uint32_t b)
 {
     return VEC(set1_epi32)((int32_t)((a | b << 8) * 0x10001U));
 }
 
 /*
- * Two or four taps, none of all the weight, in 16-bit sums. With q the samples less 128, and each
- * weight 64 * high + low in bytes, what is wanted is
+ * Vertical pass for two or four taps in 16-bit sums; no tap may have the whole weight. With q =
+ * sample - 128, and each weight split into the bytes 64 * high + low, the result is
  *
  *     (sum of samples * weights + 64) >> 7  =  ((H + ((L + 64) >> 6)) >> 1) + 2^14,
  *     H = sum of q * high,  L = sum of q * low,
  *
- * for weights sum to 2^14. No sum leaves 16 bits: high ones sum to at most 256, low ones to 252,
- * and H with its part of L is the wanted value's double.
+ * since weights sum to 2^14. No sum overflows 16 bits: the high bytes sum to at most 256, the low
+ * bytes to at most 252, and H + ((L + 64) >> 6) is twice the result less 2^15.
  */
 INLINED void vertical_few(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
                           int16_t *out, size_t n)
@@ -154,7 +162,7 @@ INLINED void vertical_few(const uint8_t *const *rows, const int16_t *weights, ui
 static void vertical(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
                      int16_t *out, size_t n)
 {
-    bool bytes = taps <= 4; /* and do its weights fit into two bytes each? */
+    bool bytes = taps <= 4; /* false after the loop: a weight needs more than two bytes */
 
     for (uint32_t k = 0; k < taps && bytes; k++) {
         bytes = weights[k] != ALL_WEIGHT;
@@ -193,9 +201,11 @@ static void vertical_wide(const int16_t *const *rows, const int16_t *weights, ui
     vertical_wide_from(i, rows, weights, taps, out, n);
 }
 
-/* ---- the horizontal pass ----------------------------------------------------------------------
+/*
+ * ---- the horizontal pass ----------------------------------------------------------------------
  *
- * Four outputs of four lines at a time; a pixel is four 16- or 32-bit lanes, the last unused.
+ * Computes four outputs of four lines at a time. A pixel is four 16- or 32-bit lanes, the last
+ * unused.
  */
 
 enum { GROUP = 4 };
@@ -205,10 +215,13 @@ static inline __m128i load_pixels(const int16_t *in)
     return _mm_loadu_si128((const __m128i *)(const void *)in);
 }
 
-/* Four pixels of bytes r g b _ to 12 bytes r g b. */
+/* Shuffle: packs four pixels of bytes r g b _ into 12 bytes r g b. */
 #define DENSE _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)
 
-/* Stores 12 bytes; where more of the line follows, 4 too many. */
+/*
+ * Stores 12 bytes. Unless `exact`, four more are overwritten: more of the line is written
+ * afterwards.
+ */
 static inline void store_group(uint8_t *to, __m128i bytes, bool exact)
 {
     if (exact) {
@@ -221,7 +234,10 @@ static inline void store_group(uint8_t *to, __m128i bytes, bool exact)
     }
 }
 
-/* Stores four pixels of 16-bit r g b _, two in each half, as 12 values, and four more. */
+/*
+ * Stores four pixels of 16-bit r g b _, two in each half, as 12 values, and overwrites up to four
+ * more.
+ */
 static inline void store_wide(int16_t *to, __m256i pixels)
 {
     const __m256i dense = _mm256_broadcastsi128_si256(
@@ -240,7 +256,10 @@ static inline __m256i in_halves(int32_t low, int32_t high)
     return _mm256_blend_epi32(_mm256_set1_epi32(low), _mm256_set1_epi32(high), 0xF0);
 }
 
-/* Two pixels of two outputs, as pairs r0 r1 g0 g1 b0 b1 - - in the half of each output. */
+/*
+ * Loads two neighbouring pixels for each of two outputs, as pairs r0 r1 g0 g1 b0 b1 - -, one output
+ * in each half.
+ */
 static inline __m256i load_two(const int16_t *low, const int16_t *high)
 {
     const __m256i pairs = _mm256_broadcastsi128_si256(
@@ -251,7 +270,10 @@ static inline __m256i load_two(const int16_t *low, const int16_t *high)
         pairs);
 }
 
-/* Sums of outputs 0 | 1 and 2 | 3 of two lines to their bytes, a line in each half. */
+/*
+ * Rounds the sums of two lines to bytes, one line in each half. [0] holds outputs 0 and 1, [1]
+ * outputs 2 and 3.
+ */
 static inline __m256i finish_two(const __m256i a[2], const __m256i b[2])
 {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -260,19 +282,23 @@ static inline __m256i finish_two(const __m256i a[2], const __m256i b[2])
     const __m256i words_b = _mm256_packs_epi32(_mm256_srai_epi32(b[0], FINAL_SHIFT),
                                                _mm256_srai_epi32(b[1], FINAL_SHIFT));
 
-    /* Packed, a half holds outputs 0 and 2, or 1 and 3, of line a and then of line b. */
+    /* After packing, one half holds outputs 0 and 2, the other outputs 1 and 3, of line a and then
+     * of line b. */
     return _mm256_shuffle_epi8(
         _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words_a, words_b), order),
         _mm256_broadcastsi128_si256(DENSE));
 }
 
-/* Where a line's outputs go: bytes, or 16 bits. */
+/* The destination of a line's outputs: bytes, or 16-bit values. */
 typedef union line_out {
     uint8_t *bytes;
     int16_t *wide;
 } line_out;
 
-/* Sums of outputs 0 | 1 and 2 | 3 of a line, stored as 16 bits. */
+/*
+ * Stores the sums of a line as 16-bit values. sums[0] holds outputs 0 and 1, sums[1] outputs 2 and
+ * 3.
+ */
 static inline void finish_wide(int16_t *to, const __m256i sums[2])
 {
     const __m256i words = _mm256_packs_epi32(_mm256_srai_epi32(sums[0], MIDDLE_SHIFT),
@@ -281,7 +307,7 @@ static inline void finish_wide(int16_t *to, const __m256i sums[2])
     store_wide(to, _mm256_permute4x64_epi64(words, 0xD8));
 }
 
-/* Outputs [i, i + 4) of any weights. */
+/* Computes outputs [i, i + 4), for any weights. */
 INLINED void group_any(const resample_axis *axis, uint32_t i, int32_t origin,
                        const int16_t *const *in, const line_out *out, bool exact, uint32_t taps,
                        bool wide)
@@ -325,14 +351,14 @@ INLINED void group_any(const resample_axis *axis, uint32_t i, int32_t origin,
 
 #if defined(__AVX512BW__)
 
-/* May outputs [i, i + 4) be done by group_near()? */
+/* Can outputs [i, i + 4) be computed by group_near()? */
 static inline bool is_near(const resample_axis *axis, uint32_t i)
 {
     return ((uint32_t)(axis->first[i + 3] - axis->first[i]) + axis->taps) * 3 <= 32 &&
            axis->taps <= 8;
 }
 
-/* Sums of outputs [i, i + 4) of each line, stored as bytes. */
+/* Stores the sums of outputs [i, i + 4) of each line as bytes. */
 static inline void finish_near(__m512i sums[STRIP], uint32_t i, const line_out *out, bool exact)
 {
     const __m512i by_line = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -342,7 +368,7 @@ static inline void finish_near(__m512i sums[STRIP], uint32_t i, const line_out *
     for (int l = 0; l < STRIP; l++) {
         sums[l] = _mm512_srai_epi32(sums[l], FINAL_SHIFT);
     }
-    /* Packed, a quarter holds one output of lines 0, 1, 2 and 3. */
+    /* After packing, each quarter holds one output of lines 0, 1, 2 and 3. */
     bytes = _mm512_packus_epi16(_mm512_packs_epi32(sums[0], sums[1]),
                                 _mm512_packs_epi32(sums[2], sums[3]));
     bytes = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_line, bytes),
@@ -354,8 +380,8 @@ static inline void finish_near(__m512i sums[STRIP], uint32_t i, const line_out *
 }
 
 /*
- * Outputs [i, i + 4) whose inputs lie within 32 values: these are loaded at once for a line, and
- * for each pair of taps permuted to r0 r1 g0 g1 b0 b1 - - of all four outputs.
+ * Computes outputs [i, i + 4) if all their inputs are within 32 values. These are loaded once per
+ * line. For each pair of taps they are permuted to r0 r1 g0 g1 b0 b1 - - of all four outputs.
  */
 INLINED void group_near(const resample_axis *axis, uint32_t i, int32_t origin,
                         const int16_t *const *in, const line_out *out, bool exact, uint32_t taps,
@@ -367,7 +393,7 @@ INLINED void group_near(const resample_axis *axis, uint32_t i, int32_t origin,
     const __m512i weights = _mm512_maskz_loadu_epi32(loaded, axis->weights + (size_t)i * taps);
     const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)(axis->first + i));
     const __m128i ahead = _mm_sub_epi32(first, _mm_broadcastd_epi32(first));
-    /* Three values to a pixel, and the same in both halves of a lane. */
+    /* A pixel has three values; the same offset goes into both halves of a lane. */
     const __m128i offsets = _mm_mullo_epi32(ahead, _mm_set1_epi32(0x00030003));
     const size_t at = (size_t)(axis->first[i] - origin) * 3;
     __m512i places =
@@ -409,7 +435,8 @@ INLINED void horizontal_taps(const resample_axis *axis, int32_t origin, const in
     uint32_t i = 0;
 
     for (; i + GROUP <= axis->count; i += GROUP) {
-        const bool exact = axis->count - i < GROUP + 2; /* less than 4 bytes follow */
+        const bool exact = axis->count - i < GROUP + 2; /* fewer than 4 bytes of the line follow the
+                                                           group */
 
 #if defined(__AVX512BW__)
         if (is_near(axis, i)) {
@@ -437,7 +464,7 @@ static void horizontal_rgb(const resample_axis *axis, int32_t origin, const int1
     const line_out to[STRIP] = {
         {.bytes = out[0]}, {.bytes = out[1]}, {.bytes = out[2]}, {.bytes = out[3]}};
 
-    /* Loops over few taps are worth unrolling. */
+    /* Constant numbers of taps, so that the loops over few taps are unrolled. */
     if (axis->taps == 2) {
         horizontal_taps(axis, origin, in, to, 2, false);
     } else if (axis->taps == 4) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments of a resize, shared by resize and random_resized_crop. */
+/* The filter arguments of a resize, shared by resize and random_resized_crop. */
 #ifndef SLUICE_RESIZE_FILTER_H
 #define SLUICE_RESIZE_FILTER_H
 
@@ -8,20 +8,20 @@
 
 #include <sluice/status.h>
 
-/* In the order of resize_filter_names. */
+/* The order is that of resize_filter_names. */
 enum { FILTER_BILINEAR, FILTER_BICUBIC, FILTER_NEAREST, FILTER_AREA, FILTERS };
 
 typedef struct resize_filter {
     uint32_t filter;
-    bool antialias; /* when shrinking, the filter widens so that every input counts */
+    bool antialias; /* when shrinking, the filter is widened so that every input has a weight */
 } resize_filter;
 
 extern const char *const resize_filter_names[];
 
-/* E_INVALID for area without antialiasing, which would not be an area filter. */
+/* E_INVALID: area without antialiasing, which would not be an area filter. */
 sluice_status resize_filter_check(const char *stage, const resize_filter *filter);
 
-/* The parameters of an argument struct with a resize_filter field. */
+/* The stage parameters for an argument struct that has a resize_filter in `field`. */
 #define RESIZE_FILTER_PARAMS(struct_type, field)                                                   \
     {.name = "filter",                                                                             \
      .type = PARAM_CHOICE,                                                                         \
