@@ -14,7 +14,8 @@
 #include "status_int.h"
 #include "struct_size_int.h"
 
-/* Besides the slots of held batches one is filled, and one more is needed where slots are lent. */
+/* Slots in addition to those of held batches: one that is filled, and one more if slots are lent.
+ */
 enum { MOST_HELD = SLI_MAX_SLOTS - 2 };
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -159,7 +160,7 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
     return st == SLUICE_OK ? overrides_explain(feed_open(&own, data_out), overridden) : st;
 }
 
-/* Checks the inputs and makes all that the first batch needs; channel->data is open. */
+/* Checks the inputs and creates what the first batch needs; channel->data is open. */
 static sluice_status prepare_channel(sluice_channel *channel, const sluice_channel_config *config)
 {
     const sli_plan *plan = channel->data.plan;
@@ -270,7 +271,7 @@ void sluice_channel_close(sluice_channel *channel)
         return;
     }
     feed_stop(&channel->data);
-    channel->lender->ops->destroy(channel->lender); /* before what it writes to is freed */
+    channel->lender->ops->destroy(channel->lender); /* before its buffers are freed */
     feed_close(&channel->data);
     held_batches_fini(&channel->held);
     pthread_mutex_destroy(&channel->lock);

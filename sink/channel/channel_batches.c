@@ -4,14 +4,14 @@
 
 #include "channel_state.h"
 
-/* Longer time-outs mean without end: the nanoseconds, added to a clock, must fit 64 bits. */
+/* Longer time-outs mean no limit: the nanoseconds, added to a clock, must fit 64 bits. */
 static const int64_t LONGEST_WAIT_MS = INT64_MAX / 1000000 / 2;
 
 /* Interval between polls of the device while a batch is late. */
 static const int64_t DEVICE_POLL_NS = 100000000;
 
-/* A sample of the queue's depth reads a word of each filled slot: every 16th batch, or as many
- * batches as a quarter of the slots, so that it costs a call a few words at most. */
+/* Sampling the queue's depth reads a word of each filled slot. It is done every 16th batch, or
+ * every slots / 4 batches if that is more, so the average cost of a call is a few words. */
 enum { DEPTH_INTERVAL = 16, DEPTH_SHARE = 4 };
 
 const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name)
@@ -92,7 +92,7 @@ static sluice_status wait_polling_device(sluice_channel *channel, uint64_t seq, 
     return st;
 }
 
-/* Waits for a batch that is late, and counts the time. */
+/* Waits for a batch that is late, and records the wait in the counters. */
 static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
@@ -182,7 +182,7 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, uint64_t 
     return SLUICE_OK;
 }
 
-/* What the loop did since the last batch was lent is its step. */
+/* The time since the last batch was lent counts as the loop's step. */
 static void count_step(sluice_channel *channel, uint64_t now)
 {
     if (channel->lent_ticks != 0) {
@@ -202,7 +202,7 @@ static void sample_depth(sluice_channel *channel)
     channel->until_depth--;
 }
 
-/* The next batch is fetched, where the arguments are good. */
+/* Fetches the next batch; check_fetch() has returned OK. */
 static sluice_status fetch(sluice_channel *channel, uint64_t seq, void *stream, int64_t timeout_ms,
                            const sluice_batch **batch_out)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a channel: that of a run whose step is what the user's loop does with a batch. */
+/* The report of a channel: a run's report in which a step is the loop's work on one batch. */
 #include <sluice/channel.h>
 
 #include "channel_state.h"
 #include "report_run.h"
 
-/* How the channel has ended; OK: it has not. */
+/* The status that the channel ended with; OK: it has not ended. */
 static sluice_status find_end(sluice_channel *channel, sli_error *error)
 {
     pthread_mutex_lock(&channel->lock);
@@ -37,7 +37,7 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
     if (!channel_is_started(channel)) {
         return channel_not_started(function);
     }
-    profile = channel->data.profile; /* its cells are shared, its end is this call's */
+    profile = channel->data.profile; /* a copy: the cells are shared, the end time is this call's */
     sli_profile_stop(&profile);
     counts.steps = atomic_load_explicit(&channel->given, memory_order_relaxed);
     counts.samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);

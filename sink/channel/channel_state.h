@@ -17,25 +17,26 @@ struct sluice_channel {
     batch_lender *lender;
     uint64_t first_batch;
     uint64_t seed;
-    uint64_t batches; /* after each rewind; UINT64_MAX: without end */
+    uint64_t batches; /* batches until END_OF_DATA, from the start or the last rewind; UINT64_MAX:
+                         no limit */
     bool end_of_pass; /* get_next returns END_OF_PASS */
 
     /* Guards start_called, stopped and failure, and data.engine until `started` is set. */
     pthread_mutex_t lock;
     bool start_called;
     bool stopped;
-    sli_error failure;    /* that get_next returned last, of the pipeline or the device */
+    sli_error failure;    /* the last error that get_next returned, of the pipeline or the device */
     _Atomic bool started; /* data.engine is set */
 
-    /* Written by the consumer's thread only; any thread reads the counters. */
+    /* Written only by the consumer's thread; the atomic counters are read by any thread. */
     held_batches held;
     uint64_t base;         /* seq of the last batch before the start or the last rewind */
-    uint64_t pass;         /* of the last batch */
+    uint64_t pass;         /* pass of the last batch */
     bool in_pass;          /* a batch was returned since the last END_OF_PASS */
-    uint64_t lent_ticks;   /* when the last batch was lent, until the next get_next; else 0 */
-    uint64_t waited_ticks; /* for the batch of the call in progress */
+    uint64_t lent_ticks;   /* when the last batch was lent; 0 after the next get_next */
+    uint64_t waited_ticks; /* wait for the batch in the current get_next */
     uint32_t until_depth;  /* batches until the next sample of the queue's depth */
-    _Atomic uint64_t seq;  /* of the next batch */
+    _Atomic uint64_t seq;  /* sequence number of the next batch in the queue, from 1 */
     _Atomic uint64_t given;
     _Atomic uint64_t samples;
     _Atomic uint64_t wait_ns;

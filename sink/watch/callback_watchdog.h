@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warns of a user callback that hangs: a hook, save, load, agree, the step in mode data. The
- * trainer cannot warn, for it is inside the call; a thread of the run polls what the trainer has
- * stored before the call. (Steps on the device's thread are polled by the trainer:
- * stall_monitor.c.)
+ * Warns of a user callback that hangs: a hook, save, load, agree, or the step in mode data. The
+ * trainer cannot warn because it is inside the call. Instead it stores the call beforehand, and a
+ * thread of the run polls the stored values. (The trainer itself polls steps that run on the
+ * device's thread: stall_monitor.c.)
  */
 #ifndef SLUICE_CALLBACK_WATCHDOG_H
 #define SLUICE_CALLBACK_WATCHDOG_H
@@ -14,41 +14,41 @@
 #include "polled_time.h"
 #include "thread_int.h"
 
-/* Logs that a call has lasted for `seconds`. Names the callback, by the detail its caller gave. */
+/* Logs that a call has lasted for `seconds`. `detail`, from watchdog_enter(), identifies the
+ * callback. */
 typedef void (*watchdog_warning)(uint64_t detail, double seconds);
 
 typedef struct watchdog {
-    int64_t warning_ns; /* a longer call is warned of; set before the start */
+    int64_t warning_ns; /* longer calls cause a warning; set before the start */
     sli_thread thread;
     sli_event event; /* for ends */
     _Atomic bool ends;
 
-    uint64_t calls;                    /* the trainer's: calls so far */
-    _Atomic(watchdog_warning) warning; /* of the latest call, as the next one */
+    uint64_t calls;                    /* calls so far; used by the trainer only */
+    _Atomic(watchdog_warning) warning; /* warning and detail: of the latest call */
     _Atomic uint64_t detail;
     _Atomic uint64_t call; /* number of the call that the trainer is in; 0: none */
 
-    /* What follows is of the thread that calls watchdog_poll(). */
-    uint64_t seen;     /* the call as of the last poll */
-    polled_time still; /* in that call */
-    bool warned;       /* of it */
+    /* The fields below are used only by the thread that calls watchdog_poll(). */
+    uint64_t seen;     /* `call` as of the last poll */
+    polled_time still; /* time in the call `seen` */
+    bool warned;       /* the call `seen` has been warned of */
 } watchdog;
 
 /* Starts the thread, which polls a few times within warning_ms. E_NO_MEMORY. */
 sluice_status watchdog_start(watchdog *w, int64_t warning_ms);
 
-/* Ends the thread at once; does nothing when it was never started. */
+/* Ends the thread at once; a no-op if it was never started. */
 void watchdog_stop(watchdog *w);
 
-/* One poll: warns once of a call that has lasted for too long, as far as polls have seen it. */
+/* One poll. Warns once of a call that, by the polls so far, has lasted longer than warning_ns. */
 void watchdog_poll(watchdog *w, int64_t now_ns);
 
-/* The trainer begins a call. A poll that reads these of two calls discards them (watchdog_poll()).
- */
+/* The trainer begins a call. watchdog_poll() discards a mix of warning and detail of two calls. */
 static inline void watchdog_enter(watchdog *w, watchdog_warning warning, uint64_t detail)
 {
-    /* Pair with the acquire loads in a poll: seeing these, it sees that the call before has ended.
-     */
+    /* Pair with the acquire loads in warn_of_call(): a poll that reads these values also sees that
+     * the previous call has ended. */
     atomic_store_explicit(&w->warning, warning, memory_order_release);
     atomic_store_explicit(&w->detail, detail, memory_order_release);
     atomic_store_explicit(&w->call, ++w->calls, memory_order_release);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a run ends, as one ordered value: cancellation token, time limit, hooks, steps, programs and
- * ranks raise it, and it never falls. Any thread may call these.
+ * Why a run ends, as one ordered value that never decreases. Cancellation token, time limit, hooks,
+ * steps, programs and ranks raise it. Any thread may call these functions.
  */
 #ifndef SLUICE_OUTCOME_H
 #define SLUICE_OUTCOME_H
@@ -13,38 +13,40 @@
 
 typedef enum outcome {
     OUTCOME_GOES_ON,
-    OUTCOME_TIME_IS_OVER, /* max_seconds: no more steps, and all else as planned */
+    OUTCOME_TIME_IS_OVER, /* max_seconds: no more steps; boundary actions run as planned */
     OUTCOME_STOP,         /* requested, by the token, a hook or a step */
     OUTCOME_NAN,          /* the NAN guard met a non-finite output */
     OUTCOME_FAILED
 } outcome;
 
-/* Of one run; zeroed it goes on. The first two are set before the start. */
+/* The outcome of one run; zeroed, the run continues. token and is_agreed are set before the start.
+ */
 typedef struct run_outcome {
     const sluice_stop *token; /* may be NULL */
-    bool is_agreed;        /* several ranks: a request holds once they agree on it, at a boundary */
-    _Atomic int requested; /* by this rank */
-    _Atomic int reached;   /* no further step begins above GOES_ON */
+    bool is_agreed; /* several ranks: a request takes effect once they agree on it, at a boundary */
+    _Atomic int requested; /* outcome that this rank has requested */
+    _Atomic int reached;   /* outcome in effect; no further step begins if it is above GOES_ON */
 } run_outcome;
 
 static inline void outcome_raise_value(_Atomic int *value, outcome to)
 {
     int now = atomic_load_explicit(value, memory_order_relaxed);
 
-    /* Pairs with the acquire load in outcome_reached(): seeing the outcome, it sees what was
-     * written before it, by whoever requested a stop, too. */
+    /* Pairs with the acquire load in outcome_reached(): a reader of the outcome also sees what was
+     * written before this store, and before the request of a stop. */
     while (now < (int)to && !atomic_compare_exchange_weak_explicit(
                                 value, &now, (int)to, memory_order_acq_rel, memory_order_relaxed)) {
     }
 }
 
-/* Raises the outcome that the run ends with: an error, or what the ranks have agreed on. */
+/* Raises the outcome in effect: for an error, or for what the ranks have agreed on. */
 static inline void outcome_raise(run_outcome *o, outcome to)
 {
     outcome_raise_value(&o->reached, to);
 }
 
-/* Requests it for this rank: it holds at once for a single rank, else once the ranks agree. */
+/* Requests an outcome for this rank. It takes effect at once on a single rank, otherwise once the
+ * ranks agree. */
 static inline void outcome_request(run_outcome *o, outcome to)
 {
     outcome_raise_value(&o->requested, to);
@@ -69,7 +71,7 @@ static inline bool outcome_goes_on(const run_outcome *o)
     return outcome_reached(o) == OUTCOME_GOES_ON;
 }
 
-/* The same, after a poll of the token. */
+/* Polls the token, then returns outcome_goes_on(). */
 static inline bool outcome_poll(run_outcome *o)
 {
     if (sli_stop_is_requested(o->token)) {
@@ -78,7 +80,7 @@ static inline bool outcome_poll(run_outcome *o)
     return outcome_goes_on(o);
 }
 
-/* Has a stop, or what is above it, ended the run? What is left of a boundary is left out then. */
+/* Is the outcome a stop or above? The remaining actions of a boundary are then skipped. */
 static inline bool outcome_is_stop(const run_outcome *o)
 {
     return outcome_reached(o) >= OUTCOME_STOP;

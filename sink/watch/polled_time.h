@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time without progress, as polls measure it. A poll adds the time since the one before it, but at
- * most twice the polling interval: time in which the process itself was suspended (SIGSTOP, a
- * debugger, the cgroup freezer), or by which the clock has jumped, is not counted.
+ * Time without progress, as polls measure it. Each poll adds the time since the previous poll, up
+ * to twice the polling interval. So time in which the process was suspended (SIGSTOP, a debugger,
+ * the cgroup freezer) and jumps of the clock are not counted.
  */
 #ifndef SLUICE_POLLED_TIME_H
 #define SLUICE_POLLED_TIME_H
@@ -10,22 +10,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts zeroed but for the interval. */
+/* Initialized to zero, except for the interval. */
 typedef struct polled_time {
     int64_t interval_ns; /* between two polls */
-    bool is_polled;      /* since it was restarted, and when: */
+    bool is_polled;      /* polled since the restart, last at polled_ns */
     int64_t polled_ns;
-    int64_t ns; /* that were counted */
+    int64_t ns; /* time counted since the restart */
 } polled_time;
 
-/* There is progress. */
+/* Call on progress: counts from zero again. */
 static inline void polled_time_restart(polled_time *time)
 {
     time->is_polled = false;
     time->ns = 0;
 }
 
-/* One poll; returns what was counted since the restart. */
+/* One poll; returns the time counted since the restart. */
 static inline int64_t polled_time_poll(polled_time *time, int64_t now_ns)
 {
     const int64_t most = 2 * time->interval_ns;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What watches a run for calls and steps that do not end. */
+/* State of the stall monitor and the callback watchdog of a run. */
 #ifndef SLUICE_RUN_WATCH_H
 #define SLUICE_RUN_WATCH_H
 
 #include "callback_watchdog.h"
 
 typedef struct run_watch {
-    watchdog callbacks;    /* of the user, which the trainer calls */
-    polled_time still;     /* since a poll has seen a step end, or a callback has returned */
+    watchdog callbacks;    /* calls of the user's callbacks by the trainer */
+    polled_time still;     /* time since a step ended or a callback returned */
     uint64_t batches_done; /* as of the last poll */
-    bool stall_warned;     /* since then */
+    bool stall_warned;     /* warned of the stall since the last progress */
 } run_watch;
 
 #endif
