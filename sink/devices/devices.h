@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each kind of device can do, in one table: run programs, lend batches. The table lies above
- * its entries; a new kind of device is a line in it.
+ * The operations of each kind of device, in one table: running programs, lending batches. The table
+ * is above its entries in the layering; a new kind of device adds a line to it.
  */
 #ifndef SLUICE_DEVICES_H
 #define SLUICE_DEVICES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns that a step or a loop expects, against those of the dataset. */
+/* Compares the columns that a step or a loop expects with the columns of the dataset. */
 #ifndef SLUICE_EXPECTED_INPUTS_H
 #define SLUICE_EXPECTED_INPUTS_H
 
@@ -7,7 +7,8 @@
 
 #include "plan_int.h"
 
-/* inputs: NULL, unchecked. owner: what has them in errors, "model" or "config". E_INVALID. */
+/* inputs: NULL: not checked. owner: the struct that has `inputs`, for error texts: "model" or
+ * "config". E_INVALID. */
 sluice_status expected_inputs_check(const sli_plan *plan, const sluice_column *inputs,
                                     uint32_t count, const char *owner);
 

@@ -8,7 +8,7 @@
 #include "slot_count.h"
 #include "status_int.h"
 
-/* The bound on memory where the program sets none: this share of what the process may use. */
+/* Default memory bound: 1 / MEMORY_SHARE of the memory that the process may use. */
 enum { MEMORY_SHARE = 4 };
 
 sluice_status feed_find_ranks(uint32_t rank, uint32_t world, sluice_ranks *ranks_out)
@@ -26,25 +26,26 @@ static void queue_config(const data_feed *f, uint32_t slots, sli_queue_config *c
     config->conversion_column = f->plan->image_column >= 0 ? (uint32_t)f->plan->image_column : 0;
     config->slots = slots;
     config->sets = f->held;
-    /* A batch that is held is at most `slots` batches older than the next one. */
+    /* A held batch is up to `slots` batches older than the next one. */
     config->history = f->config.history + (f->held > 1 ? slots : 0);
     config->node = f->placement != NULL ? f->placement->memory_node : -1;
 }
 
-/* A slot that is lent to the step is not free while it runs, so one more is needed. */
+/* A slot that is lent to the step stays occupied while the step runs, so one more slot is needed.
+ */
 static bool lends(const data_feed *f)
 {
     return f->config.device->caps.host_memory && !f->plan->device_converts;
 }
 
-/* Slots that let workers fill one while as many batches are held as may be. */
+/* Minimum number of slots: workers can fill one while the maximum number of batches is held. */
 static uint32_t least_slots(const data_feed *f)
 {
     return f->held + 1 + (lends(f) ? 1 : 0);
 }
 
-/* The default number of slots: batches that are lent from their slots are added to those that
- * workers fill ahead. */
+/* The default number of slots. Held batches that are lent from their slots are added to the slots
+ * that workers fill ahead. */
 static uint32_t default_slots(const data_feed *f, const slot_request *request)
 {
     const uint32_t least = least_slots(f);
@@ -53,7 +54,7 @@ static uint32_t default_slots(const data_feed *f, const slot_request *request)
     return slots < least ? least : slots > SLI_MAX_SLOTS ? SLI_MAX_SLOTS : slots;
 }
 
-/* The number of slots asked for, or the default for this device and its workers. */
+/* The configured number of slots, or the default for this device and its workers. */
 static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
 {
     slot_request request = {.workers = f->placement->worker_count,
@@ -69,7 +70,7 @@ static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
     }
     st = sli_device_available(f->config.device, &request.free_bytes);
     if (st == SLUICE_OK) {
-        if (request.free_bytes > f->topology->memory_limit) { /* also of staging */
+        if (request.free_bytes > f->topology->memory_limit) { /* the limit also covers staging */
             request.free_bytes = f->topology->memory_limit;
         }
         *slots_out = default_slots(f, &request);
@@ -77,8 +78,9 @@ static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
     return st;
 }
 
-/* The part of the memory bound that is left for slots. Samples of a stream count against a bound
- * that the user has set; against the default they do not, since their maximum may exceed it. */
+/* The part of the memory bound that is available for slots. Samples of a stream count against a
+ * bound that the user has set. They do not count against the default bound, since their maximum may
+ * exceed it. */
 static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
 {
     const uint64_t bound = f->config.memory_bytes;
@@ -96,7 +98,7 @@ static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
     return SLUICE_OK;
 }
 
-/* bound is what was left for slots. */
+/* bound: the part of the memory bound that was available for slots. */
 static sluice_status refuse_slots(const data_feed *f, uint32_t slots, uint64_t bytes,
                                   uint64_t bound, bool may_be_fewer)
 {
@@ -126,7 +128,8 @@ static sluice_status refuse_slot_count(const data_feed *f, uint32_t slots)
                     SLI_MAX_SLOTS, sluice_device_name(f->config.device), held);
 }
 
-/* The most slots within the bound, or as many as were asked for. */
+/* Chooses the configured number of slots, or up to the default, as many as the memory bound allows.
+ */
 static sluice_status choose_slots(data_feed *f)
 {
     const uint32_t least = least_slots(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The feed: a dataset's way to a device. It joins the plan, the placement, the queue and the
- * engine, and knows what they take before anything starts.
+ * The feed moves a dataset's batches to a device. It combines plan, placement, queue and engine,
+ * and computes their memory before anything starts.
  */
 #ifndef SLUICE_FEED_H
 #define SLUICE_FEED_H
@@ -21,12 +21,13 @@ typedef struct feed_config {
     sluice_dataset *dataset;
     sli_run_settings settings;
     uint32_t workers;      /* 0: by the placement */
-    uint32_t slots;        /* 0: slot_count() of them, as far as they fit */
-    uint64_t memory_bytes; /* also for samples of a stream; 0: a quarter of what the process may
-                              use, without them */
-    uint64_t history;      /* batches whose sample lists outlive the release of their slots */
-    uint32_t held; /* batches that the consumer holds at once, each in a set of tensors of its
-                      own; 0 is 1 */
+    uint32_t slots;        /* 0: slot_count(), reduced to fit the memory bound */
+    uint64_t memory_bytes; /* bound, including samples of a stream; 0: a quarter of the memory that
+                              the process may use, excluding samples of a stream */
+    uint64_t history; /* number of latest batches whose sample lists outlive the release of their
+                         slots */
+    uint32_t held; /* maximum number of batches that the consumer holds at once, each in its own set
+                      of tensors; 0 is 1 */
     bool rewinds;  /* the engine can be rewound; see sli_engine_config */
 } feed_config;
 
@@ -38,10 +39,10 @@ typedef struct data_feed {
     sli_placement *placement;
     sli_queue *queue;
     sli_queue_memory memory;
-    uint64_t stream_bytes; /* that samples of a stream take at most */
+    uint64_t stream_bytes; /* upper bound of the memory for samples of a stream */
     uint32_t held;         /* at least 1 */
     uint32_t slots;
-    uint64_t passes;     /* of a stream, that are made; 0: without end. Set before the start */
+    uint64_t passes;     /* passes of a stream to produce; 0: no limit. Set before the start */
     sli_profile profile; /* stages: the plan's, then FEED_*; threads: workers, then the device */
     const char *stage_names[16];
     sli_engine *engine;
@@ -50,17 +51,18 @@ typedef struct data_feed {
 /* Rank and world of this process: from the config, or, if that is 0 of 0, from the launcher. */
 sluice_status feed_find_ranks(uint32_t rank, uint32_t world, sluice_ranks *ranks_out);
 
-/* Makes everything but threads that read. On failure nothing is left. */
+/* Creates everything except the threads that read. On failure nothing remains allocated. */
 sluice_status feed_open(const feed_config *config, data_feed *feed_out);
 
-/* Starts the workers where the plan begins; `batches` are made, UINT64_MAX: without end. */
+/* Starts the workers at the position where the plan begins. They produce `batches` batches;
+ * UINT64_MAX: no limit. */
 sluice_status feed_start(data_feed *feed, uint64_t batches);
 
-/* Stops the workers; the queue is closed. */
+/* Stops the workers and closes the queue. */
 void feed_stop(data_feed *feed);
 void feed_close(data_feed *feed);
 
-/* A cell of the profile: one of FEED_*, on the device's side. */
+/* The device side's counters of a stage, one of FEED_*. */
 sli_counters *feed_counters(const data_feed *feed, uint32_t stage);
 
 #endif

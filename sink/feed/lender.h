@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interface of a lender, which gives a channel's batches to a loop of the user's own.
- * channel_batches.c waits on the host for the next batch; the lender of the device then provides
- * its tensors.
+ * Interface of a lender, which lends a channel's batches to a user's own loop. channel_batches.c
+ * waits on the host for the next batch; the device's lender then provides its tensors.
  */
 #ifndef SLUICE_LENDER_H
 #define SLUICE_LENDER_H
@@ -18,24 +17,26 @@ typedef struct lender_ops {
      * lender may be NULL. */
     void (*destroy)(batch_lender *lender);
 
-    /* May the next batch be lent in this stream (NULL: the caller gave none), into this set of
-     * tensors? Has no side effects; returns an error of an earlier call again. */
+    /* May the next batch be lent in this stream (NULL: the caller passed none), into this set of
+     * tensors? Has no side effects. Returns an error of an earlier call again. */
     sluice_status (*check)(batch_lender *lender, uint32_t set, void *stream);
 
     /* Lends batch seq, which has arrived, in a set of tensors. If the previous batch of the set was
-     * not released by release(), its readers are in the stream of the previous call. */
+     * not released by release(), its readers are in the stream that was passed to the previous
+     * call. */
     sluice_status (*lend)(batch_lender *lender, uint64_t seq, uint32_t set, void *stream,
                           sli_inputs *inputs_out);
 
-    /* Releases the batch in the set: the next batch in it runs after all work that is in the stream
-     * now; NULL: its readers are done. E_INVALID: the stream is not usable; the batch stays held.
-     */
+    /* Releases the batch in the set. The set is overwritten only after all work that is in the
+     * stream now; stream NULL: all readers are done. E_INVALID: the stream is not usable; the batch
+     * stays held. */
     sluice_status (*release)(batch_lender *lender, uint32_t set, void *stream);
 
     /* Frees the slot of batch seq; called in the order of batches. */
     void (*free_slot)(batch_lender *lender, uint64_t seq);
 
-    /* Frees the slot of batch seq, which has arrived, unread. No batch has the set. */
+    /* Frees the slot of batch seq, which has arrived, without reading it. No batch is held in the
+     * set. */
     sluice_status (*discard)(batch_lender *lender, uint64_t seq, uint32_t set);
 
     /* Called at intervals while a batch is late: returns the error of a device that has failed.

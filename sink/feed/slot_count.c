@@ -4,20 +4,21 @@
 #include "queue_int.h"
 
 /*
- * Host: one slot more than the least evens out what batches cost. Slots that workers and step touch
- * in turn do so only up to about what a processor's cache holds; beyond, another one only takes
- * memory that must be cleared first.
+ * Host: one slot above the minimum evens out batches of different cost. This helps while the slots
+ * fit a processor's cache (CACHED_BYTES); beyond, another slot only takes memory that must be
+ * cleared first.
  */
 enum { HOST_SLOTS = 4, LEAST_SLOTS = 3, CACHED_BYTES = 64 << 20 };
 
-/* Kernels: a step may take some ten microseconds, so that small batches need many slots. */
+/* Kernels: a step may take only some ten microseconds, so small batches need many slots. */
 enum { KERNEL_LEAST = 4, KERNEL_MOST = 64, KERNEL_BYTES = 16 << 20 };
 
-/* Rows in flight for each worker. One slow sample holds its batch, and a worker that has filled its
- * rows of all the slots behind it sleeps (bench_slots simulates it). */
+/* Rows in flight for each worker. One slow sample holds up its batch. A worker that has filled its
+ * rows of all later slots then sleeps (bench_slots simulates this). */
 enum { ROWS_OF_A_WORKER = 16 };
 
-/* What slots for the workers' sake may take: so much, and this share of what is free. */
+/* Bounds of the memory of slots that are added for the workers: MOST_BYTES, and 1 / FREE_SHARE of
+ * the free memory. */
 enum { MOST_BYTES = 1 << 30, FREE_SHARE = 16 };
 
 static uint64_t least(uint64_t a, uint64_t b)

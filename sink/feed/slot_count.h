@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many slots a feed has where the program names no number. */
+/* The default number of slots of a feed. */
 #ifndef SLUICE_SLOT_COUNT_H
 #define SLUICE_SLOT_COUNT_H
 
@@ -10,12 +10,12 @@ typedef struct slot_request {
     uint32_t workers;
     uint32_t batch_size;
     uint64_t slot_bytes; /* of one slot */
-    uint64_t free_bytes; /* of the memory that the slots lie in, before they are taken */
+    uint64_t free_bytes; /* free memory where the slots will be allocated */
     bool kernels;        /* GetNext is a kernel */
-    bool lends;          /* steps are lent the slot itself, on the host */
+    bool lends;          /* steps read the slot itself, in host memory */
 } slot_request;
 
-/* 3 to SLI_MAX_SLOTS. The bound on memory of the program comes on top. */
+/* Returns 3 to SLI_MAX_SLOTS. The caller also applies the configured memory bound. */
 uint32_t slot_count(const slot_request *request);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches in the order of llm.c for a program that keeps the state of that order. A channel reads
- * ahead from the state that a batch was asked for with; its batches are given as long as they are
- * those that the program asks for, and else it is opened anew.
+ * Batches in the order of llm.c, for a program that stores the state of that order itself. A
+ * channel reads ahead from the state that was passed with a request. Its batches are returned as
+ * long as they match the later requests; otherwise a new channel is opened.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 
 enum { WORKERS = 2, SLOTS = 8 };
 
-/* What is lent to the caller. */
+/* Tokens of a batch, lent to the caller. */
 typedef struct token_batch {
     int32_t *inputs; /* (batch, seq) */
     int32_t *targets;
@@ -29,10 +29,11 @@ struct sluice_llmc {
     sluice_device *device;
     sluice_dataset *dataset;
     sluice_channel *channel;   /* NULL: nothing is read ahead */
-    bool shuffled;             /* the channel's order */
-    uint64_t begin;            /* its first sample */
-    const sluice_batch *batch; /* lent to the caller; NULL: none of the channel's */
-    int32_t *own; /* (2, batch, seq) lent when nothing is read ahead; NULL: not needed yet */
+    bool shuffled;             /* the channel's order is shuffled */
+    uint64_t begin;            /* the channel's first sample */
+    const sluice_batch *batch; /* batch of the channel that is lent to the caller; NULL: none */
+    int32_t *own; /* (2, batch, seq) lent for batches that are read without a channel; NULL: not
+                     needed yet */
 };
 
 static const sli_struct position_struct = SLI_STRUCT(sluice_llmc_position, generator);
@@ -74,7 +75,7 @@ void sluice_mt19937_seed(sluice_mt19937 *generator, uint32_t seed)
     sli_mt19937_seed(&own, seed);
     generator_out(&own, generator);
     generator->seed_ = seed;
-    generator->next_ = 0; /* as the original leaves it */
+    generator->next_ = 0; /* like llm.c's generator */
 }
 
 void sluice_mt19937_permute(sluice_mt19937 *generator, int *elements, size_t count)
@@ -181,7 +182,7 @@ static bool is_permutation(const int *list, size_t count, uint8_t *seen)
     return true;
 }
 
-/* Is the state one that the original can have, so that the order from it on is known? */
+/* Can llm.c's loader have this state? Only then is the order that follows known. */
 static bool is_state(const sluice_llmc *llmc, const sluice_llmc_position *at)
 {
     const uint32_t pieces = sli_llmc_pieces(llmc->files, at->shard);
@@ -200,7 +201,7 @@ static bool is_state(const sluice_llmc *llmc, const sluice_llmc_position *at)
     return known;
 }
 
-/* Samples of all ranks in the pass before the batch. */
+/* Samples of all ranks that precede the batch in its pass. */
 static uint64_t samples_before(const sluice_llmc *llmc, const sluice_llmc_position *at)
 {
     uint64_t pieces = at->index;
@@ -258,7 +259,7 @@ static sluice_status begin_anew(sluice_llmc *llmc, const sluice_llmc_position *a
     return SLUICE_OK;
 }
 
-/* Gives the lent batch back. */
+/* Releases the lent batch. */
 static sluice_status release_batch(sluice_llmc *llmc)
 {
     const sluice_batch *batch = llmc->batch;
@@ -267,7 +268,7 @@ static sluice_status release_batch(sluice_llmc *llmc)
     return batch != NULL ? sluice_channel_release(llmc->channel, batch, NULL) : SLUICE_OK;
 }
 
-/* Takes the channel's next batch, and lends it if it is the one that begins with `sample`. */
+/* Gets the channel's next batch. Lends it if it begins with `sample`, else releases it. */
 static sluice_status take_batch(sluice_llmc *llmc, uint64_t sample, token_batch *out,
                                 bool *taken_out)
 {
@@ -283,7 +284,7 @@ static sluice_status take_batch(sluice_llmc *llmc, uint64_t sample, token_batch 
     return *taken_out ? SLUICE_OK : release_batch(llmc);
 }
 
-/* Reads a batch without reading ahead. */
+/* Reads a batch without a channel. */
 static sluice_status read_alone(sluice_llmc *llmc, const sluice_llmc_position *at, token_batch *out)
 {
     const size_t tokens = llmc->shape.batch * (size_t)llmc->shape.seq;
@@ -298,7 +299,8 @@ static sluice_status read_alone(sluice_llmc *llmc, const sluice_llmc_position *a
     return sli_llmc_read(llmc->files, at->shard, at->piece, out->inputs, out->targets);
 }
 
-/* Reads the batch, from a channel that goes on behind it where the order is known. */
+/* Reads the batch. If the order after it is known, the batch comes from a channel that is rewound
+ * or opened again at this batch. */
 static sluice_status read_anew(sluice_llmc *llmc, const sluice_llmc_position *at, uint64_t sample,
                                token_batch *out)
 {

@@ -28,7 +28,8 @@ sluice_status overrides_refuse(const char *name, const char *value, const char *
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Digits, and nothing else but one letter of `units`: 1024, 1024^2, ... times as much. */
+/* Parses digits, optionally followed by one letter of `units`, which multiplies by 1024, 1024^2,
+ * ... */
 static bool read_number(const char *text, const char *units, uint64_t *number_out)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -45,10 +46,10 @@ static bool read_number(const char *text, const char *units, uint64_t *number_ou
     return errno == 0 && *number_out >> shift == number;
 }
 
-/* A setting that is a number; 0 is the library's own choice. */
+/* A numeric setting; 0 is the library's default. */
 typedef struct number_override {
     const char *name;
-    const char *setting; /* what the program calls it */
+    const char *setting; /* name of the field in the config */
     const char *units;
     const char *wanted;
     uint64_t most;
@@ -71,7 +72,7 @@ static void add_used(char *used, const char *name, const char *value)
              value);
 }
 
-/* *number stays where the variable is not set. */
+/* *number is unchanged if the variable is not set. */
 static sluice_status override_number(const number_override *o, uint64_t *number, char *used)
 {
     const char *value = overrides_value(o->name);
@@ -82,7 +83,7 @@ static sluice_status override_number(const number_override *o, uint64_t *number,
         return SLUICE_OK;
     }
     if (!read_number(value, o->units, &read) || read > o->most ||
-        (o == &of_slots && read == 1)) { /* one can never do */
+        (o == &of_slots && read == 1)) { /* a queue needs at least two slots */
         return overrides_refuse(o->name, value, o->wanted);
     }
     *number = read;
@@ -133,8 +134,8 @@ static bool read_mode(const char *text, sluice_mode *mode_out)
 }
 
 /*
- * Without dataset_sink_mode there is one mode only. The variable is then left alone, not refused: a
- * program may have runs of both kinds, and one environment.
+ * Without dataset_sink_mode the mode is always direct. The variable is then ignored, not refused: a
+ * program may do runs of both kinds in the same environment.
  */
 static sluice_status override_mode(sluice_train_config *config)
 {

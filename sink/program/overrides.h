@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Environment variables that override settings. Each that is used is logged as a warning; one that
- * is empty counts as not set.
+ * Environment variables that override settings. Each variable that is used is logged as a warning.
+ * An empty variable counts as not set.
  */
 #ifndef SLUICE_OVERRIDES_H
 #define SLUICE_OVERRIDES_H
@@ -11,9 +11,9 @@
 enum { OVERRIDES_USED_SIZE = 200 };
 
 /*
- * SLUICE_WORKERS, SLUICE_SLOTS and SLUICE_MEMORY in place of what is there. used_out: those that
- * are, "SLUICE_WORKERS=4 SLUICE_SLOTS=8", or "". E_INVALID names variable, value and what is
- * allowed.
+ * Replaces the settings by SLUICE_WORKERS, SLUICE_SLOTS and SLUICE_MEMORY where these are set.
+ * used_out: the variables that are set, "SLUICE_WORKERS=4 SLUICE_SLOTS=8", or "". E_INVALID names
+ * the variable, its value and the allowed values.
  */
 sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t *memory_bytes,
                                    char used_out[OVERRIDES_USED_SIZE]);
@@ -21,13 +21,14 @@ sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t 
 /* The same for a run, with SLUICE_MODE. */
 sluice_status overrides_of_run(sluice_train_config *config, char used_out[OVERRIDES_USED_SIZE]);
 
-/* Adds the variables in use to an E_INVALID of opening, whose value may be from one of them. */
+/* Appends the variables in use to the text of an E_INVALID of opening, since the bad value may come
+ * from one of them. */
 sluice_status overrides_explain(sluice_status st, const char *used);
 
-/* The value of a variable; NULL when it is not set, or empty. */
+/* The value of a variable; NULL if it is not set or empty. */
 const char *overrides_value(const char *name);
 
-/* E_INVALID for a value that is not one of the wanted. */
+/* Returns E_INVALID for a value that is not one of `wanted`. */
 sluice_status overrides_refuse(const char *name, const char *value, const char *wanted);
 
 #endif

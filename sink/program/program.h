@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of a run: GetNext, step and guard, once or in a loop, as a device runs it. What
- * launches it and waits for it is sink_modes.c; a kind of device brings one table of these.
+ * The program of a run: GetNext, step and NaN guard, once or in a loop, as a device executes it.
+ * sink_modes.c launches programs and waits for them. Each kind of device has one table of these
+ * operations.
  */
 #ifndef SLUICE_PROGRAM_H
 #define SLUICE_PROGRAM_H
@@ -16,22 +17,22 @@
 
 /* Why a launch ended. */
 typedef enum program_end {
-    PROGRAM_DONE,        /* all its steps ran */
+    PROGRAM_DONE,        /* all requested steps ran */
     PROGRAM_YIELD,       /* the next batch is late: wait for it on the host, and launch the rest */
-    PROGRAM_END_OF_DATA, /* no batch follows */
-    PROGRAM_ENDED        /* with the run, whose outcome says why */
+    PROGRAM_END_OF_DATA, /* no more batches */
+    PROGRAM_ENDED        /* the run ended; its outcome has the reason */
 } program_end;
 
 typedef struct program_config {
     const data_feed *feed;
     const sluice_model *model; /* output_count is set */
     const sink_plan *plan;
-    run_outcome *outcome;   /* raised by steps and failures, polled for each step */
+    run_outcome *outcome;   /* raised by steps and failures, polled before each step */
     uint32_t micro_batches; /* batches of a step */
-    uint32_t capacity;      /* steps between two collects at most */
-    sluice_mode mode;       /* that is asked for: never auto */
-    bool check;             /* capture the step twice, and compare */
-    bool may_weaken;        /* where that one is not legal, the strongest that is */
+    uint32_t capacity;      /* maximum number of steps between two collects */
+    sluice_mode mode;       /* requested mode; never auto */
+    bool check;             /* capture the step twice and compare the captures */
+    bool may_weaken;        /* if `mode` is not possible, use the strongest mode that is */
     bool digest;
     bool record_samples;
     sluice_nan_guard nan_guard;
@@ -39,23 +40,23 @@ typedef struct program_config {
     uint64_t seed; /* of random keys */
 } program_config;
 
-/* Since the program was last collected. */
+/* Results since the program was last collected. */
 typedef struct program_result {
     program_end end;
     uint64_t steps; /* that ran */
     const sluice_step_record *records;
-    const sli_error *error;  /* of PROGRAM_ENDED; its status is OK where no error ended the run */
-    uint64_t nan_steps;      /* ever: steps with an output that was not finite */
-    uint64_t first_nan_step; /* of all of them; UINT64_MAX: none */
-    uint64_t more_launches;  /* than the launches asked for */
+    const sli_error *error; /* set with PROGRAM_ENDED; its status is OK if no error ended the run */
+    uint64_t nan_steps;     /* of the whole run: steps with an output that was not finite */
+    uint64_t first_nan_step; /* the first of nan_steps; UINT64_MAX: none */
+    uint64_t more_launches;  /* launches in addition to the calls of launch() */
 } program_result;
 
-/* Progress of the launches under way, for a thread that waits for them. */
+/* Progress of the launches in flight, for a thread that waits for them. */
 typedef struct program_progress {
-    uint64_t batches_done;     /* ever */
-    uint64_t idle_since_ticks; /* when the last of them ended; 0: not known */
-    bool waits_for_data;       /* a launch does, so the next step cannot begin */
-    bool ended;                /* a launch has ended early: those behind it do nothing */
+    uint64_t batches_done;     /* of the whole run */
+    uint64_t idle_since_ticks; /* when the last launch ended; 0: not known */
+    bool waits_for_data;       /* a launch waits for data, so the next step cannot begin */
+    bool ended;                /* a launch ended early: launches after it are no-ops */
 } program_progress;
 
 typedef struct sink_program sink_program;
@@ -64,49 +65,53 @@ typedef struct program_ops {
     sluice_status (*create)(const program_config *config, sink_program **program_out);
     void (*destroy)(sink_program *program);
 
-    /* Enqueues up to `steps` steps; those of all launches not yet collected are within capacity. */
+    /* Enqueues up to `steps` steps. The steps of all launches not yet collected must not exceed
+     * capacity. */
     sluice_status (*launch)(sink_program *program, uint64_t steps);
 
     /*
-     * Waits until another launch may be given: OK or TIMEOUT. Some are under way then, so the
-     * device has work, but not so many that a stop would take long. NULL: any number may.
+     * Waits until another launch may be enqueued: OK or TIMEOUT. By then enough launches are in
+     * flight to keep the device busy, but not so many that a stop would take long. NULL: no limit
+     * on launches in flight.
      */
     sluice_status (*await_room)(sink_program *program, int64_t timeout_ns);
 
     /* Waits for everything that was launched: OK or TIMEOUT. */
     sluice_status (*wait)(sink_program *program, int64_t timeout_ns);
 
-    /* Runs the step of one batch on the calling thread (mode data); the batch is there. */
+    /* Runs the step of one batch, which has arrived, on the calling thread (mode data). */
     void (*call)(sink_program *program);
 
-    /* After a wait that returned OK, or a call: its result. The next launch starts from zero. */
+    /* Returns the result after a wait that returned OK, or after call(), and resets the counts
+     * since the last collect. */
     void (*collect)(sink_program *program, program_result *result_out);
 
     /*
-     * Makes a running launch end at its next step, and later ones at once. Any thread. NULL: it
-     * polls the outcome.
+     * Ends a running launch before its next step, and later launches at once. Any thread. NULL: the
+     * program polls the outcome.
      */
     void (*stop)(sink_program *program);
 
     program_progress (*progress)(const sink_program *program);
 
-    /* The device's thread, which runs steps where it is a host device (mode data: the caller's).
-     * Optional. */
+    /* The device's thread, which runs steps on a host device (in mode data the caller's thread
+     * does). Optional. */
     const sli_thread *(*thread)(const sink_program *program);
 } program_ops;
 
 enum { PROGRAM_REASON_SIZE = 400 };
 
-/* What every kind of program begins with. */
+/* First member of every program. */
 struct sink_program {
     const program_ops *ops;
     sluice_mode mode;
-    char mode_reason[PROGRAM_REASON_SIZE]; /* why it is a weaker one, "" it is not */
-    bool by_batch; /* but in mode loop a launch takes one batch, which was given to the copy stream
-                    * before it, or has arrived */
+    char mode_reason[PROGRAM_REASON_SIZE]; /* if mode is weaker than requested: why; else "" */
+    bool by_batch; /* each launch runs one batch; before the launch the batch's copy was enqueued in
+                      the copy stream, or the batch has arrived. False in mode loop and on host
+                      devices */
 };
 
-/* The run's outcome was raised: no further step begins. */
+/* Call when the run's outcome was raised: no further step begins. */
 static inline void program_stop(sink_program *program)
 {
     if (program->ops->stop != NULL) {
@@ -119,10 +124,10 @@ static inline program_progress program_progress_of(const sink_program *program)
     return program->ops->progress(program);
 }
 
-/* The learning rate of a step of the whole training. */
+/* The learning rate of a step, which is counted from the start of the training. */
 float program_rate(const sluice_schedule *schedule, uint64_t step);
 
-/* E_NAN, with what to try. */
+/* Returns E_NAN; the error text suggests what to try. */
 sluice_status program_fail_nan(const sluice_model *model, uint64_t step, uint32_t output,
                                float value);
 

@@ -3,13 +3,13 @@
 
 #include "status_int.h"
 
-/* An epoch is a pass, or so many steps of data that have no end. */
+/* Is an epoch a pass? Otherwise it is sink_size steps, over any number of passes. */
 static bool epochs_are_passes(const sink_request *request)
 {
     return !request->sink_mode || request->sink_size <= 0;
 }
 
-/* Where the first epoch that begins at or after the first step does. */
+/* Computes the steps per epoch, and the first epoch boundary at or after the first step. */
 static bool find_epochs(const sink_request *request, sink_plan *plan)
 {
     plan->steps_per_epoch = epochs_are_passes(request)
@@ -23,7 +23,7 @@ static bool find_epochs(const sink_request *request, sink_plan *plan)
     return true;
 }
 
-/* The first step and the one past the last; false when 64 bits cannot count them. */
+/* Computes the first step and the step past the last; false if 64 bits cannot count them. */
 static bool find_ends(const sink_request *request, sink_plan *plan)
 {
     const uint64_t per_epoch = plan->steps_per_epoch;

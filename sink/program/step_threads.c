@@ -12,7 +12,7 @@ void step_threads_find(const sink_program *program, sluice_mode mode, step_threa
     const program_ops *ops = program->ops;
 
     *threads_out = (step_threads){.name = ""};
-    if (ops->thread == NULL || ops->call == NULL) { /* it enqueues steps */
+    if (ops->thread == NULL || ops->call == NULL) { /* the program only enqueues steps */
         return;
     }
     if (mode == SLUICE_MODE_DATA) {
@@ -29,7 +29,7 @@ bool step_threads_take_turns(const step_threads *threads)
     return threads->count > 1 && threads->count > sli_cpus_count(&threads->cpus);
 }
 
-/* The first variable by which OpenMP binds threads; NULL: none is set. */
+/* The first environment variable that makes OpenMP bind threads; NULL: none is set. */
 static const char *find_binding(void)
 {
     static const char *const names[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY",

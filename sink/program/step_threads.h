@@ -7,21 +7,22 @@
 #include "topology_int.h"
 
 typedef struct step_threads {
-    char name[16];  /* of the thread that runs steps: the device's; "caller" in mode data */
-    uint32_t count; /* that thread and those it has started; 0: not known, as in mode data */
-    sli_cpus cpus;  /* that any of them may run on */
+    char name[16]; /* name of the thread that runs steps: the device's thread; "caller" in mode data
+                    */
+    uint32_t count; /* that thread and the threads it started; 0: not known, as in mode data */
+    sli_cpus cpus;  /* union of the CPUs that these threads may run on */
 } step_threads;
 
-/* As of now, on the thread that called sluice_train(), of a run in this mode. name is "" where a
- * GPU runs the step. */
+/* Finds the current threads of a run in this mode. Call on the thread that called sluice_train().
+ * name is "" if a GPU runs the step. */
 void step_threads_find(const sink_program *program, sluice_mode mode, step_threads *threads_out);
 
-/* Are there more threads than CPUs for them? Then they take turns: a team waits for a time slice at
- * every barrier. */
+/* Are there more threads than CPUs for them? Then a team of threads waits for a time slice at every
+ * barrier. */
 bool step_threads_take_turns(const step_threads *threads);
 
 /*
- * Warns when the thread that called sluice_train() may use one core only and the environment has
+ * Warns if the thread that called sluice_train() may use only one core and the environment makes
  * OpenMP bind threads: workers and step would share that core.
  */
 void step_threads_warn_of_binding(const sli_topology *topology);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The advice of a report: of the remedies that the run's figures speak for the one with the largest
- * gain, and what rate it would bring.
+ * The advice of a report: among the remedies that the run's figures suggest, the one with the
+ * largest gain, and the rate to expect from it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,18 +10,18 @@
 #include "report_data.h"
 
 /*
- * What decoding a JPEG file from its beginning costs, in parts of a full decode, where only a box
- * is needed: the Huffman code of all lines down to the box's lower edge, and the rest of the box's
- * pixels. With an index or restart markers it is the box and what lies around it in whole cells.
- * Measured with ImageNet's photographs (docs/guide/fast-data.md).
+ * Cost model for decoding only a box of a JPEG file, relative to a full decode. From the beginning
+ * of the file: Huffman decoding of all lines down to the box's lower edge (HUFFMAN_PART), and the
+ * rest of the work for the box's pixels. With an index or restart markers: the box, enlarged to
+ * whole cells (CELLS_AROUND). Measured with ImageNet's photographs (docs/guide/fast-data.md).
  */
 static const double HUFFMAN_PART = 0.7;
 static const double CELLS_AROUND = 1.15;
 
-/* A remedy that brings less than this is not worth its price. */
+/* Remedies with a smaller gain are not worth their price. */
 static const double LEAST_GAIN = 1.1;
 
-/* A step that is busy less than this is an empty one, which limits nothing. */
+/* Steps that are busy for a smaller share of the time count as empty: they limit nothing. */
 static const double EMPTY_STEP = 0.05;
 
 static void say(sluice_report *report, const char *format, ...) SLUICE_PRINTF(2, 3);
@@ -42,7 +42,8 @@ static double step_share(const sluice_report *report)
     return step != NULL ? step->busy_ns / 1e9 / report->stats.seconds : 0;
 }
 
-/* Samples a second of a pipeline that is faster by `gain`: no more than the steps would take. */
+/* Samples per second if the pipeline were faster by the factor `gain`, clamped to the rate that the
+ * steps sustain. */
 static double rate_with(const sluice_report *report, double gain)
 {
     const double rate = gain * report_rate(report);
@@ -60,8 +61,7 @@ static double spare_cores(const sluice_report *report)
     return cores - report->worker_count - (report->has_kernels ? 0 : step_share(report));
 }
 
-/* How much faster the workers get through a sample if decoding takes no more than an index leaves.
- */
+/* Speed-up of the workers, per sample, if the samples that lack an index had one. */
 static double gain_of_index(const sluice_report *report, const sli_stage_summary *decode)
 {
     const sli_index_counts *counts = &report->indexes;
@@ -191,7 +191,8 @@ void report_advise_copy(sluice_report *report, const sli_stage_summary *copy)
         report->stats.samples > 0 ? (double)copy->bytes / 1e3 / (double)report->stats.samples : 0);
 }
 
-/* Workers that would keep up; 0: fewer would leave no more cores to a step than there are. */
+/* A smaller number of workers that would keep up; 0: fewer workers would not free a core for the
+ * step. */
 static uint32_t fewer_workers(const sluice_report *report)
 {
     const double busy = report_workers_ns(report) / 1e9 / report->stats.seconds;

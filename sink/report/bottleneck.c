@@ -2,11 +2,11 @@
 /*
  * The verdict of a report: which stage limits the run.
  *
- * Steps that wait for data less than FED_SHARE of the time are fed: the step takes the time.
- * Otherwise something before it does: the copies when they are busy nearly all the time, else the
- * workers, and of their stages the one that takes most of their time. Workers that are mostly idle
- * do not limit a run, unless they read in sequence, one at a time: then it is the hand-over of
- * batches between threads.
+ * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. Otherwise it
+ * is an earlier stage. If copies are busy for more than BUSY_SHARE of the time, it is `copy`, else
+ * the worker stage with the largest busy time. Workers that are mostly idle do not limit a run
+ * unless they read sequentially, one at a time: then the limit is the hand-over of batches between
+ * threads.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static const double FED_SHARE = 0.05;
 static const double BUSY_SHARE = 0.8;
-static const double IDLE_SHARE = 0.5; /* workers that are busy less are mostly idle */
+static const double IDLE_SHARE = 0.5; /* workers busy for a smaller share are mostly idle */
 
 static void blame_step(sluice_report *report)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ready-made callbacks: the struct that the caller gets, and what its hooks are handed. */
+/* Creates ready-made callbacks: the public struct and the data of its hooks. */
 #ifndef SLUICE_REPORT_CALLBACK_H
 #define SLUICE_REPORT_CALLBACK_H
 
 #include <sluice/train.h>
 
 /*
- * Makes a callback with these hooks, whose `user` it takes: an allocation, freed also where this
- * fails. `function` is the prefix of errors. Returns: E_NO_MEMORY.
+ * Makes a callback with these hooks. Takes ownership of `user`, an allocation, which is freed also
+ * on failure. `function` is the prefix of errors. Returns: E_NO_MEMORY.
  */
 sluice_status callback_create(const sluice_callback *hooks, void *user, const char *function,
                               sluice_callback **callback_out);

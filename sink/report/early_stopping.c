@@ -16,7 +16,7 @@ typedef struct early_stopping {
     double sign; /* -1: smaller is better */
     double min_delta;
     uint64_t patience;
-    double best; /* times sign */
+    double best; /* best result so far, times sign */
     uint64_t best_step;
     uint64_t worse; /* validations since the best */
 } early_stopping;
@@ -44,7 +44,7 @@ static sluice_status judge(sluice_hook *hook, void *user)
         return sli_fail(SLUICE_E_INVALID, "early stopping: validation has no result %s", e->result);
     }
     value = e->sign * hook->results[i];
-    if (value > e->best + e->min_delta) { /* never so for one that is no number */
+    if (value > e->best + e->min_delta) { /* never true for NaN */
         e->best = value;
         e->best_step = hook->step;
         e->worse = 0;

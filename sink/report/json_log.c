@@ -18,7 +18,7 @@ enum { PATH_SIZE = 4096 };
 
 typedef struct json_log {
     char path[PATH_SIZE];
-    FILE *file; /* during a run; NULL on other ranks than 0, which may see the same folder */
+    FILE *file; /* open during a run; NULL on ranks other than 0, which may share the folder */
     uint64_t validated; /* step of the last validation in the file; UINT64_MAX: none */
 } json_log;
 
@@ -27,7 +27,7 @@ static sluice_status fail_io(const json_log *log, const char *what)
     return sli_fail_errno(SLUICE_E_IO, errno, "log: cannot %s %s", what, log->path);
 }
 
-/* Does a run that begins at `step` keep this line? Whatever is no line of ours is kept. */
+/* Does a run that begins at `step` keep this line? Lines in another format are kept. */
 static bool keeps(json_log *log, const char *line, uint64_t step)
 {
     uint64_t number;
@@ -42,8 +42,8 @@ static bool keeps(json_log *log, const char *line, uint64_t step)
     return number <= step;
 }
 
-/* Cuts the file before the first line that a run from `step` on will write again, and before a last
- * line that a kill has left without its end. */
+/* Truncates the file before the first line that a run from `step` on will write again, or before an
+ * incomplete last line that a killed process has left. */
 static sluice_status cut(json_log *log, uint64_t step)
 {
     char *line = NULL;
@@ -71,7 +71,7 @@ static sluice_status log_begin(sluice_hook *hook, void *user)
         return SLUICE_OK;
     }
     log->validated = UINT64_MAX;
-    log->file = fopen(log->path, "a+e"); /* made when missing */
+    log->file = fopen(log->path, "a+e"); /* creates the file if it is missing */
     if (log->file != NULL) {
         fclose(log->file);
         log->file = fopen(log->path, "r+e");
@@ -92,7 +92,7 @@ static void add_values(sli_text *text, const char *name, const char *const *name
     sli_text_add(text, "}}\n");
 }
 
-/* Writes the text, all of it, and frees it. */
+/* Writes the text to the file and frees it. */
 static sluice_status write_out(json_log *log, sli_text *text)
 {
     char *lines;

@@ -19,12 +19,12 @@
 typedef struct monitor {
     FILE *file;
     uint64_t every;
-    int64_t shown_ns;    /* when the bar was last drawn; 0: not in this run */
-    uint64_t first_step; /* of the run */
-    bool is_terminal;    /* one that takes escape sequences */
+    int64_t shown_ns;    /* when the bar was last drawn; 0: not yet in this run */
+    uint64_t first_step; /* first step of the run */
+    bool is_terminal;    /* `file` is a terminal that supports escape sequences */
 } monitor;
 
-/* TERM=dumb takes no escape sequences, so nothing can be drawn over there. */
+/* A terminal with TERM=dumb supports no escape sequences, so a line cannot be overwritten. */
 static bool is_terminal(FILE *file)
 {
     const char *term = getenv("TERM");
@@ -85,7 +85,7 @@ static sluice_status time_epoch_end(sluice_hook *hook, void *user)
     const monitor *m = user;
     const double steps = hook->step_count > 0 ? (double)hook->step_count : 1;
 
-    if (hook->rank > 0 || hook->step_count == 0) { /* this run did not run the epoch */
+    if (hook->rank > 0 || hook->step_count == 0) { /* an earlier run has run this epoch's steps */
         return SLUICE_OK;
     }
     fprintf(m->file, "epoch time: %.3f ms, per step time: %.3f ms (data wait: %.1f %%)\n",
@@ -139,13 +139,13 @@ static sluice_status bar_begin(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* What the bar says after `done` of `all` steps; all is UINT64_MAX when there is no end. What
- * matters most comes first, as it may be cut off. */
+/* Formats the bar after `done` of `all` steps; `all` is UINT64_MAX if there is no limit. The most
+ * important values come first, since the line may be truncated. */
 static void print_progress(const sluice_hook *hook, uint64_t done, uint64_t all, sli_text *line)
 {
     const double rate = hook->seconds > 0 ? (double)done / hook->seconds : 0;
     const sluice_step_record *last =
-        sluice_hook_record(hook, hook->record_count - 1); /* NULL: there is none */
+        sluice_hook_record(hook, hook->record_count - 1); /* NULL: no record */
     char bar[BAR_WIDTH + 1];
 
     if (all != UINT64_MAX) {
@@ -171,8 +171,9 @@ static void print_progress(const sluice_hook *hook, uint64_t done, uint64_t all,
                  rate * hook->batch_size, rate);
 }
 
-/* Draws over the line that was drawn last. What goes on in another line of the terminal would stay
- * there, so it is left out; so is the last column, where terminals differ in what they do next. */
+/* Overwrites the previous line. Text that wraps into another line of the terminal could not be
+ * overwritten, so the text is truncated to one line. The last column stays empty, since terminals
+ * differ in when they wrap. */
 static void draw(const monitor *m, const char *line)
 {
     size_t length = strlen(line);
@@ -182,7 +183,7 @@ static void draw(const monitor *m, const char *line)
         length >= window.ws_col) {
         length = window.ws_col - 1U;
         while (length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80) {
-            length--; /* within a character */
+            length--; /* not within a UTF-8 character */
         }
     }
     fprintf(m->file, "\r%.*s\033[K", (int)length, line);

@@ -24,7 +24,7 @@ static void collect_stages(const report_run *run, sluice_report *report)
         sli_profile_summarise(profile, i, stage);
         snprintf(name, sizeof(report->stage_names[0]), "%s", stage->name);
         stage->name = name;
-        /* A stage that nothing went through is not there: copy on a host device, for one. */
+        /* Omits a stage that processed no samples, such as copy on a host device. */
         report->stage_count += stage->samples > 0;
     }
     report->stats.seconds = sli_profile_seconds(profile);
@@ -80,7 +80,7 @@ static sluice_status collect_errors(const report_run *run, sluice_report *report
     return SLUICE_OK;
 }
 
-/* What is known without a run. */
+/* Values that are available without a run. */
 static void collect_process(sluice_report *report)
 {
     sli_cpu_model(report->cpu, sizeof(report->cpu));
@@ -100,12 +100,12 @@ static void collect_environment(const report_run *run, sluice_report *report)
     snprintf(report->device_name, sizeof(report->device_name), "%s", sluice_device_name(device));
     report->device_facts = device->caps.facts;
     report->has_kernels = device->caps.kernels;
-    /* Now and not at the start, for links are slower while nothing happens. */
+    /* Read now, not at the start, since an idle PCIe link runs at a lower speed. */
     report->has_link = sli_pci_link_read(device->caps.pci_bus_id, &report->link);
     report->source_bytes = sli_plan_source_memory(run->feed->plan);
 }
 
-/* Epochs, and where the run began. */
+/* Number of epochs and the first step of the run. */
 static void collect_plan(const sink_plan *plan, uint64_t step, sluice_report_stats *stats)
 {
     stats->epochs = sink_plan_epoch(plan, step) - sink_plan_epoch(plan, plan->first_step);

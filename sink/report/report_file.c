@@ -11,7 +11,8 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* Runs that end at once in one process write one after another, be it to one file. */
+/* Serializes the reports of runs that end at the same time in one process: they may share a file.
+ */
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
 sluice_status report_file_find(char path_out[REPORT_PATH_SIZE])
@@ -30,7 +31,7 @@ sluice_status report_file_find(char path_out[REPORT_PATH_SIZE])
     return SLUICE_OK;
 }
 
-/* The path with the rank in place of each %r; the caller's, or NULL without memory. */
+/* The path with each %r replaced by the rank. Owned by the caller; NULL: no memory. */
 static char *expand_rank(const char *path, uint32_t rank)
 {
     sli_text text = {0};
@@ -52,7 +53,7 @@ static bool is_json(const char *path)
     return length >= 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
-/* Both end with a line's end. 0, or an errno value. */
+/* Writes the text, terminated by a newline. Returns 0 or an errno value. */
 static int write_text(const char *path, const char *text)
 {
     const size_t length = strlen(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report for machines: one JSON object. Its keys are described in docs/guide/report.md. */
+/* The report as one JSON object. Its keys are described in docs/guide/report.md. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -187,7 +187,7 @@ static void add_memory_place(const report_memory *memory, sli_text *text)
     sli_text_add(text, "}");
 }
 
-/* Threads, memory, and what the step had of the cores. */
+/* Placement of threads and memory, and the cores of the step. */
 static void add_placement(const sluice_report *report, sli_text *text)
 {
     sli_text_add(text, ",\"placement\":[");

@@ -7,7 +7,8 @@
 #include "report_data.h"
 #include "report_places.h"
 
-/* The threads that a run always has, besides workers, readahead and the queue's. */
+/* Threads other than workers, readahead and the queue's: the device's thread, the callback
+ * watchdog, the caller. */
 enum { OTHER_THREADS = 3 };
 
 static void add_place(sluice_report *report, const sli_thread_place *place)
@@ -25,7 +26,8 @@ static void add_thread(sluice_report *report, const sli_thread *thread)
     add_place(report, &place);
 }
 
-/* The calling thread, and what else the run has of its own. */
+/* Adds the threads of the queue, the device's thread, the callback watchdog and the calling thread.
+ */
 static void add_others(const report_run *run, sluice_report *report)
 {
     sli_thread_place caller = {.name = "caller"};
@@ -84,7 +86,7 @@ static bool equal(const sli_cpus *a, const sli_cpus *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* The length of a name up to its number: that of "sluice/w/" in "sluice/w/12". */
+/* The length of a name without its number: of "sluice/w/" for "sluice/w/12". */
 static size_t stem(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -92,8 +94,8 @@ static size_t stem(const char *name)
     return slash != NULL && slash[1] >= '0' && slash[1] <= '9' ? (size_t)(slash - name) + 1 : 0;
 }
 
-/* Do threads of one pool share a row? Those of the same CPUs do, and those that were placed as
- * they were to be. */
+/* Can two threads of one pool share a row? Yes if both run on the CPUs requested for them, or if
+ * their CPUs are equal. */
 static bool goes_on(const sli_thread_place *first, const sli_thread_place *next)
 {
     const size_t length = stem(first->name);
@@ -120,7 +122,7 @@ static void write_step(const sluice_report *report, char *text, size_t size)
     }
 }
 
-/* Threads [first, end) in one row. */
+/* Adds one row for threads [first, end). */
 static void add_row(const sluice_report *report, uint32_t first, uint32_t end, sli_text *text)
 {
     const sli_thread_place *place = &report->places[first];

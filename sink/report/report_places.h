@@ -7,10 +7,10 @@
 #include "report_run.h"
 #include "text_int.h"
 
-/* The calling thread is one of them. E_NO_MEMORY. */
+/* Collects the placement, including that of the calling thread. E_NO_MEMORY. */
 sluice_status report_collect_places(const report_run *run, sluice_report *report);
 
-/* A row for each thread, or for threads of one pool; warnings. */
+/* Adds a table with a row for each thread or group of threads of a pool, and warnings. */
 void report_add_places(const sluice_report *report, sli_text *text);
 
 #endif

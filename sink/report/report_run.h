@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report is made of: the parts of a run that has ended, or of a channel at any time. */
+/* The input of a report: the parts of a run that has ended, or of a channel at any time. */
 #ifndef SLUICE_REPORT_RUN_H
 #define SLUICE_REPORT_RUN_H
 
@@ -10,11 +10,11 @@
 
 typedef struct report_run {
     const data_feed *feed;       /* started */
-    const sli_profile *profile;  /* of the feed, or a copy; its end is set */
-    const sink_program *program; /* this and the next two: NULL where the loop is the user's own */
+    const sli_profile *profile;  /* the feed's profile or a copy; its end time is set */
+    const sink_program *program; /* program, watchdog and plan are NULL for a channel */
     const sli_thread *watchdog;
     const sink_plan *plan;
-    uint64_t step; /* one past the last that ran */
+    uint64_t step; /* one past the last step that ran */
     const run_counts *counts;
     sluice_mode mode;
     const char *mode_reason;
@@ -25,13 +25,13 @@ typedef struct report_run {
 } report_run;
 
 /*
- * The report of a run that ended with `status`; error is its text, or "". On the thread that
- * called sluice_train(); of a channel on any thread. E_NO_MEMORY.
+ * Makes the report of a run that ended with `status`; error is its text, or "". Call on the thread
+ * that called sluice_train(); for a channel on any thread. E_NO_MEMORY.
  */
 sluice_status report_make(const report_run *run, sluice_status status, const char *error,
                           sluice_report **report_out);
 
-/* The report of a run that never began. E_NO_MEMORY. */
+/* Makes the report of a run that never began. E_NO_MEMORY. */
 sluice_status report_make_empty(sluice_status status, const char *error,
                                 sluice_report **report_out);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report for people. */
+/* The report as text. */
 #include <stdio.h>
 #include <string.h>
 
 #include "report_places.h"
 
-/* A stage that is busy less than this share of the time, in percent, has no rate that means
- * anything. */
+/* Minimum busy share of a stage in percent; below it the rate of the stage is meaningless. */
 static const double LEAST_BUSY = 0.05;
 
 static double per_second(double count, double seconds)
@@ -19,7 +18,7 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* A time in the unit that keeps it short. */
+/* Formats a time in us, ms or s, whichever is shortest. */
 static void print_time(double ns, char *text, size_t size)
 {
     static const char *const units[] = {"us", "ms", "s"};
@@ -33,7 +32,8 @@ static void print_time(double ns, char *text, size_t size)
     snprintf(text, size, "%.1f %s", value, units[unit]);
 }
 
-/* One stage: what it would sustain, how its threads spent the run, and how long an item takes. */
+/* Adds one stage: the rate it would sustain, the shares of its threads' time, and the times per
+ * item. */
 static void add_stage(const sluice_report *report, const sli_stage_summary *stage, sli_text *text)
 {
     const double all = report->stats.seconds * 1e9 * (stage->threads > 0 ? stage->threads : 1);
@@ -85,7 +85,7 @@ static void add_reading(const sluice_report *report, sli_text *text)
     }
 }
 
-/* How batches came to a device that has memory of its own. */
+/* Adds how batches reached a device with memory of its own. */
 static void add_transport(const sluice_report *report, sli_text *text)
 {
     const double mb = (double)report->bytes_h2d / 1e6;
@@ -101,7 +101,7 @@ static void add_transport(const sluice_report *report, sli_text *text)
     }
 }
 
-/* What the run was on, where that is more than the processor. */
+/* Adds the model, driver and PCIe link of a GPU. */
 static void add_device(const sluice_report *report, sli_text *text)
 {
     const sli_device_facts *facts = &report->device_facts;
@@ -173,7 +173,7 @@ static void add_mode(const sluice_report *report, sli_text *text)
                       (unsigned long long)stats->yields);
 }
 
-/* How much was run, where it began, and what came of the outputs. */
+/* Adds the number of steps and samples, the first step, and steps with non-finite outputs. */
 static void add_steps(const sluice_report *report, sli_text *text)
 {
     const sluice_report_stats *stats = &report->stats;

@@ -26,7 +26,8 @@ const sli_stage_summary *report_find_stage(const sluice_report *report, const ch
     return NULL;
 }
 
-/* Samples in one item of the stage: batches and steps have several. */
+/* Mean number of samples in one item of the stage; an item of a batch stage or of the step has
+ * several. */
 static double samples_per_item(const sluice_report *report, const sli_stage_summary *stage)
 {
     const uint64_t items = strcmp(stage->name, "step") == 0 ? stage->samples : report->batches;
