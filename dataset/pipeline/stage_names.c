@@ -37,6 +37,8 @@ static const struct {
     {"ImageFolderDataset", "image_folder DIR"},
     {"Cifar10Dataset", "cifar10 DIR"},
     {"CIFAR10", "cifar10 DIR"},
+    {"Cifar100Dataset", "cifar100 DIR"},
+    {"CIFAR100", "cifar100 DIR"},
     {"FakeImageDataset", "synthetic"},
     {"crop_mirror_normalize",
      "center_crop H,W | random_horizontal_flip P | normalize MEAN STD | to_chw"},

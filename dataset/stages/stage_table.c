@@ -8,6 +8,7 @@
     X(image_list)             \
     X(webdataset)             \
     X(cifar10)                \
+    X(cifar100)               \
     X(npy)                    \
     X(tokens)                 \
     X(synthetic)              \

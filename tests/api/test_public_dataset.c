@@ -151,6 +151,8 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
     T_OK(sluice_dataset_cifar10("/nonexistent/cifar", "test", &dataset));
     T_OK(sluice_dataset_shard_none(dataset));
     check_first_use_fails(dataset, "/nonexistent/cifar");
+    T_OK(sluice_dataset_cifar100("/nonexistent/cifar", "test", NULL, &dataset));
+    check_first_use_fails(dataset, "/nonexistent/cifar");
     T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, NULL));
     check_first_use_fails(dataset, "/nonexistent/s.tar");

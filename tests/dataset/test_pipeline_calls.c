@@ -286,6 +286,10 @@ static void null_arguments_are_refused(void)
     T_STATUS(sluice_dataset_cifar10(NULL, "test", &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_cifar10("x", NULL, &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_cifar10("x", "test", NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_cifar100(NULL, "test", NULL, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_cifar100("x", NULL, NULL, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_cifar100("x", "test", "finer", &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_cifar100("x", "test", NULL, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_synthetic(1, 1, 1, 1, 1, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_describe(NULL, &text), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_explain(NULL, &text), SLUICE_E_INVALID);

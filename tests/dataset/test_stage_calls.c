@@ -22,7 +22,7 @@
 static void write_sources(const char *folder)
 {
     tar_maker tar = {0};
-    uint8_t record[3073];
+    uint8_t record[3074];
 
     sluice_dataset_destroy(jpeg_dataset(folder, "decode"));
     for (int i = 0; i < 6; i++) {
@@ -40,7 +40,9 @@ static void write_sources(const char *folder)
     for (size_t i = 0; i < sizeof(record); i++) {
         record[i] = (uint8_t)(i % 10);
     }
-    t_write_file(t_path(folder, "test_batch.bin"), record, sizeof(record));
+    t_write_file(t_path(folder, "test_batch.bin"), record, 3073);
+    t_write_file(t_path(folder, "test.bin"), record, sizeof(record));
+    t_write_file(t_path(folder, "train.bin"), record, sizeof(record));
     t_write_file(t_path(folder, "x.ppm"), "P6 1 1 255\nabc", 14);
     t_write_file(t_path(folder, "x.csv"), "x.ppm,3\nx.ppm,4\n", 16);
     npy_write(folder, "x.npy", "|u1", "(100, 5)", record, 500);

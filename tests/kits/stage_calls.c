@@ -49,6 +49,16 @@ static sluice_status begin_cifar10(const char *folder, sluice_dataset **dataset_
     return sluice_dataset_cifar10(folder, "test", dataset_out);
 }
 
+static sluice_status begin_cifar100(const char *folder, sluice_dataset **dataset_out)
+{
+    return sluice_dataset_cifar100(folder, "test", "both", dataset_out);
+}
+
+static sluice_status begin_cifar100_defaults(const char *folder, sluice_dataset **dataset_out)
+{
+    return sluice_dataset_cifar100(folder, "train", NULL, dataset_out);
+}
+
 static sluice_status begin_image_list(const char *folder, sluice_dataset **dataset_out)
 {
     char list[500];
@@ -274,6 +284,8 @@ const stage_call stage_calls[] = {
      "max_sample=1M",
      NULL, begin_webdataset, "decode | resize 8,8 | batch 4"},
     {NULL, "cifar10 ${FOLDER} test", NULL, begin_cifar10, "batch 4"},
+    {NULL, "cifar100 ${FOLDER} test label=both", NULL, begin_cifar100, "batch 4"},
+    {NULL, "cifar100 ${FOLDER}", NULL, begin_cifar100_defaults, "batch 4"},
     {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
      "decode | resize 8,8 | batch 4"},
     {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},

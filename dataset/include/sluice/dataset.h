@@ -216,7 +216,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  *     image_folder  CLASS/FILE, the path of the file below its folder
  *     image_list    the path of the image, as it stands in the list
  *     webdataset    SHARD/MEMBER, the archive's file name and the image's member name in it
- *     cifar10       FILE:RECORD, from 0
+ *     cifar10       FILE:RECORD, from 0; cifar100, too
  *     synthetic     synthetic/INDEX
  *
  * @param name_out  owned by the caller: freed by sluice_string_free()
@@ -231,8 +231,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *data
 
 /**
  * Gives the name of a class, by its label: the folder's name for image_folder, "airplane" to
- * "truck" for cifar10. Opens the dataset if it is not open. The number of classes is the first
- * label that is refused.
+ * "truck" for cifar10, "apple" to "worm" for cifar100 (by its labels). Opens the dataset if it is
+ * not open. The number of classes is the first label that is refused.
  *
  * @param label     a value of the column `label`
  * @param name_out  owned by the caller: freed by sluice_string_free()
@@ -387,6 +387,20 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_image_list(const char *file, con
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const char *split,
                                                         sluice_dataset **dataset_out);
+
+/**
+ * CIFAR-100 in its binary form: train.bin and test.bin, in dir or in dir/cifar-100-binary. Images
+ * are u8 (32, 32, 3).
+ *
+ * @param split  "train" or "test"
+ * @param label  "fine": the column label has one of 100 classes; "coarse": one of 20 superclasses;
+ *               "both": fine, and the superclass in the column `coarse`, i32; NULL: "fine"
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_cifar100(const char *dir, const char *split,
+                                                         const char *label,
+                                                         sluice_dataset **dataset_out);
 
 /**
  * Synthetic samples, each a function of its index: for measurements without files.
