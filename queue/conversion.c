@@ -17,7 +17,7 @@ static bool is_float(sluice_dtype dtype)
     return dtype == SLUICE_F32 || dtype == SLUICE_F16 || dtype == SLUICE_BF16;
 }
 
-/* Infinities and NaNs would have processor-dependent bits. */
+/* Requires finite factors: the bits of infinities and NaNs depend on the processor. */
 static sluice_status check_affine(const sli_conversion *conversion)
 {
     for (uint32_t c = 0; c < conversion->channels; c++) {
@@ -77,7 +77,8 @@ size_t sli_conversion_out_bytes(const sli_conversion *conversion)
            sluice_dtype_size(conversion->to);
 }
 
-/* Converts any type and number of channels, value by value: the reference of the kernels. */
+/* Converts and stores one value. With load_value() and convert_any() this is the reference for the
+ * kernels: any type, any number of channels, value by value. */
 static void store_value(const sli_conversion *conversion, void *out, size_t index, float value,
                         uint32_t channel)
 {
@@ -178,7 +179,7 @@ static void convert_planes(const conversion_kernels *kernels, const sli_conversi
     }
 }
 
-/* Converts one line by the kernels; 1 or 3 channels, u8 HWC input. */
+/* Converts one line with the vectorised kernels; 1 or 3 channels, u8 HWC input. */
 static void convert_line_fast(const sli_conversion *conversion, uint32_t y, const uint8_t *in,
                               void *out)
 {
@@ -220,7 +221,8 @@ static void flip_line(const sli_conversion *conversion, const uint8_t *in, uint8
 }
 
 /*
- * convert_any() for one line: the same program on an image of one line, with a large plane stride.
+ * convert_any() for line y of an image, with u8 HWC input. Planes keep the stride of the whole
+ * image.
  */
 static void convert_line_any(const sli_conversion *conversion, uint32_t y, const uint8_t *in,
                              void *out, bool flipped)

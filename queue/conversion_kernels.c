@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled once per level (SLI_LEVEL). The vector forms handle whole groups of pixels; the rest of
- * a line is converted by tables with the same values.
+ * Compiled once per instruction-set level (SLI_LEVEL). Vector code converts whole groups of pixels;
+ * the remaining pixels of a line are converted by table lookup, with the same values.
  */
 #include "conversion_kernels.h"
 
@@ -82,7 +82,7 @@ static inline void store16_f16(uint16_t *to, __m128i bytes, float scale, float b
                                               _MM_FROUND_TO_NEAREST_INT));
 }
 
-/* The upper halves of finite values, rounded. */
+/* Rounds finite f32 values to bf16, each in the lower half of its 32-bit lane. */
 static inline __m256i bf16x8(__m256 value)
 {
     __m256i bits = _mm256_castps_si256(value);
@@ -155,7 +155,8 @@ static inline void store8_bf16(uint16_t *to, __m256 value)
                                                              _mm256_extracti128_si256(bits, 1)));
 }
 
-/* Scale and bias of eight values each; the channel pattern has a period of three vectors. */
+/* Vectors of eight scales and eight biases for interleaved channels. The pattern of channels has a
+ * period of three vectors. */
 static inline void packed_pattern(const sli_conversion *conversion, __m256 scale[3], __m256 bias[3])
 {
     float values[2][24];
@@ -208,13 +209,13 @@ static void flip_rgb(const uint8_t *in, uint8_t *out, uint32_t width)
 
 #if defined(__AVX2__)
     /*
-     * Five pixels at a time. The next store overwrites the sixteenth byte, so the loop stops while
-     * at least one more pixel follows.
+     * Flips five pixels (15 bytes) at a time and stores 16 bytes. The next store overwrites the
+     * sixteenth byte, so the loop stops while at least one more pixel follows.
      */
     const __m128i reversed = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
 
     for (; x + 6 <= width; x += 5) {
-        /* Starts one byte early, so that nothing past the line is read. */
+        /* The load starts one byte early, so that it does not read past the line. */
         const uint8_t *from = in + (size_t)(width - x - 5) * 3 - 1;
         __m128i pixels = _mm_loadu_si128((const __m128i *)(const void *)from);
 

@@ -6,7 +6,7 @@
 #include "conversion_int.h"
 
 typedef struct conversion_kernels {
-    /* (W, 3) uint8 to the flipped line; in and out do not overlap. */
+    /* Flips one line of (W, 3) uint8; in and out do not overlap. */
     void (*flip_rgb)(const uint8_t *in, uint8_t *out, uint32_t width);
 
     /* One line of (W, C) uint8, C 1 or 3, to planes[c][0..W) of the output's type. */

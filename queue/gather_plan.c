@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans GetNext's gather kernels on the host: source and destination of bytes, path, number of
- * blocks.
+ * Plans GetNext's gather kernels on the host: source and destination of each column, path, number
+ * of blocks.
  */
 #include "getnext_int.h"
 
@@ -9,10 +9,10 @@
 
 #include "status_int.h"
 
-/* Bound on the blocks of 256 threads per multiprocessor. */
+/* Upper bound on blocks per multiprocessor, of SLI_GATHER_THREADS threads each. */
 enum { BLOCKS_EACH = 8 };
 
-/* Bytes that a thread stores by one instruction. */
+/* Bytes that a thread stores with one instruction. */
 enum { COPY_BYTES = 16 };
 
 void sli_getnext_state_init(sli_getnext_state *state)
@@ -27,7 +27,7 @@ static bool is_aligned(const void *block, size_t bytes)
     return (uintptr_t)block % bytes == 0;
 }
 
-/* The path of whole units for a type and layout, regardless of the image's shape. */
+/* The path for an image that divides into whole units, by its output type and layout. */
 static sli_gather_path units_to(sluice_dtype to, bool planes)
 {
     switch (to) {
@@ -43,8 +43,8 @@ static sli_gather_path units_to(sluice_dtype to, bool planes)
 }
 
 /*
- * Slots and their columns are aligned; if the width is a multiple of the unit, so are all lines and
- * planes.
+ * Columns of a slot are aligned. If the width is a multiple of the unit, all lines and planes are
+ * aligned, too; other images are converted pixel by pixel.
  */
 static sli_gather_path path_of(const sli_conversion *conversion, const void *to)
 {
@@ -56,7 +56,9 @@ static sli_gather_path path_of(const sli_conversion *conversion, const void *to)
     return whole ? path : SLI_GATHER_ANY;
 }
 
-/* Units of one image. A unit of a planar image is a unit of pixels, which takes three stores. */
+/*
+ * Work items of one image. In a planar image an item is a unit of pixels, which takes three stores.
+ */
 static uint32_t units_of(const sli_gather *gather)
 {
     const uint32_t unit = sli_gather_unit((sli_gather_path)gather->path);
@@ -86,8 +88,8 @@ static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
     image->to_dtype = conversion->to;
     if (sli_conversion_is_identity(conversion) && sluice_dtype_size(conversion->to) == 2) {
         /*
-         * NaNs must keep their bits, too, so the values are moved as integers, which an f32
-         * represents exactly.
+         * NaNs must keep their bits. So values are copied as u16 integers, which an f32 represents
+         * exactly.
          */
         image->from_dtype = SLUICE_U16;
         image->to_dtype = SLUICE_U16;

@@ -7,7 +7,8 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Advances *end past count * bytes, from the next aligned offset, which is stored in *offset. */
+/* Places count * bytes at the next aligned offset after *end: stores it in *offset and advances
+ * *end. False: overflow. */
 static bool place_column(size_t count, size_t bytes, size_t *offset, size_t *end)
 {
     size_t start;

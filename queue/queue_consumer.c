@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer's side of the queue: waiting for a batch, and GetNext on the host device. */
+/* The consumer side of the queue: waiting for a batch, and GetNext on the host device. */
 #include <assert.h>
 #include <string.h>
 
 #include "clock_int.h"
 #include "queue_state.h"
 
-/* Bytes of a released slot, on a device with poisoned memory. */
+/* Byte value that fills a released slot on a device with poisoned memory. */
 enum { POISON = 0xA5 };
 
 typedef struct batch_wait {
@@ -16,7 +16,7 @@ typedef struct batch_wait {
 
 static bool has_failed(const sli_queue *queue)
 {
-    /* Pairs with the release store in the copier: batches that arrived are published before it. */
+    /* Pairs with the release store in the copier, which publishes all arrived batches first. */
     return atomic_load_explicit(&queue->failed, memory_order_acquire);
 }
 
@@ -28,7 +28,7 @@ static bool arrived_or_closed(void *arg)
            has_failed(wait->queue) || queue_closed(wait->queue);
 }
 
-/* What was submitted to the copy stream for seq; EMPTY: nothing yet. */
+/* The kind of entry submitted to the copy stream for seq; EMPTY: nothing submitted yet. */
 static sli_ring_kind given_kind(const sli_queue *queue, uint64_t seq)
 {
     sli_ring given = queue->back->words;
@@ -56,7 +56,7 @@ static void spin_for_batch(batch_wait *wait, int64_t timeout_ns)
     }
 }
 
-/* The status of batch seq by `given`, or, if that is EMPTY, by what has arrived. */
+/* The status of batch seq: by `given`, the submitted kind, or by the ring if `given` is EMPTY. */
 static sluice_status batch_status(sli_queue *queue, uint64_t seq, sli_ring_kind given)
 {
     const bool failed = has_failed(queue); /* read before the ready word, see has_failed() */
@@ -107,14 +107,14 @@ sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native)
     bool orders;
 
     pthread_mutex_lock(&queue->order_lock);
-    /* Without a mark the batch has arrived already, and needs no order. */
+    /* If marks == NULL, sli_queue_wait_given() has waited for arrival: no ordering is needed. */
     orders = queue->orders && queue->marks != NULL && given_kind(queue, seq) != SLI_RING_EMPTY;
     if (orders) {
         st = sli_stream_order(&queue->copy_stream,
                               queue->marks[sli_ring_slot(&queue->back->words, seq)], native);
     }
     pthread_mutex_unlock(&queue->order_lock);
-    /* After an error of the copy stream it may be closed: waits for the batch, or for the error. */
+    /* After a copy error the stream may be closed: wait for the batch itself, or for the error. */
     return orders || queue->marks == NULL ? st : sli_queue_wait(queue, seq, -1, false);
 }
 
@@ -133,7 +133,7 @@ static void release_slot(sli_queue *queue, uint64_t seq)
     if (queue->back == &queue->front) {
         queue_made_room(queue);
     } else {
-        sli_event_notify(&queue->front.ready); /* where the copier sleeps */
+        sli_event_notify(&queue->front.ready); /* the copier sleeps on this event */
     }
 }
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copier: takes batches in order from staging and submits one copy after another to the copy
- * stream, without waiting for any. Staged batches whose slots are adjacent on both sides go in one
- * copy. After each copy the stream stores the words: those of the device, where GetNext is a
- * kernel; then those of the host, which release staging and publish the batch; last `copied`, by
- * which the copier accounts for the copy.
+ * The copier: submits a copy of each staged batch to the copy stream, in order, without waiting for
+ * completion. Where GetNext is a kernel, small batches whose slots are adjacent in both rings share
+ * one copy. After each copy the stream stores these words in order: the device's ready words, if
+ * GetNext is a kernel; the host's words, which release the staging slots and publish the batches;
+ * and `copied`, from which the copier detects that the copy is complete.
  */
 #include "nvtx_ranges_int.h"
 #include "queue_state.h"
 
-/* Batches that go in one copy: small ones, for large ones are worth a copy each. */
+/* Upper bounds on the batches and bytes of one copy: combining pays only for small batches. */
 enum { MOST_BATCHES = 64, MOST_BYTES = 1 << 20 };
 
-/* The jobs of a slot at most: its copy, its word, and two words for the host behind the copy. */
+/* Upper bound on the stream's jobs per slot: the copy, and three words in host memory (`consumed`,
+ * ready, `copied`). */
 enum { JOBS_OF_A_SLOT = 4 };
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -22,7 +23,7 @@ static bool in_flight(const sli_queue *queue)
     return queue->copier.given > queue->copier.copied;
 }
 
-/* Is the next slot filled? */
+/* Is the next staging slot filled? False after the end or an error was submitted. */
 static bool is_staged(const sli_queue *queue)
 {
     return queue->copier.marker == 0 &&
@@ -34,7 +35,7 @@ static bool may_give(const sli_queue *queue)
     return is_staged(queue) && sli_ring_may_fill(&queue->device_ring.words, queue->copier.next);
 }
 
-/* Polls for arrived batches and counts them. */
+/* Polls `copied` and counts the batches that have arrived. */
 static void account_copied(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
@@ -64,8 +65,9 @@ static void account_copied(sli_queue *queue)
 /* ---- submission to the copy stream ----------------------------------------------------------- */
 
 /*
- * The number of batches, from the next one on, for a single copy. Batches are combined to save
- * calls, where the consumer is a kernel, which may be faster than these calls.
+ * The number of batches, starting at `next`, to submit as one copy. Batches are combined to save
+ * calls, and only if the consumer is a kernel: a kernel can consume faster than single calls
+ * submit.
  */
 static uint32_t count_neighbours(const sli_queue *queue)
 {
@@ -82,7 +84,7 @@ static uint32_t count_neighbours(const sli_queue *queue)
     return count;
 }
 
-/* Submits the words of `count` slots from the next one on. */
+/* Submits the stores of all words for `count` slots, starting at `next`. */
 static sluice_status submit_words(sli_queue *queue, uint32_t count, sli_ring_kind kind)
 {
     queue_ring *device = &queue->device_ring;
@@ -115,8 +117,8 @@ static sluice_status submit_words(sli_queue *queue, uint32_t count, sli_ring_kin
 }
 
 /*
- * Publishes that `count` slots from the next one on were submitted: launches may be ordered after
- * them.
+ * Publishes that `count` slots, starting at `next`, are submitted, so that launches can be ordered
+ * after them.
  */
 static sluice_status publish_submitted(sli_queue *queue, uint32_t count, sli_ring_kind kind)
 {
@@ -132,8 +134,8 @@ static sluice_status publish_submitted(sli_queue *queue, uint32_t count, sli_rin
     for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
         queue->marks[slot + i] = mark;
         /*
-         * Pairs with the acquire load in the consumer's peek: a thread that sees the word sees the
-         * mark.
+         * Pairs with the acquire load in the consumer's sli_ring_peek(): a thread that sees the
+         * word sees the mark.
          */
         sli_ring_store_release(&queue->given_ready[slot + i], sli_ring_word(first + i, kind));
     }
@@ -141,7 +143,7 @@ static sluice_status publish_submitted(sli_queue *queue, uint32_t count, sli_rin
     return st;
 }
 
-/* Submits the next slot; if it holds a batch, with its neighbours. */
+/* Submits the next slot; a batch may be combined with the adjacent ones. */
 static sluice_status submit_next(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
@@ -194,7 +196,7 @@ static bool free_or_closed(void *arg)
 
 static sluice_status open_stream(sli_queue *queue, const sli_cpus *cpus)
 {
-    /* One slot more: a slot is free once its word is stored, before its last word is. */
+    /* One slot extra: the consumer can release a slot before the store of `copied` is done. */
     const uint32_t jobs = (queue->slots + 1) * JOBS_OF_A_SLOT;
 
     return sli_stream_open(queue->device, "sluice/copy", SLI_STREAM_COPIES, cpus, jobs,
@@ -202,9 +204,9 @@ static sluice_status open_stream(sli_queue *queue, const sli_cpus *cpus)
 }
 
 /*
- * After an error: does the device still work? Opening a new stream shows it. Closing the old one
- * waits for all of its work, so that everything published has arrived, even if the host's words are
- * missing.
+ * After an error: does the device still work? Opening a new stream tests this. Closing the old
+ * stream first waits for all of its work, so everything published has arrived; host words that the
+ * old stream did not store are stored here.
  */
 static bool device_works(sli_queue *queue)
 {
@@ -226,7 +228,7 @@ static bool device_works(sli_queue *queue)
     return true;
 }
 
-/* The first seq without a word for the host. */
+/* The first seq whose ready word in host memory is not stored. */
 static uint64_t first_missing(const sli_queue *queue)
 {
     uint64_t seq = queue->copied + 1;
@@ -255,7 +257,7 @@ static void publish_error(sli_queue *queue, sluice_status status)
     wait.seq = first_missing(queue);
     queue_keep_error(queue, wait.seq, &error);
     if (queue->kernels) {
-        /* Pairs with the acquire load in sli_queue_wait(). */
+        /* Pairs with the acquire load in has_failed(). */
         atomic_store_explicit(&queue->failed, true, memory_order_release);
         sli_event_notify(&queue->device_ring.ready);
         queue_poll(&queue->front.ready, free_or_closed, &wait, -1);
@@ -279,7 +281,7 @@ static void publish_error(sli_queue *queue, sluice_status status)
 
 typedef struct news_wait {
     sli_queue *queue;
-    bool staged; /* the next batch is staged, so the copier waits for room */
+    bool staged; /* the next batch is staged: waits for a free device slot */
 } news_wait;
 
 static bool has_news(void *arg)
@@ -293,7 +295,7 @@ static bool has_news(void *arg)
 }
 
 /*
- * Sleeps until there is work. Time with copies in flight is busy time, all other time is waiting.
+ * Sleeps until there is work. Time with copies in flight counts as busy, all other time as waiting.
  */
 static void await_news(sli_queue *queue)
 {
@@ -313,7 +315,7 @@ static void await_news(sli_queue *queue)
     }
 }
 
-/* One iteration of the copier; false: the end. */
+/* One iteration of the copier thread. False: the thread ends. */
 static bool run_copier(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
@@ -346,8 +348,7 @@ static bool run_copier(sli_queue *queue)
 static void copier_main(void *arg)
 {
     sli_queue *queue = arg;
-    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* an optimisation: else each
-                                                                          call enters */
+    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* once, not for each call */
 
     while (run_copier(queue)) {
     }

@@ -6,7 +6,7 @@
 #include "alloc_int.h"
 #include "queue_state.h"
 
-/* Words that are polled from two sides have cache lines of their own. */
+/* Words that host and device both access are in separate cache lines. */
 enum { WORDS_ALIGNMENT = 256 };
 
 static bool has_staging(const sli_queue_config *config)
@@ -19,7 +19,7 @@ static bool has_kernels(const sli_queue_config *config)
     return config->device->caps.kernels;
 }
 
-/* Do kernels read the workers' ring? */
+/* Do kernels read the workers' ring directly? */
 static bool uses_pull(const sli_queue_config *config)
 {
     return has_kernels(config) && config->device->caps.pull;
@@ -35,20 +35,21 @@ static size_t ready_bytes(const sli_queue_config *config)
     return align_up(config->slots * sizeof(uint64_t));
 }
 
-/* Bytes of words in page-locked memory after staging: `consumed`, and with pull the ready words. */
+/* Bytes of the words in page-locked memory after staging: `consumed`, and with pull the ready
+ * words. */
 static size_t host_words_bytes(const sli_queue_config *config)
 {
     return !has_kernels(config) ? 0
                                 : WORDS_ALIGNMENT + (uses_pull(config) ? ready_bytes(config) : 0);
 }
 
-/* Bytes of words in device memory after the slots. */
+/* Bytes of the ready words in device memory after the slots; 0: kernels do not poll any there. */
 static size_t device_words_bytes(const sli_queue_config *config)
 {
     return has_kernels(config) && !uses_pull(config) ? ready_bytes(config) : 0;
 }
 
-/* Describes the tensor of column i for steps, without its data. */
+/* Describes the tensor that steps receive for column i, without its data. */
 static void describe_output(const sli_queue_config *config, uint32_t i, sluice_tensor *tensor)
 {
     const sluice_column *column = &config->layout->columns[i];
@@ -79,8 +80,8 @@ static uint64_t sets_of(const sli_queue_config *config)
     return config->sets > 0 ? config->sets : 1;
 }
 
-/* Bytes of a set of outputs; 0 if GetNext neither converts nor runs as a kernel, since steps then
- * read the slots themselves. */
+/* Bytes of one set of outputs. 0 if GetNext neither converts nor runs as a kernel: steps then read
+ * the slots themselves. */
 static size_t set_size(const sli_queue_config *config)
 {
     size_t bytes = has_kernels(config) ? align_up(sizeof(sli_batch_header)) : 0;
@@ -147,7 +148,7 @@ static sluice_status allocate_front(sli_queue *queue, const sli_queue_config *co
     if (st != SLUICE_OK) {
         return st;
     }
-    if (has_kernels(config)) { /* memory of a new block is zero */
+    if (has_kernels(config)) { /* sli_node_alloc() returns zeroed memory */
         queue->host_words = (uint64_t *)(void *)((uint8_t *)queue->front_memory.data + ring);
     }
     st = ring_init(&queue->front, queue->slots, queue->front_memory.data,
@@ -164,7 +165,7 @@ static sluice_status allocate_front(sli_queue *queue, const sli_queue_config *co
     return st;
 }
 
-/* Allocates in device memory the slots, if batches are copied, and the ring's words, if kernels
+/* If batches are copied: allocates the slots in device memory, and the ready words there if kernels
  * poll them. */
 static sluice_status allocate_slots(sli_queue *queue, const sli_queue_config *config)
 {
@@ -189,9 +190,9 @@ static sluice_status make_slot_states(sli_queue *queue, uint64_t history)
 {
     queue->slot_states = sli_aligned_alloc(64, queue->slots * sizeof(*queue->slot_states));
     /*
-     * A list of samples is valid until the step is done: longer than its staging slot and, if
-     * GetNext converts, than its device slot. Workers may be this many batches ahead of the current
-     * step.
+     * A list of samples is valid until its step is done: it outlives its staging slot and, if
+     * GetNext converts, its device slot. Lists are kept for the batches that workers may be ahead
+     * of the current step, for that step and for `history`.
      */
     queue->sample_rows = 2 * (uint64_t)queue->slots + 1 + history;
     queue->samples = sli_calloc(queue->sample_rows * queue->layout.batch_size, sizeof(uint64_t));
@@ -213,7 +214,7 @@ static sluice_status make_slot_states(sli_queue *queue, uint64_t history)
     return SLUICE_OK;
 }
 
-/* Describes the tensors of a set of outputs, one after another from `memory` on; NULL: no data. */
+/* Describes the tensors of one set of outputs, packed from `memory` on. NULL: without data. */
 static void make_set(sli_queue *queue, const sli_queue_config *config, uint32_t set,
                      uint8_t *memory)
 {
@@ -233,7 +234,7 @@ static void make_set(sli_queue *queue, const sli_queue_config *config, uint32_t 
     }
 }
 
-/* The tensors that a slot is lent as. */
+/* Describes the tensors through which a slot is lent. */
 static void make_slot_tensors(sli_queue *queue, uint32_t slot)
 {
     const uint32_t columns = queue->layout.column_count;
@@ -247,7 +248,8 @@ static void make_slot_tensors(sli_queue *queue, uint32_t slot)
     }
 }
 
-/* What steps see: sets of tensors when GetNext converts or is a kernel, else one for each slot. */
+/* Makes the inputs of steps: sets of outputs, used if GetNext converts or is a kernel, and tensors
+ * for each slot, used if GetNext lends. */
 static sluice_status make_tensors(sli_queue *queue, const sli_queue_config *config)
 {
     const uint32_t columns = queue->layout.column_count;
@@ -337,7 +339,7 @@ void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext)
     }
 }
 
-/* Behind the outputs of a set. */
+/* The device header of a set is stored after the set's outputs. */
 static sli_batch_header *device_header(const sli_queue *queue, uint32_t set)
 {
     uint8_t *end =

@@ -8,8 +8,8 @@
 typedef struct room_wait {
     sli_queue *queue;
     uint64_t seq;
-    const sli_room_request *request; /* NULL: waits for room only */
-    uint64_t consumed;               /* at the last poll */
+    const sli_room_request *request; /* NULL: waits for a free slot only */
+    uint64_t consumed;               /* the ring's `consumed` at the last poll */
 } room_wait;
 
 static bool has_other_reason(const room_wait *wait)
@@ -42,7 +42,7 @@ static bool room_or_no_poller(void *arg)
            !atomic_load_explicit(&wait->queue->polling, memory_order_acquire);
 }
 
-/* Waits for room that kernels make without a notification: one worker polls for all. */
+/* Kernels release slots without notifying an event: one worker polls, and the others sleep. */
 static bool await_kernels(room_wait *wait, int64_t timeout_ns)
 {
     sli_queue *queue = wait->queue;
@@ -87,8 +87,8 @@ bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request)
     room_wait wait = {queue, request->seq, request, 0};
 
     /*
-     * A worker only waits if seq is larger than slots. Half of the slots are free at the latest
-     * when the consumer has reached the last published batch.
+     * The first `slots` batches never wait. Waiting for up to half of the slots is safe: that many
+     * are free by the time the consumer has reached the last published batch.
      */
     if (!queue->pull && request->seq > queue->slots) {
         atomic_store_explicit(&queue->room_at,
@@ -102,7 +102,7 @@ bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request)
 
 bool sli_queue_has_waiters(const sli_queue *queue)
 {
-    /* A relaxed load without contention: workers call this with every claim. */
+    /* Workers call this for every claim; a relaxed load does not contend for the cache line. */
     return atomic_load_explicit(&queue->front.room.waiters, memory_order_relaxed) > 0;
 }
 
@@ -141,8 +141,8 @@ static queue_slot_state *slot_state(sli_queue *queue, uint64_t seq)
 bool sli_queue_add_rows(sli_queue *queue, uint64_t seq, uint32_t count)
 {
     /*
-     * Pairs with itself. Release: this worker's rows; acquire: the last worker sees the rows of all
-     * others.
+     * Pairs with the same operation of other workers: release publishes this worker's rows, acquire
+     * lets the last worker see the rows of all.
      */
     const uint32_t done =
         atomic_fetch_add_explicit(&slot_state(queue, seq)->rows_done, count, memory_order_acq_rel) +
@@ -201,8 +201,8 @@ void sli_queue_publish(sli_queue *queue, uint64_t seq)
     }
     pthread_mutex_unlock(&state->lock);
     /*
-     * Ordered before the next batch in this slot by the ring's words: its rows are filled after the
-     * release of this batch.
+     * Relaxed: the ring's words order this store before the next batch in this slot. Rows of that
+     * batch are filled only after this batch is released.
      */
     atomic_store_explicit(&state->rows_done, 0, memory_order_relaxed);
     atomic_fetch_add_explicit(&queue->produced, kind == SLI_RING_BATCH, memory_order_relaxed);

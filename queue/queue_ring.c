@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring of the queue: publishing, waking workers for room, polling, occupancy. */
+/* A ring of the queue: publishing, waking workers, polling, occupancy. */
 #include "clock_int.h"
 #include "queue_state.h"
 
@@ -41,7 +41,8 @@ void queue_made_room(sli_queue *queue)
 {
     sli_event *room = &queue->front.room;
 
-    /* Either room_at and room_wakes are those of a waiting worker, or the worker sees the room. */
+    /* Relaxed loads suffice: either room_at and room_wakes are the values of a waiting worker, or
+     * that worker sees the free slot before it sleeps. */
     if (sli_event_has_waiters(room) &&
         sli_ring_load_acquire(queue->front.words.consumed) >=
             atomic_load_explicit(&queue->room_at, memory_order_relaxed)) {
@@ -49,15 +50,15 @@ void queue_made_room(sli_queue *queue)
     }
 }
 
-/* Consecutive filled slots, from the oldest one that is not released. */
+/* The number of consecutive filled slots, starting with the oldest unreleased one. */
 static uint64_t ring_depth(const sli_ring *ring)
 {
     const uint64_t first = sli_ring_load_acquire(ring->consumed) + 1;
     uint64_t depth = 0;
 
     /*
-     * Not peek: in graph mode the host samples while the device releases. A slot that was filled
-     * again meanwhile counts as filled.
+     * Not sli_ring_peek(): in graph mode the device releases slots while the host samples. A slot
+     * that has been refilled meanwhile (larger seq) counts as filled.
      */
     while (depth < ring->slots &&
            sli_ring_seq(sli_ring_load_acquire(&ring->ready[sli_ring_slot(ring, first + depth)])) >=

@@ -15,12 +15,12 @@
 /* A ring: its words, its slots, and the events that its threads sleep on. */
 typedef struct queue_ring {
     sli_ring words;
-    uint8_t *slots;                 /* (slots, layout.slot_bytes) */
-    uint64_t *own_ready;            /* memory of words.ready if allocated apart; else NULL */
-    uint64_t *own_consumed;         /* the same for words.consumed */
-    sli_event ready;                /* a batch was published */
-    sli_event room;                 /* a slot was released */
-    _Atomic uint64_t depth_samples; /* these four: as in sli_ring_stats; written by the consumer */
+    uint8_t *slots;         /* (slots, layout.slot_bytes) */
+    uint64_t *own_ready;    /* words.ready if this ring allocated it, to be freed; else NULL */
+    uint64_t *own_consumed; /* words.consumed if this ring allocated it; else NULL */
+    sli_event ready;        /* a batch was published */
+    sli_event room;         /* a slot was released */
+    _Atomic uint64_t depth_samples; /* four counters of sli_ring_stats; written by the consumer */
     _Atomic uint64_t depth_sum;
     _Atomic uint64_t empty;
     _Atomic uint64_t full;
@@ -29,22 +29,22 @@ typedef struct queue_ring {
 /* Host-side state of one slot of the workers' ring. */
 typedef struct queue_slot_state {
     _Alignas(64) _Atomic uint32_t rows_done;
-    pthread_mutex_t lock; /* guards the following */
+    pthread_mutex_t lock; /* guards error_row and error */
     uint32_t error_row;   /* the lowest row that failed */
-    sli_error error;      /* of that row */
+    sli_error error;      /* error of row error_row */
 } queue_slot_state;
 
 /* Progress of the copier in batches; used by its thread only. */
 typedef struct queue_copier {
     uint64_t next;      /* next batch to submit to the copy stream */
-    uint64_t given;     /* last batch submitted together with all its words */
+    uint64_t given;     /* last batch submitted, with all its words, to the copy stream */
     uint64_t published; /* last batch whose word in device memory was submitted, for kernels */
-    uint64_t copied;    /* last batch that was found to have arrived */
+    uint64_t copied;    /* last batch known to have arrived on the device */
     uint64_t noticed;   /* last batch counted in the statistics */
-    uint64_t marker;    /* seq of the end or of an error, once submitted; 0: not yet */
+    uint64_t marker;    /* seq of the end of data or of an error once it is submitted; 0: not yet */
     sli_ring_kind marker_kind;
-    uint64_t sampled_at;  /* `next` when the depth of staging was last sampled */
-    uint64_t since_ticks; /* time up to which copying is accounted for */
+    uint64_t sampled_at;  /* value of `next` when the depth of staging was last sampled */
+    uint64_t since_ticks; /* copy time is accounted for up to this tick */
 } queue_copier;
 
 struct sli_queue {
@@ -56,32 +56,34 @@ struct sli_queue {
     sli_conversion conversion;
     uint32_t conversion_column;
     uint32_t slots;
-    uint32_t sets; /* of outputs */
+    uint32_t sets; /* number of sets of output tensors */
 
-    /* Workers fill `front`, the consumer drains *back; the copier, if any, copies from one to the
-     * other. The copier sleeps on front.ready, also for free slots and for the end of copies. If
-     * kernels poll words in device memory, the ready words of device_ring are the host's copies of
-     * them, stored later. */
+    /*
+     * Workers fill `front` and the consumer drains *back. The copier, if any, copies from one to
+     * the other. It sleeps on front.ready only: that event also signals free slots and completed
+     * copies. If kernels poll words in device memory, the ready words of device_ring are the host's
+     * copies of them, stored later.
+     */
     queue_ring front;
     queue_ring device_ring;
     queue_ring *back; /* &front or &device_ring */
     sli_node_block front_memory;
-    size_t registered_bytes; /* of front_memory, page-locked; 0: none */
+    size_t registered_bytes; /* page-locked bytes of front_memory; 0: none */
     void *front_on_device;   /* device address of front_memory; NULL without kernels */
-    uint64_t *host_words;    /* in front_memory: `consumed`, written by kernels; for pull also the
-                              * ready words */
+    uint64_t *host_words;    /* in front_memory: `consumed`, written by kernels; with pull also the
+                                ready words */
     void *device_memory;
     size_t device_bytes;
-    uint64_t *device_words;        /* (slots) in device_memory, polled by kernels; NULL: none */
-    queue_slot_state *slot_states; /* (slots) of front */
-    uint64_t *samples;             /* (sample_rows, batch_size): outlive the staging slots */
-    sli_batch_header *headers;     /* (sample_rows) */
+    uint64_t *device_words;        /* (slots) in device_memory, polled by kernels; or NULL */
+    queue_slot_state *slot_states; /* (slots) state of each slot of front */
+    uint64_t *samples;         /* (sample_rows, batch_size) indices; outlive the staging slots */
+    sli_batch_header *headers; /* (sample_rows) */
     uint64_t sample_rows;
     void *outputs_memory;
-    size_t outputs_bytes;        /* of all sets */
-    sluice_tensor *outputs;      /* (sets, columns): inputs of steps if GetNext converts */
-    sluice_tensor *slot_tensors; /* (slots, columns): inputs of steps if GetNext lends */
-    sli_batch_header current;    /* of the current step's batch */
+    size_t outputs_bytes;        /* bytes of outputs_memory, all sets together */
+    sluice_tensor *outputs;      /* (sets, columns) inputs of steps if GetNext converts */
+    sluice_tensor *slot_tensors; /* (slots, columns) inputs of steps if GetNext lends */
+    sli_batch_header current;    /* header of the current step's batch */
 
     _Atomic bool closed;
     _Atomic uint64_t produced;
@@ -90,20 +92,20 @@ struct sli_queue {
     _Atomic uint64_t copies;
     _Atomic uint64_t publishes;
     _Atomic uint64_t room_at;    /* workers that wait for a slot are woken at this `consumed` */
-    _Atomic uint32_t room_wakes; /* how many of them */
+    _Atomic uint32_t room_wakes; /* number of workers to wake then */
     _Atomic bool polling;        /* a worker polls for slots that kernels release */
     _Atomic bool failed;         /* the copier has failed, and kernels may never see its error */
 
-    /* Batches submitted to the copy stream, which may not have arrived; for kernels and push. */
-    uint64_t *given_ready; /* (slots) ready words; NULL: no such copier */
-    uint64_t *marks;       /* (slots) marks of the copy stream, each after a batch; or NULL */
-    pthread_mutex_t
-        order_lock; /* guards `orders`, which is true only while the copy stream is open */
-    bool orders;    /* marks can be used */
+    /* State of batches that are submitted to the copy stream but may not have arrived. Only for
+     * kernels with push. */
+    uint64_t *given_ready; /* (slots) ready words, stored at submission; or NULL */
+    uint64_t *marks;       /* (slots) marks of the copy stream, one after each batch; or NULL */
+    pthread_mutex_t order_lock; /* guards `orders` */
+    bool orders;                /* marks can be used: the copy stream is open */
 
     pthread_mutex_t error_lock; /* guards error and error_seq, set before ERROR is published */
     sli_error error;
-    uint64_t error_seq; /* of the ERROR word */
+    uint64_t error_seq; /* seq of the batch with that error */
 
     sli_stream copy_stream;
     sli_thread copier_thread;
@@ -136,8 +138,8 @@ static inline bool queue_closed(const sli_queue *queue)
 }
 
 /*
- * Waits like sli_event_await() for a condition whose change notifies no event: spins briefly, then
- * polls with an exponential back-off, which a notification of the event cuts short.
+ * Like sli_event_await(), for a condition that changes without a notification: spins briefly, then
+ * polls with an exponential back-off. Notifying the event ends the current back-off.
  */
 bool queue_poll(sli_event *event, bool (*ready)(void *arg), void *arg, int64_t timeout_ns);
 
@@ -152,13 +154,14 @@ void queue_ring_publish(queue_ring *ring, uint64_t seq, sli_ring_kind kind);
 /* Called after slots of the workers' ring were released: wakes workers that wait for a slot. */
 void queue_made_room(sli_queue *queue);
 
-/* Samples how full the ring is, when its consumer takes a batch. */
+/* Samples the occupancy of the ring. Its consumer calls this before each batch. */
 void queue_ring_sample_depth(queue_ring *ring);
 void queue_ring_stats(const queue_ring *ring, sli_ring_stats *stats_out);
 
 /*
- * Stores the error of batch seq, for the reader of the ERROR word. Batches fail in any order. The
- * error of the lowest seq is kept: the consumer reaches it first, and reads nothing after it.
+ * Stores the error of batch seq for the consumer, which raises it at the ERROR word. Batches can
+ * fail in any order. Only the error with the lowest seq is kept: the consumer reaches that batch
+ * first and reads nothing after it.
  */
 void queue_keep_error(sli_queue *queue, uint64_t seq, const sli_error *error);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GetNext's kernels: grids around the functions of getnext_control_int.h and getnext_gather.h, and
- * their descriptions for C. Structs are passed by value as grid constants, so that taking their
- * address makes no copy.
+ * GetNext's kernels: __global__ functions around those of getnext_control_int.h and
+ * getnext_gather.h, and descriptions of their launches for C. Structs are passed by value as grid
+ * constants, so that taking their address makes no copy.
  *
- * cudaGraphSetConditional() has only one caller at a time: two kernels of one thread.
+ * cudaGraphSetConditional() has only one caller at a time: it is called by two kernels of one
+ * thread each.
  */
 #include <cuda_runtime.h>
 
@@ -37,7 +38,7 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
     const uint8_t *slot = gather_slot(getnext);
 
     if (slot == NULL) {
-        return; /* the same for the whole grid */
+        return; /* uniform across the grid */
     }
     gather_thread(gather, slot, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x,
                   path);

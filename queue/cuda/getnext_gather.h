@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The work of GetNext's grid: thread t of n converts its share of a batch from the slot into the
- * step's tensors, with the bits of sli_convert_image(). Included by getnext.cu, and by tests that
+ * step's tensors, bit-identical to sli_convert_image(). Included by getnext.cu, and by tests that
  * run it on the CPU.
  *
  * The preceding kernel has read the ring's word, and no thread writes the slot until it is released
@@ -19,12 +19,12 @@
 #include "float16_int.h"
 #include "getnext_int.h"
 
-/* A test that counts the sectors of a warp's stores defines this macro before. */
+/* A test that counts the memory sectors of a warp's stores defines this macro. */
 #if !defined(GATHER_STORES)
 #define GATHER_STORES(to, bytes)
 #endif
 
-/* ---- loads, stores and arithmetic, identical on both sides ----------------------------------- */
+/* ---- loads, stores and arithmetic, identical on CPU and GPU ---------------------------------- */
 
 #if defined(__CUDACC__)
 SLI_KERNEL_FN uint8_t gather_load_8(const uint8_t *from)
@@ -70,7 +70,7 @@ SLI_KERNEL_FN void gather_store_128(uint8_t *to, const uint32_t *words)
     *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
 }
 #else
-/* Vector accesses must be aligned to their size, else the device faults. */
+/* Asserts what the device requires: accesses are aligned to their size, else the device faults. */
 SLI_KERNEL_FN void gather_move(void *to, const void *from, size_t bytes, const void *in_slot)
 {
     assert((uintptr_t)in_slot % bytes == 0);
@@ -143,7 +143,7 @@ SLI_KERNEL_FN float gather_fma(float value, float scale, float bias)
 #endif
 }
 
-/* Two rounded values that are not NaN; the first is in the lower half. */
+/* Packs two rounded values, which are not NaN; the first is in the lower half. */
 SLI_KERNEL_FN uint32_t gather_pair_f16(float low, float high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -205,8 +205,8 @@ SLI_KERNEL_FN void gather_column(const sli_gather_copy *copy, const uint8_t *slo
 
 /* ---- the image column ------------------------------------------------------------------------ */
 
-/* The position of a thread: unit `unit` of image `row`. With it a thread divides once, not for each
- * unit. */
+/* The position of a thread: unit `unit` of image `row`. The strides make each step an addition: a
+ * thread divides once, not for each unit. */
 typedef struct gather_walk {
     uint32_t row;
     uint32_t unit;
@@ -238,7 +238,7 @@ SLI_KERNEL_FN void gather_walk_next(gather_walk *walk, uint32_t units)
     }
 }
 
-/* The unit at this position if its line of `line` units were reversed. */
+/* The unit that a flip moves to this position; lines have `line` units. */
 SLI_KERNEL_FN uint32_t gather_flipped(uint32_t unit, uint32_t line)
 {
     return unit + line - 1 - 2 * (unit % line);
@@ -296,7 +296,7 @@ SLI_KERNEL_FN float gather_affine(float value, float scale, float bias)
     return sli_f32_of_bits(value != value ? sli_f32_bits(value) | 0x400000 : 0xFFC00000);
 }
 
-/* Any types, layouts and widths, pixel by pixel. */
+/* Converts any types, layouts and widths, pixel by pixel. */
 SLI_KERNEL_FN void gather_any(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n)
 {
     const sli_gather_image *image = &g->image;
@@ -328,7 +328,7 @@ SLI_KERNEL_FN void gather_any(const sli_gather *g, const uint8_t *slot, uint32_t
     }
 }
 
-/* Stores a unit of values, 16 bytes. */
+/* Converts a unit of values to dtype and stores it: 16 bytes. */
 SLI_KERNEL_FN void gather_store_unit(sluice_dtype dtype, uint8_t *to, const float *v)
 {
     uint32_t words[4];
@@ -342,13 +342,13 @@ SLI_KERNEL_FN void gather_store_unit(sluice_dtype dtype, uint8_t *to, const floa
     gather_store_128(to, words);
 }
 
-/* Byte `at` of words. */
+/* Byte `at` of `words`, as a float. */
 SLI_KERNEL_FN float gather_byte(const uint32_t *words, uint32_t at)
 {
     return (float)(words[at / 4] >> 8 * (at % 4) & 0xFF);
 }
 
-/* Channel c of a unit of pixels, three bytes each in words; zeros if `zero`. */
+/* Converts channel c of a unit of pixels, three bytes each in `words`; zeros if `zero`. */
 SLI_KERNEL_FN void gather_channel(const uint32_t *words, uint32_t unit, uint32_t c, bool zero,
                                   bool flipped, float scale, float bias, float *v)
 {
@@ -379,8 +379,8 @@ SLI_KERNEL_FN void gather_load_pixels(const uint8_t *from, uint32_t unit, uint32
 }
 
 /*
- * (H, W, 3) u8 to (3, H, W), one unit of pixels at a time: a store in each plane. Without
- * normalisation scale is 1 and bias 0, which keep every byte's value.
+ * Converts (H, W, 3) u8 to (3, H, W), one unit of pixels at a time, with one store per plane.
+ * Without normalisation scale is 1 and bias 0, which keep every byte's value.
  */
 SLI_KERNEL_FN void gather_planes(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n,
                                  uint32_t unit, sluice_dtype dtype)
@@ -411,10 +411,10 @@ SLI_KERNEL_FN void gather_planes(const sli_gather *g, const uint8_t *slot, uint3
 }
 
 /*
- * Loads a unit of values of a flipped line: those at `at` of the output, beginning with channel
- * `phase`. They are in the four pixels that end at the mirrored position of the first one, whose 12
- * bytes are loaded as aligned words. Near the beginning of a line some loaded bytes precede it;
- * they are within the slot, and not used.
+ * Loads the unit of values at index `at` of a flipped line; its first value is channel `phase`. The
+ * unit is within four input pixels, which end at the flipped position of the unit's first pixel.
+ * Their 12 bytes are loaded as aligned words. Near the beginning of a line some loaded bytes
+ * precede the line; they are within the slot and are not used.
  */
 SLI_KERNEL_FN void gather_load_flipped(const uint8_t *in, uint32_t at, uint32_t phase,
                                        uint32_t line, uint32_t *values)
@@ -449,8 +449,8 @@ SLI_KERNEL_FN void gather_rotate(const float *x, uint32_t phase, float *out)
 }
 
 /*
- * (H, W, 3) u8 to (H, W, 3), channels last, one unit of values at a time: parts of two or more
- * pixels, beginning with any channel.
+ * Converts (H, W, 3) u8 to (H, W, 3), channels last, one unit of values at a time. A unit spans
+ * parts of two or more pixels and begins with any channel.
  */
 SLI_KERNEL_FN void gather_packed(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n,
                                  uint32_t unit, sluice_dtype dtype)
@@ -490,7 +490,7 @@ SLI_KERNEL_FN void gather_packed(const sli_gather *g, const uint8_t *slot, uint3
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* The slot to gather; NULL: the launch has ended, in a graph without a loop. */
+/* The slot to gather. NULL: the launch has ended, only in a graph without a loop. */
 SLI_KERNEL_FN const uint8_t *gather_slot(const sli_getnext *getnext)
 {
     const sli_getnext_state *s = getnext->state;
@@ -502,8 +502,8 @@ SLI_KERNEL_FN const uint8_t *gather_slot(const sli_getnext *getnext)
 }
 
 /*
- * The work of thread t of n. path is a constant at each call, so that each kernel has the code of
- * one path.
+ * The work of thread t of n. path is a constant at each call, so that each kernel contains the code
+ * of one path only.
  */
 SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n,
                                  sli_gather_path path)

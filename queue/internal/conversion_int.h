@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion program: the last transforms of a pipeline, as one pass
- * over it. Flip, cast, normalise and HWC -> CHW commute, so any sequence of them is one program:
+ * The conversion program: the last transforms of a pipeline, as one pass over the image. Flip,
+ * cast, normalise and HWC -> CHW commute, so any sequence of them is one program:
  *
  *     out = round(fmaf((float)in, scale[channel], bias[channel]))
  *
- * with one rounding of the fmaf in f32, then round-to-nearest-even to f16 or bf16. A worker runs it
- * while it writes its row, or GetNext does on the device; the bits are the same either way, on
- * every level of instructions and on every backend.
+ * The fmaf rounds once, to f32; an output of f16 or bf16 is then rounded to nearest, ties to even.
+ * Either a worker runs the program while it writes its row, or GetNext runs it on the device. The
+ * bits are the same in both cases, at every instruction-set level and on every backend.
  */
 #ifndef SLUICE_CONVERSION_INT_H
 #define SLUICE_CONVERSION_INT_H
@@ -26,14 +26,14 @@ typedef struct sli_conversion {
     uint32_t width;
     uint32_t channels; /* 1 to SLI_MAX_CHANNELS */
     sluice_dtype from; /* u8, f32, f16 or bf16 */
-    sluice_dtype to;   /* the same; u8 only from u8 and without affine */
+    sluice_dtype to;   /* the same types; u8 only if `from` is u8, without affine */
     bool from_chw;     /* the input is (C, H, W) instead of (H, W, C) */
     bool to_chw;
     bool flip;                     /* flips rows that have SLI_ROW_FLIP */
     bool affine;                   /* if not set, scale is 1 and bias 0 */
-    float scale[SLI_MAX_CHANNELS]; /* of `channels` channels, finite */
+    float scale[SLI_MAX_CHANNELS]; /* one per channel, finite */
     float bias[SLI_MAX_CHANNELS];
-    /* Set by sli_conversion_prepare(): the converted values of the 256 bytes. */
+    /* Set by sli_conversion_prepare(): the converted value of each of the 256 bytes. */
     float table_f32[SLI_MAX_CHANNELS][256];
     uint16_t table_16[SLI_MAX_CHANNELS][256];
 } sli_conversion;
@@ -49,12 +49,12 @@ size_t sli_conversion_out_bytes(const sli_conversion *conversion);
 
 /*
  * Converts line y of one image: in is (W, C) uint8, out the start of the converted image. Only for
- * programs from u8 HWC. flags as in a batch's row flags, SLI_ROW_ZERO excepted.
+ * programs from u8 HWC. flags: as in a batch's row flags, without SLI_ROW_ZERO.
  */
 void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
                       uint8_t flags);
 
-/* Converts one image of the program's shape and type; SLI_ROW_ZERO results in zeros. */
+/* Converts one image of the program's shape and type; with SLI_ROW_ZERO the output is zeros. */
 void sli_convert_image(const sli_conversion *conversion, const void *in, void *out, uint8_t flags);
 
 #endif

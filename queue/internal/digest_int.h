@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The digest of a batch as the step sees it: order-sensitive, cheap, and a sum, so that any device
- * can compute it in any order.
+ * The digest of a batch, of the tensors that the step receives: order-sensitive, cheap, and a sum,
+ * so that any device can compute it in any order.
  *
  *     column = sum mod 2^64 of mix64(word[i] + i * K) over its 8-byte little-endian words
  *     step   = the columns' digests and valid_rows folded in order
  *
- * with K = 0x9E3779B97F4A7C15 and mix64 the finaliser of splitmix64. The last word of a column
- * whose size is no multiple of 8 is filled up with zeros.
+ * with K = 0x9E3779B97F4A7C15 and mix64 the finaliser of splitmix64. If the size of a column is not
+ * a multiple of 8, its last word is padded with zeros.
  */
 #ifndef SLUICE_DIGEST_INT_H
 #define SLUICE_DIGEST_INT_H

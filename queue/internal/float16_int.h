@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 16-bit floats from 32-bit ones, round to nearest, ties to even, as the hardware instructions of
- * every backend do it. binary16: IEEE 754-2008; bfloat16: the upper half of binary32.
+ * Conversions between 32-bit and 16-bit floats: round to nearest, ties to even, like the hardware
+ * instructions of every backend. binary16: IEEE 754-2008; bfloat16: the upper half of binary32.
  */
 #ifndef SLUICE_FLOAT16_INT_H
 #define SLUICE_FLOAT16_INT_H
@@ -58,7 +58,7 @@ SLI_DEVICE_FN uint16_t sli_f16_of_f32(float value)
         return (uint16_t)(sign | 0x7C00); /* rounds to infinity */
     }
     if (magnitude >= 0x38800000) {
-        /* Normal: the exponent's bias goes from 127 to 15; a carry out of the mantissa is right. */
+        /* Normal: rebias the exponent, 127 to 15; a carry out of the mantissa increments it. */
         rounded = magnitude - 0x38000000 + 0xFFF + (magnitude >> 13 & 1);
         return (uint16_t)(sign | rounded >> 13);
     }

@@ -2,11 +2,11 @@
 /*
  * The one-thread kernels of GetNext: they wait for batches, count steps and decide how a launch
  * ends, in the same order as sink/host/host_program.c. Included by getnext.cu, by kernels that add
- * work at the same points (sink/cuda), and by code that runs them on the CPU, which supplies the
+ * work at the same points (sink/cuda), and by code that runs them on the CPU; that code defines the
  * clock and the pause declared below.
  *
  * Every wait is bounded: a kernel has no guarantee that work of another stream progresses while it
- * waits. A wait that takes longer becomes a yield, and the host waits.
+ * waits. At the bound the launch ends with a yield, and the host waits instead.
  */
 #ifndef SLUICE_GETNEXT_CONTROL_INT_H
 #define SLUICE_GETNEXT_CONTROL_INT_H
@@ -14,12 +14,12 @@
 #include "getnext_int.h"
 
 enum {
-    GETNEXT_FIRST_BACKOFF_NS = 32, /* between two polls of the ring; doubled up to the last */
+    GETNEXT_FIRST_BACKOFF_NS = 32, /* first interval of polls of the ring; doubles up to the next */
     GETNEXT_LAST_BACKOFF_NS = 256,
-    GETNEXT_STOP_POLL_NS = 50000, /* between two polls of the stop word, in host memory */
+    GETNEXT_STOP_POLL_NS = 50000, /* interval of polls of the stop word, in host memory */
     /*
-     * A poll takes longer than this on any device. This bounds the number of polls, whatever the
-     * clock reads.
+     * Lower bound on the duration of a poll on any device. It limits the number of polls, whatever
+     * the clock reads.
      */
     GETNEXT_POLL_NS = 16,
     GETNEXT_POLLS = 64
@@ -100,14 +100,15 @@ SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
     return kind;
 }
 
-/* Takes batch s->seq, which has arrived. */
+/* Makes batch s->seq, which has arrived, the current batch, after a check of its header. Returns
+ * whether the loop continues. */
 SLI_KERNEL_FN bool getnext_take(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
     const uint8_t *slot = g->slots + sli_ring_slot(&g->ring, s->seq) * g->slot_bytes;
 
     /*
-     * volatile: the kernel began before the slot was written, so a cached value must not be used.
+     * volatile: the kernel started before the slot was written, so a cached value must not be used.
      */
     if (((const volatile sli_batch_header *)slot)->seq != s->seq) {
         return getnext_finish(g, SLI_GETNEXT_CORRUPT);
@@ -124,7 +125,9 @@ SLI_KERNEL_FN bool getnext_give_up(const sli_getnext *g)
                                                                  : SLI_GETNEXT_YIELD);
 }
 
-/* Waits for batch s->seq, and the others of its turn. Returns whether the loop continues. */
+/*
+ * Waits for batch s->seq and for the other batches of its turn. Returns whether the loop continues.
+ */
 SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
 {
     const uint64_t seq = g->state->seq;
@@ -141,14 +144,15 @@ SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
     }
     for (uint32_t i = 1; i < g->turn; i++) {
         if (getnext_wait(g, seq + i) != SLI_RING_BATCH) {
-            return getnext_give_up(g); /* a launch of a loop with single batches takes those
-                                          before it */
+            return getnext_give_up(g); /* the host then launches the loop with single batches */
         }
     }
     return getnext_take(g);
 }
 
-/* Begins a launch. A launch after one that ended early does nothing. */
+/*
+ * Begins a launch. Launches after one that ended early are no-ops. Returns whether the loop runs.
+ */
 SLI_KERNEL_FN bool getnext_begin(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
@@ -177,7 +181,7 @@ SLI_KERNEL_FN bool getnext_begin(const sli_getnext *g)
     return getnext_find(g);
 }
 
-/* Counts the gathered batch, whose step has ended. */
+/* Counts the gathered batch, and its step if the batch is the last one of the step. */
 SLI_KERNEL_FN void getnext_count(const sli_getnext *g)
 {
     sli_getnext_state *s = g->state;
@@ -191,7 +195,7 @@ SLI_KERNEL_FN void getnext_count(const sli_getnext *g)
     }
 }
 
-/* After getnext_count(): finds the next batch, or ends the launch. */
+/* After getnext_count(): waits for the next batch or ends the launch. */
 SLI_KERNEL_FN bool getnext_go_on(const sli_getnext *g)
 {
     if (getnext_stop_seen(g, getnext_now_ns())) {
@@ -200,11 +204,11 @@ SLI_KERNEL_FN bool getnext_go_on(const sli_getnext *g)
     return g->state->left == 0 ? getnext_finish(g, SLI_GETNEXT_DONE) : getnext_find(g);
 }
 
-/* After a batch was gathered, in parallel with its step or after it. */
+/* Runs after a batch is gathered, in parallel with its step or after it. */
 SLI_KERNEL_FN bool getnext_next(const sli_getnext *g)
 {
     if (g->state->end != SLI_GETNEXT_GOES_ON) {
-        return false; /* the launch has ended, in a graph without a loop */
+        return false; /* the launch has ended; only in a graph without a loop */
     }
     getnext_count(g);
     return getnext_go_on(g);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GetNext on a device that launches by itself: what its kernels share with the host. Two kernels
- * of one thread wait and count, a grid gathers the batch into the step's tensors:
+ * GetNext as kernels: the types that the kernels share with the host. Two kernels of one thread
+ * (begin, next) wait and count; a grid (gather) copies the batch into the step's tensors:
  *
- *     begin -> while it says so: gather -> step -> next
+ *     begin -> while there is a batch: gather -> step -> next
  *
- * The queue's ring is their way to the batches (ring_int.h). What they do is written once, in
- * getnext_control_int.h and queue/cuda/getnext_gather.h, for nvcc and for a C compiler; the kernels
- * around it are queue/cuda/getnext.cu. The types here are passed to kernels by value.
+ * The kernels receive batches through the queue's ring (ring_int.h). Their bodies are in
+ * getnext_control_int.h and queue/cuda/getnext_gather.h, written once for nvcc and for a C
+ * compiler; queue/cuda/getnext.cu has the kernels themselves. The types here are passed to kernels
+ * by value.
  */
 #ifndef SLUICE_GETNEXT_INT_H
 #define SLUICE_GETNEXT_INT_H
@@ -20,32 +21,33 @@
 extern "C" {
 #endif
 
-/* State of a launch. All except the first two are kept until the host collects them. */
+/* State of a launch. The third and later ones make later launches no-ops; a collect by the host
+ * resets a yield, but not the others. */
 typedef enum sli_getnext_end {
-    SLI_GETNEXT_DONE = 0,    /* its steps ran, or nothing was launched yet */
-    SLI_GETNEXT_GOES_ON,     /* a batch has arrived: gather it, run the step */
-    SLI_GETNEXT_YIELD,       /* the next batch is late: wait on the host, launch the rest */
+    SLI_GETNEXT_DONE = 0,    /* all its steps ran, or nothing has been launched yet */
+    SLI_GETNEXT_GOES_ON,     /* in progress, a batch has arrived: gather it, run the step */
+    SLI_GETNEXT_YIELD,       /* the next batch is late: the host waits and launches the rest */
     SLI_GETNEXT_STOPPED,     /* stop requested by the stop word */
     SLI_GETNEXT_END_OF_DATA, /* no batch follows */
-    SLI_GETNEXT_FAILED,      /* the ring has an error; the queue has its text */
+    SLI_GETNEXT_FAILED,      /* the ring has an error, and the queue its text */
     SLI_GETNEXT_CORRUPT,     /* the slot's header has a number other than `seq` */
     SLI_GETNEXT_HALTED       /* ended by the code that runs the steps */
 } sli_getnext_end;
 
-/* Request of the host. Mapped host memory; changed only while no launch is in flight. */
+/* Request of the host to its launches. In mapped host memory; changed only while no launch is in
+ * flight. */
 typedef struct sli_getnext_command {
-    uint64_t steps;    /* of each launch from here on */
-    uint64_t collects; /* number of collects by the host: each ends a yield and restarts the
-                          counts */
-    uint64_t spin_ns;  /* how long to wait for a batch before yielding */
+    uint64_t steps;    /* steps of each launch from here on */
+    uint64_t collects; /* number of collects by the host; each resets a yield and the counts */
+    uint64_t spin_ns;  /* maximum wait for a batch before a yield */
 } sli_getnext_command;
 
-/* Outcome: written by the launch that ends, read once its stream is idle. Mapped host memory. All
- * fields but seq and micro count since the last collect. */
+/* Outcome of a launch: written when it ends, read by the host once the stream is idle. In mapped
+ * host memory. All fields but seq and micro count since the last collect. */
 typedef struct sli_getnext_report {
     uint64_t end;   /* an sli_getnext_end */
     uint64_t steps; /* completed */
-    uint64_t seq;   /* of the next batch */
+    uint64_t seq;   /* seq of the next batch */
     uint64_t micro; /* index of that batch in its step */
     uint64_t waits; /* batches that had not arrived at the first poll */
     uint64_t wait_ns;
@@ -54,9 +56,9 @@ typedef struct sli_getnext_report {
 
 /* Device memory of the kernels, initialized by sli_getnext_state_init(). */
 typedef struct sli_getnext_state {
-    uint64_t seq;   /* of the next batch or, during a gather, of the current one */
+    uint64_t seq;   /* seq of the next batch or, during a gather, of the current one */
     uint64_t left;  /* steps of this launch that have not ended */
-    uint64_t steps; /* completed since the last collect, as the three below */
+    uint64_t steps; /* completed since the last collect, as the next three */
     uint64_t waits;
     uint64_t wait_ns;
     uint64_t polls;
@@ -66,8 +68,8 @@ typedef struct sli_getnext_state {
     uint64_t polled_ns;   /* last poll of the stop word */
     uint32_t end;         /* an sli_getnext_end */
     uint32_t micro;       /* batches of the current step that have ended */
-    uint64_t found_ns;    /* when the batch was found, by the device's clock */
-    uint64_t gathered_ns; /* when the last block of its gather ended */
+    uint64_t found_ns;    /* when the batch had arrived, by the device's clock in ns */
+    uint64_t gathered_ns; /* when the last block of its gather ended, same clock */
     uint64_t padding[4];
     uint32_t votes; /* blocks of a gather that have read all their input; in a cache line of its
                        own */
@@ -76,24 +78,23 @@ typedef struct sli_getnext_state {
 
 /* Argument of the one-thread kernels and of the gather. */
 typedef struct sli_getnext {
-    sli_ring ring;        /* consumed is in mapped host memory, for the producer */
+    sli_ring ring;        /* ring.consumed is in mapped host memory, for the producer */
     const uint8_t *slots; /* (ring.slots, slot_bytes) */
     uint64_t slot_bytes;
     sli_getnext_state *state;
     const sli_getnext_command *command;
     sli_getnext_report *report;
-    const uint64_t *stop; /* mapped host memory; not 0: end the launch, for good */
+    const uint64_t *stop; /* in mapped host memory; not 0: ends this and all later launches */
     uint64_t conditional; /* cudaGraphConditionalHandle of the loop, if any */
     uint32_t has_conditional;
     uint32_t micro_batches; /* batches per step, at least 1 */
-    uint32_t turn;          /* batches that are waited for together; 0 is 1. More than 1 requires
-                               micro_batches 1 */
+    uint32_t turn;          /* batches waited for together; 0 is 1. Above 1: micro_batches is 1 */
     uint32_t padding;
 } sli_getnext;
 
 void sli_getnext_state_init(sli_getnext_state *state);
 
-/* How a grid traverses the image column; each is a kernel of its own. */
+/* How a grid traverses the image column; there is one kernel per path. */
 typedef enum sli_gather_path {
     SLI_GATHER_COPY,       /* no column is converted */
     SLI_GATHER_ANY,        /* pixel by pixel: every conversion */
@@ -107,8 +108,8 @@ typedef enum sli_gather_path {
 } sli_gather_path;
 
 /*
- * Values that a thread stores at once: 16 bytes, so that the stores of neighbouring threads are
- * adjacent and fill whole memory sectors. The width must be a multiple of it.
+ * The number of values that a thread stores at once: 16 bytes, so that the stores of neighbouring
+ * threads are adjacent and fill whole memory sectors. The width must be a multiple of it.
  */
 SLI_DEVICE_FN uint32_t sli_gather_unit(sli_gather_path path)
 {
@@ -142,7 +143,7 @@ typedef struct sli_gather_image {
     uint32_t pixels; /* of one image; times channels at most 2^32 - 1 */
     uint32_t width;
     uint32_t channels;
-    uint32_t from_dtype; /* sluice_dtype, as the next */
+    uint32_t from_dtype; /* sluice_dtype, as to_dtype */
     uint32_t to_dtype;
     uint8_t from_chw;
     uint8_t to_chw;
@@ -160,7 +161,7 @@ typedef struct sli_gather {
     uint32_t path; /* an sli_gather_path */
     uint32_t copy_count;
     uint32_t padding;
-    sli_gather_copy copies[SLUICE_MAX_COLUMNS + 1]; /* the last one is the header's */
+    sli_gather_copy copies[SLUICE_MAX_COLUMNS + 1]; /* the last one copies the batch header */
 } sli_gather;
 
 enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
@@ -175,12 +176,12 @@ sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *co
                               sli_batch_header *header, sli_gather *gather_out);
 
 /*
- * The number of blocks for a device with that many multiprocessors, at most the number that have
+ * The number of blocks for a device with this many multiprocessors, at most the number that have
  * work.
  */
 uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors);
 
-/* A kernel and its arguments, as cudaLaunchKernel() and graph nodes take them. */
+/* A kernel and its arguments, in the form of cudaLaunchKernel() and of graph nodes. */
 typedef struct sli_kernel_launch {
     const void *function;
     uint32_t blocks;
@@ -189,8 +190,8 @@ typedef struct sli_kernel_launch {
 } sli_kernel_launch;
 
 /*
- * If the build has the kernels (SLI_HAVE_KERNELS). The structs must outlive the use of the
- * description.
+ * Describe launches of the kernels; only if the build has them (SLI_HAVE_KERNELS). The descriptions
+ * point to the structs, which must outlive them.
  */
 void sli_getnext_begin_launch(sli_getnext *getnext, sli_kernel_launch *launch_out);
 void sli_getnext_next_launch(sli_getnext *getnext, sli_kernel_launch *launch_out);

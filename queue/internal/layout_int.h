@@ -11,28 +11,27 @@
 #include <sluice/status.h>
 #include <sluice/tensor.h>
 
-/* Alignment of columns, as of cudaMalloc() blocks. */
+/* Alignment of columns in bytes, the same as for blocks of cudaMalloc(). */
 enum { SLI_COLUMN_ALIGNMENT = 256 };
 
 /*
- * Bound on slots: more than an address space holds, and small enough that sums over all slots and
- * columns fit in 64 bits.
+ * Upper bound on the bytes of a slot: more than an address space holds, and small enough that sums
+ * over all slots and columns fit in 64 bits.
  */
 #define SLI_MAX_SLOT_BYTES (UINT64_C(1) << 48)
 
 /* Flags of a row, for GetNext. */
 enum {
     SLI_ROW_FLIP = 1, /* flip horizontally */
-    SLI_ROW_ZERO = 2  /* the row has no sample: zeros, whatever the conversion */
+    SLI_ROW_ZERO = 2  /* the row has no sample: output zeros, regardless of the conversion */
 };
 
-/* The header of a slot. Written by the producer, copied with the batch. */
+/* The header of a slot, written by the producer and copied with the batch. */
 typedef struct sli_batch_header {
-    uint64_t seq;          /* number in the ring; detects a word that became visible before its
-                              data */
-    uint64_t position;     /* samples of the pass before the batch, over all ranks */
-    uint64_t pass;         /* of the dataset, from 0 */
-    uint64_t first_sample; /* sample of row 0; UINT64_MAX: no row has a sample */
+    uint64_t seq;          /* batch number; detects a ready word that is visible before its data */
+    uint64_t position;     /* samples of the pass that precede the batch, over all ranks */
+    uint64_t pass;         /* pass of the dataset, from 0 */
+    uint64_t first_sample; /* sample index of row 0; UINT64_MAX: no row has a sample */
     uint32_t valid_rows;   /* rows [0, valid_rows) hold samples, the rest is padding */
     uint32_t padding;
 } sli_batch_header;
@@ -47,11 +46,12 @@ typedef struct sli_layout {
     size_t slot_bytes;
 } sli_layout;
 
-/* E_INVALID: a column without a fixed size, or a slot larger than SLI_MAX_SLOT_BYTES. */
+/* E_INVALID: no rows, no or too many columns, a column without a fixed size, or a slot larger than
+ * SLI_MAX_SLOT_BYTES. */
 sluice_status sli_layout_make(const sluice_column *columns, uint32_t column_count,
                               uint32_t batch_size, sli_layout *layout_out);
 
-/* The index of the column with that name; -1: none. */
+/* The index of the column with this name; -1: none. */
 int sli_layout_find(const sli_layout *layout, const char *name);
 
 #endif

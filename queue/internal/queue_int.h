@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The device queue: a fixed number of slots in device memory, filled by worker threads and drained
- * by GetNext. Where device memory is host memory the workers write directly into the slots;
- * elsewhere they write into staging memory, and a copier thread copies batches to the device.
+ * by GetNext. If device memory is host memory, the workers write directly into the slots. Otherwise
+ * they write into staging memory, and a copier thread copies batches to the device.
  *
  * The workers together are the producer. Rows and batches are completed in any order; batches are
  * consumed in order:
  *
- *     sli_queue_acquire(queue, seq, &batch)         waits for the slot of seq to be free
+ *     sli_queue_acquire(queue, seq, &batch)         waits until the slot of seq is free
  *     write row r into batch.data                   each row by one worker
  *     if (sli_queue_add_rows(queue, seq, 1)) {      true for the worker of the last row
  *         fill in *batch.header
@@ -16,14 +16,14 @@
  *
  * The consumer is one thread, or the device:
  *
- *     sli_queue_wait(queue, seq, timeout)           OK: the batch is there
+ *     sli_queue_wait(queue, seq, timeout)           OK: the batch has arrived
  *     sli_queue_get_next(queue, seq, &inputs)       converts, or lends the slot
  *     the step
  *     sli_queue_step_done(queue, seq)               releases a lent slot
  *
- * Where GetNext is a kernel (caps.kernels) get_next and step_done are not used: its kernels poll
- * the words of sli_queue_getnext(), and write `consumed`; on the host wait, sample_depth and ready
- * read which batches have arrived. The transport of batches to such a device is one of
+ * If GetNext is a kernel (caps.kernels), get_next and step_done are not used: kernels poll the
+ * words of sli_queue_getnext() and write `consumed`. On the host, wait, sample_depth and ready only
+ * read which batches have arrived. Batches reach such a device by one of two transports:
  *
  *     push   the copier copies them into slots in device memory, and the stream stores the words
  *     pull   there is no copier: the kernels read the workers' ring in page-locked memory
@@ -43,21 +43,21 @@ enum { SLI_MAX_SLOTS = 1024 };
 
 typedef struct sli_queue_config {
     sluice_device *device;
-    const sli_layout *layout;         /* of the rows that workers write; copied */
-    const sli_conversion *conversion; /* GetNext converts a column; NULL: none. Copied */
+    const sli_layout *layout;         /* layout of the rows that workers write; copied */
+    const sli_conversion *conversion; /* conversion by GetNext; NULL: none. Copied */
     uint32_t conversion_column;
-    uint32_t slots;              /* 2 to SLI_MAX_SLOTS; 3 or more where GetNext lends */
-    int32_t node;                /* of the memory; -1: any */
-    sli_counters *copy_counters; /* of the copier; may be NULL */
-    uint64_t history; /* samples and headers kept: of so many batches before the current one */
-    uint32_t sets;    /* of output tensors, where GetNext converts or is a kernel; 0 is 1 */
+    uint32_t slots;              /* 2 to SLI_MAX_SLOTS; at least 3 if GetNext lends */
+    int32_t node;                /* NUMA node of the host memory; -1: any */
+    sli_counters *copy_counters; /* counters of the copier; may be NULL */
+    uint64_t history;            /* number of past batches whose samples and headers are kept */
+    uint32_t sets; /* sets of output tensors if GetNext converts or is a kernel; 0 means 1 */
 } sli_queue_config;
 
 /* Memory of a queue, computed before it is created. */
 typedef struct sli_queue_memory {
-    uint64_t staging_bytes; /* page-locked host memory; 0 where workers write into the slots */
-    uint64_t slot_bytes;    /* device memory: slots, and GetNext's sets of outputs when it converts
-                             * or is a kernel */
+    uint64_t staging_bytes; /* page-locked host memory; 0 if workers write into the slots */
+    uint64_t slot_bytes; /* device memory: slots, and GetNext's sets of outputs if it converts or is
+                            a kernel */
 } sli_queue_memory;
 
 void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
@@ -65,15 +65,14 @@ void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memor
 /* E_INVALID: the conversion does not fit its column; E_NO_MEMORY; errors of the device. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
-/* Starts the counters and, if batches are copied, the copier thread on copier_cpus (NULL: any CPU).
- */
+/* Starts the copier thread on copier_cpus (NULL: any CPU), if batches are copied. */
 sluice_status sli_queue_start(sli_queue *queue, const sli_cpus *copier_cpus);
 
-/* Closes the queue and joins the copier thread: the statistics are final from here on. */
+/* Closes the queue and joins the copier thread. Afterwards the statistics are final. */
 void sli_queue_stop(sli_queue *queue);
 
-/* The placement of the threads of a queue; a name is "" where there was none. Any thread, but not
- * while the queue is started or stopped. */
+/* The placement of the queue's threads (copier, copy stream); the name of a thread that never ran
+ * is "". Any thread may call it, but not while the queue is started or stopped. */
 enum { SLI_QUEUE_THREADS = 2 };
 void sli_queue_threads(const sli_queue *queue, sli_thread_place places_out[SLI_QUEUE_THREADS]);
 
@@ -92,48 +91,50 @@ typedef struct sli_batch {
 } sli_batch;
 
 /*
- * Producer: the last batch that may be filled now; it only grows. Workers claim rows in order and
- * check this before each claim, so that any awake worker can do the next row, and few need to be
- * woken.
+ * Producer: the seq of the last batch that may be filled now. It never decreases. Workers claim
+ * rows in order and check it before each claim, so any awake worker can do the next row, and few
+ * need to be woken.
  */
 uint64_t sli_queue_room(const sli_queue *queue);
 
-/* How many batches behind the last one that the consumer has released may be filled at most. */
+/* The number of batches that may be filled after the last one that the consumer has released. */
 uint64_t sli_queue_depth(const sli_queue *queue);
 
-/* The condition that such a worker waits for. */
+/* The condition that a worker waits for in sli_queue_await_room(). */
 typedef struct sli_room_request {
-    uint64_t seq;             /* room for this batch */
-    uint64_t slots;           /* free slots that are worth a wake, at most half of all */
-    bool (*other)(void *arg); /* or other work; see sli_queue_wake() */
+    uint64_t seq;             /* the slot of this batch is free */
+    uint64_t slots;           /* free slots required for a wake-up, clamped to half of all slots */
+    bool (*other)(void *arg); /* or there is other work; see sli_queue_wake() */
     void *arg;
 } sli_room_request;
 
 /*
- * Waits; false: the queue is closed. A release by the consumer wakes one of the waiting workers. A
- * worker that leaves enough work for others wakes them. No worker of this queue may wait in
- * sli_queue_acquire() meanwhile.
+ * Waits until the request is satisfied. False: the queue is closed. A release by the consumer wakes
+ * one waiting worker; a worker that leaves enough work for others wakes more. No worker of this
+ * queue may wait in sli_queue_acquire() meanwhile.
  */
 bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request);
 
-/* Does a worker wait for room? A look without order, to save the work before sli_queue_wake(). */
+/* Does a worker wait for a slot? A relaxed load: lets callers skip work before sli_queue_wake(). */
 bool sli_queue_has_waiters(const sli_queue *queue);
 
-/* Wakes up to `most` workers that wait for room, after other() has changed or when there is room
- * for several. A worker that is about to wait may miss it. */
+/* Wakes up to `most` workers that wait for a slot, after other() has changed or when several slots
+ * are free. A worker that is about to sleep may miss the wake-up. */
 void sli_queue_wake(sli_queue *queue, uint32_t most);
 
-/* Producer. OK, TIMEOUT, CLOSED. Batches may be acquired by several threads at once. */
+/* Producer: waits until the slot of seq is free. OK, TIMEOUT, CLOSED. Several threads may call it
+ * concurrently. */
 sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
                                 sli_batch *batch_out);
 
 /* Adds `count` written rows of seq. True for the one caller that completes the batch. */
 bool sli_queue_add_rows(sli_queue *queue, uint64_t seq, uint32_t count);
 
-/* Restarts a batch whose rows are all done. False, without a change, when a row has failed. */
+/* Resets the row count of a batch whose rows are all done, so that they can be filled again. False:
+ * a row has failed; nothing is changed. */
 bool sli_queue_begin_again(sli_queue *queue, uint64_t seq);
 
-/* Records an error of a row; the lowest row of a batch wins. */
+/* Records the error of a row. Only the error of the lowest row of a batch is kept. */
 void sli_queue_row_failed(sli_queue *queue, uint64_t seq, uint32_t row, sluice_status status,
                           const char *text);
 
@@ -150,20 +151,20 @@ void sli_queue_publish_end(sli_queue *queue, uint64_t seq);
 sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin);
 
 /*
- * The same, but OK already when the copy of the batch has been submitted to the copy stream: a
- * consumer that launches steps need not wait until it arrives. Without a copier for kernels it is
- * sli_queue_wait().
+ * Like sli_queue_wait(), but returns OK as soon as the copy of the batch is submitted to the copy
+ * stream: a consumer that launches steps need not wait for arrival. Identical to sli_queue_wait()
+ * unless a copier feeds kernels (transport push).
  */
 sluice_status sli_queue_wait_given(sli_queue *queue, uint64_t seq, int64_t timeout_ns);
 
 /*
- * After OK of that: work that `native`, a stream of steps, is given from here on runs after the
- * arrival of the batch. It does not wait, except after an error of a copy, when it may return the
- * error published for seq.
+ * After sli_queue_wait_given() has returned OK: orders work that is submitted later to `native`, a
+ * stream of steps, after the arrival of the batch. Does not block, except after a copy error; it
+ * may then return the error published for seq.
  */
 sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native);
 
-/* Consumer, before its next batch: samples how full the queue is. */
+/* Samples the occupancy of the queue. The consumer calls it before each batch. */
 void sli_queue_sample_depth(sli_queue *queue);
 
 /* Inputs of a step. Pointers are valid until sli_queue_step_done(). */
@@ -174,72 +175,73 @@ typedef struct sli_inputs {
     const uint64_t *samples; /* (batch_size) */
 } sli_inputs;
 
-/* After OK of sli_queue_wait(). E_CORRUPT: the slot holds another batch than its word says. */
+/* After sli_queue_wait() has returned OK. E_CORRUPT: the slot's header has another batch number. */
 sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out);
 void sli_queue_step_done(sli_queue *queue, uint64_t seq);
 
-/* Releases a batch that has arrived, unread. */
+/* Releases a batch that has arrived without reading it. */
 void sli_queue_discard(sli_queue *queue, uint64_t seq);
 
-/* sli_queue_get_next() into a set of output tensors, for a consumer that holds several batches.
- * Where GetNext lends, the set is ignored. */
+/* Like sli_queue_get_next(), but into the given set of output tensors, for a consumer that holds
+ * several batches. If GetNext lends, `set` is ignored. */
 sluice_status sli_queue_get_next_into(sli_queue *queue, uint64_t seq, uint32_t set,
                                       sli_inputs *inputs_out);
 
-/* Tensors of a set as steps will see them, also before the run; data is NULL where GetNext lends.
- */
+/* The tensors of a set as steps receive them; also available before the run. data is NULL if
+ * GetNext lends. */
 const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t set, uint32_t *count_out);
 
 /*
- * The (batch_size) samples of a batch that has arrived, and its header, in host memory: valid until
- * `history` + 1 batches after it have been consumed.
+ * The (batch_size) samples of a batch that has arrived, and its header, in host memory. Valid until
+ * `history` + 1 later batches have been consumed.
  */
 const uint64_t *sli_queue_samples(const sli_queue *queue, uint64_t seq);
 const sli_batch_header *sli_queue_header(const sli_queue *queue, uint64_t seq);
 
-/* The next three: where caps.kernels only. */
+/* The next three functions require caps.kernels. */
 
 /* Sets ring, slots and slot_bytes to device addresses; other fields are unchanged. */
 void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext);
 
-/* From the slots to a set of sli_queue_outputs() and to its header below. E_INVALID as
- * sli_gather_plan() says. */
+/* Plans the gather from a slot into a set of sli_queue_outputs() and the set's header. E_INVALID:
+ * see sli_gather_plan(). */
 sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather *gather_out);
 
-/* In device memory: the header of the batch that was gathered last into set 0. */
+/* Device address of the header of the batch that was last gathered into set 0. */
 const sli_batch_header *sli_queue_device_header(const sli_queue *queue);
 
-/* Occupancy of a ring, sampled before each batch of its consumer. */
+/* Occupancy of a ring, sampled by its consumer before each batch. */
 typedef struct sli_ring_stats {
     uint64_t capacity;
     uint64_t depth_samples; /* number of samples */
-    uint64_t depth_sum;     /* over all samples */
-    uint64_t empty;         /* samples of an empty ring */
-    uint64_t full;          /* samples of a full ring */
+    uint64_t depth_sum;     /* sum of the depths of all samples */
+    uint64_t empty;         /* samples at which the ring was empty */
+    uint64_t full;          /* samples at which the ring was full */
 } sli_ring_stats;
 
 typedef struct sli_queue_stats {
     uint64_t produced; /* batches published by the workers */
     uint64_t consumed; /* batches released by the consumer */
     uint64_t bytes_copied;
-    uint64_t copies;       /* submitted to the copy stream, of one batch or several */
-    uint64_t publishes;    /* of words in device memory */
+    uint64_t copies;       /* copies submitted to the copy stream, of one or more batches each */
+    uint64_t publishes;    /* stores of ready words in device memory, of one or more batches each */
     const char *transport; /* "none": workers write into the slots; "push"; "pull" */
     bool has_staging;
     sli_ring_stats staging;
     sli_ring_stats slots;
 } sli_queue_stats;
 
-/* Any thread; exact once producer and consumer are idle. */
+/* Any thread may call it. The numbers are exact once producer and consumer are idle. */
 void sli_queue_stats_get(const sli_queue *queue, sli_queue_stats *stats_out);
 
-/* Batches from seq on that are ready. Any thread; exact while the consumer is idle. */
+/* The number of consecutive ready batches from seq on. Any thread may call it; exact while the
+ * consumer is idle. */
 uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq);
 
-/* Rows of seq that are done, for stall diagnostics. */
+/* The number of rows of seq that are done, for stall diagnostics. */
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
 
-/* NUMA node of staging memory, or of the slots; -1: unknown. */
+/* NUMA node of staging memory or, without staging, of the slots; -1: unknown. */
 int32_t sli_queue_memory_node(const sli_queue *queue);
 
 #endif

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring protocol: how batches go from one producer to one consumer through a fixed number of
- * slots. One source for C, for CUDA and for the thread sanitizer; tests/model/ring.pml is its twin
- * for the model checker.
+ * The ring protocol: how batches are passed from one producer to one consumer through a fixed
+ * number of slots. The same source serves C, CUDA and the thread sanitizer; tests/model/ring.pml is
+ * the corresponding model for the model checker.
  *
- * Batches are numbered 1, 2, 3, ... and the numbers only grow. Batch `seq` lives in slot
- * (seq - 1) % slots.
+ * Batches are numbered 1, 2, 3, ... Batch `seq` is stored in slot (seq - 1) % slots.
  *
  *   ready[slot]  producer -> consumer: seq, once the slot holds that batch; with a flag when the
  *                slot holds no batch but the end of the data or an error
  *   consumed     consumer -> producer: the last seq whose slot may be written again
  *
  * The producer may fill the slot of `seq` when seq <= consumed + slots. It writes the slot, then
- * publishes; the consumer sees the word, reads the slot, then releases. Both words are plain
- * 8-byte loads and stores, one writer each, never a read-modify-write: over PCIe nothing else is
- * atomic.
+ * publishes; the consumer sees the word, reads the slot, then releases. Both words are accessed by
+ * plain 8-byte loads and stores, with one writer each, never by a read-modify-write: over PCIe
+ * nothing else is atomic.
  *
- * A batch reaches the device by way of two rings where it has to be copied: the workers fill
- * staging memory (the workers together are the producer, the copier is the consumer), and the
- * copier fills device memory for GetNext. Where device memory is host memory one ring does.
+ * If batches have to be copied to the device, there are two rings: the workers fill staging memory
+ * (the workers together are the producer, the copier is the consumer), and the copier fills device
+ * memory for GetNext. Otherwise one ring suffices.
  */
 #ifndef SLUICE_RING_INT_H
 #define SLUICE_RING_INT_H
@@ -33,14 +32,14 @@ typedef enum sli_ring_kind {
     SLI_RING_EMPTY = 0, /* not filled yet */
     SLI_RING_BATCH = 1,
     SLI_RING_END = 2,  /* the end of the data: no batch follows */
-    SLI_RING_ERROR = 3 /* the pipeline failed here; all earlier batches are good */
+    SLI_RING_ERROR = 3 /* the pipeline failed here; all earlier batches are valid */
 } sli_ring_kind;
 
 #define SLI_RING_END_BIT   (UINT64_C(1) << 63)
 #define SLI_RING_ERROR_BIT (UINT64_C(1) << 62)
 
 typedef struct sli_ring {
-    uint64_t *ready;    /* slots words */
+    uint64_t *ready;    /* (slots) words */
     uint64_t *consumed; /* one word */
     uint64_t slots;
 } sli_ring;
@@ -78,13 +77,13 @@ SLI_DEVICE_FN void sli_ring_store_relaxed(uint64_t *word, uint64_t value)
 }
 
 /*
- * One vote of `voters` threads; true for the last one, which resets the counter to 0.
- * Acquire-release: the operations of each voter before its vote happen before those of the last
- * voter after its vote, since each vote reads from the previous one.
+ * Casts one of `voters` votes. Returns true to the last voter, which resets the counter to 0.
+ * Acquire-release: each voter's operations before its vote happen before the last voter's
+ * operations after its vote, since each vote reads from the previous one.
  *
- * On a GPU the voters are threads of one grid, so device scope suffices. Such an order combines
- * with one of system scope: a release to the host after the last vote is ordered after all
- * operations of the voters, without a fence of its own.
+ * On a GPU the voters are threads of one grid, so device scope suffices. It combines with system
+ * scope: a release to the host after the last vote is ordered after all operations of the voters,
+ * without an additional fence.
  */
 SLI_DEVICE_FN bool sli_ring_vote(uint32_t *votes, uint32_t voters)
 {
@@ -117,7 +116,7 @@ SLI_DEVICE_FN uint64_t sli_ring_room(const sli_ring *ring)
     return sli_ring_load_acquire(ring->consumed) + ring->slots;
 }
 
-/* Producer: may the slot of seq be written? Once true it stays so until seq is published. */
+/* Producer: may the slot of seq be written? Once true, it remains true until seq is published. */
 SLI_DEVICE_FN bool sli_ring_may_fill(const sli_ring *ring, uint64_t seq)
 {
     return seq <= sli_ring_room(ring);
@@ -140,7 +139,7 @@ SLI_DEVICE_FN uint64_t sli_ring_seq(uint64_t word)
 /* Producer: publishes seq, whose slot is complete. */
 SLI_DEVICE_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring_kind kind)
 {
-    /* Pairs with the acquire load in sli_ring_peek(): seeing the word, it sees the slot. */
+    /* Pairs with the acquire load in sli_ring_peek(): a reader that sees the word sees the slot. */
     sli_ring_store_release(&ring->ready[sli_ring_slot(ring, seq)], sli_ring_word(seq, kind));
 }
 
@@ -161,7 +160,7 @@ SLI_DEVICE_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
 /* Consumer: releases seq; its slot may be written again. */
 SLI_DEVICE_FN void sli_ring_release(const sli_ring *ring, uint64_t seq)
 {
-    /* Pairs with the acquire load in sli_ring_may_fill(). */
+    /* Pairs with the acquire load in sli_ring_room(). */
     sli_ring_store_release(ring->consumed, seq);
 }
 
