@@ -8,7 +8,7 @@
 
 static const uint64_t MOST_BYTES = UINT64_C(1) << 62;
 
-/* The text of the dict, as far as it is not read yet. */
+/* The part of the dict's text that is not parsed yet. */
 typedef struct npy_text {
     const char *at;
     const char *end;
@@ -26,7 +26,7 @@ static void skip_blanks(npy_text *text)
     }
 }
 
-/* Takes a character, after blanks. */
+/* Skips blanks, then consumes the character `want`. False: the next one differs. */
 static bool take(npy_text *text, char want)
 {
     skip_blanks(text);
@@ -37,7 +37,7 @@ static bool take(npy_text *text, char want)
     return true;
 }
 
-/* Takes a word, after blanks. */
+/* Skips blanks, then consumes the word `want`. False: the text differs. */
 static bool take_word(npy_text *text, const char *want)
 {
     const size_t length = strlen(want);
@@ -50,7 +50,7 @@ static bool take_word(npy_text *text, const char *want)
     return true;
 }
 
-/* Takes a string in quotes, without escapes: of descr and the keys. */
+/* Consumes a quoted string without escapes, as used for descr and the keys. */
 static bool take_string(npy_text *text, char *string, size_t size)
 {
     const char quote = take(text, '\'') ? '\'' : take(text, '"') ? '"' : '\0';
@@ -83,7 +83,7 @@ static bool take_number(npy_text *text, uint64_t *number_out)
     return text->at > begin;
 }
 
-/* numpy's type strings: byte order, kind, bytes. */
+/* numpy's type strings: byte order, kind, size in bytes. */
 static const struct {
     const char *descr;
     sluice_dtype dtype;
@@ -161,7 +161,7 @@ static sluice_status parse_shape(npy_text *text, npy_header *header)
     return ends ? SLUICE_OK : bad_header("shape has no end");
 }
 
-/* The keys of the dict; each is there once. */
+/* The keys of the dict; each must occur exactly once. */
 enum { KEY_DESCR, KEY_ORDER, KEY_SHAPE, KEYS };
 
 static const char *const keys[KEYS] = {"descr", "fortran_order", "shape"};

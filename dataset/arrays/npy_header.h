@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The header of a .npy file, versions 1 to 3 of the format (numpy.lib.format): a magic string, the
- * length of a text, and the text of a Python dict with the keys descr, fortran_order and shape.
+ * length of the text that follows, and the text of a Python dict with the keys descr, fortran_order
+ * and shape.
  */
 #ifndef SLUICE_NPY_HEADER_H
 #define SLUICE_NPY_HEADER_H
@@ -12,14 +13,14 @@
 #include <sluice/status.h>
 #include <sluice/tensor.h>
 
-/* A file's first bytes that hold the longest header accepted. numpy writes 128 bytes. */
+/* How many bytes at the beginning of a file may hold the header. numpy writes 128 bytes. */
 enum { NPY_HEAD = 16 * 1024 };
 
 typedef struct npy_header {
     sluice_dtype dtype;
     uint32_t rank;                       /* at least 1 */
     uint64_t shape[SLUICE_MAX_RANK + 1]; /* in C order; shape[0] is the number of rows */
-    uint64_t row_bytes;                  /* of shape[1..rank) */
+    uint64_t row_bytes;                  /* bytes of one row: shape[1..rank) */
     uint64_t data_at;                    /* offset of the first element */
     uint64_t data_bytes;                 /* shape[0] * row_bytes, below 2^62 */
 } npy_header;

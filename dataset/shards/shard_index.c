@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building the index of a shard by a walk over its headers. */
+/* Builds the index of a shard by walking over its headers. */
 #include "shard_walk.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static bool same_field(const char *field, const char *word, size_t length)
     return field[length] == '\0';
 }
 
-/* The position of a field in the list, from 0; UINT32_MAX: not listed. */
+/* The position of a field in a comma-separated list, from 0; UINT32_MAX: not in the list. */
 static uint32_t rank_of(const char *field, const char *list)
 {
     for (uint32_t rank = 0; *list != '\0'; rank++) {
@@ -69,7 +69,7 @@ static uint32_t rank_of(const char *field, const char *list)
     return UINT32_MAX;
 }
 
-/* Adds a field to the first few, which messages name. */
+/* Adds a field to index->seen, the first few fields, which error messages list. */
 static void note_seen(shard_index *index, const char *field)
 {
     char small[24];
@@ -91,7 +91,7 @@ static void note_seen(shard_index *index, const char *field)
 
 /* ---- contents of members ------------------------------------------------------------------ */
 
-/* Parses an int32_t that may have blanks around it. */
+/* Parses an int32_t, with optional blanks before and after. */
 static bool parse_label(const char *text, size_t size, int32_t *label_out)
 {
     static const char blanks[] = " \t\r\n";
@@ -147,7 +147,7 @@ static sluice_status take_label(shard_walk *walk, const tar_member *member)
     return SLUICE_OK;
 }
 
-/* Computes the checksum of the image's bytes. */
+/* Computes the CRC of the image's bytes. */
 static sluice_status take_crc(shard_walk *walk, shard_sample *sample)
 {
     uint64_t done = 0;
@@ -176,8 +176,8 @@ static sluice_status no_memory(const shard_walk *walk)
 }
 
 /*
- * Stores the image's name, which contains the sample's key. Replaces the name of an earlier image
- * of the sample.
+ * Stores the image's member name, which contains the sample's key. It replaces the name of an
+ * earlier image of the same sample.
  */
 static sluice_status add_name(shard_walk *walk, const char *name)
 {
@@ -203,7 +203,10 @@ static sluice_status add_name(shard_walk *walk, const char *name)
     return SLUICE_OK;
 }
 
-/* Of several images of a sample, that with the first listed field is used. */
+/*
+ * Adds an image to the current sample. Of several images, the one whose field is first in the list
+ * is used.
+ */
 static sluice_status take_image(shard_walk *walk, const tar_member *member, uint32_t rank)
 {
     open_sample *current = &walk->current;
@@ -233,7 +236,10 @@ static void note_imageless(shard_walk *walk)
     }
 }
 
-/* Completes the sample: the next member belongs to another one, or there is none. */
+/*
+ * Completes the current sample, once a member of another sample or the end of the archive was
+ * reached.
+ */
 static sluice_status close_sample(shard_walk *walk)
 {
     open_sample *current = &walk->current;
@@ -264,7 +270,7 @@ static sluice_status close_sample(shard_walk *walk)
     return SLUICE_OK;
 }
 
-/* Begins the sample with the key of this member name. */
+/* Begins a new sample, with the key of this member name. */
 static sluice_status open_next(shard_walk *walk, const char *name, size_t key_length)
 {
     open_sample *current = &walk->current;
@@ -283,8 +289,8 @@ static sluice_status open_next(shard_walk *walk, const char *name, size_t key_le
 }
 
 /*
- * Members without a key or a field, such as ".hidden", "README" and "__meta__", belong to no
- * sample.
+ * Does the name have a key and a field? Members without one, such as ".hidden", "README" and
+ * "__meta__", belong to no sample.
  */
 static bool has_field(const char *name, size_t key_length)
 {
@@ -358,7 +364,7 @@ void shard_walk_end(shard_walk *walk)
     sli_free(walk->current.key);
 }
 
-/* Releases the unused capacity of the lists; where realloc() fails, they stay as they are. */
+/* Releases the unused capacity of the lists. If realloc() fails, a list keeps its capacity. */
 static void shrink_index(shard_index *index)
 {
     shard_sample *samples = sli_realloc_array(index->samples, index->count, sizeof(*samples));

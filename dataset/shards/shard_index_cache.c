@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where index files are stored: beside the shard, or in an index folder. */
+/* Finds and stores index files: next to the shard, or in an index folder. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -40,8 +40,8 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
 }
 
 /*
- * The path in an index folder; shards of the same name in different folders get different paths.
- * E_NO_MEMORY.
+ * The path of an index in an index folder. Shards of the same name in different folders get
+ * different paths. E_NO_MEMORY.
  */
 static sluice_status path_in(const char *folder, const char *shard, const shard_fields *fields,
                              char **path_out)
@@ -57,7 +57,10 @@ static sluice_status path_in(const char *folder, const char *shard, const shard_
     return sli_text_take(&text, path_out);
 }
 
-/* Makes a folder and its parents. Errors are ignored: writing a file to it reports them. */
+/*
+ * Creates a folder and its parents. Errors are ignored here: writing a file to the folder reports
+ * them.
+ */
 static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -68,7 +71,7 @@ static void make_folders(char *path)
     (void)mkdir(path, 0700);
 }
 
-/* The user's cache folder, "" if there is none. */
+/* The user's cache folder; "" if the environment defines none. */
 static sluice_status cache_folder(char **folder_out)
 {
     const char *cache = getenv("XDG_CACHE_HOME");
@@ -92,8 +95,8 @@ static bool is_older(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Does the last sample lie at its offset? A shard that was replaced by one of the same size may
- * have an older modification time.
+ * Does the index match the shard? Checks that the last sample's header is where the index says.
+ * Modification times are not enough: a replacement of the same size may have an older one.
  */
 static bool is_of_shard(const shard_index *index, int fd)
 {
@@ -107,7 +110,7 @@ static bool is_of_shard(const shard_index *index, int fd)
             tar_header_is_of(header, shard_sample_name(index, last), index->samples[last].size));
 }
 
-/* Reads the index at a path. END_OF_DATA: there is no usable one. */
+/* Reads the index at a path. END_OF_DATA: there is no usable index. */
 static sluice_status try_read(const char *path, int fd, const struct stat *shard,
                               const shard_fields *fields, shard_index *index_out)
 {
@@ -136,10 +139,10 @@ static sluice_status try_read(const char *path, int fd, const struct stat *shard
     return st;
 }
 
-/* Candidate paths of an index, the preferred one first; NULL: none. */
+/* Candidate paths of an index file, the preferred one first; NULL: not used. */
 typedef struct index_places {
     char *paths[2];
-    char *folder; /* folder of the second path; created when it is needed */
+    char *folder; /* folder of paths[1]; created only when an index is written there */
 } index_places;
 
 static void free_places(index_places *places)
@@ -174,7 +177,7 @@ static sluice_status find_places(const char *shard, const shard_fields *fields, 
     return st;
 }
 
-/* Stores a new index at the first path that can be written. False: at none. */
+/* Stores a new index at the first path that can be written. False: none can be. */
 static bool store_index(const shard_index *index, const char *shard, const shard_fields *fields,
                         index_places *places)
 {

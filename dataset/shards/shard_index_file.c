@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The index of a shard in a file, little-endian:
+ * The format of an index file; numbers are little-endian:
  *
  *     0   "SLUICEIX"        48  u64 samples without an image    96  the samples, 32 bytes each:
  *     8   u32 version 1     56  u64 members skipped                 u64 offset, u64 size, u32 name,
  *     12  u32 flags         64  u32 bytes of the texts              i32 label, u32 crc, u32 flags
  *     16  u64 shard's size  68  28 zeros                        ..  the texts, the names
- *     24  u64 samples                                           ..  u32 CRC-32C of all before
+ *     24  u64 samples                                           ..  u32 CRC-32C of the above
  *     32  u64 bytes of the names
  *     40  u64 size of this file
  *
- * Flag 1: data follow the end of the archive; 2: no end-of-archive block. Texts, each terminated
- * by a zero: the image's fields, the label's field, the key of the first sample without an image,
- * the fields found.
+ * Flags: 1, data follow the end of the archive; 2, there is no end-of-archive block. Texts, each
+ * terminated by a zero: the image's fields, the label's field, the key of the first sample without
+ * an image, the fields found.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static uint8_t *put_samples(uint8_t *to, const shard_index *index)
     return to;
 }
 
-/* Encodes the index file in memory, freed by sli_free(). */
+/* Encodes the index file in memory; the caller frees it by sli_free(). */
 static sluice_status encode_index(const shard_index *index, const shard_fields *fields,
                                   uint8_t **bytes_out, size_t *size_out)
 {
@@ -100,8 +100,8 @@ static sluice_status encode_index(const shard_index *index, const shard_fields *
 }
 
 /*
- * Creates a temporary file of a unique name in the same folder. Returns its descriptor, or -1 and
- * errno.
+ * Creates a temporary file with a unique name in the folder of `path`. Returns its descriptor, or
+ * -1 with errno set.
  */
 static int open_temporary(const char *path, char *name, size_t size)
 {
@@ -180,7 +180,7 @@ static sluice_status damaged_index(const char *path, const char *what)
     return sli_fail(SLUICE_E_CORRUPT, "the index %s %s", path, what);
 }
 
-/* Reads the whole file; freed by sli_free(). */
+/* Reads a whole file; the caller frees the bytes by sli_free(). */
 static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *size_out)
 {
     int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
@@ -221,7 +221,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
     return SLUICE_OK;
 }
 
-/* The header's fields, after their lengths were checked. */
+/* Pointers into the file's bytes; lengths were checked. */
 typedef struct index_parts {
     uint64_t count;
     const uint8_t *samples;
@@ -230,7 +230,7 @@ typedef struct index_parts {
     size_t names_size;
 } index_parts;
 
-/* Finds the parts of a file; false: a length does not fit, or a text is not terminated. */
+/* Locates the parts of a file. False: a length does not fit, or a text is not terminated. */
 static bool find_parts(const uint8_t *bytes, size_t size, index_parts *parts)
 {
     const size_t room = size - HEAD - 4;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A walk over an archive's members that groups them into samples, one member at a time. */
+/* Walks over an archive's members, one at a time, and groups them into samples. */
 #ifndef SLUICE_SHARD_WALK_H
 #define SLUICE_SHARD_WALK_H
 
@@ -13,41 +13,35 @@ typedef struct open_sample {
     size_t key_capacity;
     bool is_open;
     bool has_image;
-    bool has_label; /* a label member was found, whatever its contents */
+    bool has_label; /* a label member was found, even if it is not a number */
     uint32_t rank;  /* position of the image's field in the list */
     shard_sample sample;
 } open_sample;
 
-/*
- * The caller sets the fields, where samples are added and, by tar_begin() or tar_begin_feed(), the
- * archive.
- */
+/* The caller sets fields and index, and opens the archive by tar_begin() or tar_begin_feed(). */
 typedef struct shard_walk {
     tar_reader tar;
     const shard_fields *fields;
-    bool with_crc;   /* compute checksums; not for a feed */
-    bool has_member; /* the current member belongs to the next sample: it is taken after the
-                        previous one was completed */
+    bool with_crc;   /* compute CRCs; not possible for a feed */
+    bool has_member; /* `member` is pending: it belongs to the next sample, and is added after the
+                        current one is completed */
     tar_member member;
-    uint8_t *chunk; /* buffer of CRC_CHUNK bytes, with_crc only */
+    uint8_t *chunk; /* buffer of CRC_CHUNK bytes; with_crc only */
     open_sample current;
     shard_index *index; /* receives the samples */
 
-    /*
-     * Optional: called for the image of the current sample; a later call replaces the image of an
-     * earlier one.
-     */
+    /* Optional: called for each image of the current sample; the last call counts. */
     sluice_status (*keep_image)(void *arg, const tar_member *member);
     void *arg;
 } shard_walk;
 
 /*
- * Takes the next member, or completes a sample, which is then the last one of the index.
- * END_OF_DATA: no more members, and the last sample is complete.
+ * Adds the next member to the current sample, or completes the current sample and appends it to the
+ * index. END_OF_DATA: there are no more members, and the last sample was completed.
  */
 sluice_status shard_walk_step(shard_walk *walk);
 
-/* Empties the index; only valid right after a sample was completed. */
+/* Empties the index. Valid only right after a sample was completed. */
 void shard_walk_forget(shard_walk *walk);
 
 void shard_walk_end(shard_walk *walk);

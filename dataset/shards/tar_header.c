@@ -10,7 +10,7 @@ bool tar_parse_number(const uint8_t *field, size_t size, uint64_t *number_out)
 
     if (field[0] & 0x80) {
         if (field[0] != 0x80) {
-            return false; /* negative, or more than 64 bits */
+            return false; /* a negative number, or more than 64 bits */
         }
         for (i = 1; i < size; i++) {
             if (number >> 56 != 0) {
@@ -69,7 +69,10 @@ void tar_header_name(const uint8_t *header, char name[TAR_HEADER_NAME])
     name[at + length] = '\0';
 }
 
-/* Does the name fit in the header itself: short, and printable ASCII? */
+/*
+ * Would the name be stored in the header block itself (short, printable ASCII), not in an extended
+ * header?
+ */
 static bool fits_header(const char *name)
 {
     size_t length = 0;
@@ -82,7 +85,8 @@ static bool fits_header(const char *name)
 
 bool tar_header_is_of(const uint8_t *header, const char *name, uint64_t size)
 {
-    const uint64_t most = UINT64_C(1) << 33; /* the limit of eleven octal digits */
+    const uint64_t most = UINT64_C(1) << 33; /* sizes from 8 GiB on do not fit in eleven octal
+                                                digits */
     char found[TAR_HEADER_NAME];
     uint64_t number = 0;
 

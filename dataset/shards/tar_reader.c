@@ -12,12 +12,12 @@
 
 enum { BLOCK = TAR_BLOCK, RECORD = 20 * BLOCK };
 
-/* Bound on an extended header, against exhausted memory. */
+/* Limit on the size of an extended header, which bounds memory. */
 static const uint64_t MAX_RECORDS = 1 << 20;
 
 /*
- * Bound on the bytes of a feed before its first regular file: half a million folders. A few
- * compressed bytes can decompress to any number of them.
+ * Limit on the bytes of a feed before its first regular file: enough for half a million folders.
+ * Without it, a few compressed bytes could decompress to an endless sequence of folders.
  */
 static const uint64_t MAX_WITHOUT_FILE = UINT64_C(1) << 28;
 
@@ -45,8 +45,8 @@ void tar_end(tar_reader *reader)
 /* ---- bytes -------------------------------------------------------------------------------- */
 
 /*
- * read_at() for a feed, which is not yet past the offset. The size of a feed is unknown until its
- * end is reached.
+ * read_at() for a feed that has not passed the offset yet. The size of a feed is unknown until its
+ * end.
  */
 static sluice_status read_feed(tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
                                size_t *got_out)
@@ -94,7 +94,7 @@ static sluice_status read_at(tar_reader *reader, uint64_t offset, uint8_t *to, s
     return SLUICE_OK;
 }
 
-/* Loads `size` bytes at an offset into the window, unless it holds them. */
+/* Loads `size` bytes at an offset into the window, unless the window contains them already. */
 static sluice_status load_window(tar_reader *reader, uint64_t offset, size_t size)
 {
     if (offset >= reader->window_at && offset - reader->window_at <= reader->window_size &&
@@ -182,7 +182,10 @@ static sluice_status compressed_archive(const tar_reader *reader, compression fo
                     reader->path, compression_name(format));
 }
 
-/* Reports a block that is not a header; at the start of the file, as another kind of file. */
+/*
+ * Reports a block that is not a header. At the start of the file: reports what kind of file it is
+ * instead.
+ */
 static sluice_status not_a_header(const tar_reader *reader, const uint8_t *bytes)
 {
     const compression format = compression_of(bytes, BLOCK);
@@ -231,7 +234,7 @@ static bool parse_decimal(const char *digits, size_t length, uint64_t *number_ou
     return length > 0;
 }
 
-/* Takes one pax record. Keys that do not matter are ignored; an empty value resets the key. */
+/* Applies one pax record. Unused keys are ignored; an empty value resets the key. */
 static sluice_status take_record(tar_reader *reader, tar_extension *extension, uint64_t at,
                                  const char *key, size_t key_length, const char *value,
                                  size_t length)
@@ -256,7 +259,7 @@ static sluice_status take_record(tar_reader *reader, tar_extension *extension, u
     return SLUICE_OK;
 }
 
-/* Takes pax records, "LENGTH KEY=VALUE\n" each; LENGTH counts the whole record. */
+/* Applies pax records of the form "LENGTH KEY=VALUE\n"; LENGTH counts the whole record. */
 static sluice_status take_records(tar_reader *reader, tar_extension *extension, uint64_t at,
                                   const char *records, size_t size)
 {
@@ -289,7 +292,7 @@ static sluice_status take_records(tar_reader *reader, tar_extension *extension, 
     return SLUICE_OK;
 }
 
-/* Reads the body of an extended header: pax records, or GNU's long name. */
+/* Reads the body of an extended header: pax records, or a long name of GNU tar. */
 static sluice_status take_extension(tar_reader *reader, uint8_t type, uint64_t at, uint64_t data,
                                     uint64_t size)
 {
@@ -315,7 +318,7 @@ static sluice_status take_extension(tar_reader *reader, uint8_t type, uint64_t a
                         (size_t)size);
 }
 
-/* Refuses a feed that has no regular file in its first MAX_WITHOUT_FILE bytes. */
+/* Fails if a feed has no regular file in its first MAX_WITHOUT_FILE bytes. */
 static sluice_status check_start(const tar_reader *reader)
 {
     if (reader->feed == NULL || reader->has_file || reader->at <= MAX_WITHOUT_FILE) {
@@ -347,7 +350,7 @@ static bool is_extension(uint8_t type)
     return type == 'x' || type == 'g' || type == 'L' || type == 'X';
 }
 
-/* Skips the blocks of a sparse member's map that follow its header. */
+/* Skips the blocks of a sparse member's map that follow its header; advances *data. */
 static sluice_status skip_sparse_map(tar_reader *reader, const uint8_t *header, uint64_t at,
                                      uint64_t *data)
 {
@@ -382,7 +385,10 @@ static void count_skipped(tar_reader *reader, uint8_t type, bool is_sparse)
     }
 }
 
-/* Takes a header block. Sets *is_file for a regular file. */
+/*
+ * Processes a header block, and moves reader->at to the next one. Sets *is_file and *member for a
+ * regular file.
+ */
 static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool *is_file,
                                  tar_member *member)
 {
@@ -435,15 +441,18 @@ static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool
     return SLUICE_OK;
 }
 
-/* Checks whether anything but zeros follows the end of the archive, such as a second archive. */
+/*
+ * Checks whether the bytes after the end of the archive are not all zero, as in concatenated
+ * archives.
+ */
 static sluice_status check_trailing_bytes(tar_reader *reader)
 {
     for (uint64_t at = reader->at; at < reader->file_size && at - reader->at <= RECORD;
          at += BLOCK) {
         uint8_t block[BLOCK];
         sluice_status st = reader->feed != NULL ? load_window(reader, at, BLOCK) : SLUICE_OK;
-        const uint64_t left = reader->file_size - at; /* of a feed it is known by now whether it
-                                                         ends here */
+        const uint64_t left = reader->file_size - at; /* also valid for a feed: load_window() has
+                                                         found its end, if that is here */
         const size_t size = left < BLOCK ? (size_t)left : BLOCK;
 
         if (st == SLUICE_OK) {
@@ -461,8 +470,8 @@ static sluice_status check_trailing_bytes(tar_reader *reader)
 }
 
 /*
- * Moves to the next header. A feed that ends there is truncated: its size is unknown, so only the
- * zero blocks of the end show that it is complete.
+ * Moves to the next header. If a feed ends here, it is truncated: the size of a feed is unknown, so
+ * only the zero blocks at the end of an archive show that it is complete.
  */
 static sluice_status reach_header(tar_reader *reader)
 {
@@ -482,7 +491,7 @@ static sluice_status reach_header(tar_reader *reader)
     return st;
 }
 
-/* Reads the next header, or the end of the archive. */
+/* Reads the next header, or detects the end of the archive. */
 static sluice_status next_header(tar_reader *reader, uint8_t *header)
 {
     sluice_status st = reach_header(reader);

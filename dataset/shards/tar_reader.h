@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the members of a tar archive, from a file or in sequence: POSIX.1-1988 (ustar),
- * POSIX.1-2001 (pax) and GNU. Only headers are read; contents are skipped. Archives may be hostile:
+ * POSIX.1-2001 (pax) and GNU. Reads headers only; contents are skipped. Archives may be hostile:
  * every length is checked before use, and names are never used as paths.
  */
 #ifndef SLUICE_TAR_READER_H
@@ -18,11 +18,11 @@
 /* A regular file in the archive. */
 typedef struct tar_member {
     const char *name; /* as stored; valid until the next call */
-    uint64_t offset;  /* offset of its bytes, all of which lie in the archive */
+    uint64_t offset;  /* offset of its bytes in the archive; all of them are within the file */
     uint64_t size;
 } tar_member;
 
-/* The values of an extended header that precedes a member. */
+/* Values from the extended headers that precede a member. */
 typedef struct tar_extension {
     char *name; /* NULL: no name */
     size_t capacity;
@@ -38,56 +38,55 @@ struct byte_feed;
 
 typedef struct tar_reader {
     int fd;
-    struct byte_feed *feed; /* replaces fd: bytes in sequence */
-    uint64_t fed;           /* bytes taken from the feed */
+    struct byte_feed *feed; /* not NULL: replaces fd, and is read sequentially */
+    uint64_t fed;           /* bytes read from the feed */
     uint64_t file_size;     /* UINT64_MAX for a feed until its end is reached */
     const char *path;       /* for messages */
     uint64_t at;            /* offset of the next header */
     bool ended;
-    bool has_file; /* a regular file was found */
+    bool has_file; /* a regular file was found already */
 
-    /* Members that are not regular files. */
+    /* Numbers of skipped members that are not regular files. */
     uint64_t links;
     uint64_t specials;
     uint64_t sparse;
     bool has_more;  /* data follow the end of the archive */
-    bool lacks_end; /* the file ends where a member could follow, without a zero block */
+    bool lacks_end; /* the file ends at the position of a header, without a zero block */
 
-    tar_extension next; /* for the next member only */
-    tar_extension all;  /* for all following members */
+    tar_extension next; /* applies to the next member only */
+    tar_extension all;  /* applies to all following members */
     char header_name[TAR_HEADER_NAME];
     char *records; /* buffer for an extended header */
     size_t records_capacity;
-    uint64_t window_at; /* offset of the window: the bytes that were read last */
+    uint64_t window_at; /* offset in the file of `window`, a cache of the bytes read last */
     size_t window_size;
     uint8_t window[TAR_WINDOW];
 } tar_reader;
 
 /*
- * Begins at the start of a file of that size. fd and path must outlive the reader. Reads nothing
- * yet.
+ * Starts at the beginning of a file of file_size bytes. Reads nothing yet. fd and path must outlive
+ * the reader.
  */
 void tar_begin(tar_reader *reader, int fd, uint64_t file_size, const char *path);
 void tar_end(tar_reader *reader);
 
 /*
- * Begins at the start of a feed (byte_feed.h). A member's bytes must then be read in order and
- * completely, or not at all, before the next tar_next().
+ * Starts at the beginning of a feed (byte_feed.h). Before each tar_next(), the current member's
+ * bytes must be read in order and completely, or not at all.
  */
 void tar_begin_feed(tar_reader *reader, struct byte_feed *feed, const char *path);
 
 /*
- * The next regular file. Folders, links, special files and sparse files are skipped; all but
- * folders are counted. The archive ends at a zero block; an archive in a file also at the end of
- * the file. END_OF_DATA. E_CORRUPT: not an archive, or a damaged one, with path, member and offset;
- * or a feed without a regular file in its first 256 MiB. E_UNSUPPORTED: compressed. E_IO,
- * E_NO_MEMORY. CLOSED: stop request of a feed.
+ * Returns the next regular file. Folders, links, special files and sparse files are skipped; all
+ * but folders are counted. An archive ends at a zero block; in a file also at the end of the file.
+ * END_OF_DATA. E_CORRUPT: not an archive, or a damaged one, with path, member and offset; or a feed
+ * without a regular file in its first 256 MiB. E_UNSUPPORTED: compressed. E_IO, E_NO_MEMORY.
+ * CLOSED: a stop request interrupted the feed.
  */
 sluice_status tar_next(tar_reader *reader, tar_member *member_out);
 
 /*
- * Reads bytes [offset, offset + size) of the archive, which must lie within it. E_IO, E_CORRUPT,
- * CLOSED.
+ * Reads bytes [offset, offset + size), which must be within the archive. E_IO, E_CORRUPT, CLOSED.
  */
 sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t size);
 

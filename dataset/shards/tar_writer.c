@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes archives, by libarchive. */
+/* Writes tar archives, through libarchive. */
 #include "tar_writer.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "archive_calls.h"
 #include "status_int.h"
 
-/* Bytes of one write(). */
+/* Size of the buffer, and so of most write() calls. */
 enum { BUFFER = 1 << 20 };
 
 struct tar_writer {
@@ -20,7 +20,7 @@ struct tar_writer {
     struct archive_entry *entry;
     size_t used; /* bytes in buffer */
     uint64_t bytes;
-    int error; /* errno of a write that failed; 0: none */
+    int error; /* errno of the write that failed; 0: no failure */
     uint8_t buffer[BUFFER];
 };
 
@@ -55,9 +55,9 @@ static bool flush_buffer(tar_writer *writer)
 }
 
 /*
- * The write callback of libarchive. It buffers, since libarchive writes a member's header and
- * contents separately. It never returns an error, since libarchive would then leak memory: callers
- * check `error`.
+ * The write callback of libarchive. It buffers because libarchive writes a member's header and
+ * contents separately. It never returns an error, since libarchive would then leak memory; callers
+ * check writer->error instead.
  */
 static la_ssize_t take_bytes(struct archive *archive, void *arg, const void *bytes, size_t size)
 {
@@ -167,7 +167,7 @@ void tar_writer_close(tar_writer *writer)
         return;
     }
     writer->error = writer->error != 0 ? writer->error : ECANCELED; /* makes libarchive's last
-                                                                       writes do nothing */
+                                                                       writes no-ops */
     archive_library->archive_write_free(writer->archive);
     archive_library->archive_entry_free(writer->entry);
     sli_free(writer);

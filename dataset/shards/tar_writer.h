@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a tar archive of small files: ustar, without owner, with modification time 0, so that the
- * same members always give the same bytes.
+ * Writes a tar archive of small files: in ustar format, without owners and with modification time
+ * 0, so that the same members always give the same bytes.
  */
 #ifndef SLUICE_TAR_WRITER_H
 #define SLUICE_TAR_WRITER_H
@@ -14,22 +14,25 @@
 
 typedef struct tar_writer tar_writer;
 
-/* Bytes of a member in an archive: its header, and its contents in whole blocks. */
+/*
+ * The bytes of a member in an archive: its header block, and its contents rounded up to whole
+ * blocks.
+ */
 static inline uint64_t tar_member_bytes(uint64_t size)
 {
     return 512 + (size + 511) / 512 * 512;
 }
 
-/* E_UNSUPPORTED: this build cannot write archives, with what is missing. */
+/* E_UNSUPPORTED: this build cannot write archives; the message says what is missing. */
 sluice_status tar_writer_check(void);
 
 /*
- * Begins an archive in the open file fd. `path` is its name in messages; both are borrowed.
+ * Begins an archive in the open file fd. `path` is used in messages; it is borrowed, as is fd.
  * E_NO_MEMORY.
  */
 sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out);
 
-/* E_IO, with the file's path; the writer is unusable then. */
+/* Adds a member. E_IO, with the file's path; the writer is unusable afterwards. */
 sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size);
 
 /* Writes the end of the archive and syncs the file. E_IO. */
