@@ -8,7 +8,7 @@
 #include "tensor_int.h"
 #include "text_int.h"
 
-/* Bounds of N: a column's row is at most 64 MiB. */
+/* Limit on N in NAME:KIND[N]: a column's row then has up to 64 MiB. */
 enum { MOST_ELEMENTS = 1 << 22 };
 
 /* ---- the header ------------------------------------------------------------------------------ */
@@ -22,16 +22,19 @@ static sluice_status bad_field(const char *text)
                     text, MOST_ELEMENTS);
 }
 
-/* A field of the header, taken apart: NAME:WORD[MOST]@BOXES. */
+/* The parts of a header field NAME:WORD[MOST]@BOXES. */
 typedef struct header_words {
     char name[SLUICE_NAME_SIZE];
     char word[16];
     bool has_most;
     uint64_t most;
-    char boxes[SLUICE_NAME_SIZE]; /* "": none */
+    char boxes[SLUICE_NAME_SIZE]; /* "": no @BOXES */
 } header_words;
 
-/* Copies up to one of the stop characters, and returns what is behind; NULL: too long. */
+/*
+ * Copies the text up to the first of the stop characters. Returns the rest, which begins with that
+ * character; NULL: the copy is too long.
+ */
 static const char *take_until(const char *text, const char *stops, char *copy, size_t size)
 {
     const size_t length = strcspn(text, stops);
@@ -83,7 +86,7 @@ static bool take_apart(const char *text, header_words *words)
     return text != NULL && *text == '\0' && words->word[0] != '\0';
 }
 
-/* Adds a column to the batch; NULL: there is no room. */
+/* Adds a column to the batch. NULL: there are too many. */
 static sluice_column *add_to_schema(stage_schema *schema, const char *name, sluice_dtype dtype)
 {
     sluice_column *column;
@@ -97,7 +100,10 @@ static sluice_column *add_to_schema(stage_schema *schema, const char *name, slui
     return column;
 }
 
-/* The column i32 that says how many elements of `name` there are. */
+/*
+ * Adds the i32 column NAME_length, the number of elements in column `name`. False: too many
+ * columns, or the name is too long.
+ */
 static bool add_length(list_columns *columns, list_column *field, const char *name)
 {
     char text[SLUICE_NAME_SIZE + 8];
@@ -108,7 +114,7 @@ static bool add_length(list_columns *columns, list_column *field, const char *na
            add_to_schema(&columns->schema, text, SLUICE_I32) != NULL;
 }
 
-/* Finds the field of the boxes that an element each belongs to. */
+/* Returns the index of the field with kind boxes and this name; -1: there is none. */
 static int find_boxes(const list_columns *columns, const char *name)
 {
     for (uint32_t i = 0; i < columns->count; i++) {
@@ -122,7 +128,7 @@ static int find_boxes(const list_columns *columns, const char *name)
     return -1;
 }
 
-/* The kind, type and number of elements. */
+/* Determines the kind, type and number of elements of a field. */
 static sluice_status choose_kind(const list_columns *columns, const header_words *words,
                                  const char *text, list_column *field)
 {
@@ -164,7 +170,7 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
     return SLUICE_OK;
 }
 
-/* Adds the field's columns to the batch. False: no room, or a name too long. */
+/* Adds the field's columns to the batch. False: too many columns, or a name is too long. */
 static bool add_columns(list_columns *columns, const header_words *words, list_column *field)
 {
     stage_schema *schema = &columns->schema;
@@ -236,13 +242,13 @@ void list_plain_columns(list_columns *columns, uint32_t fields)
 
 /* ---- fields of a record ---------------------------------------------------------------------- */
 
-/* The text of a field while its elements are read. */
+/* The rest of a field's text while its elements are parsed; at is NULL after the last one. */
 typedef struct elements {
     const char *at;
     const char *end;
 } elements;
 
-/* Takes the text up to the separator, or to the end, and what is behind it. */
+/* Copies the text up to the separator, or to the end, and moves past the separator. */
 static bool take_element(elements *from, char separator, char *text, size_t size)
 {
     const char *stop = memchr(from->at, separator, (size_t)(from->end - from->at));
@@ -280,7 +286,10 @@ static bool parse_integer(const char *text, int64_t low, int64_t high, int64_t *
     return number >= low && number <= high;
 }
 
-/* Writes a number of an integer type whose bounds these are; little-endian as the machine is. */
+/*
+ * Parses an integer within the bounds of its type, and stores its `size` low bytes; machines are
+ * little-endian.
+ */
 static bool write_integer(const char *text, int64_t low, int64_t high, size_t size, void *to)
 {
     int64_t number;
@@ -320,7 +329,7 @@ static bool write_number(const char *text, sluice_dtype dtype, void *to)
     }
 }
 
-/* Writes numbers with commas between them. NULL: they are only checked. */
+/* Parses comma-separated numbers and stores them; to NULL: only checks them. */
 static sluice_status write_numbers(const list_column *field, const list_field *text, uint8_t *to,
                                    uint32_t *count_out)
 {
@@ -402,7 +411,7 @@ static sluice_status write_text(const list_column *field, const list_field *text
     uint32_t count = 0;
 
     for (size_t i = 0; i < text->length; i++) {
-        i += text->quoted && text->text[i] == '"'; /* the second of two */
+        i += text->quoted && text->text[i] == '"'; /* skip the first of two quotes */
         if (count == field->most) {
             return sli_fail(SLUICE_E_CORRUPT, "more than %u bytes", field->most);
         }

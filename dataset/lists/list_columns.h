@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns of a list, by the fields of its header: `image`, `label`, `NAME:KIND`. KIND is
+ * The columns of a list, declared by the fields of its header: `image`, `label`, `NAME:KIND`. KIND
+ * is one of
  *
  *     mask         the path of an image of class numbers
  *     boxes[N]     up to N boxes, x0,y0,x1,y1;..., in pixels of the image
  *     T            one number of type T: u8, i8, u16, i32, u32, i64, f32
- *     T[N]         up to N of them, with commas
- *     T[N]@BOXES   a number per box of the column BOXES, dropped with it
+ *     T[N]         up to N numbers, separated by commas
+ *     T[N]@BOXES   one number per box of the column BOXES, dropped with its box
  *     text[N]      up to N bytes
  */
 #ifndef SLUICE_LIST_COLUMNS_H
@@ -24,32 +25,35 @@ typedef enum list_kind {
     LIST_TEXT
 } list_kind;
 
-/* A field of every record. */
+/* A field that every record has. */
 typedef struct list_column {
     list_kind kind;
-    int column; /* of the batch */
-    int length; /* the column of its length; -1: none */
-    int boxes;  /* of numbers a box each: the field of the boxes; -1: none */
+    int column; /* index of its column in the batch */
+    int length; /* index of the column with its length; -1: none */
+    int boxes;  /* for T[N]@BOXES: index of the field with the boxes; -1: none */
     sluice_dtype dtype;
-    uint32_t most; /* elements: boxes, numbers, bytes */
+    uint32_t most; /* largest number of elements: boxes, numbers or bytes */
 } list_column;
 
 typedef struct list_columns {
-    uint32_t count; /* fields */
+    uint32_t count; /* number of fields */
     list_column fields[SLUICE_MAX_COLUMNS];
-    stage_schema schema; /* of the batch, before decode */
+    stage_schema schema; /* the columns of the batch, before decode */
 } list_columns;
 
-/* Adds a column by a field of the header. E_INVALID with what is wrong and what a field may be. */
+/*
+ * Adds the column that a header field declares. E_INVALID: the message says what is wrong and what
+ * a field may be.
+ */
 sluice_status list_add_column(list_columns *columns, const char *text);
 
-/* The columns of a list without a header: image, or image and label. */
+/* Adds the columns of a list without a header: image, or image and label. */
 void list_plain_columns(list_columns *columns, uint32_t fields);
 
 /*
- * Parses a field that is no path, and writes it into its columns of a row: `row` has as many
- * entries as the schema has columns, and NULL where none is wanted. Elements that are not there are
- * zero. *count_out: how many there are. E_CORRUPT with the reason.
+ * Parses a field that is not a path, and writes it into its columns of a row. `row` has one entry
+ * per column of the schema; NULL: the column is not needed. Unused elements are set to zero.
+ * *count_out: the number of elements in the field. E_CORRUPT, with the reason.
  */
 sluice_status list_write_field(const list_columns *columns, uint32_t field, const list_field *text,
                                void *const *row, uint32_t *count_out);

@@ -5,7 +5,7 @@
 
 #include "status_int.h"
 
-/* Takes a line break, LF or CRLF. */
+/* Skips a line break, LF or CRLF, if there is one here. */
 static bool take_break(list_cursor *cursor)
 {
     const char *at = cursor->at;
@@ -25,7 +25,7 @@ bool list_begin_record(list_cursor *cursor)
     return cursor->at < cursor->end;
 }
 
-/* Reads up to the closing quote. */
+/* Reads a quoted field, including the closing quote. */
 static sluice_status read_quoted(list_cursor *cursor, list_field *field)
 {
     field->text = ++cursor->at;
@@ -82,7 +82,7 @@ sluice_status list_copy_field(const list_field *field, char *text, size_t size)
     size_t length = 0;
 
     for (size_t i = 0; i < field->length; i++) {
-        i += field->quoted && field->text[i] == '"'; /* the second of two */
+        i += field->quoted && field->text[i] == '"'; /* skip the first of two quotes */
         if (length + 1 >= size || field->text[i] == '\0') {
             return sli_fail(SLUICE_E_CORRUPT, field->text[i] == '\0'
                                                   ? "a zero byte"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of a list: records of fields, with tabs (TSV) or commas (CSV, RFC 4180) between them. A
- * field may be in double quotes, and then holds separators and line breaks; a quote in it is
- * doubled. Lines end in LF or CRLF.
+ * The text of a list: records whose fields are separated by tabs (TSV) or commas (CSV, RFC 4180). A
+ * field may be in double quotes; then it may contain separators and line breaks, and quotes in it
+ * are doubled. Lines end in LF or CRLF.
  */
 #ifndef SLUICE_LIST_TEXT_H
 #define SLUICE_LIST_TEXT_H
@@ -13,34 +13,37 @@
 
 #include <sluice/status.h>
 
-/* A field as it stands in the text; of a quoted one what is between the quotes. Borrowed. */
+/* A field as in the text; for a quoted field, the text between its quotes. Borrowed. */
 typedef struct list_field {
     const char *text;
     size_t length;
-    bool quoted; /* its quotes are doubled still */
+    bool quoted; /* the field was quoted, so quotes in text are doubled */
 } list_field;
 
-/* A place in a text. */
+/* A position in a text. */
 typedef struct list_cursor {
-    const char *begin; /* of the text */
+    const char *begin; /* beginning of the text */
     const char *at;
     const char *end;
     char separator;
 } list_cursor;
 
-/* Skips empty lines. False: the text has ended. */
+/* Skips empty lines. False: the end of the text was reached. */
 bool list_begin_record(list_cursor *cursor);
 
 /*
- * Reads the next field of a record; *last_out: it was the record's last, and the cursor is behind
- * its line break. E_CORRUPT: a quote without its end, or text behind it.
+ * Reads the next field of a record. *last_out: it was the last one, and the cursor is after the
+ * record's line break. E_CORRUPT: the closing quote is missing, or text follows it.
  */
 sluice_status list_next_field(list_cursor *cursor, list_field *field_out, bool *last_out);
 
-/* Copies a field without its doubled quotes, and a zero. E_CORRUPT: it is longer, or has a zero. */
+/*
+ * Copies a field, with doubled quotes made single, and terminates it. E_CORRUPT: the copy does not
+ * fit, or the field contains a zero byte.
+ */
 sluice_status list_copy_field(const list_field *field, char *text, size_t size);
 
-/* The line and column, both from 1, of a place in the text. */
+/* The line and column, both from 1, of a position in the text. */
 void list_place(const list_cursor *cursor, const char *at, uint64_t *line_out,
                 uint64_t *column_out);
 

@@ -13,7 +13,7 @@
 #include "fault_int.h"
 #include "status_int.h"
 
-/* The soname of every release of libarchive 3. */
+/* The soname is the same for every release of libarchive 3. */
 static const char library_name[] = "libarchive.so.13";
 _Static_assert(ARCHIVE_VERSION_NUMBER >= 3000000 && ARCHIVE_VERSION_NUMBER < 4000000,
                "libarchive.so.13 is libarchive 3");
@@ -28,8 +28,8 @@ static archive_calls calls;
 const archive_calls *const archive_library = &calls;
 
 /*
- * Looks up a function. memcpy, since ISO C does not convert the object pointer that dlsym() returns
- * to a function pointer.
+ * Looks up a function. memcpy() is used because ISO C does not allow a cast of dlsym()'s object
+ * pointer to a function pointer.
  */
 static bool find_call(void *library, const char *name, void *call, size_t size)
 {
@@ -59,12 +59,13 @@ static bool ends_in(const char *text, const char *end)
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-/* The fault that an error text of dlopen() names. If the cause is an errno, its text comes last. */
+/* Classifies an error text of dlopen(). If the cause is an errno, its text is at the end. */
 static sli_fault fault_of_loader(const char *text)
 {
     static const char *const without_errno[] = {
         "out of memory", "cannot create shared object descriptor",
-        "failed to map segment from shared object"}; /* out of memory */
+        "failed to map segment from shared object"}; /* errors that mean out of memory, without an
+                                                        errno text */
 
     for (size_t i = 0; i < sizeof(without_errno) / sizeof(without_errno[0]); i++) {
         if (ends_in(text, without_errno[i])) {
@@ -74,7 +75,7 @@ static sli_fault fault_of_loader(const char *text)
     return sli_fault_of_text(text);
 }
 
-/* Reports the error of the last load. */
+/* Reports the fault of a failed load. */
 static sluice_status fail_archive(sli_fault fault, const char *text)
 {
     if (fault == SLI_FAULT_MEMORY) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libarchive, loaded at its first use: it depends on a dozen libraries, a C++ runtime among them,
- * which a process that only trains does not need.
+ * libarchive, loaded on first use: it depends on a dozen libraries, including a C++ runtime, which
+ * a process that only trains does not need.
  */
 #ifndef SLUICE_ARCHIVE_CALLS_H
 #define SLUICE_ARCHIVE_CALLS_H
@@ -43,7 +43,7 @@
     X(archive_write_set_bytes_per_block)                                                           \
     X(archive_write_set_format_ustar)
 
-/* The functions above under their own names. */
+/* Pointers to the functions above, under their own names. */
 typedef struct archive_calls {
 #define ARCHIVE_CALL_MEMBER(name) __typeof__(&name) name;
     ARCHIVE_CALLS(ARCHIVE_CALL_MEMBER)

@@ -13,18 +13,18 @@
 #include "raw_feed.h"
 #include "status_int.h"
 
-/* Bytes of one read; skipped bytes are read into the buffer, too. */
+/* Size of the buffer, and of each read; skipped bytes are read into it, too. */
 enum { BUFFER = 1 << 16 };
 
 struct byte_feed {
     raw_feed raw;
     decompressor *decompressor; /* NULL: the bytes are not compressed */
-    size_t at;                  /* offset in buffer of the next byte to be read */
+    size_t at;                  /* offset in buffer of the next byte to return */
     size_t end;
     uint8_t buffer[BUFFER];
 };
 
-/* Refills the buffer, which is empty. It stays empty at the end of the data. */
+/* Refills the empty buffer. It stays empty at the end of the data. */
 static sluice_status refill_buffer(byte_feed *feed)
 {
     feed->at = 0;
@@ -34,7 +34,7 @@ static sluice_status refill_buffer(byte_feed *feed)
                : raw_feed_read(&feed->raw, feed->buffer, BUFFER, &feed->end);
 }
 
-/* Reads the first bytes and detects the compression format by them. */
+/* Reads the first bytes, which identify the compression format. */
 static sluice_status detect_compression(byte_feed *feed)
 {
     compression format;
@@ -71,8 +71,8 @@ static sluice_status open_path(raw_feed *raw, const char *path)
         return SLUICE_OK;
     }
     /*
-     * Non-blocking: open() of a FIFO without a writer would block, where no stop request is seen.
-     * raw_feed.c waits for the data instead.
+     * Non-blocking: open() of a FIFO without a writer would block and could not be interrupted by a
+     * stop request. raw_feed.c waits for the data instead.
      */
     raw->fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, &interrupt);
     if (raw->fd >= 0) {
@@ -122,7 +122,7 @@ void byte_feed_close(byte_feed *feed)
     sli_free(feed);
 }
 
-/* Copies bytes to `to`, or skips them where `to` is NULL. */
+/* Copies bytes to `to`; skips them if `to` is NULL. */
 static sluice_status take_bytes(byte_feed *feed, uint8_t *to, uint64_t size, uint64_t *got_out)
 {
     uint64_t got = 0;

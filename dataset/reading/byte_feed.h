@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of a file, a FIFO or standard input in sequence. One layer of compression is removed. A
- * readable stop descriptor cancels a wait for bytes.
+ * Reads the bytes of a file, a FIFO or standard input sequentially, and removes one layer of
+ * compression. A wait for bytes ends when the stop descriptor becomes readable.
  */
 #ifndef SLUICE_BYTE_FEED_H
 #define SLUICE_BYTE_FEED_H
@@ -15,15 +15,15 @@
 typedef struct byte_feed byte_feed;
 
 /*
- * Opens a path; "-" is standard input, which is never closed. drops: bytes of a file leave the page
- * cache once they are read. Once stop_fd is readable, every call returns CLOSED. Waits for the
- * first bytes, to detect compression. path must outlive the feed. E_IO; E_UNSUPPORTED: compressed,
- * and this build has no libarchive; E_NO_MEMORY.
+ * Opens a path; "-" is standard input, which is never closed. drops: the bytes of a file are
+ * dropped from the page cache once they are read. Once stop_fd is readable, every call returns
+ * CLOSED. Waits for the first bytes, to detect compression. path must outlive the feed. E_IO;
+ * E_UNSUPPORTED: compressed, and this build has no libarchive; E_NO_MEMORY.
  */
 sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_feed **feed_out);
 void byte_feed_close(byte_feed *feed);
 
-/* The name of a path in messages. */
+/* The name of a path for messages. */
 const char *byte_feed_title(const char *path);
 
 /*

@@ -19,8 +19,8 @@ static const struct {
 };
 
 /*
- * A tar archive can begin with "BZh" and a digit: the name of its first member. The block marker,
- * or end marker, of bzip2 that follows cannot be part of a name.
+ * Distinguishes bzip2 from a tar archive whose first member's name begins with "BZh" and a digit.
+ * In bzip2 a block marker or an end marker follows, which cannot be part of a name.
  */
 static bool is_bzip2(const uint8_t *bytes, size_t size)
 {

@@ -16,16 +16,19 @@ typedef enum compression {
     COMPRESSION_COUNT
 } compression;
 
-/* Bytes at the beginning of a file that identify each format, and exclude a tar archive. */
+/*
+ * Bytes at the beginning of a file that suffice to identify each format, and to rule out a tar
+ * archive.
+ */
 enum { COMPRESSION_MAGIC = 10 };
 
-/* The format by the magic number at the beginning of a file. */
+/* Detects the format by the magic number at the beginning of a file. */
 compression compression_of(const uint8_t *bytes, size_t size);
 
-/* Does a path end in the suffix of a compressed file, as .gz or .tbz? */
+/* Does the path end in the suffix of a compressed file, such as .gz or .tbz? */
 bool compression_has_suffix(const char *path);
 
-/* The name of a format, as "gzip". */
+/* The name of a format, for example "gzip". */
 const char *compression_name(compression format);
 
 #endif

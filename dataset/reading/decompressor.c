@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decompression by one filter of libarchive. libarchive must not detect filters by itself: it would
- * nest them as long as the output is compressed again, without end for a file that decompresses to
- * itself.
+ * Decompresses by one filter of libarchive. libarchive must not detect filters by itself: it would
+ * nest them as long as the output is compressed, too, and so endlessly for a file that decompresses
+ * to itself.
  */
 #include "decompressor.h"
 
@@ -16,8 +16,8 @@
 enum { BUFFER = 1 << 16 };
 
 /*
- * Bound on consecutive compressed bytes without output. libarchive keeps a gzip header in memory up
- * to the end of the file name in it, which may be missing.
+ * Limit on compressed bytes in a row that produce no output. libarchive buffers a gzip header up to
+ * the end of the file name in it, and that end may be missing.
  */
 static const uint64_t MAX_WITHOUT_OUTPUT = UINT64_C(1) << 24;
 
@@ -30,14 +30,14 @@ struct decompressor {
     raw_feed *raw;
     compression format;
     struct archive *archive;
-    sluice_status status;    /* of the last read of compressed bytes */
+    sluice_status status;    /* result of the last read of compressed bytes */
     uint64_t without_output; /* compressed bytes since the last output */
     bool ended;
-    size_t first; /* bytes at the start of buffer that open() was given */
+    size_t first; /* bytes in buffer that open() copied */
     uint8_t buffer[BUFFER];
 };
 
-/* Reads the next compressed bytes. */
+/* Makes the next compressed bytes available in buffer. */
 static sluice_status read_raw(decompressor *d, size_t *got_out)
 {
     sluice_status st = SLUICE_OK;
@@ -73,15 +73,15 @@ static la_ssize_t give_raw(struct archive *archive, void *arg, const void **byte
 }
 
 /*
- * libarchive reports some failed reads as the end of the data, so its result alone does not
- * suffice.
+ * Returns the status after a call of libarchive. Its result alone does not suffice: it reports some
+ * failed reads as the end of the data.
  */
 static sluice_status status_of(const decompressor *d, bool failed)
 {
     const char *why = archive_library->archive_error_string(d->archive);
 
     if (d->status != SLUICE_OK || !failed) {
-        return d->status; /* the error text was set where the read failed */
+        return d->status; /* read_raw() has set the error text */
     }
     return archive_library->archive_errno(d->archive) == ENOMEM
                ? sli_fail(SLUICE_E_NO_MEMORY, "cannot decompress %s", d->raw->path)
@@ -94,7 +94,7 @@ static sluice_status begin_input(decompressor *d)
     struct archive_entry *entry;
     int answer = archive_library->archive_read_append_filter(d->archive, filters[d->format]);
 
-    if (answer >= ARCHIVE_WARN) { /* a warning: a filter of libarchive runs another program */
+    if (answer >= ARCHIVE_WARN) { /* libarchive warns if its filter runs another program */
         archive_library->archive_read_support_format_raw(d->archive);
         archive_library->archive_read_support_format_empty(d->archive);
         answer = archive_library->archive_read_open(d->archive, d, NULL, give_raw, NULL);
@@ -141,8 +141,8 @@ sluice_status decompressor_read(decompressor *d, void *to, size_t size, size_t *
     la_ssize_t got = 0;
 
     /*
-     * A few compressed bytes can become gigabytes: no raw bytes are read meanwhile, so the stop
-     * request is polled here.
+     * A few compressed bytes can become gigabytes. Meanwhile no raw bytes are read, so the stop
+     * request is polled here, too.
      */
     if (raw_feed_is_stopped(d->raw)) {
         return SLUICE_CLOSED;

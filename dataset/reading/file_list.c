@@ -15,7 +15,7 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* Bound on the files of one range, and of a whole list, against typing errors. */
+/* Limit on the files of one range, and of a whole list, as a guard against typing errors. */
 static const uint64_t MAX_FILES = 1000000;
 
 void file_list_free(file_list *list)
@@ -69,7 +69,7 @@ static bool ends_in(const char *name, const char *end)
     return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
 }
 
-/* The files of a folder that have the extension. */
+/* Adds the files in a folder that have the extension. */
 static sluice_status add_folder(file_list *list, const char *folder)
 {
     const size_t first = list->count;
@@ -136,7 +136,7 @@ static sluice_status no_match(const file_list *list, const char *pattern)
                     list->kind->source, pattern);
 }
 
-/* Files that match a wildcard. */
+/* Adds the files that match a wildcard pattern. */
 static sluice_status add_matches(file_list *list, const char *pattern)
 {
     const size_t first = list->count;
@@ -154,7 +154,7 @@ static sluice_status add_matches(file_list *list, const char *pattern)
                               list->kind->source, pattern);
     }
     for (size_t i = 0; i < found.gl_pathc && st == SLUICE_OK; i++) {
-        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* an index beside its shard */
+        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* skip the index of a shard */
             st = add_path(list, found.gl_pathv[i]);
         }
     }
@@ -166,7 +166,7 @@ static sluice_status add_matches(file_list *list, const char *pattern)
 /* A range in braces: FROM..TO, both in decimal digits. */
 typedef struct brace_range {
     const char *begin; /* the opening brace */
-    const char *end;   /* behind the closing brace */
+    const char *end;   /* the character after the closing brace */
     uint64_t from;
     uint64_t to;
     int width; /* numbers are padded with zeros to this many digits */
@@ -178,7 +178,9 @@ static sluice_status bad_range(const file_list *list, const char *text, const ch
                     list->kind->source, text, why);
 }
 
-/* Parses the digits up to `end`; false: none, other characters, or more than 18 digits. */
+/*
+ * Parses the decimal digits [digits, end). False: none, other characters, or more than 18 digits.
+ */
 static bool parse_digits(const char *digits, const char *end, uint64_t *number)
 {
     *number = 0;
@@ -194,7 +196,7 @@ static bool parse_digits(const char *digits, const char *end, uint64_t *number)
     return true;
 }
 
-/* Finds the first range of a text; begin is NULL if there is none. */
+/* Finds the first range in a text; range->begin is NULL if there is none. */
 static sluice_status find_range(const file_list *list, const char *text, brace_range *range)
 {
     const char *open = strchr(text, '{');
@@ -230,7 +232,10 @@ static sluice_status find_range(const file_list *list, const char *text, brace_r
     return SLUICE_OK;
 }
 
-/* Adds a pattern once for each number of its first range. */
+/*
+ * Adds a pattern, expanded for each number of its first range. depth: the number of ranges it may
+ * have.
+ */
 static sluice_status add_pattern(file_list *list, const char *text, int depth)
 {
     brace_range range;
@@ -261,7 +266,7 @@ static sluice_status add_pattern(file_list *list, const char *text, int depth)
     return st;
 }
 
-/* One entry of the list. */
+/* Adds one entry of the list. */
 static sluice_status add_entry(file_list *list, const char *text)
 {
     bool exists = false;
@@ -294,7 +299,8 @@ sluice_status file_list_make(const char *text, const file_list_kind *kind, file_
     if (copy == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
     }
-    st = add_existing(&list, text, &exists); /* the name of an existing file may contain commas */
+    st = add_existing(&list, text, &exists); /* first as a whole: the name of an existing file may
+                                                contain commas */
     for (char *entry = copy; st == SLUICE_OK && !exists && entry != NULL;) {
         char *comma = strchr(entry, ',');
 

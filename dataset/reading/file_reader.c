@@ -9,7 +9,7 @@
 #include "descriptor_int.h"
 #include "status_int.h"
 
-/* Bound on the file of one sample, against exhausted memory. */
+/* Limit on the file of one sample, which bounds memory. */
 static const off_t MAX_FILE_BYTES = INT64_C(1) << 30;
 
 static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_out)
@@ -26,7 +26,7 @@ static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_ou
             return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
         }
         if (more == 0) {
-            break; /* the file was truncated while reading: the bytes before that are used */
+            break; /* the file was truncated meanwhile: use the bytes before its new end */
         }
         got += (size_t)more;
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a whole file into a worker's buffer. */
+/* Reads a whole file into a worker's buffer. */
 #ifndef SLUICE_FILE_READER_H
 #define SLUICE_FILE_READER_H
 
 #include "source.h"
 
 /*
- * Reads folder_fd/path (folder_fd may be AT_FDCWD) into io->bytes and sets data_out's bytes, size
- * and modified_ns. E_IO: the file cannot be opened or read, is not a regular file, or is larger
- * than 1 GiB. Messages leave out the path, which the caller adds.
+ * Reads folder_fd/path (folder_fd may be AT_FDCWD) into io->bytes, and sets bytes, size and
+ * modified_ns of data_out. E_IO: the file cannot be opened or read, is not a regular file, or is
+ * larger than 1 GiB. Error texts do not name the path; the caller adds it.
  */
 sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out);
 

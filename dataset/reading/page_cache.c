@@ -11,8 +11,8 @@
 #include "clock_int.h"
 
 /*
- * Where the kernel does not report residency: a file whose open and readahead request take longer
- * than this was not cached.
+ * Heuristic for file systems on which the kernel does not report residency: if opening the file
+ * takes longer than this, it was not cached.
  */
 static const int64_t CACHED_NS = 20000;
 
@@ -42,7 +42,8 @@ static page_answer fetch_pages(int fd, const sample_location *location, uint64_t
         size = (uint64_t)info.st_size - location->offset;
     }
     size = size < most ? size : most;
-    /* The middle page: a page at either end may have been read with its neighbour. */
+    /* Check a page in the middle: the first or last one may have been read along with a neighbour.
+     */
     cached = is_cached(fd, location->offset + size / 2, start_ns);
     if (cached) {
         return PAGES_CACHED;
@@ -52,10 +53,10 @@ static page_answer fetch_pages(int fd, const sample_location *location, uint64_t
     return PAGES_ASKED;
 }
 
-/* The open file of a location, and the owner of its descriptor. */
+/* The open file of a location, and whether its descriptor was borrowed or opened. */
 typedef struct location_file {
     int fd;              /* -1: open failed */
-    sli_held_file *lent; /* the owner that lent the descriptor; NULL: opened here */
+    sli_held_file *lent; /* the owner of a borrowed descriptor; NULL: not borrowed */
     bool opened;
 } location_file;
 

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Page cache advice for the kernel. No call here fails: an error shows when the bytes are read. */
+/*
+ * Advice to the kernel about the page cache. No call here fails; errors surface when the bytes are
+ * read.
+ */
 #ifndef SLUICE_PAGE_CACHE_H
 #define SLUICE_PAGE_CACHE_H
 
 #include "source.h"
 
 typedef enum page_answer {
-    PAGES_NONE,   /* no such bytes, or not a regular file */
+    PAGES_NONE,   /* there are no such bytes, or it is not a regular file */
     PAGES_CACHED, /* the bytes are resident */
-    PAGES_ASKED   /* the bytes were not resident: the kernel reads them */
+    PAGES_ASKED   /* the bytes were not resident; the kernel was told to read them */
 } page_answer;
 
 /*
- * Makes the kernel read the bytes of a location, at most `most` of them, if they are not resident.
- * Waits for the file to be opened, not for the bytes. *bytes_out: bytes requested, or 0.
+ * Tells the kernel to read up to `most` bytes of a location, if they are not resident. Waits for
+ * the file to be opened, not for the bytes. *bytes_out: bytes requested, or 0.
  */
 page_answer page_cache_fetch(const sample_location *location, uint64_t most, uint64_t *bytes_out);
 
 /*
- * Drops the bytes from the page cache. A page that several locations share is dropped with the last
+ * Drops the bytes from the page cache. A page shared by several locations is dropped with the last
  * location that begins in it, so that sequential reads never read a page twice.
  */
 void page_cache_drop(const sample_location *location);
 
-/* Switches off the kernel's own readahead for an open file: only requested bytes are read. */
+/* Disables the kernel's own readahead for an open file: only requested bytes are read. */
 void page_cache_read_alone(int fd);
 
-/* The stages' argument `cache`, and what a source's own of it says. */
+/* The values of the stages' argument `cache`, and their numbers. */
 extern const char *const page_cache_choices[];
 enum { PAGE_CACHE_KEEP = 0, PAGE_CACHE_DROP = 1 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular files that are read in parts, by pread(). Errors leave out the path, which the caller
- * adds. */
+/*
+ * Regular files that are read in parts, by pread(). Error texts do not name the path; the caller
+ * adds it.
+ */
 #ifndef SLUICE_PLAIN_FILE_H
 #define SLUICE_PLAIN_FILE_H
 
@@ -12,14 +14,14 @@
 #include "descriptor_int.h"
 
 /*
- * Opens a file for reading, and gives its descriptor, which the caller closes, and its size.
- * `interrupt` ends a wait for a free descriptor; NULL: nothing does. E_IO; E_UNSUPPORTED: it is no
+ * Opens a file for reading and returns its descriptor, which the caller closes, and its size.
+ * `interrupt` can end a wait for a free descriptor; it may be NULL. E_IO; E_UNSUPPORTED: not a
  * regular file.
  */
 sluice_status plain_file_open(const char *path, const sli_interrupt *interrupt, int *fd_out,
                               uint64_t *size_out);
 
-/* Reads `size` bytes at an offset; *got_out is smaller where the file ends before them. E_IO. */
+/* Reads `size` bytes at an offset; *got_out is smaller if the file ends first. E_IO. */
 sluice_status plain_file_read(int fd, uint64_t offset, void *bytes, size_t size, size_t *got_out);
 
 #endif

@@ -8,10 +8,10 @@
 #include "page_cache.h"
 #include "status_int.h"
 
-/* Bytes that are dropped from the page cache by one call. */
+/* How many bytes are dropped from the page cache by one call. */
 enum { DROPPED_AT_ONCE = 1 << 22 };
 
-/* Sleeps until there are bytes, the end of the data, or a stop request. */
+/* Sleeps until bytes, the end of the data, or a stop request arrive. */
 static sluice_status await_bytes(const raw_feed *raw)
 {
     struct pollfd fds[2] = {{.fd = raw->fd, .events = POLLIN},

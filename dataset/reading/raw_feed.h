@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes as a descriptor delivers them. A stop request ends a wait for bytes. Bytes that were read
- * may be dropped from the page cache.
+ * Reads bytes from a file descriptor, uninterpreted. A stop request ends a wait for bytes. Bytes
+ * that were read can be dropped from the page cache.
  */
 #ifndef SLUICE_RAW_FEED_H
 #define SLUICE_RAW_FEED_H
@@ -14,20 +14,23 @@
 
 typedef struct raw_feed {
     int fd;
-    int stop_fd; /* readable: every call returns CLOSED */
+    int stop_fd; /* once it is readable, every read returns CLOSED */
     const char *path;
-    bool drops;       /* drops bytes that were read from the page cache */
+    bool drops;       /* drop bytes from the page cache once they are read */
     uint64_t at;      /* bytes read so far */
-    uint64_t dropped; /* bytes dropped so far */
+    uint64_t dropped; /* bytes dropped from the page cache so far */
 } raw_feed;
 
-/* Reads at least one byte, none at the end. E_IO, CLOSED. */
+/* Reads at least one byte; 0 bytes at the end of the data. E_IO, CLOSED. */
 sluice_status raw_feed_read(raw_feed *raw, void *to, size_t size, size_t *got_out);
 
-/* Is a stop requested? Never waits. */
+/* Was a stop requested? Never waits. */
 bool raw_feed_is_stopped(const raw_feed *raw);
 
-/* Drops bytes that were read from the page cache, if `drops`; ended: up to the end of the file. */
+/*
+ * Drops the bytes that were read from the page cache, if raw->drops. ended: everything up to the
+ * end of the file.
+ */
 void raw_feed_drop(raw_feed *raw, bool ended);
 
 #endif

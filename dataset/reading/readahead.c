@@ -12,20 +12,21 @@
 #include "worker_pool_int.h"
 
 /*
- * The number of consecutive cached rows after which the threads sleep: 8 at first, 4 after a
- * needless wake-up, 32 after a useful one.
+ * How many consecutive rows must be cached before the threads sleep: initially 8; after a needless
+ * wake-up 4, after a useful one 32.
  */
 enum { CACHED_AT_FIRST = 8, CACHED_AGAIN = 4, CACHED_IN_TURN = 32 };
 
 /*
- * The number of slow reads that wake the threads: 1, doubled up to this bound by each needless
- * wake-up (back-off).
+ * Upper limit of the back-off: the threads wake after `backoff` slow reads by workers. That is 1 at
+ * first; each needless wake-up doubles it.
  */
 enum { MAX_BACKOFF = 1024 };
 
 /*
- * A read from the page cache takes less than SLOW_NS, plus SLOW_NS for each SLOW_BYTES. A false
- * alarm, where a worker was interrupted, costs a few residency checks.
+ * A read counts as slow if it takes longer than SLOW_NS, plus SLOW_NS per SLOW_BYTES: a read from
+ * the page cache is faster. A false alarm, after a worker was preempted, costs a few residency
+ * checks.
  */
 enum { SLOW_NS = 50000, SLOW_BYTES = 1 << 18 };
 
@@ -35,15 +36,16 @@ struct readahead {
     uint64_t start_ticks;
     int64_t start_ns;
     _Atomic bool stopped;
-    sli_event woken; /* signals a change of any input of choose_row() */
+    sli_event woken; /* notified when any input of choose_row() changes */
 
-    pthread_mutex_t lock;           /* guards the fields up to the next empty line */
+    pthread_mutex_t lock;           /* guards the fields below, up to `backoff` */
     uint64_t next;                  /* the next row to check */
     uint64_t behind;                /* the first row that no worker has claimed */
-    uint64_t bytes;                 /* requested for rows [behind, next) */
-    uint64_t sizes[READAHEAD_ROWS]; /* requested bytes of each row, by row modulo READAHEAD_ROWS */
-    uint32_t cached;                /* consecutive cached rows */
-    bool useful;                    /* a row was not cached since the threads woke */
+    uint64_t bytes;                 /* bytes requested for rows [behind, next) */
+    uint64_t sizes[READAHEAD_ROWS]; /* bytes requested for each row, indexed by row modulo
+                                       READAHEAD_ROWS */
+    uint32_t cached;                /* number of consecutive cached rows */
+    bool useful;                    /* a row was not cached since the threads last woke */
     bool asleep;
     int32_t backoff;
 
@@ -51,14 +53,15 @@ struct readahead {
     _Atomic uint64_t total_bytes;
 
     _Alignas(64) _Atomic uint64_t wake_row; /* the worker that claims this row wakes the threads;
-                                             * UINT64_MAX: none */
-    _Atomic uint64_t slow_ticks;            /* SLOW_NS; UINT64_MAX: the threads are awake */
-    _Atomic int32_t slow_left;              /* slow reads until the threads wake */
+                                               UINT64_MAX: no worker does */
+    _Atomic uint64_t slow_ticks;            /* SLOW_NS in ticks; UINT64_MAX while the threads are
+                                               awake */
+    _Atomic int32_t slow_left;              /* number of slow reads until the threads wake */
 };
 
 /* ---- sleeping and waking --------------------------------------------------------------------- */
 
-/* The caller holds the lock. */
+/* Stops checking rows until workers have slow reads. The caller holds the lock. */
 static void fall_asleep(readahead *ahead)
 {
     const double ns = (double)(sli_now_ns() - ahead->start_ns);
@@ -72,7 +75,7 @@ static void fall_asleep(readahead *ahead)
                           memory_order_relaxed);
 }
 
-/* The caller holds the lock. */
+/* Resumes or continues checking rows. The caller holds the lock. */
 static void stay_awake(readahead *ahead, bool useful)
 {
     ahead->asleep = false;
@@ -119,7 +122,9 @@ void readahead_was_read(readahead *ahead, uint64_t ticks, uint64_t bytes)
 
 /* ---- the rows ahead of the workers ----------------------------------------------------------- */
 
-/* Removes rows that workers have begun from the window. The caller holds the lock. */
+/*
+ * Removes rows that workers have claimed from the window [behind, next). The caller holds the lock.
+ */
 static void follow_workers(readahead *ahead)
 {
     const uint64_t claimed = atomic_load_explicit(ahead->config.claimed, memory_order_relaxed);
@@ -134,7 +139,9 @@ static void follow_workers(readahead *ahead)
     }
 }
 
-/* Are the threads to check rows now? The caller holds the lock. */
+/*
+ * Should the threads check rows now? Wakes them after enough slow reads. The caller holds the lock.
+ */
 static bool is_awake(readahead *ahead)
 {
     if (ahead->asleep && atomic_load_explicit(&ahead->slow_left, memory_order_relaxed) <= 0) {
@@ -144,8 +151,8 @@ static bool is_awake(readahead *ahead)
 }
 
 /*
- * Is there room for one more row? If not, the worker that makes the window half empty wakes the
- * threads. The caller holds the lock.
+ * Can one more row be added to the window? If not, the threads are woken by the worker whose claim
+ * leaves the window half empty. The caller holds the lock.
  */
 static bool has_room(readahead *ahead)
 {
@@ -169,7 +176,8 @@ static bool has_room(readahead *ahead)
 }
 
 /*
- * The next row with bytes to fetch; WAIT and END as row() returns them. The caller holds the lock.
+ * Finds the next row with bytes to fetch. READAHEAD_WAIT and READAHEAD_END: as returned by
+ * config.row(). The caller holds the lock.
  */
 static readahead_row choose_row(readahead *ahead, uint64_t *row_out, sample_location *location_out)
 {
@@ -197,7 +205,9 @@ static readahead_row choose_row(readahead *ahead, uint64_t *row_out, sample_loca
     }
 }
 
-/* Consecutive cached rows after which the threads sleep. The caller holds the lock. */
+/*
+ * The number of consecutive cached rows after which the threads sleep. The caller holds the lock.
+ */
 static uint32_t cached_enough(const readahead *ahead)
 {
     if (ahead->useful) {
@@ -206,7 +216,7 @@ static uint32_t cached_enough(const readahead *ahead)
     return ahead->backoff > 1 ? CACHED_AGAIN : CACHED_AT_FIRST;
 }
 
-/* Notes the result of a fetch. The caller holds the lock. */
+/* Records the result of a fetch. The caller holds the lock. */
 static void note_answer(readahead *ahead, uint64_t row, page_answer answer, uint64_t bytes)
 {
     if (answer == PAGES_ASKED) {
@@ -255,8 +265,8 @@ static void ahead_main(void *arg, uint32_t thread)
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
 /*
- * The threads run on the CPUs of all workers: the kernel places pages on the node of the thread
- * that requests them.
+ * Starts the threads on the CPUs of all workers, since the kernel places pages on the NUMA node of
+ * the thread that requests them.
  */
 static sluice_status start_threads(readahead *ahead)
 {

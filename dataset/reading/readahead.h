@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readahead: the order of samples is known, so a few threads walk the rows ahead of the workers and
- * make the kernel read their bytes into the page cache. There is no other buffer. At most
- * READAHEAD_ROWS rows or READAHEAD_BYTES are requested ahead of the workers.
+ * Readahead. The order of samples is known in advance, so a few threads go through the rows ahead
+ * of the workers and make the kernel read their bytes into the page cache. There is no other
+ * buffer. The threads stay up to READAHEAD_ROWS rows or READAHEAD_BYTES ahead of the workers.
  *
- * Readahead runs only while it helps. After several consecutive rows that were cached, the threads
- * sleep until workers have slow reads.
+ * Readahead runs only while it helps. After several consecutive cached rows, the threads sleep
+ * until workers have slow reads.
  */
 #ifndef SLUICE_READAHEAD_H
 #define SLUICE_READAHEAD_H
@@ -14,29 +14,28 @@
 #include "placement_int.h"
 
 /*
- * Rows: 20,000 samples/s for 10 ms, the latency of a busy hard disk or a remote server. Bytes: that
- * many images of usual size, and little compared to a page cache.
+ * Limits of the lookahead. Rows: 20,000 samples/s for 10 ms, which is the latency of a busy hard
+ * disk or a remote server. Bytes: as many as 256 images of usual size have, and few compared to a
+ * page cache.
  */
 enum { READAHEAD_ROWS = 256, READAHEAD_BYTES = 64 << 20 };
 
-/*
- * open() waits for the disk where the folder or inode is not cached, so several threads open files.
- */
+/* Several threads, since open() waits for the disk if the folder or inode is not cached. */
 enum { READAHEAD_THREADS = 4 };
 
-/* The content of a row. */
+/* What readahead has to do for a row. */
 typedef enum readahead_row {
     READAHEAD_SAMPLE,
-    READAHEAD_NOTHING, /* padding */
-    READAHEAD_WAIT,    /* not to be read now; readahead_wake() reports a change */
-    READAHEAD_END      /* no row from here on is to be read */
+    READAHEAD_NOTHING, /* padding: the row has no sample */
+    READAHEAD_WAIT, /* the row must not be read now; readahead_wake() is called when that changes */
+    READAHEAD_END   /* there are no more rows to read from here on */
 } readahead_row;
 
 typedef struct readahead_config {
-    const source_ops *ops; /* must have locate */
+    const source_ops *ops; /* locate must not be NULL */
     const void *source;
     const sli_placement *placement;  /* the threads run on the CPUs of its workers */
-    const _Atomic uint64_t *claimed; /* rows that workers have begun, or are about to */
+    const _Atomic uint64_t *claimed; /* number of rows that workers have claimed */
     readahead_row (*row)(void *arg, uint64_t row, uint64_t *sample_out);
     void *arg;
     page_answer (*fetch)(const sample_location *location, uint64_t most, uint64_t *bytes_out);
@@ -48,27 +47,30 @@ typedef struct readahead readahead;
 sluice_status readahead_start(const readahead_config *config, readahead **ahead_out);
 
 /*
- * Stops the threads and waits for their end; may be called again. This and all calls below accept
- * NULL.
+ * Stops the threads and waits until they have ended; may be called repeatedly. This call and all
+ * below accept NULL.
  */
 void readahead_stop(readahead *ahead);
 
 /* Frees the readahead; stops it first if needed. */
 void readahead_destroy(readahead *ahead);
 
-/* The i-th thread; NULL past the last. */
+/* Thread i; NULL if there are fewer threads. */
 const sli_thread *readahead_thread(const readahead *ahead, uint32_t i);
 
-/* Reports that results of row() have changed. Any thread. */
+/* Reports that results of config.row() have changed. Any thread. */
 void readahead_wake(readahead *ahead);
 
-/* Reports that a worker has claimed a row; costs a load. */
+/* Reports that a worker has claimed a row; usually costs one load. */
 void readahead_claimed(readahead *ahead, uint64_t row);
 
-/* Reports that a worker has read a sample in `ticks` sli_ticks(); costs a load. */
+/*
+ * Reports that a worker has read a sample of `bytes` bytes in `ticks` (sli_ticks()); usually costs
+ * one load.
+ */
 void readahead_was_read(readahead *ahead, uint64_t ticks, uint64_t bytes);
 
-/* Samples that were not cached and were requested, and their bytes, so far. */
+/* The number of samples that were not cached, so that they were requested, and their bytes. */
 void readahead_counts(const readahead *ahead, uint64_t *samples_out, uint64_t *bytes_out);
 
 #endif

@@ -7,7 +7,7 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* A turn is one shard of one pass; turns are numbered through the passes. */
+/* A turn is one shard in one pass; turns are numbered consecutively through all passes. */
 enum { TURNS = 4096, LISTS_ROOM = 1 << 16, PIECES_ROOM = 1 << 20 };
 
 static const uint64_t NONE = UINT64_MAX;
@@ -16,29 +16,33 @@ typedef struct llmc_order {
     source_order base;
     uint32_t shard_count;
     llmc_shard *shards;
-    uint64_t *ends; /* (shard_count) pieces of the shards up to each, in order */
+    uint64_t *ends; /* (shard_count) number of pieces in the shards [0, i] */
     uint32_t batch;
     uint32_t rank;
     uint32_t world;
     bool shuffled;
-    sli_mt19937 first;      /* the generator that the first turn draws from */
-    uint32_t begin_slot;    /* with begin_pieces: the first turn, whose pieces are given */
-    uint32_t *begin_shards; /* (shard_count) the list of shards before the first turn */
-    uint32_t *begin_pieces; /* NULL: none are given */
+    sli_mt19937 first;      /* state of the generator before the first turn */
+    uint32_t begin_slot;    /* number of the first turn */
+    uint32_t *begin_shards; /* (shard_count) order of the shards before the first turn */
+    uint32_t *begin_pieces; /* order of pieces in the first turn, set by the caller; NULL: drawn
+                               like the others */
 
-    pthread_mutex_t lock;  /* guards what follows */
-    sli_mt19937 generator; /* behind the draws of all turns below `next` */
-    uint64_t oldest;       /* turns from it on are kept, */
-    uint64_t next;         /* below this one */
-    uint32_t *list;        /* (shard_count) shards in the order of the last pass that was begun */
-    uint64_t room_at;      /* sum of what turns have taken */
+    pthread_mutex_t lock;  /* guards the fields below */
+    sli_mt19937 generator; /* after the draws of all turns below `next` */
+    uint64_t oldest;       /* the pieces of turns [oldest, next) are in `room` */
+    uint64_t next;         /* the next turn to be drawn */
+    uint32_t *list;        /* (shard_count) order of the shards in the latest pass that was begun */
+    uint64_t room_at;      /* number of elements of `room` allocated so far, without wrap-around */
     uint64_t room_size;
-    uint32_t *room;        /* (room_size) pieces of turns, a ring; each turn in one part */
-    uint64_t turns[TURNS]; /* by number modulo TURNS: room_at of its pieces */
-    uint32_t pass_count;   /* lists of shards that are kept */
-    uint64_t *passes;      /* (pass_count) by number modulo pass_count: which pass; NONE: none */
-    uint32_t *lists;       /* (pass_count, shard_count) */
-    uint64_t *list_ends;   /* (pass_count, shard_count) pieces up to each shard of a list */
+    uint32_t *room;        /* (room_size) a ring with the pieces of turns, those of a turn
+                              contiguous */
+    uint64_t turns[TURNS]; /* room_at of each turn's pieces, indexed by turn modulo TURNS */
+    uint32_t pass_count;   /* capacity of `passes` and `lists` */
+    uint64_t *passes;      /* (pass_count) pass whose list is stored, indexed by pass modulo
+                              pass_count; NONE: empty */
+    uint32_t *lists;     /* (pass_count, shard_count) order of the shards in each of these passes */
+    uint64_t *list_ends; /* (pass_count, shard_count) number of pieces up to and including each
+                            shard of a list */
 } llmc_order;
 
 /* ---- turns: under the lock ---------------------------------------------------------------------
@@ -49,7 +53,7 @@ static size_t list_at(const llmc_order *order, uint64_t pass)
     return (size_t)(pass % order->pass_count) * order->shard_count;
 }
 
-/* Adds up the pieces of shards; `list` NULL: in order. */
+/* Sums up the pieces of the shards in the order of `list`; NULL: in their own order. */
 static void add_up(const llmc_order *order, const uint32_t *list, uint64_t *ends)
 {
     uint64_t sum = 0;
@@ -60,7 +64,7 @@ static void add_up(const llmc_order *order, const uint32_t *list, uint64_t *ends
     }
 }
 
-/* Keeps the list of shards of a pass. */
+/* Stores the list of shards of a pass. */
 static void keep_list(llmc_order *order, uint64_t pass)
 {
     const size_t at = list_at(order, pass);
@@ -75,7 +79,7 @@ static uint32_t *pieces_of(const llmc_order *order, uint64_t turn)
     return order->room + order->turns[turn % TURNS] % order->room_size;
 }
 
-/* Takes room for the pieces of turn `next`; the oldest turns give theirs. */
+/* Allocates room for the pieces of turn `next`; the oldest turns are discarded. */
 static uint32_t *take_room(llmc_order *order, uint32_t count)
 {
     const uint64_t left = order->room_size - order->room_at % order->room_size;
@@ -103,7 +107,7 @@ static void begin_again(llmc_order *order)
     }
 }
 
-/* Makes turn `next`. */
+/* Draws the pieces of turn `next`, and before the first turn of a pass the order of its shards. */
 static void make_turn(llmc_order *order)
 {
     const uint64_t pass = order->next / order->shard_count;
@@ -131,7 +135,7 @@ static void make_turn(llmc_order *order)
     order->next++;
 }
 
-/* Makes the list of shards of a pass, unless it is kept. */
+/* Makes sure that the list of shards of a pass is stored. */
 static void make_pass(llmc_order *order, uint64_t pass)
 {
     const uint64_t *kept = &order->passes[pass % order->pass_count];
@@ -158,7 +162,10 @@ static const uint32_t *pieces_of_turn(llmc_order *order, uint64_t turn)
 /* ---- the order ---------------------------------------------------------------------------------
  */
 
-/* The slot of a piece of a pass: the first that ends behind it. *piece becomes its number there. */
+/*
+ * The slot of a piece of a pass, by binary search: the first one with ends[slot] > *piece. *piece
+ * becomes the number of the piece within that slot.
+ */
 static uint32_t find_slot(const llmc_order *order, const uint64_t *ends, uint64_t *piece)
 {
     uint32_t low = 0;
@@ -245,7 +252,7 @@ static void *copy_of(const void *from, size_t bytes)
     return copy != NULL ? memcpy(copy, from, bytes) : NULL;
 }
 
-/* Allocates all that a shuffled order ever needs: going on cannot fail. */
+/* Allocates all memory that a shuffled order will ever need, so that drawing turns cannot fail. */
 static bool make_room(llmc_order *order, const llmc_request *request)
 {
     const uint32_t count = order->shard_count;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of llm.c's data loader, of one rank. A batch of `batch` rows on each of `world` ranks
- * is a piece of batch * world consecutive windows of a shard, of which rank r has the r-th part. A
- * pass goes through the shards, and through the pieces of each, in order; or, shuffled, in an order
- * that a generator gives: it is seeded once, with 42 + rank, and runs on through the passes. At the
- * beginning of a pass it permutes the list of shards that the pass before left; at the beginning of
- * a shard it permutes the numbers of its pieces. Windows past the last piece are not used.
+ * The order of llm.c's data loader, for one rank. A piece is batch * world consecutive windows of a
+ * shard: one batch for each of the `world` ranks, rank 0 first. Windows past the last whole piece
+ * of a shard are not used.
  *
- * Permutations of the last few thousand shards that were asked for are kept, in a bounded memory.
- * What is behind them is made again from the beginning; that reads no data.
+ * A pass goes through the shards, and through the pieces of each. If the order is not shuffled,
+ * both are in their stored order. If it is, a generator permutes them: it is seeded once, with 42 +
+ * rank, and continues through the passes. At the beginning of a pass it permutes the list of shards
+ * that the previous pass left; at the beginning of a shard it permutes the numbers of its pieces.
+ *
+ * The permutations of the last few thousand shards are stored, in bounded memory. A request for an
+ * earlier one replays the generator from the beginning; that reads no data.
  */
 #ifndef SLUICE_LLMC_ORDER_H
 #define SLUICE_LLMC_ORDER_H
@@ -18,7 +20,7 @@
 #include "llmc_int.h"
 #include "source.h"
 
-/* A shard: the number of its first window, and of its pieces. */
+/* A shard, as its pieces. */
 typedef struct llmc_shard {
     uint64_t first;
     uint32_t pieces; /* at least 1 */
@@ -31,10 +33,11 @@ typedef struct llmc_request {
     uint32_t rank;
     uint32_t world;
     bool shuffled;
-    const sli_llmc_begin *begin; /* NULL: at the beginning; else the order is shuffled. Copied */
+    const sli_llmc_begin *begin; /* NULL: start at the beginning; otherwise `shuffled` must be set.
+                                    Copied */
 } llmc_request;
 
-/* E_NO_MEMORY; E_UNSUPPORTED: more pieces than can be counted. The order's close() frees it. */
+/* E_NO_MEMORY. The order is freed by its close(). */
 sluice_status llmc_order_make(const llmc_request *request, source_order **order_out);
 
 #endif

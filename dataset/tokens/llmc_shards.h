@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of llm.c over files of tokens. */
+/* Makes the order of llm.c for token files. */
 #ifndef SLUICE_LLMC_SHARDS_H
 #define SLUICE_LLMC_SHARDS_H
 
@@ -13,13 +13,16 @@ typedef struct llmc_bounds {
     bool shuffled;
 } llmc_bounds;
 
-/* Makes the list of an order's shards, (shards->count), freed by sli_free(). Errors as below. */
+/*
+ * Makes the list of shards for an order, (shards->count); the caller frees it by sli_free(). Errors
+ * as in llmc_order_of_shards().
+ */
 sluice_status llmc_list_shards(const token_shards *shards, const llmc_bounds *bounds,
                                llmc_shard **list_out);
 
 /*
- * The stride of the shards is their seq. `begin` may be NULL. E_INVALID, with the file: it has
- * fewer tokens than a batch of all ranks takes; E_UNSUPPORTED: more batches than can be counted;
+ * The stride of the shards must equal their seq. `begin` may be NULL. E_INVALID, with the file: it
+ * has fewer tokens than one batch of all ranks; E_UNSUPPORTED: more batches than can be counted;
  * E_NO_MEMORY.
  */
 sluice_status llmc_order_of_shards(const token_shards *shards, const llmc_bounds *bounds,

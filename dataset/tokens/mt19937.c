@@ -14,7 +14,10 @@ void sli_mt19937_seed(sli_mt19937 *generator, uint32_t seed)
     generator->next = SLI_MT19937_WORDS;
 }
 
-/* Word i of the next generation: from the upper bit of word i and the others of the next one. */
+/*
+ * Word i of the next generation, from the highest bit of word i and the lower 31 bits of word i +
+ * 1.
+ */
 static uint32_t twist(const uint32_t *words, uint32_t i)
 {
     const uint32_t y =

@@ -3,10 +3,10 @@
 
 #include "status_int.h"
 
-/* Fields of the header, in int32. */
+/* Indexes of the header's int32 fields. */
 enum { FIELD_MAGIC, FIELD_VERSION, FIELD_COUNT };
 
-/* The kinds of header that llm.c's programs write. */
+/* The headers that programs of llm.c write. */
 static const struct {
     uint32_t magic;
     uint32_t version;
@@ -23,7 +23,7 @@ static uint32_t field(const uint8_t *bytes, int number)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* The index of the kind with the file's magic number; -1: none. */
+/* The index in `kinds` of the file's magic number; -1: it is not there. */
 static int find_kind(const uint8_t *bytes, size_t size)
 {
     for (int i = 0; size >= TOKEN_HEAD && i < (int)(sizeof(kinds) / sizeof(kinds[0])); i++) {
@@ -91,7 +91,8 @@ sluice_status token_header_parse(const uint8_t *bytes, size_t size, uint64_t fil
     if (type == TOKENS_AUTO) {
         return parse_header(bytes, size, file_bytes, header_out);
     }
-    /* A plain file that happens to begin with a whole header of its own length is not credible. */
+    /* The caller says that the file is plain, but it has a valid header with its exact length. That
+     * is no coincidence, so refuse it. */
     if (find_kind(bytes, size) >= 0 &&
         parse_header(bytes, size, file_bytes, &header) == SLUICE_OK) {
         return sli_fail(SLUICE_E_INVALID,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows are read by pread(), and written into both columns from there. */
+/* A window is read once, by pread(), and copied from the buffer into both columns. */
 #include "token_samples.h"
 
 #include <fcntl.h>
@@ -10,7 +10,10 @@
 
 enum { COLUMN_INPUTS, COLUMN_TARGETS };
 
-/* The most that a worker reads at once of windows that it asks for one behind the other. */
+/*
+ * Limits on the bytes, and on the number of windows, that a worker reads at once if it reads
+ * consecutive windows.
+ */
 enum { AHEAD_BYTES = 32768, AHEAD_MOST = 1024 };
 
 uint64_t token_samples_count(const void *source)
@@ -73,7 +76,7 @@ static sluice_status check_tokens(const token_shards *shards, const token_window
                                         window->shard->path, INT32_MAX);
 }
 
-/* Writes `count` tokens from the first on as i32. */
+/* Writes `count` = seq tokens, beginning at `first`, as i32. */
 static void write_column(const token_shards *shards, const uint8_t *first, void *column)
 {
     const size_t count = (size_t)shards->seq;
@@ -89,8 +92,8 @@ static void write_column(const token_shards *shards, const uint8_t *first, void 
 }
 
 /*
- * Reads a window into io->bytes, unless it is there. A worker that asks for one window behind the
- * other gets twice as many at once each time, up to AHEAD_BYTES.
+ * Reads a window into io->bytes, unless it is there already. If a worker reads consecutive windows,
+ * each read covers twice as many windows as the one before, up to AHEAD_BYTES.
  */
 static sluice_status read_ahead(const token_shards *shards, const token_window *window,
                                 sample_io *io)

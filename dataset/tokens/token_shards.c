@@ -13,7 +13,7 @@
 
 static const file_list_kind token_list_kind = {"tokens", ".bin", false};
 
-/* Sums and products with ranks and passes fit 64 bits. */
+/* Limit on windows, so that sums and products with ranks and passes fit in 64 bits. */
 static const uint64_t MOST_WINDOWS = UINT64_C(1) << 61;
 
 static sluice_status read_header(int fd, uint64_t file_bytes, token_type type, token_header *header)
@@ -25,7 +25,7 @@ static sluice_status read_header(int fd, uint64_t file_bytes, token_type type, t
     return st == SLUICE_OK ? token_header_parse(head, got, file_bytes, type, header) : st;
 }
 
-/* Puts the file before the last error. */
+/* Prepends the file's name to the last error. */
 static sluice_status name_file(const char *path, sluice_status status)
 {
     sli_error error;
@@ -34,10 +34,10 @@ static sluice_status name_file(const char *path, sluice_status status)
     sli_error_take(status, &error);
     snprintf(text, sizeof(text), "tokens: %s: %.700s", path, error.text);
     memcpy(error.text, text, sizeof(text));
-    return sli_error_raise(&error); /* with its errno, which says whose fault it is */
+    return sli_error_raise(&error); /* keeps the errno, by which faults are classified */
 }
 
-/* Windows of a file. */
+/* The number of windows in a file. */
 static uint64_t windows_of(const token_shards *shards, uint64_t tokens)
 {
     return tokens > shards->seq ? (tokens - shards->seq - 1) / shards->stride + 1 : 0;
@@ -81,7 +81,7 @@ static sluice_status add_shard(token_shards *shards, const char *path, token_typ
     return SLUICE_OK;
 }
 
-/* Warns of files that are shorter than a window; E_INVALID: all are. */
+/* Warns of files that are shorter than a window. E_INVALID: all of them are. */
 static sluice_status check_windows(const token_shards *shards)
 {
     const token_shard *shortest = NULL;
@@ -172,8 +172,8 @@ token_window token_shards_find(const token_shards *shards, uint64_t number)
     size_t low = 0;
     size_t high = shards->count;
 
-    /* The last shard whose first window is at or before the number. One without a window has the
-     * number of the one behind it, so it is never the last. */
+    /* Find the last shard whose first window is at or before the number. A shard without windows
+     * has the same `first` as the next shard, so it is never found. */
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
 
@@ -183,7 +183,7 @@ token_window token_shards_find(const token_shards *shards, uint64_t number)
                           (number - shards->shards[low].first) * shards->stride};
 }
 
-/* A descriptor of the file: borrowed if one is held, else opened for this window. */
+/* Returns a descriptor of the file: borrowed if one is held open, else opened for this window. */
 static sluice_status file_of(token_shard *shard, uint32_t token_bytes,
                              const sli_interrupt *interrupt, bool *lent_out, int *fd_out)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of tokens, and the windows in them: seq + 1 tokens that begin every `stride` tokens of a
- * file and end within it. A window takes no memory; a file takes a few dozen bytes.
+ * Token files, and the windows in them. A window is seq + 1 tokens; one begins every `stride`
+ * tokens of a file if it ends within the file. A window takes no memory; a file takes a few dozen
+ * bytes.
  */
 #ifndef SLUICE_TOKEN_SHARDS_H
 #define SLUICE_TOKEN_SHARDS_H
@@ -10,10 +11,10 @@
 #include "file_list.h"
 #include "token_header.h"
 
-/* What to read. */
+/* The files to open, and the windows in them. */
 typedef struct token_request {
-    const char *files;        /* as file_list_make() takes them; NULL: */
-    const char *const *paths; /* (path_count) files, copied */
+    const char *files;        /* a list as accepted by file_list_make(); NULL: use paths */
+    const char *const *paths; /* (path_count) files, copied; used if files is NULL */
     size_t path_count;
     uint64_t seq;    /* 1 to TOKEN_MOST_SEQ */
     uint64_t stride; /* at least 1 */
@@ -24,43 +25,44 @@ enum { TOKEN_MOST_SEQ = 1 << 24 };
 
 typedef struct token_shard {
     const char *path;   /* borrowed from the list */
-    sli_held_file file; /* kept open unless descriptors are short; then opened for each window */
+    sli_held_file file; /* kept open unless descriptors are scarce; then opened for each window */
     uint64_t data_at;
     uint64_t tokens;
-    uint64_t first; /* number of its first window */
+    uint64_t first; /* number of its first window, counted through all files */
 } token_shard;
 
 typedef struct token_shards {
     file_list list;
     token_shard *shards;
     size_t count;
-    uint32_t token_bytes; /* of all files */
+    uint32_t token_bytes; /* the same for all files */
     uint64_t seq;
     uint64_t stride;
     uint64_t windows;
 } token_shards;
 
-/* A window: `at` is its first token in the shard. */
+/* A window of a shard, beginning at token `at`. */
 typedef struct token_window {
     token_shard *shard;
     uint64_t at;
 } token_window;
 
 /*
- * Opens all files and reads their headers. Files without a window are left in, with a warning.
- * E_CORRUPT, E_INVALID: as of token_header_parse(), with the file; files of different types, no
- * window at all; errors of the list; E_IO, E_NO_MEMORY. The shards must not move afterwards.
+ * Opens all files and reads their headers. A file without a window stays in the list, with a
+ * warning. E_CORRUPT, E_INVALID: as for token_header_parse(), with the file; E_INVALID: files of
+ * different types, or no window in any file; errors of the list; E_IO, E_NO_MEMORY. The struct must
+ * not be moved afterwards.
  */
 sluice_status token_shards_open(const token_request *request, token_shards *shards_out);
 void token_shards_close(token_shards *shards);
 
-/* The window of a number below `windows`. */
+/* Finds the window of a number, which must be below shards->windows. */
 token_window token_shards_find(const token_shards *shards, uint64_t number);
 
 /*
- * Reads a window's tokens as they are stored, and what follows them in the file, up to `most`
- * bytes: at least those of the window. *got_out is how many were read. The interrupt may be NULL.
- * E_CORRUPT, E_IO, with the file. Any thread.
+ * Reads a window's tokens as stored, and the bytes after it in the file, up to `most` bytes; `most`
+ * is at least the size of the window. *got_out: how many bytes were read. The interrupt may be
+ * NULL. E_CORRUPT, E_IO, with the file. Any thread.
  */
 sluice_status token_shards_read(const token_shards *shards, const token_window *window,
                                 const sli_interrupt *interrupt, void *tokens, size_t most,
