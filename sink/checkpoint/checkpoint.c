@@ -39,7 +39,7 @@ static void print_name(checkpoint_kind kind, uint64_t step, char name_out[NAME_S
     snprintf(name_out, NAME_SIZE, "%s%012" PRIu64, prefixes[kind], step);
 }
 
-/* Does the folder `name` hold this file? */
+/* Does the folder `name` contain this file? */
 static bool holds(int folder_fd, const char *name, const char *file)
 {
     char path[NAME_SIZE + sizeof(STATE)];
@@ -48,7 +48,8 @@ static bool holds(int folder_fd, const char *name, const char *file)
     return faccessat(folder_fd, path, F_OK, 0) == 0;
 }
 
-/* Is this a checkpoint of ours, done or not? Of which step? Other folders are left alone. */
+/* Is `name` a checkpoint of this kind, complete or not? Sets its step. Other folders are never
+ * touched. */
 static bool is_checkpoint(int folder_fd, checkpoint_kind kind, const char *name, uint64_t *step_out)
 {
     const size_t length = strlen(prefixes[kind]);
@@ -92,7 +93,7 @@ static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bo
     return found;
 }
 
-/* Removes a checkpoint; its name goes first, so that what a kill leaves of it is known as such. */
+/* Removes a checkpoint. Renames it first, so that leftovers of a killed process are recognized. */
 static int remove_checkpoint(int folder_fd, const char *name)
 {
     if (sli_tree_remove(folder_fd, REMOVED) != 0 ||
@@ -102,7 +103,7 @@ static int remove_checkpoint(int folder_fd, const char *name)
     return sli_tree_remove(folder_fd, REMOVED);
 }
 
-/* Removes all of a kind but the newest `keep` complete ones. */
+/* Removes all checkpoints of a kind except the newest `keep` complete ones. */
 static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
 {
     uint64_t before = UINT64_MAX;
@@ -121,7 +122,7 @@ static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
     return removed;
 }
 
-/* The newest complete checkpoint to resume from; false when there is none. */
+/* Finds the newest complete checkpoint to resume from; false: none. */
 static bool find_last(int folder_fd, char name_out[NAME_SIZE], uint64_t *step_out, bool *early_out)
 {
     uint64_t early_step = 0;
@@ -138,7 +139,7 @@ static bool find_last(int folder_fd, char name_out[NAME_SIZE], uint64_t *step_ou
     return found || *early_out;
 }
 
-/* Removes early checkpoints but the one that would be resumed from. */
+/* Removes all early checkpoints except the one that a run would resume from. */
 static bool clean_early(int folder_fd)
 {
     uint64_t last = 0;
@@ -156,7 +157,8 @@ static bool clean_early(int folder_fd)
     return removed;
 }
 
-/* Removes what kills have left, too. A failure to remove is a warning, and no error. */
+/* Removes old checkpoints and leftovers of killed processes. A failure to remove is a warning, not
+ * an error. */
 static void clean_store(const checkpoint_store *store, int folder_fd)
 {
     if (sli_tree_remove(folder_fd, PARTIAL) != 0 || sli_tree_remove(folder_fd, REMOVED) != 0 ||
@@ -169,7 +171,7 @@ static void clean_store(const checkpoint_store *store, int folder_fd)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Opens the folder of all checkpoints, which rank 0 makes when it is missing. */
+/* Opens the folder of all checkpoints. Rank 0 creates it if it is missing. */
 static sluice_status open_store(const checkpoint_store *store, int *fd_out)
 {
     const char *folder = store->folder;
@@ -181,7 +183,7 @@ static sluice_status open_store(const checkpoint_store *store, int *fd_out)
     return *fd_out >= 0 ? SLUICE_OK : fail_io("open", folder, "");
 }
 
-/* Rank 0 makes an empty partial folder, which the others then see. */
+/* Creates an empty partial folder, for all ranks. Called by rank 0 only. */
 static sluice_status begin_partial(const checkpoint_store *store, int store_fd)
 {
     clean_store(store, store_fd);
@@ -189,7 +191,7 @@ static sluice_status begin_partial(const checkpoint_store *store, int store_fd)
                                                  : fail_io("make", store->folder, PARTIAL);
 }
 
-/* The user's files of this rank, and all of them to disk. */
+/* Saves the user's files of this rank and syncs the whole partial folder to disk. */
 static sluice_status save_model(const checkpoint_store *store, int store_fd, const char *path)
 {
     const uint64_t failures = sli_fail_count();
@@ -210,7 +212,7 @@ static sluice_status save_model(const checkpoint_store *store, int store_fd, con
     return sli_tree_sync(store_fd, PARTIAL) == 0 ? SLUICE_OK : fail_io("sync", path, "");
 }
 
-/* The list of files, and the state, into the partial folder. */
+/* Writes the list of files and the state into the partial folder. */
 static sluice_status write_state(int store_fd, const train_state *state, const char *path)
 {
     sluice_status st = checkpoint_files_write(store_fd, PARTIAL, path);
@@ -237,7 +239,7 @@ static sluice_status write_state(int store_fd, const train_state *state, const c
     return st;
 }
 
-/* Gives the partial folder its name, and then its DONE. */
+/* Renames the partial folder to its final name, then creates DONE in it. */
 static sluice_status complete_partial(const checkpoint_store *store, int store_fd,
                                       checkpoint_kind kind, uint64_t step)
 {
@@ -264,7 +266,7 @@ static sluice_status complete_partial(const checkpoint_store *store, int store_f
     return st;
 }
 
-/* What rank 0 does when all have saved. */
+/* Completes the checkpoint on rank 0, once all ranks have saved. */
 static sluice_status seal_partial(const checkpoint_store *store, int store_fd, checkpoint_kind kind,
                                   const train_state *state, const char *path)
 {
@@ -319,7 +321,7 @@ sluice_status checkpoint_write(const checkpoint_store *store, checkpoint_kind ki
         st = open_store(store, &store_fd);
     }
     if (st == SLUICE_OK) {
-        st = agree_barrier(store->ranks); /* rank 0 has made it */
+        st = agree_barrier(store->ranks); /* now the folder exists */
     }
     if (st == SLUICE_OK && store->ranks->own.rank > 0) {
         st = open_store(store, &store_fd);
@@ -351,7 +353,7 @@ static sluice_status read_state(int store_fd, const char *path, const char *name
     return st;
 }
 
-/* An error about a checkpoint, with what to do about it. */
+/* Adds the path and what to try to an error of a checkpoint. */
 static sluice_status does_not_fit(sluice_status status, const char *path)
 {
     return sli_fail(status,
@@ -359,7 +361,7 @@ static sluice_status does_not_fit(sluice_status status, const char *path)
                     path, sluice_last_error());
 }
 
-/* Compares what is kept with this run; it is where the run goes on then. */
+/* Checks that the stored state fits this run, then copies it: the run continues from there. */
 static sluice_status take_state(int store_fd, const char *path, const char *name,
                                 train_state *state)
 {
@@ -413,7 +415,7 @@ sluice_status checkpoint_load(const checkpoint_store *store, train_state *state,
     if (store_fd >= 0 && store->ranks->own.rank == 0) {
         clean_store(store, store_fd);
     }
-    st = agree_barrier(store->ranks); /* nothing goes away any more */
+    st = agree_barrier(store->ranks); /* rank 0 has finished removing folders */
     if (st == SLUICE_OK && store_fd >= 0) {
         found = find_last(store_fd, name, &step, &early);
     }

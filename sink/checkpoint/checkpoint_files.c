@@ -15,10 +15,10 @@
 
 static const char LIST[] = "sluice_files";
 
-/* A list of more bytes is none of ours. */
+/* Maximum size of a list in bytes; a larger file is not a valid list. */
 enum { LIST_MOST = 64 << 20 };
 
-/* Names with a line's end in them are left out: they cannot be listed. */
+/* Omits names that contain a newline, since the list has one name per line. */
 static int add_file(void *user, const sli_tree_entry *entry)
 {
     if (entry->is_file && strchr(entry->path, '\n') == NULL) {
@@ -51,7 +51,8 @@ sluice_status checkpoint_files_write(int at_fd, const char *name, const char *pa
     return st;
 }
 
-/* Cuts the next line off and takes "BYTES PATH" apart; false when it is not that. */
+/* Removes the next line from the text and parses "BYTES PATH"; false if the line is not in this
+ * form. */
 static bool take_line(char **text, uint64_t *bytes_out, const char **path_out)
 {
     char *at = *text;

@@ -8,7 +8,7 @@
 
 #include <sluice/status.h>
 
-/* Writes the list of all files in the folder `name`. `path` is what errors call it. */
+/* Writes the list of all files in the folder `name`. `path`: the folder's path, for error texts. */
 sluice_status checkpoint_files_write(int at_fd, const char *name, const char *path);
 
 /* E_CORRUPT: a file is missing or has another size, or the list is damaged. */

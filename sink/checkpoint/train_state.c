@@ -37,7 +37,8 @@ void train_state_print(const train_state *state, sli_text *text)
                  state->best_value, state->data.samples, state->data.names, state->data.stages);
 }
 
-/* Takes "NAME NUMBER\n" off the text; false when it does not begin so. */
+/* Parses "NAME NUMBER\n" and advances the text after it; false if the text does not begin in this
+ * form. */
 static bool take_number(const char **text, const char *name, uint64_t *number_out)
 {
     const size_t length = strlen(name);
@@ -62,7 +63,7 @@ static bool take_number(const char **text, const char *name, uint64_t *number_ou
     return true;
 }
 
-/* Takes "stages TEXT\n", which must be the last line. */
+/* Parses "stages TEXT\n", which must be the last line. */
 static sluice_status take_stages(const char *text, char **stages_out)
 {
     const char *const name = "stages ";

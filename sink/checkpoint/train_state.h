@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a run is, as a few lines of text: what a checkpoint keeps besides the user's files. Order,
- * augmentation and rates are functions of the position in the data and of the step, so these are
- * all that moves; the rest is there to refuse a state that belongs to other data.
+ * The state of a run as a few lines of text: the part of a checkpoint that is not the user's files.
+ * Order, augmentation and rates are functions of the position in the data and of the step, so a run
+ * continues from these two. The other fields serve to refuse a state of other data.
  */
 #ifndef SLUICE_TRAIN_STATE_H
 #define SLUICE_TRAIN_STATE_H
@@ -15,33 +15,36 @@
 enum { TRAIN_STATE_VERSION = 2, TRAIN_STATE_SIZE = 65536 };
 
 typedef struct train_state {
-    uint64_t step;         /* the next one */
-    sli_position position; /* of its first batch */
+    uint64_t step;         /* the next step */
+    sli_position position; /* position of the step's first batch */
     uint64_t seed;
     uint64_t batch_size;
     uint64_t world;
-    uint64_t best_name; /* a hash of the name of the result that chose the best; 0: none yet */
+    uint64_t best_name; /* hash of the name of the result that selects the best checkpoint; 0: none
+                           yet */
     uint64_t best_step;
     uint64_t best_value; /* the bits of a double */
-    bool bound;          /* to batch size and world, by an order of the source's; not kept */
-    bool deals;          /* samples to ranks by a stage of its pipeline; not kept */
+    bool bound;          /* the source's own order depends on batch size and world; not stored */
+    bool deals;          /* a stage of the pipeline assigns samples to ranks; not stored */
     sli_dataset_identity data;
 } train_state;
 
-/* The state of a run of this plan at its beginning. E_NO_MEMORY; freed by train_state_free(). */
+/* Makes the state at the beginning of a run of this plan. E_NO_MEMORY; freed by train_state_free().
+ */
 sluice_status train_state_make(const sli_plan *plan, train_state *state_out);
 void train_state_free(train_state *state);
 
 void train_state_print(const train_state *state, sli_text *text);
 
-/* E_CORRUPT: the text is no state; E_UNSUPPORTED: of another version; E_NO_MEMORY. */
+/* E_CORRUPT: the text is not a state; E_UNSUPPORTED: it is of another version; E_NO_MEMORY. */
 sluice_status train_state_parse(const char *text, train_state *state_out);
 
-/* What of `kept` a run goes on with: all that moves, and in what batches that was begun. */
+/* Copies from `kept` the values that a resumed run continues from: step, position, best result, and
+ * the batch size and world that its pass was begun with. */
 void train_state_take(train_state *mine, const train_state *kept);
 
-/* May a run of `mine` go on from `kept`? With batches of another size, or other ranks, it may,
- * unless its source is bound to them. E_INVALID says what differs. */
+/* May a run with the state `mine` continue from `kept`? Batch size and world may differ, unless the
+ * order depends on them. E_INVALID names the difference. */
 sluice_status train_state_compare(const train_state *kept, const train_state *mine);
 
 #endif

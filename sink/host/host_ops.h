@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this kind of device brings for the table in devices.c. */
+/* Operations of the host device, for the table in devices.c. */
 #ifndef SLUICE_HOST_OPS_H
 #define SLUICE_HOST_OPS_H
 

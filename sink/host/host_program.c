@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on the host device: its thread runs the loop
+ * Programs on the host device. The device's thread runs this loop, which on a GPU is a graph:
  *
  *     while steps are left:  (wait -> GetNext -> step) for each micro-batch -> guard
  *
- * which on a GPU is a graph. Waiting sleeps and never yields, unless the device was opened with
- * spin_us, which makes it poll and yield as a GPU does.
+ * The wait sleeps and never yields. A device that was opened with spin_us polls and yields instead,
+ * like a GPU.
  */
 #include "host_ops.h"
 
@@ -18,10 +18,10 @@
 #include "nvtx_ranges_int.h"
 #include "rng_int.h"
 
-/* How long a sleep lasts at most before the outcome is polled. */
+/* Maximum sleep between two polls of the outcome. */
 static const int64_t WAIT_SLICE_NS = 20000000;
 
-/* Launches that may be under way at once: in graph mode one for each slot, and one to spare. */
+/* Maximum number of launches in flight: in graph mode one per slot, plus a reserve. */
 enum { MAX_LAUNCHES = 1026 };
 
 typedef struct host_program host_program;
@@ -50,27 +50,28 @@ struct host_program {
     sli_stream stream;
     host_launch launches[MAX_LAUNCHES];
     uint64_t launch_count;
-    _Atomic uint64_t batches_done;     /* ever; stored with release order, after the next */
-    _Atomic uint64_t idle_since_ticks; /* when the last of them ended */
+    _Atomic uint64_t batches_done;     /* of the whole run; release store, after idle_since_ticks */
+    _Atomic uint64_t idle_since_ticks; /* when the last batch was done */
     _Atomic bool waits_for_data;
-    _Atomic bool ended; /* early */
+    _Atomic bool ended; /* a launch ended early */
 
-    /* What follows is of the thread that runs steps; between launches, of the trainer. */
-    uint64_t seq;   /* of the next batch */
-    uint32_t micro; /* which of its step's batches that is */
+    /* The fields below are used only by the thread that runs steps; between launches, only by the
+     * trainer. */
+    uint64_t seq;   /* number of the next batch in the queue, from 1 */
+    uint32_t micro; /* index of that batch in its step */
     program_end end;
     sli_error error;
     uint64_t run;                /* steps since the last collect */
     sluice_step_record *records; /* (capacity) */
     float *outputs;              /* (capacity, output_count) */
     uint64_t *samples;           /* (capacity, micro_batches, batch_size), or NULL */
-    sluice_step_record current;  /* of the step that runs, whichever launch that began in */
+    sluice_step_record current;  /* record of the current step, over launches */
     float current_outputs[SLUICE_MAX_OUTPUTS];
     uint64_t *current_samples; /* (micro_batches, batch_size), or NULL */
     uint64_t nan_steps;
     uint64_t first_nan_step;
-    bool stop_requested;  /* by this step */
-    uint64_t step_number; /* what the step's view points to, as the three below and micro */
+    bool stop_requested;  /* by the current step */
+    uint64_t step_number; /* the step's view points to micro and to the fields up to random_key */
     uint64_t epoch_number;
     float rate;
     uint64_t random_key;
@@ -88,7 +89,7 @@ static bool has_ended(const host_program *p)
     return atomic_load_explicit(&p->ended, memory_order_relaxed);
 }
 
-/* The run ends with the thread's last error. */
+/* Ends the run with the thread's last error. */
 static void fail_program(host_program *p, sluice_status status)
 {
     sli_error_take(status, &p->error);
@@ -96,7 +97,7 @@ static void fail_program(host_program *p, sluice_status status)
     finish(p, PROGRAM_ENDED);
 }
 
-/* Waits for batch p->seq; false when the launch is over, which p->end then says. */
+/* Waits for batch p->seq; false: the launch is over, p->end has the reason. */
 static bool wait_for_batch(host_program *p)
 {
     const int64_t spin_ns = p->feed->config.device->caps.spin_ns;
@@ -129,7 +130,7 @@ static bool wait_for_batch(host_program *p)
     }
 }
 
-/* The digest of what the step sees: its columns in order, then the number of valid rows. */
+/* The digest of the step's inputs: the columns in order, then the number of valid rows. */
 static uint64_t digest_of(const sli_inputs *inputs)
 {
     uint64_t digest = 0;
@@ -141,7 +142,7 @@ static uint64_t digest_of(const sli_inputs *inputs)
     return sli_mix_in(digest, inputs->header->valid_rows);
 }
 
-/* Keeps what is known of the step that begins with this batch. */
+/* Initializes the record of the step that begins with this batch. */
 static void begin_step(host_program *p, const sli_inputs *inputs)
 {
     sluice_step_record *r = &p->current;
@@ -160,7 +161,7 @@ static void begin_step(host_program *p, const sli_inputs *inputs)
     memset(p->current_outputs, 0, sizeof(p->current_outputs));
 }
 
-/* Adds what is known of a batch, and points the step's view at it. */
+/* Adds a batch to the step's record, and points the step's view at the batch. */
 static void add_batch(host_program *p, const sli_inputs *inputs)
 {
     sluice_step_record *r = &p->current;
@@ -179,7 +180,8 @@ static void add_batch(host_program *p, const sli_inputs *inputs)
     p->view.valid_rows = &inputs->header->valid_rows;
 }
 
-/* The NAN guard on the outputs of the step that has ended; fails the launch with NAN_STOP. */
+/* The NaN guard: checks the outputs of the step that has ended. Ends the launch with an error if
+ * nan_guard is NAN_STOP. */
 static void guard_outputs(host_program *p)
 {
     uint32_t bad = 0;
@@ -198,7 +200,7 @@ static void guard_outputs(host_program *p)
     }
 }
 
-/* Takes the step in among those that ran. */
+/* Appends the current step to the records since the last collect. */
 static void keep_step(host_program *p)
 {
     const uint32_t outputs = p->model.output_count;
@@ -232,8 +234,8 @@ static void end_step(host_program *p)
     }
 }
 
-/* What the call of the step came to; one that failed has run, and counts. `failures` were there
- * before the call. */
+/* Processes the status of the step's call. A step that failed has run, and is counted. failures:
+ * sli_fail_count() before the call. */
 static void take_answer(host_program *p, sluice_status answer, uint64_t failures)
 {
     p->seq++;
@@ -251,7 +253,7 @@ static void take_answer(host_program *p, sluice_status answer, uint64_t failures
     }
 }
 
-/* GetNext and step for batch p->seq, which is there. */
+/* Runs GetNext and the step for batch p->seq, which has arrived. */
 static void run_batch(host_program *p)
 {
     const uint64_t failures = sli_fail_count();
@@ -281,13 +283,13 @@ static void run_batch(host_program *p)
     sli_counters_item(p->step_counters, now - start, 0);
     sli_queue_step_done(p->feed->queue, p->seq);
     atomic_store_explicit(&p->idle_since_ticks, now, memory_order_relaxed);
-    /* Pairs with the acquire load in host_progress(): seeing the count, it sees when the step
-     * ended. */
+    /* Pairs with the acquire load in host_progress(): a reader of the count also sees
+     * idle_since_ticks. */
     atomic_store_explicit(&p->batches_done, p->seq, memory_order_release);
     take_answer(p, st, failures);
 }
 
-/* One launch, on the device's thread. */
+/* Runs one launch on the device's thread. */
 static void run_launch(void *arg)
 {
     host_launch *launch = arg;
@@ -348,7 +350,8 @@ static program_progress host_progress(const sink_program *program)
     const host_program *p = (const host_program *)program;
     program_progress progress;
 
-    /* Pairs with the release store in run_batch(): seeing the last step, we see when it ended. */
+    /* Pairs with the release store in run_batch(): idle_since_ticks is at least as new as the
+     * count. */
     progress.batches_done = atomic_load_explicit(&p->batches_done, memory_order_acquire);
     progress.idle_since_ticks = atomic_load_explicit(&p->idle_since_ticks, memory_order_relaxed);
     progress.waits_for_data = atomic_load_explicit(&p->waits_for_data, memory_order_relaxed);
@@ -388,8 +391,8 @@ static sluice_status make_records(host_program *p, const program_config *config)
     return SLUICE_OK;
 }
 
-/* Opens the device's thread. Its name is another one for each run, as far as names go: threads
- * that a step starts have the same one, and are counted by it. */
+/* Opens the device's thread. Its name differs between runs (modulo 100), since threads that a step
+ * starts inherit the name and are counted by it. */
 static sluice_status open_thread(host_program *p)
 {
     static _Atomic uint32_t runs;

@@ -54,7 +54,7 @@ typedef struct program_result {
 /* Progress of the launches in flight, for a thread that waits for them. */
 typedef struct program_progress {
     uint64_t batches_done;     /* of the whole run */
-    uint64_t idle_since_ticks; /* when the last launch ended; 0: not known */
+    uint64_t idle_since_ticks; /* when the last batch was done; 0: not known */
     bool waits_for_data;       /* a launch waits for data, so the next step cannot begin */
     bool ended;                /* a launch ended early: launches after it are no-ops */
 } program_progress;

@@ -7,8 +7,8 @@
 #include "log_int.h"
 #include "status_int.h"
 
-/* A rank that fails gives this less its number: the lowest of those that fail is named. No value
- * comes near, not even the bits of a double. */
+/* A rank that fails passes FAILED minus its rank, so the largest value is from the lowest failed
+ * rank. All other values are below FAILED_LEAST, even the bits of a double. */
 static const int64_t FAILED = INT64_MAX;
 static const int64_t FAILED_LEAST = INT64_MAX - UINT32_MAX;
 
@@ -24,7 +24,7 @@ static void warn_of_agree(uint64_t step, double seconds)
             seconds, (unsigned long long)step);
 }
 
-/* Calls the user's function; what it takes is no stall. */
+/* Calls the user's function. Its duration does not count as a stall. */
 static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_out)
 {
     const uint64_t failures = sli_fail_count();
@@ -78,7 +78,7 @@ void agree_part(rank_group *ranks, sluice_status status)
     int64_t most;
 
     if (agree_asks(ranks) && status < 0) {
-        /* An error of agree is later than the one that is reported. */
+        /* Ignored: `status` is the first error, and it is reported. */
         (void)call_agree(ranks, FAILED - ranks->own.rank, &most);
     }
     ranks->parted = true;
@@ -103,7 +103,7 @@ sluice_status agree_on_members(rank_group *ranks)
     return SLUICE_OK;
 }
 
-/* The least and the largest of a value over all ranks. */
+/* Finds the minimum and the maximum of a value over all ranks. */
 static sluice_status find_range(rank_group *ranks, uint64_t value, uint64_t *least_out,
                                 uint64_t *most_out)
 {
@@ -174,7 +174,8 @@ sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* The bits of a number as a value that agree may be given: every NaN is one. */
+/* The bits of a number, as a value for agree. Every NaN becomes the same positive value, below
+ * FAILED_LEAST. */
 static int64_t bits_of(double number)
 {
     int64_t bits;
@@ -186,7 +187,7 @@ static int64_t bits_of(double number)
     return bits;
 }
 
-/* One rank contributes its number and the others the least one, so the largest is its number. */
+/* `rank` contributes its number and the other ranks INT64_MIN, so the maximum is its number. */
 static sluice_status broadcast_number(rank_group *ranks, uint32_t rank, double own,
                                       double *number_out)
 {

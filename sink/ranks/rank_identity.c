@@ -3,7 +3,7 @@
 
 #include "log_int.h"
 
-/* Where the number of cores comes from, when it is not all of the machine. */
+/* Why fewer cores than the machine has may be used. */
 static const char *why_cores(const sli_topology *topology)
 {
     if (topology->bound) {

@@ -113,7 +113,7 @@ sluice_status train_read_arguments(const sluice_model *model, const sluice_datas
     return st == SLUICE_OK ? read_callbacks(&run->config, run) : st;
 }
 
-/* Names of outputs or results: as many as there are, "loss" by default. */
+/* Checks the names of outputs or results and fills in the defaults: one output, "loss". */
 static sluice_status check_names(const char *what, const char *const **names, uint32_t *count)
 {
     if (*count > SLUICE_MAX_OUTPUTS) {
@@ -202,7 +202,7 @@ static sluice_status check_checkpoint(const train_run *run)
     return SLUICE_OK;
 }
 
-/* Fills in the names of results, too. */
+/* Also fills in the names of results. */
 static sluice_status check_validation(train_run *run)
 {
     sluice_validating *validation = &run->validation;
@@ -228,7 +228,7 @@ static sluice_status check_validation(train_run *run)
     return check_names("result", &model->result_names, &model->result_count);
 }
 
-/* The best is one of validation's results. */
+/* Checks that checkpoint.best names a result of validation. */
 static sluice_status check_best(const train_run *run)
 {
     const sluice_checkpointing *checkpoint = &run->checkpoint;
@@ -295,7 +295,7 @@ static sluice_status choose_mode(train_run *run)
         run->plan.mode_reason = "dataset_sink_mode is off";
         return SLUICE_OK;
     }
-    /* On a host device every mode is legal, so auto is the strongest. */
+    /* On a host device every mode is possible, so auto is the strongest mode. */
     run->plan.mode = config->mode == SLUICE_MODE_AUTO ? SLUICE_MODE_LOOP : config->mode;
     if (config->mode != SLUICE_MODE_AUTO) {
         run->plan.mode_reason = "asked for";

@@ -29,8 +29,8 @@ sluice_status boundary_validate(train_run *run, bool always)
 }
 
 /*
- * Where validation was due at the end of an epoch its hook epoch_end is due, too; at_end comes
- * after that hook.
+ * If the validation was due at the end of an epoch, the hook epoch_end is still due, too. A
+ * validation at_end comes after that hook.
  */
 sluice_status boundary_finish(train_run *run)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run does at boundaries, where the host has the model to itself: in which order. */
+/* The order of a run's actions at a boundary, where only the host accesses the model. */
 #ifndef SLUICE_BOUNDARY_H
 #define SLUICE_BOUNDARY_H
 
 #include "train_run.h"
 
 /*
- * Validation when it is due, or when `always` unless this step has one: an early checkpoint, the
- * validation, the best checkpoint, the hook. A stop that is requested meanwhile leaves out the
- * rest.
+ * Validates if validation is due, or if `always`, unless this step was validated already. In order:
+ * an early checkpoint, the validation, the best checkpoint, the hook. A stop request in between
+ * skips the rest.
  */
 sluice_status boundary_validate(train_run *run, bool always);
 
-/* What a run resumed from an early checkpoint does first: what follows that checkpoint. */
+/* First action of a run that resumes from an early checkpoint: the actions that followed that
+ * checkpoint. */
 sluice_status boundary_finish(train_run *run);
 
-/* What a run that ends without an error leaves: results, and a checkpoint. */
+/* Last actions of a run that ends without an error: validation at_end and a checkpoint. */
 sluice_status boundary_at_end(train_run *run);
 
 #endif

@@ -10,7 +10,8 @@
 #include "rng_int.h"
 #include "watched_model.h"
 
-/* The checkpoints of the run, written and loaded by the model, which is watched. */
+/* The run's checkpoint store. `model` is from train_watched_model(), so save and load are under the
+ * callback watchdog. */
 static checkpoint_store checkpoints_of(train_run *run, const sluice_model *model)
 {
     const sluice_checkpointing *checkpoint = &run->checkpoint;
@@ -23,7 +24,8 @@ static bool writes_checkpoints(const train_run *run)
     return run->checkpoint.folder != NULL;
 }
 
-/* The state is that of the checkpoint; what it was of this run's own is put back. */
+/* progress.state is the checkpoint's: stores where the run begins, and restores this run's batch
+ * size and world. */
 static void take_resumed_state(train_run *run)
 {
     const sli_plan *plan = run->feed.plan;
@@ -99,7 +101,7 @@ static sluice_status write_checkpoint(train_run *run, checkpoint_kind kind)
     sli_range_begin("checkpoint");
     st = checkpoint_write(&store, kind, state);
     sli_range_end();
-    polled_time_restart(&run->watch.still); /* what it takes is no stall */
+    polled_time_restart(&run->watch.still); /* its duration is not a stall */
     if (st == SLUICE_OK) {
         sli_log(SLUICE_LOG_INFO, "checkpoint of step %llu%s in %s, %.3f s",
                 (unsigned long long)run->progress.step,
@@ -147,11 +149,11 @@ sluice_status checkpointing_write_early(train_run *run, bool always)
 void checkpointing_keep_early(train_run *run)
 {
     if (run->progress.early_step == run->progress.step) {
-        run->progress.checkpoint_step = run->progress.step; /* no other is written at this step */
+        run->progress.checkpoint_step = run->progress.step; /* no further one at this step */
     }
 }
 
-/* Is this result better than the best so far? One that is no number never is. */
+/* Is this result better than the best so far? Never true for NaN. */
 static bool is_better(const train_run *run, uint64_t name, double result)
 {
     const double sign = run->checkpoint.best_is_larger ? 1 : -1;
@@ -171,7 +173,7 @@ sluice_status checkpointing_write_best(train_run *run, const double *results)
         return SLUICE_OK;
     }
     while (strcmp(run->model.result_names[i], name) != 0) {
-        i++; /* argument_checks.c has checked that the name is among them */
+        i++; /* argument_checks.c has checked that the name exists */
     }
     if (!is_better(run, hash, results[i])) {
         return SLUICE_OK;

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a run resumes from a checkpoint and when it writes one; each is collective. */
+/* When a run resumes from a checkpoint and when it writes one. All functions but
+ * checkpointing_keep_early() are collective. */
 #ifndef SLUICE_CHECKPOINTING_H
 #define SLUICE_CHECKPOINTING_H
 
 #include "train_run.h"
 
-/* Finds where the run begins, which is config.start_step from then on. */
+/* Loads the newest checkpoint if the config says so, and sets config.start_step to its step. */
 sluice_status checkpointing_resume(train_run *run);
 
-/* Writes a checkpoint when one is due, or when `always`, unless this step has one. */
+/* Writes a checkpoint if one is due, or if `always`, unless this step has one. */
 sluice_status checkpointing_write(train_run *run, bool always);
 
 /*
- * Before validation: writes an early checkpoint when one is due at this step, or when `always`, so
- * that nothing is lost if validation fails; checkpointing_write() replaces it.
+ * Call before validation. Writes an early checkpoint if a checkpoint is due at this step, or if
+ * `always`, so that nothing is lost if validation fails. checkpointing_write() replaces it.
  */
 sluice_status checkpointing_write_early(train_run *run, bool always);
 
-/* Validation was stopped: an early checkpoint of this step stays what a run resumes from. */
+/* Call if validation was stopped: an early checkpoint of this step remains the one to resume from.
+ */
 void checkpointing_keep_early(train_run *run);
 
-/* Writes the best checkpoint when these results of validation are the best so far. */
+/* Writes the best checkpoint if these results of validation are the best so far. */
 sluice_status checkpointing_write_best(train_run *run, const double *results);
 
 #endif

@@ -8,7 +8,7 @@
 #include "sink_modes.h"
 #include "stall_monitor.h"
 
-/* What an *_end hook is given: the steps of the span. */
+/* Fills in the arguments of an *_end hook, for the steps of the span. */
 static void fill_end_hook(const train_run *run, const step_span *span, sluice_hook *hook)
 {
     train_fill_hook(run, hook);
@@ -83,7 +83,7 @@ sluice_status epoch_run_sink(train_run *run)
     st = run_sink(run, sink_plan_length(&run->plan.sinks, run->progress.step));
     sli_range_end();
     if (st == SLUICE_END_OF_DATA && run->feed.passes > 0) {
-        sink_plan_end(&run->plan.sinks, run->progress.step); /* the epoch was the stream */
+        sink_plan_end(&run->plan.sinks, run->progress.step); /* the epoch is the whole stream */
         st = SLUICE_OK;
     }
     return st;
@@ -156,7 +156,7 @@ sluice_status train_end(train_run *run, sluice_status st)
     fill_end_hook(run, &span, &hook);
     hook.epoch = sink_plan_epoch(&run->plan.sinks, run->progress.step);
     ended = train_call_hooks(run, HOOK_TRAIN_END, &hook);
-    /* Hooks may have failed at something since. */
+    /* Hooks may have overwritten the thread's error text. */
     return st >= 0 && ended < 0 ? ended : sli_error_raise(&error);
 }
 

@@ -34,7 +34,7 @@ static sluice_hook_fn hook_function(const sluice_callback *callback, hook_kind k
 static const char *const hook_names[] = {"train_begin", "epoch_begin", "step_begin", "records",
                                          "step_end",    "validation",  "epoch_end",  "train_end"};
 
-/* For the watchdog: the kind in bits 0-7, the callback in 8-23, the step in 24-63. */
+/* For the callback watchdog: the kind in bits 0-7, the callback in 8-23, the step in 24-63. */
 static uint64_t hook_detail(hook_kind kind, uint32_t callback, uint64_t step)
 {
     return (uint64_t)kind | (uint64_t)(callback & 0xFFFF) << 8 | step << 24;
@@ -87,7 +87,7 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
                        hook_detail(kind, i, run->progress.step));
         st = function(hook, callback->user);
         watchdog_leave(&run->watch.callbacks);
-        polled_time_restart(&run->watch.still); /* what hooks take is no stall */
+        polled_time_restart(&run->watch.still); /* the duration of hooks is not a stall */
         if (hook->stop || st == SLUICE_STOPPED) {
             outcome_request(&run->outcome, OUTCOME_STOP);
             st = st < 0 ? st : train_check_request(run);
@@ -110,7 +110,7 @@ void train_fill_hook(const train_run *run, sluice_hook *hook)
     hook->epoch = sink_plan_epoch(&run->plan.sinks, run->progress.step);
     hook->epochs = run->config.epochs;
     hook->last_step = run->feed.passes > 0 && run->progress.step < run->plan.sinks.end_step
-                          ? UINT64_MAX /* a stream has a length once it has ended */
+                          ? UINT64_MAX /* the length of a stream is known only at its end */
                           : run->plan.sinks.end_step;
     hook->batch_size = run->feed.plan->batch_size;
     hook->rank = run->config.rank;

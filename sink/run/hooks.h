@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of hooks, and the struct that each is given. */
+/* Calls hooks and fills in their argument struct. */
 #ifndef SLUICE_HOOKS_H
 #define SLUICE_HOOKS_H
 
@@ -16,19 +16,19 @@ typedef enum hook_kind {
     HOOK_TRAIN_END
 } hook_kind;
 
-/* Calls the hook of every callback that has it. Returns the first error of a hook. */
+/* Calls this hook of every callback that has one. Returns the first error of a hook. */
 sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook);
 
 /* Does any callback have this hook? */
 bool train_has_hook(const train_run *run, hook_kind kind);
 
-/* Fills in what every hook is given. */
+/* Fills in the fields that all hooks have. */
 void train_fill_hook(const train_run *run, sluice_hook *hook);
 
-/* Takes the records of a launch: counts, the hook records, the history of the sink. */
+/* Processes the records of a launch: counts, the hook `records`, the history of the sink. */
 sluice_status train_take_records(train_run *run, const program_result *result);
 
-/* How long steps have waited for data so far, in seconds. */
+/* Seconds that steps have waited for data so far. */
 double train_wait_seconds(const train_run *run);
 
 #endif

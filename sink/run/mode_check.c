@@ -18,7 +18,7 @@
 
 enum { STEPS_MOST = 16, STEPS_LEAST = 2, FOLDER_SIZE = 4096, VALUE_SIZE = 40 };
 
-/* What steps saw and gave. */
+/* Inputs (as digests) and outputs of steps. */
 typedef struct step_trace {
     uint32_t count;
     uint64_t digests[STEPS_MOST];
@@ -27,12 +27,12 @@ typedef struct step_trace {
 
 typedef struct mode_check {
     train_run *run;
-    sluice_model model; /* save and load are watched */
+    sluice_model model; /* save and load are under the callback watchdog */
     uint64_t steps;
-    char folder[FOLDER_SIZE];    /* of the saved model */
+    char folder[FOLDER_SIZE];    /* folder of the saved model */
     sluice_callback **callbacks; /* the user's, and `trace` */
     sluice_callback trace;       /* fills in `got` */
-    step_trace expected;         /* in direct mode */
+    step_trace expected;         /* trace of the first run, in direct mode */
     step_trace got;
 } mode_check;
 
@@ -61,7 +61,7 @@ static void remove_folder(const mode_check *c)
     }
 }
 
-/* The folder is this rank's alone, so it is saved as by the only one. */
+/* Saves as rank 0 of 1, since each rank has a folder of its own. */
 static sluice_status save_model(mode_check *c)
 {
     const uint64_t failures = sli_fail_count();
@@ -96,7 +96,7 @@ static sluice_status keep_trace(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* What of the run's settings holds for its first steps alone. */
+/* Derives the settings of a nested run of the first steps. */
 static void make_config(const mode_check *c, sluice_mode mode, sluice_train_config *config)
 {
     const bool several = c->run->config.world > 1;
@@ -119,7 +119,7 @@ static void make_config(const mode_check *c, sluice_mode mode, sluice_train_conf
     config->checkpoint = NULL;
     config->validation = NULL;
     config->check = false;
-    if (several) { /* the run itself asks them, between its checks */
+    if (several) { /* the outer run agrees with the other ranks, between the nested runs */
         config->agree = NULL;
         config->stop = NULL;
         config->nan_guard =
@@ -128,8 +128,8 @@ static void make_config(const mode_check *c, sluice_mode mode, sluice_train_conf
 }
 
 /*
- * OK, what they saw and gave is in c->got; STOPPED; or an error. Ranks begin together, so that none
- * waits in a step for another one that has found something.
+ * Runs the first steps and stores their trace in c->got. Returns OK, STOPPED or an error. Ranks
+ * begin together, so no rank waits in a step for a rank whose check has failed.
  */
 static sluice_status trace_steps(mode_check *c, sluice_mode mode)
 {
@@ -151,7 +151,7 @@ static sluice_status trace_steps(mode_check *c, sluice_mode mode)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Prints enough digits, or the bits of a NaN, for different values to have different texts. */
+/* Prints enough digits, or the bits of a NaN, so that different values have different texts. */
 static void print_value(float value, char text[VALUE_SIZE])
 {
     uint32_t bits;
@@ -187,7 +187,7 @@ static sluice_status outputs_differ(const mode_check *c, sluice_mode mode, uint3
                     step, name, expected, got, sluice_mode_name(mode));
 }
 
-/* The steps in c->got, of this mode, are those in c->expected. */
+/* Compares c->got, the trace in this mode, with c->expected. */
 static sluice_status compare_traces(const mode_check *c, sluice_mode mode)
 {
     const step_trace *a = &c->expected;
@@ -212,7 +212,7 @@ static sluice_status compare_traces(const mode_check *c, sluice_mode mode)
                           a->count, b->count, sluice_mode_name(mode));
 }
 
-/* The steps once more, from the saved model. */
+/* Runs the steps again from the saved model, and compares. */
 static sluice_status trace_again(mode_check *c, sluice_mode mode)
 {
     sluice_status st = load_model(c);
@@ -251,7 +251,7 @@ static sluice_status trace_modes(mode_check *c)
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-/* Runs all from a saved model, which is there again afterwards. */
+/* Saves the model, runs and compares the traces, and loads the saved model again. */
 static sluice_status check_saved_model(mode_check *c)
 {
     sli_error error;
@@ -285,7 +285,7 @@ static sluice_status make_callbacks(mode_check *c)
     return SLUICE_OK;
 }
 
-/* As many as the first sink has, within bounds; 0 when nothing is left to do. */
+/* The number of steps of the first sink, clamped to the bounds; 0: no steps are left. */
 static uint64_t checked_steps(const sink_plan *plan)
 {
     const uint64_t left = plan->end_step - plan->first_step;

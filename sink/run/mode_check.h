@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The mode check: the first steps run twice in direct mode and once in the mode of the run, each
- * time from the same saved model. What they saw and gave is compared bit for bit.
+ * time from the same saved model. Their inputs and outputs are compared bit for bit.
  */
 #ifndef SLUICE_MODE_CHECK_H
 #define SLUICE_MODE_CHECK_H
@@ -9,8 +9,8 @@
 #include "train_run.h"
 
 /*
- * Does nothing without config.check. E_INVALID when the steps differ; the model is loaded again in
- * any case. A requested stop is one of the run.
+ * A no-op without config.check. E_INVALID: the steps differ. The model is loaded again in any case.
+ * A stop request during the check ends the whole run.
  */
 sluice_status mode_check_run(train_run *run);
 

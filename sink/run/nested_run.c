@@ -44,7 +44,7 @@ static sluice_status open_feed(train_run *run)
     return st == SLUICE_OK ? train_plan(run) : st;
 }
 
-/* Closes the run; the text of an error outlives it. */
+/* Closes the run; the text of an error survives. */
 static sluice_status close_run(train_run *run, sluice_status st)
 {
     sli_error error;

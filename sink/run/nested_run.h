@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run within another one, of the same ranks: of validation, of the mode check. It has no
- * boundaries, and makes no collective calls.
+ * A run within another run, on the same ranks: for validation and for the mode check. It has no
+ * boundaries and makes no collective calls.
  */
 #ifndef SLUICE_NESTED_RUN_H
 #define SLUICE_NESTED_RUN_H
@@ -15,8 +15,8 @@
 sluice_status nested_run(sluice_device *device, const sluice_model *model, sluice_dataset *dataset,
                          const sluice_train_config *config);
 
-/* Opens its feed and checks its arguments, without a step: E_INVALID, or the error of opening.
- */
+/* Opens the feed of a nested run and checks its arguments, without a step: E_INVALID, or the error
+ * of opening. */
 sluice_status nested_run_check(sluice_device *device, const sluice_model *model,
                                sluice_dataset *dataset, const sluice_train_config *config);
 

@@ -39,7 +39,8 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
     return SLUICE_OK;
 }
 
-/* Reads environment and launcher. A nested run has their settings from the outer one. */
+/* Reads the environment and the launcher's variables. A nested run gets these settings from the
+ * outer run. */
 static sluice_status read_environment(train_run *run)
 {
     sluice_status st = run->nested ? SLUICE_OK : report_file_find(run->environment.report_path);
@@ -94,7 +95,7 @@ static sluice_status plan_sinks(train_run *run)
     return sink_plan_make(&request, &run->plan.sinks);
 }
 
-/* Where the run begins, in the data and in steps: from a checkpoint, else from start_step. */
+/* Sets where the run begins, in the data and in steps: from a checkpoint, else from start_step. */
 static sluice_status make_plan(train_run *run)
 {
     const sluice_train_config *config = &run->config;
@@ -115,7 +116,7 @@ static sluice_status make_plan(train_run *run)
     return st;
 }
 
-/* The most steps between two collects of records by the host. */
+/* Maximum number of steps between two collects of records by the host. */
 static uint32_t record_capacity(const train_run *run)
 {
     uint64_t most = run->plan.sinks.steps_per_epoch;
@@ -130,7 +131,7 @@ static uint32_t record_capacity(const train_run *run)
 sluice_status train_make_program(train_run *run)
 {
     const program_ops *ops = device_programs(run->device);
-    const bool several = run->config.world > 1; /* they stop where they agree */
+    const bool several = run->config.world > 1; /* ranks end only where they agree */
     const program_config config = {
         .feed = &run->feed,
         .model = &run->model,
@@ -158,7 +159,7 @@ sluice_status train_make_program(train_run *run)
     return st;
 }
 
-/* What the steps are in epochs, where these are no passes: " (9 epochs of 30 steps)", or "". */
+/* Formats the steps as epochs if epochs are not passes: " (9 epochs of 30 steps)", else "". */
 static void write_epochs(const train_run *run, uint64_t steps, char *text, size_t size)
 {
     const uint64_t each = run->plan.sinks.steps_per_epoch;
@@ -171,8 +172,9 @@ static void write_epochs(const train_run *run, uint64_t steps, char *text, size_
     }
 }
 
-/* The samples of `batches` batches on each rank, over all ranks, without padding. The stages shard
- * and repeat can make ranks differ by more than a batch: at most the samples of each pass, then. */
+/* The number of samples in `batches` batches of each rank, over all ranks, without padding. The
+ * stages shard and repeat can make ranks differ by more than a batch, so the samples of a pass are
+ * an upper bound for each pass. */
 static uint64_t count_samples(const sli_plan *plan, uint64_t batches)
 {
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
@@ -183,7 +185,7 @@ static uint64_t count_samples(const sli_plan *plan, uint64_t batches)
     return batches / plan->batches_per_pass * pass + (rest < pass ? rest : pass);
 }
 
-/* The length of the run in steps, samples and passes. */
+/* Formats the length of the run in steps, samples and passes. */
 static void write_length(const train_run *run, char *text, size_t size)
 {
     const sli_plan *plan = run->feed.plan;
@@ -213,7 +215,7 @@ static void write_length(const train_run *run, char *text, size_t size)
     }
 }
 
-/* The batches and samples of a pass. */
+/* Formats the batches and samples of a pass. */
 static void write_pass(const sli_plan *plan, char *text, size_t size)
 {
     const uint64_t used = plan->batches_per_pass * plan->batch_size * plan->settings.world;
@@ -232,7 +234,7 @@ static void write_pass(const sli_plan *plan, char *text, size_t size)
              (unsigned long long)plan->samples_per_pass, dropped);
 }
 
-/* The plan line: steps, batches, mode, and the memory that the run takes. */
+/* Writes the plan line: steps, batches, mode, and the memory of the run. */
 static void write_plan_line(train_run *run)
 {
     const double mb = 1e6;
@@ -259,7 +261,7 @@ static void write_plan_line(train_run *run)
              run->plan.mode_reason[0] != '\0' ? ")" : "", sinks, run->feed.placement->worker_count,
              run->feed.slots, (double)run->feed.memory.staging_bytes / mb,
              (double)run->feed.memory.slot_bytes / mb, samples, sluice_device_name(run->device));
-    if (!run->nested && run->config.rank == 0) { /* the others' are the same */
+    if (!run->nested && run->config.rank == 0) { /* all ranks have the same line */
         sli_log(SLUICE_LOG_INFO, "%s", run->plan.line);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The phases of a run's opening, in this order; the caller resumes between train_open_feed() and
- * train_plan(). What was made is freed by train_close(), also after a failure.
+ * The phases of opening a run, in this order. Resuming from a checkpoint comes between
+ * train_open_feed() and train_plan(). train_close() frees everything, also after a failure.
  */
 #ifndef SLUICE_RUN_OPEN_H
 #define SLUICE_RUN_OPEN_H
@@ -13,11 +13,11 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
                            train_run **run_out);
 sluice_status train_open_feed(train_run *run);
 
-/* Where the run begins, and how long it is. */
+/* Determines where the run begins and how long it is. */
 sluice_status train_plan(train_run *run);
 sluice_status train_make_program(train_run *run);
 
-/* Workers read from here on. */
+/* Starts the workers, which begin to read. */
 sluice_status train_start(train_run *run);
 void train_close(train_run *run);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The four ways to run steps. They differ in who launches how much and when the host waits; which
- * samples a step sees, what it computes and what hooks are told do not depend on them.
+ * The four modes. They differ in the number of steps per launch and in when the host waits. The
+ * samples of a step, its results and the arguments of hooks are the same in all modes.
  *
  *     direct   launch 1, wait                      for each step
  *     data     wait for data, call the step        for each step; wait for the device once a sink
  *     graph    wait for data, launch 1             for each step; wait for the device once a sink
  *     loop     launch all, wait                    for each sink; again after a yield
  *
- * On a device that launches by itself a step is not called but enqueued, in data mode as in direct:
- * so both are like graph mode there, but that direct waits for each step (program->by_batch). There
- * data are waited for until their copy was given, which the launch is ordered behind, and a launch
- * waits for room: few are under way.
+ * If program->by_batch is set, as on a GPU except in loop mode, the step only enqueues work. Direct
+ * and data mode then work like graph mode, except that direct waits for each step. The host waits
+ * only until a batch's copy is enqueued, and the launch is ordered after the copy. Before each
+ * launch the host also waits until few launches are in flight.
  */
 #include "sink_modes.h"
 
@@ -21,7 +21,7 @@
 #include "nvtx_ranges_int.h"
 #include "stall_monitor.h"
 
-/* Polls the monitors of the run. May another step begin? After an error, stored in *st, it may not.
+/* Polls the monitors of the run. May another step begin? No after an error, which is stored in *st.
  */
 static bool goes_on(train_run *run, sluice_status *st)
 {
@@ -46,7 +46,7 @@ static sluice_status wait_for_device(train_run *run)
         if (now != SLUICE_OK) {
             watched = now;
             outcome_raise(&run->outcome, OUTCOME_FAILED);
-            program_stop(program); /* it waits for data, so this makes the launch end */
+            program_stop(program); /* the launch waits for data, so this ends it */
         }
     }
     sli_range_end();
@@ -54,8 +54,8 @@ static sluice_status wait_for_device(train_run *run)
 }
 
 /*
- * The host has waited for batch `seq` since `start`: counts how long the device had nothing to do
- * meanwhile, which is from when it had done all it was given.
+ * Adds the time in which the device was idle while the host waited for batch `seq`, since `start`.
+ * The device was idle from the end of its last batch on.
  */
 static void count_idle(train_run *run, uint64_t seq, uint64_t start)
 {
@@ -69,19 +69,20 @@ static void count_idle(train_run *run, uint64_t seq, uint64_t start)
     }
 }
 
-/* In graph mode: a step that was launched has stopped or failed, so no other will take a batch. */
+/* In graph mode: has a launched step stopped the run or failed? Later launches then consume no
+ * batch. */
 static bool launches_have_ended(const train_run *run)
 {
     return program_progress_of(run->program).ended;
 }
 
-/* The batch that comes next, where nothing is under way. */
+/* The next batch; valid while no launch is in flight. */
 static uint64_t next_batch(const train_run *run)
 {
     return program_progress_of(run->program).batches_done + 1;
 }
 
-/* For a batch to be launched next: where a launch can be ordered behind its copy that is enough. */
+/* Waits for the batch of the next launch. With by_batch it is enough that its copy is enqueued. */
 static sluice_status wait_in_queue(const train_run *run, uint64_t seq)
 {
     sli_queue *queue = run->feed.queue;
@@ -91,9 +92,9 @@ static sluice_status wait_in_queue(const train_run *run, uint64_t seq)
 }
 
 /*
- * Waits on the host for batch `seq`. True: the queue has a batch or a mark of that number,
- * *found_out says what. False: no further launch is to be given, for *found_out, an error, or OK.
- * `beside` launches that are under way.
+ * Waits on the host for batch `seq`. `beside`: launches are in flight meanwhile. True: the queue
+ * has a batch or a mark of that number; *found_out is its status. False: no step may be launched;
+ * *found_out is an error, or OK.
  */
 static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_status *found_out)
 {
@@ -113,14 +114,14 @@ static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_stat
     }
     sli_range_end();
     run->progress.awaited_seq = 0;
-    if (!beside || !run->program->by_batch) { /* else the device itself has measured it */
+    if (!beside || !run->program->by_batch) { /* else the device measures its own idle time */
         count_idle(run, seq, start);
     }
     *found_out = st;
     return waits;
 }
 
-/* Takes the records of launches, and returns why they ended. */
+/* Collects the records of launches. Sets *end_out to the reason why they ended. */
 static sluice_status collect(train_run *run, program_end *end_out)
 {
     program_result result;
@@ -149,7 +150,7 @@ static void warn_of_step(uint64_t step, double seconds)
 static sluice_status launch(train_run *run, uint64_t steps)
 {
     sink_program *program = run->program;
-    /* Then it calls the step, on this thread. */
+    /* With by_batch, launch() calls the step on this thread in direct and data mode. */
     const bool calls = program->by_batch && run->plan.mode != SLUICE_MODE_GRAPH;
     sluice_status st;
 
@@ -166,8 +167,8 @@ static sluice_status launch(train_run *run, uint64_t steps)
     return st;
 }
 
-/* Waits for what was launched and takes in what came of it, also after an error `st`, which then
- * stays the answer: steps that ran are counted and told in any case. */
+/* Waits for the launches and collects their results, also after an error `st`, which is then
+ * returned. So steps that ran are always counted and passed to the hooks. */
 static sluice_status settle(train_run *run, sluice_status st, program_end *end_out)
 {
     const sluice_status waited = wait_for_device(run);
@@ -180,17 +181,17 @@ static sluice_status settle(train_run *run, sluice_status st, program_end *end_o
     }
     sli_error_take(st, &error);
     collected = collect(run, end_out);
-    (void)collected; /* a later error than the one that is reported */
+    (void)collected; /* ignored: the first error is reported */
     return sli_error_raise(&error);
 }
 
-/* Steps of one launch: no more than can be recorded. */
+/* Steps of one launch, bounded by the capacity of the records. */
 static uint64_t chunk(const train_run *run, uint64_t steps)
 {
     return steps < run->config.output_capacity ? steps : run->config.output_capacity;
 }
 
-/* Loop, and direct, whose loops are of one step. */
+/* Loop mode, and direct mode, in which a loop has one step. */
 static sluice_status run_loop(train_run *run, uint64_t steps)
 {
     const uint64_t end = run->progress.step + steps;
@@ -203,7 +204,7 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
             if (!wait_for_data(run, next_batch(run), false, &st)) {
                 return st;
             }
-            /* An end or an error in the ring is the launch's to find, in order. */
+            /* The launch detects an end or an error in the ring, in order. */
         }
         st = launch(run, chunk(run, end - run->progress.step));
         st = settle(run, st, &how);
@@ -211,7 +212,7 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
     return st;
 }
 
-/* Waits until another launch may be given. False: the run ends, with *st. */
+/* Waits until another launch may be enqueued. False: the run ends, with *st. */
 static bool wait_for_room(train_run *run, sluice_status *st)
 {
     sink_program *program = run->program;
@@ -226,8 +227,8 @@ static bool wait_for_room(train_run *run, sluice_status *st)
 }
 
 /*
- * Launches up to `most` steps, each when its first batch has come; where a launch takes no more
- * than one, each batch when it has.
+ * Launches up to `most` steps, each once its first batch has arrived. With by_batch a launch is one
+ * batch, launched once it is available.
  */
 static sluice_status launch_as_data_come(train_run *run, uint64_t most)
 {
@@ -250,7 +251,7 @@ static sluice_status launch_as_data_come(train_run *run, uint64_t most)
         if (launches_have_ended(run)) {
             break;
         }
-        /* Also for an end or an error: the program finds it, in order. */
+        /* Launched also for an end or an error: the program detects it, in order. */
         st = launch(run, 1);
         if (data != SLUICE_OK) {
             break;
@@ -260,7 +261,7 @@ static sluice_status launch_as_data_come(train_run *run, uint64_t most)
     return st;
 }
 
-/* One wait for data before each launch, none for the device until the end. */
+/* Waits for data before each launch, and for the device only at the end. */
 static sluice_status run_graph(train_run *run, uint64_t steps)
 {
     const uint64_t end = run->progress.step + steps;
@@ -298,8 +299,7 @@ static sluice_status run_data(train_run *run, uint64_t steps)
 sluice_status train_run_steps(train_run *run, uint64_t steps)
 {
     if (run->program->by_batch) {
-        return run_graph(run,
-                         steps); /* direct mode has room for one record, so it waits for each */
+        return run_graph(run, steps); /* direct mode has one record, so it waits for each step */
     }
     switch (run->plan.mode) {
     case SLUICE_MODE_GRAPH:
@@ -313,7 +313,8 @@ sluice_status train_run_steps(train_run *run, uint64_t steps)
 
 sluice_status train_end_sink(train_run *run)
 {
-    /* What a step of data mode has enqueued on its device; the other modes have waited already. */
+    /* In data mode a step may have enqueued work on its device; the other modes have waited
+     * already. */
     return run->plan.mode == SLUICE_MODE_DATA && !run->program->by_batch ? wait_for_device(run)
                                                                          : SLUICE_OK;
 }

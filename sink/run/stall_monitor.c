@@ -7,7 +7,7 @@
 
 const int64_t TRAIN_POLL_NS = 10000000;
 
-/* Does the next step not begin for want of its batch? Otherwise a step is running. */
+/* Is the next step waiting for its batch? Otherwise a step is running. */
 static bool is_starved(const train_run *run)
 {
     const program_progress progress = program_progress_of(run->program);
@@ -15,7 +15,7 @@ static bool is_starved(const train_run *run)
     return progress.waits_for_data || progress.batches_done + 1 == run->progress.awaited_seq;
 }
 
-/* What may hold up a step that is running: threads that wait for each other on too few CPUs. */
+/* Describes a likely cause of a slow step: more threads than CPUs. */
 static void describe_step(const train_run *run, sli_text *text)
 {
     step_threads threads;
@@ -28,7 +28,7 @@ static void describe_step(const train_run *run, sli_text *text)
     }
 }
 
-/* In one line: for what no step has ended, the data or the step function. */
+/* Describes in one line why no step ended: missing data or the step function. */
 static void describe_stall(const train_run *run, bool starved, sli_text *text)
 {
     const uint64_t done = program_progress_of(run->program).batches_done;
@@ -44,7 +44,8 @@ static void describe_stall(const train_run *run, bool starved, sli_text *text)
     sli_engine_describe_wait(run->feed.engine, done + 1, text);
 }
 
-/* No step has ended for long: warns once, and with too_long fails. */
+/* Reports that no step has ended for long: warns once per stall; with too_long returns E_STALLED.
+ */
 static sluice_status report_stall(train_run *run, bool starved, bool too_long)
 {
     sli_text text = {0};
@@ -68,7 +69,7 @@ static sluice_status watch_for_stalls(train_run *run, int64_t now)
 {
     const sluice_train_config *config = &run->config;
     const uint64_t done = program_progress_of(run->program).batches_done;
-    const bool starved = is_starved(run); /* once: a launch that yields is neither for a moment */
+    const bool starved = is_starved(run); /* read once: right after a yield it is briefly false */
     int64_t still_ms;
     bool too_long;
 

@@ -6,7 +6,7 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* Records point at their outputs, which may have moved. */
+/* Updates the records' pointers to their outputs after the outputs have moved. */
 static void point_at_outputs(step_history *h, uint32_t output_count)
 {
     for (uint64_t i = 0; i < h->count; i++) {
@@ -14,7 +14,7 @@ static void point_at_outputs(step_history *h, uint32_t output_count)
     }
 }
 
-/* Makes room for `more` records: drops the oldest, half of them at least. */
+/* Makes room for `more` records by dropping at least half of the records, the oldest. */
 static void drop_oldest(step_history *h, uint64_t more, uint32_t output_count)
 {
     const uint64_t half = h->count / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_train(): opens, checks modes, runs epochs with what is due between sinks, reports, closes.
- */
+/* sluice_train(): opens a run, checks modes, runs epochs and the actions between sinks, reports,
+ * closes. */
 #include "boundary.h"
 #include "checkpointing.h"
 #include "epoch.h"
@@ -13,8 +13,7 @@
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* One sink of an epoch, behind the checkpoint that is due before it, and the validation behind it.
- */
+/* Runs one sink of an epoch: the checkpoint that is due, the sink, the validation that is due. */
 static sluice_status run_sink(train_run *run, const step_span *epoch)
 {
     sluice_status st =
@@ -26,7 +25,7 @@ static sluice_status run_sink(train_run *run, const step_span *epoch)
     if (st == SLUICE_OK && run->progress.step > epoch->first) {
         st = boundary_validate(run, false);
         if (st == SLUICE_OK && run->progress.validation_step == run->progress.step) {
-            st = train_meet_ranks(run); /* results may have made one of them stop */
+            st = train_meet_ranks(run); /* a hook may have requested a stop */
         }
     }
     return st;
@@ -43,7 +42,7 @@ static sluice_status run_epoch(train_run *run)
     return epoch_end(run, &epoch, st);
 }
 
-/* What is due before the first step. */
+/* Runs the hooks and validations that are due before the first step. */
 static sluice_status run_start(train_run *run)
 {
     sluice_status st = train_begin(run);
@@ -94,7 +93,8 @@ static sluice_status run_with_hooks(train_run *run)
     return train_end(run, st);
 }
 
-/* All that a run needs, up to its program. No user callback but load and agree is called. */
+/* Opens everything that a run needs, up to its program. Calls no user callback except load and
+ * agree. */
 static sluice_status open_run(train_run *run)
 {
     sluice_status st = train_open_feed(run);
@@ -113,7 +113,8 @@ static sluice_status open_run(train_run *run)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Gives a report to those who want it, the environment and the caller; NULL: none could be made. */
+/* Writes the report to the file of SLUICE_REPORT and passes it to the caller, whichever is
+ * requested. NULL: it could not be made. */
 static void hand_out(sluice_report *report, const char *path, uint32_t rank,
                      sluice_report **report_out)
 {
@@ -127,7 +128,7 @@ static void hand_out(sluice_report *report, const char *path, uint32_t rank,
     }
 }
 
-/* The parts of a run that its report is made of. */
+/* The parts of a run that its report is collected from. */
 static report_run reported_parts(const train_run *run)
 {
     return (report_run){.feed = &run->feed,
@@ -145,7 +146,8 @@ static report_run reported_parts(const train_run *run)
                         .has_digest = run->config.digest};
 }
 
-/* Makes the report, if the environment or the caller wants it. Its error is only the caller's. */
+/* Makes the report if the environment or the caller requests it. Returns an error only if the
+ * caller does. */
 static sluice_status make_report(const train_run *run, const sli_error *error,
                                  sluice_report **report_out)
 {
@@ -162,7 +164,8 @@ static sluice_status make_report(const train_run *run, const sli_error *error,
     return report_out != NULL ? made : SLUICE_OK;
 }
 
-/* Opens, checks modes, runs, reports, closes; an error's text outlives all that follows it. */
+/* Opens, checks modes, runs, reports, closes. The text of the first error survives the later calls.
+ */
 static sluice_status train(train_run *run, sluice_report **report_out)
 {
     sli_error error;
@@ -188,7 +191,7 @@ static sluice_status train(train_run *run, sluice_report **report_out)
     return st >= 0 && reported < 0 ? reported : sli_error_raise(&error);
 }
 
-/* A run that could not be created has a report with its error. */
+/* Makes a report with the error for a run that could not be created. */
 static sluice_status refuse(sluice_status st, sluice_report **report_out)
 {
     sluice_ranks ranks = {.struct_size = sizeof(ranks)};

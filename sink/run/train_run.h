@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run of sluice_train(): its parts, each with a noun. */
+/* The state of a run of sluice_train(). */
 #ifndef SLUICE_TRAIN_RUN_H
 #define SLUICE_TRAIN_RUN_H
 
@@ -12,48 +12,49 @@
 #include "step_history.h"
 #include "train_state.h"
 
-/* What environment variables say. */
+/* Settings from environment variables. */
 typedef struct run_environment {
-    char overridden[OVERRIDES_USED_SIZE]; /* settings, "" none (overrides.h) */
-    char report_path[REPORT_PATH_SIZE];   /* the file of the report, "" none */
+    char overridden[OVERRIDES_USED_SIZE]; /* variables that override settings; "": none
+                                             (overrides.h) */
+    char report_path[REPORT_PATH_SIZE];   /* path of the report's file; "": none */
 } run_environment;
 
-/* What is planned. */
+/* The plan of the run. */
 typedef struct run_plan {
     sink_plan sinks;
     sluice_mode mode;
-    const char *mode_reason; /* why it is not a stronger one, "" it is the strongest */
-    char line[600];          /* all of it, as it is logged */
+    const char *mode_reason; /* why `mode` is not stronger; "" if it is the strongest */
+    char line[600];          /* the plan line, as logged */
 } run_plan;
 
 /* Where the run began. */
 typedef struct run_origin {
-    bool resumed;        /* from a checkpoint, */
-    bool early;          /* which was written before the validation of its step */
-    uint32_t batch_size; /* of the pass that it resumed within, */
-    uint32_t world;      /* on so many ranks; 0: it regroups nothing */
+    bool resumed;        /* the run resumed from a checkpoint */
+    bool early;          /* the checkpoint was written before the validation of its step */
+    uint32_t batch_size; /* batch size that the resumed pass was begun with */
+    uint32_t world;      /* its number of ranks; both are 0 unless the pass is regrouped */
 } run_origin;
 
-/* Where the run stands. */
+/* Progress of the run. */
 typedef struct run_progress {
-    uint64_t step; /* the next one */
+    uint64_t step; /* the next step */
     int64_t start_ns;
-    uint64_t awaited_seq;     /* the batch that the host waits for; 0: none */
-    uint64_t checkpoint_step; /* of the last checkpoint, or of the one that was resumed from */
-    uint64_t early_step;      /* the same, of early checkpoints */
-    uint64_t validation_step; /* of the last validation; UINT64_MAX: none yet */
-    train_state state;        /* for checkpoints; without them empty, its position the beginning */
+    uint64_t awaited_seq;     /* queue number of the batch that the host waits for; 0: none */
+    uint64_t checkpoint_step; /* step of the last checkpoint, written or resumed from */
+    uint64_t early_step;      /* step of the last early checkpoint, written or resumed from */
+    uint64_t validation_step; /* step of the last validation; UINT64_MAX: none yet */
+    train_state state; /* state for checkpoints; without checkpoints zero, position at the start */
 } run_progress;
 
 typedef struct train_run {
     sluice_device *device;
-    sluice_model model;              /* defaults filled in */
-    sluice_train_config config;      /* the same */
-    sluice_schedule learning_rate;   /* copies of what config points to, */
-    sluice_checkpointing checkpoint; /* zero where that is NULL */
+    sluice_model model;              /* with defaults filled in */
+    sluice_train_config config;      /* with defaults filled in, too */
+    sluice_schedule learning_rate;   /* three copies of structs that config */
+    sluice_checkpointing checkpoint; /* points to; zero if the pointer is NULL */
     sluice_validating validation;
     sluice_callback *callbacks; /* (config.callback_count) */
-    bool nested;                /* in another run: validation, check */
+    bool nested;                /* within another run: validation or mode check */
     run_environment environment;
     run_plan plan;
     run_origin origin;

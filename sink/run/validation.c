@@ -26,7 +26,7 @@ static sluice_status add_to_sums(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* The run that a validation is, without its hooks. */
+/* Fills in model and settings of the nested run of a validation, without its hooks. */
 static void describe_nested_run(const train_run *run, sluice_model *model, sluice_train_config *own)
 {
     const sluice_train_config *config = &run->config;
@@ -39,7 +39,7 @@ static void describe_nested_run(const train_run *run, sluice_model *model, sluic
     own->epochs = 1;
     own->max_steps = run->validation.max_batches;
     own->dataset_sink_mode = config->dataset_sink_mode;
-    own->mode = config->mode; /* auto may be another one for eval */
+    own->mode = config->mode; /* auto may choose another mode for eval */
     own->output_capacity = config->output_capacity;
     own->stop = config->world > 1 ? NULL : config->stop;
     own->stall_warning_ms = config->stall_warning_ms;
@@ -54,7 +54,7 @@ static void describe_nested_run(const train_run *run, sluice_model *model, sluic
     own->nan_guard = SLUICE_NAN_IGNORE; /* a non-finite result is a result, and is reported */
 }
 
-/* Runs model.eval over the dataset. STOPPED: not all of it. */
+/* Runs model.eval over the dataset. STOPPED: it ended before the end of the dataset. */
 static sluice_status evaluate(train_run *run, validation_sums *v)
 {
     sluice_callback callback = {.struct_size = sizeof(callback), .records = add_to_sums, .user = v};
@@ -86,14 +86,14 @@ sluice_status validation_check(const train_run *run)
     return sli_fail(st, "validation: %.900s", sluice_last_error());
 }
 
-/* Sums and samples of all ranks. */
+/* Adds up the sums and the number of samples over all ranks. */
 static sluice_status add_ranks(train_run *run, validation_sums *v)
 {
     double sums[SLUICE_MAX_OUTPUTS + 1];
     sluice_status st;
 
     memcpy(sums, v->sums, sizeof(v->sums));
-    sums[v->count] = (double)v->samples; /* whole numbers up to 2^53 */
+    sums[v->count] = (double)v->samples; /* exact up to 2^53 */
     st = agree_on_sums(&run->ranks, sums, v->count + 1);
     memcpy(v->sums, sums, v->count * sizeof(sums[0]));
     v->samples = (uint64_t)sums[v->count];
@@ -107,7 +107,7 @@ bool validation_is_due(const train_run *run, bool always)
             sink_plan_is_boundary(&run->plan.sinks, BOUNDARY_VALIDATION, run->progress.step));
 }
 
-/* The means of all ranks. */
+/* Computes the means over all ranks. */
 static sluice_status find_results(train_run *run, validation_sums *v, int64_t start_ns,
                                   validation_results *results_out)
 {
@@ -135,7 +135,7 @@ sluice_status validation_run(train_run *run, validation_results *results_out)
     sli_range_begin("validation");
     st = evaluate(run, &v);
     sli_range_end();
-    polled_time_restart(&run->watch.still); /* what it takes is no stall */
+    polled_time_restart(&run->watch.still); /* its duration is not a stall */
     if (st < 0) {
         return sli_fail(st, "validation after %llu steps: %.900s",
                         (unsigned long long)run->progress.step, sluice_last_error());

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Validation: a nested run of model.eval on another dataset, between two sinks of the training. Its
- * outputs are sums over samples; results are the sums of all batches divided by all samples.
+ * Validation: a nested run of model.eval on another dataset, between two sinks of the training. The
+ * outputs of a batch are sums over its samples. A result is the sum over all batches divided by the
+ * number of samples.
  */
 #ifndef SLUICE_VALIDATION_H
 #define SLUICE_VALIDATION_H
@@ -17,11 +18,11 @@ typedef struct validation_results {
 /* Opens the validation set and checks its run: E_INVALID, or the error of opening it. */
 sluice_status validation_check(const train_run *run);
 
-/* Is validation due at this step, and not done for it yet? With `always` every step counts as due.
- */
+/* Is validation due at this step and not yet done? With `always` every step counts as due. */
 bool validation_is_due(const train_run *run, bool always);
 
-/* Runs it; results are of all ranks. STOPPED: a stop was requested, and there are no results. */
+/* Runs the validation. Results are over all ranks. STOPPED: a stop was requested; no results are
+ * set. */
 sluice_status validation_run(train_run *run, validation_results *results_out);
 
 /* Calls the hook validation. */

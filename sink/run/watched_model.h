@@ -5,7 +5,7 @@
 
 #include "train_run.h"
 
-/* Starts the watchdog if the run makes any call that it can watch. */
+/* Starts the callback watchdog if the run makes any call that it monitors. */
 sluice_status train_start_watchdog(train_run *run);
 
 sluice_model train_watched_model(train_run *run);
