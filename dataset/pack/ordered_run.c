@@ -15,12 +15,12 @@
 #include "worker_pool_int.h"
 
 /*
- * Bound on items that are begun and not taken yet: enough for workers to continue during a slow
+ * Limit on items that were begun but not taken: high enough that workers can continue during a slow
  * item.
  */
 enum { WINDOW = 256 };
 
-/* Interval at which a stop request is polled while no item is ready. */
+/* How often stop requests are polled while no item is ready. */
 static const long STOP_POLL_NS = 50000000;
 
 typedef struct ordered_item {
@@ -28,17 +28,17 @@ typedef struct ordered_item {
     void *made;
     size_t bytes;
     sluice_status status;
-    sli_error *error; /* for a status that is not OK; NULL: out of memory for it */
+    sli_error *error; /* error if status is not OK; NULL: its allocation failed */
 } ordered_item;
 
 typedef struct ordered_state {
     const ordered_job *job;
     pthread_mutex_t lock; /* guards the fields below */
-    pthread_cond_t room;  /* signals that an item was taken, or the end */
-    pthread_cond_t made;  /* signals that the item to be taken next is ready */
-    uint64_t next;        /* the next item to begin */
-    uint64_t taken;       /* items before it were taken */
-    size_t bytes;         /* of items that are ready and not taken */
+    pthread_cond_t room;  /* signalled when an item was taken, or at the end */
+    pthread_cond_t made;  /* signalled when the next item to take is ready */
+    uint64_t next;        /* number of the next item to begin */
+    uint64_t taken;       /* number of the next item to take */
+    size_t bytes;         /* bytes of the items that are ready but not taken */
     bool over;
     ordered_item items[WINDOW]; /* indexed by item modulo WINDOW */
 } ordered_state;
@@ -50,7 +50,10 @@ static bool has_work(const ordered_state *s)
     return !s->over && s->next < s->job->end;
 }
 
-/* May an item be begun? The one to be taken next always may: else the run could not progress. */
+/*
+ * Can another item be begun? The next item to take always can; otherwise the run could not
+ * progress.
+ */
 static bool has_room(const ordered_state *s)
 {
     return s->next == s->taken || (s->next < s->taken + WINDOW && s->bytes < s->job->budget);
@@ -95,7 +98,7 @@ static void make_items(void *arg, uint32_t worker)
 
 /* ---- the caller ----------------------------------------------------------------------------- */
 
-/* Waits for the next item; STOPPED: a stop was requested. */
+/* Waits for the next item. STOPPED: a stop was requested. */
 static sluice_status await_item(ordered_state *s, ordered_item *item_out)
 {
     ordered_item *item = &s->items[s->taken % WINDOW];
@@ -124,7 +127,7 @@ static sluice_status await_item(ordered_state *s, ordered_item *item_out)
     return st;
 }
 
-/* Makes the error of an item that of the caller's thread. */
+/* Sets an item's error as the last error of the caller's thread. */
 static sluice_status raise_error(const ordered_item *item)
 {
     sli_error error;
@@ -178,7 +181,7 @@ static void drop_items(ordered_state *s)
     }
 }
 
-/* Starts the workers with a placement for this machine. */
+/* Starts the workers, placed by the topology of this machine. */
 static sluice_status start_workers(ordered_state *s, sli_worker_pool **pool_out)
 {
     const sli_placement_request request = {.workers = s->job->workers, .node = -1};

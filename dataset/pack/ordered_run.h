@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parallel work with ordered results: workers make items in any order, and the caller's thread
- * takes them in order. What it does with them therefore does not depend on the number of workers.
+ * takes them in order. So the results do not depend on the number of workers.
  */
 #ifndef SLUICE_ORDERED_RUN_H
 #define SLUICE_ORDERED_RUN_H
@@ -13,39 +13,39 @@
 #include <sluice/stop.h>
 
 typedef struct ordered_job {
-    uint64_t first; /* items [first, end), or until make() returns END_OF_DATA */
+    uint64_t first; /* items [first, end) are made, or fewer if make() returns END_OF_DATA */
     uint64_t end;
-    uint32_t workers;        /* 0: by cores and CPU quota */
-    size_t budget;           /* bound on the bytes of items that are ready and not taken; one
-                                item is always admitted */
+    uint32_t workers;        /* 0: chosen by the number of cores and the CPU quota */
+    size_t budget;           /* limit on the bytes of items that are ready but not taken; one item
+                                is always admitted */
     const sluice_stop *stop; /* NULL: no stop requests */
     void *arg;
 
     /*
-     * Makes an item, on worker `worker` (below SLI_MAX_WORKERS). An error ends the run once all
-     * items before it were taken.
+     * Makes an item on worker `worker`, which is below SLI_MAX_WORKERS. An error ends the run once
+     * all earlier items were taken.
      */
     sluice_status (*make)(void *arg, uint32_t worker, uint64_t item, void **made_out,
                           size_t *bytes_out);
 
-    /* Optional: the last call on the thread of a worker. */
+    /* Optional: called last on each worker's thread. */
     void (*leave)(void *arg, uint32_t worker);
 
     /*
-     * Takes an item, on the caller's thread, and its ownership, even on failure. A failure ends the
-     * run.
+     * Takes an item, on the caller's thread. Ownership is transferred, even on failure. A failure
+     * ends the run.
      */
     sluice_status (*take)(void *arg, uint64_t item, void *made);
 
-    void (*drop)(void *made); /* frees an item that will not be taken */
+    void (*drop)(void *made); /* frees an item that was made but will not be taken */
 
-    /* Optional: cancels pending waits in make(). Called on the caller's thread. */
+    /* Optional: cancels waits in make(). Called on the caller's thread when the run ends. */
     void (*cancel)(void *arg);
 } ordered_job;
 
 /*
- * Returns STOPPED, E_NO_MEMORY, or what make() and take() return, including END_OF_DATA. All
- * threads have ended by then.
+ * Returns after all threads have ended: STOPPED, E_NO_MEMORY, or a status of make() or take(),
+ * including END_OF_DATA.
  */
 sluice_status ordered_run(const ordered_job *job);
 

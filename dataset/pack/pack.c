@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packing: workers make samples in any order; the caller's thread writes them to shards in the
- * dataset's order (ordered_run.h). The state of a pack is in its folder only: a run reads the lists
- * of finished shards and continues after the last one.
+ * Packs a dataset. Workers make samples in any order; the caller's thread writes them to shards in
+ * the dataset's order (ordered_run.h). The state of a pack is in its folder only: a run reads the
+ * lists of finished shards and continues after the last one.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -27,17 +27,17 @@
 #include "struct_size_int.h"
 
 /*
- * Large enough to be read fast from remote storage and to keep the number of files small; small
- * enough that an interrupted pack loses only seconds of work.
+ * Shards are large enough to be read fast from remote storage and to keep the number of files
+ * small. They are small enough that an interrupted pack loses only seconds of work.
  */
 static const uint64_t DEFAULT_SHARD_BYTES = UINT64_C(1) << 30;
 
 static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
 
-/* Written last: a pack that has it is complete. */
+/* Written last: if it exists, the pack is complete. */
 static const char SUMMARY[] = "pack.json";
 
-/* Bytes of the archive's end marker. */
+/* Size of the end marker of an archive. */
 enum { TAR_END = 1024 };
 
 typedef struct pack_run {
@@ -45,18 +45,18 @@ typedef struct pack_run {
     pack_settings settings;
     uint64_t shard_bytes;
     sample_order order;
-    stream_turns *stream; /* replaces order for a stream */
+    stream_turns *stream; /* used instead of `order` for a stream */
     int key_digits;
     pack_folder folder;
-    pack_worker *workers[SLI_MAX_WORKERS]; /* each created by its own thread */
+    pack_worker *workers[SLI_MAX_WORKERS]; /* each is created by its own thread */
     pack_shard shard;
     uint32_t next_shard;
-    uint64_t names; /* hash of the names of samples in finished shards, in order */
+    uint64_t names; /* hash of the names of the samples in finished shards, in order */
     sluice_pack_stats stats;
     pack_summary summary;
     int64_t start_ns;
     atomic_bool cancelled;
-    sli_interrupt interrupt; /* cancels workers that wait for a fault of the machine to pass */
+    sli_interrupt interrupt; /* cancels the workers' retries after faults of the machine */
 } pack_run;
 
 /* ---- settings ---------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ static sluice_status set_up(pack_run *run)
     return is_stream(run) ? stream_order_check(config->dataset) : SLUICE_OK;
 }
 
-/* The options that determine the bytes of a pack, and its source. */
+/* Writes the options that determine the bytes of a pack, and its source. */
 static sluice_status print_options(const pack_run *run, char **text_out)
 {
     const sluice_dataset *dataset = run->config->dataset;
@@ -155,7 +155,7 @@ static sluice_status print_options(const pack_run *run, char **text_out)
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-/* Counts a sample, of this run or of an earlier one. */
+/* Counts a sample that was packed by this run or an earlier one. */
 static void count_line(void *arg, const pack_line *line)
 {
     pack_run *run = arg;
@@ -186,7 +186,7 @@ static void report_progress(pack_run *run)
     }
 }
 
-/* Counts a sample of a finished shard. */
+/* Counts a sample of a shard that was finished by an earlier run. */
 static void count_done(void *arg, const pack_line *line)
 {
     pack_run *run = arg;
@@ -197,7 +197,7 @@ static void count_done(void *arg, const pack_line *line)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* The sample at a position; of a stream, takes it. */
+/* Finds the sample at a position; for a stream, takes the next one. */
 static sluice_status find_sample(pack_run *run, pack_worker *worker, uint64_t position,
                                  uint64_t *index_out)
 {
@@ -260,7 +260,7 @@ static void drop_sample(void *made)
 
 /* ---- finished shards ------------------------------------------------------------------------- */
 
-/* Reads again a sample that was left out. */
+/* Tries again to read a sample that was left out. */
 static sluice_status read_again(void *arg, uint64_t position)
 {
     pack_run *run = arg;
@@ -285,7 +285,7 @@ static sluice_status read_again(void *arg, uint64_t position)
     return st;
 }
 
-/* Counts the samples of finished shards, up to the first shard that must be made again. */
+/* Counts the samples of finished shards, up to the first shard that must be packed again. */
 static sluice_status resume_pack(pack_run *run)
 {
     const pack_resume what = {&run->folder, run->config->leave_out_unreadable, read_again, run};
@@ -311,7 +311,7 @@ static sluice_status resume_pack(pack_run *run)
     return st;
 }
 
-/* Finishes the open shard; `position` is the first of the next shard. */
+/* Finishes the open shard; `position` is the first one of the next shard. */
 static sluice_status finish_shard(pack_run *run, uint64_t position)
 {
     uint64_t tar_bytes = 0;
@@ -324,7 +324,7 @@ static sluice_status finish_shard(pack_run *run, uint64_t position)
     return st;
 }
 
-/* Makes sure that a shard with room for the sample is open. */
+/* Makes sure that the open shard has room for the sample. */
 static sluice_status make_room(pack_run *run, uint64_t position, const packed_sample *sample)
 {
     const uint64_t takes = pack_shard_takes(sample);
@@ -390,7 +390,7 @@ static sluice_status write_classes(const pack_run *run)
     return st;
 }
 
-/* A pack that left out samples for faults of the machine is complete, and returns an error. */
+/* E_IO if samples were left out for faults of the machine. The pack is complete nevertheless. */
 static sluice_status report_faults(const pack_run *run)
 {
     const uint64_t faults = run->stats.fates[SLUICE_PACK_LEFT_FAULT];
@@ -404,7 +404,7 @@ static sluice_status report_faults(const pack_run *run)
                           run->folder.path, faults, run->summary.first_fault);
 }
 
-/* Closes the last shard after all samples, and writes the summary. */
+/* Once all samples are written: finishes the last shard, and writes the summary. */
 static sluice_status complete_pack(pack_run *run)
 {
     sluice_status st = SLUICE_OK;
@@ -434,7 +434,10 @@ static sluice_status complete_pack(pack_run *run)
     return st == SLUICE_OK ? report_faults(run) : st;
 }
 
-/* The number of samples; for a stream it is known only from a complete pack's summary. */
+/*
+ * Finds the number of samples. For a stream it is known only if the pack is complete, from its
+ * summary.
+ */
 static sluice_status find_end(const pack_run *run, uint64_t *end_out)
 {
     char *text = NULL;
@@ -449,7 +452,7 @@ static sluice_status find_end(const pack_run *run, uint64_t *end_out)
     return st;
 }
 
-/* Packs the samples that are not in finished shards. */
+/* Packs the samples after the finished shards. */
 static sluice_status pack_rest(pack_run *run)
 {
     const ordered_job job = {
@@ -465,8 +468,8 @@ static sluice_status pack_rest(pack_run *run)
         .drop = drop_sample,
         .cancel = cancel_pack,
     };
-    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* it is not valid while a shard
-                                                                     is missing */
+    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* invalid as long as shards are
+                                                                     missing */
 
     if (st == SLUICE_OK && is_stream(run)) {
         st = stream_turns_create(run->config->dataset, run->config->seed, job.first, run->names,

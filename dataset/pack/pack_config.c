@@ -44,7 +44,7 @@ static sluice_status check_numbers(const sluice_pack_config *config)
     return SLUICE_OK;
 }
 
-/* A pack keeps labels as i32. */
+/* The label must be one i32: a pack stores no other labels. */
 static sluice_status check_label(const stage_schema *schema)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
@@ -62,7 +62,8 @@ static sluice_status check_label(const stage_schema *schema)
 }
 
 /*
- * A pack contains all samples of the source: stages that choose and order samples belong behind it.
+ * Checks the stages of the dataset. Only stages of order may follow the source, since a pack stores
+ * images as the source has them.
  */
 static sluice_status check_stages(const sluice_dataset *dataset)
 {

@@ -5,7 +5,10 @@
 
 #include <sluice/pack.h>
 
-/* E_INVALID: an invalid argument; E_UNSUPPORTED: this build cannot pack. */
+/*
+ * Reads and checks the settings. E_INVALID: an invalid setting; E_UNSUPPORTED: this build cannot
+ * pack.
+ */
 sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_config *copy_out);
 
 #endif

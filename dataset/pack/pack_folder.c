@@ -35,8 +35,8 @@ sluice_status pack_folder_failed(const pack_folder *folder, const char *what, co
 /* ---- the lock ------------------------------------------------------------------------------- */
 
 /*
- * Does the lock file still have its name? A process removes the file, while locked, when it ends.
- * The file may thus have lost its name between open() and flock().
+ * Is the open lock file still the file of that name in the folder? A process removes the lock file
+ * when it ends, while it holds the lock. That may happen between open() and flock() here.
  */
 static bool has_name(int folder_fd, int fd)
 {
@@ -169,7 +169,10 @@ sluice_status pack_folder_read(const pack_folder *folder, const char *name, char
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* May this file exist before a pack has begun? It may if a killed process left it at the start. */
+/*
+ * May this file exist although no pack has begun? Yes, if it is a file that a killed process leaves
+ * at the start.
+ */
 static bool is_left_over(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, LOCK) == 0 ||
@@ -201,13 +204,13 @@ static sluice_status want_empty(const pack_folder *folder)
     return st;
 }
 
-/* Length of the name in a line: "interval" of "interval 32". */
+/* Length of the name in an option line: of "interval" in "interval 32". */
 static size_t name_length(const char *line)
 {
     return strcspn(line, " \n");
 }
 
-/* The next line; the end of the text after the last one. */
+/* The beginning of the next line; after the last one, the end of the text. */
 static const char *next_line(const char *line)
 {
     line += strcspn(line, "\n");
@@ -237,7 +240,7 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
                     (int)strcspn(want, "\n"), want);
 }
 
-/* Compares options line by line. */
+/* Compares options line by line. Lines that begin with "source" may differ. */
 static sluice_status compare_options(const pack_folder *folder, const char *had, const char *want)
 {
     for (; *had != '\0' || *want != '\0'; had = next_line(had), want = next_line(want)) {

@@ -95,7 +95,7 @@ void pack_lines_end(sli_text *text, uint64_t tar_bytes, uint64_t next)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Decodes the escapes of pack_text_add(), in place. */
+/* Decodes the escapes of pack_text_add() in place. */
 static void unescape_text(char *text)
 {
     char *to = text;
@@ -128,7 +128,10 @@ static bool read_number(const char *text, uint64_t *number_out)
     return *text == '\0';
 }
 
-/* Splits a line into at most FIELDS fields. */
+/*
+ * Splits a line into fields, in place. Returns their number; FIELDS + 1 if there are more than
+ * FIELDS.
+ */
 static int cut_fields(char *line, char **fields)
 {
     int count = 0;
@@ -154,7 +157,7 @@ static bool read_line(char **fields, pack_line *line)
     unescape_text(fields[7]);
     line->name = fields[6];
     line->why = fields[7];
-    /* Lists of earlier versions have no LEFT_FAULT. */
+    /* Lists by earlier versions do not use LEFT_FAULT. */
     if (line->fate == SLUICE_PACK_LEFT_UNREADABLE &&
         sli_fault_of_text(line->why) != SLI_FAULT_NONE) {
         line->fate = SLUICE_PACK_LEFT_FAULT;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list beside a shard, shard-000000.tsv: a line for each sample that was packed or left out,
- * under a line of columns' names, and a last one that says that the list is whole:
+ * The list of a shard, shard-000000.tsv. The first line has the names of the columns. One line
+ * follows for each sample that was packed or left out. The last line shows that the list is
+ * complete:
  *
- *     #end  bytes of the archive  position of the first sample behind
+ *     #end  bytes of the archive  position of the first sample of the next shard
  *
- * It maps each KEY to its source file. A resumed pack continues from it.
+ * The list maps each KEY to its source file, and a resumed pack continues from it.
  */
 #ifndef SLUICE_PACK_LINES_H
 #define SLUICE_PACK_LINES_H
@@ -22,21 +23,24 @@ typedef struct pack_line {
     const char *why;
 } pack_line;
 
-/* The list's first line. */
+/* Adds the first line of a list. */
 void pack_lines_begin(sli_text *text);
 
-/* key of the sample, with its position. */
+/* Adds the line of a sample. key: its key in the archive, which contains its position. */
 void pack_lines_add(sli_text *text, const char *key, const packed_sample *sample);
 
 void pack_lines_end(sli_text *text, uint64_t tar_bytes, uint64_t next);
 
 /*
- * Adds a name as a single field of a line: tab, newline, carriage return and backslash as \t,
- * \n, \r and \\.
+ * Adds a name as a single field: tab, newline, carriage return and backslash are written as \t, \n,
+ * \r and \\.
  */
 void pack_text_add(sli_text *text, const char *name);
 
-/* Parses a whole list, in place; calls each() per line. False: it is damaged. */
+/*
+ * Parses a whole list, in place, and calls each() for every sample's line. False: the list is
+ * damaged.
+ */
 bool pack_lines_read(char *text, void (*each)(void *arg, const pack_line *line), void *arg,
                      uint64_t *tar_bytes_out, uint64_t *next_out);
 

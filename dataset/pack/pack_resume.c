@@ -6,9 +6,9 @@
 
 typedef struct examination {
     const pack_resume *resume;
-    uint64_t next; /* position of the next line */
+    uint64_t next; /* expected position of the next line */
     bool is_kept;
-    sluice_status status; /* of read_again() */
+    sluice_status status; /* error of read_again() */
 } examination;
 
 static void examine_line(void *arg, const pack_line *line)

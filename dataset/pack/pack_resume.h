@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The finished shards that a resumed pack keeps. */
+/* Decides which finished shards a resumed pack keeps. */
 #ifndef SLUICE_PACK_RESUME_H
 #define SLUICE_PACK_RESUME_H
 
@@ -11,17 +11,17 @@ typedef struct pack_resume {
     bool leave_out_unreadable;
 
     /*
-     * Tries to read again the sample at a position, which was left out for a fault of the machine.
-     * OK: it can be packed now. E_IO, E_NO_MEMORY: the fault persists.
+     * Tries to read the sample at a position, which was left out for a fault of the machine. OK: it
+     * can be packed now. E_IO, E_NO_MEMORY: the fault persists.
      */
     sluice_status (*read_again)(void *arg, uint64_t position);
     void *arg;
 } pack_resume;
 
 /*
- * Is shard `number` kept: is it finished, does it begin with position `first`, and is no sample
- * that was left out of it readable now? Errors of read_again(), except E_IO if leave_out_unreadable
- * is set; E_IO: the list cannot be read; E_NO_MEMORY.
+ * Should shard `number` be kept? Yes, if it is finished, begins with position `first`, and none of
+ * the samples that were left out of it can be read now. Returns errors of read_again(), except E_IO
+ * if leave_out_unreadable is set; E_IO: the list cannot be read; E_NO_MEMORY.
  */
 sluice_status pack_resume_keeps(const pack_resume *resume, uint32_t number, uint64_t first,
                                 bool *keeps_out);

@@ -12,13 +12,13 @@
 
 enum { DEFAULT_QUALITY = 90 };
 
-/* How long to retry after faults of memory and storage; opening files has its own limit. */
+/* How long to retry after faults of memory or storage. Opening files has a limit of its own. */
 static const int64_t RETRY_NS = INT64_C(2000000000);
 
 struct pack_worker {
     const pack_settings *settings;
     image_decoder *decoder;
-    image_decoder *checker; /* decodes results for comparison; NULL: without verification */
+    image_decoder *checker; /* decodes results for verification; NULL: no verification */
     sample_io io;
     image_resampler resampler;
     image_buffer resized;
@@ -84,7 +84,7 @@ void packed_sample_free(packed_sample *sample)
 
 /* ---- outcomes ------------------------------------------------------------------------------- */
 
-/* The last error is why the sample has this fate. */
+/* Sets the outcome of a sample, with the last error as the reason. */
 static void set_fate(packed_sample *sample, sluice_pack_fate fate, sluice_status status)
 {
     sli_error error;
@@ -94,7 +94,9 @@ static void set_fate(packed_sample *sample, sluice_pack_fate fate, sluice_status
     snprintf(sample->why, sizeof(sample->why), "%.*s", PACK_WHY_SIZE - 1, error.text);
 }
 
-/* Leaves the sample out because of the last error; out of memory stays an error. */
+/*
+ * Leaves the sample out because of the last error. Out of memory is returned as an error instead.
+ */
 static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, sluice_status status)
 {
     if (status == SLUICE_E_NO_MEMORY) {
@@ -120,7 +122,7 @@ static bool is_jpeg(const sample_data *data)
     return data->size >= 2 && data->bytes[0] == 0xFF && data->bytes[1] == 0xD8;
 }
 
-/* The field of a file that is stored unchanged, by its magic number. */
+/* The field for a file that is stored unchanged, according to its magic number. */
 static const char *field_of(const sample_data *data)
 {
     if (is_jpeg(data)) {
@@ -155,7 +157,7 @@ static bool is_too_long(const pack_settings *settings, const image_view *image)
     return settings->max_side > 0 && longer > settings->max_side;
 }
 
-/* Shrinks the image to a longer side of max_side. */
+/* Shrinks the image so that its longer side has max_side pixels. */
 static sluice_status shrink_image(pack_worker *worker, image_view *image)
 {
     const uint32_t longer = image->width > image->height ? image->width : image->height;
@@ -183,7 +185,7 @@ static sluice_status shrink_image(pack_worker *worker, image_view *image)
     return st;
 }
 
-/* Converts an image of three equal channels to one channel, which takes a third of the bytes. */
+/* Converts an image with three equal channels to one channel, which has a third of the bytes. */
 static sluice_status drop_equal_channels(pack_worker *worker, image_view *image)
 {
     sluice_status st;
@@ -212,7 +214,7 @@ static sluice_status drop_equal_channels(pack_worker *worker, image_view *image)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* Stores the pixels as a binary PPM file; a single channel is stored three times. */
+/* Stores the pixels as a binary PPM file; a single channel is repeated three times. */
 static sluice_status store_raw(packed_sample *sample, const image_view *image)
 {
     char header[48];
@@ -256,7 +258,7 @@ static sluice_status store_encoded(pack_worker *worker, packed_sample *sample, i
     return st;
 }
 
-/* Encodes pixels as the settings say; image may be changed. */
+/* Encodes pixels according to the settings; *image may be changed. */
 static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, image_view *image)
 {
     sluice_status st = SLUICE_OK;
@@ -274,9 +276,7 @@ static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, im
     return worker->settings->raw ? store_raw(sample, image) : store_encoded(worker, sample, image);
 }
 
-/*
- * Compares the pixels of the result with those of the source. E_CORRUPT: they differ; E_NO_MEMORY.
- */
+/* Compares the decoded result with the decoded source. E_CORRUPT: they differ; E_NO_MEMORY. */
 static sluice_status compare_pixels(pack_worker *worker, const sample_data *data,
                                     const jpeg_bytes *file)
 {
@@ -304,7 +304,7 @@ static sluice_status compare_pixels(pack_worker *worker, const sample_data *data
     return SLUICE_OK;
 }
 
-/* Stores a file unchanged, with the outcome that sample->fate has. */
+/* Stores a file unchanged; the caller has set the outcome. */
 static sluice_status keep_bytes(packed_sample *sample, const sample_data *data)
 {
     snprintf(sample->field, sizeof(sample->field), "%s", field_of(data));
@@ -338,8 +338,8 @@ static sluice_status transcode_sample(pack_worker *worker, packed_sample *sample
 /* ---- a sample ------------------------------------------------------------------------------- */
 
 /*
- * Reads the header of a file whose pixels may stay unchanged; *same_out: they do. E_CORRUPT and
- * similar: not an image.
+ * Reads the header of an encoded image. *same_out: the settings require no change of its pixels.
+ * E_CORRUPT and similar: not an image.
  */
 static sluice_status check_image(pack_worker *worker, const sample_data *data, bool *same_out)
 {
@@ -396,7 +396,7 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
 
-/* Packs pixels that have no file, which therefore cannot be stored unchanged. */
+/* Packs raw pixels, as from an array source; there is no file that could be stored unchanged. */
 static sluice_status pack_image(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
     image_view image = data->image;
@@ -428,7 +428,7 @@ static sluice_status read_once(pack_worker *worker, uint64_t index, void *const 
     return st;
 }
 
-/* Reads a sample; retries while a fault of the machine may pass. */
+/* Reads a sample; retries after faults of the machine that may pass. */
 static sluice_status read_with_retries(pack_worker *worker, uint64_t index, void *const *row,
                                        sample_data *data_out, sli_fault *fault_out)
 {
@@ -443,8 +443,8 @@ static sluice_status read_with_retries(pack_worker *worker, uint64_t index, void
 }
 
 /*
- * Ends the pack for a fault of the machine: adds the sample's name to the last error, and keeps the
- * errno.
+ * Ends the pack for a fault of the machine: adds the sample's name to the last error; its errno is
+ * preserved.
  */
 static sluice_status fail_read(const pack_worker *worker, uint64_t index, sli_fault fault,
                                sluice_status status)
@@ -471,7 +471,7 @@ sluice_status pack_try_to_read(pack_worker *worker, uint64_t index)
     return fault == SLI_FAULT_NONE ? SLUICE_OK : fail_read(worker, index, fault, st);
 }
 
-/* Leaves out a sample that could not be read. */
+/* Leaves out a sample that could not be read, or ends the pack. */
 static sluice_status leave_unread(pack_worker *worker, uint64_t index, packed_sample *sample,
                                   sli_fault fault, sluice_status status)
 {
@@ -512,7 +512,7 @@ sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **s
     } else {
         st = pack_image(worker, sample, &data);
     }
-    if (pack_is_left_out(sample->fate)) { /* drops the result of an earlier step */
+    if (pack_is_left_out(sample->fate)) { /* frees what an earlier step stored */
         sli_free(sample->file.data);
         sample->file = (jpeg_bytes){NULL, 0};
     }

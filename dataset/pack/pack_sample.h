@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing one sample, on one worker. */
+/* Packs one sample, on one worker. */
 #ifndef SLUICE_PACK_SAMPLE_H
 #define SLUICE_PACK_SAMPLE_H
 
@@ -14,61 +14,71 @@ enum { PACK_NAME_SIZE = 1024, PACK_WHY_SIZE = 256, PACK_FIELD_SIZE = 8 };
 
 /* Settings for all samples. */
 typedef struct pack_settings {
-    const sluice_dataset *dataset; /* open */
+    const sluice_dataset *dataset; /* opened by dataset_open() */
     int label;                     /* column of the label; -1: none */
     uint32_t interval;
     uint32_t max_side;
-    uint32_t quality; /* 0: the default of sluice_pack_config */
+    uint32_t quality; /* 0: the default, 90 */
     uint32_t subsampling;
     bool raw;
     bool verify;
     bool leave_out_unreadable;
     uint64_t max_pixels;
-    const sli_interrupt *interrupt; /* cancels waits for faults of the machine to pass */
+    const sli_interrupt *interrupt; /* cancels retries after faults of the machine */
 } pack_settings;
 
-/* A sample in the form stored in a shard. */
+/* A sample as it will be stored in a shard. */
 typedef struct packed_sample {
     sluice_pack_fate fate;
     bool has_label;
     int32_t label;
     uint64_t bytes_in;
-    jpeg_bytes file;             /* without data: the sample is left out */
-    char field[PACK_FIELD_SIZE]; /* "jpg" */
-    char name[PACK_NAME_SIZE];   /* in the source */
-    char why[PACK_WHY_SIZE];     /* text of a problem */
+    jpeg_bytes file;             /* no data: the sample is left out */
+    char field[PACK_FIELD_SIZE]; /* for example "jpg" */
+    char name[PACK_NAME_SIZE];   /* name in the source */
+    char why[PACK_WHY_SIZE];     /* reason of the outcome, if it is a problem */
 } packed_sample;
 
-/* The default bound on the pixels of an image, by its header; larger images are not decoded. */
+/*
+ * The default limit on the pixels of an image, according to its header; larger images are not
+ * decoded.
+ */
 #define PACK_MAX_PIXELS UINT64_C(100000000)
 
-/* The state of a worker. */
+/* The state of one worker. */
 typedef struct pack_worker pack_worker;
 
 /* E_NO_MEMORY. */
 sluice_status pack_worker_create(const pack_settings *settings, pack_worker **worker_out);
 void pack_worker_destroy(pack_worker *worker);
 
-/* Ends what user code keeps for the worker, on the thread that has read with it; it may read again,
- * on another one. NULL is fine. */
+/*
+ * Frees the state of user code for this worker. Call it on the thread that has read with the
+ * worker; afterwards another thread may read with it. Accepts NULL.
+ */
 void pack_worker_end(pack_worker *worker);
 
-/* The item that takes the next sample of a stream before it is packed. */
+/*
+ * The stream item of the worker: it receives the next sample of a stream, which pack_sample() then
+ * packs.
+ */
 stream_item *pack_worker_item(pack_worker *worker);
 
 /*
- * Packs sample `index` of the source, or the current item of a stream. A sample that cannot be
- * packed is OK, with the reason in its `fate`. E_IO, E_NO_MEMORY: a fault of the machine that
- * persisted after retries.
+ * Packs sample `index` of the source, or the current item of a stream. If the sample itself cannot
+ * be packed, the status is OK, and `fate` and `why` of the result say so. E_IO, E_NO_MEMORY: a
+ * fault of the machine that persisted after retries.
  */
 sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out);
-/* Reads the sample once, without retries. E_IO, E_NO_MEMORY: a fault of the machine. OK for all
- * problems of the sample itself. */
+/*
+ * Reads the sample once, without retries. OK: it was read, or it has a problem of its own. E_IO,
+ * E_NO_MEMORY: a fault of the machine.
+ */
 sluice_status pack_try_to_read(pack_worker *worker, uint64_t index);
 
 void packed_sample_free(packed_sample *sample);
 
-/* Decodes the whole image of a file. */
+/* Decodes a whole image in memory. */
 sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uint8_t *bytes,
                           size_t size, image_view *image_out);
 

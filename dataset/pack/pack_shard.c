@@ -18,7 +18,7 @@ void pack_shard_name(uint32_t number, const char *end, char *name)
     snprintf(name, PACK_SHARD_NAME_SIZE, "shard-%06" PRIu32 "%s", number, end);
 }
 
-/* The text of a label member. */
+/* Writes the contents of a label member. Returns its size. */
 static size_t label_text(const packed_sample *sample, char *text, size_t size)
 {
     return (size_t)snprintf(text, size, "%" PRId32, sample->label);
@@ -36,7 +36,7 @@ uint64_t pack_shard_takes(const packed_sample *sample)
     return bytes;
 }
 
-/* "FOLDER/NAME", freed by sli_free(). */
+/* Returns "FOLDER/NAME"; the caller frees it by sli_free(). */
 static sluice_status make_path(const pack_folder *folder, const char *name, char **path_out)
 {
     const size_t size = strlen(folder->path) + strlen(name) + 2;
@@ -66,7 +66,7 @@ sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uin
     if (st != SLUICE_OK) {
         return st;
     }
-    /* Opened for reading, too: the index is built from it. */
+    /* O_RDWR, not O_WRONLY: the index is built by reading it. */
     shard->fd = sli_openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666, NULL);
     if (shard->fd < 0) {
         st = pack_folder_failed(folder, "make", name, errno);
@@ -122,7 +122,7 @@ void pack_shard_drop(pack_shard *shard)
     }
 }
 
-/* Reads the archive again, as its users will, and writes its index. */
+/* Builds the shard's index by reading the archive back, and writes it. */
 static sluice_status write_index(pack_shard *shard)
 {
     char name[PACK_SHARD_NAME_SIZE];
@@ -205,7 +205,10 @@ static void ignore_line(void *arg, const pack_line *line)
     (void)line;
 }
 
-/* Reads the list's text, and a copy, since parsing modifies it. NULL: it does not exist. */
+/*
+ * Reads a list as text, twice, since parsing modifies it. *text_out is NULL if the list does not
+ * exist.
+ */
 static sluice_status read_list(const pack_folder *folder, uint32_t number, char **text_out,
                                char **copy_out)
 {

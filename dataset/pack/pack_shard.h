@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing one shard: its archive, its list, its index. */
+/* Writes one shard: its archive, its list, its index. */
 #ifndef SLUICE_PACK_SHARD_H
 #define SLUICE_PACK_SHARD_H
 
@@ -9,7 +9,7 @@
 
 enum { PACK_KEY_SIZE = 24, PACK_SHARD_MOST = 1000000 };
 
-/* Zero-initialise; is_open: a shard is being written. */
+/* The shard that is being written, if is_open; zero-initialise. */
 typedef struct pack_shard {
     bool is_open;
     const pack_folder *folder;
@@ -18,39 +18,42 @@ typedef struct pack_shard {
     char *path; /* path of the archive's temporary file, for messages */
     tar_writer *tar;
     sli_text lines;
-    uint64_t bytes; /* of members so far */
+    uint64_t bytes; /* bytes of the archive's members so far */
 } pack_shard;
 
-/* Writes "shard-000007" and a suffix, as ".tar", into name. */
+/*
+ * Writes "shard-000007" and a suffix such as ".tar" into name, a buffer of PACK_SHARD_NAME_SIZE
+ * bytes.
+ */
 enum { PACK_SHARD_NAME_SIZE = 40 };
 void pack_shard_name(uint32_t number, const char *end, char *name);
 
-/* Bytes of a sample in an archive; 0 if it is left out. */
+/* The bytes that a sample takes in an archive; 0 if it is left out. */
 uint64_t pack_shard_takes(const packed_sample *sample);
 
 sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uint32_t number);
 
-/* E_IO, E_NO_MEMORY. */
+/* Adds a sample to the archive and to the list. E_IO, E_NO_MEMORY. */
 sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sample *sample);
 
 /*
- * Renames the shard's files into place, the archive last: a shard whose archive exists is finished.
- * `next` is the first position of the next shard.
+ * Writes the list and the index, and renames the archive into place last: if a shard's archive
+ * exists, the shard is finished. `next` is the first position of the next shard.
  */
 sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_bytes_out);
 
 /*
- * Removes the files of finished shards from `number` on, which an earlier pack of more samples
- * left. E_IO.
+ * Removes the files of finished shards from `number` on. They are left from an earlier pack of more
+ * samples. E_IO.
  */
 sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number);
 
-/* Removes the temporary files of an open shard. */
+/* Closes an open shard and removes its temporary archive. */
 void pack_shard_drop(pack_shard *shard);
 
 /*
- * Reads the list of a finished shard; calls each() per line. *next_out is 0 if the shard is not
- * finished, or its files do not match. E_IO, E_NO_MEMORY.
+ * Reads the list of a finished shard, and calls each() for every line. *next_out: 0 if the shard is
+ * not finished, or its files do not match. E_IO, E_NO_MEMORY.
  */
 sluice_status pack_shard_read(const pack_folder *folder, uint32_t number,
                               void (*each)(void *arg, const pack_line *line), void *arg,

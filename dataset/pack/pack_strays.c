@@ -14,7 +14,7 @@
 #include "log_int.h"
 #include "pack_shard.h"
 
-/* Skips digits, at least one. */
+/* Skips at least one digit. */
 static bool skip_digits(const char **text)
 {
     const size_t length = strspn(*text, "0123456789");
@@ -33,7 +33,8 @@ static bool skip_word(const char **text, const char *word)
 }
 
 /*
- * Is this the temporary name of an index, as shard_index_write() uses it? *number_out: its shard.
+ * Is this a temporary name that shard_index_write() uses for an index? *number_out: the shard of
+ * the index.
  */
 static bool is_stray(const char *name, uint32_t *number_out)
 {
@@ -57,7 +58,7 @@ static int is_any_stray(const struct dirent *entry)
     return is_stray(entry->d_name, &number);
 }
 
-/* Lists all stray files by name; entries are freed by free_list(). */
+/* Lists all stray files, sorted by name; the caller frees the list by free_list(). */
 static sluice_status list_entries(const pack_folder *folder, struct dirent ***entries_out,
                                   int *count_out)
 {

@@ -25,7 +25,7 @@
 #include "struct_size_int.h"
 #include "verify_shard.h"
 
-/* Bound on the bytes of results; a result is small. */
+/* Limit on the bytes of results that wait; a result is small. */
 enum { BUDGET = 1 << 20 };
 
 /* The state of a worker. */
@@ -38,19 +38,19 @@ typedef struct verify_run {
     const sluice_verify_config *config;
     uint64_t max_pixels;
     verify_reporter reporter;
-    sluice_dataset *dataset; /* a folder of images; NULL: shards */
+    sluice_dataset *dataset; /* the source, for a folder of images; NULL: shards are verified */
     verify_shard *shards;
     size_t shard_count;
     size_t shard_capacity;
     verify_worker *workers[SLI_MAX_WORKERS];
     sluice_verify_stats stats;
     int64_t start_ns;
-    sli_interrupt interrupt; /* cancels workers that wait for file descriptors */
+    sli_interrupt interrupt; /* cancels workers that wait for a free file descriptor */
 } verify_run;
 
 /* The result for one sample. */
 typedef struct verified {
-    sli_error error; /* of a bad sample */
+    sli_error error; /* status OK: the sample is intact */
     bool is_checked;
     uint64_t bytes;
 } verified;
@@ -99,7 +99,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Adds all archives of the folder, by name. */
+/* Adds all archives in the folder, sorted by name. */
 static sluice_status add_shards(verify_run *run)
 {
     const char *folder = run->config->path;
@@ -150,11 +150,11 @@ static bool has_file(const char *folder, const char *name)
 
 /* ---- a pack as a whole ---------------------------------------------------------------------- */
 
-/* The contents of the list beside a shard. */
+/* What the list of a shard contains. */
 typedef struct verify_list {
     verify_run *run;
     bool has_first;
-    uint64_t first; /* position of the first line */
+    uint64_t first; /* position in the first line */
     uint64_t lines;
     uint64_t written;
 } verify_list;
@@ -176,7 +176,7 @@ static void note_line(void *arg, const pack_line *line)
 }
 
 /*
- * Checks a shard's list: it exists, belongs to this archive, and begins where the previous one
+ * Checks a shard's list: it must exist, belong to this archive, and begin where the previous list
  * ends.
  */
 static sluice_status check_list(verify_run *run, const pack_folder *folder, size_t number,
@@ -212,7 +212,7 @@ static sluice_status check_list(verify_run *run, const pack_folder *folder, size
     return SLUICE_OK;
 }
 
-/* Logs a warning about stray files, which are harmless: nothing reads them. */
+/* Logs a warning about stray files. They are harmless: nothing reads them. */
 static sluice_status warn_of_strays(const pack_folder *folder)
 {
     uint64_t count;
@@ -289,7 +289,10 @@ static const verify_shard *shard_of(const verify_run *run, uint64_t sample)
     return &run->shards[low];
 }
 
-/* "shard-000000.tar: 000000012.jpg", or the sample's name in its folder. */
+/*
+ * Writes the name for messages: "shard-000000.tar: 000000012.jpg", or the sample's name in its
+ * folder.
+ */
 static void name_sample(const verify_run *run, uint64_t sample, char *text, size_t size)
 {
     if (run->dataset != NULL) {

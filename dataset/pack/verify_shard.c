@@ -22,8 +22,8 @@ const char *verify_shard_name(const verify_shard *shard)
 }
 
 /*
- * Reports the last error as a problem of the file. An error of the process, such as too few file
- * descriptors, is returned.
+ * Reports the last error as a problem of the file. A fault of the process, such as too few file
+ * descriptors, is returned instead.
  */
 static sluice_status report_error(const verify_reporter *reporter, const char *name,
                                   sluice_status status)
@@ -37,7 +37,10 @@ static sluice_status report_error(const verify_reporter *reporter, const char *n
 
 /* ---- the index ------------------------------------------------------------------------------ */
 
-/* Do walk and index agree on the sample, as far as headers show? */
+/*
+ * Is sample i the same in an index built from the archive's headers and in a stored one? A CRC,
+ * which only the stored one may have, is not compared.
+ */
 static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t i)
 {
     const shard_sample *a = &walked->samples[i];
@@ -48,7 +51,7 @@ static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t
            strcmp(shard_sample_name(walked, i), shard_sample_name(kept, i)) == 0;
 }
 
-/* Compares an index with the archive's headers; takes its checksums if they agree. */
+/* Compares a stored index with the archive's headers. If they agree, its CRCs are copied. */
 static void compare_index(verify_shard *shard, const shard_index *kept, const char *path,
                           const verify_reporter *reporter)
 {
@@ -95,7 +98,7 @@ static sluice_status read_index(verify_shard *shard, bool has_index,
 
 /* ---- the archive ---------------------------------------------------------------------------- */
 
-/* Reports findings of the walk that concern no sample. */
+/* Reports problems of the archive that concern no sample. */
 static void report_archive(const verify_shard *shard, const verify_reporter *reporter)
 {
     char why[SHARD_FIRST_SIZE + 80];

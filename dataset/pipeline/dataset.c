@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building a dataset stage by stage, and describing it. */
+/* Builds a dataset stage by stage, and describes it as text. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static const char **text_argument(const stage_def *def, uint32_t i, void *args)
     return (const char **)(void *)((unsigned char *)args + def->params[i].offset);
 }
 
-/* Copies the texts among arguments, which belong to the caller. */
+/* Replaces the texts among the arguments, which belong to the caller, by copies. */
 static sluice_status copy_texts(const stage_def *def, void *args)
 {
     const char *theirs[STAGE_ARGS_SIZE / sizeof(char *)];
@@ -34,7 +34,7 @@ static sluice_status copy_texts(const stage_def *def, void *args)
     return SLUICE_OK;
 }
 
-/* May a stage of this kind stand at the end of what there is? */
+/* Can a stage of this kind be appended? */
 static sluice_status check_can_follow(const sluice_dataset *dataset, const stage_def *def)
 {
     if (dataset->stage_count == DATASET_MAX_STAGES) {
@@ -60,7 +60,10 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
     return SLUICE_OK;
 }
 
-/* A split keeps samples by name, the same in every pass: nothing may have mixed them before. */
+/*
+ * A split selects samples by name, the same ones in every pass. So no earlier stage may shuffle,
+ * shard or repeat them.
+ */
 static sluice_status check_split_order(const sluice_dataset *dataset, const stage_def *def)
 {
     for (uint32_t i = 1; i < dataset->stage_count && def->index == INDEX_SPLIT; i++) {
@@ -74,7 +77,7 @@ static sluice_status check_split_order(const sluice_dataset *dataset, const stag
     return SLUICE_OK;
 }
 
-/* What a stage makes of the columns. */
+/* Updates the columns by what a stage does to them. */
 static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_kind kind = stage->def->kind;

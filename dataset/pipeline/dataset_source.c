@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing the source of a dataset. */
+/* Opens and closes the source of a dataset. */
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include "dataset_state.h"
 
 /*
- * After a failure to open the source: if its text arguments, joined by blanks, are an existing
- * path, the quotes around the path are missing, and the error says so.
+ * Improves the error of a source that could not be opened: if its text arguments, joined by blanks,
+ * are an existing path, then the quotes around the path are missing, and the message says so.
  */
 static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status status)
 {

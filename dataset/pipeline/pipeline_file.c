@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading pipeline files. */
+/* Reads pipeline files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "pipeline_text.h"
 #include "status_int.h"
 
-/* Most bytes of a file; a larger one is no text of stages. */
+/* Largest size of a file in bytes; a larger one is no text of stages. */
 enum { FILE_MOST = 1 << 20 };
 
-/* Reads up to `size` bytes, fewer at the end of the file; -1 and errno. */
+/* Reads `size` bytes, fewer at the end of the file. Returns their number, or -1 with errno set. */
 static ssize_t read_all(int fd, char *bytes, size_t size)
 {
     size_t got = 0;
@@ -32,7 +32,7 @@ static ssize_t read_all(int fd, char *bytes, size_t size)
     return (ssize_t)got;
 }
 
-/* Reads an open file as a text, freed by sli_free(). */
+/* Reads an open file as text; the caller frees it by sli_free(). */
 static sluice_status read_text(int fd, const char *path, char **text_out)
 {
     struct stat info;
@@ -64,7 +64,8 @@ sluice_status pipeline_read_file(const char *path, char **text_out)
     sluice_status st;
     int fd;
 
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo without a writer would hang */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* non-blocking: a FIFO without a writer
+                                                           would hang */
     if (fd < 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the pipeline in %s", path);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading pipelines: words, stages, arguments, and errors with the line and a caret. */
+/* Parses pipelines: words, stages, arguments. Errors show the line with a caret. */
 #include "pipeline_text.h"
 
 #include <stdarg.h>
@@ -12,32 +12,33 @@
 
 enum { WORD_SIZE = 4096 };
 
-/* One word, its quotes and variables resolved. */
+/* One word, after its quotes and variables were resolved. */
 typedef struct text_word {
     char text[WORD_SIZE];
     size_t length;
-    size_t at;  /* where it begins in the text */
+    size_t at;  /* offset of its first character in the text */
     size_t key; /* length of the key before an unquoted '='; 0: none */
 } text_word;
 
 typedef struct text_parser {
     const stage_def *const *table;
     const char *text;
-    const char *file;    /* that holds the text; NULL: none */
-    pipeline_args *args; /* NULL: none */
+    const char *file;    /* name of the file that has the text; NULL: no file */
+    pipeline_args *args; /* values of variables; NULL: only the environment */
     size_t at;
     text_word word;
     sluice_dataset *dataset;
-    bool is_addition;      /* the text is of stages for a dataset that has a source */
-    dataset_stage *stages; /* of pipeline_parse_stages(); NULL: they go into the dataset */
+    bool is_addition;      /* the stages are appended to a dataset that has a source */
+    dataset_stage *stages; /* output of pipeline_parse_stages(); NULL: stages are appended to the
+                              dataset */
     uint32_t stage_count;
-    dataset_stage stage; /* being read; def NULL: none */
-    size_t stage_at;     /* where it begins in the text */
-    uint32_t positional; /* arguments it got by position */
-    uint64_t given;      /* bit i: parameter i was given */
+    dataset_stage stage; /* the stage being parsed; def NULL: none */
+    size_t stage_at;     /* offset of its name in the text */
+    uint32_t positional; /* number of its arguments without a key so far */
+    uint64_t given;      /* bit i: parameter i was set */
 } text_parser;
 
-/* Blanks are these in every locale. */
+/* Is it a blank? Does not depend on the locale. */
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -48,7 +49,7 @@ static bool ends_word(char c)
     return c == '\0' || c == '|' || is_blank(c);
 }
 
-/* Is the byte within a UTF-8 character that begins before it? */
+/* Is the byte a UTF-8 continuation byte? */
 static bool continues_character(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
@@ -56,8 +57,10 @@ static bool continues_character(char c)
 
 enum { SHOWN = 100 };
 
-/* The part of the line around `at` that a message shows, and the blanks that stand before the
- * caret: one for each character, tabs as they are. */
+/*
+ * Finds the part of the line around `at` that a message shows, and the blanks before the caret: one
+ * for each character, except that tabs are kept. Returns the length of the part.
+ */
 static size_t show_context(const text_parser *p, size_t at, const char **line, char indent[SHOWN])
 {
     size_t start = at;
@@ -86,7 +89,10 @@ static size_t show_context(const text_parser *p, size_t at, const char **line, c
     return length;
 }
 
-/* A source of files with several words before any key=value: they may be parts of one path. */
+/*
+ * Is the stage a source of files with several words before any key=value? They may be parts of one
+ * path with blanks.
+ */
 static bool may_be_split_path(const text_parser *p)
 {
     const stage_def *def = p->stage.def;
@@ -95,8 +101,10 @@ static bool may_be_split_path(const text_parser *p)
            def->params[0].type == PARAM_TEXT && p->positional > 1;
 }
 
-/* "FILE:LINE:COLUMN: " of a position, as compilers write it, columns in characters; "" where the
- * text is of no file. */
+/*
+ * Writes "FILE:LINE:COLUMN: " for a position, as compilers do; columns count characters. Writes ""
+ * if the text is not from a file.
+ */
 static void write_position(const text_parser *p, size_t at, char *text, size_t size)
 {
     unsigned line = 1;
@@ -117,7 +125,7 @@ static void write_position(const text_parser *p, size_t at, char *text, size_t s
     snprintf(text, size, "%.255s:%u:%u: ", p->file, line, column);
 }
 
-/* The message, then the line of the text with a caret under `at`. */
+/* Sets the last error: the message, then the line of the text with a caret below position `at`. */
 static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
@@ -135,7 +143,7 @@ static sluice_status error_at(const text_parser *p, size_t at, const char *forma
     va_end(args);
     if (p->text[at] == '\0') {
         while (at > 0 && is_blank(p->text[at - 1])) {
-            at--; /* what is missing at the end is missing behind the last word */
+            at--; /* something is missing at the end: point at the last word */
         }
     }
     length = show_context(p, at, &line, indent);
@@ -165,7 +173,7 @@ static sluice_status add_bytes(text_parser *p, const char *bytes, size_t length)
     return st;
 }
 
-/* "${NAME}" at p->at: adds its value, which is not read as text. */
+/* Parses "${NAME}" at p->at and adds its value to the word; the value itself is not parsed. */
 static sluice_status add_variable(text_parser *p)
 {
     text_variable variable;
@@ -226,7 +234,7 @@ static void skip_blanks(text_parser *p)
     }
 }
 
-/* Reads the word at p->at into p->word. */
+/* Parses the word at p->at into p->word. */
 static sluice_status read_word(text_parser *p)
 {
     sluice_status st = SLUICE_OK;
@@ -255,7 +263,7 @@ static sluice_status read_word(text_parser *p)
     return st;
 }
 
-/* The name of a stage begins the stage. */
+/* Begins the stage whose name is in p->word. */
 static sluice_status begin_stage(text_parser *p)
 {
     const char *name = p->word.text;
@@ -306,7 +314,7 @@ static sluice_status unknown_key(text_parser *p, const char *key)
                     p->stage.def->name, key, known[0] != '\0' ? known : " none");
 }
 
-/* Finds which parameter the word is for, and where its value begins. */
+/* Finds the parameter that the word sets, and the beginning of its value. */
 static sluice_status which_param(text_parser *p, uint32_t *param, const char **value)
 {
     char key[64];
@@ -354,21 +362,22 @@ static sluice_status read_argument(text_parser *p)
     return st == SLUICE_E_INVALID ? error_at(p, p->word.at, "%s", sluice_last_error()) : st;
 }
 
-/* Adds the complete stage to the dataset. */
+/* Appends the complete stage to the dataset. */
 static sluice_status add_stage(text_parser *p)
 {
     const stage_def *def = p->stage.def;
     sluice_status st = p->dataset == NULL ? dataset_begin(def, p->stage.args.bytes, &p->dataset)
                                           : dataset_try(p->dataset, def, p->stage.args.bytes);
 
-    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) { /* also of files, with their status */
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) { /* also errors of files; the status is
+                                                          preserved */
         (void)error_at(p, p->stage_at, "%s", sluice_last_error());
     }
     stage_args_free(def, p->stage.args.bytes);
     return st;
 }
 
-/* Adds the parsed stage to the list, which then owns its arguments. */
+/* Appends the parsed stage to the list; ownership of its arguments is transferred. */
 static sluice_status list_stage(text_parser *p)
 {
     if (p->stage_count == DATASET_MAX_STAGES) {
@@ -379,7 +388,7 @@ static sluice_status list_stage(text_parser *p)
     return SLUICE_OK;
 }
 
-/* The stage is complete, or an argument is missing. */
+/* Completes the current stage; fails if an argument is missing. */
 static sluice_status end_stage(text_parser *p)
 {
     const stage_def *def = p->stage.def;
@@ -398,7 +407,7 @@ static sluice_status end_stage(text_parser *p)
     return st;
 }
 
-/* Everything up to the end of the text. */
+/* Parses stages up to the end of the text. */
 static sluice_status read_stages(text_parser *p)
 {
     for (;;) {
@@ -430,7 +439,7 @@ static sluice_status read_stages(text_parser *p)
     }
 }
 
-/* Reads the whole text. */
+/* Parses the whole text, and frees an incomplete stage after an error. */
 static sluice_status parse_all(text_parser *p)
 {
     const sluice_status st = read_stages(p);
@@ -441,7 +450,7 @@ static sluice_status parse_all(text_parser *p)
     return st;
 }
 
-/* A parser at the beginning of a text; NULL: no memory. */
+/* Creates a parser at the beginning of a text; NULL: out of memory. */
 static text_parser *make_parser(const stage_def *const *table, const char *text)
 {
     text_parser *p = sli_calloc(1, sizeof(*p));
@@ -514,7 +523,7 @@ sluice_status pipeline_parse_stages(const stage_def *const *table, const char *t
     }
     p->stages = stages;
     st = parse_all(p);
-    *count_out = p->stage_count; /* also after an error, to be freed */
+    *count_out = p->stage_count; /* also after an error, since the caller frees them */
     sli_free(p);
     return st;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of stages by their parameter tables: reading, checking, printing. */
+/* Parses, checks and prints the arguments of stages, by their parameter tables. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static bool parse_count(const char *text, uint64_t *count)
     return errno == 0 && *end == '\0';
 }
 
-/* The units of bytes, each 1024 times the one before. */
+/* Units of bytes, each 1024 times the previous one. */
 static const char byte_units[] = "KMGT";
 
 static bool parse_bytes(const char *text, uint64_t *bytes)
@@ -66,7 +66,10 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
     return true;
 }
 
-/* Cuts the next item off a list; false at its end or for an empty item. */
+/*
+ * Removes the first item of a comma-separated list. False: the item is empty, too long, or followed
+ * by a comma at the end of the list.
+ */
 static bool next_item(const char **rest, char *item, size_t size)
 {
     size_t length = strcspn(*rest, ",");
@@ -207,7 +210,9 @@ static sluice_status parse_text(const char *text, const char **copy)
     return *copy != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "an argument");
 }
 
-/* Reads everything but texts and choices; false when it is not what *want says. */
+/*
+ * Parses all types but texts and choices. False: the text is invalid; *want says what is expected.
+ */
 static bool parse_value(const stage_param *param, const char *text, void *to, const char **want)
 {
     param_shape *shape = to;
@@ -285,7 +290,7 @@ sluice_status stage_args_default(const stage_def *def, void *args)
 
 static sluice_status check_bounds(const stage_def *def, const stage_param *param, double value)
 {
-    /* Written so that a NaN, which only a call can give, is outside of all bounds. */
+    /* Also rejects NaN, which only callers from C can pass. */
     if ((param->low != 0 || param->high != 0) && !(value >= param->low && value <= param->high)) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name,
                         param->name, value, param->low, param->high);
@@ -352,7 +357,7 @@ sluice_status stage_args_check(const stage_def *def, void *args)
     return def->check != NULL ? def->check(args) : SLUICE_OK;
 }
 
-/* Does a word of these bytes mean itself without quotes? */
+/* Does the parser read this text unchanged without quotes? */
 static bool is_plain(const char *value)
 {
     for (const unsigned char *c = (const unsigned char *)value; *c != '\0'; c++) {
@@ -366,14 +371,14 @@ static bool is_plain(const char *value)
     return value[0] != '\0';
 }
 
-/* A text as the parser reads it back. */
+/* Prints a text so that the parser reads it back. */
 static void print_text(sli_text *text, const char *value)
 {
     if (is_plain(value)) {
         sli_text_add(text, "%s", value);
         return;
     }
-    /* Within single quotes only those need an end; then double ones hold it. */
+    /* In single quotes only the single quote itself is special: it is put in double quotes. */
     sli_text_add(text, "'");
     for (; *value != '\0'; value++) {
         if (*value == '\'') {
@@ -401,7 +406,7 @@ static void print_counts(sli_text *text, const uint64_t *values, uint32_t count)
     }
 }
 
-/* By the largest unit that says it exactly. */
+/* Prints bytes with the largest unit that is exact. */
 static void print_bytes(sli_text *text, uint64_t bytes)
 {
     size_t unit = 0;
@@ -481,7 +486,7 @@ void stage_arg_print(const stage_param *param, const void *args, sli_text *text)
     print_value(param, const_field(param, args), text);
 }
 
-/* Is the argument what stands for none given? */
+/* Is the argument empty, so that it is not printed? */
 static bool is_nothing(const stage_param *param, const void *from)
 {
     const param_reals *reals = from;

@@ -13,7 +13,7 @@ const stage_def *stage_find(const stage_def *const *table, const char *name)
     return NULL;
 }
 
-/* Names of stages and arguments in DALI, MindSpore, torch, tf.data and FFCV. */
+/* Names that DALI, MindSpore, torch, tf.data and FFCV use for our stages and arguments. */
 static const struct {
     const char *theirs;
     const char *ours;
@@ -75,7 +75,7 @@ const char *stage_name_from_elsewhere(const char *name)
     return NULL;
 }
 
-/* Levenshtein's edit distance; LONGEST for names that are longer than the table. */
+/* Levenshtein's edit distance; LONGEST if a name is longer than the table. */
 static size_t edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };
@@ -103,7 +103,10 @@ static size_t edit_distance(const char *a, const char *b)
     return row[length];
 }
 
-/* The candidate, when its edit distance is below *best_distance; else `best`. */
+/*
+ * Returns the candidate if its edit distance is less than *best_distance, which is updated; else
+ * `best`.
+ */
 static const char *nearer(const char *name, const char *candidate, const char *best,
                           size_t *best_distance)
 {
@@ -116,7 +119,7 @@ static const char *nearer(const char *name, const char *candidate, const char *b
     return best;
 }
 
-/* Names at this edit distance or beyond are not suggested. */
+/* Names with this edit distance or more are not suggested. */
 static size_t too_far(const char *name)
 {
     return strlen(name) / 3 + 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a stage: a struct of its own, and a table with the name, the type and the bounds
- * of each field.
+ * The arguments of a stage: an argument struct, and a table with the name, type and bounds of each
+ * field.
  */
 #ifndef SLUICE_STAGE_PARAM_H
 #define SLUICE_STAGE_PARAM_H
@@ -11,7 +11,7 @@
 
 #include <sluice/transforms.h>
 
-/* Types of arguments; beside each what it is in the struct of arguments. */
+/* Types of arguments. Comments: the type of the field, and examples of the text. */
 typedef enum param_type {
     PARAM_TEXT,   /* const char *, owned by the stage */
     PARAM_COUNT,  /* uint64_t */
@@ -32,13 +32,13 @@ enum { PARAM_MAX_REALS = 4 };
 
 typedef struct param_size {
     uint32_t height;
-    uint32_t width; /* 0: only one number was given */
+    uint32_t width; /* 0: the text has only one number */
 } param_size;
 
 typedef struct param_reals {
     uint32_t count;
     double values[PARAM_MAX_REALS];
-    char name[16]; /* instead of numbers; "" when numbers were given */
+    char name[16]; /* a name instead of numbers; "": numbers */
 } param_reals;
 
 typedef struct param_shape {
@@ -49,18 +49,18 @@ typedef struct param_shape {
 typedef struct stage_param {
     const char *name;
     param_type type;
-    size_t offset;            /* in the stage's struct of arguments */
-    const char *default_text; /* NULL: must be given */
-    double low;               /* bounds of numbers, both included; 0, 0: none */
+    size_t offset;            /* offset in the stage's argument struct */
+    const char *default_text; /* NULL: the argument is required */
+    double low;               /* bounds of numbers, inclusive; 0, 0: no bounds */
     double high;
-    const char *const *choices; /* of PARAM_CHOICE; ends with NULL */
+    const char *const *choices; /* PARAM_CHOICE: the choices; ends with NULL */
     const char *help;
 } stage_param;
 
-/* Room for any stage's struct of arguments. */
+/* The largest size of an argument struct. */
 enum { STAGE_ARGS_SIZE = 160 };
 
-/* An entry of the table. */
+/* An entry of a parameter table. */
 #define PARAM_(struct_type, field, param_type, text, least, most, list, words)                     \
     {                                                                                              \
         .name = #field, .type = (param_type), .offset = offsetof(struct_type, field),              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns that sources begin with, and what stages want of them. */
+/* Columns of sources, and checks that stages make on columns. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +96,7 @@ void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)
     }
 }
 
-/* A name as in a C program, so that every file and language can have it. */
+/* Is it an identifier of C, so that every file format and language can use it? */
 static bool is_column_name(const char *name)
 {
     for (const char *c = name; *c != '\0'; c++) {
@@ -144,7 +144,7 @@ sluice_status schema_check_name(const char *name, const char *stage)
                           stage, name);
 }
 
-/* Is it an array of images that transforms can work on? */
+/* Is it an array of images that transforms can process? */
 static bool is_image(const sluice_column *column)
 {
     const uint64_t *shape = column->shape;
