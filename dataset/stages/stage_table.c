@@ -9,6 +9,7 @@
     X(webdataset)             \
     X(cifar10)                \
     X(cifar100)               \
+    X(mnist)                  \
     X(npy)                    \
     X(tokens)                 \
     X(synthetic)              \

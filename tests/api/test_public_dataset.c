@@ -153,6 +153,9 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
     check_first_use_fails(dataset, "/nonexistent/cifar");
     T_OK(sluice_dataset_cifar100("/nonexistent/cifar", "test", NULL, &dataset));
     check_first_use_fails(dataset, "/nonexistent/cifar");
+    /* ... but those that only the files' columns describe. */
+    T_STATUS(sluice_dataset_mnist("/nonexistent/mnist", NULL, &dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/mnist");
     T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, &dataset));
     T_OK(sluice_dataset_decode(dataset, NULL));
     check_first_use_fails(dataset, "/nonexistent/s.tar");

@@ -12,6 +12,7 @@
 #include "dataset_kit.h"
 #include "dataset_state.h"
 #include "engine_kit.h"
+#include "idx_kit.h"
 #include "npy_kit.h"
 #include "stage_calls.h"
 #include "stage_table.h"
@@ -45,6 +46,7 @@ static void write_sources(const char *folder)
     t_write_file(t_path(folder, "train.bin"), record, sizeof(record));
     t_write_file(t_path(folder, "x.ppm"), "P6 1 1 255\nabc", 14);
     t_write_file(t_path(folder, "x.csv"), "x.ppm,3\nx.ppm,4\n", 16);
+    idx_write_pair(folder, "t10k-", 6, 3);
     npy_write(folder, "x.npy", "|u1", "(100, 5)", record, 500);
 }
 

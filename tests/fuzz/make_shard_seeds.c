@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_shard_seeds FOLDER: writes the seeds FOLDER/tar/seed-*, FOLDER/shard_index/seed-* and
- * FOLDER/pnm/seed-*.
+ * make_shard_seeds FOLDER: writes the seeds FOLDER/tar/seed-*, FOLDER/shard_index/seed-*,
+ * FOLDER/pnm/seed-* and FOLDER/idx/seed-*.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -315,6 +315,73 @@ static void make_images(const char *folder)
     }
 }
 
+/* ---- IDX files ------------------------------------------------------------------------------- */
+
+enum { MOST_DIMENSIONS = 6 };
+
+/* The first four bytes, dimensions up to the first that is UINT32_MAX, and bytes of elements. */
+static const struct {
+    uint8_t head[4];
+    uint32_t shape[MOST_DIMENSIONS];
+    size_t elements;
+} arrays[] = {
+    {{0, 0, 8, 1}, {5, UINT32_MAX}, 5},
+    {{0, 0, 8, 1}, {1, UINT32_MAX}, 1},
+    {{0, 0, 8, 1}, {0, UINT32_MAX}, 0},
+    {{0, 0, 8, 1}, {300, UINT32_MAX}, 300},
+    {{0, 0, 8, 2}, {4, 8, UINT32_MAX}, 32},
+    {{0, 0, 8, 3}, {2, 3, 4, UINT32_MAX}, 24},
+    {{0, 0, 8, 3}, {1, 28, 28, UINT32_MAX}, 784},
+    {{0, 0, 8, 3}, {7, 1, 1, UINT32_MAX}, 7},
+    {{0, 0, 8, 4}, {2, 3, 4, 3, UINT32_MAX}, 72},
+    {{0, 0, 8, 4}, {1, 1, 1, 1, UINT32_MAX}, 1},
+    {{0, 0, 8, 5}, {1, 1, 1, 1, 1, UINT32_MAX}, 1},
+    {{0, 0, 8, 1}, {5, UINT32_MAX}, 4},
+    {{0, 0, 8, 1}, {5, UINT32_MAX}, 6},
+    {{0, 0, 8, 3}, {2, 3, 4, UINT32_MAX}, 23},
+    {{0, 0, 8, 3}, {2, 3, 4, UINT32_MAX}, 25},
+    {{0, 0, 8, 3}, {2, 3, UINT32_MAX}, 0},
+    {{0, 0, 8, 1}, {UINT32_MAX}, 3},
+    {{0, 0, 8, 3}, {2, 0, 4, UINT32_MAX}, 0},
+    {{0, 0, 8, 3}, {0, 28, 28, UINT32_MAX}, 0},
+    {{0, 0, 8, 3}, {65536, 65536, 65536, UINT32_MAX}, 9},
+    {{0, 0, 8, 4}, {65536, 65536, 65536, 65536, UINT32_MAX}, 9},
+    {{0, 0, 8, 2}, {0xfffffffe, 0xfffffffe, UINT32_MAX}, 9},
+    {{0, 0, 8, 0}, {UINT32_MAX}, 4},
+    {{0, 0, 8, 255}, {1, 1, UINT32_MAX}, 4},
+    {{0, 0, 9, 1}, {5, UINT32_MAX}, 5},
+    {{0, 0, 11, 1}, {5, UINT32_MAX}, 10},
+    {{0, 0, 12, 2}, {2, 8, UINT32_MAX}, 64},
+    {{0, 0, 13, 1}, {5, UINT32_MAX}, 20},
+    {{0, 0, 14, 1}, {5, UINT32_MAX}, 40},
+    {{0, 0, 10, 1}, {5, UINT32_MAX}, 5},
+    {{0, 1, 8, 1}, {5, UINT32_MAX}, 5},
+    {{1, 0, 8, 1}, {5, UINT32_MAX}, 5},
+};
+
+static void make_arrays(const char *folder)
+{
+    static seed s;
+
+    for (unsigned i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        s.size = 0;
+        add(&s, arrays[i].head, sizeof(arrays[i].head));
+        for (unsigned k = 0; arrays[i].shape[k] != UINT32_MAX; k++) {
+            const uint32_t d = arrays[i].shape[k];
+            const uint8_t bytes[] = {(uint8_t)(d >> 24), (uint8_t)(d >> 16), (uint8_t)(d >> 8),
+                                     (uint8_t)d};
+
+            add(&s, bytes, sizeof(bytes));
+        }
+        for (size_t k = 0; k < arrays[i].elements; k++) {
+            const uint8_t element = (uint8_t)(k * 29 + i);
+
+            add(&s, &element, 1);
+        }
+        write_seed(folder, "idx", i, &s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -323,5 +390,6 @@ int main(int argc, char **argv)
     }
     make_archives(argv[1]);
     make_images(argv[1]);
+    make_arrays(argv[1]);
     return 0;
 }

@@ -59,6 +59,11 @@ static sluice_status begin_cifar100_defaults(const char *folder, sluice_dataset 
     return sluice_dataset_cifar100(folder, "train", NULL, dataset_out);
 }
 
+static sluice_status begin_mnist(const char *folder, sluice_dataset **dataset_out)
+{
+    return sluice_dataset_mnist(folder, "test", dataset_out);
+}
+
 static sluice_status begin_image_list(const char *folder, sluice_dataset **dataset_out)
 {
     char list[500];
@@ -286,6 +291,7 @@ const stage_call stage_calls[] = {
     {NULL, "cifar10 ${FOLDER} test", NULL, begin_cifar10, "batch 4"},
     {NULL, "cifar100 ${FOLDER} test label=both", NULL, begin_cifar100, "batch 4"},
     {NULL, "cifar100 ${FOLDER}", NULL, begin_cifar100_defaults, "batch 4"},
+    {NULL, "mnist ${FOLDER} part=test", NULL, begin_mnist, "batch 4"},
     {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
      "decode | resize 8,8 | batch 4"},
     {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},

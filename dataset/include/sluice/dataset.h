@@ -9,9 +9,9 @@
  *
  * or by calls, which have the names of the stages and build the same dataset; transforms.h has
  * those that process pixels. A dataset is a description: it starts no thread and reads no samples
- * until it is used. It opens its files at the first use; npy and image_list, whose columns only the
- * files determine, open theirs when they are added. Several runs can use a dataset, one after
- * another or at once.
+ * until it is used. It opens its files at the first use; npy, mnist and image_list, whose columns
+ * only the files determine, open theirs when they are added. Several runs can use a dataset, one
+ * after another or at once.
  *
  * Errors of building are sticky: after a call has failed, every later call on that dataset returns
  * the same error, so a program may add all stages and check the last status only. To a dataset that
@@ -217,6 +217,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  *     image_list    the path of the image, as it stands in the list
  *     webdataset    SHARD/MEMBER, the archive's file name and the image's member name in it
  *     cifar10       FILE:RECORD, from 0; cifar100, too
+ *     mnist         FILE:INDEX, of the images, without a suffix as .gz
  *     synthetic     synthetic/INDEX
  *
  * @param name_out  owned by the caller: freed by sluice_string_free()
@@ -401,6 +402,28 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const c
 SLUICE_API_CHECKED sluice_status sluice_dataset_cifar100(const char *dir, const char *split,
                                                          const char *label,
                                                          sluice_dataset **dataset_out);
+
+/**
+ * Images and labels in IDX files, as those of MNIST, Fashion-MNIST, KMNIST and EMNIST: u8 (height,
+ * width, 1), or with a fourth dimension (height, width, channels), and a byte for each label. Files
+ * may be compressed by gzip, zstd, xz or bzip2: then they are kept in memory, at most 4 GiB each.
+ * The files are opened by this call.
+ *
+ * @param files  a folder that has, or whose folder raw has, [PREFIX]train-images-idx3-ubyte and
+ *               [PREFIX]train-labels-idx1-ubyte, of the test part [PREFIX]t10k-... or
+ *               [PREFIX]test-..., with or without a suffix as .gz; or the files themselves,
+ *               "IMAGES,LABELS", or images alone, which gives no column `label`
+ * @param part   of a folder: "train" or "test"; NULL: "train"
+ *
+ * Returns: E_CORRUPT a file that is no IDX file, or not as long as its header says; E_UNSUPPORTED
+ *          elements that are not bytes, dimensions that are not those of images or labels;
+ * E_INVALID a folder without such files or with those of several prefixes, labels of another number
+ * than images; E_IO; E_NO_MEMORY. The error names the file.
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_mnist(const char *files, const char *part,
+                                                      sluice_dataset **dataset_out);
 
 /**
  * Synthetic samples, each a function of its index: for measurements without files.

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mnist: images and labels in IDX files, as those of MNIST, Fashion-MNIST, KMNIST and EMNIST.
+ * Labels are kept in memory, a byte for each sample; images are read as needed, or kept in memory
+ * where their file is compressed.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "alloc_int.h"
+#include "compression.h"
+#include "error_int.h"
+#include "file_list.h"
+#include "idx_file.h"
+#include "mnist_files.h"
+#include "stage.h"
+#include "status_int.h"
+
+static const file_list_kind mnist_list_kind = {"mnist", ".idx", false};
+
+static const char *const parts[] = {"train", "test", NULL};
+
+typedef struct mnist_args {
+    const char *files;
+    uint32_t part;
+} mnist_args;
+
+typedef struct mnist_source {
+    idx_file images;
+    idx_file labels; /* of rank 0: there are none */
+    uint32_t height;
+    uint32_t width;
+    uint32_t channels;
+    char name[NAME_MAX + 1]; /* of the file of images, without the suffix of a compression */
+} mnist_source;
+
+static void mnist_close(void *source)
+{
+    mnist_source *mnist = source;
+
+    idx_file_close(&mnist->images);
+    idx_file_close(&mnist->labels);
+    sli_free(mnist);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Are these images? Their shape is (samples, height, width) or (samples, height, width, channels).
+ */
+static sluice_status check_images(const char *path, const idx_header *header, mnist_source *mnist)
+{
+    const uint64_t channels = header->rank == 4 ? header->shape[3] : 1;
+
+    if (header->rank < 3 || header->shape[1] > UINT16_MAX || header->shape[2] > UINT16_MAX ||
+        channels > SLI_MAX_CHANNELS) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s holds no images: want (samples, height, width) or (samples, height, "
+                        "width, channels), sides of at most %d, at most %d channels",
+                        path, UINT16_MAX, SLI_MAX_CHANNELS);
+    }
+    if (header->shape[0] == 0) {
+        return sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s has no samples", path);
+    }
+    mnist->height = (uint32_t)header->shape[1];
+    mnist->width = (uint32_t)header->shape[2];
+    mnist->channels = (uint32_t)channels;
+    return SLUICE_OK;
+}
+
+static sluice_status check_labels(const char *path, const idx_header *header,
+                                  const char *images_path, const idx_header *images)
+{
+    if (header->rank != 1) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s has %u dimensions and holds no labels: want a byte for each sample",
+                        path, header->rank);
+    }
+    return header->shape[0] == images->shape[0]
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "%s has %llu labels and %s has %llu images", path,
+                          (unsigned long long)header->shape[0], images_path,
+                          (unsigned long long)images->shape[0]);
+}
+
+/* labels may be NULL. */
+static sluice_status open_pair(const char *images, const char *labels, mnist_source *mnist)
+{
+    const char *slash = strrchr(images, '/');
+    sluice_status st = idx_file_open(images, false, &mnist->images);
+
+    if (st == SLUICE_OK) {
+        st = check_images(images, &mnist->images.header, mnist);
+    }
+    if (st == SLUICE_OK && labels != NULL) {
+        st = idx_file_open(labels, true, &mnist->labels);
+    }
+    if (st == SLUICE_OK && labels != NULL) {
+        st = check_labels(labels, &mnist->labels.header, images, &mnist->images.header);
+    }
+    snprintf(mnist->name, sizeof(mnist->name), "%s", slash != NULL ? slash + 1 : images);
+    if (compression_has_suffix(mnist->name)) {
+        *strrchr(mnist->name, '.') = '\0';
+    }
+    return st;
+}
+
+static sluice_status open_list(const char *files, mnist_source *mnist)
+{
+    file_list list = {.kind = NULL};
+    sluice_status st = file_list_make(files, &mnist_list_kind, &list);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = list.count > 2 ? sli_fail(SLUICE_E_INVALID,
+                                   "%zu files, want IMAGES,LABELS, or IMAGES alone", list.count)
+                        : open_pair(list.paths[0], list.count == 2 ? list.paths[1] : NULL, mnist);
+    file_list_free(&list);
+    return st;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static sluice_status open_folder(const mnist_args *args, mnist_source *mnist)
+{
+    mnist_paths *paths = sli_calloc(1, sizeof(*paths));
+    sluice_status st;
+
+    if (paths == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the paths of the files of %s", args->files);
+    }
+    st = mnist_files_find(args->files, args->part == 1, paths);
+    if (st == SLUICE_OK) {
+        st = open_pair(paths->images, paths->labels, mnist);
+    }
+    sli_free(paths);
+    return st;
+}
+
+static sluice_status mnist_open(const void *opaque, void **source_out)
+{
+    const mnist_args *args = opaque;
+    mnist_source *mnist = sli_calloc(1, sizeof(*mnist));
+    sluice_status st;
+    sli_error error;
+
+    if (mnist == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "mnist %s", args->files);
+    }
+    mnist->images.fd = -1;
+    mnist->labels.fd = -1;
+    st = is_folder(args->files) ? open_folder(args, mnist) : open_list(args->files, mnist);
+    if (st != SLUICE_OK) {
+        mnist_close(mnist);
+        sli_error_take(st, &error);
+        return strncmp(error.text, "mnist: ", 7) == 0 ? sli_error_raise(&error)
+                                                      : sli_fail(st, "mnist: %s", error.text);
+    }
+    *source_out = mnist;
+    return SLUICE_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static uint64_t mnist_count(const void *source)
+{
+    return ((const mnist_source *)source)->images.header.shape[0];
+}
+
+static uint64_t mnist_memory(const void *source)
+{
+    const mnist_source *mnist = source;
+
+    return sizeof(*mnist) + mnist->images.memory + mnist->labels.memory;
+}
+
+static void mnist_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    snprintf(text, size, "%s:%llu", ((const mnist_source *)source)->name,
+             (unsigned long long)index);
+}
+
+static sluice_status mnist_read(const void *source, uint64_t index, sample_io *io, void *const *row,
+                                sample_data *data_out)
+{
+    const mnist_source *mnist = source;
+    const size_t bytes = (size_t)mnist->images.header.row_bytes;
+    const uint8_t *pixels = idx_file_rows(&mnist->images);
+    sluice_status st = SLUICE_OK;
+
+    if (pixels != NULL) {
+        pixels += index * bytes;
+    } else {
+        st = image_buffer_reserve(&io->bytes, bytes);
+        if (st == SLUICE_OK) {
+            st = idx_file_read(&mnist->images, index, io->bytes.data);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        pixels = io->bytes.data;
+        io->bytes_read += bytes;
+    }
+    if (mnist->labels.bytes != NULL && row[1] != NULL) {
+        *(int32_t *)row[1] = idx_file_rows(&mnist->labels)[index];
+    }
+    data_out->image = (image_view){pixels, (size_t)mnist->width * mnist->channels, mnist->width,
+                                   mnist->height, mnist->channels};
+    return SLUICE_OK;
+}
+
+static const source_ops mnist_ops = {
+    .open = mnist_open,
+    .close = mnist_close,
+    .count = mnist_count,
+    .name = mnist_name,
+    .read = mnist_read,
+    .memory = mnist_memory,
+};
+
+static sluice_status mnist_schema(const void *source, stage_schema *schema)
+{
+    const mnist_source *mnist = source;
+
+    schema->column_count = mnist->labels.bytes != NULL ? 2 : 1;
+    schema->columns[0] = (sluice_column){.name = "image",
+                                         .dtype = SLUICE_U8,
+                                         .rank = 3,
+                                         .shape = {mnist->height, mnist->width, mnist->channels}};
+    schema->columns[1] = (sluice_column){.name = "label", .dtype = SLUICE_I32};
+    schema->image = 0;
+    return SLUICE_OK;
+}
+
+static const stage_param mnist_params[] = {
+    PARAM_(mnist_args, files, PARAM_TEXT, NULL, 0, 0, NULL,
+           "the folder of the files, or the files themselves: IMAGES,LABELS, or IMAGES alone"),
+    PARAM_(mnist_args, part, PARAM_CHOICE, "train", 0, 0, parts, "of a folder: which files"),
+};
+
+const stage_def stage_mnist = {
+    .name = "mnist",
+    .summary = "MNIST, Fashion-MNIST, KMNIST, EMNIST: IDX files of images and labels, plain or "
+               "compressed (.gz).",
+    .gives = "image u8 (H, W, 1), label i32; of IMAGES alone no label",
+    .kind = STAGE_SOURCE,
+    STAGE_PARAMS(mnist_params),
+    .args_size = sizeof(mnist_args),
+    .source = &mnist_ops,
+    .source_schema = mnist_schema,
+};
+
+sluice_status sluice_dataset_mnist(const char *files, const char *part,
+                                   sluice_dataset **dataset_out)
+{
+    mnist_args args = {.files = files};
+    sluice_status st = stage_arg_choose_or_default(&stage_mnist, "part", part, &args.part);
+
+    return st == SLUICE_OK ? dataset_begin(&stage_mnist, &args, dataset_out) : st;
+}
