@@ -39,8 +39,9 @@ typedef struct lender_set {
     sli_gather gather;
     sli_kernel_launch launch;
     cudaEvent_t readers; /* recorded after the readers of the set's released batch */
-    bool recorded;       /* `readers` is, and no gather has waited for it yet */
-    bool released; /* by the caller; else the readers are in the stream of the previous call */
+    bool recorded;       /* `readers` is recorded, and no gather waits for it yet */
+    bool released; /* released by the caller; else its readers are in the stream of the previous
+                      call */
 } lender_set;
 
 typedef struct cuda_lender {
@@ -53,7 +54,7 @@ typedef struct cuda_lender {
     lender_set *sets;
     uint32_t set_count;
     uint64_t given;           /* batches whose kernels were enqueued */
-    sli_error error;          /* of an earlier call; each later call raises it again */
+    sli_error error;          /* error of an earlier call; each later call returns it again */
     sli_getnext_state *state; /* in device memory */
     shared_memory memory;
     shared_part *shared; /* in `memory` */
@@ -97,7 +98,7 @@ static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, c
                           function, which);
 }
 
-/* The context is current. */
+/* Checks a stream of the caller. The context is current. */
 static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream, const char *function)
 {
     CUcontext context = NULL;
@@ -193,7 +194,8 @@ static sluice_status enqueue_batch(cuda_lender *l, uint32_t set, cudaStream_t st
         st = error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "cudaEventRecord");
     }
     if (st != SLUICE_OK) {
-        /* No event was recorded after what was enqueued, and the tensors may be freed next. */
+        /* No event was recorded after the enqueued work, and the caller may free the tensors next.
+         */
         sli_cuda_warn(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return st;
     }
@@ -325,7 +327,7 @@ static sluice_status cuda_discard(batch_lender *lender, uint64_t seq, uint32_t s
     }
     st = enqueue_batch(l, set, l->own);
     sli_cuda_leave(l->device);
-    l->sets[set].released = st == SLUICE_OK; /* it has no readers */
+    l->sets[set].released = st == SLUICE_OK; /* a discarded batch has no readers */
     return st == SLUICE_OK ? st : keep_error(l, st);
 }
 
@@ -334,12 +336,12 @@ static cudaError_t query_event(const cuda_lender *l)
     const cudaError_t error = call_relaxed(l->event, cudaEventQuery);
 
     if (error == cudaErrorNotReady && cudaPeekAtLastError() == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* not an error: clears it */
+        (void)cudaGetLastError(); /* not an error: clears CUDA's last error */
     }
     return error;
 }
 
-/* A failed device releases no slot, so no batch arrives, and only this poll finds the error. */
+/* Only this poll detects a failed device: it frees no slots, so no further batch arrives. */
 static sluice_status cuda_poll_device(batch_lender *lender)
 {
     cuda_lender *l = lender_of(lender);
@@ -375,7 +377,7 @@ static sluice_status allocate_memory(cuda_lender *l)
         return st;
     }
     l->shared = (shared_part *)(void *)l->memory.host;
-    l->shared->command.steps = 1; /* each launch is a batch */
+    l->shared->command.steps = 1; /* each launch is one batch */
     l->shared->command.spin_ns = (uint64_t)device->caps.spin_ns;
     sli_getnext_state_init(&l->shared->initial);
     st = sli_device_alloc(device, sizeof(*l->state), &block);
@@ -391,7 +393,7 @@ static sluice_status describe_sets(cuda_lender *l, uint32_t multiprocessors)
     for (uint32_t i = 0; i < l->set_count && st == SLUICE_OK; i++) {
         lender_set *set = &l->sets[i];
 
-        set->released = true; /* it has no readers */
+        set->released = true; /* a new set has no readers */
         st = sli_queue_gather(l->data->queue, i, &set->gather);
         if (st == SLUICE_OK) {
             sli_getnext_gather_launch(&l->getnext, &set->gather, multiprocessors, &set->launch);
@@ -430,8 +432,8 @@ static sluice_status load_kernels(cuda_lender *l)
     return st == SLUICE_OK ? step_graph_load_kernel(&l->next) : st;
 }
 
-/* Creates all streams, events and kernels here, since that may synchronise with the device: later
- * calls create none. The context is current. */
+/* Creates all streams, events and kernels now, since their creation may synchronize with the
+ * device; later calls create none. The context is current. */
 static sluice_status make_handles(cuda_lender *l)
 {
     int multiprocessors = 0;

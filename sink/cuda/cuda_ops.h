@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this kind of device brings for the table in devices.c. */
+/* Operations of CUDA devices, for the table in devices.c. */
 #ifndef SLUICE_CUDA_OPS_H
 #define SLUICE_CUDA_OPS_H
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on CUDA. In mode loop a launch is a graph with a WHILE node:
+ * Programs on CUDA. In mode loop a launch is a graph with a WHILE node, whose condition begin and
+ * next set:
  *
- *     begin -> while it says so: gather -> step -> next
+ *     begin -> while (another step): gather -> step -> next
  *
- * In the other modes a launch is one batch, ordered behind the event of its copy: a graph of the
- * same kernels without the loop (graph), or these one by one with a call of the step between them
- * (data, direct). Of these at most four are under way. What comes of a step is in host memory that
- * the device writes; it is read once the stream is idle.
+ * In the other modes a launch is one batch, ordered after its copy. In mode graph it is a graph of
+ * the same kernels without the loop. In modes data and direct the kernels are launched one by one,
+ * with a call of the step between them. Up to four such launches are in flight. The device writes
+ * the results of steps to host memory, which the host reads once the stream is idle.
  */
 #include "cuda_program.h"
 
@@ -21,7 +22,8 @@
 #include "cuda_ops.h"
 #include "rng_int.h"
 
-/* How long the text of an error that the device has met may be on its way here. */
+/* Maximum time until the host has the error text of an error that the device has seen in the ring.
+ */
 static const int64_t ERROR_WAIT_NS = 5000000000;
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -31,8 +33,8 @@ static cudaError_t synchronize(void *stream)
     return cudaStreamSynchronize(stream);
 }
 
-/* After an error of the stream the device may still be running. It is waited for once more, so that
- * the host reads no results while the device writes them. */
+/* After an error of the stream the device may still be running: synchronizes, so that the host
+ * reads no results while the device writes them. */
 static sluice_status cuda_wait(sink_program *program, int64_t timeout_ns)
 {
     cuda_program *p = cuda_program_of(program);
@@ -46,7 +48,7 @@ static sluice_status cuda_wait(sink_program *program, int64_t timeout_ns)
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* The host's ticks in a time that the device has measured. */
+/* Converts a time measured by the device to ticks of the host. */
 static uint64_t ticks_of(const cuda_program *p, uint64_t ns)
 {
     const sli_profile *profile = &p->feed->profile;
@@ -56,7 +58,7 @@ static uint64_t ticks_of(const cuda_program *p, uint64_t ns)
     return all_ns > 0 ? (uint64_t)((double)ns * all_ticks / all_ns) : 0;
 }
 
-/* What the device has measured of its waits, in the profile. */
+/* Adds the waits that the device has measured to the profile. */
 static void count_waits(cuda_program *p)
 {
     const uint64_t idle_ns = p->shared->report.idle_ns;
@@ -66,7 +68,7 @@ static void count_waits(cuda_program *p)
     sli_counter_add(&p->get_next_counters->wait_input_ticks, ticks_of(p, wait_ns));
 }
 
-/* And of a step: of each of its batches the mean. */
+/* Adds the times of a step to the profile: for each of its batches the mean over the batches. */
 static void count_step(cuda_program *p, const step_trace *trace)
 {
     const uint64_t gather = ticks_of(p, trace->gather_ns / p->micro_batches);
@@ -78,7 +80,7 @@ static void count_step(cuda_program *p, const step_trace *trace)
     }
 }
 
-/* The samples of a step's batches. */
+/* Copies the sample indices of a step's batches. */
 static const uint64_t *take_samples(cuda_program *p, uint32_t index, uint64_t step)
 {
     const size_t rows = (size_t)p->micro_batches * p->batch_size;
@@ -109,7 +111,7 @@ static void take_record(cuda_program *p, uint32_t index)
     r->samples = p->samples != NULL ? take_samples(p, index, r->step) : NULL;
 }
 
-/* The NaN guard has ended the run for an output of the last step. */
+/* Fails the run after the NaN guard has ended it: finds the non-finite output of the last step. */
 static void fail_for_nan(cuda_program *p, uint64_t steps)
 {
     const float *outputs = p->traces[steps - 1].outputs;
@@ -121,7 +123,7 @@ static void fail_for_nan(cuda_program *p, uint64_t steps)
     cuda_program_fail_with(p, program_fail_nan(&p->model, p->step - 1, bad, outputs[bad]));
 }
 
-/* The ring has an error at seq; the queue has its text. */
+/* Fails the run with the error in the ring at seq; the queue has the error's text. */
 static void fail_for_ring(cuda_program *p, uint64_t seq)
 {
     const sluice_status st = sli_queue_wait(p->feed->queue, seq, ERROR_WAIT_NS, false);
@@ -132,13 +134,13 @@ static void fail_for_ring(cuda_program *p, uint64_t seq)
                                                 (unsigned long long)seq));
 }
 
-/* How the launches since the last collect ended. */
+/* Processes how the launches since the last collect ended. */
 static void take_end(cuda_program *p)
 {
     const sli_getnext_report *report = &p->shared->getnext;
 
     if (p->error.status < 0) {
-        return; /* the step's call has */
+        return; /* the call of the step has failed already */
     }
     switch ((sli_getnext_end)report->end) {
     case SLI_GETNEXT_YIELD:
@@ -189,7 +191,7 @@ static void cuda_collect(sink_program *program, program_result *result_out)
     }
     p->launched = false;
     p->awaited = 0;
-    p->shared->report.ended = 0; /* what has ended the run is pending now */
+    p->shared->report.ended = 0; /* p->pending has the reason from now on */
     result_out->end = p->pending == PROGRAM_DONE && yielded ? PROGRAM_YIELD : p->pending;
     result_out->steps = steps;
     result_out->records = p->records;
@@ -230,8 +232,8 @@ static void cuda_destroy(sink_program *program)
     }
 }
 
-/* Steps of a turn: as many as the device was opened for, where their batches can be there at once.
- */
+/* Steps per iteration of the unrolled loop: the device's setting, if all their batches fit in the
+ * slots. */
 static uint32_t choose_turn(const program_config *config)
 {
     const uint32_t wanted = config->feed->config.device->caps.unroll;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of a sink program on CUDA: what stands at the next batch, the launch, room for more. */
+/* Launches of a sink program on CUDA: the check of the next batch, the launch, the limit on
+ * launches in flight. */
 #include "cuda_program.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "cuda_error_int.h"
 #include "step_capture.h"
 
-/* The event behind the launch of batch seq, which is an even one. */
+/* The event that is recorded after the launch of batch seq; seq is a multiple of LAUNCH_EVENTS. */
 static cudaEvent_t event_behind(const cuda_program *p, uint64_t seq)
 {
     return p->events[seq / LAUNCH_EVENTS % LAUNCH_EVENTS];
@@ -27,7 +28,8 @@ void cuda_program_fail_with(cuda_program *p, sluice_status status)
     cuda_program_end_with(p, PROGRAM_ENDED);
 }
 
-/* Checks the next batch on the host: after the end of the data or an error nothing is launched. */
+/* Checks the next batch on the host. False after the end of the data or an error: nothing is
+ * launched. */
 static bool may_launch(cuda_program *p)
 {
     sluice_status st;
@@ -47,7 +49,8 @@ static bool may_launch(cuda_program *p)
     return p->pending == PROGRAM_DONE;
 }
 
-/* Of the steps that may run before the next collect: a schedule is not asked about others. */
+/* Copies the learning rates of the steps that may run before the next collect. The schedule is
+ * never called for later steps. */
 static sluice_status copy_rates(cuda_program *p, uint64_t steps)
 {
     const uint64_t left = p->plan->end_step - p->step;
@@ -61,8 +64,9 @@ static sluice_status copy_rates(cuda_program *p, uint64_t steps)
 }
 
 /*
- * Before the first launch: what the user has done to his memory until then, on whatever stream, is
- * done. Streams of ours do not wait for the default one, on which cudaMemset() is not waited for.
+ * Before the first launch: waits for all work that the user has enqueued, in any stream. The
+ * library's streams are not ordered after the default stream, in which cudaMemset() is
+ * asynchronous.
  */
 static sluice_status wait_for_setup(const cuda_program *p)
 {
@@ -80,7 +84,7 @@ static sluice_status wait_for_setup(const cuda_program *p)
     return st;
 }
 
-/* The first launch since the last collect finds everything as it was left there. */
+/* Before the first launch since the last collect: sets the commands and resets the report. */
 static sluice_status prepare(cuda_program *p, uint64_t steps)
 {
     shared_part *s = p->shared;
@@ -104,8 +108,8 @@ static sluice_status prepare(cuda_program *p, uint64_t steps)
     return st == SLUICE_OK && p->device_rates != NULL ? copy_rates(p, steps) : st;
 }
 
-/* Behind a launch of one batch: an event for who waits for room, which may be too little only where
- * so many launches fit between two collects. */
+/* Records an event after every LAUNCH_EVENTS-th one-batch launch, for cuda_program_await_room().
+ * Not needed if fewer than MOST_LAUNCHES launches fit between two collects. */
 static sluice_status mark_launch(cuda_program *p)
 {
     cudaError_t error;
@@ -118,7 +122,7 @@ static sluice_status mark_launch(cuda_program *p)
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaEventRecord");
 }
 
-/* A batch, behind its copy. */
+/* Launches the graph of one batch; the stream is ordered after the batch's copy. */
 static sluice_status launch_once(void *arg)
 {
     cuda_program *p = arg;
@@ -127,7 +131,8 @@ static sluice_status launch_once(void *arg)
     return error == cudaSuccess ? mark_launch(p) : sli_cuda_fail(error, "cudaGraphLaunch");
 }
 
-/* Whole turns of a loop that is unrolled, then what is left of the steps one by one. */
+/* Launches the unrolled loop for as many whole iterations as fit, then the loop of single steps for
+ * the rest. */
 static sluice_status launch_loop(void *arg)
 {
     cuda_program *p = arg;
@@ -144,7 +149,7 @@ static sluice_status launch_loop(void *arg)
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaGraphLaunch");
 }
 
-/* GetNext's part of a batch, in front of the step. */
+/* Launches GetNext's kernels of a batch, before the step. */
 static sluice_status launch_front(void *arg)
 {
     cuda_program *p = arg;
@@ -159,7 +164,7 @@ static sluice_status launch_front(void *arg)
     return st;
 }
 
-/* Calls the step. One that fails has run, and counts. */
+/* Calls the step. A step that fails has run, and is counted. */
 static sluice_status call_step(void *arg)
 {
     cuda_program *p = arg;
@@ -184,7 +189,8 @@ static sluice_status launch_next(void *arg)
     return st == SLUICE_OK ? mark_launch(p) : st;
 }
 
-/* A batch whose step is called: nothing of ours is current or held while the user's code runs. */
+/* Launches a batch with a call of the step. The device's context is current during the call, but no
+ * lock is held. */
 static sluice_status launch_call(cuda_program *p)
 {
     sluice_status st = sli_cuda_stream_enqueue(p->stream.handle, launch_front, p);
@@ -205,20 +211,20 @@ static sluice_status launch_call(cuda_program *p)
     return st;
 }
 
-/* A launch of one batch comes behind the batch's copy, which the host does not wait for. */
+/* Launches one batch, ordered after the batch's copy, for which the host does not wait. */
 static sluice_status launch_batch(cuda_program *p)
 {
     const sluice_status st = sli_queue_order(p->feed->queue, p->next_seq, p->handle);
 
     if (st != SLUICE_OK) {
-        cuda_program_fail_with(p, st); /* a copy that has failed: batches before it are good */
+        cuda_program_fail_with(p, st); /* a copy has failed; earlier batches are valid */
         return SLUICE_OK;
     }
     return p->graph.exec != NULL ? sli_cuda_stream_enqueue(p->stream.handle, launch_once, p)
                                  : launch_call(p);
 }
 
-/* The context is entered once, for the order and the launch. */
+/* Enters the context once for both the ordering and the launch. */
 static sluice_status launch_graph(cuda_program *p)
 {
     sluice_status st = sli_cuda_enter(p->device);
@@ -251,7 +257,8 @@ sluice_status cuda_program_launch(sink_program *program, uint64_t steps)
 
 /* ---- room for launches ----------------------------------------------------------------------- */
 
-/* None behind one that has ended early does anything; the device may have broken, too. */
+/* May another launch be enqueued? Also after a launch that ended early, since later launches are
+ * no-ops, and after a device error. */
 static bool has_room(void *arg)
 {
     cuda_program *p = arg;
@@ -275,8 +282,8 @@ static bool poll_for_room(cuda_program *p)
 }
 
 /*
- * Polls the device's count of batches, then blocks until half of the launches have ended: one wake
- * then serves two batches, and the device still has work queued.
+ * Polls the device's count of batches, then blocks until half of the launches have ended: one
+ * wake-up then serves two batches, and the device still has work queued.
  */
 sluice_status cuda_program_await_room(sink_program *program, int64_t timeout_ns)
 {

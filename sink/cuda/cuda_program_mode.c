@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which mode a step can run in on CUDA: loop where it can be captured, its nodes may stand in a
- * loop, the driver knows conditional nodes and a launch of no steps passes; graph where it can be
- * captured; else it is called. A graph without a loop has no launch of no steps: the step would
- * run.
+ * Chooses the mode of a step on CUDA. Loop mode needs a step that can be captured, nodes that are
+ * permitted in a loop, a driver with conditional nodes, and a test launch of no steps that
+ * succeeds. Graph mode needs a step that can be captured. Otherwise the step is called (data). A
+ * graph without a loop cannot be tested by a launch of no steps, since the step would run.
  */
 #include <stdio.h>
 
@@ -11,14 +11,15 @@
 #include "cuda_program.h"
 #include "step_capture.h"
 
-/* Conditional nodes are announced for 12.3, and work from this one on. */
+/* Minimum driver version for loops. CUDA announces conditional nodes for 12.3, but they work only
+ * from 12.4 on. */
 enum { LOOP_DRIVER = 12040 };
 
-/* A part of what has to be done with the device's context current. */
+/* Arguments of the functions that run with the device's context current. */
 typedef struct mode_choice {
     cuda_program *p;
-    bool check; /* capture the step twice, and compare */
-    bool final; /* the error is one in every mode */
+    bool check; /* capture the step twice and compare the captures */
+    bool final; /* the error applies to every mode */
     cudaGraph_t step;
 } mode_choice;
 
@@ -38,7 +39,8 @@ static sluice_status check_driver(void)
                     LOOP_DRIVER % 1000 / 10);
 }
 
-/* Once more, for check mode: an error is the run's. */
+/* Captures the step again for config.check, and compares. An error is final: no weaker mode is
+ * tried. */
 static sluice_status capture_again(mode_choice *choice, const step_capture *capture)
 {
     cudaGraph_t again = NULL;
@@ -52,7 +54,7 @@ static sluice_status capture_again(mode_choice *choice, const step_capture *capt
     return st;
 }
 
-/* The step's graph; none after an error. */
+/* Captures the step as a graph, choice->step; NULL after an error. */
 static sluice_status capture(void *arg)
 {
     mode_choice *choice = arg;
@@ -75,8 +77,9 @@ static sluice_status capture(void *arg)
 }
 
 /*
- * A launch of no steps. Only begin runs, and its report shows that conditional nodes work on this
- * device: begin has set the condition, the body has not run, and kernels write the host's memory.
+ * Tests a launch of no steps, in which only begin runs. Its report shows that conditional nodes
+ * work on this device: begin has set the condition, the body has not run, and kernels write the
+ * host's memory.
  */
 static sluice_status test_loop(cuda_program *p, const step_graph *loop,
                                sli_getnext_command *command)
@@ -117,7 +120,8 @@ static sluice_status make_loop(void *arg)
     return st == SLUICE_OK ? test_loop(p, &p->graph, &p->shared->command) : st;
 }
 
-/* The loop with several steps in a turn, for what is whole turns of a launch. */
+/* Makes the unrolled loop, with several steps per iteration, for the whole iterations of a launch.
+ */
 static sluice_status make_turns(void *arg)
 {
     mode_choice *choice = arg;
@@ -176,7 +180,8 @@ static sluice_status in_context(cuda_program *p, sluice_status (*call)(void *arg
     return st;
 }
 
-/* A stronger mode is not legal: keeps why the strongest is not, if a weaker one may be tried. */
+/* After a mode was found impossible: may a weaker mode be tried? Stores why the requested mode is
+ * not possible. */
 static bool weakens(cuda_program *p, const program_config *config)
 {
     if (config->may_weaken && p->base.mode_reason[0] == '\0') {
@@ -205,7 +210,7 @@ static sluice_status choose_loop(cuda_program *p, mode_choice *choice)
     return st;
 }
 
-/* The step has been captured. */
+/* Chooses between loop and graph mode; the step has been captured. */
 static sluice_status choose_graph(cuda_program *p, const program_config *config,
                                   mode_choice *choice)
 {

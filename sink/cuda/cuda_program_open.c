@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a sink program on CUDA: all its memory, and what its kernels are given. */
+/* Creates a sink program on CUDA: its memory and the arguments of its kernels. */
 #include <string.h>
 
 #include "alloc_int.h"
@@ -46,7 +46,7 @@ static size_t device_bytes(const cuda_program *p)
     return round_up(sizeof(device_part), ALIGNMENT) + rates_bytes(p);
 }
 
-/* The device's own memory, with what it begins with. */
+/* Allocates device memory and initializes it. */
 static sluice_status take_device_memory(cuda_program *p)
 {
     void *block = NULL;
@@ -77,7 +77,7 @@ static sluice_status take_records(cuda_program *p, const program_config *config)
                : sli_fail(SLUICE_E_NO_MEMORY, "records of %u steps", p->capacity);
 }
 
-/* What GetNext's kernels are given. */
+/* Fills in the arguments of GetNext's kernels. */
 static sluice_status describe_getnext(cuda_program *p)
 {
     sli_getnext *g = &p->control.getnext;
@@ -139,7 +139,8 @@ static sluice_status describe_kernels(cuda_program *p, const program_config *con
     return SLUICE_OK;
 }
 
-/* All addresses are the device's, and the same for the whole run. */
+/* Fills in the step's view. All addresses are device addresses and stay the same for the whole run.
+ */
 static void describe_view(cuda_program *p)
 {
     sluice_step *view = &p->view;
@@ -229,7 +230,7 @@ void cuda_program_close(cuda_program *p)
     if (p->shared != NULL) {
         sli_ring_store_release(&p->shared->stop, 1);
     }
-    sli_stream_close(&p->stream); /* waits for what is under way */
+    sli_stream_close(&p->stream); /* waits for work in flight */
     for (uint32_t i = 0; i < p->event_count; i++) {
         sli_cuda_give_back(p->device, destroy_event, p->events[i], "cudaEventDestroy");
     }

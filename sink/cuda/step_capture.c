@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work on the default stream is not captured. Beside the capture of a non-blocking stream CUDA runs
- * it at once: a step that forgets its stream, or a cuBLAS handle without one, runs once, is missing
- * in the graph, and trains nothing from then on. Beside the capture of a blocking stream CUDA
- * refuses it, with cudaErrorStreamCaptureImplicit, and the capture is invalidated. So the step is
- * captured in a blocking stream, made for that alone: nothing runs there, and no sink waits for
- * the default stream.
+ * Why the step is captured in a blocking stream: work on the default stream is not captured. While
+ * a non-blocking stream is captured, CUDA runs such work at once. A step that forgets its stream,
+ * or a cuBLAS handle without one, would run once, be missing from the graph, and train nothing from
+ * then on. While a blocking stream is captured, CUDA refuses work on the default stream with
+ * cudaErrorStreamCaptureImplicit and invalidates the capture. The blocking stream is used only for
+ * capture: nothing runs in it, so no sink waits for the default stream.
  *
- * The price: CUDA refuses that stream to every thread of the process while a step is captured. Such
- * a call fails, and says so; a step that is captured in part fails nowhere.
+ * The price: while a step is captured, CUDA refuses the default stream to every thread of the
+ * process. Such a call fails with an error, whereas a partially captured step would fail silently.
  */
 #include "step_capture.h"
 
@@ -20,11 +20,12 @@
 
 enum { FILLED_BYTES = 16384 };
 
-/* What came of a capture. */
+/* Result of a capture. */
 typedef struct capture_result {
-    sluice_status answer; /* the step's */
-    uint64_t failures;    /* of sli_fail() before it */
-    cudaError_t during;   /* the last error, where step and library share one runtime */
+    sluice_status answer; /* status that the step returned */
+    uint64_t failures;    /* sli_fail_count() before the step's call */
+    cudaError_t during;   /* CUDA's last error after the step; meaningful if step and library share
+                             one runtime */
     cudaError_t at_end;
     cudaGraph_t graph; /* NULL after an error */
 } capture_result;
@@ -52,8 +53,8 @@ void step_capture_close(step_capture *capture)
     }
 }
 
-/* Fills what the step's frame, and those of its calls, will lie on: all of it, without the gaps
- * that AddressSanitizer leaves around an array. */
+/* Fills the stack memory that the frames of the step and its callees will occupy. No ASan: it would
+ * leave gaps around the array. */
 __attribute__((noinline, no_sanitize("address"))) static void fill_stack(uint8_t fill)
 {
     volatile uint8_t area[FILLED_BYTES];
@@ -63,7 +64,7 @@ __attribute__((noinline, no_sanitize("address"))) static void fill_stack(uint8_t
     }
 }
 
-/* Held while a stream of this process is captured. */
+/* Held while this library captures a step. */
 static pthread_mutex_t capturing = PTHREAD_MUTEX_INITIALIZER;
 
 cudaError_t step_capture_synchronize(void)
@@ -86,7 +87,8 @@ static sluice_status capture_in(const step_capture *c, cudaStream_t stream, uint
     view.stream = stream;
     (void)cudaGetLastError();
     pthread_mutex_lock(&capturing);
-    /* Thread-local: what other threads do meanwhile, the copier's for one, is their own affair. */
+    /* Mode thread-local: calls of other threads meanwhile, such as the copier's, do not affect the
+     * capture. */
     error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error == cudaSuccess) {
         fill_stack(fill);
@@ -107,7 +109,7 @@ static void drop(capture_result *result)
     }
 }
 
-/* The step's call went wrong, or the capture did because of it. */
+/* The error for a step whose call makes the capture fail. */
 static sluice_status fail_capture(const capture_result *result)
 {
     const cudaError_t error = result->during != cudaSuccess ? result->during : result->at_end;
@@ -135,9 +137,9 @@ static sluice_status fail_empty(void)
 }
 
 /*
- * Was it the default stream? The error of the call that was refused is lost where the step has a
- * runtime of its own, has asked for it, or has made further calls. Then what a non-blocking stream
- * can capture was refused for nothing else.
+ * Did use of the default stream invalidate the capture? CUDA's error of the refused call is lost if
+ * the step has its own copy of the runtime, has read the error, or has made further calls. In this
+ * case captures again in a non-blocking stream: if that succeeds, the default stream was the cause.
  */
 static bool default_stream_was_used(const step_capture *c, const capture_result *first)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two captures of one step, compared: what differs was not the same when the step was called again,
- * and would stay as it was at first in every step of a run.
+ * Compares two captures of one step. A difference means that a value changes from call to call,
+ * while a captured step would use its first value in every step of a run.
  *
- * Padding of a struct that is passed by value is what was on the stack, which may differ: where
- * the step's frames lie, the stack is filled with one byte before the first capture and with
- * another one before the second, and where a parameter has these it is not compared.
+ * Padding of a struct that is passed by value has the bytes of the stack, which may differ. So the
+ * stack is filled with one byte before the first capture and with another one before the second.
+ * Bytes of a parameter that have these two values are not compared.
  *
- * The driver is asked about kernels: the step's are those of another copy of the runtime, which the
- * user's program has, and this library's knows nothing of them.
+ * Kernels are inspected by the driver: the step's kernels may be registered with the user program's
+ * copy of the CUDA runtime, of which this library's copy has no data.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 
 enum { VALUE_SIZE = 48, DEEPEST = 16 };
 
-/* A parameter's bytes so that a reader recognises them. */
+/* Formats a parameter's bytes as an integer, and as a float if they are 4 bytes. */
 static void print_value(const void *value, size_t bytes, char text[VALUE_SIZE])
 {
     uint64_t number = 0;
@@ -39,13 +39,13 @@ static void print_value(const void *value, size_t bytes, char text[VALUE_SIZE])
     }
 }
 
-/* Was the byte written by neither capture? */
+/* Did neither capture write this byte? */
 static bool is_padding(const uint8_t *first, const uint8_t *second)
 {
     return *first == STEP_FIRST_FILL && *second == STEP_SECOND_FILL;
 }
 
-/* The first byte that differs, padding left out; `bytes`: none does. */
+/* The index of the first byte that differs, except padding; `bytes`: none. */
 static size_t first_difference(const uint8_t *first, const uint8_t *second, size_t bytes)
 {
     size_t at = 0;
@@ -56,7 +56,8 @@ static size_t first_difference(const uint8_t *first, const uint8_t *second, size
     return at;
 }
 
-/* The bytes at `at` that belong together, as far as that can be known. */
+/* The likely size of the value at `at`: 8 bytes, or 4 if the other 4 are padding, or what is left.
+ */
 static size_t value_bytes(const uint8_t *first, const uint8_t *second, size_t bytes, size_t at)
 {
     const size_t left = bytes - at < sizeof(uint64_t) ? bytes - at : sizeof(uint64_t);
@@ -95,8 +96,8 @@ static sluice_status fail_node(size_t node, const char *what)
                     what, node);
 }
 
-/* The driver's calls about kernels. A kernel is a function, or, launched by a newer one, a kernel.
- */
+/* The driver's functions that describe kernels. A node has a CUfunction, or a CUkernel if it was
+ * launched by the newer interface. */
 typedef struct kernel_calls {
     PFN_cuGraphKernelNodeGetParams_v12000 node;
     PFN_cuFuncGetName_v12030 function_name;
@@ -131,7 +132,7 @@ static bool same_grid(const CUDA_KERNEL_NODE_PARAMS *a, const CUDA_KERNEL_NODE_P
            a->blockDimZ == b->blockDimZ && a->sharedMemBytes == b->sharedMemBytes;
 }
 
-/* The bytes of a parameter; 0: the kernel has none of that number. */
+/* The size of a parameter in bytes; 0: the kernel has no parameter of that index. */
 static size_t parameter_bytes(const kernel_calls *calls, const CUDA_KERNEL_NODE_PARAMS *kernel,
                               size_t index)
 {
@@ -172,7 +173,7 @@ static sluice_status compare_kernels(const kernel_calls *calls, cudaGraphNode_t 
         return fail_node(node, "the grid");
     }
     if (a.kernelParams == NULL || b.kernelParams == NULL) {
-        return SLUICE_OK; /* packed in one buffer by the launch: their sizes are unknown */
+        return SLUICE_OK; /* parameters were passed in one buffer: their sizes are unknown */
     }
     for (size_t i = 0; (bytes = parameter_bytes(calls, &a, i)) > 0; i++) {
         if (first_difference(a.kernelParams[i], b.kernelParams[i], bytes) < bytes) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels of a sink program do; see step_kernels.h. Included by step_kernels.cu, and by
- * whatever runs it on the CPU, which supplies what getnext_control_int.h asks for.
+ * The bodies of a sink program's kernels; see step_kernels.h. Included by step_kernels.cu and by
+ * code that runs the bodies on the CPU. The including file supplies the functions that
+ * getnext_control_int.h requires.
  */
 #ifndef SLUICE_STEP_CONTROL_H
 #define SLUICE_STEP_CONTROL_H
@@ -23,7 +24,7 @@ SLI_KERNEL_FN uint64_t step_epoch(const step_control *c, uint64_t step)
                                 : c->epoch + (step - c->epoch_step) / c->steps_per_epoch;
 }
 
-/* What belongs to the step that begins with the batch that was found. */
+/* Initializes frame and trace of the step that begins with the current batch. */
 SLI_KERNEL_FN void step_enter_first(const step_control *c, uint64_t step)
 {
     step_frame *frame = c->frame;
@@ -40,11 +41,12 @@ SLI_KERNEL_FN void step_enter_first(const step_control *c, uint64_t step)
     c->state->current.step_ns = 0;
 }
 
-/* A batch was found: writes what its step will see, before it is gathered. */
+/* Call when a batch was found: writes the step's frame, before the batch is gathered. */
 SLI_KERNEL_FN void step_enter(const step_control *c)
 {
     const sli_getnext_state *s = c->getnext.state;
-    /* volatile: this kernel began before the slot was written, so no cache may answer for it. */
+    /* volatile: this kernel began before the slot was written, so the read must not be served from
+     * a cache. */
     const volatile sli_batch_header *header =
         (const volatile sli_batch_header *)(const void *)(c->getnext.slots +
                                                           sli_ring_slot(&c->getnext.ring, s->seq) *
@@ -68,7 +70,7 @@ SLI_KERNEL_FN void step_enter(const step_control *c)
 
 /* ---- after a step ---------------------------------------------------------------------------- */
 
-/* Folds the batch's digests into the step's, as the host's own program does. */
+/* Folds the batch's digests into the step's digest, like the host device's program. */
 SLI_KERNEL_FN void step_fold_digest(const step_control *c)
 {
     step_state *state = c->state;
@@ -82,7 +84,7 @@ SLI_KERNEL_FN void step_fold_digest(const step_control *c)
         c->getnext.state->micro == 0 ? digest : sli_mix_in(state->current.digest, digest);
 }
 
-/* The step has ended: keeps it. False when the guard ends the run. */
+/* Stores the trace of the step that has ended. False: the NaN guard ends the run. */
 SLI_KERNEL_FN bool step_keep(const step_control *c)
 {
     step_trace *trace = &c->traces[c->getnext.state->steps];
@@ -109,7 +111,8 @@ SLI_KERNEL_FN bool step_keep(const step_control *c)
     return c->nan_guard != SLUICE_NAN_STOP;
 }
 
-/* Takes in the batch whose step has ended. False when the guard ends the run. */
+/* Completes the batch after its step: times, digest, trace, counts. False: the NaN guard ends the
+ * run. */
 SLI_KERNEL_FN bool step_leave(const step_control *c)
 {
     const sli_getnext *g = &c->getnext;
@@ -146,7 +149,7 @@ SLI_KERNEL_FN bool step_end_launch(const step_control *c)
     return false;
 }
 
-/* At the start of a launch; returns whether a step follows. */
+/* Begins a launch; returns whether a step follows. */
 SLI_KERNEL_FN bool step_begin(const step_control *c)
 {
     const sli_getnext_state *s = c->getnext.state;
@@ -162,13 +165,13 @@ SLI_KERNEL_FN bool step_begin(const step_control *c)
     return true;
 }
 
-/* Behind a step within a turn, whose next batch is there. */
+/* Runs after each step of an iteration but the last; the iteration's next batch has arrived. */
 SLI_KERNEL_FN void step_inner(const step_control *c)
 {
     const sli_getnext *g = &c->getnext;
 
     if (g->state->end != SLI_GETNEXT_GOES_ON) {
-        return; /* what is left of the turn takes no batch, and the run fails */
+        return; /* the rest of the iteration consumes no batch, and the run fails */
     }
     if (!step_leave(c)) {
         getnext_finish(g, SLI_GETNEXT_HALTED);
@@ -180,13 +183,14 @@ SLI_KERNEL_FN void step_inner(const step_control *c)
     }
 }
 
-/* Behind a step; answers whether another one follows. */
+/* Runs after the last step of an iteration; returns whether another iteration follows. */
 SLI_KERNEL_FN bool step_next(const step_control *c)
 {
     const sli_getnext *g = &c->getnext;
 
     if (g->state->end != SLI_GETNEXT_GOES_ON) {
-        /* In a graph without a loop, or an unrolled one, behind a launch that ended early. */
+        /* The launch has ended early; its later kernels still run in a graph without a loop or with
+         * an unrolled one. */
         c->report->idle_turn = 1;
         return false;
     }
@@ -207,7 +211,8 @@ SLI_KERNEL_FN bool step_next(const step_control *c)
 
 /* ---- the digest ------------------------------------------------------------------------------ */
 
-/* Thread t of n: its share of a column's digest. The gather has been a kernel of its own. */
+/* The share of thread t of n in a column's digest. The gather is an earlier kernel, so its writes
+ * are visible. */
 SLI_KERNEL_FN uint64_t step_digest_share(const step_digest *d, uint32_t column, uint64_t t,
                                          uint64_t n)
 {

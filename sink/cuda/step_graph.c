@@ -8,12 +8,12 @@
 #include "cuda_error_int.h"
 #include "status_int.h"
 
-/* Graphs within graphs that the check of a step goes down into. */
+/* Maximum nesting of child graphs that are checked. */
 enum { DEEPEST = 16 };
 
 /* ---- what may stand in a loop ---------------------------------------------------------------- */
 
-/* What a node is that may not, with what makes it; NULL: it may. */
+/* Describes a node type that is not permitted in a loop, and its origin; NULL: permitted. */
 static const char *illegal(enum cudaGraphNodeType type)
 {
     switch ((int)type) {
@@ -41,10 +41,10 @@ static const char *illegal(enum cudaGraphNodeType type)
     }
 }
 
-/* Where a node stands, for messages. */
+/* The position of a node, for error texts. */
 typedef struct node_position {
     size_t index;
-    int depth; /* graphs around its own */
+    int depth; /* number of enclosing graphs */
 } node_position;
 
 static const char *inside(node_position at)
@@ -52,7 +52,7 @@ static const char *inside(node_position at)
     return at.depth > 0 ? ", in a graph within it," : "";
 }
 
-/* One side of a copy, NULL where it is an array: not pageable memory. */
+/* Checks one side of a copy: must not be pageable memory. NULL: a CUDA array. */
 static sluice_status check_operand(const void *operand, const char *way, node_position at)
 {
     struct cudaPointerAttributes attributes;
@@ -74,7 +74,7 @@ static sluice_status check_operand(const void *operand, const char *way, node_po
                           at.index, inside(at), way, operand);
 }
 
-/* Bodies copy between device memory and page-locked host memory alone. */
+/* Bodies of loops may copy only between device memory and page-locked host memory. */
 static sluice_status check_copy(cudaGraphNode_t node, node_position at)
 {
     struct cudaMemcpy3DParms copy;
@@ -83,7 +83,7 @@ static sluice_status check_copy(cudaGraphNode_t node, node_position at)
     memset(&copy, 0, sizeof(copy));
     if (cudaGraphMemcpyNodeGetParams(node, &copy) != cudaSuccess) {
         (void)cudaGetLastError();
-        return SLUICE_OK; /* of a kind that it does not describe: instantiation checks it */
+        return SLUICE_OK; /* not described by this function; checked by instantiation */
     }
     st = check_operand(copy.srcPtr.ptr, "from", at);
     return st == SLUICE_OK ? check_operand(copy.dstPtr.ptr, "to", at) : st;
@@ -180,7 +180,7 @@ static dim3 dim_of(uint32_t count)
     return (dim3){count, 1, 1};
 }
 
-/* Behind the last node, which it becomes. */
+/* Adds a kernel node after *last; *last becomes the new node. */
 static sluice_status add_kernel(cudaGraph_t graph, cudaGraphNode_t *last,
                                 const sli_kernel_launch *kernel)
 {
@@ -197,7 +197,7 @@ static sluice_status add_kernel(cudaGraph_t graph, cudaGraphNode_t *last,
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "a kernel's node of the graph");
 }
 
-/* The step as a child; moved, *step becomes NULL. */
+/* Adds the step as a child graph. If it is moved, *step becomes NULL. */
 static sluice_status add_step(cudaGraph_t graph, cudaGraphNode_t *last, cudaGraph_t *step,
                               bool moves)
 {
@@ -221,7 +221,7 @@ static sluice_status add_step(cudaGraph_t graph, cudaGraphNode_t *last, cudaGrap
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "the step's node of the graph");
 }
 
-/* A batch and its step behind the last node, which becomes `tail`. */
+/* Adds the nodes of a batch and its step after *last, and `tail` as the new last node. */
 static sluice_status add_batch(cudaGraph_t graph, cudaGraphNode_t *last, const step_chain *chain,
                                cudaGraph_t *step, bool moves, const sli_kernel_launch *tail)
 {
@@ -276,7 +276,7 @@ sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t *step, s
     return st == SLUICE_OK ? instantiate(out) : st;
 }
 
-/* The loop's node behind the last one; its body is CUDA's. */
+/* Adds the WHILE node after `last`; CUDA owns its body. */
 static sluice_status add_loop(cudaGraph_t graph, cudaGraphNode_t last,
                               cudaGraphConditionalHandle condition, cudaGraph_t *body_out)
 {
@@ -308,7 +308,7 @@ sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, st
     if (st != SLUICE_OK) {
         return st;
     }
-    /* 0 at each launch: a begin that says nothing is followed by no step. */
+    /* Default 0 at each launch: no step runs unless begin sets the condition. */
     error = cudaGraphConditionalHandleCreate(&condition, out->graph, 0, cudaGraphCondAssignDefault);
     if (error != cudaSuccess) {
         return sli_cuda_fail(error, "cudaGraphConditionalHandleCreate");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graphs of a sink program on CUDA: the captured step (step_capture.h), and the graph that is
- * launched, in which it is a child between GetNext's kernels. The device's context is current in
- * all of these.
+ * launched, with the step as a child graph between GetNext's kernels. The device's context is
+ * current in all these functions.
  */
 #ifndef SLUICE_STEP_GRAPH_H
 #define SLUICE_STEP_GRAPH_H
@@ -13,21 +13,23 @@
 #include "cuda_device_int.h"
 #include "step_kernels.h"
 
-/* E_UNSUPPORTED, naming the node, for a step that may not stand in a loop on the device. */
+/* Checks that the step's nodes are permitted in a loop on the device. E_UNSUPPORTED names the node.
+ */
 sluice_status step_graph_check_loop(cudaGraph_t step);
 
-/* E_INVALID, naming the parameter, where two captures of the step differ (step_compare.c). */
+/* Compares two captures of the step (step_compare.c). E_INVALID names the parameter that differs.
+ */
 sluice_status step_graph_compare(const cuda_device *device, cudaGraph_t first, cudaGraph_t second);
 
-/* The graph's nodes as an array to be freed; NULL for none. */
+/* Gets the graph's nodes as an array, to be freed by the caller; NULL: no nodes. */
 sluice_status step_graph_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes_out, size_t *count_out);
 
-/* The kernels around the step, in their order; arguments are copied when a node is made. */
+/* The kernels around the step, in order. CUDA copies their arguments when a node is created. */
 typedef struct step_chain {
     sli_kernel_launch begin;
     sli_kernel_launch gather;
     sli_kernel_launch digest; /* function is NULL: none */
-    sli_kernel_launch inner;  /* in place of next, but behind the last step of a turn */
+    sli_kernel_launch inner;  /* replaces next, except after the last step of a turn */
     sli_kernel_launch next;
 } step_chain;
 
@@ -37,33 +39,35 @@ typedef struct step_graph {
 } step_graph;
 
 /*
- * begin -> gather -> [digest] -> step -> next, once. The step may be empty. Where this CUDA can, it
- * is moved, for only so it may allocate: *step is NULL then, and else still the caller's.
+ * Makes the graph begin -> gather -> [digest] -> step -> next, without a loop. The step may be
+ * empty. If this version of CUDA can move child graphs, the step is moved and *step is set to NULL:
+ * only a moved graph may contain allocations. Otherwise the caller still owns *step.
  */
 sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t *step, step_graph *out);
 
 /*
- * begin -> WHILE { gather -> [digest] -> step -> next }, with control's turn of steps in the body.
- * The handle of the condition is written to control before the nodes of begin and next are made,
- * whose arguments it is.
+ * Makes the graph begin -> WHILE { gather -> [digest] -> step -> next }, with control->getnext.turn
+ * steps per iteration. Writes the condition's handle to control, before the nodes of begin and next
+ * copy it as an argument.
  */
 sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, step_control *control,
                                    step_graph *out);
 
-/* Brings all that it holds onto the device, so that no launch has to. Waits. */
+/* Uploads the graph to the device, so that no launch has to. Blocks until done. */
 sluice_status step_graph_upload(const step_graph *graph, cudaStream_t stream);
 
-/* Launches it, and waits. Not for sinks: errors are the caller's alone. */
+/* Launches the graph and waits: for tests of the graph, since errors are not recorded in the run's
+ * stream. */
 sluice_status step_graph_try(const step_graph *graph, cudaStream_t stream);
 
-/* Also for one that was never made; the context need not be current. */
+/* Destroys a graph, also one that was never made. The context need not be current. */
 void step_graph_destroy(const cuda_device *device, step_graph *graph);
 void step_graph_drop(const cuda_device *device, cudaGraph_t step);
 
-/* Has CUDA load a kernel, which it otherwise does at the first launch, in the midst of a sink. */
+/* Makes CUDA load a kernel now, not at its first launch in the middle of a sink. */
 sluice_status step_graph_load_kernel(const sli_kernel_launch *kernel);
 
-/* One of the kernels by itself. */
+/* Launches one of the kernels without a graph. */
 sluice_status step_graph_launch_kernel(const sli_kernel_launch *kernel, cudaStream_t stream);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of a sink program. What they do is in step_control.h; here are the grids around it,
- * and their descriptions for C.
+ * The kernels of a sink program: grids around the bodies in step_control.h, and their launch
+ * descriptions for C.
  *
- * cudaGraphSetConditional() has one caller at a time: two kernels of one thread.
+ * cudaGraphSetConditional() is called by two kernels of one thread, so never concurrently.
  */
 #include <cuda_runtime.h>
 
@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(DIGEST_THREADS)
             sum += __shfl_down_sync(0xFFFFFFFFu, sum, lanes);
         }
         if (threadIdx.x % 32 == 0) {
-            atomicAdd((unsigned long long *)&d.sums[column], sum); /* in any order: one sum */
+            atomicAdd((unsigned long long *)&d.sums[column], sum); /* any order */
         }
     }
 }

@@ -22,7 +22,8 @@
 extern "C" {
 #endif
 
-/* What the step's view points to: device memory, the same for the whole run. */
+/* The values that the step's view points to: in device memory, at the same addresses for the whole
+ * run. */
 typedef struct step_frame {
     uint64_t step;
     uint64_t epoch;
@@ -32,59 +33,61 @@ typedef struct step_frame {
     float outputs[SLUICE_MAX_OUTPUTS];
 } step_frame;
 
-/* What is known of a step that ran. Mapped host memory, one for each step between two collects. */
+/* The record of a step that ran. Mapped host memory, one entry for each step between two collects.
+ */
 typedef struct step_trace {
     uint64_t pass;
     uint64_t first_sample;
     uint64_t digest;
     uint32_t valid_rows;
     uint32_t padding;
-    uint64_t gather_ns; /* of all its batches, as the next */
+    uint64_t gather_ns; /* gather_ns, step_ns: sums over the step's batches */
     uint64_t step_ns;
     float outputs[SLUICE_MAX_OUTPUTS];
 } step_trace;
 
-/* Device memory, of the kernels alone; begins as zeros. */
+/* Device memory used only by the kernels; initially zero. */
 typedef struct step_state {
-    step_trace current;  /* of the step that runs */
-    uint32_t valid_rows; /* of its batch */
+    step_trace current;  /* trace of the current step */
+    uint32_t valid_rows; /* rows of the current batch with samples */
     uint32_t padding;
     uint64_t nan_steps;
-    uint64_t idle_ns;  /* between launches, from the end of a batch's step to the next batch */
-    uint64_t ended_ns; /* when the last step ended; 0: none has yet */
-    uint64_t digests[SLUICE_MAX_COLUMNS]; /* of the batch's columns */
+    uint64_t idle_ns;  /* idle time between launches, from the end of a step to the arrival of the
+                          next batch */
+    uint64_t ended_ns; /* when the last step ended; 0: none yet */
+    uint64_t digests[SLUICE_MAX_COLUMNS]; /* sums over the current batch, one per column */
 } step_state;
 
-/* Mapped host memory; begins as zeros. All of the whole run. */
+/* Mapped host memory; initially zero. All counts are of the whole run. */
 typedef struct step_report {
-    uint64_t batches_done; /* stored after each; orders nothing else */
-    uint64_t ended;        /* not 0: a launch has ended early. The host sets it back */
-    uint64_t nan_steps;    /* this one and what follows: written when a launch ends */
+    uint64_t batches_done; /* stored after each batch, relaxed: orders no other memory */
+    uint64_t ended;        /* not 0: a launch ended early. Reset by the host */
+    uint64_t nan_steps;    /* this field and those below: valid after a launch */
     uint64_t first_nan_step;
     uint64_t idle_ns;
-    uint64_t idle_turn; /* not 0: a turn of a loop came to its end with no batch left to end */
+    uint64_t idle_turn; /* not 0: next ran although the launch had ended already */
 } step_report;
 
-/* What the one-thread kernels are given. */
+/* Arguments of the one-thread kernels. */
 typedef struct step_control {
     sli_getnext getnext;
     step_frame *frame;
     step_state *state;
     step_trace *traces; /* (capacity) */
     step_report *report;
-    const float *rates;  /* (capacity) of the steps after the last collect; NULL: there are none */
-    uint64_t first_step; /* of the run */
-    uint64_t epoch_step; /* here begins epoch, as in sink_plan */
+    const float *rates;  /* (capacity) rates of the steps after the last collect */
+    uint64_t first_step; /* first step of the run */
+    uint64_t epoch_step; /* first step of `epoch`, as in sink_plan */
     uint64_t epoch;
     uint64_t steps_per_epoch;
-    uint64_t seed; /* mixed */
+    uint64_t seed; /* config.seed, mixed by sli_mix64() */
     uint32_t output_count;
-    uint32_t column_count; /* that are digested; 0: none is */
+    uint32_t column_count; /* columns to digest; 0: none */
     uint8_t nan_guard;     /* a sluice_nan_guard */
-    uint8_t one_batch;     /* a launch is one batch, for which the host has waited */
+    uint8_t one_batch;     /* a launch is one batch, whose arrival is ordered before it */
 } step_control;
 
-/* The columns as the step sees them. */
+/* The tensors of the step, for the digest. */
 typedef struct step_digest {
     const uint8_t *columns[SLUICE_MAX_COLUMNS]; /* aligned for 8-byte words */
     uint64_t bytes[SLUICE_MAX_COLUMNS];
@@ -92,7 +95,8 @@ typedef struct step_digest {
     uint32_t count;
 } step_digest;
 
-/* Descriptions for C; what they point at outlives their use. */
+/* Fill in launch descriptions, for C. The description points to the argument, which must outlive
+ * its use. */
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_inner_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out);
