@@ -137,13 +137,122 @@ sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *co
     return SLUICE_OK;
 }
 
+/* Values of a window's type that a thread stores at once. */
+static uint32_t window_unit(const sli_gather_window *window)
+{
+    return COPY_BYTES / (uint32_t)sluice_dtype_size((sluice_dtype)window->to_dtype);
+}
+
+static sluice_status plan_window(const sli_layout *layout, const sli_output *output, void *to,
+                                 sli_gather_window *window)
+{
+    const sluice_dtype from = layout->columns[output->column].dtype;
+    const uint64_t count = sli_output_count(output);
+
+    if (count > UINT32_MAX) {
+        return sli_fail(SLUICE_E_INVALID, "GetNext makes no rows of %llu elements on this device",
+                        (unsigned long long)count);
+    }
+    *window = (sli_gather_window){.from = layout->offsets[output->column] +
+                                          output->offset * (uint64_t)sluice_dtype_size(from),
+                                  .from_bytes = layout->row_bytes[output->column],
+                                  .to = to,
+                                  .count = (uint32_t)count,
+                                  .from_dtype = from,
+                                  .to_dtype = output->type.dtype};
+    window->whole = window->count % window_unit(window) == 0 && is_aligned(to, COPY_BYTES);
+    return SLUICE_OK;
+}
+
+/* Can a thread make both from one part of a row? */
+static bool are_a_group(const sli_output *a, const sli_gather_window *in_a, const sli_output *b,
+                        const sli_gather_window *in_b)
+{
+    return a->column == b->column && in_a->count == in_b->count &&
+           in_a->to_dtype == in_b->to_dtype && in_a->whole == in_b->whole;
+}
+
+/* Puts the windows that can be made together one after another. */
+static void group_windows(const sli_output *const *outputs, sli_gather_window *windows,
+                          sli_gather *gather)
+{
+    bool done[SLUICE_MAX_COLUMNS] = {false};
+    const uint32_t count = gather->window_count;
+
+    gather->window_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sli_gather_window *first = &gather->windows[gather->window_count];
+
+        if (done[i]) {
+            continue;
+        }
+        for (uint32_t k = i; k < count; k++) {
+            if (!done[k] && are_a_group(outputs[i], &windows[i], outputs[k], &windows[k])) {
+                gather->windows[gather->window_count++] = windows[k];
+                first->group++;
+                done[k] = true;
+            }
+        }
+    }
+}
+
+sluice_status sli_gather_plan_outputs(const sli_layout *layout, const sli_output *outputs,
+                                      uint32_t count, const sluice_tensor *tensors,
+                                      sli_batch_header *header, sli_gather *gather_out)
+{
+    const sli_output *made[SLUICE_MAX_COLUMNS];
+    sli_gather_window windows[SLUICE_MAX_COLUMNS];
+    sluice_status st = SLUICE_OK;
+    sli_gather gather;
+
+    memset(&gather, 0, sizeof(gather));
+    gather.batch_size = layout->batch_size;
+    gather.row_flags = layout->row_flags_offset;
+    for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
+        const uint32_t column = outputs[i].column;
+
+        if (sli_output_is_copy(&outputs[i], layout)) {
+            add_copy(&gather, layout->offsets[column],
+                     layout->row_bytes[column] * layout->batch_size, tensors[i].data);
+        } else {
+            st = plan_window(layout, &outputs[i], tensors[i].data, &windows[gather.window_count]);
+            made[gather.window_count++] = &outputs[i];
+        }
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    gather.path = gather.window_count > 0 ? SLI_GATHER_WINDOWS : SLI_GATHER_COPY;
+    group_windows(made, windows, &gather);
+    add_copy(&gather, 0, sizeof(*header), header);
+    *gather_out = gather;
+    return SLUICE_OK;
+}
+
+/* The most units of all groups of windows. */
+static uint64_t units_of_windows(const sli_gather *gather)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < gather->window_count; i++) {
+        const sli_gather_window *window = &gather->windows[i];
+        const uint64_t units =
+            (uint64_t)window->count / (window->whole != 0 ? window_unit(window) : 1);
+
+        most = units > most ? units : most;
+    }
+    return most;
+}
+
 uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors)
 {
     const uint64_t most = (uint64_t)multiprocessors * BLOCKS_EACH;
     uint64_t work = 1;
     uint64_t blocks;
 
-    if (gather->path != SLI_GATHER_COPY) {
+    if (gather->path == SLI_GATHER_WINDOWS) {
+        work = units_of_windows(gather) * gather->batch_size;
+    } else if (gather->path != SLI_GATHER_COPY) {
         work = (uint64_t)units_of(gather) * gather->batch_size;
     }
     for (uint32_t i = 0; i < gather->copy_count; i++) {

@@ -20,15 +20,54 @@ static bool conversion_fits(const sli_queue_config *config)
                     sluice_dtype_size(conversion->from));
 }
 
+static sluice_status check_programs(const sli_queue_config *config)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (!conversion_fits(config) || (config->conversion != NULL && config->outputs != NULL)) {
+        return sli_fail(SLUICE_E_INVALID, "the conversion does not fit column %u of the batch",
+                        config->conversion_column);
+    }
+    assert(config->outputs == NULL ||
+           (config->output_count > 0 && config->output_count <= SLUICE_MAX_COLUMNS));
+    for (uint32_t i = 0; config->outputs != NULL && i < config->output_count; i++) {
+        st = st == SLUICE_OK ? sli_output_check(&config->outputs[i], config->layout) : st;
+    }
+    return st;
+}
+
+/* Copies what GetNext does. */
+static sluice_status take_programs(sli_queue *queue, const sli_queue_config *config)
+{
+    queue->converts = config->conversion != NULL || config->outputs != NULL;
+    queue->conversion_column = UINT32_MAX;
+    queue->output_count = config->layout->column_count;
+    if (config->conversion != NULL) {
+        queue->conversion = *config->conversion;
+        queue->conversion_column = config->conversion_column;
+    }
+    if (config->outputs != NULL) {
+        const size_t bytes = config->output_count * sizeof(*queue->programs);
+
+        queue->output_count = config->output_count;
+        queue->programs = sli_calloc(1, bytes);
+        if (queue->programs == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the outputs of a queue");
+        }
+        memcpy(queue->programs, config->outputs, bytes);
+    }
+    return SLUICE_OK;
+}
+
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out)
 {
     sli_queue *queue;
     sluice_status st;
 
     assert(config->slots >= 2 && config->slots <= SLI_MAX_SLOTS);
-    if (!conversion_fits(config)) {
-        return sli_fail(SLUICE_E_INVALID, "the conversion does not fit column %u of the batch",
-                        config->conversion_column);
+    st = check_programs(config);
+    if (st != SLUICE_OK) {
+        return st;
     }
     queue = sli_calloc(1, sizeof(*queue));
     if (queue == NULL) {
@@ -44,12 +83,10 @@ sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue
     queue->pull = queue->kernels && config->device->caps.pull;
     queue->copy_counters = config->copy_counters;
     atomic_store_explicit(&queue->room_wakes, UINT32_MAX, memory_order_relaxed);
-    if (config->conversion != NULL) {
-        queue->converts = true;
-        queue->conversion = *config->conversion;
-        queue->conversion_column = config->conversion_column;
+    st = take_programs(queue, config);
+    if (st == SLUICE_OK) {
+        st = queue_take_memory(queue, config);
     }
-    st = queue_take_memory(queue, config);
     if (st != SLUICE_OK) {
         sli_queue_destroy(queue);
         return st;
@@ -70,6 +107,7 @@ void sli_queue_destroy(sli_queue *queue)
     }
     sli_queue_stop(queue);
     queue_free_memory(queue);
+    sli_free(queue->programs);
     pthread_mutex_destroy(&queue->error_lock);
     pthread_mutex_destroy(&queue->order_lock);
     sli_free(queue);

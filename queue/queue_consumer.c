@@ -137,6 +137,18 @@ static void release_slot(sli_queue *queue, uint64_t seq)
     }
 }
 
+/* GetNext of the column program. */
+static void make_outputs(const sli_queue *queue, const uint8_t *slot, const sluice_tensor *outputs)
+{
+    const sli_layout *layout = &queue->layout;
+
+    for (uint32_t i = 0; i < queue->output_count; i++) {
+        const sli_output *program = &queue->programs[i];
+
+        sli_output_make(program, layout, slot + layout->offsets[program->column], outputs[i].data);
+    }
+}
+
 /* GetNext: converts the batch in the slot into the step's tensors. */
 static void convert_batch(sli_queue *queue, const uint8_t *slot, const sluice_tensor *outputs)
 {
@@ -170,14 +182,18 @@ sluice_status sli_queue_get_next_into(sli_queue *queue, uint64_t seq, uint32_t s
         return sli_fail(SLUICE_E_CORRUPT, "the slot of batch %llu says %llu",
                         (unsigned long long)seq, (unsigned long long)queue->current.seq);
     }
-    inputs_out->count = queue->layout.column_count;
+    inputs_out->count = queue->output_count;
     inputs_out->samples = queue_samples(queue, seq);
     inputs_out->header = &queue->current;
     inputs_out->tensors =
-        queue->slot_tensors + sli_ring_slot(&queue->back->words, seq) * queue->layout.column_count;
+        queue->slot_tensors + sli_ring_slot(&queue->back->words, seq) * queue->output_count;
     if (queue->converts) {
         inputs_out->tensors = sli_queue_outputs(queue, set, &inputs_out->count);
-        convert_batch(queue, slot, inputs_out->tensors);
+        if (queue->programs != NULL) {
+            make_outputs(queue, slot, inputs_out->tensors);
+        } else {
+            convert_batch(queue, slot, inputs_out->tensors);
+        }
         release_slot(queue, seq); /* before the step, so that workers can refill it meanwhile */
     }
     return SLUICE_OK;

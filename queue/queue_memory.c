@@ -5,6 +5,7 @@
 
 #include "alloc_int.h"
 #include "queue_state.h"
+#include "tensor_int.h"
 
 /* Words that host and device both access are in separate cache lines. */
 enum { WORDS_ALIGNMENT = 256 };
@@ -49,12 +50,21 @@ static size_t device_words_bytes(const sli_queue_config *config)
     return has_kernels(config) && !uses_pull(config) ? ready_bytes(config) : 0;
 }
 
-/* Describes the tensor that steps receive for column i, without its data. */
+/* Number of tensors that steps receive. */
+static uint32_t outputs_of(const sli_queue_config *config)
+{
+    return config->outputs != NULL ? config->output_count : config->layout->column_count;
+}
+
+/* Describes tensor i that steps receive, without its data. */
 static void describe_output(const sli_queue_config *config, uint32_t i, sluice_tensor *tensor)
 {
-    const sluice_column *column = &config->layout->columns[i];
+    const sluice_column *column =
+        config->outputs != NULL ? &config->outputs[i].type : &config->layout->columns[i];
     const sli_conversion *conversion = config->conversion;
+    size_t row_bytes = 0;
 
+    (void)sli_column_bytes(column, &row_bytes);
     memset(tensor, 0, sizeof(*tensor));
     tensor->name = column->name;
     tensor->dtype = column->dtype;
@@ -63,7 +73,7 @@ static void describe_output(const sli_queue_config *config, uint32_t i, sluice_t
     for (uint32_t d = 0; d < column->rank; d++) {
         tensor->shape[d + 1] = column->shape[d];
     }
-    tensor->bytes = config->layout->row_bytes[i] * config->layout->batch_size;
+    tensor->bytes = row_bytes * config->layout->batch_size;
     if (conversion != NULL && i == config->conversion_column) {
         uint64_t chw[] = {conversion->channels, conversion->height, conversion->width};
         uint64_t hwc[] = {conversion->height, conversion->width, conversion->channels};
@@ -86,10 +96,10 @@ static size_t set_size(const sli_queue_config *config)
 {
     size_t bytes = has_kernels(config) ? align_up(sizeof(sli_batch_header)) : 0;
 
-    if (config->conversion == NULL && !has_kernels(config)) {
+    if (config->conversion == NULL && config->outputs == NULL && !has_kernels(config)) {
         return 0;
     }
-    for (uint32_t i = 0; i < config->layout->column_count; i++) {
+    for (uint32_t i = 0; i < outputs_of(config); i++) {
         sluice_tensor tensor;
 
         describe_output(config, i, &tensor);
@@ -218,14 +228,15 @@ static sluice_status make_slot_states(sli_queue *queue, uint64_t history)
 static void make_set(sli_queue *queue, const sli_queue_config *config, uint32_t set,
                      uint8_t *memory)
 {
-    const uint32_t columns = queue->layout.column_count;
+    const uint32_t columns = queue->output_count;
     size_t offset = 0;
 
     for (uint32_t i = 0; i < columns; i++) {
         sluice_tensor *tensor = &queue->outputs[(size_t)set * columns + i];
 
         describe_output(config, i, tensor);
-        tensor->name = queue->layout.columns[i].name;
+        tensor->name =
+            queue->programs != NULL ? queue->programs[i].type.name : queue->layout.columns[i].name;
         if (memory != NULL) {
             tensor->data = memory + offset;
             offset += (tensor->bytes + SLI_COLUMN_ALIGNMENT - 1) / SLI_COLUMN_ALIGNMENT *
@@ -234,12 +245,12 @@ static void make_set(sli_queue *queue, const sli_queue_config *config, uint32_t 
     }
 }
 
-/* Describes the tensors through which a slot is lent. */
+/* Describes the tensors through which a slot is lent; with a column program no slot is lent. */
 static void make_slot_tensors(sli_queue *queue, uint32_t slot)
 {
-    const uint32_t columns = queue->layout.column_count;
+    const uint32_t columns = queue->output_count;
 
-    for (uint32_t i = 0; i < columns; i++) {
+    for (uint32_t i = 0; i < columns && queue->programs == NULL; i++) {
         sluice_tensor *lent = &queue->slot_tensors[(size_t)slot * columns + i];
 
         *lent = queue->outputs[i];
@@ -252,7 +263,7 @@ static void make_slot_tensors(sli_queue *queue, uint32_t slot)
  * for each slot, used if GetNext lends. */
 static sluice_status make_tensors(sli_queue *queue, const sli_queue_config *config)
 {
-    const uint32_t columns = queue->layout.column_count;
+    const uint32_t columns = queue->output_count;
     const size_t bytes = set_size(config);
     sluice_status st = SLUICE_OK;
 
@@ -315,8 +326,8 @@ void queue_free_memory(sli_queue *queue)
 const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t set, uint32_t *count_out)
 {
     assert(set < queue->sets);
-    *count_out = queue->layout.column_count;
-    return queue->outputs + (size_t)set * queue->layout.column_count;
+    *count_out = queue->output_count;
+    return queue->outputs + (size_t)set * queue->output_count;
 }
 
 /* ---- kernel arguments ------------------------------------------------------------------------ */
@@ -359,6 +370,10 @@ sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather 
     uint32_t columns = 0;
     const sluice_tensor *outputs = sli_queue_outputs(queue, set, &columns);
 
+    if (queue->programs != NULL) {
+        return sli_gather_plan_outputs(&queue->layout, queue->programs, columns, outputs,
+                                       device_header(queue, set), gather_out);
+    }
     return sli_gather_plan(&queue->layout, queue->converts ? &queue->conversion : NULL,
                            queue->conversion_column, outputs, device_header(queue, set),
                            gather_out);

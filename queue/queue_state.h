@@ -54,7 +54,9 @@ struct sli_queue {
     bool pull;     /* the kernel reads the workers' ring */
     bool converts; /* GetNext converts into `outputs`; otherwise it lends the slot */
     sli_conversion conversion;
-    uint32_t conversion_column;
+    uint32_t conversion_column; /* UINT32_MAX: none */
+    sli_output *programs; /* (output_count) how outputs are made; NULL: of the layout's columns */
+    uint32_t output_count;
     uint32_t slots;
     uint32_t sets; /* number of sets of output tensors */
 
@@ -81,8 +83,8 @@ struct sli_queue {
     uint64_t sample_rows;
     void *outputs_memory;
     size_t outputs_bytes;        /* bytes of outputs_memory, all sets together */
-    sluice_tensor *outputs;      /* (sets, columns) inputs of steps if GetNext converts */
-    sluice_tensor *slot_tensors; /* (slots, columns) inputs of steps if GetNext lends */
+    sluice_tensor *outputs;      /* (sets, output_count) inputs of steps if GetNext converts */
+    sluice_tensor *slot_tensors; /* (slots, output_count) inputs of steps if GetNext lends */
     sli_batch_header current;    /* header of the current step's batch */
 
     _Atomic bool closed;

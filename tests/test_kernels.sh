@@ -10,7 +10,7 @@ title=kernels
 . "$root/tests/shell_kit.sh"
 planes="sli_kernel_gather_planes_f32 sli_kernel_gather_planes_f16 sli_kernel_gather_planes_bf16"
 packed="sli_kernel_gather_packed_f32 sli_kernel_gather_packed_f16 sli_kernel_gather_packed_bf16"
-gathers="sli_kernel_gather_copy sli_kernel_gather_any $planes $packed"
+gathers="sli_kernel_gather_copy sli_kernel_gather_any sli_kernel_gather_windows $planes $packed"
 controls="sli_kernel_begin sli_kernel_next step_kernel_begin step_kernel_next"
 
 # Where they lie, and which there are.
@@ -130,6 +130,8 @@ for kernel in $planes $packed; do
     check "$kernel has units 16 bytes apart" counts $kernel 'mul[.]wide[.]u32.*, 16;' 1
     check "$kernel has none 8, 32 or 64 bytes apart" counts $kernel 'mul[.]wide[.]u32.*, (8|32|64);' 0
 done
+check "sli_kernel_gather_windows has 2 stores of 16 bytes" \
+    counts sli_kernel_gather_windows 'st[.]global[.]v4' 2
 for layout in planes packed; do
     check "f16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_f16 cvt.rn.f16x2.f32
     check "bf16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_bf16 cvt.rn.bf16x2.f32

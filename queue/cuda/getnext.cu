@@ -65,6 +65,7 @@ GATHER_KERNEL(sli_kernel_gather_planes_bf16, SLI_GATHER_PLANES_BF16)
 GATHER_KERNEL(sli_kernel_gather_packed_f32, SLI_GATHER_PACKED_F32)
 GATHER_KERNEL(sli_kernel_gather_packed_f16, SLI_GATHER_PACKED_F16)
 GATHER_KERNEL(sli_kernel_gather_packed_bf16, SLI_GATHER_PACKED_BF16)
+GATHER_KERNEL(sli_kernel_gather_windows, SLI_GATHER_WINDOWS)
 
 static void fill_launch(const void *function, uint32_t blocks, uint32_t threads, void *first,
                         void *second, sli_kernel_launch *launch)
@@ -103,6 +104,8 @@ static const void *gather_kernel(uint32_t path)
         return (const void *)sli_kernel_gather_packed_f16;
     case SLI_GATHER_PACKED_BF16:
         return (const void *)sli_kernel_gather_packed_bf16;
+    case SLI_GATHER_WINDOWS:
+        return (const void *)sli_kernel_gather_windows;
     default:
         return (const void *)sli_kernel_gather_any;
     }

@@ -19,9 +19,12 @@
 #include "float16_int.h"
 #include "getnext_int.h"
 
-/* A test that counts the memory sectors of a warp's stores defines this macro. */
+/* Tests that count memory sectors or loaded bytes define these macros. */
 #if !defined(GATHER_STORES)
 #define GATHER_STORES(to, bytes)
+#endif
+#if !defined(GATHER_LOADS)
+#define GATHER_LOADS(from, bytes)
 #endif
 
 /* ---- loads, stores and arithmetic, identical on CPU and GPU ---------------------------------- */
@@ -103,6 +106,7 @@ SLI_KERNEL_FN uint32_t gather_load_32(const uint8_t *from)
 {
     uint32_t value;
 
+    GATHER_LOADS(from, sizeof(value));
     gather_move(&value, from, sizeof(value), from);
     return value;
 }
@@ -488,6 +492,131 @@ SLI_KERNEL_FN void gather_packed(const sli_gather *g, const uint8_t *slot, uint3
     }
 }
 
+/* ---- windows of plain columns ---------------------------------------------------------------- */
+
+/*
+ * Four elements of 8 or 16 bits that begin at any of their addresses, from the aligned words that
+ * hold them: of bytes 2, of 16 bits 3. A word is not read unless it holds one of them, so all are
+ * in the slot, whose length is a multiple of a word.
+ */
+SLI_KERNEL_FN void gather_load_narrow(const uint8_t *from, uint32_t bytes, uint32_t *v)
+{
+    const uint32_t odd = (uint32_t)((uintptr_t)from & 3);
+    const uint8_t *words = from - odd;
+    const uint32_t last = 4 * bytes - 4 + (odd != 0 ? 4 : 0);
+    const uint32_t w0 = gather_load_32(words);
+    const uint32_t w1 = gather_load_32(words + (bytes == 1 ? last : 4));
+    const uint32_t low = gather_funnel(w0, w1, 8 * odd);
+
+    if (bytes == 1) {
+        SLI_UNROLL
+        for (uint32_t i = 0; i < 4; i++) {
+            v[i] = low >> 8 * i & 0xFF;
+        }
+    } else {
+        const uint32_t high = gather_funnel(w1, gather_load_32(words + last), 8 * odd);
+
+        v[0] = low & 0xFFFF;
+        v[1] = low >> 16;
+        v[2] = high & 0xFFFF;
+        v[3] = high >> 16;
+    }
+}
+
+SLI_KERNEL_FN uint32_t gather_load_element(uint32_t dtype, const uint8_t *from)
+{
+    return dtype == SLUICE_U8    ? gather_load_8(from)
+           : dtype == SLUICE_U16 ? gather_load_16(from)
+                                 : gather_load_32(from);
+}
+
+SLI_KERNEL_FN uint32_t gather_element_bytes(uint32_t dtype)
+{
+    return dtype == SLUICE_U8 ? 1 : dtype == SLUICE_U16 ? 2 : 4;
+}
+
+/* The upper half of an element of 64 bits. */
+SLI_KERNEL_FN uint32_t gather_upper(uint32_t dtype, uint32_t value)
+{
+    return dtype == SLUICE_I32 && value >> 31 != 0 ? 0xFFFFFFFF : 0;
+}
+
+/* Unit `unit` of a row of a window: 16 bytes of its tensor. */
+SLI_KERNEL_FN void gather_window_unit(const sli_gather_window *window, const uint8_t *row,
+                                      uint8_t *out, uint32_t unit)
+{
+    const uint32_t bytes = gather_element_bytes(window->from_dtype);
+    uint32_t v[4];
+
+    if (window->to_dtype == SLUICE_I64) {
+        const uint8_t *from = row + 2 * bytes * (uint64_t)unit;
+
+        v[0] = gather_load_element(window->from_dtype, from);
+        v[1] = gather_upper(window->from_dtype, v[0]);
+        v[2] = gather_load_element(window->from_dtype, from + bytes);
+        v[3] = gather_upper(window->from_dtype, v[2]);
+    } else if (bytes == 4) {
+        SLI_UNROLL
+        for (uint32_t i = 0; i < 4; i++) {
+            v[i] = gather_load_32(row + 16 * (uint64_t)unit + 4 * i);
+        }
+    } else if (bytes == 2) {
+        gather_load_narrow(row + 8 * (uint64_t)unit, 2, v);
+    } else {
+        gather_load_narrow(row + 4 * (uint64_t)unit, 1, v);
+    }
+    gather_store_128(out + 16 * (uint64_t)unit, v);
+}
+
+/* One element, where rows are no whole units. */
+SLI_KERNEL_FN void gather_window_element(const sli_gather_window *window, const uint8_t *row,
+                                         uint8_t *out, uint32_t at)
+{
+    const uint32_t bytes = gather_element_bytes(window->from_dtype);
+    const uint32_t value = gather_load_element(window->from_dtype, row + bytes * (uint64_t)at);
+
+    if (window->to_dtype == SLUICE_I64) {
+        ((uint32_t *)out)[2 * (uint64_t)at] = value;
+        ((uint32_t *)out)[2 * (uint64_t)at + 1] = gather_upper(window->from_dtype, value);
+    } else {
+        ((uint32_t *)out)[at] = value;
+    }
+}
+
+/*
+ * The windows of a group, `step` elements of each at a time. They overlap: a thread loads the same
+ * bytes for all of them, the first time from the slot, then from the L1 cache.
+ */
+SLI_KERNEL_FN void gather_group(const sli_gather *g, const sli_gather_window *group,
+                                const uint8_t *slot, uint32_t t, uint32_t n)
+{
+    const uint32_t step = group->whole == 0 ? 1 : group->to_dtype == SLUICE_I64 ? 2 : 4;
+    const uint64_t row_bytes = (uint64_t)group->count * (group->to_dtype == SLUICE_I64 ? 8 : 4);
+    const uint32_t units = group->count / step;
+    gather_walk walk = gather_walk_begin(units, t, n);
+
+    for (; walk.row < g->batch_size; gather_walk_next(&walk, units)) {
+        for (uint32_t i = 0; i < group->group; i++) {
+            const sli_gather_window *window = &group[i];
+            const uint8_t *row = slot + window->from + walk.row * window->from_bytes;
+            uint8_t *out = window->to + walk.row * row_bytes;
+
+            if (step == 1) {
+                gather_window_element(window, row, out, walk.unit);
+            } else {
+                gather_window_unit(window, row, out, walk.unit);
+            }
+        }
+    }
+}
+
+SLI_KERNEL_FN void gather_windows(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->window_count; i += g->windows[i].group) {
+        gather_group(g, &g->windows[i], slot, t, n);
+    }
+}
+
 /* ---- a batch --------------------------------------------------------------------------------- */
 
 /* The slot to gather. NULL: the launch has ended, only in a graph without a loop. */
@@ -513,6 +642,9 @@ SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint3
     }
     switch (path) {
     case SLI_GATHER_COPY:
+        break;
+    case SLI_GATHER_WINDOWS:
+        gather_windows(g, slot, t, n);
         break;
     case SLI_GATHER_PLANES_F32:
         gather_planes(g, slot, t, n, sli_gather_unit(path), SLUICE_F32);

@@ -15,6 +15,7 @@
 
 #include "conversion_int.h"
 #include "layout_int.h"
+#include "output_int.h"
 #include "ring_int.h"
 
 #ifdef __cplusplus
@@ -94,7 +95,7 @@ typedef struct sli_getnext {
 
 void sli_getnext_state_init(sli_getnext_state *state);
 
-/* How a grid traverses the image column; there is one kernel per path. */
+/* How a grid makes the tensors that are not copies; there is one kernel per path. */
 typedef enum sli_gather_path {
     SLI_GATHER_COPY,       /* no column is converted */
     SLI_GATHER_ANY,        /* pixel by pixel: every conversion */
@@ -104,7 +105,8 @@ typedef enum sli_gather_path {
     SLI_GATHER_PACKED_F32, /* (H, W, 3) u8 to (H, W, 3), channels last, one unit of values at a
                               time */
     SLI_GATHER_PACKED_F16,
-    SLI_GATHER_PACKED_BF16
+    SLI_GATHER_PACKED_BF16,
+    SLI_GATHER_WINDOWS /* windows of plain columns, widened; no image is converted */
 } sli_gather_path;
 
 /*
@@ -153,6 +155,20 @@ typedef struct sli_gather_image {
     float bias[SLI_MAX_CHANNELS];
 } sli_gather_image;
 
+/* A tensor (batch_size, count) of windows of the rows of a plain column (output_int.h). */
+typedef struct sli_gather_window {
+    uint64_t from;       /* offset in the slot of the first element of row 0 */
+    uint64_t from_bytes; /* from one row to the next */
+    uint8_t *to;
+    uint32_t count;      /* elements of a row */
+    uint32_t from_dtype; /* sluice_dtype, as the next */
+    uint32_t to_dtype;
+    uint8_t whole; /* rows of the tensor are whole units of 16 bytes */
+    uint8_t group; /* this one and those after it that have its column, count and types; of the
+                      others of a group 0 */
+    uint16_t padding;
+} sli_gather_window;
+
 /* Gather plan: from a slot to the tensors of the step. */
 typedef struct sli_gather {
     sli_gather_image image;
@@ -160,8 +176,9 @@ typedef struct sli_gather {
     uint32_t batch_size;
     uint32_t path; /* an sli_gather_path */
     uint32_t copy_count;
-    uint32_t padding;
+    uint32_t window_count;
     sli_gather_copy copies[SLUICE_MAX_COLUMNS + 1]; /* the last one copies the batch header */
+    sli_gather_window windows[SLUICE_MAX_COLUMNS];  /* of path WINDOWS */
 } sli_gather;
 
 enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
@@ -174,6 +191,14 @@ enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
                               uint32_t column, const sluice_tensor *outputs,
                               sli_batch_header *header, sli_gather *gather_out);
+
+/*
+ * Plans the gather of checked outputs; tensors[i] is made by outputs[i]. E_INVALID: rows of 2^32
+ * elements or more.
+ */
+sluice_status sli_gather_plan_outputs(const sli_layout *layout, const sli_output *outputs,
+                                      uint32_t count, const sluice_tensor *tensors,
+                                      sli_batch_header *header, sli_gather *gather_out);
 
 /*
  * The number of blocks for a device with this many multiprocessors, at most the number that have

@@ -46,6 +46,10 @@ typedef struct sli_queue_config {
     const sli_layout *layout;         /* layout of the rows that workers write; copied */
     const sli_conversion *conversion; /* conversion by GetNext; NULL: none. Copied */
     uint32_t conversion_column;
+    const sli_output *outputs; /* (output_count) the tensors that GetNext makes, at least one of
+                                  them no copy; NULL: one for each column of the layout. Not
+                                  together with a conversion. Copied */
+    uint32_t output_count;
     uint32_t slots;              /* 2 to SLI_MAX_SLOTS; at least 3 if GetNext lends */
     int32_t node;                /* NUMA node of the host memory; -1: any */
     sli_counters *copy_counters; /* counters of the copier; may be NULL */
@@ -62,7 +66,8 @@ typedef struct sli_queue_memory {
 
 void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
 
-/* E_INVALID: the conversion does not fit its column; E_NO_MEMORY; errors of the device. */
+/* E_INVALID: the conversion does not fit its column, or an output does not; E_NO_MEMORY; errors of
+ * the device. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
 /* Starts the copier thread on copier_cpus (NULL: any CPU), if batches are copied. */
@@ -169,7 +174,7 @@ void sli_queue_sample_depth(sli_queue *queue);
 
 /* Inputs of a step. Pointers are valid until sli_queue_step_done(). */
 typedef struct sli_inputs {
-    const sluice_tensor *tensors; /* in the order of the layout's columns */
+    const sluice_tensor *tensors; /* in the order of the outputs, or of the layout's columns */
     uint32_t count;
     const sli_batch_header *header;
     const uint64_t *samples; /* (batch_size) */

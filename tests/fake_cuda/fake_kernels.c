@@ -85,6 +85,7 @@ GATHER_BODY(gather_planes_bf16, SLI_GATHER_PLANES_BF16)
 GATHER_BODY(gather_packed_f32, SLI_GATHER_PACKED_F32)
 GATHER_BODY(gather_packed_f16, SLI_GATHER_PACKED_F16)
 GATHER_BODY(gather_packed_bf16, SLI_GATHER_PACKED_BF16)
+GATHER_BODY(gather_windows_grid, SLI_GATHER_WINDOWS)
 
 /* Names as in getnext.cu. */
 static const fake_kernel begin_kernel = {"sli_kernel_begin", begin_body, 1, {sizeof(sli_getnext)}};
@@ -106,7 +107,8 @@ static const fake_kernel gather_kernels[] = {
     [SLI_GATHER_PLANES_BF16] = GATHER_KERNEL("sli_kernel_gather_planes_bf16", gather_planes_bf16),
     [SLI_GATHER_PACKED_F32] = GATHER_KERNEL("sli_kernel_gather_packed_f32", gather_packed_f32),
     [SLI_GATHER_PACKED_F16] = GATHER_KERNEL("sli_kernel_gather_packed_f16", gather_packed_f16),
-    [SLI_GATHER_PACKED_BF16] = GATHER_KERNEL("sli_kernel_gather_packed_bf16", gather_packed_bf16)};
+    [SLI_GATHER_PACKED_BF16] = GATHER_KERNEL("sli_kernel_gather_packed_bf16", gather_packed_bf16),
+    [SLI_GATHER_WINDOWS] = GATHER_KERNEL("sli_kernel_gather_windows", gather_windows_grid)};
 
 static void describe(const fake_kernel *kernel, uint32_t blocks, uint32_t threads, void *first,
                      void *second, sli_kernel_launch *launch)
