@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Argument tables of the stages that choose and order samples; order.c and stream_order.c implement
+ * Definitions of the stages that select and order samples; order.c and stream_order.c implement
  * them.
  */
 #include "index_stages.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of the stages that choose and order samples. */
+/* Arguments of the stages that select and order samples. */
 #ifndef SLUICE_INDEX_STAGES_H
 #define SLUICE_INDEX_STAGES_H
 
@@ -7,7 +7,7 @@
 
 typedef struct shuffle_args {
     uint64_t seed;   /* or SLUICE_SEED_OF_RUN */
-    uint64_t buffer; /* samples buffered, for a stream */
+    uint64_t buffer; /* for a stream: size of the shuffle buffer in samples */
 } shuffle_args;
 
 /* The default size of the shuffle buffer of a stream, in samples. */
@@ -26,16 +26,19 @@ typedef struct split_args {
 } split_args;
 
 /*
- * A fraction in parts per billion. Decimal fractions with the sum 1, as 0.7, 0.2 and 0.1, then
- * neither overlap nor leave a gap.
+ * Fractions of a split are in parts per billion. So decimal fractions that sum to 1, such as 0.7,
+ * 0.2 and 0.1, neither overlap nor leave a gap.
  */
 #define SPLIT_WHOLE 1000000000
 uint64_t split_share(double fraction);
 
-/* Is the hash of this sample name in the range that the split keeps? */
+/*
+ * Does the split keep the sample of this name? It does if the hash of the name is in the split's
+ * range.
+ */
 bool split_keeps(const split_args *args, const char *name);
 
-/* take, skip, repeat */
+/* arguments of take, skip and repeat */
 typedef struct count_args {
     uint64_t n;
 } count_args;

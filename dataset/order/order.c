@@ -7,12 +7,12 @@
 #include "rng_int.h"
 
 /*
- * Bound on positions; leaves room for arithmetic with a rank, a world and a batch beyond the last
- * position.
+ * Limit on the number of positions. It leaves room for arithmetic with rank, world and batch size
+ * past the last position.
  */
 static const uint64_t MOST_POSITIONS = UINT64_C(1) << 62;
 
-/* Positions on this rank, on the rank with most, on the rank with fewest. */
+/* Numbers of positions: on this rank, on the rank with most, on the rank with fewest. */
 typedef struct lengths {
     uint64_t own;
     uint64_t longest;
@@ -34,7 +34,7 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* The product, saturated. */
+/* The product; UINT64_MAX on overflow. */
 static uint64_t times(uint64_t a, uint64_t b)
 {
     uint64_t product;
@@ -70,8 +70,8 @@ static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_
 }
 
 /*
- * The shard of one rank. For all ranks together it keeps every position, and multiplies the counts
- * of later stages, which are per rank.
+ * Makes the shard step of one rank. For all ranks together no position is dropped; instead the
+ * counts of later stages, which are per rank, are multiplied by world.
  */
 static sluice_status make_shard(const shard_args *shard, const order_settings *settings,
                                 order_step *step, lengths *l, uint64_t *ranks)
@@ -104,7 +104,7 @@ static sluice_status make_repeat(uint64_t n, order_step *step, lengths *l)
     return SLUICE_OK;
 }
 
-/* Makes the step of stage i; its kind is INDEX_NONE if it changes nothing. */
+/* Makes the step of stage i. Its kind becomes INDEX_NONE if it changes nothing. */
 static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
                                const order_settings *settings, order_step *step, lengths *l,
                                uint64_t *ranks)
@@ -154,7 +154,7 @@ bool dataset_has_shard(const sluice_dataset *dataset)
     return false;
 }
 
-/* Skips the first `n` positions. */
+/* Adds a step that skips the first `n` positions. */
 static void add_skip(sample_order *o, uint64_t n, lengths *l)
 {
     o->steps[o->count++] = (order_step){.kind = INDEX_SKIP, .n = n, .before = l->own};
@@ -171,8 +171,8 @@ static void add_shard(sample_order *o, const order_settings *settings, lengths *
 }
 
 /*
- * Skips the samples of the pass that are done, and shards the rest over the ranks, so that a
- * different number of ranks can complete the pass.
+ * Adds steps that skip the samples of the pass that are done, and shard the rest. So the pass can
+ * be completed by another number of ranks.
  */
 static void add_ends(const sluice_dataset *dataset, const order_settings *settings, sample_order *o,
                      lengths *l)

@@ -9,60 +9,61 @@
 #include "dataset_state.h"
 #include "permutation.h"
 
-/* One index stage: maps positions after it to positions before it. */
+/* One index stage: maps a position after it to a position before it. */
 typedef struct order_step {
     index_kind kind;
-    uint64_t n;    /* of take, skip, repeat; of the source's own order: 1, of all ranks */
-    uint64_t key;  /* of shuffle */
-    uint32_t rank; /* of shard */
+    uint64_t n;    /* argument of take, skip, repeat; INDEX_OF_SOURCE: 1 if for all ranks */
+    uint64_t key;  /* shuffle: key of its permutations */
+    uint32_t rank; /* shard: rank and world */
     uint32_t world;
-    uint64_t before;               /* positions before it, on this rank */
-    index_permutation permutation; /* of shuffle, over `before` positions */
-    const uint64_t *members;       /* of split */
-    source_order *own;             /* of the order of the source's own */
+    uint64_t before;               /* number of positions before this step, on this rank */
+    index_permutation permutation; /* shuffle: permutes `before` positions */
+    const uint64_t *members;       /* split: indices of the samples it keeps */
+    source_order *own;             /* INDEX_OF_SOURCE: the source's own order */
 } order_step;
 
 typedef struct sample_order {
     uint32_t count;
     order_step steps[DATASET_MAX_STAGES + 2];
-    uint64_t length;   /* positions of a pass, on this rank */
-    uint64_t longest;  /* on the rank with most, */
-    uint64_t shortest; /* and on the rank with fewest */
+    uint64_t length;   /* number of positions in a pass, on this rank */
+    uint64_t longest;  /* the same, on the rank with most */
+    uint64_t shortest; /* the same, on the rank with fewest */
 } sample_order;
 
-/* Inputs of an order besides the dataset. */
+/* The inputs of an order, in addition to the dataset. */
 typedef struct order_settings {
     uint64_t seed;
     uint32_t rank;
-    uint32_t world; /* with more than 1 and no shard stage, a shard step is added at the end */
-    bool all_ranks; /* the samples of all ranks together, not of one rank */
-    uint64_t done;  /* samples of a pass to skip, over all ranks: a multiple of world where the
-                       dataset has a shard stage */
+    uint32_t world; /* if more than 1 and the dataset has no shard stage, a shard step is added at
+                       the end */
+    bool all_ranks; /* for the samples of all ranks together, not of one rank */
+    uint64_t done;  /* samples of the pass to skip, over all ranks; must be a multiple of world if
+                       the dataset has a shard stage */
 } order_settings;
 
-/* Has the dataset a shard stage? If not, order_make() adds a shard step. */
+/* Does the dataset have a shard stage? If not, order_make() adds a shard step. */
 bool dataset_has_shard(const sluice_dataset *dataset);
 
 /*
- * The key of the permutations of stage i, a shuffle, which also depend on the pass. seed is the
- * run's.
+ * The key of stage i, a shuffle. Its permutation of a pass depends on this key and the pass. seed
+ * is that of the run.
  */
 uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);
 
 /*
- * The dataset must be open. Index stages of a stream are ignored (stream_order.h). E_INVALID: rank
- * not below world.
+ * Makes the order of an open dataset. Index stages of a stream are ignored (see stream_order.h).
+ * E_INVALID: rank is not below world; more samples than can be counted.
  */
 sluice_status order_make(const sluice_dataset *dataset, const order_settings *settings,
                          sample_order *order_out);
 
 /*
- * The order of the source's own, which is of the settings' rank, in place of order_make(). `done`
- * is a multiple of world.
+ * Makes an order from the source's own order, which must be for the rank in settings; used instead
+ * of order_make(). `done` must be a multiple of world.
  */
 void order_make_own(source_order *own, const order_settings *settings, sample_order *order_out);
 
-/* The sample at a position below length, and the pass that keys its random numbers. */
+/* Returns the sample at a position below length, and the pass that keys its random numbers. */
 void order_at(const sample_order *order, uint64_t pass, uint64_t position, uint64_t *sample_out,
               uint64_t *pass_out);
 

@@ -6,8 +6,8 @@
 #include "rng_int.h"
 
 /*
- * For small n each round mixes little: with 8 rounds and n = 5, one element is at one index 3 % too
- * often.
+ * Number of rounds. For small n a round mixes little: with 8 rounds and n = 5, one element is at
+ * one index 3 % too often.
  */
 enum { FEW = 4096, ROUNDS_OF_FEW = 24, ROUNDS = 8 };
 
@@ -17,15 +17,15 @@ index_permutation permutation_of(uint64_t n)
         .n = n, .a = (uint64_t)sqrt((double)n), .rounds = n < FEW ? ROUNDS_OF_FEW : ROUNDS};
 
     while (p.a * p.a < n) {
-        p.a++; /* sqrt() of a large n is rounded */
+        p.a++; /* sqrt() of a large n may be rounded down */
     }
     p.a = p.a > 0 ? p.a : 1;
     p.b = (n + p.a - 1) / p.a;
-    p.b += p.b & 1; /* with both odd, only even permutations would result */
+    p.b += p.b & 1; /* if both a and b were odd, only even permutations would result */
     return p;
 }
 
-/* Maps 64 mixed bits to a number below `range`, which is at most 2^32. */
+/* Maps 64 random bits to a number below `range`, which is at most 2^32. */
 static uint64_t reduce_to_range(uint64_t bits, uint64_t range)
 {
     return ((bits >> 32) * range) >> 32;

@@ -71,8 +71,8 @@ void sample_mixer_take(sample_mixer *mixer, stream_item *item)
 
 uint64_t sample_mixer_most_memory(uint64_t max_samples, uint64_t max_bytes, uint64_t largest)
 {
-    const uint64_t full = max_bytes + largest; /* the bound is checked before the last image is
-                                                   added */
+    const uint64_t full = max_bytes + largest; /* the limit is checked before the last image is
+                                                  added */
     const uint64_t images = max_samples < full / largest ? max_samples * largest : full;
 
     return images + max_samples * sizeof(stream_item);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_hold.h"
 
-/* Buffers besides those of the workers: one of the source, one for samples of other ranks. */
+/* Buffers other than those of the workers: one of the source, one for samples of other ranks. */
 enum { OTHER_BUFFERS = 2 };
 
 /* The argument of has_room(). */
@@ -36,7 +36,7 @@ void stream_hold_take(stream_hold *hold, stream_item *item)
 
 void stream_hold_give_back(stream_hold *hold, stream_item *item)
 {
-    /* Keeps buffers for small samples; the spare capacity of a reservation is not counted. */
+    /* Buffers for small samples are kept; a reservation may have spare capacity on top. */
     if (item->bytes.capacity > STREAM_SMALL_BYTES + IMAGE_MOST_SPARE) {
         image_buffer_free(&item->bytes);
     }
@@ -57,6 +57,7 @@ uint64_t stream_hold_memory(uint64_t most, uint32_t workers)
 {
     const uint64_t small = most < STREAM_SMALL_BYTES ? most : STREAM_SMALL_BYTES;
 
-    /* Large samples of workers, a large sample being read, and small samples. */
+    /* Two large samples' bytes: the budget of the workers, and one being read; plus the small
+     * samples. */
     return 2 * most + (workers + OTHER_BUFFERS) * small;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounds the memory of a stream's samples that workers hold. Each worker keeps a buffer for small
- * samples. Large samples share one budget, so that their memory does not grow with the number of
+ * Bounds the memory of the samples of a stream that workers hold. Each worker keeps a buffer for
+ * small samples. Large samples share one budget, so their memory does not grow with the number of
  * workers.
  */
 #ifndef SLUICE_STREAM_HOLD_H
@@ -14,7 +14,7 @@
 #define STREAM_SMALL_BYTES (UINT64_C(8) << 20)
 
 typedef struct stream_hold {
-    uint64_t most; /* bytes of large samples; a single one is always admitted */
+    uint64_t most; /* budget for large samples, in bytes; a single sample is always admitted */
     _Atomic uint64_t bytes;
     _Atomic bool stopped;
     sli_event changed;
@@ -24,20 +24,23 @@ typedef struct stream_hold {
 void stream_hold_init(stream_hold *hold, uint64_t most);
 
 /*
- * Charges an item for a worker. Waits until there is room in the budget, or a stop is requested.
- * One thread at a time.
+ * Charges an item to the budget. Waits until there is room, or a stop is requested. One thread at a
+ * time.
  */
 void stream_hold_take(stream_hold *hold, stream_item *item);
 
-/* Releases the charge of an item; frees a large buffer. Any thread; may be called twice. */
+/*
+ * Releases the charge of an item, and frees its buffer if that is large. Any thread; may be called
+ * twice.
+ */
 void stream_hold_give_back(stream_hold *hold, stream_item *item);
 
-/* Ends the current wait and later ones. Any thread. */
+/* Ends the current wait and all later ones. Any thread. */
 void stream_hold_stop(stream_hold *hold);
 
 /*
- * An upper bound on the memory of samples up to the size `most` that this many workers hold, and of
- * the samples being read.
+ * An upper bound on memory, for samples of up to `most` bytes: those that this many workers hold,
+ * and those being read.
  */
 uint64_t stream_hold_memory(uint64_t most, uint32_t workers);
 

@@ -10,24 +10,25 @@
 #include "sample_mixer.h"
 #include "stream_hold.h"
 
-/* Bound on the bytes of images in a shuffle buffer. */
+/* Limit on the bytes of images in a shuffle buffer. */
 static const uint64_t MIXED_BYTES = UINT64_C(1) << 30;
 
 /* One index stage. */
 typedef struct stream_step {
     index_kind kind;
     const void *args;
-    uint64_t count; /* take: samples passed on; skip: samples skipped */
+    uint64_t count; /* take: number of samples passed on; skip: number of samples skipped */
 
-    /* For shuffle: */
+    /* The following are used by shuffle only. */
     uint64_t key;
     sample_mixer mixer;
-    sli_error end; /* the end or error that follows the buffered samples; OK: not reached yet */
+    sli_error end; /* result after the buffered samples: the end or an error; OK: the input has not
+                      ended */
 } stream_step;
 
 struct stream_order {
     const sluice_dataset *dataset;
-    void *pass; /* the pass of the source; NULL: none is open */
+    void *pass; /* the source's pass; NULL: no pass is open */
     uint64_t number;
     uint32_t step_count;
     stream_step steps[];
@@ -35,7 +36,7 @@ struct stream_order {
 
 /* ---- unsupported stages --------------------------------------------------------------------- */
 
-/* The advice for an index stage that a stream does not support. */
+/* The advice if an index stage is not supported for streams. */
 static const char *instead_of(index_kind kind)
 {
     return kind == INDEX_SHARD
@@ -58,7 +59,7 @@ sluice_status stream_order_check(const sluice_dataset *dataset)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* The next sample after the first `steps` steps. */
+/* Gets the next sample after the first `steps` steps. */
 static sluice_status next_after(stream_order *order, uint32_t steps, stream_item *item);
 
 static sluice_status next_of_source(stream_order *order, stream_item *item)
@@ -83,7 +84,8 @@ static sluice_status fill_mixer(stream_order *order, uint32_t before, stream_ste
         if (st == SLUICE_OK) {
             st = sample_mixer_put(&step->mixer, item);
         } else if (st != SLUICE_CLOSED) {
-            sli_error_take(st, &step->end); /* may be raised by another thread */
+            sli_error_take(st, &step->end); /* stored with its text, since another thread may have
+                                               to raise it */
             st = SLUICE_OK;
         }
     }
@@ -177,8 +179,8 @@ static void begin_step(stream_step *step, uint64_t pass)
 }
 
 /*
- * The order of files is shuffled only where shuffle is the first stage: a stage before it, as take,
- * must see the same samples in every pass.
+ * Should the order of the files be shuffled, too? Only if shuffle is the first stage: an earlier
+ * stage, such as take, must see the same samples in every pass.
  */
 static bool mixes_files(const stream_order *order)
 {

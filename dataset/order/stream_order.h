@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a stream in the order of a dataset's index stages: the counterpart of order.h for
- * samples without numbers. Each stage pulls its samples from the previous one, the first stage from
- * the source.
+ * Applies the index stages of a dataset to the samples of a stream: the counterpart of order.h for
+ * samples that cannot be accessed by number. Each stage pulls its samples from the previous one,
+ * the first stage from the source.
  */
 #ifndef SLUICE_STREAM_ORDER_H
 #define SLUICE_STREAM_ORDER_H
@@ -11,17 +11,23 @@
 
 typedef struct stream_order stream_order;
 
-/* E_UNSUPPORTED: an index stage that streams do not support, with an alternative. */
+/*
+ * E_UNSUPPORTED: the dataset has an index stage that streams do not support; the message has an
+ * alternative.
+ */
 sluice_status stream_order_check(const sluice_dataset *dataset);
 
-/* The dataset must be open and checked, and outlive the order. seed is the run's. E_NO_MEMORY. */
+/*
+ * The dataset must be open, have passed stream_order_check(), and outlive the order. seed is that
+ * of the run. E_NO_MEMORY.
+ */
 sluice_status stream_order_create(const sluice_dataset *dataset, uint64_t seed,
                                   stream_order **order_out);
 void stream_order_destroy(stream_order *order);
 
 /*
- * Begins a pass; no pass may be open. E_UNSUPPORTED: a second pass of a source that can be read
- * once only.
+ * Begins a pass; no pass may be open. E_UNSUPPORTED: a second pass, of a source that can be read
+ * only once.
  */
 sluice_status stream_order_begin(stream_order *order, uint64_t pass, int stop_fd);
 
@@ -31,21 +37,21 @@ bool stream_order_in_pass(const stream_order *order);
 
 /*
  * Moves the next sample of the pass into the item. END_OF_DATA after the last one. An error of the
- * source is reported after the samples before it, buffered ones included. CLOSED is reported at
+ * source is returned after all samples before it, including buffered ones; CLOSED is returned at
  * once.
  */
 sluice_status stream_order_next(stream_order *order, stream_item *item);
 
-/* Bytes of buffered samples. */
+/* Bytes of memory of the buffered samples. */
 uint64_t stream_order_memory(const stream_order *order);
 
 /*
- * An upper bound on the memory for samples of a stream with this many workers: theirs, and the
- * buffers of stages.
+ * An upper bound on the memory for samples of a stream: those of this many workers, and the buffers
+ * of stages.
  */
 uint64_t stream_order_most_memory(const sluice_dataset *dataset, uint32_t workers);
 
-/* Adds a description of the resulting order: "taken as they come", ... */
+/* Adds a description of the order, for example "as the stream gives them". */
 void stream_order_explain(const sluice_dataset *dataset, sli_text *text);
 
 #endif

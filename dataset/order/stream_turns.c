@@ -20,9 +20,9 @@ struct stream_turns {
     pthread_cond_t turn;
     stream_order *order;
     uint64_t first;
-    uint64_t names;    /* hash of the names of samples before `first` */
-    uint64_t next;     /* the sample whose turn it is */
-    sluice_status end; /* the status for all later samples; OK: none yet */
+    uint64_t names;    /* hash of the names of the samples before `first` */
+    uint64_t next;     /* number of the next sample to take */
+    sluice_status end; /* status for all later requests; OK: the stream continues */
 };
 
 sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, uint64_t first,
@@ -71,7 +71,7 @@ uint64_t stream_turns_add_name(uint64_t names, const char *name)
     return sli_mix_in(names, sli_hash_text(name));
 }
 
-/* Begins the pass, and skips samples up to the first requested one. */
+/* Begins the pass, and skips the samples before the first requested one. */
 static sluice_status begin_turn(stream_turns *turns, stream_item *item)
 {
     sluice_status st = stream_order_begin(turns->order, 0, turns->stop_fd);
@@ -149,8 +149,8 @@ void stream_turns_stop(stream_turns *turns)
     atomic_store_explicit(&turns->stopped, true, memory_order_relaxed);
     stream_hold_stop(&turns->hold);
     eventfd_write(turns->stop_fd, 1);
-    pthread_mutex_lock(&turns->lock); /* a thread that waits for bytes under the lock is woken by
-                                         stop_fd */
+    pthread_mutex_lock(&turns->lock); /* another thread may hold the lock while it waits for bytes;
+                                         stop_fd has woken it */
     pthread_cond_broadcast(&turns->turn);
     pthread_mutex_unlock(&turns->lock);
 }

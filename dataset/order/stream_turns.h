@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass of a stream, shared by several threads: a request for sample i is answered once all
- * samples before it were taken.
+ * One pass of a stream that several threads share. A request for sample i waits until all samples
+ * before it were taken.
  */
 #ifndef SLUICE_STREAM_TURNS_H
 #define SLUICE_STREAM_TURNS_H
@@ -11,10 +11,10 @@
 typedef struct stream_turns stream_turns;
 
 /*
- * A pass from sample `first` on. Samples before it are read and dropped; their names must give
- * `names` by stream_turns_add_name(), starting with 0. The dataset must be open; its index stages
- * are applied; seed is the run's. E_UNSUPPORTED: a stage that streams do not support; E_IO;
- * E_NO_MEMORY.
+ * Prepares a pass from sample `first` on. Samples before it are read and dropped, and the hash of
+ * their names (stream_turns_add_name(), starting with 0) must equal `names`. The dataset must be
+ * open; its index stages are applied; seed is that of the run. E_UNSUPPORTED: a stage that streams
+ * do not support; E_IO; E_NO_MEMORY.
  */
 sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, uint64_t first,
                                   uint64_t names, stream_turns **turns_out);
@@ -23,17 +23,17 @@ void stream_turns_destroy(stream_turns *turns);
 uint64_t stream_turns_add_name(uint64_t names, const char *name);
 
 /*
- * Waits until it is the sample's turn, and moves it into the item. END_OF_DATA: no such sample;
- * CLOSED: stopped; E_INVALID: fewer than `first` samples, or other names; errors of the source.
- * After an error all later samples are CLOSED. Any thread; every sample must be requested exactly
- * once.
+ * Waits until it is the turn of the sample, and moves it into the item. END_OF_DATA: no such
+ * sample; CLOSED: stopped; E_INVALID: the stream has fewer than `first` samples, or other names;
+ * errors of the source. After an error all later requests return CLOSED. Any thread; every sample
+ * must be requested exactly once.
  */
 sluice_status stream_turns_take(stream_turns *turns, uint64_t sample, stream_item *item);
 
 /* Releases the bytes of the item's sample. Any thread. */
 void stream_turns_done(stream_turns *turns, stream_item *item);
 
-/* Cancels: every pending and later request is answered CLOSED. Any thread. */
+/* Cancels all pending and later requests: they return CLOSED. Any thread. */
 void stream_turns_stop(stream_turns *turns);
 
 #endif

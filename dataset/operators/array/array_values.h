@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of arrays, of any type. */
+/* Reads values of integer arrays of any type. */
 #ifndef SLUICE_ARRAY_VALUES_H
 #define SLUICE_ARRAY_VALUES_H
 

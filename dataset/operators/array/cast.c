@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast: another type for a plain column. */
+/* cast: changes the type of a plain column. */
 #include <inttypes.h>
 
 #include <sluice/columns.h>
@@ -64,7 +64,7 @@ static void store_float(sluice_dtype dtype, void *array, size_t i, float value)
     }
 }
 
-/* False: the type cannot represent this value. */
+/* Stores an integer. False: the type cannot represent it. */
 static bool store_integer(sluice_dtype dtype, void *array, size_t i, int64_t value)
 {
     switch (dtype) {
@@ -105,7 +105,7 @@ static bool cast_value(const sluice_column *from_type, const void *from,
             const float real = load_float(from_type->dtype, from, i);
 
             if (!(real >= -0x1p63F && real < 0x1p63F)) {
-                return false; /* NaN, too */
+                return false; /* also NaN */
             }
             value = (int64_t)real;
         }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* one_hot: a class number as a vector, with label smoothing as of torch's CrossEntropyLoss. */
+/*
+ * one_hot: turns a class number into a vector, with the label smoothing of torch's
+ * CrossEntropyLoss.
+ */
 #include <inttypes.h>
 
 #include <sluice/columns.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch: the last stage. */
+/* batch: forms batches; the last stage. */
 #include "batch.h"
 
 #include "stage.h"

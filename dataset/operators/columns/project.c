@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* project and drop: which columns a batch has, and in which order. */
+/* project and drop: select the columns of a batch, and their order. */
 #include <string.h>
 
 #include <sluice/columns.h>
@@ -8,10 +8,13 @@
 #include "status_int.h"
 
 typedef struct project_args {
-    const char *columns; /* names, with commas */
+    const char *columns; /* comma-separated names */
 } project_args;
 
-/* Takes the next name off a list with commas, NULL after the last, and finds its column. */
+/*
+ * Removes the first name from a comma-separated list, and finds its column; *list is NULL after the
+ * last name.
+ */
 static sluice_status next_column(const char **list, const stage_schema *schema, const char *stage,
                                  uint32_t *column_out)
 {
@@ -29,7 +32,7 @@ static sluice_status next_column(const char **list, const stage_schema *schema, 
     return column >= 0 ? SLUICE_OK : schema_no_column(schema, stage, name);
 }
 
-/* Makes `count` columns of the schema, by their numbers, all that it has. */
+/* Reduces the schema to these `count` columns, given by index, in this order. */
 static void keep_columns(stage_schema *schema, const uint32_t *kept, uint32_t count)
 {
     const stage_schema before = *schema;

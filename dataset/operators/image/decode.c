@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode: the stage. How files are decoded is image_decoder.h's. */
+/* decode: the stage that marks where images are decoded. image_decoder.h has the decoders. */
 #include "dataset_state.h"
 #include "struct_size_int.h"
 

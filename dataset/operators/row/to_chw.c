@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* to_chw: planes instead of interleaved channels. */
+/* to_chw: stores channels as planes instead of interleaved. */
 #include "stage.h"
 #include "status_int.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map: a function of the program. It is made by its call; its text is for checkpoints. */
+/*
+ * map: calls a function of the program. Only sluice_dataset_map() can add it; its text form is for
+ * checkpoints.
+ */
 #include "custom_map.h"
 #include "status_int.h"
 #include "struct_size_int.h"
@@ -68,6 +71,6 @@ sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map)
         custom_map_free(args.map);
         return st;
     }
-    args.map->is_added = true; /* from now on the dataset's */
+    args.map->is_added = true; /* the dataset owns the map from now on */
     return SLUICE_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* center_crop: the middle of an image, with zeros around a smaller one. */
+/* center_crop: crops the middle of an image; a smaller image is padded with zeros. */
 #include "crop.h"
 
 typedef struct center_crop_args {
@@ -23,8 +23,9 @@ static sluice_status center_crop_infer(const void *args, stage_schema *schema)
 }
 
 /*
- * Where a length of `want` begins in one of `have`, as torchvision has it: half the difference,
- * halves to even; a shorter one gets the smaller half of its padding in front.
+ * The start of a centred range of length `want` within length `have`, as in torchvision: half of
+ * the difference, rounded half to even. If `want` is larger, the result is negative, and the
+ * smaller half of the padding comes first.
  */
 static int64_t centred_start(uint32_t have, uint32_t want)
 {

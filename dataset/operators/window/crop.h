@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What center_crop, random_crop and random_resized_crop share. */
+/* Shared by center_crop, random_crop and random_resized_crop. */
 #ifndef SLUICE_CROP_H
 #define SLUICE_CROP_H
 
 #include "stage.h"
 
-/* The image has this size afterwards; one number means a square. */
+/* Sets the image's size after the crop; one number means a square. */
 sluice_status crop_infer(const param_size *size, const char *stage, stage_schema *schema);
 
 static inline uint32_t crop_width(const param_size *size)

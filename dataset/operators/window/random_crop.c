@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_crop: a window at a random position of the zero-padded image. */
+/* random_crop: crops at a random position of the image, which is padded with zeros first. */
 #include "crop.h"
 #include "status_int.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random_resized_crop: a random part of random area and shape, resized. Szegedy et al., "Going
- * deeper with convolutions" (2015), drawn as torchvision's RandomResizedCrop: ten tries, then the
- * largest part of allowed shape from the middle.
+ * random_resized_crop: crops a part of random area and aspect ratio, and resizes it. From Szegedy
+ * et al., "Going deeper with convolutions" (2015), with the draws of torchvision's
+ * RandomResizedCrop: up to ten tries; if all fail, the largest part in the middle with an allowed
+ * ratio.
  */
 #include <math.h>
 
@@ -41,7 +42,7 @@ static sluice_status rrc_infer(const void *args, stage_schema *schema)
     return crop_infer(&((const rrc_args *)args)->size, "random_resized_crop", schema);
 }
 
-/* To a whole number, halves to even, whatever the rounding mode of the thread. */
+/* Rounds to a whole number, half to even, independently of the thread's rounding mode. */
 static double round_to_whole(double value)
 {
     double down = floor(value);
@@ -53,7 +54,7 @@ static double round_to_whole(double value)
     return down;
 }
 
-/* One try: false when the part is larger than the image. */
+/* Makes one try. False: the part is larger than the image. */
 static bool draw_part(const rrc_args *args, const sli_draws *draws, uint32_t try, uint32_t width,
                       uint32_t height, stage_geometry *out)
 {
@@ -81,7 +82,7 @@ static bool draw_part(const rrc_args *args, const sli_draws *draws, uint32_t try
     return true;
 }
 
-/* The largest part of allowed shape, from the middle. */
+/* The largest part in the middle of the image that has an allowed ratio. */
 static void middle_part(const rrc_args *args, uint32_t width, uint32_t height, stage_geometry *out)
 {
     double ratio = (double)width / height;
@@ -150,7 +151,7 @@ void sluice_random_resized_crop_config_init_size(sluice_random_resized_crop_conf
     sli_struct_init(config, size);
 }
 
-/* Two numbers, or their defaults where both are 0. */
+/* Returns the two numbers, or the defaults if both are 0. */
 static param_reals range_of(const double given[2], double low, double high)
 {
     const bool is_default = given[0] == 0 && given[1] == 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize: to a size, or the shorter side to a length. */
+/* resize: resizes to a size, or so that the shorter side has a given length. */
 #include "stage.h"
 #include "status_int.h"
 
 typedef struct resize_args {
-    param_size size; /* width 0: height is the shorter side's length */
+    param_size size; /* width 0: height is the length of the shorter side */
     resize_filter filter;
 } resize_args;
 
@@ -26,7 +26,10 @@ sluice_status resize_filter_check(const char *stage, const resize_filter *filter
     return SLUICE_OK;
 }
 
-/* The longer side when the shorter becomes `length`: as torchvision, rounded down, at least 1. */
+/*
+ * The length of the longer side if the shorter side is resized to `length`: rounded down, as in
+ * torchvision.
+ */
 static uint32_t longer_side(uint32_t shorter, uint32_t longer, uint32_t length)
 {
     uint64_t side = (uint64_t)longer * length / shorter;
