@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* The clock of a test; NULL: CLOCK_MONOTONIC. */
+/* Replacement for the clock in tests; NULL: CLOCK_MONOTONIC. */
 static int64_t (*_Atomic replacement)(void);
 
 void sli_clock_replace(int64_t (*now_ns)(void))

@@ -55,13 +55,13 @@ static uint32_t by_tables(uint32_t crc, const uint8_t *bytes, size_t size)
 
 #if defined(__x86_64__)
 /*
- * The instruction has a latency of three cycles and a throughput of one per cycle, so three blocks
- * are processed in parallel.
+ * The CRC32 instruction has a latency of three cycles and a throughput of one per cycle, so three
+ * blocks are processed in parallel.
  */
 enum { BLOCK = 1024, WORD = sizeof(uint64_t) };
 
-/* over_block[k][b]: the checksum of a block of zeros, continued from a checksum whose byte k is b
- * and whose other bytes are 0. XOR over k continues any checksum. */
+/* over_block[k][b]: the checksum after a block of zeros, starting from a checksum with byte k equal
+ * to b and the other bytes 0. For any starting checksum, XOR the entries of its four bytes. */
 static uint32_t over_block[4][256];
 static pthread_once_t once_over = PTHREAD_ONCE_INIT;
 

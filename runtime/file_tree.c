@@ -35,7 +35,7 @@ int sli_tree_open(int at_fd, const char *name)
 
 static int walk_folder(tree_walker *w, int at_fd, const char *name, int depth);
 
-/* Visits an entry of the folder fd; its path is the folder's path and its name. */
+/* Visits an entry of the folder fd. w->path is the folder's path; the entry's name is appended. */
 static int walk_entry(tree_walker *w, int fd, const char *name, int depth)
 {
     const size_t length = strlen(w->path);
@@ -108,7 +108,7 @@ int sli_tree_remove(int at_fd, const char *name)
                                                 : sli_tree_walk(at_fd, name, remove_entry, NULL);
 }
 
-/* Symbolic links have no data to sync. */
+/* Syncs a file or folder. Other entries, such as symbolic links, have no data to sync. */
 static int sync_entry(void *user, const sli_tree_entry *entry)
 {
     int result;
@@ -156,7 +156,7 @@ int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t s
     return result;
 }
 
-/* Reads up to `most` bytes; -1 and errno. */
+/* Reads up to `most` bytes and returns their number; -1 with errno. */
 static ssize_t read_all(int fd, char *bytes, size_t most)
 {
     size_t size = 0;

@@ -18,20 +18,20 @@ static const char *const level_names[] = {"off", "error", "warn", "info", "debug
 /* -1: not yet read from the environment. */
 static _Atomic int current_level = -1;
 
-/* What receives messages; fn NULL is stderr. */
+/* The receiver of messages; fn NULL: stderr. */
 typedef struct log_receiver {
     sluice_log_fn fn;
     void *user;
-    uint64_t generation; /* how many were set before */
+    uint64_t generation; /* number of receivers set before this one */
 } log_receiver;
 
-/* A call of a receiver under way, on the stack of its thread. */
+/* A call of a receiver in progress; the struct is on the stack of the calling thread. */
 typedef struct receiver_call {
-    uint64_t generation; /* of the receiver */
+    uint64_t generation; /* generation of the receiver */
     struct receiver_call *next;
 } receiver_call;
 
-/* Guards the three below. Not held while a receiver is called. */
+/* Guards call_ended, receiver and calls. Not held while a receiver is called. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t call_ended = PTHREAD_COND_INITIALIZER;
 static log_receiver receiver;
@@ -68,7 +68,7 @@ static bool is_called(uint64_t generation)
     return false;
 }
 
-/* A child process has none of the threads that log in its parent. */
+/* Fork handlers: a child process has no other threads, so it drops the calls in progress. */
 static void lock_for_fork(void)
 {
     pthread_mutex_lock(&lock);
@@ -105,7 +105,7 @@ void sluice_log_set_callback(sluice_log_fn fn, void *user)
     pthread_mutex_unlock(&lock);
 }
 
-/* Returns the receiver, and registers a call of it if it is a function. */
+/* Returns the receiver; if it is a callback, registers a call of it. */
 static log_receiver begin_call(receiver_call *call)
 {
     log_receiver to;

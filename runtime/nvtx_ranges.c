@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges by NVTX 3, a header-only library: it loads the profiler that NVTX_INJECTION64_PATH names.
+/*
+ * Ranges by NVTX 3, a header-only library; it loads the profiler that NVTX_INJECTION64_PATH names.
  */
 #include "nvtx_ranges_int.h"
 
@@ -13,8 +14,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void find_tool(void)
 {
     /*
-     * NULL without a profiler. Every thread with ranges has called pthread_once(), which orders
-     * this store and the writes of NVTX before its ranges.
+     * NULL without a profiler. Relaxed: every thread with ranges has called pthread_once(), which
+     * orders this store and the writes of NVTX before its ranges.
      */
     atomic_store_explicit(&sli_range_domain, nvtxDomainCreateA("sluice"), memory_order_relaxed);
 }

@@ -42,7 +42,7 @@ static bool is_kept(const char *text, sli_lines lines)
            (*text == '\t' || (*text == '\n' && strncmp(text + 1, "    ", 4) == 0));
 }
 
-/* Writes the escape of the character or byte at `text`; returns its length in the text. */
+/* Writes the escape of the character or byte at `text`. Returns the number of bytes it replaces. */
 static size_t escape_char(const char *text, size_t length, char escaped[ESCAPE_SIZE])
 {
     static const char named[] = "\a\b\t\n\v\f\r";

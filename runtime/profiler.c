@@ -31,7 +31,8 @@ void sli_profile_fini(sli_profile *profile)
     memset(profile, 0, sizeof(*profile));
 }
 
-/* Reads both clocks at the same moment: the fastest of five attempts, which was not interrupted. */
+/* Reads both clocks at the same moment: uses the fastest of five attempts, which was not
+ * interrupted. */
 static void read_clocks(int64_t *ns, uint64_t *ticks)
 {
     uint64_t quickest = UINT64_MAX;

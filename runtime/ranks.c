@@ -20,9 +20,9 @@ typedef struct launcher {
 
 /*
  * In order of precedence: the innermost launcher first. torchrun and mpirun often run inside a
- * Slurm step, one task per machine, and their processes inherit SLURM_PROCID of that task: as a
- * rank it would be the same for all processes of a machine. For the same reason torchrun comes
- * before MPI, which may start it on many machines.
+ * Slurm step with one task per machine. Their processes inherit SLURM_PROCID of that task, which as
+ * a rank would be the same for all processes of a machine. For the same reason torchrun precedes
+ * MPI, which may start it on many machines.
  */
 static const launcher launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL},
@@ -199,10 +199,7 @@ sluice_status sluice_ranks_find(sluice_ranks *ranks_out)
         const char *world = value_of(l->world);
         const char *rank = value_of(l->rank);
 
-        /*
-         * The script of sbatch and the shell of salloc have the SLURM_PROCID of a task, but are not
-         * tasks.
-         */
+        /* The script of sbatch and the shell of salloc have SLURM_PROCID set, but are not tasks. */
         if (world != NULL || (rank != NULL && l->node == NULL)) {
             st = find_by(l, rank, world, &ranks);
             break;

@@ -63,8 +63,8 @@ static sluice_status set_last_error(sluice_status status, int error, const char 
 }
 
 /*
- * set_last_error() with the prefix for E_NO_MEMORY. A text that quotes another such text gets the
- * prefix once, at its beginning.
+ * set_last_error() with the prefix for E_NO_MEMORY. If the text quotes another text with the
+ * prefix, the prefix is moved to the beginning.
  */
 static sluice_status set_own_error(sluice_status status, int error, const char *text)
 {
@@ -134,7 +134,7 @@ sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *f
     return set_last_error(status, 0, text);
 }
 
-/* The text of the C library, and the limit to raise where there is one. */
+/* Writes the C library's text of an errno value and, if one applies, the limit to raise. */
 static void describe_errno(int error, char *text, size_t size)
 {
     struct rlimit limit;

@@ -24,7 +24,9 @@ static bool is_zero(const unsigned char *bytes, size_t count)
     return true;
 }
 
-/* The error advises: `before`, the name of the struct, `after`. */
+/*
+ * Checks struct_size. The error text ends with advice: `before`, the name of the struct, `after`.
+ */
 static sluice_status check_size(const sli_struct *type, const char *call, const void *any,
                                 const char *before, const char *after)
 {

@@ -55,7 +55,7 @@ void sli_text_add(sli_text *text, const char *format, ...)
     va_end(args);
 }
 
-/* Columns of a terminal for `length` bytes: one per character. */
+/* The width of `length` bytes in terminal columns: one per UTF-8 character. */
 static uint32_t count_columns(const char *bytes, size_t length)
 {
     uint32_t columns = 0;

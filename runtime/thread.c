@@ -86,7 +86,7 @@ char *sli_cpus_format(const sli_cpus *cpus, char *text, size_t size)
     return text;
 }
 
-/* The set in the form that the kernel takes: an array of unsigned longs, with its size in bytes. */
+/* The set in the kernel's format: an array of unsigned longs. */
 static cpu_set_t *as_kernel_set(sli_cpus *cpus)
 {
     return (cpu_set_t *)(void *)cpus->bits;
@@ -118,7 +118,7 @@ static void *thread_main(void *arg)
     }
     (void)sli_cpus_of_thread(&thread->got);
     thread->run(thread->arg);
-    /* Pairs with the acquire load in sli_thread_place_get(): seeing it, `got` is seen. */
+    /* Pairs with the acquire load in sli_thread_place_get(): a thread that sees it sees `got`. */
     atomic_store_explicit(&thread->ended, true, memory_order_release);
     return NULL;
 }
@@ -138,12 +138,12 @@ sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_c
     thread->run = run;
     thread->arg = arg;
 
-    /* A new thread inherits the mask of its creator. */
+    /* A new thread inherits the signal mask of its creator. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread->handle, NULL, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == EAGAIN) { /* also returned where mmap() failed with ENOMEM */
+    if (error == EAGAIN) { /* also returned if mmap() failed with ENOMEM */
         return sli_fail(SLUICE_E_NO_MEMORY,
                         "cannot start thread %s: no memory for its stack, or the limit of threads "
                         "is reached (ulimit -v, ulimit -u, pids.max of the cgroup)",
@@ -170,7 +170,7 @@ void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out)
     memcpy(place_out->name, thread->name, sizeof(place_out->name));
     place_out->wanted = thread->wanted;
     if (!thread->started || atomic_load_explicit(&thread->ended, memory_order_acquire)) {
-        /* Of a thread that has ended pthread_getaffinity_np() gives the caller's CPUs. */
+        /* For an ended thread pthread_getaffinity_np() would return the caller's CPUs. */
         place_out->got = thread->got;
     } else if (pthread_getaffinity_np(thread->handle, sizeof(place_out->got.bits),
                                       as_kernel_set(&place_out->got)) != 0) {
@@ -178,7 +178,7 @@ void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out)
     }
 }
 
-/* Has the thread /proc/self/task/NUMBER this name? The thread may have ended meanwhile. */
+/* Does thread /proc/self/task/NUMBER have this name? The thread may have ended meanwhile. */
 static bool has_name(const char *number, const char *name)
 {
     char path[64];

@@ -31,8 +31,8 @@ static sluice_status open_with(const sli_backend *backend, const sli_uri *uri,
     return SLUICE_OK;
 }
 
-/* The first kind that opens, of those that steps run on; what stood in the way of the others is
- * worth an info line. */
+/* Opens the first kind that can be opened, except kinds that are opened by name only. The reasons
+ * against the other kinds are logged at level info. */
 static sluice_status open_auto(const sli_uri *uri, sluice_device **device_out)
 {
     sluice_status st = SLUICE_E_NO_DEVICE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DLPack. The structs below are those of include/dlpack/dlpack.h, release 1.1, of
+ * DLPack. The structs below match include/dlpack/dlpack.h, release 1.1, of
  * https://github.com/dmlc/dlpack. DLManagedTensor has no version field, and is unchanged since
- * release 0.2. Strides are always set, since from 1.2 on they must not be NULL.
+ * release 0.2. Strides are always set, since from release 1.2 on they must not be NULL.
  */
 #include <sluice/dlpack.h>
 

@@ -18,10 +18,10 @@ enum { DRIVER_API = 12000 };
 /* Default duration for which GetNext polls before it yields. */
 static const int64_t SPIN_NS = 500000;
 
-/* kDLCUDA: memory from cudaMalloc(); the device_id is that of cudart. */
+/* kDLCUDA: memory from cudaMalloc(); device_id is cudart's ordinal. */
 enum { DLPACK_CUDA = 2 };
 
-/* Bound on spin_us where the display watchdog ends kernels that run for seconds. */
+/* Upper bound on spin_ns if the display watchdog ends kernels that run for seconds. */
 static const int64_t WATCHED_SPIN_NS = 100000000;
 
 /* Reports a driver that is missing or too old. */
@@ -225,7 +225,7 @@ sluice_status cuda_device_open(const sli_uri *uri, sli_device_caps *caps_out, vo
         st = choose_transport(device, options.way, &caps);
     }
     if (st == SLUICE_OK) {
-        st = retain_context(device); /* last: nothing after it can fail */
+        st = retain_context(device); /* last, so that no later failure has to release it */
     }
     if (st != SLUICE_OK) {
         sli_free(device);

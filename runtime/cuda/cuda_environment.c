@@ -4,13 +4,13 @@
  *
  * CUDA_MODULE_LOADING selects when CUDA loads kernels. By default it loads each kernel at its first
  * launch, under a lock and possibly after all pending work of the device. A step that launches a
- * new kernel during a sink would stall there, and copies with it. The driver reads the variable
- * once, at initialization, and has no call for the same purpose, so the variable must be set before
- * that.
+ * new kernel during a sink would stall there, and copies would stall, too. The driver reads the
+ * variable once, at initialization, and has no equivalent call, so the variable must be set before
+ * initialization.
  *
  * CUDA_DEVICE_MAX_CONNECTIONS is the number of hardware work queues that streams share. Streams in
- * the same queue are ordered with each other: a copy may then wait behind the kernel that waits for
- * that copy, and every sink yields.
+ * the same queue are ordered with each other: a copy may then be queued after the kernel that waits
+ * for that copy, and every sink yields.
  */
 #include "cuda_environment.h"
 

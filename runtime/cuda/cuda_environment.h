@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Sets CUDA_MODULE_LOADING=EAGER, before the library's first CUDA call, unless the variable is set
- * already, or the driver is loaded, where it would have no effect.
+ * Sets CUDA_MODULE_LOADING=EAGER before the library's first CUDA call, unless the variable is
+ * already set, or the driver is already loaded: then it would have no effect.
  */
 void cuda_load_eagerly(bool (*driver_is_loaded)(void));
 

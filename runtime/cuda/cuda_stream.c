@@ -129,7 +129,7 @@ static void wake_callers(cuda_stream *stream)
     }
 }
 
-/* The thread sleeps until there is a job of this number. The lock is held. */
+/* Sleeps until the job with this number is submitted. The lock is held. */
 static void await_job(cuda_stream *stream, uint64_t job_number)
 {
     while (stream->given == job_number) {
@@ -239,7 +239,7 @@ static sluice_status record_event(cuda_stream *stream)
     return st;
 }
 
-/* Between begin_submit and end_submit. */
+/* Appends a job. Called between begin_submit and end_submit. */
 static void add_job(cuda_stream *stream, uint64_t job_number, const stream_job *job)
 {
     pthread_mutex_lock(&stream->lock);
@@ -264,7 +264,7 @@ sluice_status cuda_stream_put_job(cuda_stream *stream, uint64_t job_number, stre
         }
         job.is_record = st == SLUICE_OK;
         job.event = job.is_record ? cuda_stream_event(stream, stream->records + 1) : NULL;
-        stream->has_copies = st != SLUICE_OK; /* the next job or wait records again */
+        stream->has_copies = st != SLUICE_OK; /* else the next job or wait records */
     }
     add_job(stream, job_number, &job);
     return st;
@@ -329,7 +329,7 @@ static void free_stream(cuda_stream *stream)
     free_memory(stream);
 }
 
-/* A stream with room for `jobs` jobs; NULL: out of memory. */
+/* Allocates a stream with capacity for `jobs` jobs; NULL: out of memory. */
 static cuda_stream *make_stream(uint32_t jobs)
 {
     cuda_stream *stream = sli_calloc(1, sizeof(*stream));
@@ -420,8 +420,9 @@ sluice_status sli_cuda_stream_notify(void *handle, cudaEvent_t event, sli_event 
 }
 
 /*
- * Polls until all submitted work of the device is done, between begin_submit and end_submit. True:
- * it is done, or has failed, and the error is stored. False: it takes longer, or jobs are pending.
+ * Polls until all work submitted to the device is done. Called between begin_submit and end_submit.
+ * True: the work is done, or it failed and the error is stored. False: the work takes longer, jobs
+ * are pending, or polling is not possible.
  */
 static bool poll_until_done(cuda_stream *stream)
 {

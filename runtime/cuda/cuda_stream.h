@@ -28,7 +28,7 @@ typedef struct stream_job {
 typedef struct cuda_stream {
     const cuda_device *device;
     stream_handles handles;
-    cudaEvent_t *events; /* (event_capacity), used in turn; all are created at opening */
+    cudaEvent_t *events; /* (event_capacity), used in turn; created when the stream is opened */
     uint32_t event_count;
     uint32_t event_capacity;
     uint32_t job_capacity;
@@ -36,30 +36,31 @@ typedef struct cuda_stream {
 
     /* Used between begin_submit and end_submit only. */
     bool has_copies;         /* the current CUDA stream has work with no event recorded after it */
-    bool published;          /* ... and words are stored after the last copy */
-    uint64_t ordered_behind; /* record in the other CUDA stream that the next words wait for; 0 */
+    bool published;          /* as has_copies, and words are stored after the last copy */
+    uint64_t ordered_behind; /* event record that the next words must wait for; 0: none */
 
     _Atomic uint64_t wakes;
 
-    pthread_mutex_t lock;  /* guards the following; never held across a call of CUDA */
+    pthread_mutex_t lock;  /* guards the following; never held across a CUDA call */
     pthread_cond_t put;    /* a job was submitted; the thread waits on it */
     pthread_cond_t moved;  /* a job is done, or a submission has ended; callers wait on it */
-    bool thread_waits;     /* on put */
-    uint32_t callers_wait; /* on moved: number of callers */
-    bool submitting;       /* a thread submits: CUDA work and jobs have the same order */
-    stream_job *jobs;      /* (job_capacity), a ring */
-    uint64_t given;        /* number of jobs submitted so far; constant while another submits */
-    uint64_t done;         /* number of jobs finished so far */
-    uint64_t records;      /* number of events recorded for submitted jobs so far */
-    uint64_t records_done; /* of which the jobs are finished */
+    bool thread_waits;     /* the stream's thread waits on put */
+    uint32_t callers_wait; /* number of callers that wait on moved */
+    bool submitting;  /* a thread submits; only one at a time, so CUDA work and jobs have the same
+                         order */
+    stream_job *jobs; /* (job_capacity), a ring */
+    uint64_t given;   /* number of jobs submitted so far; changed only by the submitting thread */
+    uint64_t done;    /* number of jobs finished so far */
+    uint64_t records; /* number of events recorded for submitted jobs so far */
+    uint64_t records_done; /* number of these events whose jobs are finished */
     uint64_t calls_given;  /* number of calls among the submitted jobs */
-    uint64_t calls_done;   /* of which are finished */
-    sli_error error;       /* of the failed job with the lowest number */
-    uint64_t error_at;     /* the number; later jobs are skipped */
+    uint64_t calls_done;   /* number of these calls that are finished */
+    sli_error error;       /* error of the failed job with the lowest number */
+    uint64_t error_at;     /* number of the failed job; later jobs are skipped */
 } cuda_stream;
 
-/* Entries of the backend's table (backend_int.h); copy, publish, mark and order:
- * cuda_stream_submit.c */
+/* Entries of the backend's table (backend_int.h). Copy, publish, mark and order are in
+ * cuda_stream_submit.c. */
 sluice_status cuda_stream_open(void *state, const char *name, sli_stream_use use,
                                const sli_cpus *cpus, uint32_t jobs, void **stream_out);
 void cuda_stream_close(void *stream);
@@ -74,7 +75,7 @@ sluice_status cuda_stream_wait(void *stream, int64_t timeout_ns);
 sluice_status cuda_stream_status(void *stream);
 const sli_thread *cuda_stream_thread(const void *stream);
 
-/* For cuda_stream_submit.c. */
+/* Shared with cuda_stream_submit.c. */
 
 /* Stores the calling thread's last error unless an earlier job has failed. */
 void cuda_stream_keep_error(cuda_stream *stream, uint64_t job_number, sluice_status status);
@@ -82,16 +83,16 @@ void cuda_stream_keep_error(cuda_stream *stream, uint64_t job_number, sluice_sta
 /* Has this job or an earlier one failed? */
 bool cuda_stream_has_failed(cuda_stream *stream, uint64_t job_number);
 
-/* Begins a submission: waits until no other thread submits, and there is room for a job; with
- * behind_calls also until all calls are done. After OK call cuda_stream_end_submit(). TIMEOUT. */
+/* Begins a submission: waits until no other thread submits and a job and an event are free; with
+ * behind_calls also until all calls are done. After OK, call cuda_stream_end_submit(). TIMEOUT. */
 sluice_status cuda_stream_begin_submit(cuda_stream *stream, bool behind_calls, int64_t deadline_ns);
 void cuda_stream_end_submit(cuda_stream *stream);
 
-/* Adds a job, number `job_number`, within a submission. It is added even if an error is returned.
- */
+/* Adds a job with number `job_number`, between begin_submit and end_submit. It is added even if an
+ * error is returned. */
 sluice_status cuda_stream_put_job(cuda_stream *stream, uint64_t job_number, stream_job job);
 
-/* Is the work before this record done, as far as the thread knows? */
+/* Has the stream's thread seen that the work before this record is done? */
 bool cuda_stream_is_reached(cuda_stream *stream, uint64_t record);
 
 /* The event of record number `record`, from 1 on. */

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Submission of work to the CUDA streams of a stream: copies, words in device memory, launches; and
- * its order with other streams.
+ * ordering with other streams.
  */
 #include "cuda_stream.h"
 
 #include "cuda_error_int.h"
 #include "status_int.h"
 
-/* Work for the CUDA stream itself. */
+/* Work for the CUDA stream itself; one of a copy, a publish, or other work. */
 typedef struct device_job {
-    void *to; /* copy, as the next two */
+    void *to; /* copy: destination; the next two: source and size */
     const void *from;
     size_t bytes;
-    uint64_t *words; /* publish, as the next two */
+    uint64_t *words; /* publish: the words; the next two: values and count */
     const uint64_t *values;
     uint32_t count;
-    sluice_status (*enqueue)(void *arg); /* submits other work */
+    sluice_status (*enqueue)(void *arg); /* other work: submits it; else NULL */
     void *arg;
 } device_job;
 
 /*
- * Switches later copies to the other CUDA stream, so that they run in parallel with those pending
- * in this one. Only once words are stored after the pending copies and an event is recorded after
- * the words, for the next words to wait for; and only if these copies are still pending.
+ * Switches later copies to the other CUDA stream, so that they run in parallel with the pending
+ * copies. Only if words are stored after the pending copies and an event is recorded after these
+ * words, since the next words wait for that event. Not if the pending copies are already done.
  */
 static void alternate_streams(cuda_stream *stream)
 {
@@ -35,7 +35,7 @@ static void alternate_streams(cuda_stream *stream)
     }
 }
 
-/* Keeps words in order: later words wait for those of the other CUDA stream. */
+/* Keeps words in order: later words wait for the words in the other CUDA stream. */
 static sluice_status keep_order(cuda_stream *stream)
 {
     const uint64_t behind = stream->ordered_behind;

@@ -5,7 +5,7 @@
 
 #include "cuda_error_int.h"
 
-/* Words that one call stores; the driver's limit is 255. */
+/* Maximum number of words per cuStreamBatchMemOp(); the driver's limit is 255. */
 enum { MEM_OPS = 64 };
 
 static cudaStream_t current(const stream_handles *handles)
@@ -70,7 +70,7 @@ sluice_status stream_handles_copy(const stream_handles *handles, void *to, const
                                handles->device->ordinal, bytes);
 }
 
-/* Each memory operation is preceded by a fence, the default of the driver. */
+/* CU_STREAM_WRITE_VALUE_DEFAULT puts a fence before each memory operation. */
 sluice_status stream_handles_store(const stream_handles *handles, uint64_t *words,
                                    const uint64_t *values, uint32_t count)
 {

@@ -3,11 +3,12 @@
  * The CUDA streams of one stream of the library: one for steps, one or two for copies.
  *
  * Within one CUDA stream, a word stored after a copy delays the next copy: the copy engine idles
- * until the completion of the copy is signalled and the word is stored behind a fence. With two
- * CUDA streams the next copy is in the other one and waits for neither. Words still advance in call
- * order: before it stores a word, the caller makes one CUDA stream wait for an event of the other.
+ * until completion of the copy is signalled and the word is stored after a fence. With two CUDA
+ * streams the next copy is in the other CUDA stream and waits for neither. Words still advance in
+ * call order: before it stores a word, the caller makes one CUDA stream wait for an event of the
+ * other.
  *
- * One thread at a time. The device's context is current in all calls.
+ * Only one thread at a time may call these functions, with the device's context current.
  */
 #ifndef SLUICE_STREAM_HANDLES_H
 #define SLUICE_STREAM_HANDLES_H
@@ -39,7 +40,7 @@ void stream_handles_alternate(stream_handles *handles);
 sluice_status stream_handles_copy(const stream_handles *handles, void *to, const void *from,
                                   size_t bytes);
 
-/* Stores values[i] into words[i], in device memory, each behind a fence. */
+/* Stores values[i] into words[i] in device memory, each after a fence. */
 sluice_status stream_handles_store(const stream_handles *handles, uint64_t *words,
                                    const uint64_t *values, uint32_t count);
 

@@ -6,7 +6,7 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* The pattern of device memory before its first copy, and after its release. */
+/* Byte value of device memory before the first copy into it. */
 enum { POISON = 0xA5 };
 
 /* Reads an option of a host device into its field. */
@@ -83,7 +83,7 @@ static sluice_status host_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     }
     caps_out->host_memory = copy == 0;
     caps_out->poison = copy != 0;
-    caps_out->dlpack_type = DLPACK_CPU; /* a single device, for every ordinal */
+    caps_out->dlpack_type = DLPACK_CPU; /* device_id 0 for every ordinal */
     *state_out = device;
     return SLUICE_OK;
 }

@@ -10,8 +10,8 @@
 
 typedef struct host_device {
     int64_t latency_ns;          /* added to every copy */
-    int64_t bytes_per_second;    /* no copy is faster; 0: as fast as memory is */
-    _Atomic int64_t good_copies; /* copies that still succeed; negative: all do */
+    int64_t bytes_per_second;    /* bandwidth limit of copies; 0: no limit */
+    _Atomic int64_t good_copies; /* copies that succeed from now on; negative: all */
 } host_device;
 
 sluice_status host_stream_open(void *state, const char *name, sli_stream_use use,

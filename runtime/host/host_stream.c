@@ -34,7 +34,7 @@ typedef struct host_stream {
     uint32_t capacity;
     uint64_t given;  /* number of jobs submitted so far */
     uint64_t done;   /* number of jobs finished so far */
-    sli_error error; /* the first one */
+    sli_error error; /* the first error of a job */
 } host_stream;
 
 static void sleep_ns(int64_t duration_ns)
@@ -69,7 +69,7 @@ static sluice_status copy_block(host_device *device, const stream_job *job)
     return SLUICE_OK;
 }
 
-/* Runs one job. After an error (status) jobs are skipped. */
+/* Runs one job, or skips it if `status`, the stream's error, is set. */
 static sluice_status run_job(host_stream *stream, const stream_job *job, sluice_status status)
 {
     switch (job->kind) {
@@ -121,7 +121,8 @@ static void stream_main(void *arg)
         if (before == SLUICE_OK && after != SLUICE_OK) {
             keep_error(stream, after);
         }
-        /* Before the job counts as done: a thread that waits for `done` may then free the event. */
+        /* Notifies before the job counts as done: a thread that waits for `done` may then free the
+         * event. */
         if (job.kind == JOB_WRITE && job.wake != NULL) {
             sli_event_notify(job.wake);
         }

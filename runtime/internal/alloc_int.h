@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Host memory. The library allocates all its memory here, so that a test can make the n-th request
- * fail. No function logs or sets the last error: the caller does, since it knows the purpose.
+ * fail. No function logs or sets the last error: the caller does, with the purpose of the memory.
  */
 #ifndef SLUICE_ALLOC_INT_H
 #define SLUICE_ALLOC_INT_H
@@ -20,16 +20,16 @@ void *sli_aligned_alloc(size_t alignment, size_t size);
 
 char *sli_strdup(const char *text);
 
-/* Frees a block of the calls above. NULL is fine. */
+/* Frees a block of the functions above. NULL is a no-op. */
 void sli_free(const void *block);
 
 /*
- * Makes room for `needed` elements by doubling: returns the array, moved or not, and sets
- * *capacity. NULL on failure: the old array and *capacity are as they were.
+ * Grows an array to a capacity of at least `needed` elements, by doubling. Returns the array, which
+ * may have moved, and sets *capacity. NULL: failed; the old array and *capacity are unchanged.
  */
 void *sli_grow(void *array, size_t *capacity, size_t needed, size_t size);
 
-/* Tests: lets `count` requests pass and makes every later one fail; -1 turns it off. */
+/* Tests: lets `count` requests succeed and makes all later ones fail; -1 restores success. */
 void sli_alloc_fail_after(int64_t count);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interface of a device backend. backends/device.c is the only caller of the table; all others
- * call the functions of device_int.h. A new kind of device is one such table, a line in
- * backends/backend_registry.c, and its GetNext and sink programs in queue and sink.
+ * The interface of a device backend. backends/device.c is the only caller of the table; other code
+ * calls the functions of device_int.h. A new kind of device needs a table, a line in
+ * backends/backend_registry.c, and implementations of GetNext and of the sink programs in queue and
+ * sink.
  */
 #ifndef SLUICE_BACKEND_INT_H
 #define SLUICE_BACKEND_INT_H
@@ -23,12 +24,12 @@ typedef struct sli_device_facts {
 
 /* Capabilities and location of a device; callers branch on these, never on its name. */
 typedef struct sli_device_caps {
-    bool host_memory; /* device memory is host memory: a batch can be written in its slot */
-    bool poison;      /* released memory is overwritten */
+    bool host_memory; /* device memory is host memory: workers write batches into their slots */
+    bool poison;      /* released slots are overwritten with a pattern */
     bool kernels; /* GetNext is a kernel: the step's tensors have fixed addresses in device memory,
-                   * and no host thread reads them */
-    bool pull;    /* with kernels: they read the workers' ring itself, in page-locked memory */
-    uint32_t unroll;     /* with kernels: steps per iteration of a loop; 0 is 1 */
+                     and no host thread reads them */
+    bool pull;    /* with kernels: they read the workers' ring directly, in page-locked memory */
+    uint32_t unroll;     /* with kernels: steps per iteration of a loop; 0 means 1 */
     int64_t spin_ns;     /* how long GetNext polls before it yields; negative: it sleeps instead */
     int32_t node;        /* requested NUMA node; -1: none */
     char pci_bus_id[16]; /* "" without a PCI bus */
@@ -37,19 +38,19 @@ typedef struct sli_device_caps {
     int32_t dlpack_id;   /* device_id of DLPack */
 } sli_device_caps;
 
-/* Default capacity of a stream in jobs: stores of words, calls, and on a host device copies. A
- * caller blocks while the stream is full. */
+/* Minimum capacity of a stream in jobs: stores of words, calls, and on a host device copies.
+ * Callers block while the stream is full. */
 enum { SLI_STREAM_JOBS = 256 };
 
 /* Purpose of a stream; a device may create it differently for each. */
 typedef enum sli_stream_use {
     SLI_STREAM_STEPS, /* launches of steps, and a few copies for them */
-    SLI_STREAM_COPIES /* batches to the device, one copy after another */
+    SLI_STREAM_COPIES /* copies of batches to the device */
 } sli_stream_use;
 
 typedef struct sli_backend {
     const char *kind;  /* "host": the part of a device's name before the colon */
-    bool by_name_only; /* skipped by `auto`: no steps run on it yet */
+    bool by_name_only; /* skipped by `auto`; opened only if requested by name */
 
     /* Opens device uri->ordinal. E_INVALID: an unknown option. */
     sluice_status (*open)(const sli_uri *uri, sli_device_caps *caps_out, void **state_out);
@@ -77,15 +78,15 @@ typedef struct sli_backend {
     /*
      * Stores values[i] into words[i] in device memory with release order after all work submitted
      * before: a device that sees the word sees the copied data. values are read before the call
-     * returns. After an error in the stream it stores nothing and returns that error. Later copies
-     * may run concurrently with those before the words, so they must write other memory; words are
-     * stored in order.
+     * returns. After an error in the stream it stores nothing and returns that error. Words are
+     * stored in order, but copies submitted later may run concurrently with earlier copies, so they
+     * must write other memory.
      */
     sluice_status (*stream_publish)(void *stream, uint64_t *words, const uint64_t *values,
                                     uint32_t count);
 
     /*
-     * A mark is a point in the stream after all work submitted before. stream_order: all later work
+     * A mark is a point in the stream after all work submitted so far. stream_order: all later work
      * in `native`, the device's own handle of a stream of steps, runs after the mark; the host does
      * not wait. Marks are valid until the stream is closed.
      */
@@ -93,22 +94,22 @@ typedef struct sli_backend {
     sluice_status (*stream_order)(void *stream, uint64_t mark, void *native);
 
     /*
-     * Optional (both or none): bracket many calls of one thread of the library, which makes them
+     * Optional (both or none): bracket a series of calls by one thread of the library and make each
      * cheaper. No user code runs between the two.
      */
     sluice_status (*enter)(void *state);
     void (*leave)(void *state);
 
     /*
-     * A stream runs its work in order, asynchronously to the caller; cpus, the affinity of its
-     * thread, may be NULL. A copy may run before the words and calls submitted earlier are done.
-     * Work submitted after an error is skipped.
+     * A stream runs its work in order, asynchronously to the caller, except that a copy may run
+     * before earlier words and calls are done. Work submitted after an error is skipped. cpus is
+     * the affinity of the stream's thread and may be NULL; jobs is the capacity.
      */
     sluice_status (*stream_open)(void *state, const char *name, sli_stream_use use,
                                  const sli_cpus *cpus, uint32_t jobs, void **stream_out);
     void (*stream_close)(void *stream);
 
-    /* Host to device. The caller changes neither block until the copy is done. */
+    /* Copies host memory to the device. Neither block may be changed until the copy is done. */
     sluice_status (*stream_copy)(void *stream, void *to, const void *from, size_t bytes);
 
     /*
@@ -125,17 +126,18 @@ typedef struct sli_backend {
     /* Waits until the stream is idle: OK, TIMEOUT, or the first error of its work. */
     sluice_status (*stream_wait)(void *stream, int64_t timeout_ns);
 
-    /* The first error of its work, without waiting; OK when there is none. */
+    /* The first error of the stream's work so far, without waiting; OK: no error. */
     sluice_status (*stream_status)(void *stream);
 
-    /* The thread of stream_call(). Not started if the stream has no thread. */
+    /* The thread that runs the functions of stream_call(). If the stream has no thread, an
+     * sli_thread that was never started. */
     const sli_thread *(*stream_thread)(const void *stream);
 } sli_backend;
 
 /* The kinds in this build in the order of preference of `auto`, host last; ends with NULL. */
 extern const sli_backend *const sli_backends[];
 
-extern const sli_backend sli_cuda_backend; /* where the build has CUDA */
+extern const sli_backend sli_cuda_backend; /* only in builds with CUDA */
 extern const sli_backend sli_host_backend;
 
 #endif

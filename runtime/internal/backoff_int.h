@@ -23,12 +23,12 @@ typedef struct sli_backoff {
 } sli_backoff;
 
 /*
- * Sleeps for the next pause. False: give up, since the limit is reached (without sleeping), or the
+ * Sleeps for the next pause. False: give up: the limit is reached (then it does not sleep), or the
  * interrupt (which may be NULL) is set.
  */
 bool sli_backoff_pause(sli_backoff *backoff, const sli_interrupt *interrupt);
 
-/* Tests: calls `sleep` instead of sleeping; NULL: sleeps again. */
+/* Tests: replaces the sleep by a call of `sleep`; NULL: restores it. */
 void sli_backoff_replace_sleep(void (*sleep)(int64_t ns, void *arg), void *arg);
 
 #endif

@@ -30,8 +30,8 @@ static inline uint64_t sli_ticks(void)
 }
 
 /*
- * Converts nanoseconds to ticks, by the rate since both clocks were read at a start; 0: less than a
- * millisecond ago.
+ * Converts nanoseconds to ticks by the rate measured since start_ticks and start_ns, which were
+ * read at the same time. Returns 0 if that was less than a millisecond ago.
  */
 uint64_t sli_ticks_in(int64_t ns, uint64_t start_ticks, int64_t start_ns);
 

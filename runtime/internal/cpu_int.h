@@ -17,7 +17,7 @@ typedef enum sli_cpu_level {
 
 /*
  * In a file that is compiled once per level, SLI_AT_LEVEL(name) is name_portable, name_v3 or
- * name_v4; elsewhere SLI_CHOOSE(name) is that of the current level.
+ * name_v4. Elsewhere SLI_CHOOSE(name) is the address of the variant for the current level.
  */
 #define SLI_PASTE_(name, level) name##_##level
 #define SLI_PASTE(name, level)  SLI_PASTE_(name, level)

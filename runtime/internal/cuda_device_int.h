@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CUDA device: its context, functions of the driver, and what only streams of CUDA can do. It is
- * built by a C compiler with cudart, which loads the driver when a device is opened.
+ * A CUDA device: its context, functions of the driver, and operations that only CUDA streams have.
+ * It is built by a C compiler with cudart, which loads the driver when a device is opened.
  *
  * The current device of a CUDA call is a property of the calling thread. Each entry point of the
  * library pushes the device's context and pops it again, so that the caller's own context, or none,
- * is current afterwards. cudaSetDevice() and setting it back would not do: it creates a context
- * where there is none, so a process that opens cuda:3 would take memory on device 0. A thread of
- * the library that uses the device for long pushes the context once; nested calls only count.
+ * is current afterwards. cudaSetDevice() cannot do this: setting the old device back creates a
+ * context if it has none, so a process that opens cuda:3 would use memory on device 0. A library
+ * thread that uses the device for a long time pushes the context once; nested calls only count.
  *
  * Streams are created with cudaStreamNonBlocking: they do not synchronize with the legacy default
  * stream. The one exception executes nothing: a step is captured in a blocking stream
@@ -53,48 +53,51 @@ static inline cudaError_t sli_cuda_driver_error(CUresult result)
 }
 
 /*
- * Resolves a function of the driver in the version of its interface given (12000: CUDA 12.0).
- * call_out is the address of a function pointer. E_DEVICE: the driver does not have it.
+ * Resolves a function of the driver for the given version of its interface (12000: CUDA 12.0).
+ * call_out is the address of a function pointer. E_DEVICE: the driver does not have the function.
  */
 sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, unsigned version,
                                  void *call_out);
 
-/* Makes the device's context the calling thread's current one. After OK, one leave. */
+/* Makes the device's context current in the calling thread. Each enter that returns OK needs one
+ * leave. */
 sluice_status sli_cuda_enter(const cuda_device *device);
 void sli_cuda_leave(const cuda_device *device);
 
 /*
- * sli_cuda_enter() for a thread of the library, for as long as it uses the device: also sets its
- * capture mode to relaxed. While a user captures a stream in mode global (the default), waiting for
- * an event in any thread that is not in relaxed mode fails and invalidates the capture. No user
- * code may run before the leave: CUDA would no longer refuse calls that the user's own captures
- * must not contain.
+ * sli_cuda_enter() for a library thread that uses the device for a long time: also sets the
+ * thread's capture mode to relaxed. While a user captures a stream in mode global (the default),
+ * waiting for an event in any thread that is not in relaxed mode fails and invalidates the capture.
+ * No user code may run before the leave: CUDA would no longer refuse calls that the user's own
+ * captures must not contain.
  */
 sluice_status sli_cuda_enter_thread(const cuda_device *device);
 void sli_cuda_leave_thread(const cuda_device *device);
 
 /*
  * Releases an object by one CUDA call; an error is logged as a warning. If the context cannot be
- * entered, the call is made without it: CUDA knows the object's device.
+ * entered, the call is made without it: the object itself identifies its device.
  */
 void sli_cuda_give_back(const cuda_device *device, cudaError_t (*call)(void *), void *object,
                         const char *name);
 
 /*
- * Enqueues work that only CUDA has, launches for one. enqueue(arg) is called with the device's
- * context current, and may put anything into the handle; the stream's wait includes it. After an
- * error in the stream it is skipped, as copies are; an error that it returns becomes the stream's.
+ * Enqueues work that only CUDA has, such as launches. enqueue(arg) is called with the device's
+ * context current and may submit any work to the stream's handle; the stream's wait includes it.
+ * After an error in the stream the call is skipped, as copies are. An error that enqueue() returns
+ * becomes the stream's error.
  */
 sluice_status sli_cuda_stream_enqueue(void *stream, sluice_status (*enqueue)(void *arg), void *arg);
-cudaStream_t sli_cuda_stream_handle(void *stream); /* of a stream for steps */
+cudaStream_t sli_cuda_stream_handle(void *stream); /* only of a stream for steps */
 
 /*
- * Notifies `wake` once the event has completed or failed. The event is recorded already, was
- * created with cudaEventBlockingSync, and is recorded again only after that.
+ * Notifies `wake` once the event has completed or failed. The event must have been created with
+ * cudaEventBlockingSync and recorded; it must not be recorded again before the notification.
  */
 sluice_status sli_cuda_stream_notify(void *stream, cudaEvent_t event, sli_event *wake);
 
-/* Threads that slept for the stream and were woken, by another thread or by the device. */
+/* The number of wake-ups so far of threads that slept on the stream, by another thread or by the
+ * device. */
 uint64_t sli_cuda_stream_wakes(void *stream);
 
 #endif

@@ -11,13 +11,13 @@
 sluice_status sli_cuda_status(cudaError_t error);
 
 /*
- * sli_fail() with the error's name and text behind it: "copy: cudaErrorInvalidValue, invalid
- * argument". Clears the calling thread's last CUDA error, so that cudaGetLastError() of the user
- * does not return it; a sticky error, which has corrupted the context, stays.
+ * sli_fail() with the error's name and text appended: "copy: cudaErrorInvalidValue, invalid
+ * argument". Clears the calling thread's last CUDA error, so that the user's cudaGetLastError()
+ * does not return it. A sticky error, which has corrupted the context, remains.
  */
 sluice_status sli_cuda_fail(cudaError_t error, const char *format, ...) SLUICE_PRINTF(2, 3);
 
-/* Logs the error as a warning, where no status can be returned. Does nothing for cudaSuccess. */
+/* Logs the error as a warning, for callers that cannot return a status. A no-op for cudaSuccess. */
 void sli_cuda_warn(cudaError_t error, const char *what);
 
 #endif

@@ -7,7 +7,7 @@
 #define SLUICE_DEVICE_FN_INT_H
 
 #if defined(__CUDACC__)
-#define SLI_DEVICE_FN __host__ __device__ static __forceinline__ /* callable on both sides */
+#define SLI_DEVICE_FN __host__ __device__ static __forceinline__ /* callable on host and device */
 #define SLI_KERNEL_FN __device__ static __forceinline__          /* part of a kernel */
 #define SLI_UNROLL    _Pragma("unroll")                          /* keeps arrays in registers */
 #else

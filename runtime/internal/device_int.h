@@ -20,28 +20,30 @@ typedef struct sli_stream {
     void *handle; /* NULL: not open */
 } sli_stream;
 
-/* E_INVALID for NULL and for a device opened before a fork; names the caller's function. */
+/* Checks a device argument of `function`, which the error text names. E_INVALID: NULL, or opened
+ * before a fork. */
 sluice_status sli_device_check(const sluice_device *device, const char *function);
 
 sluice_status sli_device_alloc(sluice_device *device, size_t bytes, void **block_out);
 void sli_device_free(sluice_device *device, void *block, size_t bytes);
 
-/* Bytes of free device memory; UINT64_MAX where device memory is host memory. */
+/* Bytes of free device memory; UINT64_MAX if device memory is host memory. */
 sluice_status sli_device_available(sluice_device *device, uint64_t *bytes_out);
 
-/* No-op where the device needs no registration. */
+/* Page-lock host memory for the device and undo it; no-ops if the device needs no registration. */
 sluice_status sli_device_register(sluice_device *device, void *block, size_t bytes);
 void sli_device_unregister(sluice_device *device, void *block, size_t bytes);
 
-/* Requires caps.kernels, as sli_stream_publish(). */
+/* Require caps.kernels, as do sli_stream_publish(), sli_stream_mark() and sli_stream_order(). */
 sluice_status sli_device_address(sluice_device *device, void *host_block, void **address_out);
 sluice_status sli_device_clear(sluice_device *device, void *block, size_t bytes);
 
-/* Brackets many calls of one thread of the library; after OK, one leave. */
+/* Bracket a series of calls by one thread of the library. Each enter that returns OK needs one
+ * leave. */
 sluice_status sli_device_enter(sluice_device *device);
 void sli_device_leave(sluice_device *device);
 
-/* A stream with room for so many jobs; SLI_STREAM_JOBS at least. */
+/* Opens a stream with capacity for `jobs` jobs, at least SLI_STREAM_JOBS. */
 sluice_status sli_stream_open(sluice_device *device, const char *name, sli_stream_use use,
                               const sli_cpus *cpus, uint32_t jobs, sli_stream *stream_out);
 void sli_stream_close(sli_stream *stream);

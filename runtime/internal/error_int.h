@@ -10,21 +10,22 @@
 
 typedef struct sli_error {
     sluice_status status;
-    int error_number; /* the errno value behind it; 0: none */
+    int error_number; /* the errno value of the cause; 0: none */
     char text[SLI_ERROR_SIZE];
 } sli_error;
 
 /* Copies the calling thread's last error. A status >= 0 is stored without a text. */
 void sli_error_take(sluice_status status, sli_error *error_out);
 
-/* The same, unless `error` holds an error already: the first error wins. */
+/* Like sli_error_take(), unless `error` already holds an error: the first error is kept. */
 void sli_error_take_first(sluice_status status, sli_error *error);
 
 /* Stores a text that is not the thread's last error. NULL: the text of the status. */
 void sli_error_set(sluice_status status, const char *text, sli_error *error_out);
 
 /*
- * Sets the calling thread's last error and returns the status. Cleanup between the two may fail:
+ * Sets the calling thread's last error and returns the status. Cleanup between take and raise may
+ * fail:
  *
  *     sli_error_take(st, &error);
  *     close_all(run);

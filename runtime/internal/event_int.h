@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sleeping until a condition that other threads make true with plain atomics: an event count on a
- * futex. A thread that changes the condition calls sli_event_notify() afterwards, which costs one
- * atomic add while no thread sleeps; a waiting thread tests the condition between prepare and wait:
+ * Sleeping until a condition is true that other threads change with plain atomics: an event count
+ * on a futex. A thread that changes the condition calls sli_event_notify() afterwards, which costs
+ * one atomic add while no thread sleeps. A waiter tests the condition between prepare and wait:
  *
  *     while (!condition()) {
  *         uint32_t ticket = sli_event_prepare(event);
@@ -13,17 +13,17 @@
  *         sli_event_wait(event, ticket, timeout_ns);
  *     }
  *
- * sli_event_await() is that loop.
+ * sli_event_await() is this loop.
  *
- * Where any of the threads that wait can do what there is to do, a notifier may wake some of them,
- * or none yet:
+ * If any of the waiters can do the pending work, a notifier may wake only some of them, or none
+ * yet:
  *
  *     if (sli_event_has_waiters(event) && enough()) {
  *         sli_event_notify_some(event, some);
  *     }
  *
- * A thread that waits stores what enough() reads before its prepare. enough() must come true while
- * there is something to do and no thread is awake to do it.
+ * A waiter stores the inputs of enough() before its prepare. enough() must become true whenever
+ * work is pending and no thread is awake to do it.
  */
 #ifndef SLUICE_EVENT_INT_H
 #define SLUICE_EVENT_INT_H
@@ -49,7 +49,7 @@ static inline void sli_relax(void)
 static inline uint32_t sli_event_prepare(sli_event *event)
 {
     /* Both sequentially consistent: either the notifier sees the waiter, or the waiter's test of
-     * the condition, which follows, sees what the notifier did. */
+     * the condition, which follows, sees the notifier's change. */
     atomic_fetch_add_explicit(&event->waiters, 1, memory_order_seq_cst);
     return atomic_load_explicit(&event->epoch, memory_order_seq_cst);
 }
@@ -59,14 +59,15 @@ static inline void sli_event_cancel(sli_event *event)
     atomic_fetch_sub_explicit(&event->waiters, 1, memory_order_relaxed);
 }
 
-/* Sleeps until a notify that follows the ticket's prepare, or timeout_ns; may wake early. */
+/* Sleeps until a notification after the prepare that returned the ticket, or for timeout_ns
+ * (negative: forever). May wake early. */
 void sli_event_wait(sli_event *event, uint32_t ticket, int64_t timeout_ns);
 
 /* Wakes all waiting threads. */
 void sli_event_notify(sli_event *event);
 
-/* Is a thread waiting? Either it is seen here, with all that it stored before its prepare, or its
- * test of the condition sees what the caller has stored. */
+/* Is a thread waiting? Either the waiter is seen here, with all its stores before its prepare, or
+ * its test of the condition sees the caller's stores. */
 static inline bool sli_event_has_waiters(sli_event *event)
 {
     /* Pairs with the addition in sli_event_prepare(): one of the two comes first. */
@@ -76,7 +77,8 @@ static inline bool sli_event_has_waiters(sli_event *event)
 /* Wakes up to `most` waiting threads. */
 void sli_event_notify_some(sli_event *event, uint32_t most);
 
-/* Waits until ready(arg), at most timeout_ns (negative: forever); returns its last result. */
+/* Waits until ready(arg) is true, for up to timeout_ns (negative: forever). Returns the last result
+ * of ready(). */
 bool sli_event_await(sli_event *event, bool (*ready)(void *arg), void *arg, int64_t timeout_ns);
 
 #endif

@@ -29,8 +29,8 @@ static inline bool sli_fault_is_of_process(sli_fault fault)
     return fault == SLI_FAULT_DESCRIPTORS || fault == SLI_FAULT_MEMORY;
 }
 
-/* The class of an error text that ends as sli_fail_errno() ends it; in the locale of the process.
- */
+/* The class of an error text that contains the text of an errno value, as sli_fail_errno() appends
+ * it. Uses the process's locale. */
 sli_fault sli_fault_of_text(const char *text);
 
 #endif

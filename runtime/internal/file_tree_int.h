@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Deepest folder that is visited, and longest path within the tree. */
+/* Maximum depth of folders; size of the longest path within the tree, in bytes. */
 enum { SLI_TREE_DEEPEST = 16, SLI_TREE_PATH_SIZE = 4096 };
 
 typedef struct sli_tree_entry {
-    int at_fd;        /* folder of the entry */
+    int at_fd;        /* descriptor of the entry's folder */
     const char *name; /* name in that folder */
     const char *path; /* path from the root of the tree; "" is the root */
     bool is_folder;
@@ -22,7 +22,7 @@ typedef struct sli_tree_entry {
     off_t bytes;
 } sli_tree_entry;
 
-/* Visitor of an entry, in post-order. */
+/* Called for each entry in post-order. A result other than 0 ends the walk, which returns it. */
 typedef int (*sli_tree_fn)(void *user, const sli_tree_entry *entry);
 
 /* Walks the folder `name` in the folder at_fd. ELOOP: deeper than SLI_TREE_DEEPEST. */
@@ -43,8 +43,8 @@ int sli_tree_open(int at_fd, const char *name);
 /* Writes a file and syncs it. */
 int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t size);
 
-/* Reads a file of at most `most` bytes into a new text, freed by sli_free(). EFBIG: it is larger.
- */
+/* Reads a file of up to `most` bytes into a new string, freed by sli_free(). EFBIG: the file is
+ * larger. */
 int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out);
 
 #endif

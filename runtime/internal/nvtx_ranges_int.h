@@ -18,8 +18,8 @@ void sli_range_push(const char *name);
 void sli_range_pop(void);
 
 /*
- * Loads the profiler, once per process. Must be called before the first range: else a range could
- * end that has not begun.
+ * Loads the profiler, once per process. Must be called before the first range, since otherwise a
+ * range could end that has not begun.
  */
 void sli_ranges_start(void);
 

@@ -14,9 +14,9 @@ bool sli_is_control(const char *text, size_t length);
 
 /* The treatment of line breaks and tabs. */
 typedef enum sli_lines {
-    SLI_ONE_LINE,  /* escapes all, for names */
-    SLI_CONTINUED, /* keeps tabs, and line breaks before four blanks, for messages: their
-                      continuation lines are indented, so that no name can begin a line */
+    SLI_ONE_LINE,  /* for names: escapes all of them */
+    SLI_CONTINUED, /* for messages: keeps tabs, and line breaks before four spaces; continuation
+                      lines are indented, so a name cannot begin a line */
 } sli_lines;
 
 /*

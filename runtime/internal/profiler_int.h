@@ -22,8 +22,8 @@ typedef struct sli_counters {
     _Alignas(64) _Atomic uint64_t samples;
     _Atomic uint64_t bytes;
     _Atomic uint64_t busy_ticks;
-    _Atomic uint64_t wait_input_ticks; /* for the stage before */
-    _Atomic uint64_t wait_room_ticks;  /* for the stage after */
+    _Atomic uint64_t wait_input_ticks; /* time waiting for the previous stage */
+    _Atomic uint64_t wait_room_ticks;  /* time waiting for the next stage */
     _Atomic uint32_t histogram[SLI_BUCKETS];
 } sli_counters;
 
@@ -43,11 +43,11 @@ typedef struct sli_stage_summary {
     const char *name;
     uint64_t samples;
     uint64_t bytes;
-    uint32_t threads; /* with a sample */
-    double busy_ns;   /* all threads together, as the next two */
+    uint32_t threads; /* number of threads that ran or waited in the stage */
+    double busy_ns;   /* sum over all threads, as the next two */
     double wait_input_ns;
     double wait_room_ns;
-    double p50_ns; /* of one item */
+    double p50_ns; /* latency of one item, as the next */
     double p99_ns;
 } sli_stage_summary;
 

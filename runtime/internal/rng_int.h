@@ -60,7 +60,7 @@ SLI_DEVICE_FN uint64_t sli_mix_in(uint64_t hash, uint64_t value)
 /* A hash of a zero-terminated text: FNV-1a, mixed. */
 uint64_t sli_hash_text(const char *text);
 
-/* The random numbers of one stage for one sample; a plain value. */
+/* The stream of random numbers of one stage for one sample. It has no state: copy it freely. */
 typedef struct sli_draws {
     uint64_t key;
     uint64_t sample;
@@ -87,7 +87,7 @@ static inline uint32_t sli_below(uint32_t bits, uint32_t range)
 
 /*
  * e^x and ln x by additions and multiplications only, accurate to a few units in the last place.
- * Results of the C library differ between versions in their last bits, and crops must not.
+ * Results of the C library differ between versions in their last bits; crops must not differ.
  */
 double sli_exp(double x);
 double sli_log_e(double x);

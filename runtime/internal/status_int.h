@@ -12,8 +12,8 @@
 enum { SLI_ERROR_SIZE = 1024 };
 
 /*
- * Sets this thread's last error, logs it at level debug, and returns status. The text of
- * E_NO_MEMORY gets the prefix "out of memory: ", here and below, unless it has it.
+ * Sets this thread's last error, logs it at level debug, and returns status. Here and below, a text
+ * of E_NO_MEMORY gets the prefix "out of memory: " unless it already has it.
  */
 sluice_status sli_fail(sluice_status status, const char *format, ...) SLUICE_PRINTF(2, 3);
 
@@ -24,7 +24,8 @@ sluice_status sli_fail(sluice_status status, const char *format, ...) SLUICE_PRI
 sluice_status sli_fail_errno(sluice_status status, int error, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
-/* sli_fail() with an errno value and without its text: for texts that quote the last error. */
+/* sli_fail() that stores an errno value but does not append its text: for texts that quote the last
+ * error. */
 sluice_status sli_fail_with(sluice_status status, int error, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
@@ -43,7 +44,7 @@ sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *f
 
 /*
  * Sets this thread's last error and its errno value (0: none) from a copy, unchanged and without
- * logging it again. Part of sli_error_raise() (error_int.h): call that.
+ * logging it again. Only for sli_error_raise() (error_int.h); call that function instead.
  */
 sluice_status sli_fail_kept(sluice_status status, int error, const char *text);
 

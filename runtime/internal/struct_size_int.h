@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Structs of the public interface that begin with `size_t struct_size`, by which programs and
- * libraries of different versions understand each other. A struct grows at its end only, and zero
- * is the default of every field that it grows by:
+ * Structs of the public interface that begin with `size_t struct_size`, so that programs and
+ * libraries of different versions are compatible. A struct grows only at its end, and zero is the
+ * default of every new field:
  *
  *   - A struct that a caller fills in may be smaller than the library's, but not smaller than that
  *     of 0.2: the rest is zero. It may be larger when the bytes past the library's are zero.
@@ -16,7 +16,7 @@
 
 #include "status_int.h"
 
-/* Largest valid struct_size: a larger one is an uninitialized struct. */
+/* Largest valid struct_size. A larger value indicates an uninitialized struct. */
 enum { SLI_STRUCT_MOST = 4096 };
 
 /* A struct of the public interface. */
@@ -26,32 +26,36 @@ typedef struct sli_struct {
     size_t size;      /* its size in this library */
 } sli_struct;
 
-/* `last` is the last field of 0.2: it stays when the struct grows. */
+/* `last` is the last field of the struct in 0.2; it stays the same when the struct grows. */
 #define SLI_STRUCT(type, last)                                                                     \
     {                                                                                              \
 #type, offsetof(type, last) + sizeof(((type *)NULL)->last), sizeof(type)                   \
     }
 
 /*
- * Copies a caller's struct into one of the library's, struct_size included: that of the library.
- * `call` is the prefix of errors, such as "sluice_train". Returns: E_INVALID `from` is NULL or has
- * a wrong size; the text has both sizes, the version of the library, and what to do.
+ * Copies a caller's struct into the library's version of it; struct_size becomes the library's
+ * size. `call` is the prefix of errors, such as "sluice_train". Returns: E_INVALID `from` is NULL
+ * or has a wrong size; the text has both sizes, the version of the library, and what to do.
  */
 sluice_status sli_struct_read(const sli_struct *type, const char *call, const void *from,
                               void *copy_out);
 
-/* The same for a struct that may be left out: NULL is a struct of zeros. */
+/* sli_struct_read() for an optional struct: NULL is read as a struct of zeros. */
 sluice_status sli_struct_read_optional(const sli_struct *type, const char *call, const void *from,
                                        void *copy_out);
 
-/* Returns E_INVALID unless the library may fill in `to`: for calls that work before they write. */
+/*
+ * Returns E_INVALID unless the library can fill in `to`. For calls that do work before they write.
+ */
 sluice_status sli_struct_check(const sli_struct *type, const char *call, const void *to);
 
-/* sli_struct_check(); then copies the library's struct `from` to a caller's, but struct_size. */
+/*
+ * sli_struct_check(), then copies the library's struct `from` to the caller's, except struct_size.
+ */
 sluice_status sli_struct_write(const sli_struct *type, const char *call, const void *from,
                                void *to);
 
-/* Sets a caller's struct of `size` bytes to zero, and its struct_size: for init functions. */
+/* Zeroes a caller's struct of `size` bytes and sets its struct_size. For init functions. */
 void sli_struct_init(void *to, size_t size);
 
 #endif

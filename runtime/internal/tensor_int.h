@@ -7,7 +7,7 @@
 
 #include <sluice/tensor.h>
 
-/* False: an unknown name, or "encoded", which no batch has. */
+/* False: an unknown name, or "encoded", which is not a type of batches. */
 bool sli_dtype_parse(const char *name, sluice_dtype *dtype_out);
 
 /* False: the size is not fixed, or overflows size_t. */

@@ -9,7 +9,7 @@
 
 #include <sluice/status.h>
 
-/* Initialize to {0}. After an allocation failure further additions do nothing. */
+/* Initialize to {0}. After an allocation failure further additions are no-ops. */
 typedef struct sli_text {
     char *data;
     size_t length;
@@ -46,8 +46,8 @@ bool sli_parse_real(const char *text, double *value_out);
 
 void sli_text_free(sli_text *text);
 
-/* Returns the string with its ownership (sluice_string_free()); E_NO_MEMORY if an addition failed.
- */
+/* Transfers ownership of the string, to be freed by sluice_string_free(). E_NO_MEMORY: an addition
+ * failed. */
 sluice_status sli_text_take(sli_text *text, char **text_out);
 
 #endif

@@ -28,7 +28,7 @@ void sli_cpus_remove(sli_cpus *cpus, uint32_t cpu);
 bool sli_cpus_has(const sli_cpus *cpus, uint32_t cpu);
 uint32_t sli_cpus_count(const sli_cpus *cpus);
 
-/* The smallest member at or after cpu; -1 when there is none. */
+/* The smallest member that is at least cpu; -1: none. */
 int sli_cpus_next(const sli_cpus *cpus, uint32_t cpu);
 
 /* Writes "0-3,8" into text and returns text. */
@@ -42,43 +42,43 @@ typedef struct sli_thread {
     bool started;
     _Atomic bool ended;     /* run() has returned */
     char name[16];          /* as in /proc */
-    sli_cpus wanted;        /* empty: wherever the creator may run */
-    sli_cpus got;           /* valid once the thread has run its first instruction */
+    sli_cpus wanted;        /* requested CPUs; empty: inherited from the creator */
+    sli_cpus got;           /* actual CPUs; set by the thread before it calls run() */
     void (*run)(void *arg); /* the thread's function */
     void *arg;
 } sli_thread;
 
 /*
- * Starts run(arg) on a new thread that blocks all signals. cpus is its affinity, or NULL; a refusal
- * by the kernel is no error, `got` holds the actual affinity. The struct must not move until
- * sli_thread_join().
+ * Starts run(arg) on a new thread that blocks all signals. cpus is its affinity, or NULL. If the
+ * kernel refuses the affinity, that is no error: `got` holds the actual one. The struct must not
+ * move until sli_thread_join().
  */
 sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_cpus *cpus,
                                void (*run)(void *arg), void *arg);
 
-/* Joins the thread; does nothing when it was never started. */
+/* Joins the thread; a no-op if it was never started. */
 void sli_thread_join(sli_thread *thread);
 
-/* Where a thread was to run, and where it may. */
+/* The requested and actual CPUs of a thread. */
 typedef struct sli_thread_place {
-    char name[16];   /* "": it was never started */
-    sli_cpus wanted; /* empty: wherever the creator may run */
-    sli_cpus got;    /* of a thread that runs as of now: code that it calls may bind it (OpenMP) */
+    char name[16];   /* "": the thread was never started */
+    sli_cpus wanted; /* empty: inherited from the creator */
+    sli_cpus got;    /* actual CPUs at the time of the call: a thread may bind itself (OpenMP) */
 } sli_thread_place;
 
-/* Any thread, but not while the thread is started or joined. */
+/* Any thread may call it, but not while the thread is started or joined. */
 void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out);
 
 /*
- * Threads of this process that have this name, and the CPUs that any of them may run on. A new
- * thread has the name of the thread that starts it until it is given one. 0 without /proc.
+ * The number of threads of this process that have this name, and the union of their CPUs. A new
+ * thread inherits the name of its creator until it sets its own. 0 without /proc.
  */
 uint32_t sli_threads_named(const char *name, sli_cpus *cpus_out);
 
 /*
  * The number of forks between the process that loaded the library and this one. Objects with
- * threads store it at creation; an object with another number belongs to a parent process, whose
- * threads do not exist here, and must not be used.
+ * threads store it at creation. An object with another number belongs to a parent process; its
+ * threads do not exist here, and it must not be used.
  */
 uint32_t sli_fork_generation(void);
 

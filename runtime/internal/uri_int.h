@@ -10,7 +10,7 @@
 enum { SLI_URI_OPTIONS = 16 };
 
 typedef struct sli_uri {
-    char text[128]; /* a copy of the name with zeros for separators; the pointers point into it */
+    char text[128]; /* copy of the name, separators replaced by zeros; the pointers point into it */
     const char *kind;
     uint32_t ordinal;
     uint32_t option_count;

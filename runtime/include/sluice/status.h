@@ -3,7 +3,7 @@
  * Statuses and error texts.
  *
  * Zero is success. A positive status is a result that the caller must handle (a timeout, the end of
- * the data) and no error. A negative status is an error: test for failure by `status < 0`. Values
+ * the data), not an error. A negative status is an error: test for failure by `status < 0`. Values
  * are never changed or reused.
  */
 #ifndef SLUICE_STATUS_H
@@ -54,21 +54,21 @@ SLUICE_API const char *sluice_status_text(sluice_status status);
 /**
  * Returns the text of the last error in this thread: what failed, where, and what to try.
  *
- * Control characters (file names may hold some) and bytes that are not UTF-8 are escaped, so the
+ * Control characters (file names may contain them) and bytes that are not UTF-8 are escaped, so the
  * text is safe to print on a terminal. It may have further lines, indented by four spaces.
  *
- * The text is thread-local, never NULL ("" when nothing has failed yet), and unchanged until the
- * next failure in this thread. An error in a thread of the library is propagated to the thread
- * whose call reports it. An E_NO_MEMORY of the library begins with "out of memory".
+ * The text is thread-local, never NULL ("" if nothing has failed yet), and unchanged until the next
+ * failure in this thread. An error in a thread of the library is propagated to the thread whose
+ * call reports it. The text of an E_NO_MEMORY of the library begins with "out of memory".
  *
  * Threads: any; the text is that of the calling thread.
  */
 SLUICE_API const char *sluice_last_error(void);
 
 /**
- * Sets the last error of this thread from a user callback and returns status. The text is cut to
- * 1023 bytes. When a step, hook, eval, save or load fails, the error of the run ends with the last
- * error that the callback set, by this function or by a call of the library that failed:
+ * Sets the last error of this thread from a user callback and returns status. The text is truncated
+ * to 1023 bytes. When a step, hook, eval, save or load fails, the error of the run ends with the
+ * last error that the callback set, by this function or by a call of the library that failed:
  *
  *     return sluice_fail(SLUICE_E_IO, "cannot open %s", path);
  *

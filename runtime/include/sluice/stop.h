@@ -13,7 +13,7 @@ SLUICE_BEGIN_DECLS
 typedef struct sluice_stop sluice_stop;
 
 /**
- * Creates a token, owned by the caller. It outlives the runs that poll it.
+ * Creates a token, owned by the caller. It must outlive the runs that poll it.
  *
  * Returns: E_NO_MEMORY.
  * Threads: any.

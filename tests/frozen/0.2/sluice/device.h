@@ -15,14 +15,14 @@ typedef struct sluice_device sluice_device;
 /**
  * Opens a device by name.
  *
- * `host:N` is the CPU as a device and always available; N, 0 to 63, only distinguishes several. Its
- * device memory is host memory: workers write batches where the step reads them. `cuda:N` is CUDA
- * device N in the order of CUDA_VISIBLE_DEVICES; it needs a build with CUDA and a driver. `auto` is
- * `host:0`: a step is written for one kind of device. Options follow, separated by commas,
- * `host:0,copy=1`:
+ * `host:N` is the CPU as a device and is always available; N, 0 to 63, only distinguishes several
+ * host devices. Device memory is host memory: workers write batches where the step reads them.
+ * `cuda:N` is CUDA device N in the order of CUDA_VISIBLE_DEVICES; it requires a build with CUDA and
+ * a driver. `auto` is `host:0`, since a step is written for one kind of device. Options follow the
+ * name after commas, `host:0,copy=1`:
  *
- *   copy=1         device memory is a separate heap, filled by a copy thread and overwritten with a
- *                  pattern when a batch is released: detects steps that keep pointers
+ *   copy=1         device memory is a separate heap, filled by a copy thread; a released batch is
+ *                  overwritten with a pattern, to detect steps that keep pointers
  *   node=N         NUMA node of staging memory and slots
  *   spin_us=T      GetNext polls for T microseconds, then yields to the host, as on a GPU; without
  *                  this option GetNext sleeps until the batch has arrived, and never yields
@@ -30,34 +30,35 @@ typedef struct sluice_device sluice_device;
  *   gbps=G         bandwidth limit of copies, in 10^9 bytes per second (with copy=1)
  *   fail_after=K   fault injection: the copy after K successful ones fails (with copy=1)
  *
- * `cuda:N` takes node and spin_us (default 500; at most 100000 where a watchdog ends long kernels),
- * and
+ * Options of `cuda:N` are node, spin_us (default 500; at most 100000 if a watchdog ends long
+ * kernels), and
  *
- *   transport=push  copies batches into device memory ahead of the steps. The default, except
- *                   where the device has no 64-bit stream memory operations: there the default is
- *                   pull, and an explicit push is E_UNSUPPORTED
+ *   transport=push  copies batches into device memory ahead of the steps. The default, unless
+ *                   the device has no 64-bit stream memory operations: then the default is
+ *                   pull, and an explicit push fails with E_UNSUPPORTED
  *   transport=pull  GetNext reads batches from page-locked host memory: no copies ahead of the
  *                   steps, no device memory for slots, no driver call for each batch
  *
- *   poll_us=N       how long a host thread polls for the device before it blocks (30)
- *   copy_streams=S  with push: CUDA streams that copies alternate between, 1 or 2 (2)
- *   unroll=U        mode loop: U steps, 1 to 64 (1), in one iteration of the loop, to amortize its
- *                   cost; an iteration waits for all of its batches at once. Try it for steps of
- *                   about ten microseconds; U is at most the slots, without micro-batches
+ *   poll_us=N       microseconds for which a host thread polls the device before it blocks
+ *                   (default 30)
+ *   copy_streams=S  with push: CUDA streams that copies alternate between, 1 or 2 (default 2)
+ *   unroll=U        mode loop: U steps, 1 to 64 (default 1), per iteration of the loop, to
+ *                   amortize its cost; an iteration waits for all of its batches together. Useful
+ *                   for steps of about ten microseconds. U is clamped to the number of slots; with
+ *                   micro-batches it is 1
  *
  * The first `cuda:N` of a process sets the environment variable CUDA_MODULE_LOADING to EAGER, so
- * that CUDA loads kernels at initialization and not during a sink. It does so only while the
- * variable is not set and the driver library is not loaded, and logs it at level info; child
+ * that CUDA loads kernels at initialization and not during a sink. It does so only if the
+ * variable is not set and the driver library is not loaded, and logs it at level info. Child
  * processes inherit the variable. setenv() races with getenv() in other threads: open the device
- * before starting threads, or set the variable yourself to EAGER or to LAZY (CUDA's default). A
- * variable that is set is not changed.
+ * before starting threads, or set the variable yourself to EAGER or to LAZY (CUDA's default).
  *
- * @param uri         one of the above; NULL is `auto`
- * @param device_out  owned by the caller; release it by sluice_device_close()
+ * @param uri         a device name as above; NULL means `auto`
+ * @param device_out  owned by the caller; close it by sluice_device_close()
  *
  * Returns: E_INVALID the name cannot be parsed; E_NO_DEVICE the device does not exist, has no
- *          driver, or this build does not support it; E_UNSUPPORTED the device lacks a feature that
- *          an option needs; E_DEVICE the device failed; E_NO_MEMORY.
+ *          driver, or is not supported by this build; E_UNSUPPORTED the device lacks a feature that
+ *          an option requires; E_DEVICE the device failed; E_NO_MEMORY.
  * Threads: any; see above for the first `cuda:N`.
  */
 SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);

@@ -17,13 +17,13 @@ struct DLManagedTensor;
  * Wraps a tensor as a DLManagedTensor, which torch.from_dlpack() and other consumers take in a
  * capsule named "dltensor". The data is not copied.
  *
- * @param tensor       of a step or a batch; need not outlive the call
+ * @param tensor       a tensor of a step or a batch; need not outlive the call
  * @param device       the device of its data: `host:N` is kDLCPU 0 for any N, `cuda:N` is kDLCUDA
- *                     N. The wrapper has no stream: read it on the stream that may read the tensor
+ *                     N. The wrapper has no stream: read it on a stream that may read the tensor
  * @param managed_out  its deleter frees the wrapper, and must be called once. The data is borrowed:
- *                     copy it to use it for longer than the tensor
+ *                     copy it if it must outlive the tensor
  *
- * Shape:   as the tensor's, with the strides of a compact row-major array; byte_offset 0.
+ * Shape:   the tensor's, with the strides of a compact row-major array; byte_offset 0.
  * Returns: E_INVALID an argument is NULL, or the tensor is invalid; E_NO_MEMORY; E_UNSUPPORTED
  *          DLPack has no type for the device.
  * Threads: any, also for the deleter.

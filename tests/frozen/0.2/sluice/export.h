@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * How the library marks what it exports. Everything else in the shared library is hidden.
+ * Attributes of exported functions. All other symbols of the shared library are hidden.
  */
 #ifndef SLUICE_EXPORT_H
 #define SLUICE_EXPORT_H
 
 #if defined(__GNUC__) || defined(__clang__)
-/** What the shared library exports. */
+/** An exported symbol of the shared library. */
 #define SLUICE_API __attribute__((visibility("default")))
-/** The compiler warns when the result is not looked at. */
+/** The compiler warns if the result is ignored. */
 #define SLUICE_CHECKED __attribute__((warn_unused_result))
 /** The compiler checks the arguments against the format. */
 #define SLUICE_PRINTF(format_index, first_arg)                                                     \
@@ -19,11 +19,11 @@
 #define SLUICE_PRINTF(format_index, first_arg)
 #endif
 
-/** An exported function whose status must be looked at. */
+/** An exported function; its status must be checked. */
 #define SLUICE_API_CHECKED SLUICE_API SLUICE_CHECKED
 
 #ifdef __cplusplus
-/** Between these two, C++ sees C functions. */
+/** Between these two, declarations have C linkage in C++. */
 #define SLUICE_BEGIN_DECLS extern "C" {
 #define SLUICE_END_DECLS   }
 #else

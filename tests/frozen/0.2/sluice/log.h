@@ -25,8 +25,8 @@ typedef enum sluice_log_level {
 /**
  * Receives one message, a line without its newline. Control characters in it are escaped.
  *
- * Called by the thread that logs, possibly by several at once. Of the library it must call nothing
- * but sluice_log_set_callback() and sluice_log_set_level().
+ * Called by the thread that logs, possibly by several at once. It must not call functions of the
+ * library, except sluice_log_set_callback() and sluice_log_set_level().
  */
 typedef void (*sluice_log_fn)(sluice_log_level level, const char *message, void *user);
 
@@ -34,14 +34,14 @@ typedef void (*sluice_log_fn)(sluice_log_level level, const char *message, void 
 SLUICE_API void sluice_log_set_level(sluice_log_level level);
 
 /**
- * Sends messages to fn instead of stderr; NULL: to stderr again.
+ * Sends messages to fn instead of stderr; NULL: restores stderr.
  *
- * When the call returns, the callback before is not running in any thread and is not called again,
- * so what its `user` points to can be freed. For that the call waits until messages under way are
- * delivered: do not hold a lock that the callback before takes.
+ * When the call returns, the previous callback is not running in any thread and will not be called
+ * again, so the data that its `user` points to can be freed. The call therefore waits for messages
+ * in delivery: do not hold a lock that the previous callback acquires.
  *
- * A call from inside a callback does not wait, not for itself and not for other threads: the
- * callback before gets no further message, but other threads may still be in it.
+ * A call from inside a callback does not wait: the previous callback gets no further message, but
+ * it may still be running in this and other threads.
  *
  * Threads: any, at any time, also while other threads log.
  */

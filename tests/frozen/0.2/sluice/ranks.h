@@ -12,18 +12,18 @@
 
 SLUICE_BEGIN_DECLS
 
-/** Rank of this process, as its launcher sets it. */
+/** Rank of this process, set by its launcher. */
 typedef struct sluice_ranks {
     size_t struct_size;   /**< bytes; set by sluice_ranks_init() */
-    uint32_t rank;        /**< of this process, below world */
-    uint32_t world;       /**< processes; 1 when it is alone */
-    uint32_t local_rank;  /**< rank on this machine; 0 when the launcher does not set it */
-    uint32_t local_world; /**< processes on this machine; 0 when the launcher does not set it,
-                               or does not set local_rank. 1 for a single process */
+    uint32_t rank;        /**< rank of this process, less than world */
+    uint32_t world;       /**< number of processes; 1 for a single process */
+    uint32_t local_rank;  /**< rank on this machine; 0 if the launcher does not set it */
+    uint32_t local_world; /**< processes on this machine; 0 if the launcher does not set it, or does
+                             not set local_rank. 1 for a single process */
     const char *source;   /**< "torchrun", "Open MPI", "MVAPICH", "PMI", "Slurm", "alone"; static */
 } sluice_ranks;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+/** Sets every field to zero, except struct_size, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_ranks_init_size(sluice_ranks *ranks, size_t size);
 
 /** sluice_ranks_init_size() with the size of the caller's struct. Threads: any. */
@@ -33,11 +33,12 @@ static inline void sluice_ranks_init(sluice_ranks *ranks)
 }
 
 /**
- * Reads rank and world size from the environment, at each call. The first launcher found counts:
+ * Reads rank and world size from the environment, at each call. The first of these launchers whose
+ * variables are set is used:
  *
  *   torchrun   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
  *              (docs.pytorch.org/docs/stable/elastic/run.html, "Environment Variables"); set by
- *              hand they override the others
+ *              hand, they override the other launchers
  *   Open MPI   OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
  *              (docs.open-mpi.org, "Environment variables set for MPI applications")
  *   MVAPICH    MV2_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
@@ -46,9 +47,10 @@ static inline void sluice_ranks_init(sluice_ranks *ranks)
  *              (the Hydra process manager of both)
  *   Slurm      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, and entry SLURM_NODEID of
  *              SLURM_STEP_TASKS_PER_NODE, "4(x2),3" (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
- *              Without SLURM_STEP_NUM_TASKS, as in the script of sbatch, it is no rank
+ *              Without SLURM_STEP_NUM_TASKS, as in an sbatch script, the process is not a
+ *              rank of Slurm
  *
- * None of them: rank 0 of 1, local_rank 0 of 1. An empty variable counts as not set.
+ * If none is found: rank 0 of 1, local_rank 0 of 1. An empty variable counts as not set.
  *
  * Returns: E_INVALID a rank without a size or the reverse, a value that is not a number, a rank not
  *          below its size, a local world larger than the world, or struct_size is not set; the text

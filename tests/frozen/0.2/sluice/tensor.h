@@ -12,11 +12,11 @@
 
 SLUICE_BEGIN_DECLS
 
-/** Most dimensions of one sample of a column. */
+/** Maximum number of dimensions of one sample of a column. */
 #define SLUICE_MAX_RANK 6
-/** Most columns of a dataset. */
+/** Maximum number of columns of a dataset. */
 #define SLUICE_MAX_COLUMNS 16
-/** Bytes of a column's name, its final zero included. */
+/** Size of a column's name in bytes, including the final zero. */
 #define SLUICE_NAME_SIZE 32
 
 /** Element types. Numbers are never changed or reused. */
@@ -46,9 +46,9 @@ SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
 /** A named column of a dataset: type and shape of one sample. No later version changes it. */
 typedef struct sluice_column {
     char name[SLUICE_NAME_SIZE];     /**< "image", "label", ... */
-    sluice_dtype dtype;              /**< of its elements */
-    uint32_t rank;                   /**< dimensions used of shape; 0 is a scalar */
-    uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; 0: the dimension varies between samples */
+    sluice_dtype dtype;              /**< element type */
+    uint32_t rank;                   /**< number of dimensions in shape; 0: a scalar */
+    uint64_t shape[SLUICE_MAX_RANK]; /**< per sample; 0: the dimension varies between samples */
 } sluice_column;
 
 /**
@@ -59,10 +59,10 @@ typedef struct sluice_tensor {
     const char *name;                    /**< the column's name */
     void *data;                          /**< read and written by the device; the next batch
                                               overwrites all bytes */
-    sluice_dtype dtype;                  /**< of its elements */
-    uint32_t rank;                       /**< the batch dimension included */
-    uint64_t shape[SLUICE_MAX_RANK + 1]; /**< shape[0] is the batch size, padding included */
-    size_t bytes;                        /**< of the whole array */
+    sluice_dtype dtype;                  /**< element type */
+    uint32_t rank;                       /**< number of dimensions, including the batch dimension */
+    uint64_t shape[SLUICE_MAX_RANK + 1]; /**< shape[0] is the batch size, including padding */
+    size_t bytes;                        /**< size of the whole array */
 } sluice_tensor;
 
 SLUICE_END_DECLS
