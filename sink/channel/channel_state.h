@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of a sluice_channel, whose consumer is the user's own loop. */
+/* State of a sluice_channel. Its consumer is the user's own loop. */
 #ifndef SLUICE_CHANNEL_STATE_H
 #define SLUICE_CHANNEL_STATE_H
 

@@ -124,7 +124,7 @@ static inline program_progress program_progress_of(const sink_program *program)
     return program->ops->progress(program);
 }
 
-/* The learning rate of a step, which is counted from the start of the training. */
+/* The learning rate of `step`, counted from the start of the training. */
 float program_rate(const sluice_schedule *schedule, uint64_t step);
 
 /* Returns E_NAN; the error text suggests what to try. */

@@ -323,7 +323,7 @@ sluice_status mode_check_run(train_run *run)
         remove_folder(&c);
     }
     sli_free(c.callbacks);
-    polled_time_restart(&run->watch.still); /* what it takes is no stall */
+    polled_time_restart(&run->watch.still); /* its duration is not a stall */
     if (st == SLUICE_STOPPED) {
         outcome_request(&run->outcome, OUTCOME_STOP);
         st = train_check_request(run);

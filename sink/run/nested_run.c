@@ -26,7 +26,7 @@ static sluice_status run_epochs(train_run *run)
     return st == SLUICE_OK && train_is_stopped(run) ? SLUICE_STOPPED : st;
 }
 
-/* From the hook train_begin to train_end, which is called in any case. */
+/* Runs from the hook train_begin to train_end. train_end is called in any case. */
 static sluice_status run_with_hooks(train_run *run)
 {
     sluice_status st = train_begin(run);

@@ -36,7 +36,7 @@ typedef struct sluice_channel_position {
     size_t struct_size; /**< bytes; set by sluice_channel_position_init() */
     uint64_t batch;     /**< number of the next batch */
     uint64_t pass;      /**< of the dataset, from 0 */
-    uint64_t samples;   /**< of that pass before it, over all ranks; padding counts as samples */
+    uint64_t samples;   /**< samples before it in its pass, on all ranks, including padding */
     uint64_t seed;      /**< config.seed */
 } sluice_channel_position;
 
@@ -59,7 +59,7 @@ typedef struct sluice_channel_config {
                                    its position uses `position` */
     uint64_t batches;         /**< number of batches, then END_OF_DATA; 0: no limit */
     uint64_t seed;            /**< of order and random transforms */
-    uint32_t rank;            /**< of this process, if world is set */
+    uint32_t rank;            /**< rank of this process, if world is set */
     uint32_t world;           /**< number of processes that share each pass; 0: from the launcher */
     uint32_t workers;         /**< worker threads; 0: as many as cores and quota allow */
     uint32_t slots;           /**< batches in the queue, held ones included: held + 1 to 1024 (held
@@ -179,12 +179,12 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  * same settings. Tensors and their bytes are valid while the batch is held. On a host device their
  * addresses differ from batch to batch.
  *
- * On `cuda:N` they lie in device memory, in one of config.held sets of tensors; the addresses cycle
- * through the sets if batches are released in order, otherwise a batch gets the set that was
- * released first. The call waits on the host until the batch has arrived on the device, enqueues
- * the kernels that write the tensors in the caller's stream, and returns: work enqueued in that
- * stream afterwards sees the batch. The kernels are ordered after the readers of the previous batch
- * in the same set:
+ * On `cuda:N` the tensors are in device memory, in one of config.held sets of tensors; the
+ * addresses cycle through the sets if batches are released in order, otherwise a batch gets the set
+ * that was released first. The call waits on the host until the batch has arrived on the device,
+ * enqueues the kernels that write the tensors in the caller's stream, and returns: work enqueued in
+ * that stream afterwards sees the batch. The kernels are ordered after the readers of the previous
+ * batch in the same set:
  *
  *   - released by sluice_channel_release(): after all work that was in the stream of that call;
  *   - released by this call (config.held is 1): by the stream itself, if it is that of the previous
@@ -239,8 +239,8 @@ SLUICE_API_CHECKED sluice_status sluice_channel_release(sluice_channel *channel,
                                                         const sluice_batch *batch, void *stream);
 
 /**
- * Gets the loop's position in the data: that of the next batch that get_next will return. Held
- * batches count as fetched. Before the start it is where the channel begins.
+ * Gets the loop's position in the data: the position of the next batch that get_next will return.
+ * Held batches count as fetched. Before the start it is where the channel begins.
  *
  * Returns: E_INVALID position is NULL or its struct_size is not set.
  * Threads: as sluice_channel_get_next().
@@ -284,13 +284,13 @@ SLUICE_API_CHECKED sluice_status sluice_channel_resume(sluice_channel *channel);
 /** Statistics of a channel so far. */
 typedef struct sluice_channel_stats {
     size_t struct_size;  /**< bytes; set by sluice_channel_stats_init() */
-    uint64_t batches;    /**< that get_next returned */
-    uint64_t samples;    /**< valid rows of those */
+    uint64_t batches;    /**< batches that get_next returned */
+    uint64_t samples;    /**< valid rows of these batches */
     uint64_t bytes_read; /**< from files, including prefetched batches */
     uint64_t ready;      /**< batches that get_next would return without a wait */
     uint64_t replaced;   /**< bad samples that were replaced by another one */
     uint64_t zeroed;     /**< rows of zeros in place of bad samples */
-    double wait_seconds; /**< time that get_next has waited, without a call in progress */
+    double wait_seconds; /**< time that get_next has waited, excluding a call in progress */
 } sluice_channel_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */

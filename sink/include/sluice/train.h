@@ -42,7 +42,7 @@ typedef struct sluice_step {
     const float *learning_rate;  /**< of this step, by config.learning_rate; 0 without one */
     const uint64_t *random_key;  /**< a function of config.seed and the step: for dropout and
                                       similar uses, the same after a resume */
-    const uint32_t *micro;       /**< which of the micro-batches of the step this is, from 0 */
+    const uint32_t *micro;       /**< index of this micro-batch in its step, from 0 */
 } sluice_step;
 
 /** Returns the input of that name, or NULL. Threads: any, during the call of the step. */
@@ -91,7 +91,7 @@ typedef struct sluice_model {
     size_t struct_size;              /**< bytes; set by sluice_model_init() */
     sluice_step_fn step;             /**< no default */
     void *user;                      /**< handed to step; borrowed */
-    const sluice_column *inputs;     /**< what step expects, of one sample; NULL: unchecked */
+    const sluice_column *inputs;     /**< expected columns of one sample; NULL: unchecked */
     uint32_t input_count;            /**< entries in inputs */
     uint32_t output_count;           /**< 0 is 1; at most SLUICE_MAX_OUTPUTS */
     const char *const *output_names; /**< of outputs; NULL: one output, "loss". The progress bar
@@ -124,7 +124,7 @@ typedef enum sluice_mode {
     SLUICE_MODE_LOOP = 4    /**< one launch and one wait for each sink */
 } sluice_mode;
 
-/** Returns "auto", "direct", ...; "?" for a number that is none. Threads: any. */
+/** Returns "auto", "direct", ...; "?" for any other number. Threads: any. */
 SLUICE_API const char *sluice_mode_name(sluice_mode mode);
 
 /** What to do when an output of a step is not finite. */
@@ -140,7 +140,7 @@ typedef enum sluice_nan_guard {
  */
 typedef struct sluice_schedule {
     size_t struct_size; /**< bytes; set by sluice_schedule_init() */
-    const float *table; /**< (count); after its end the last value stays. Borrowed */
+    const float *table; /**< (count) rates; steps past its end use the last one. Borrowed */
     uint64_t count;     /**< entries of table; 0: none */
     float (*function)(uint64_t step, void *user); /**< instead of a table: of `step` alone; called
                                                        on any thread, ahead of the step */
@@ -173,12 +173,12 @@ typedef struct sluice_checkpointing {
     const char *folder;    /**< NULL: none. Created if missing; its parent must exist. Borrowed */
     uint64_t every_steps;  /**< of the whole training; 0: see every_epochs */
     uint64_t every_epochs; /**< 0, with every_steps 0: only at the end */
-    uint32_t keep;         /**< number of the newest that are kept; 0 is 3 */
-    bool resume;           /**< resume from the newest in the folder, if there is one; without it
-                                a folder that holds one is E_INVALID */
-    bool best_is_larger;   /**< the largest result is the best, not the smallest */
-    const char *best;      /**< a result of validation: the model with the smallest is also kept,
-                                in FOLDER/best-000000001200; NULL: none. Borrowed */
+    uint32_t keep;         /**< number of newest checkpoints to keep; 0 is 3 */
+    bool resume; /**< resume from the newest checkpoint in the folder, if any; if false, a folder
+                    with a checkpoint is E_INVALID */
+    bool best_is_larger; /**< the largest value of `best` is the best, not the smallest */
+    const char *best; /**< name of a result of validation: the checkpoint with the smallest value is
+                         also kept, in FOLDER/best-000000001200; NULL: none. Borrowed */
 } sluice_checkpointing;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -190,14 +190,14 @@ static inline void sluice_checkpointing_init(sluice_checkpointing *checkpoint)
     sluice_checkpointing_init_size(checkpoint, sizeof(*checkpoint));
 }
 
-/** The record of one step that ran. */
+/** The record of a step that ran. */
 typedef struct sluice_step_record {
     size_t struct_size;      /**< bytes; set by the library */
     uint64_t step;           /**< of the whole training, from 0 */
     uint64_t epoch;          /**< of the whole training, from 0 */
     uint64_t pass;           /**< of the dataset, from 0 */
-    uint64_t first_sample;   /**< index of row 0's sample; UINT64_MAX when there is none */
-    uint32_t valid_rows;     /**< rows that held samples, of all micro-batches */
+    uint64_t first_sample;   /**< index of row 0's sample; UINT64_MAX: none */
+    uint32_t valid_rows;     /**< rows with samples, of all micro-batches */
     uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
     const float *outputs;    /**< (output_count) */
     const uint64_t *samples; /**< in the hook `records`: (micro_batches, batch_size) indices in the
@@ -207,32 +207,32 @@ typedef struct sluice_step_record {
 
 /** The arguments of a hook. */
 typedef struct sluice_hook {
-    size_t struct_size;    /**< bytes; set by the library */
-    uint64_t epoch;        /**< that begins, runs or ended; train_end: how many are complete */
-    uint64_t epochs;       /**< of the whole training; 0 when steps or seconds end it */
-    uint64_t step;         /**< step_end: the last of the steps; train_end, epoch_end and
-                                validation: one past it; else the first */
-    uint64_t last_step;    /**< one past the last of this run; UINT64_MAX when unknown */
-    uint64_t step_count;   /**< step_begin: steps that begin, 1 or a sink; *_end and records: that
-                                ran since the *_begin, or in this launch; 0 in epoch_end of an epoch
-                                whose steps an earlier run has run */
+    size_t struct_size; /**< bytes; set by the library */
+    uint64_t epoch;     /**< that begins, runs or ended; train_end: number of complete epochs */
+    uint64_t epochs;    /**< of the whole training; 0 if max_steps or max_seconds ends it */
+    uint64_t step; /**< step_end: the last step; train_end, epoch_end and validation: one past the
+                      last step; otherwise the first step */
+    uint64_t last_step;    /**< one past the last step of this run; UINT64_MAX if unknown */
+    uint64_t step_count;   /**< step_begin: steps that begin, 1 or a sink; *_end: steps since the
+                              *_begin; records: steps of this launch; 0 in epoch_end if an earlier run
+                              has run the steps of the epoch */
     const void *records;   /**< step_end and records: see sluice_hook_record() */
-    uint64_t record_count; /**< step_count; in step_end of a sink of more than 1 048 576 steps
-                                fewer, the latest */
+    uint64_t record_count; /**< step_count; after a sink of more than 1 048 576 steps step_end has
+                              fewer: the latest */
     uint32_t batch_size;   /**< rows of a batch */
     uint32_t output_count; /**< outputs of a step */
     const char *const *output_names; /**< (output_count) */
-    double seconds;                  /**< *_end: its duration; records: of the run so far */
-    double wait_seconds;             /**< of these seconds: waits of steps for data */
+    double seconds;                  /**< *_end: since the *_begin; records: of the run so far */
+    double wait_seconds;             /**< part of `seconds` in which steps waited for data */
     const char *plan;                /**< train_begin: the run in one line, memory included */
-    bool stop;                       /**< may be set by the hook: ends the run at this boundary */
+    bool stop;                       /**< a hook sets it to end the run at this boundary */
     const double *results;           /**< validation: (result_count), means over result_samples */
     const char *const *result_names; /**< validation: (result_count) */
-    uint32_t result_count;           /**< validation: of model.eval's outputs */
+    uint32_t result_count;           /**< validation: number of results */
     uint32_t micro_batches;          /**< batches of a step */
-    uint64_t result_samples;         /**< validation: that were evaluated, each once */
-    uint32_t rank;                   /**< of this process, */
-    uint32_t world;                  /**< among so many; rank 0 prints for all */
+    uint64_t result_samples;         /**< validation: samples that were evaluated, each once */
+    uint32_t rank;                   /**< rank of this process, from 0 */
+    uint32_t world;                  /**< number of ranks; rank 0 prints for all */
 } sluice_hook;
 
 /**
@@ -261,8 +261,8 @@ typedef sluice_status (*sluice_hook_fn)(sluice_hook *hook, void *user);
  * step_end and epoch_end are called if at least one step ran and no error ended the run; epoch_end
  * also by a run that resumes at the end of an epoch whose validation was not done (see
  * sluice_checkpointing). train_end is called whenever train_begin was. With several callbacks each
- * hook is called for all of them in order, also after one of them has failed; the first error is
- * that of the run.
+ * hook is called for all of them in order, also after one of them has failed; the run returns the
+ * first error.
  */
 typedef struct sluice_callback {
     size_t struct_size;         /**< bytes; set by sluice_callback_init() */
@@ -291,7 +291,7 @@ static inline void sluice_callback_init(sluice_callback *callback)
  * validation is due. It has its own channel on the same device; every sample counts once, by
  * *valid_rows. With several ranks and config.agree the results are those of all ranks; without
  * config.agree, of this rank's share. The dataset is opened before the first step and checked like
- * that of the training: its columns against model.inputs, padding, memory.
+ * the training's dataset: its columns against model.inputs, padding, memory.
  */
 typedef struct sluice_validating {
     size_t struct_size;      /**< bytes; set by sluice_validating_init() */
@@ -301,7 +301,7 @@ typedef struct sluice_validating {
     uint64_t every_epochs;   /**< 1 if all but dataset and max_batches are 0 */
     bool at_start;           /**< also before the first step of the run */
     bool at_end;          /**< also at the end of a run without an error, unless one just ended */
-    uint64_t max_batches; /**< of a pass; 0: all */
+    uint64_t max_batches; /**< maximum number of batches of a validation; 0: a whole pass */
 } sluice_validating;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -340,31 +340,31 @@ typedef struct sluice_train_config {
                                             to the caller's own; copied, `user` is borrowed */
     uint32_t callback_count;           /**< entries of callbacks */
     sluice_stop *stop;                 /**< NULL: no token */
-    int64_t stall_warning_ms; /**< no step for this time: a warning with diagnostics of the stall; a
-                                   hook, save, load, or step in mode data that does not return for
-                                   this time: a warning that names it. 0 is 30 000 */
-    int64_t stall_timeout_ms; /**< no step for this time because data is missing: E_STALLED, as soon
-                                 as the workers return from their samples; 0 is 300 000. Time in
-                                 which the process is suspended does not count for either */
+    int64_t stall_warning_ms; /**< if no step ends for this time, a warning with diagnostics is
+                                 logged; if a hook, save, load, or step in mode data does not return
+                                 for this time, a warning that names it. 0 is 30 000 */
+    int64_t stall_timeout_ms; /**< if no step ends for this time because data is missing, the run
+                                 ends with E_STALLED, once the workers return from their samples; 0
+                                 is 300 000. Both exclude time in which the process is suspended */
 
-    uint32_t workers;           /**< threads that decode; 0: as many as cores and quota allow */
-    uint32_t slots;             /**< batches in the device queue, 2 to 1024 (on host:N without copy,
-                                     which lends them to the step, from 3 on); 0: 16 rows or more
-                                     for each worker, at least 4 batches (3 large ones on host:N,
-                                     16 MiB or 64 on cuda:N), at most 1 GiB and a sixteenth of the
-                                     device's free memory, fewer where memory_bytes is less */
-    uint64_t memory_bytes;      /**< upper bound for staging, slots and the samples of a stream;
-                                     0 is a quarter of what the process may use, for staging and
-                                     slots */
-    uint64_t seed;              /**< of order and random transforms */
-    uint32_t rank;              /**< of this process among world, when that is set */
-    uint32_t world;             /**< processes that share each pass; 0: what the launcher says, see
-                                     sluice_ranks_find() */
-    uint64_t start_step;        /**< steps done already, in addition to initial_epoch: begins as a
-                                     resumed run would */
+    uint32_t workers;      /**< threads that decode; 0: as many as cores and quota allow */
+    uint32_t slots;        /**< batches in the device queue, 2 to 1024 (on host:N without copy,
+                                which lends them to the step, from 3 on); 0: 16 rows or more
+                                for each worker, at least 4 batches (3 large ones on host:N,
+                                16 MiB or 64 on cuda:N), at most 1 GiB and a sixteenth of the
+                                device's free memory, fewer where memory_bytes is less */
+    uint64_t memory_bytes; /**< upper bound for staging, slots and the samples of a stream;
+                                0 is a quarter of what the process may use, for staging and
+                                slots */
+    uint64_t seed;         /**< of order and random transforms */
+    uint32_t rank;         /**< rank of this process, if world is set */
+    uint32_t world;        /**< number of processes that share each pass; 0: from the launcher, see
+                              sluice_ranks_find() */
+    uint64_t start_step; /**< steps done already, in addition to initial_epoch: the run begins like
+                            a resumed run */
     sluice_on_error on_error;   /**< fail */
-    bool digest;                /**< compute each step's digest; reads every byte once more */
-    bool record_samples;        /**< keep each step's sample indices for hooks */
+    bool digest;                /**< computes each step's digest; reads every byte once more */
+    bool record_samples;        /**< stores each step's sample indices for hooks */
     bool check;                 /**< before the run, compares its first steps in direct mode and in
                                      its own; see sluice_train() */
     sluice_nan_guard nan_guard; /**< stop */
@@ -374,10 +374,9 @@ typedef struct sluice_train_config {
     const sluice_schedule *learning_rate;   /**< NULL: none, 0. Copied, the table is borrowed */
     const sluice_checkpointing *checkpoint; /**< NULL: none. Copied, texts are borrowed */
     const sluice_validating *validation;    /**< NULL: none. Copied */
-    sluice_agree_fn agree;                  /**< for several ranks. Without it nothing may stop one
-                                                 rank before the others, and there are no
-                                                 checkpoints */
-    void *agree_user;                       /**< handed to agree; borrowed */
+    sluice_agree_fn agree; /**< for several ranks. Without it checkpoints and everything that may
+                              stop one rank before the others are E_INVALID */
+    void *agree_user;      /**< handed to agree; borrowed */
 } sluice_train_config;
 
 /**
@@ -424,13 +423,15 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *
  * Returns: OK all epochs or steps are done, or max_seconds are over; STOPPED on request of the
  *          token, a hook (such as early stopping) or the step; END_OF_DATA the source ended before
- * the last epoch, the report has their number (no source of this version ends); E_NAN an output was
- * not finite; E_STALLED no data arrived; E_RANK another rank failed; E_INVALID settings, those of
- * the environment included, columns that do not match the model, ranks whose settings differ, a
- * stop request on one of several ranks without config.agree, or a difference that config.check
- * found; E_NO_MEMORY; else the first error of the pipeline (which names the stage and the sample)
- * or the device, or the status that a hook, the step, eval, save, load or agree returned. Steps
- * before an error are done, and the hook `records` has got them. All threads of the run have ended.
+ *          the last epoch, and the report has the number of epochs (no source of this version
+ *          ends); E_NAN an output was not finite; E_STALLED no data arrived; E_RANK another rank
+ *          failed; E_INVALID settings, including those of the environment, columns that do not
+ *          match the model, ranks with different settings, a stop request on one of several ranks
+ *          without config.agree, or a difference that config.check found; E_NO_MEMORY; else the
+ *          first error of the pipeline (which names the stage and the sample) or the device, or the
+ *          status that a hook, the step, eval, save, load or agree returned.
+ *          Steps before an error are done and were passed to the hook `records`. All threads of the
+ *          run have ended.
  * Threads: any, while no thread changes the environment; several runs at once are independent.
  */
 SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,

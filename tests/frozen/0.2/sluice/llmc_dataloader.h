@@ -9,21 +9,21 @@
  *
  *     #include <sluice/llmc_dataloader.h>
  *
- * and the program is linked with the library. What differs: files may be of either of llm.c's
- * formats, and larger than 2 GiB; inputs and targets are other memory for each batch, and the
- * loader's, so a program must not keep the pointers; there is no EvalLoader. As there, errors are
- * printed to stderr and end the process with exit status 1: the functions that do so are compiled
- * into the program, from this header.
+ * and the program is linked with the library. Differences to llm.c: files may be of either of
+ * llm.c's formats, and larger than 2 GiB; the memory of inputs and targets belongs to the loader
+ * and changes with each batch, so a program must not store the pointers; there is no EvalLoader. As
+ * in llm.c, errors are printed to stderr and end the process with exit status 1; the functions that
+ * do so are compiled into the program, from this header.
  *
- * The fields say what has been consumed, never what is read ahead, so a program can save them
- * (current_shard_idx, current_sample_idx, shard_indices, intra_shard_indices, shuffle_rng) and
- * write them back before dataloader_resume(). Batches are read ahead in the order that follows from
- * the fields. A change of current_sample_idx, intra_shard_indices or shuffle_rng takes effect with
- * the next batch, one of current_shard_idx or shard_indices with dataloader_resume() or
- * dataloader_load_shard_(), as there; what was read ahead by then is dropped. B, T, process_rank
- * and num_processes are fixed by dataloader_init().
+ * The fields describe the batches that were consumed, not those that were prefetched, so a program
+ * can save them (current_shard_idx, current_sample_idx, shard_indices, intra_shard_indices,
+ * shuffle_rng) and write them back before dataloader_resume(). Batches are prefetched in the order
+ * that follows from the fields. A change of current_sample_idx, intra_shard_indices or shuffle_rng
+ * takes effect with the next batch. A change of current_shard_idx or shard_indices takes effect
+ * with dataloader_resume() or dataloader_load_shard_(), as in llm.c. Prefetched batches are then
+ * dropped. B, T, process_rank and num_processes are fixed by dataloader_init().
  *
- * This header is not included by <sluice/sluice.h>, for its names are llm.c's.
+ * <sluice/sluice.h> does not include this header, since its names are llm.c's.
  */
 #ifndef SLUICE_LLMC_DATALOADER_H
 #define SLUICE_LLMC_DATALOADER_H
@@ -40,31 +40,31 @@
 
 SLUICE_BEGIN_DECLS
 
-/** A data loader: the fields of llm.c's, without its file and its buffer. Set by
+/** A data loader: the fields of llm.c's loader, without its file and its buffer. Set by
  * dataloader_init(). */
 typedef struct DataLoader {
-    int process_rank;           /**< from 0 */
-    int num_processes;          /**< that share the files */
-    size_t B;                   /**< rows of a batch of this process */
-    size_t T;                   /**< tokens of a row */
-    size_t num_tokens;          /**< of all files */
-    size_t shard_num_samples;   /**< batches of all processes together in the file that is read */
-    glob_t glob_result;         /**< the files */
-    size_t current_shard_idx;   /**< position of the file in the order of the pass */
-    size_t current_sample_idx;  /**< position of the next batch in the order of the file */
-    int *inputs;                /**< (B, T) set by dataloader_next_batch(), until the next one */
-    int *targets;               /**< (B, T) the inputs shifted by one token */
-    sluice_mt19937 shuffle_rng; /**< laid out as mt19937_state of llm.c */
-    int should_shuffle;         /**< not 0: files and batches in a new order in each pass */
-    int *shard_indices;         /**< (files) their order in this pass; allocated by malloc() */
-    int *intra_shard_indices;   /**< (shard_num_samples) order of the batches; allocated by
-                                     malloc() */
-    size_t total_batch_size_bytes;   /**< of all processes */
-    size_t local_batch_offset_bytes; /**< of this process in them */
-    size_t header_bytes;             /**< of each file */
-    int64_t file_size_bytes;         /**< of the file that is read */
-    size_t loaded_shard;             /**< number of the file that is read. Not a field of llm.c's */
-    sluice_llmc *sluice;             /**< what reads ahead. Not a field of llm.c's */
+    int process_rank;          /**< from 0 */
+    int num_processes;         /**< number of processes that share the files */
+    size_t B;                  /**< rows of a batch of this process */
+    size_t T;                  /**< tokens of a row */
+    size_t num_tokens;         /**< of all files */
+    size_t shard_num_samples;  /**< global batches in the current file */
+    glob_t glob_result;        /**< the files */
+    size_t current_shard_idx;  /**< position of the current file in the order of the pass */
+    size_t current_sample_idx; /**< position of the next batch in the order of the current file */
+    int *inputs;  /**< (B, T) set by dataloader_next_batch(), valid until the next call */
+    int *targets; /**< (B, T) the inputs shifted by one token */
+    sluice_mt19937 shuffle_rng;      /**< laid out as mt19937_state of llm.c */
+    int should_shuffle;              /**< not 0: files and batches are shuffled in each pass */
+    int *shard_indices;              /**< (files) their order in this pass; allocated by malloc() */
+    int *intra_shard_indices;        /**< (shard_num_samples) order of the batches; allocated by
+                                          malloc() */
+    size_t total_batch_size_bytes;   /**< bytes of a global batch */
+    size_t local_batch_offset_bytes; /**< offset of this process's batch in a global batch */
+    size_t header_bytes;             /**< bytes of each file's header */
+    int64_t file_size_bytes;         /**< size of the current file */
+    size_t loaded_shard;             /**< number of the current file. Not a field of llm.c's */
+    sluice_llmc *sluice;             /**< object that prefetches. Not a field of llm.c's */
 } DataLoader;
 
 /** Ends the process with the library's error text unless the status is OK. Threads: any. */
@@ -76,7 +76,7 @@ static inline void dataloader_check_(sluice_status status)
     }
 }
 
-/** malloc() that ends the process when there is no memory. Threads: any. */
+/** malloc() that ends the process if there is no memory. Threads: any. */
 static inline int *dataloader_room_(size_t count)
 {
     int *room = (int *)malloc((count > 0 ? count : 1) * sizeof(int));
@@ -89,8 +89,8 @@ static inline int *dataloader_room_(size_t count)
 }
 
 /**
- * Makes a file the one that is read, by its number in the (shuffled) order of the pass. Changes
- * neither current_shard_idx nor current_sample_idx. Returns its number of tokens.
+ * Selects the current file, by its number in the (shuffled) order of the pass. Changes neither
+ * current_shard_idx nor current_sample_idx. Returns its number of tokens.
  *
  * Threads: one at a time, of all calls with this loader.
  */
@@ -111,7 +111,7 @@ static inline int64_t dataloader_load_shard_(DataLoader *loader, int shard_index
     return (int64_t)tokens;
 }
 
-/** Permutes the batches of the file that is read. Threads: as dataloader_load_shard_(). */
+/** Permutes the batches of the current file. Threads: as dataloader_load_shard_(). */
 static inline void prepare_intra_shard_indices_(DataLoader *loader)
 {
     free(loader->intra_shard_indices);
@@ -124,8 +124,8 @@ static inline void prepare_intra_shard_indices_(DataLoader *loader)
 }
 
 /**
- * Begins a pass; the generator of a shuffled loader goes on from where it is, also in the midst
- * of a pass.
+ * Begins a pass. The generator of a shuffled loader continues from its current state, also in the
+ * middle of a pass.
  *
  * Threads: as dataloader_load_shard_().
  */
@@ -143,7 +143,7 @@ static inline void dataloader_reset(DataLoader *loader)
     }
 }
 
-/** Goes on to the next file, or the next pass. Threads: as dataloader_load_shard_(). */
+/** Advances to the next file, or the next pass. Threads: as dataloader_load_shard_(). */
 static inline void dataloader_advance_(DataLoader *loader)
 {
     if (loader->current_shard_idx + 1 >= loader->glob_result.gl_pathc) {
@@ -159,7 +159,7 @@ static inline void dataloader_advance_(DataLoader *loader)
 }
 
 /**
- * Opens the files that match a pattern of glob(3), and stands before the first batch.
+ * Opens the files that match a pattern of glob(3), at the first batch.
  *
  * Threads: any, each with a loader of its own.
  */
@@ -201,7 +201,7 @@ static inline void dataloader_init(DataLoader *loader, const char *filename_patt
 }
 
 /**
- * Sets inputs and targets to the batch current_sample_idx of the file that is loaded.
+ * Sets inputs and targets to batch current_sample_idx of the current file.
  *
  * Threads: as dataloader_load_shard_().
  */
@@ -235,7 +235,7 @@ static inline void dataloader_next_batch(DataLoader *loader)
 }
 
 /**
- * Goes on at a position that a program has kept. With a shuffled loader the program restores
+ * Continues at a position that a program has stored. With a shuffled loader the program restores
  * shard_indices, intra_shard_indices and shuffle_rng first.
  *
  * Threads: as dataloader_load_shard_().
@@ -248,7 +248,7 @@ static inline void dataloader_resume(DataLoader *loader, size_t current_shard_id
     dataloader_load_shard_(loader, (int)current_shard_idx);
 }
 
-/** Frees all that a loader has. Threads: as dataloader_load_shard_(). */
+/** Frees everything that a loader owns. Threads: as dataloader_load_shard_(). */
 static inline void dataloader_free(DataLoader *loader)
 {
     sluice_llmc_close(loader->sluice);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What a run, or a channel so far, did: rates and waits of each stage, the bottleneck, memory,
+ * Results of a run, or of a channel so far: rates and waits of each stage, the bottleneck, memory,
  * placement, errors. Made by sluice_train() and sluice_channel_report().
  */
 #ifndef SLUICE_REPORT_H
@@ -16,31 +16,30 @@ SLUICE_BEGIN_DECLS
 /** The report of a run, or of a channel. */
 typedef struct sluice_report sluice_report;
 
-/** The figures of a run that programs ask for most; sluice_report_json() has all of them. */
+/** The most used figures of a run; sluice_report_json() has all of them. */
 typedef struct sluice_report_stats {
     size_t struct_size;     /**< bytes; set by sluice_report_stats_init() */
-    sluice_status status;   /**< what sluice_train() returned; of a channel see
-                                 sluice_channel_report() */
-    uint64_t steps;         /**< that ran, one that failed included */
-    uint64_t epochs;        /**< that were completed */
-    uint64_t samples;       /**< rows of those steps that held samples */
+    sluice_status status;   /**< of sluice_train(), or see sluice_channel_report() */
+    uint64_t steps;         /**< steps that ran, including one that failed */
+    uint64_t epochs;        /**< completed epochs */
+    uint64_t samples;       /**< rows with samples in these steps */
     uint64_t launches;      /**< host calls that made the device run */
     uint64_t syncs;         /**< waits of the host for the device */
     uint64_t yields;        /**< sinks that were continued after waiting for data */
-    uint64_t replaced;      /**< samples that another one stood in for */
-    uint64_t zeroed;        /**< rows left zero for want of a readable sample */
+    uint64_t replaced;      /**< bad samples that were replaced by another one */
+    uint64_t zeroed;        /**< rows of zeros in place of bad samples */
     uint64_t staging_bytes; /**< host memory of batches on their way to the device */
     uint64_t slot_bytes;    /**< device memory of batches */
-    uint64_t digest;        /**< of all steps, in order; 0 unless config.digest */
-    double seconds;         /**< of the run, opening excluded */
-    double data_wait_share; /**< of seconds: steps waited for data */
+    uint64_t digest;        /**< digest of all steps, in order; 0 unless config.digest */
+    double seconds;         /**< duration of the run, without opening */
+    double data_wait_share; /**< share of `seconds` in which steps waited for data */
     uint64_t nan_steps; /**< steps with an output that was not finite; 0 with nan_guard ignore */
-    uint64_t first_nan_step;       /**< the first of them; UINT64_MAX: none */
-    uint64_t first_step;           /**< of this run: where it began, or was resumed */
-    uint64_t checkpoints;          /**< that were written */
-    uint64_t validations;          /**< that were done */
-    uint32_t regrouped_batch_size; /**< a pass goes on that was begun in batches of this size, */
-    uint32_t regrouped_world;      /**< on so many ranks; both 0: in these batches */
+    uint64_t first_nan_step;       /**< the first of nan_steps; UINT64_MAX: none */
+    uint64_t first_step;           /**< first step of this run */
+    uint64_t checkpoints;          /**< checkpoints that were written */
+    uint64_t validations;          /**< completed validations */
+    uint32_t regrouped_batch_size; /**< batch size that the resumed pass was begun with */
+    uint32_t regrouped_world;      /**< its number of ranks; both are 0 unless it is regrouped */
 } sluice_report_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
