@@ -9,8 +9,8 @@
 enum { LINE_SIZE = 4096, PATH_SIZE = 1024 };
 
 /*
- * cgroup v1 reports "no limit" as the largest multiple of a page, which is above any real memory
- * size.
+ * cgroup v1 reports "no limit" as the largest multiple of the page size. This value and larger ones
+ * are above any real memory size and count as no limit.
  */
 #define MEMORY_UNLIMITED (UINT64_C(1) << 60)
 
@@ -44,7 +44,7 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* Decodes \040, by which the mount table writes a blank, in place. */
+/* Decodes octal escapes of the mount table, such as \040 for a space, in place. */
 static void unescape_path(char *text)
 {
     char *to = text;
@@ -143,7 +143,7 @@ static bool find_hierarchy(const char *root, hierarchy *tree)
 
 /*
  * The process's group relative to the mount point; "" if the mount shows another part of the
- * hierarchy, as in a container without a cgroup namespace of its own.
+ * hierarchy, as in a container without its own cgroup namespace.
  */
 static const char *group_below_mount(const hierarchy *tree)
 {
@@ -157,7 +157,7 @@ static const char *group_below_mount(const hierarchy *tree)
     return below;
 }
 
-/* Parses up to two numbers of a file of the group; false: "max", or any other text. */
+/* Parses up to two numbers from a file of the group; false: "max", or any other text. */
 static bool read_number(const char *root, const char *folder, const char *name, double *first_out,
                         double *second_out)
 {
@@ -199,7 +199,8 @@ static void limit_memory(double bytes, sli_cgroup_limits *limits)
     }
 }
 
-/* group is the path below the mount point, for the report; folder includes it. */
+/* Reads the limits of one group. folder is its full path; group is the part below the mount point,
+ * for the report. */
 static void read_limits(const char *root, const char *folder, const char *group,
                         const char *controller, sli_cgroup_limits *limits)
 {

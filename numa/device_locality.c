@@ -26,7 +26,7 @@ static bool parse_address(const char *text, pci_address *address)
                   &rest) == 3;
 }
 
-/* The node by sysfs, from the firmware; -1: unknown. */
+/* The node from sysfs, as the firmware reports it; -1: unknown. */
 static int32_t node_in_sysfs(const pci_address *address)
 {
     char path[96];
@@ -47,8 +47,8 @@ static int32_t node_in_sysfs(const pci_address *address)
 }
 
 /*
- * The node of the CPUs next to which hwloc places the device. If these are all CPUs of a machine
- * with several nodes, the node is unknown.
+ * The node of the CPUs to which hwloc attaches the device. If these are all CPUs of a machine with
+ * several nodes, the node is unknown.
  */
 static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address)
 {
@@ -73,8 +73,8 @@ static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address
 
 /*
  * For this machine sysfs is tried first: it is fast, and the only source for nodes without CPUs.
- * hwloc is used for topologies from XML or synthetic ones, and where HWLOC_PCI_LOCALITY overrides
- * the locality.
+ * hwloc is used for XML and synthetic topologies, and if sysfs has no node: HWLOC_PCI_LOCALITY may
+ * then set the locality.
  */
 int32_t sli_topology_node_of_pci(const sli_topology_config *config, const char *pci_bus_id)
 {

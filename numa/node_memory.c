@@ -15,7 +15,7 @@
 
 enum { HUGE_PAGE = 2 << 20, MAX_NODES = 1024, WORD_BITS = 8 * sizeof(unsigned long) };
 
-/* Pages per move_pages() call, and in all. */
+/* Maximum number of pages per move_pages() call, and in total per block. */
 enum { PAGES_A_CALL = 256, MAX_PAGES_ASKED = 4096 };
 
 static size_t page_size(void)
@@ -59,8 +59,8 @@ static void *map_aligned(size_t bytes, size_t alignment)
 }
 
 /*
- * The policy is preferred, not bind: a full node must not end the process. numa_alloc_onnode()
- * would print to stderr when the kernel refuses, and its default policy depends on the cpuset.
+ * MPOL_PREFERRED, not MPOL_BIND: a full node must not end the process. numa_alloc_onnode() would
+ * print to stderr if the kernel refuses, and its default policy depends on the cpuset.
  */
 static void prefer_node(void *data, size_t bytes, int32_t node)
 {
@@ -119,7 +119,7 @@ void sli_node_free(sli_node_block *block)
     block->wanted = -1;
 }
 
-/* Counts the pages first, first + stride, ... by node; false: unknown. */
+/* Adds the pages first, first + stride, ... to the counts of their nodes; false: unknown. */
 static bool count_pages(const sli_node_block *block, size_t first, size_t stride, size_t asked,
                         uint32_t counts[MAX_NODES])
 {

@@ -50,7 +50,7 @@ static uint32_t assign_cores(const sli_topology *topology, int32_t node, uint32_
 }
 
 /*
- * The number of cores of the rank on its device's node: its fair part of the node, at most its
+ * The number of cores of the rank on its device's node: its fair part of the node, clamped to its
  * share of the machine.
  */
 static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_nodes, uint32_t rank,
@@ -74,8 +74,8 @@ static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_n
 }
 
 /*
- * Divides all cores: first, on each node, among the ranks whose devices are on it; then the rest in
- * order. Every rank computes the same result, so the shares are disjoint.
+ * Divides all cores among the ranks: first those of each node among the ranks with devices on it,
+ * then the rest in order. Every rank computes the same result, so the shares are disjoint.
  */
 static void divide_cores(const sli_topology *topology, const int32_t *rank_nodes, uint32_t world,
                          uint32_t *owners, uint32_t *given)
@@ -139,8 +139,8 @@ static sluice_status make_share(const sli_topology *topology, const sli_placemen
 }
 
 /*
- * The number of workers: as many as can run at once. All ranks get the same number, since ranks run
- * in lockstep and the slowest delays the others.
+ * The number of workers: as many as can run concurrently. All ranks get the same number, since
+ * ranks run in lockstep and the slowest delays the others.
  */
 static uint32_t count_workers(const sli_topology *topology, const sli_placement_request *request,
                               uint32_t world)
@@ -157,7 +157,7 @@ static uint32_t count_workers(const sli_topology *topology, const sli_placement_
     return count < 1 ? 1 : count > SLI_MAX_WORKERS ? SLI_MAX_WORKERS : count;
 }
 
-/* Assigns distinct cores first, then the same cores again. */
+/* Assigns a core to each worker, in a cycle: workers share cores only if there are too few. */
 static sluice_status place_workers(const sli_topology *topology, const rank_share *share,
                                    sli_placement *placement)
 {
@@ -187,7 +187,8 @@ static void place_device(const sli_topology *topology, const rank_share *share,
         placement->worker_count < share->count ? share->count - placement->worker_count : 0;
 }
 
-/* The copier sleeps most of the time: any core of the share, near the device if possible. */
+/* The copier sleeps most of the time: it gets all cores of the share near the device or, if there
+ * are none, all cores of the share. */
 static void place_copier(const sli_topology *topology, const rank_share *share,
                          sli_placement *placement)
 {
@@ -212,7 +213,8 @@ static bool takes_memory(const sli_topology *topology, int32_t id)
     return node != NULL && node->memory_allowed && node->memory_bytes > 0;
 }
 
-/* The device's node if it takes memory, else the node that all workers are on, if there is one. */
+/* The device's node if memory can be allocated there, else the common node of all workers; -1:
+ * neither. */
 static int32_t choose_memory_node(const sli_topology *topology, int32_t wanted,
                                   const rank_share *share, uint32_t worker_count)
 {

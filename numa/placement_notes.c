@@ -75,7 +75,7 @@ static void note_workers(sli_placement *placement)
     }
 }
 
-/* Are all of the worker's CPUs CPUs of the node? */
+/* Are all of these CPUs on the node? */
 static bool is_on(const sli_cpus *cpus, const sli_node *node)
 {
     for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {

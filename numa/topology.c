@@ -16,7 +16,7 @@
 /* The kernel's bound on node numbers. */
 enum { MAX_NODES = 1024, WORD_BITS = 8 * sizeof(unsigned long) };
 
-/* Missing in the header of libnuma; the bits above the mode are flags. */
+/* Constants of set_mempolicy() that libnuma's header lacks. The bits above the mode are flags. */
 enum { POLICY_WEIGHTED_INTERLEAVE = 6, POLICY_MODE_BITS = 0xFF };
 
 static int32_t id_of_node(hwloc_obj_t node)
@@ -32,7 +32,7 @@ static int by_node_id(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* Orders cores by package, node and id, so that neighbours are close in the machine. */
+/* Orders cores by package, node and id, so that adjacent entries are close in the machine. */
 static int by_place(const void *a, const void *b)
 {
     const sli_core *left = a;
@@ -48,8 +48,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * The nodes that the thread's memory policy permits (numactl --membind, --interleave). Buffers of
- * the library have policies of their own, which would override it.
+ * Reads the nodes that the thread's memory policy permits (numactl --membind, --interleave). The
+ * library must check it, since the buffers' own policies would override it.
  */
 static void read_memory_policy(unsigned long mask[MAX_NODES / WORD_BITS])
 {
@@ -100,7 +100,8 @@ static sluice_status read_nodes(hwloc_topology_t loaded, sli_topology *topology)
     return SLUICE_OK;
 }
 
-/* Reads the allowed CPUs: those of the cpuset and, on this machine, of this thread's affinity. */
+/* Reads the allowed CPUs: the cpuset and, on this machine, its intersection with the affinity of
+ * this thread. */
 static void read_allowed(hwloc_topology_t loaded, sli_topology *topology)
 {
     const hwloc_const_bitmap_t cpuset = hwloc_topology_get_allowed_cpuset(loaded);

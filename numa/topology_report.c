@@ -128,7 +128,7 @@ static bool has_note(const sli_placement *plan, const char *note)
     return false;
 }
 
-/* The number of ranks with this note; 0 if an earlier rank has it, which has reported it. */
+/* The number of ranks with this note; 0 if an earlier rank has it and has therefore reported it. */
 static uint32_t count_note(const report *self, uint32_t rank, const char *note)
 {
     uint32_t count = 0;

@@ -9,12 +9,13 @@
 #include "status_int.h"
 #include "topology_xml.h"
 
-/* Allows more CPUs than the library handles; hwloc's time grows with the square of the siblings. */
+/* Upper bounds for synthetic topologies. They allow more CPUs than the library handles; hwloc's
+ * time grows with the square of the number of siblings. */
 enum { SYNTHETIC_MAX_CPUS = 2 * SLI_MAX_CPUS, SYNTHETIC_MAX_SIBLINGS = 1024 };
 
 /*
- * Bound on explicit numbers of CPUs and nodes; hwloc allocates memory for all numbers up to the
- * largest.
+ * Upper bound on explicit numbers of CPUs and nodes: hwloc allocates memory for all numbers up to
+ * the largest.
  */
 enum { SYNTHETIC_MAX_INDEX = 65535 };
 
@@ -54,12 +55,13 @@ static sluice_status synthetic_is_wrong(const char *text)
 typedef struct synthetic_walk {
     unsigned long total; /* objects of the current level */
     bool too_big;        /* a number is too large */
-    bool has_attached;   /* "[numa]" between the levels */
-    bool has_node_level; /* "numa:2" */
+    bool has_attached;   /* has "[numa]" between the levels */
+    bool has_node_level; /* has a level such as "numa:2" */
     bool ends_in_cpus;   /* the last level has no name, or is "pu" */
 } synthetic_walk;
 
-/* Parses one level, "TYPE:COUNT" or "COUNT". Returns its end, NULL: hwloc would refuse it. */
+/* Parses one level, "TYPE:COUNT" or "COUNT". Returns its end; NULL: the level is too large, or
+ * hwloc would refuse it. */
 static const char *walk_level(const char *at, synthetic_walk *walk)
 {
     const bool named = *at < '0' || *at > '9';
@@ -132,10 +134,10 @@ static sluice_status set_synthetic(hwloc_topology_t loaded, const char *text)
 }
 
 /*
- * Disables all parts of the topology that take time and are not needed. Groups stay: a NUMA node
- * without a package or die of its own is attached to a group, and would else get the CPUs of the
- * whole machine. Components that open contexts on GPUs are never loaded; a device's node follows
- * from its PCI bus id.
+ * Disables all parts of the topology that take time and are not needed. Groups are kept: a NUMA
+ * node without its own package or die is attached to a group; without groups it would get the CPUs
+ * of the whole machine. Components that open contexts on GPUs are never loaded; a device's node
+ * follows from its PCI bus id.
  */
 static void choose_content(hwloc_topology_t loaded, bool devices)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading hwloc topologies; no other file does. */
+/* Loading of hwloc topologies. No other file loads them. */
 #ifndef SLUICE_TOPOLOGY_SOURCE_H
 #define SLUICE_TOPOLOGY_SOURCE_H
 
@@ -8,13 +8,14 @@
 #include "topology_int.h"
 
 /*
- * Loads the machine, text or file of config, including disallowed parts. devices: loads PCI
- * devices, too, which takes much longer. The caller destroys it by hwloc_topology_destroy().
+ * Loads the machine, text or file of config, including CPUs and nodes that are not allowed.
+ * devices: loads PCI devices, too, which takes much longer. The caller destroys the topology by
+ * hwloc_topology_destroy().
  */
 sluice_status sli_topology_load(const sli_topology_config *config, bool devices,
                                 hwloc_topology_t *loaded_out);
 
-/* The NUMA node nearest to these CPUs, preferably one with memory; NULL: no node has them. */
+/* The NUMA node nearest to these CPUs, preferably one with memory; NULL: they belong to no node. */
 hwloc_obj_t sli_nearest_node(hwloc_topology_t loaded, hwloc_const_bitmap_t cpus);
 
 #endif

@@ -17,10 +17,10 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* Bound on the size of a file; a machine of 10000 CPUs takes a few megabytes. */
+/* Upper bound on the size of a file. The file of a machine with 10000 CPUs is a few megabytes. */
 enum { MAX_BYTES = 16 << 20 };
 
-/* Bounds on the nesting of objects, and on numbers of CPUs and nodes. */
+/* Upper bounds on the nesting of objects, on numbers of CPUs and nodes, and on a set's text. */
 enum { MAX_DEPTH = 64, MAX_INDEX = 65535, SET_TEXT = (MAX_INDEX / 32 + 1) * 11 };
 
 typedef enum set_kind { CPUS, ALL_CPUS, NODES, ALL_NODES, SET_COUNT } set_kind;
@@ -28,18 +28,18 @@ typedef enum set_kind { CPUS, ALL_CPUS, NODES, ALL_NODES, SET_COUNT } set_kind;
 static const char *const set_names[SET_COUNT] = {"cpuset", "complete_cpuset", "nodeset",
                                                  "complete_nodeset"};
 
-/* An open object of the walk. */
+/* An object of the walk that is still open: its end tag is not reached yet. */
 typedef struct level {
     bool is_place; /* has sets; false for devices */
     hwloc_bitmap_t sets[SET_COUNT];
-    hwloc_bitmap_t below; /* union of the children's all_cpus so far */
+    hwloc_bitmap_t below; /* union of the children's ALL_CPUS sets so far */
 } level;
 
 typedef struct walk {
     level *levels;      /* (MAX_DEPTH) */
     uint32_t depth;     /* open objects */
     uint32_t cpu_count; /* logical CPUs so far */
-    bool closed;        /* the end of the machine was reached */
+    bool closed;        /* the end tag of the machine was reached */
 } walk;
 
 /*
@@ -75,14 +75,15 @@ static bool value_is_one_of(const char *value, const char *const *words)
     return false;
 }
 
-/* Is this a word of a set, for 32 CPUs: "0x" and up to 8 digits, or empty for none? */
+/* Is this a valid word of a set? A word holds 32 CPUs: "0x" and up to 8 digits, or empty for no
+ * CPU. */
 static bool is_word(const char *word, size_t length)
 {
     return length == 0 || (length >= 3 && length <= 10 && strncmp(word, "0x", 2) == 0 &&
                            strspn(word + 2, "0123456789abcdefABCDEF") >= length - 2);
 }
 
-/* Has the value the form "0x0000ffff,,0x00000001"? hwloc aborts on any other. */
+/* Does the value have the form "0x0000ffff,,0x00000001"? hwloc aborts on any other form. */
 static bool is_set(const char *value)
 {
     const size_t length = strcspn(value, "\"");
@@ -114,7 +115,8 @@ static bool read_set(const char *value, hwloc_bitmap_t set)
     return hwloc_bitmap_sscanf(set, text) == 0 && hwloc_bitmap_last(set) <= MAX_INDEX;
 }
 
-/* Checks all sets of a tag, including unused ones: allowed_cpuset, and those of other elements. */
+/* Checks the form of all sets of a tag, including unused ones such as allowed_cpuset, and sets of
+ * elements that are not objects. */
 static bool are_sets(const char *tag, const char *end)
 {
     static const char key[] = "set=\"";
@@ -141,7 +143,7 @@ static bool read_sets(const char *tag, const char *end, level *object)
            hwloc_bitmap_isincluded(object->sets[NODES], object->sets[ALL_NODES]);
 }
 
-/* Is the object's number the only member of a set of its own? */
+/* Is the object's os_index the only member of this set? */
 static bool is_numbered(const char *tag, const char *end, hwloc_const_bitmap_t set)
 {
     const char *index = find_attribute(tag, end, "os_index");
@@ -296,7 +298,7 @@ sluice_status sli_topology_xml_refused(const char *path)
                     path);
 }
 
-/* Reads an open file completely; the text ends with a zero, included in *size. */
+/* Reads an open file completely. The text ends with a zero, which *size_out includes. */
 static sluice_status read_all(int file, const char *path, char **text_out, int *size_out)
 {
     struct stat info;
@@ -338,7 +340,7 @@ static sluice_status read_all(int file, const char *path, char **text_out, int *
     return SLUICE_OK;
 }
 
-/* Reads the file here: hwloc would read a FIFO or /dev/zero without end. */
+/* Reads the file itself, since hwloc would read a FIFO or /dev/zero without end. */
 sluice_status sli_topology_set_xml(hwloc_topology_t loaded, const char *path)
 {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

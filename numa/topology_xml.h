@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a machine from an XML file of lstopo. */
+/* Reading a machine from an XML file of lstopo. */
 #ifndef SLUICE_TOPOLOGY_XML_H
 #define SLUICE_TOPOLOGY_XML_H
 
@@ -8,7 +8,7 @@
 #include <sluice/status.h>
 
 /*
- * Checks the file and passes it to hwloc, whose hwloc_topology_load() then parses it. E_IO,
+ * Checks the file and passes its text to hwloc; hwloc_topology_load() then parses it. E_IO,
  * E_INVALID.
  */
 sluice_status sli_topology_set_xml(hwloc_topology_t loaded, const char *path);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits on CPU time and memory by the process's control group, as in containers. */
+/* Limits on CPU time and memory of the process's control group, as in containers. */
 #ifndef SLUICE_CPU_QUOTA_INT_H
 #define SLUICE_CPU_QUOTA_INT_H
 
 #include <stdint.h>
 
 typedef struct sli_cgroup_limits {
-    double cpus;           /* CPU time per wall time; 0: no limit */
+    double cpus;           /* CPU seconds per second of wall time; 0: no limit */
     char cpus_source[64];  /* "cpu.max of /group"; "" without a limit */
     uint64_t memory_bytes; /* 0: no limit */
 } sli_cgroup_limits;
 
 /*
- * The smallest limits from the process's groups (cgroup v1 and v2) up to the visible roots. An
- * unreadable limit is no limit. root is a prefix of every path: "" for this machine, a folder in
- * tests.
+ * Reads the smallest limits of the process's groups (cgroup v1 and v2) and their visible ancestors.
+ * A limit that cannot be read counts as no limit. root is a prefix of every path: "" for this
+ * machine, a folder in tests.
  */
 void sli_cgroup_limits_read(const char *root, sli_cgroup_limits *limits_out);
 

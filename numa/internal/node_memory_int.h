@@ -13,7 +13,7 @@
 #include <sluice/status.h>
 
 typedef struct sli_node_block {
-    void *data;     /* page aligned, zero */
+    void *data;     /* page-aligned, zeroed */
     size_t bytes;   /* requested size, rounded up to whole pages */
     int32_t wanted; /* requested node; -1: none */
 } sli_node_block;
@@ -25,15 +25,16 @@ typedef struct sli_node_block {
 sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_out);
 
 /*
- * Advises transparent huge pages (madvise), before the block is touched; without kernel support it
- * has no effect. They help if a device maps the block. If only workers write it they cost time: the
- * kernel must find and clear 2 MiB at a time, which took 0.15 s for 116 MB on a virtual machine.
+ * Advises transparent huge pages (madvise); call it before the block is touched. Without kernel
+ * support it is a no-op. Huge pages help if a device maps the block. If only workers write the
+ * block, they cost time: the kernel must find and clear 2 MiB at a time, which took 0.15 s for 116
+ * MB on a virtual machine.
  */
 void sli_node_ask_huge(const sli_node_block *block);
 
 void sli_node_free(sli_node_block *block);
 
-/* NUMA node of most of the block's touched pages (move_pages); -1: unknown. */
+/* The NUMA node of most of the block's touched pages (move_pages); -1: unknown. */
 int32_t sli_node_of_block(const sli_node_block *block);
 
 #endif

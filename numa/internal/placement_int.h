@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The placement of threads and memory: a pure function of the topology and the request. It never
- * exceeds the CPUs and memory that the process may use (numactl, taskset, cpuset), nor this rank's
- * share of the machine if several ranks run on it.
+ * The placement of threads and memory: a pure function of the topology and the request. It is
+ * limited to the CPUs and memory that the process may use (numactl, taskset, cpuset), and to this
+ * rank's share of the machine if several ranks run on it.
  */
 #ifndef SLUICE_PLACEMENT_INT_H
 #define SLUICE_PLACEMENT_INT_H
@@ -10,21 +10,22 @@
 #include "text_int.h"
 #include "topology_int.h"
 
-/* Bound on the workers of one rank; bound on the ranks whose cores are divided. */
+/* Maximum number of workers of one rank, and of ranks on one machine. */
 enum { SLI_MAX_WORKERS = 1024, SLI_MAX_LOCAL_RANKS = 65536 };
 
 enum { SLI_PLACEMENT_NOTES = 8, SLI_NOTE_SIZE = 256 };
 
 typedef struct sli_placement_request {
     uint32_t workers;     /* 0: as many as the cores and the quota allow */
-    int32_t node;         /* node of the device, or the requested one; -1: any */
-    uint32_t local_rank;  /* of local_world ranks on this machine */
+    int32_t node;         /* node of the device, or the requested node; -1: any */
+    uint32_t local_rank;  /* this rank, of local_world ranks on this machine */
     uint32_t local_world; /* 0 or 1: a single rank */
 
     /*
      * The node of each local rank's device (local_world entries), the same array in all ranks; NULL
-     * if a rank knows only its own. With it, ranks get cores on their devices' nodes. Without it,
-     * cores are assigned in the order of ranks; shares are disjoint in both cases.
+     * if only this rank's own node is known. With the array, ranks get cores on their devices'
+     * nodes. Without it, cores are assigned in the order of ranks. The shares are disjoint in both
+     * cases.
      */
     const int32_t *rank_nodes;
     bool step_elsewhere; /* a GPU runs the step: its thread here only launches and waits */
@@ -32,17 +33,17 @@ typedef struct sli_placement_request {
 
 typedef struct sli_placement {
     uint32_t worker_count;
-    sli_cpus *worker_cpus; /* of each worker: all allowed CPUs of one core */
+    sli_cpus *worker_cpus; /* (worker_count) for each worker all allowed CPUs of one core */
     sli_cpus copier_cpus;
-    sli_cpus device_cpus; /* of the thread that runs steps and threads that it starts: all of the
-                             share */
+    sli_cpus device_cpus; /* all CPUs of the share: for the thread that runs steps and the threads
+                             that it starts */
     uint32_t spare_cores; /* cores of the share without a pinned worker */
-    int32_t memory_node;  /* of staging and slots; -1: chosen by the kernel */
+    int32_t memory_node;  /* node of staging and slots; -1: chosen by the kernel */
     char notes[SLI_PLACEMENT_NOTES][SLI_NOTE_SIZE]; /* problems and decisions */
     uint32_t note_count;
 
     uint32_t core_count; /* cores of this rank's share */
-    uint32_t local_rank; /* this and the next three: as in the request, local_world at least 1 */
+    uint32_t local_rank; /* this and the next three: from the request, local_world at least 1 */
     uint32_t local_world;
     int32_t device_node;
     bool step_elsewhere;
@@ -53,7 +54,7 @@ sluice_status sli_placement_plan(const sli_topology *topology, const sli_placeme
                                  sli_placement **placement_out);
 void sli_placement_free(sli_placement *placement);
 
-/* Prints threads and buffers: as a table, or as a JSON object, which has the notes, too. */
+/* Print threads and buffers: as a table, or as a JSON object that includes the notes. */
 void sli_placement_print(const sli_topology *topology, const sli_placement *placement,
                          sli_text *text);
 void sli_placement_print_json(const sli_topology *topology, const sli_placement *placement,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine: nodes, cores, logical CPUs, and those that this process may use. Read once by hwloc,
- * from this machine, an XML file or a synthetic text. It is plain data; placements
+ * The machine: nodes, cores and logical CPUs, and the part that this process may use. Read once by
+ * hwloc, from this machine, an XML file or a synthetic text. It is plain data; placements
  * (placement_int.h) are pure functions of it.
  */
 #ifndef SLUICE_TOPOLOGY_INT_H
@@ -19,7 +19,7 @@
 typedef struct sli_core {
     uint32_t id;      /* hwloc's logical index */
     uint32_t package; /* index of its socket */
-    int32_t node;     /* operating system's number of its NUMA node; -1 unknown */
+    int32_t node;     /* operating system's number of its NUMA node; -1: unknown */
     sli_cpus cpus;    /* its logical CPUs (SMT siblings) that this process may use */
 } sli_core;
 
@@ -36,31 +36,31 @@ typedef struct sli_node {
 typedef struct sli_topology {
     bool this_system; /* false for XML and synthetic: a placement can be planned, not applied */
     uint32_t node_count;
-    sli_node *nodes;        /* by id */
-    uint32_t core_count;    /* allowed ones; at least 1 */
-    sli_core *cores;        /* by package, node, id */
-    uint32_t package_count; /* this and the next three: of the machine, allowed or not */
+    sli_node *nodes;        /* sorted by id */
+    uint32_t core_count;    /* number of allowed cores; at least 1 */
+    sli_core *cores;        /* (core_count) sorted by package, node, id */
+    uint32_t package_count; /* this and the next three: of the whole machine, allowed or not */
     uint32_t machine_core_count;
     uint32_t machine_cpu_count;
     uint64_t machine_memory;
     sli_cpus allowed;      /* the intersection of the process's cpuset and affinity (numactl,
                               taskset) */
     bool bound;            /* the affinity excludes CPUs of the cpuset */
-    double quota;          /* CPU time per wall time by the cgroup; 0: no limit */
+    double quota;          /* the cgroup's limit in CPU seconds per second of wall time; 0: none */
     char quota_source[64]; /* "cpu.max of /group" and the like; "": no limit */
     uint64_t memory_limit; /* bytes that the process may use, by the cgroup or the machine */
 } sli_topology;
 
-/* At most one of the two is set; both NULL: this machine. */
+/* The source of a topology: at most one of the two is set; both NULL: this machine. */
 typedef struct sli_topology_config {
-    const char *synthetic; /* hwloc's text, "numa:2 core:4 pu:1" */
+    const char *synthetic; /* a synthetic description for hwloc, "numa:2 core:4 pu:1" */
     const char *xml;       /* path of an XML file of lstopo */
 } sli_topology_config;
 
 /*
- * config may be NULL. CPUs from SLI_MAX_CPUS on are ignored. E_INVALID: a text or file that hwloc
- * cannot read, with its name, or one without a usable CPU; E_IO: the file cannot be opened;
- * E_NO_MEMORY.
+ * Reads a topology. config NULL: this machine. CPUs from number SLI_MAX_CPUS on are ignored.
+ * E_INVALID: a text or file that hwloc cannot read, with its name, or one without a usable CPU;
+ * E_IO: the file cannot be opened; E_NO_MEMORY.
  */
 sluice_status sli_topology_open(const sli_topology_config *config, sli_topology **topology_out);
 void sli_topology_close(sli_topology *topology);
@@ -74,7 +74,7 @@ const sli_node *sli_topology_find_node(const sli_topology *topology, int32_t id)
  */
 int32_t sli_topology_node_of_pci(const sli_topology_config *config, const char *pci_bus_id);
 
-/* The node requested when the device was opened, else that of its PCI address, else -1. */
+/* The node requested when the device was opened, else the node of its PCI address, else -1. */
 int32_t sli_topology_node_of_device(const sli_topology_config *config, const sluice_device *device);
 
 #endif

@@ -8,23 +8,25 @@
 typedef struct sli_worker_pool sli_worker_pool;
 
 /*
- * Starts placement->worker_count threads named "NAME/worker" (the first 9 characters of NAME), each
- * of which calls run(arg, worker). If not all can be started, none calls it. The placement is
+ * Starts placement->worker_count threads named "NAME/worker" (the first 9 characters of NAME). Each
+ * thread calls run(arg, worker). If a thread cannot be started, none calls run(). The placement is
  * copied.
  */
 sluice_status sli_worker_pool_start(const sli_placement *placement, const char *name,
                                     void (*run)(void *arg, uint32_t worker), void *arg,
                                     sli_worker_pool **pool_out);
 
-/* Waits until every run() has returned; the placement of threads stays available. */
+/* Waits until every run() has returned; sli_worker_pool_thread() can still be called. */
 void sli_worker_pool_wait(sli_worker_pool *pool);
 
-/* Waits until every run() has returned, and frees the pool. NULL is fine. */
+/* Waits until every run() has returned, and frees the pool. NULL is allowed. */
 void sli_worker_pool_join(sli_worker_pool *pool);
 
 uint32_t sli_worker_pool_count(const sli_worker_pool *pool);
 
-/* The requested and actual placement (`got`) of a worker; valid until join. */
+/*
+ * The thread of a worker, with its requested (`wanted`) and actual (`got`) CPUs; valid until join.
+ */
 const sli_thread *sli_worker_pool_thread(const sli_worker_pool *pool, uint32_t worker);
 
 #endif

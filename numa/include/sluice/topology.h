@@ -18,10 +18,10 @@ typedef struct sluice_topology_config {
     size_t struct_size;    /**< bytes; set by sluice_topology_config_init() */
     const char *synthetic; /**< a synthetic topology of hwloc, "numa:2 core:4 pu:1"; NULL: none */
     const char *xml;       /**< an XML file of lstopo; NULL: none. With both NULL: this machine */
-    uint32_t workers;      /**< 0: as many as fit */
-    uint32_t ranks;        /**< ranks that share the machine; 0 is 1 */
-    bool json;             /**< one JSON object instead of a table */
-    sluice_device *device; /**< the device to place for; NULL: none */
+    uint32_t workers;      /**< workers of each rank; 0: as many as fit */
+    uint32_t ranks;        /**< ranks that share the machine; 0 means 1 */
+    bool json;             /**< report as one JSON object instead of a table */
+    sluice_device *device; /**< device that the placement is for; NULL: none */
 } sluice_topology_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -34,10 +34,10 @@ static inline void sluice_topology_config_init(sluice_topology_config *config)
 }
 
 /**
- * Reports the machine, the placement of each rank, and problems of it.
+ * Reports the machine, the placement of each rank, and problems.
  *
- * Each rank may use what the calling thread may: its CPU affinity, memory policy and cgroup limits.
- * With several ranks all of them use this one device. The process itself is not changed.
+ * Each rank may use the same CPUs and memory as the calling thread: its CPU affinity, memory policy
+ * and cgroup limits. All ranks use this one device. The process itself is not changed.
  *
  * @param config    NULL: this machine, no device, one rank
  * @param text_out  owned by the caller; free it by sluice_string_free()
