@@ -7,19 +7,22 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Bytes of an entry in the first version of the struct, which had no field behind `boxes`. */
+/* Size of an entry in the first version of the struct, in which `boxes` was the last field. */
 static const size_t FIRST_SPEC =
     offsetof(sluice_column_spec, boxes) + sizeof(((sluice_column_spec *)NULL)->boxes);
 
 enum { LARGEST_SPEC = 4096, LARGEST_SIDE = 65535 };
 
-/* What is being made. */
+/* The columns that are being built, and their owner's name for messages. */
 typedef struct making {
     const char *owner;
     custom_columns *made;
 } making;
 
-/* Copies entry i of the caller's array; fields that this library does not have must be zero. */
+/*
+ * Copies entry i of the caller's array. Fields that this version of the library does not have must
+ * be zero.
+ */
 static sluice_status read_spec(const making *m, const sluice_column_spec *specs, size_t stride,
                                uint32_t i, sluice_column_spec *spec)
 {
@@ -63,7 +66,7 @@ static sluice_status add_to_schema(const making *m, const sluice_column *column,
     return SLUICE_OK;
 }
 
-/* Adds the column i32 of the actual length. */
+/* Adds the i32 column NAME_length, for the actual length. */
 static sluice_status add_length(const making *m, custom_column *column)
 {
     sluice_column length = {.dtype = SLUICE_I32};
@@ -84,7 +87,7 @@ static sluice_status add_length(const making *m, custom_column *column)
 
 /* ---- kinds of columns ------------------------------------------------------------------------ */
 
-/* Do height and width both vary, or are both a valid size? */
+/* Are height and width both 0 (they vary), or both valid? */
 static bool is_size(const uint64_t *shape)
 {
     return (shape[SCHEMA_H] == 0) == (shape[SCHEMA_W] == 0) && shape[SCHEMA_H] <= LARGEST_SIDE &&
@@ -123,7 +126,7 @@ static sluice_status check_image(const making *m, custom_column *column)
     return SLUICE_OK;
 }
 
-/* Of what follows the image: is there one? */
+/* Checks that there is an image, for a column that follows it. */
 static sluice_status check_follows(const making *m, const custom_column *column)
 {
     return m->made->schema.image >= 0
@@ -175,7 +178,7 @@ static sluice_status check_boxes(const making *m, custom_column *column)
     return check_follows(m, column);
 }
 
-/* Of what belongs to boxes: finds them. */
+/* Finds the boxes that the column belongs to. */
 static sluice_status find_boxes(const making *m, const char *boxes, custom_column *column)
 {
     const int at = custom_columns_find(m->made, boxes);
@@ -242,7 +245,7 @@ static sluice_status check_role(const making *m, custom_column *column)
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* Tells the planner what the column follows. */
+/* Sets the role of the column in the schema, by which the planner knows what it follows. */
 static void set_info(const making *m, const custom_column *column)
 {
     column_info *info = &m->made->schema.infos[column->column];

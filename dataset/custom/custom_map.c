@@ -44,7 +44,7 @@ static sluice_status copy_inputs(custom_map *made, const sluice_map *map)
     return SLUICE_OK;
 }
 
-/* Encoded outputs would want a decode behind the map. */
+/* Refuses encoded outputs: they would need a decode after the map. */
 static sluice_status check_outputs(const custom_map *made)
 {
     for (uint32_t i = 0; i < made->outputs.count; i++) {
@@ -103,7 +103,10 @@ void custom_map_free(custom_map *map)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The height and width that an image has where the map does not say; 0: not known yet. */
+/*
+ * If the map does not declare the height and width of an image or mask, sets them to those of the
+ * image before it; 0: not known yet.
+ */
 static void size_like_image(const stage_schema *before, uint64_t *shape)
 {
     const uint32_t at = before->is_chw ? 1 : 0;
@@ -129,7 +132,10 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
     }
 }
 
-/* Checks that the inputs are there. An image that is an input stays as it is from here on. */
+/*
+ * Checks that the inputs exist. If the image is an input, later conversions must write to another
+ * buffer.
+ */
 static sluice_status find_inputs(const custom_map *map, stage_schema *schema)
 {
     for (uint32_t i = 0; i < map->input_count; i++) {
@@ -147,7 +153,7 @@ static sluice_status find_inputs(const custom_map *map, stage_schema *schema)
     return SLUICE_OK;
 }
 
-/* Is the image to be replaced by an output that is no image, or one of another name? */
+/* Refuses an image among the outputs whose name differs from that of the current image. */
 static sluice_status check_image(const custom_map *map, const custom_columns *outputs,
                                  const stage_schema *schema)
 {
@@ -164,7 +170,7 @@ static sluice_status check_image(const custom_map *map, const custom_columns *ou
                     schema->columns[schema->image].name, outputs->schema.columns[image].name);
 }
 
-/* Puts an output in the place of the column of its name, or behind all. */
+/* Adds an output: replaces the column of the same name, or appends it. */
 static sluice_status put_column(const custom_map *map, const stage_schema *own, uint32_t i,
                                 uint32_t buffer, stage_schema *schema)
 {
@@ -180,7 +186,8 @@ static sluice_status put_column(const custom_map *map, const stage_schema *own, 
         schema->image = -1;
     }
     schema->columns[column] = own->columns[i];
-    schema->infos[column] = (column_info){.buffer = buffer}; /* behind all that moves masks */
+    schema->infos[column] = (column_info){.buffer = buffer}; /* plain: no stage after a map moves
+                                                                masks or boxes */
     if (own->image == (int)i) {
         schema->image = column;
         schema->is_chw = false;

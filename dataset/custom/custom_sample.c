@@ -10,7 +10,7 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Guard bytes before and after an output buffer; a multiple of its alignment. */
+/* Guard bytes before and after an output's memory; a multiple of its alignment. */
 enum { GUARD = 64 };
 enum { GUARD_BYTE = 0xA7 };
 
@@ -106,7 +106,10 @@ sluice_status sluice_sample_get(const sluice_sample *sample, const char *column,
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* An output that is about to be given: the column, and shape and bytes of this sample. */
+/*
+ * An output that the callback is writing or lending: its column, and the shape and bytes for this
+ * sample.
+ */
 typedef struct giving {
     const custom_column *column;
     custom_output *output;
@@ -142,7 +145,7 @@ static sluice_status wrong_shape(const sluice_sample *sample, const giving *g)
                                         : "");
 }
 
-/* May this dimension of the column have this length? */
+/* Is this a valid length for a dimension of the column? */
 static bool fits(const custom_column *column, uint32_t dimension, uint64_t length)
 {
     const uint64_t declared = column->spec.shape[dimension];
@@ -153,7 +156,10 @@ static bool fits(const custom_column *column, uint32_t dimension, uint64_t lengt
     return column->ragged && dimension == 0 ? length <= declared : length == declared;
 }
 
-/* Finds shape and bytes of what is given; `size` is that of lent bytes. */
+/*
+ * Determines and checks shape and size of an output. *size is the size of lent bytes; NULL: not
+ * lent.
+ */
 static sluice_status measure(const sluice_sample *sample, giving *g, const uint64_t *shape,
                              const size_t *size)
 {
@@ -179,12 +185,13 @@ static sluice_status measure(const sluice_sample *sample, giving *g, const uint6
         if (!fits(g->column, i, g->shape[i])) {
             return wrong_shape(sample, g);
         }
-        g->size *= (size_t)g->shape[i]; /* at most the declared bytes, or 65535 * 65535 * 4 */
+        g->size *= (size_t)g->shape[i]; /* no overflow: at most the declared bytes, or 65535 * 65535
+                                         * 4 */
     }
     return SLUICE_OK;
 }
 
-/* Finds the column and measures what is given. */
+/* Finds the column of an output, and determines its shape and size. */
 static sluice_status prepare(sluice_sample *sample, const char *call, const char *column,
                              const uint64_t *shape, const size_t *size, giving *g)
 {
@@ -213,7 +220,7 @@ static void give(const giving *g, const void *bytes, bool in_buffer)
     g->output->in_buffer = in_buffer;
 }
 
-/* Reserves the buffer, with guards around `size` bytes where there are any. */
+/* Reserves the output's buffer, with guards around `size` bytes if the sample has guards. */
 static sluice_status reserve(const sluice_sample *sample, custom_output *output, size_t size,
                              uint8_t **bytes_out)
 {
@@ -310,7 +317,7 @@ static bool is_guard(const uint8_t *bytes)
     return true;
 }
 
-/* Were the bytes around all rooms left alone? Also where the call has failed. */
+/* Checks that the guards around all outputs are intact. Called even if the callback has failed. */
 static sluice_status check_guards(sluice_sample *sample, const char *callback)
 {
     for (uint32_t i = 0; i < sample->columns->count && sample->guards; i++) {
@@ -329,7 +336,7 @@ static sluice_status check_guards(sluice_sample *sample, const char *callback)
     return SLUICE_OK;
 }
 
-/* Puts an output into its row. */
+/* Copies an output into the batch's row, unless it was written there directly. */
 static void fill_row(const custom_column *column, const custom_output *output)
 {
     if (output->row != NULL) {
@@ -345,7 +352,10 @@ static void fill_row(const custom_column *column, const custom_output *output)
     }
 }
 
-/* x0 y0 x1 y1 with an area, none of them NaN; whether they are in the image is seen with it. */
+/*
+ * Checks that boxes are x0 y0 x1 y1 with a positive area, and not NaN. Whether they are within the
+ * image is checked later, with the image.
+ */
 static sluice_status check_boxes(const sluice_sample *sample, const custom_column *column,
                                  const custom_output *output)
 {
@@ -364,7 +374,7 @@ static sluice_status check_boxes(const sluice_sample *sample, const custom_colum
     return SLUICE_OK;
 }
 
-/* Does it have a row for each of its boxes? */
+/* Checks that the column has a row for each of its boxes. */
 static sluice_status check_rows(const sluice_sample *sample, const custom_column *column,
                                 const custom_output *output)
 {
@@ -424,7 +434,7 @@ sluice_status custom_sample_pixels(sluice_sample *sample, uint32_t output, image
     custom_output *given = &sample->outputs[output];
     const uint64_t channels = column->spec.rank == 3 ? given->shape[SCHEMA_C] : 1;
 
-    if (!given->in_buffer) { /* lent: there may be nothing to read behind its last line */
+    if (!given->in_buffer) { /* lent memory: IMAGE_SLACK bytes after its end may not be readable */
         sluice_status st = image_buffer_reserve(&given->buffer, given->size);
 
         if (st != SLUICE_OK) {

@@ -18,7 +18,9 @@ static size_t record_bytes(const cifar_files *files)
     return files->kind->label_bytes + 3 * (size_t)CIFAR_PLANE;
 }
 
-/* Opens dir/NAME or, if it does not exist, dir/FOLDER/NAME; -1 and errno on failure. */
+/*
+ * Opens dir/NAME or, if that does not exist, dir/FOLDER/NAME. Returns -1 with errno set on failure.
+ */
 static int open_either(const char *dir, const char *folder, const char *name)
 {
     int folder_fd = sli_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
@@ -80,7 +82,7 @@ uint64_t cifar_files_count(const void *source)
     return ((const cifar_files *)source)->count;
 }
 
-/* The file of a sample; *index becomes its record number there. */
+/* Finds the file of a sample; *index becomes the number of its record in that file. */
 static uint32_t file_of(const cifar_files *files, uint64_t *index)
 {
     uint32_t file = 0;

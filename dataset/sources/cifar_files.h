@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of the binary versions of CIFAR-10 and CIFAR-100 (Krizhevsky 2009). A file is records: one
- * or two labels of a byte each, then 1024 bytes each of red, green and blue, row-major.
+ * Files of the binary versions of CIFAR-10 and CIFAR-100 (Krizhevsky 2009). A file is a sequence of
+ * records. A record is one or two labels of one byte each, then 1024 bytes each of red, green and
+ * blue, row-major.
  */
 #ifndef SLUICE_CIFAR_FILES_H
 #define SLUICE_CIFAR_FILES_H
@@ -10,15 +11,15 @@
 
 enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_MAX_FILES = 5 };
 
-/* One of the datasets. */
+/* Describes one of the datasets. */
 typedef struct cifar_kind {
-    const char *source;  /* the name of its source, for errors */
-    const char *dataset; /* its own */
-    const char *folder;  /* that its archive makes */
+    const char *source;  /* name of the source, for messages */
+    const char *dataset; /* name of the dataset, for messages */
+    const char *folder;  /* folder in the dataset's archive */
     uint32_t label_bytes;
 } cifar_kind;
 
-/* The head of such a source. */
+/* A source of this kind; the struct of a source begins with it. */
 typedef struct cifar_files {
     const cifar_kind *kind;
     uint32_t file_count;
@@ -29,24 +30,24 @@ typedef struct cifar_files {
 } cifar_files;
 
 /*
- * Opens dir/NAME or, if it does not exist, dir/FOLDER/NAME, behind the files opened before. Closes
- * none on failure. E_IO; E_CORRUPT: it is no sequence of records.
+ * Opens dir/NAME or, if that does not exist, dir/FOLDER/NAME, and appends its records. On failure
+ * the files opened before stay open. E_IO; E_CORRUPT: it is not a sequence of records.
  */
 sluice_status cifar_files_add(cifar_files *files, const char *dir, const char *name);
 void cifar_files_close(cifar_files *files);
 
-/* The operations count and name of a source that begins with cifar_files. */
+/* The operations count and name, for a source whose struct begins with cifar_files. */
 uint64_t cifar_files_count(const void *source);
 void cifar_files_name(const void *source, uint64_t index, char *text, size_t size);
 
 /*
- * Reads a record into io: its image to data_out, its labels, which are there until the next read,
- * to labels_out. E_IO; E_CORRUPT: the file was cut off; E_NO_MEMORY.
+ * Reads a record into io. data_out receives the image; *labels_out points to the labels, until the
+ * next read. E_IO; E_CORRUPT: the file is truncated; E_NO_MEMORY.
  */
 sluice_status cifar_files_read(const cifar_files *files, uint64_t index, sample_io *io,
                                const uint8_t **labels_out, sample_data *data_out);
 
-/* E_CORRUPT unless the label is below `classes`. */
+/* E_CORRUPT: the label is not below `classes`. */
 sluice_status cifar_check_label(uint32_t label, uint32_t classes);
 
 /* The column of the images. */

@@ -29,29 +29,29 @@ enum {
 };
 
 /*
- * Bound on the size of an index. An index has a few percent of the size of its image, which is at
- * most 1 GB.
+ * Limit on the size of an index. An index has a few percent of the size of its image, and an image
+ * has up to 1 GB.
  */
 static const uint32_t MAX_INDEX = UINT32_C(1) << 28;
 
-/* The location of a record by name. */
+/* An entry of the hash table: the location of a record. */
 typedef struct store_entry {
-    uint64_t name;     /* hash */
-    uint64_t location; /* offset << 8 | number of the file; 0: free entry */
+    uint64_t name;     /* hash of the image's name */
+    uint64_t location; /* offset << 8 | number of the file; 0: the entry is free */
 } store_entry;
 
 struct index_store {
     char *folder;
-    sli_held_file files[MAX_FILES]; /* files of other processes, for reading */
-    int own;                        /* number of the file of this process, which it writes to;
-                                       -1: none */
-    int own_fd;                     /* -1: none */
-    bool can_add;                   /* no write has failed */
+    sli_held_file files[MAX_FILES]; /* files of other processes, opened for reading */
+    int own;                        /* number of this process's file, the only one that it writes
+                                       to; -1: none */
+    int own_fd;                     /* its descriptor; -1: none */
+    bool can_add;                   /* no write has failed so far */
     uint64_t own_end;
     store_entry *entries;
-    uint64_t mask; /* number of entries - 1 */
+    uint64_t mask; /* number of entries - 1; the number is a power of two */
     uint64_t used;
-    uint64_t most;        /* bound on used entries */
+    uint64_t most;        /* limit on used entries */
     pthread_mutex_t lock; /* guards all fields except folder, files and counters */
     _Atomic uint64_t found;
     _Atomic uint64_t made;
@@ -60,7 +60,7 @@ struct index_store {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* The entry of a name, or the free entry for it. */
+/* Finds the entry of a name, or the free entry where it can be added. */
 static store_entry *entry_of(const index_store *store, uint64_t name)
 {
     uint64_t i = name & store->mask;
@@ -77,7 +77,7 @@ static void enter_record(index_store *store, uint64_t name, uint64_t location)
 
     if (entry->location == 0) {
         if (store->used == store->most) {
-            return; /* more images than the store was opened for */
+            return; /* the folder has records of more images than this source has */
         }
         store->used++;
     }
@@ -143,7 +143,8 @@ static bool write_at(int fd, const void *from, size_t size, uint64_t offset)
 }
 
 /*
- * Adds the records of a file to the table. Returns the end of the last one; 0: not an index file.
+ * Adds the records of a file to the table. Returns the end of the last valid one; 0: not an index
+ * file.
  */
 static uint64_t list_records(index_store *store, int number, int fd)
 {
@@ -174,8 +175,8 @@ static void path_of(const index_store *store, int number, char *path, size_t siz
 }
 
 /*
- * Finds the end of the last record, and truncates a partial record of a killed process. Returns an
- * errno value; 0: the file can be written to.
+ * Prepares this process's file for writing: finds the end of the last valid record, and truncates a
+ * partial record that a killed process left. Returns an errno value; 0: success.
  */
 static int begin_writing(index_store *store, int number, int fd)
 {
@@ -189,7 +190,7 @@ static int begin_writing(index_store *store, int number, int fd)
     return ftruncate(fd, (off_t)store->own_end) == 0 ? 0 : errno;
 }
 
-/* Removes this process's file if it has no record. */
+/* Removes this process's file if it has no records. */
 static void remove_empty(const index_store *store, int number)
 {
     char path[PATH_SIZE];
@@ -200,7 +201,7 @@ static void remove_empty(const index_store *store, int number)
     }
 }
 
-/* Was the file removed by the process that had it locked? */
+/* Was the file removed, by the process that held the lock before? */
 static bool is_removed(int fd)
 {
     struct stat info;
@@ -210,11 +211,11 @@ static bool is_removed(int fd)
 
 typedef enum take_answer {
     TAKEN,
-    TAKE_ANOTHER, /* errno: another process or user writes to it */
-    TAKE_NONE     /* errno: no file can be written to */
+    TAKE_ANOTHER, /* errno says why: another process or user writes to it */
+    TAKE_NONE     /* errno says why: no file can be written to */
 } take_answer;
 
-/* Makes file `number` that of this process, unless another process writes to it. */
+/* Makes file `number` this process's own, unless another process writes to it. */
 static take_answer take_file(index_store *store, int number)
 {
     char path[PATH_SIZE];
@@ -246,7 +247,7 @@ static take_answer take_file(index_store *store, int number)
 
 /*
  * Opens a file of another process for reading, if it exists. False: the folder cannot be used.
- * Indexes are optional, so this does not wait for free descriptors.
+ * Indexes are optional, so this does not wait for a free descriptor.
  */
 static bool open_other(index_store *store, int number)
 {
@@ -382,8 +383,8 @@ static bool read_record(int fd, uint64_t offset, const index_key *key, image_ind
 }
 
 /*
- * Reads the record at a location. False: it is unusable, or its file was closed for lack of
- * descriptors.
+ * Reads the record at a location. False: it is unusable. If its file was closed for lack of
+ * descriptors, the result is true, with index->size 0.
  */
 static bool read_location(index_store *store, uint64_t location, const index_key *key,
                           image_index *index)
@@ -429,7 +430,7 @@ void index_store_find(index_store *store, const index_key *key, image_index *ind
     count_if(&store->refused, index->is_refused);
 }
 
-/* Appends a record to this process's file. After a failed write no further record is written. */
+/* Appends a record to this process's file. Once a write fails, no more records are written. */
 static bool add_record(index_store *store, const index_key *key, const image_index *index)
 {
     uint8_t head[RECORD_HEAD];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cifar10: the binary version of CIFAR-10. A record has one label. */
+/* cifar10: the binary version of CIFAR-10. Each record has one label. */
 #include <stdio.h>
 
 #include "alloc_int.h"
@@ -7,7 +7,7 @@
 #include "stage.h"
 #include "status_int.h"
 
-/* By label, in the order of batches.meta.txt. */
+/* Indexed by label: the order of batches.meta.txt. */
 static const char *const class_names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                           "dog",      "frog",       "horse", "ship", "truck"};
 

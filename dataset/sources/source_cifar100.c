@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cifar100: the binary version of CIFAR-100. A record has a coarse and a fine label. */
+/* cifar100: the binary version of CIFAR-100. Each record has a coarse and a fine label. */
 #include <stdio.h>
 
 #include "alloc_int.h"
@@ -7,7 +7,7 @@
 #include "stage.h"
 #include "status_int.h"
 
-/* By label, in the order of coarse_label_names.txt. */
+/* Indexed by label: the order of coarse_label_names.txt. */
 static const char *const coarse_names[] = {
     "aquatic_mammals",
     "fish",
@@ -31,7 +31,7 @@ static const char *const coarse_names[] = {
     "vehicles_2",
 };
 
-/* By label, in the order of fine_label_names.txt. */
+/* Indexed by label: the order of fine_label_names.txt. */
 static const char *const fine_names[] = {
     "apple",       "aquarium_fish", "baby",      "bear",       "beaver",       "bed",
     "bee",         "beetle",        "bicycle",   "bottle",     "bowl",         "boy",
@@ -61,7 +61,7 @@ static const cifar_kind cifar100 = {"cifar100", "CIFAR-100", "cifar-100-binary",
 
 static const char *const splits[] = {"train", "test", NULL};
 
-/* The choices of `label`. */
+/* Values of the argument `label`. */
 enum { LABEL_FINE, LABEL_COARSE, LABEL_BOTH };
 
 static const char *const labels[] = {"fine", "coarse", "both", NULL};
@@ -73,7 +73,7 @@ typedef struct cifar_args {
 } cifar_args;
 
 typedef struct cifar100_source {
-    cifar_files files; /* first: cifar_files.h */
+    cifar_files files; /* must be first: see cifar_files.h */
     uint32_t label;
 } cifar100_source;
 

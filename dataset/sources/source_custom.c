@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source: a program's own functions read the samples. It is made by its call only. */
+/*
+ * source: samples that functions of the program read. Only sluice_dataset_source() can add it, not
+ * a text.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +13,10 @@
 #include "status_int.h"
 #include "struct_size_int.h"
 
-/* The call's arguments. The table has name and version, which are kept; `of` is used while the
- * source is opened, which is before the call returns. */
+/*
+ * The arguments of the stage. name and version are in its parameter table. `of` is used only while
+ * the source is opened, before sluice_dataset_source() returns.
+ */
 typedef struct custom_args {
     const char *name;
     uint64_t version;
@@ -20,9 +25,10 @@ typedef struct custom_args {
 
 typedef struct custom_source {
     char name[CUSTOM_NAME_SIZE];
-    sluice_source of; /* its name and columns are the caller's: not to be used */
+    sluice_source of; /* copy; its name and columns point to memory of the caller, so they must not
+                         be used */
     custom_columns columns;
-    int image; /* the declared column; -1: none */
+    int image; /* index of the declared image column; -1: none */
     bool guards;
 } custom_source;
 
@@ -92,7 +98,7 @@ static void custom_name(const void *source, uint64_t index, char *text, size_t s
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* What a worker keeps between samples. */
+/* The state of a worker, kept between samples. */
 typedef struct custom_worker {
     const custom_source *source;
     sluice_sample sample;
@@ -110,7 +116,10 @@ static void free_worker(void *state)
     sli_free(worker);
 }
 
-/* Makes the worker's state at its first sample. An error is of the run, not of the sample. */
+/*
+ * Creates the worker's state at its first sample. An error ends the run; it does not concern the
+ * sample.
+ */
 static sluice_status begin_worker(const custom_source *custom, sample_io *io)
 {
     custom_worker *worker = sli_calloc(1, sizeof(*worker));
@@ -140,7 +149,7 @@ static sluice_status begin_worker(const custom_source *custom, sample_io *io)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* The image or mask that declared column i is, of the sample that was read last. */
+/* Returns the image or mask in declared column i of the sample that was read last. */
 static sluice_status find_image(const custom_source *custom, sluice_sample *sample, uint32_t i,
                                 sample_data *data_out)
 {
@@ -196,7 +205,7 @@ static sluice_status custom_read_mask(const void *source, uint64_t index, uint32
     const custom_source *custom = source;
     uint32_t i = 0;
 
-    (void)index; /* it was read with the image */
+    (void)index; /* the mask was read with the image */
     while (custom->columns.columns[i].column != column) {
         i++;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source image_folder: dir/CLASS/FILE. The folders are listed once, at opening; a file then takes
- * the bytes of its name and 8 more. The files of a class are consecutive samples, so a binary
- * search by a sample's number finds its class.
+ * Source image_folder: files DIR/CLASS/FILE. The folders are listed once, when the source is
+ * opened; a file takes the bytes of its name and 8 more. The files of a class are consecutive
+ * samples, so a binary search finds the class of a sample.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -27,7 +27,7 @@
 typedef struct folder_args {
     const char *dir;
     const char *extensions;
-    const char *index; /* "": none */
+    const char *index; /* folder for indexes; "": no indexes */
     uint32_t cache;
 } folder_args;
 
@@ -38,26 +38,29 @@ typedef struct folder_class {
 } folder_class;
 
 typedef struct image_folder {
-    int fd;                /* of dir */
+    int fd;                /* descriptor of dir */
     bool drops;            /* cache=drop */
     folder_class *classes; /* sorted by name, in byte order */
     size_t class_count;
     size_t classes_capacity;
-    char *names; /* file names, each with its terminating zero */
+    char *names; /* file names, each zero-terminated */
     size_t names_length;
     size_t names_capacity;
     uint64_t *files; /* offset in names of each sample's file */
     size_t count;
     size_t files_capacity;
-    index_store *indexes;     /* of JPEG files (index=); NULL: none */
-    uint64_t folders_skipped; /* folders in a class folder that are named like images */
-    uint64_t loose_images;    /* images directly in dir */
+    index_store *indexes;     /* stored indexes of JPEG files (argument index); NULL: not used */
+    uint64_t folders_skipped; /* folders inside class folders whose names look like images */
+    uint64_t loose_images;    /* images directly in dir, outside of class folders */
     char first_skipped[520];
 } image_folder;
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Are the first `length` bytes equal, ignoring the case of ASCII letters, in any locale? */
+/*
+ * Are the first `length` bytes equal, ignoring the case of ASCII letters? Does not depend on the
+ * locale.
+ */
 static bool same_letters(const char *a, const char *b, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -70,7 +73,7 @@ static bool same_letters(const char *a, const char *b, size_t length)
     return true;
 }
 
-/* Does the name end in one of the extensions? Hidden files are not samples. */
+/* Does the name end in one of the extensions? Hidden files do not count. */
 static bool is_image_name(const char *name, const char *extensions)
 {
     const char *dot = strrchr(name, '.');
@@ -118,7 +121,7 @@ static sluice_status no_memory(const char *dir)
     return sli_fail(SLUICE_E_NO_MEMORY, "the list of files in %s", dir);
 }
 
-/* Opens dir/name for readdir(); the caller closes it by closedir(). */
+/* Opens dir/name for readdir(). The caller closes it by closedir(). */
 static sluice_status open_entries(int fd, const char *dir, const char *name, DIR **entries_out)
 {
     int own = sli_openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
@@ -137,8 +140,10 @@ static sluice_status open_entries(int fd, const char *dir, const char *name, DIR
     return SLUICE_OK;
 }
 
-/* The next entry; NULL after the last. E_IO: the folder cannot be read any further, and the entries
- * so far must not be taken for all. */
+/*
+ * Returns the next entry; NULL after the last. E_IO: readdir() failed, so the listing is
+ * incomplete.
+ */
 static sluice_status next_entry(DIR *entries, const char *dir, const char *name,
                                 struct dirent **entry_out)
 {
@@ -179,7 +184,7 @@ static sluice_status take_class(image_folder *folder, const struct dirent *entry
     return add_class(folder, entry->d_name, args->dir);
 }
 
-/* Lists the class folders in dir, sorted. */
+/* Lists the class folders in dir, sorted by name. */
 static sluice_status list_classes(image_folder *folder, const folder_args *args)
 {
     DIR *entries = NULL;
@@ -244,7 +249,7 @@ static sluice_status take_file(image_folder *folder, const folder_class *class, 
     return add_file(folder, entry->d_name, args->dir);
 }
 
-/* Lists the files of one class, sorted. */
+/* Lists the files of one class, sorted by name. */
 static sluice_status list_files(image_folder *folder, folder_class *class, const folder_args *args)
 {
     DIR *entries = NULL;
@@ -269,7 +274,7 @@ static sluice_status list_files(image_folder *folder, folder_class *class, const
     return st;
 }
 
-/* Frees the unused capacity of the lists. A failure leaves a list as it is. */
+/* Releases the unused capacity of the lists. If realloc() fails, a list keeps its capacity. */
 static void shrink_lists(image_folder *folder)
 {
     char *names = sli_realloc_array(folder->names, folder->names_length, 1);
@@ -285,7 +290,7 @@ static void shrink_lists(image_folder *folder)
     }
 }
 
-/* Warns of folders that were skipped. E_INVALID: dir has no class or no image. */
+/* Warns of skipped folders. E_INVALID: dir has no class, or no image. */
 static sluice_status warn_of_folder(const image_folder *folder, const folder_args *args)
 {
     if (folder->folders_skipped > 0) {
@@ -385,7 +390,7 @@ static uint64_t folder_memory(const void *source)
     return bytes;
 }
 
-/* The class of a sample: the last class whose first sample is at or before it. */
+/* Finds the class of a sample: the last class whose first sample is at or before it. */
 static size_t class_of(const image_folder *folder, uint64_t index)
 {
     size_t low = 0;
@@ -407,7 +412,7 @@ static void folder_name(const void *source, uint64_t index, char *text, size_t s
              folder->names + folder->files[index]);
 }
 
-/* The key of a file's index in the store: names of class and file, size and time of change. */
+/* The key of a file's index in the store: names of class and file, size and modification time. */
 static index_key key_of(const image_folder *folder, uint64_t index, const sample_data *data)
 {
     const uint64_t class = sli_hash_text(folder->classes[class_of(folder, index)].name);
@@ -425,7 +430,7 @@ static bool folder_keep_index(const void *source, uint64_t index, const sample_i
     return index_store_keep(folder->indexes, &key, &io->index);
 }
 
-/* Writes CLASS/FILE, each of at most NAME_MAX bytes. */
+/* Writes the path CLASS/FILE, each part up to NAME_MAX bytes. */
 static void path_of(const image_folder *folder, uint64_t index, size_t class, char *path)
 {
     const char *class_name = folder->classes[class].name;
@@ -505,7 +510,7 @@ static const source_ops folder_ops = {
 
 /* ---- the stage ----------------------------------------------------------------------------- */
 
-/* An extension is the part of a name after its last dot. */
+/* Checks the list of extensions. An extension is the part of a name after its last dot. */
 static sluice_status folder_check(void *opaque)
 {
     const folder_args *args = opaque;

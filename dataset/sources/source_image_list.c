@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image_list: samples from a list, TSV or CSV: the paths of images and masks, labels, boxes,
- * numbers and text. The list is held in memory and checked as a whole when it is opened; what a
- * record says is parsed again when its sample is read.
+ * image_list: samples from a list, TSV or CSV, of paths of images and masks, labels, boxes, numbers
+ * and text. The list is stored in memory and checked as a whole when the source is opened. A record
+ * is parsed again whenever its sample is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "stage.h"
 #include "status_int.h"
 
-/* Bound on the list, against exhausted memory. */
+/* Limit on the size of the list, which bounds memory. */
 static const uint64_t MOST_LIST_BYTES = UINT64_C(1) << 32;
 
 typedef struct image_list_args {
@@ -31,11 +31,11 @@ typedef struct image_list_args {
 } image_list_args;
 
 typedef struct image_list {
-    char *text; /* of the list */
+    char *text; /* the whole list */
     size_t size;
     char separator;
-    int root_fd;       /* where relative paths begin */
-    uint64_t *records; /* offsets in the text */
+    int root_fd;       /* folder to which relative paths belong */
+    uint64_t *records; /* offsets of the records in the text */
     size_t capacity;
     uint64_t count;
     list_columns columns;
@@ -102,7 +102,7 @@ static sluice_status load_text(image_list *list, const char *path)
     return st;
 }
 
-/* Opens the folder of relative paths: `root`, or else that of the list. */
+/* Opens the folder of relative paths: `root`, or else the list's folder. */
 static sluice_status open_root(image_list *list, const image_list_args *args)
 {
     const char *slash = strrchr(args->file, '/');
@@ -125,7 +125,10 @@ static list_cursor cursor_at(const image_list *list, uint64_t offset)
     return (list_cursor){list->text, list->text + offset, list->text + list->size, list->separator};
 }
 
-/* Is the first record a header? Its first field is then a column, not a path. */
+/*
+ * Parses the first record if it is a header. It is one if its first field declares a column,
+ * instead of being a path. Without a header the default columns are added.
+ */
 static sluice_status read_header(image_list *list, list_cursor *cursor)
 {
     const char *const begin = cursor->at;
@@ -163,7 +166,10 @@ static sluice_status read_header(image_list *list, list_cursor *cursor)
     return st;
 }
 
-/* Checks one field: paths are not empty, the others can be parsed. `counts` are of elements. */
+/*
+ * Checks one field: a path must not be empty, another field must be valid. `counts` receives the
+ * number of elements of field i.
+ */
 static sluice_status check_field(const image_list *list, uint32_t i, const list_field *field,
                                  uint32_t *counts)
 {
@@ -184,7 +190,7 @@ static sluice_status check_field(const image_list *list, uint32_t i, const list_
     return st;
 }
 
-/* Checks a record; *at_out is where an error stands. */
+/* Checks a record; after an error *at_out is its position. */
 static sluice_status check_record(const image_list *list, list_cursor *cursor, const char **at_out)
 {
     uint32_t counts[SLUICE_MAX_COLUMNS] = {0};
@@ -209,10 +215,10 @@ static sluice_status check_record(const image_list *list, list_cursor *cursor, c
     return st;
 }
 
-/* Checks all records and notes where they begin. */
+/* Checks all records and stores their offsets. */
 static sluice_status find_records(image_list *list, const char *path)
 {
-    const bool has_mark = strncmp(list->text, "\xEF\xBB\xBF", 3) == 0; /* of UTF-8 */
+    const bool has_mark = strncmp(list->text, "\xEF\xBB\xBF", 3) == 0; /* UTF-8 byte order mark */
     list_cursor cursor = cursor_at(list, has_mark ? 3 : 0);
     const char *at = list->text;
     uint64_t line;
@@ -305,7 +311,7 @@ static uint64_t list_memory(const void *source)
     return sizeof(*list) + list->size + list->capacity * sizeof(*list->records);
 }
 
-/* The path of a sample's image, or its number where it has none. */
+/* Writes the path of a sample's image, or its number if there is none. */
 static void list_name(const void *source, uint64_t index, char *text, size_t size)
 {
     const image_list *list = source;
@@ -345,7 +351,9 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
     return st;
 }
 
-/* Reads the image, or the mask of a column, and writes what is not a path. */
+/*
+ * Reads the image, and writes all columns that are not paths. Masks are read by list_read_mask().
+ */
 static sluice_status list_read(const void *source, uint64_t index, sample_io *io, void *const *row,
                                sample_data *data_out)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Token files in the order of llm.c from any state on. It is made by its call only, so it is not in
- * the table. */
+/*
+ * llmc: token files in the order of llm.c, beginning with any state of it. Only sli_llmc_dataset()
+ * can add it, so it is not in the table of stages.
+ */
 #include <string.h>
 
 #include "alloc_int.h"
@@ -11,8 +13,8 @@
 #include "token_samples.h"
 
 struct sli_llmc_files {
-    token_shards shards; /* first: token_samples.h */
-    llmc_shard *pieces;  /* (shards.count) */
+    token_shards shards; /* must be first: see token_samples.h */
+    llmc_shard *pieces;  /* (shards.count) the same files, divided into pieces */
     sli_llmc_shape shape;
 };
 
@@ -110,12 +112,12 @@ typedef struct llmc_args {
 } llmc_args;
 
 typedef struct llmc_source {
-    token_shards shards; /* first: token_samples.h; a copy whose files are borrowed */
+    token_shards shards; /* must be first: see token_samples.h. A copy; the files are borrowed */
     const sli_llmc_files *files;
     bool shuffled;
     sli_llmc_begin begin;
-    uint32_t *list;   /* begin.shards */
-    uint32_t *pieces; /* begin.pieces */
+    uint32_t *list;   /* copy of begin->shards */
+    uint32_t *pieces; /* copy of begin->pieces */
 } llmc_source;
 
 static void llmc_close(void *opaque)

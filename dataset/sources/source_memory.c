@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory: a program's own arrays. It is made by its call only, so it is not in the table. */
+/*
+ * memory: arrays of the program. Only sluice_dataset_memory() can add it, so it is not in the table
+ * of stages.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +13,10 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* The call's arguments; used while the source is opened, which is before the call returns. */
+/*
+ * The arguments of the stage; used only while the source is opened, before sluice_dataset_memory()
+ * returns.
+ */
 typedef struct memory_args {
     const sluice_array *arrays;
     uint32_t count;
@@ -22,7 +28,7 @@ typedef struct memory_source {
     sluice_column columns[SLUICE_MAX_COLUMNS];
     const uint8_t *data[SLUICE_MAX_COLUMNS];
     size_t row_bytes[SLUICE_MAX_COLUMNS];
-    int image; /* -1: none */
+    int image; /* index of the image column; -1: none */
 } memory_source;
 
 static sluice_status check_shape(const sluice_array *array)
@@ -46,7 +52,7 @@ static sluice_status check_shape(const sluice_array *array)
                           "no valid data in the dataset: memory: %s has no samples", array->name);
 }
 
-/* Takes over the description of the next array. */
+/* Checks an array and adds it as the next column. */
 static sluice_status add_array(memory_source *memory, const sluice_array *array)
 {
     sluice_column *column = &memory->columns[memory->count];
@@ -127,8 +133,8 @@ static void memory_name(const void *source, uint64_t index, char *text, size_t s
 }
 
 /*
- * The image of a sample, in place. Of the last samples a copy: the resampler may read IMAGE_SLACK
- * bytes past the end of a line, and the array ends there.
+ * Returns the image of a sample, in place. The last samples are copied: the resampler may read
+ * IMAGE_SLACK bytes past the end of a line, which could be past the end of the array.
  */
 static sluice_status find_image(const memory_source *memory, uint64_t index, sample_io *io,
                                 image_view *image_out)

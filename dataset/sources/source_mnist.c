@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mnist: images and labels in IDX files, as those of MNIST, Fashion-MNIST, KMNIST and EMNIST.
- * Labels are kept in memory, a byte for each sample; images are read as needed, or kept in memory
- * where their file is compressed.
+ * mnist: images and labels in IDX files, the format of MNIST, Fashion-MNIST, KMNIST and EMNIST.
+ * Labels are stored in memory, one byte per sample. Images are read when needed; if their file is
+ * compressed, they are stored in memory, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,11 +28,11 @@ typedef struct mnist_args {
 
 typedef struct mnist_source {
     idx_file images;
-    idx_file labels; /* of rank 0: there are none */
+    idx_file labels; /* rank 0: there are no labels */
     uint32_t height;
     uint32_t width;
     uint32_t channels;
-    char name[NAME_MAX + 1]; /* of the file of images, without the suffix of a compression */
+    char name[NAME_MAX + 1]; /* name of the image file, without the suffix of a compression */
 } mnist_source;
 
 static void mnist_close(void *source)
@@ -46,7 +46,9 @@ static void mnist_close(void *source)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Are these images? Their shape is (samples, height, width) or (samples, height, width, channels).
+/*
+ * Checks that the file has images, of shape (samples, height, width) or (samples, height, width,
+ * channels), and stores their size.
  */
 static sluice_status check_images(const char *path, const idx_header *header, mnist_source *mnist)
 {
@@ -83,7 +85,7 @@ static sluice_status check_labels(const char *path, const idx_header *header,
                           (unsigned long long)images->shape[0]);
 }
 
-/* labels may be NULL. */
+/* Opens the files of images and labels; labels NULL: images only. */
 static sluice_status open_pair(const char *images, const char *labels, mnist_source *mnist)
 {
     const char *slash = strrchr(images, '/');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * npy: arrays in .npy files. Each file is a column; its first dimension is the samples. A row is
- * read by pread() straight into its place in the batch.
+ * npy: arrays in .npy files. Each file is a column, with samples along its first dimension. A row
+ * is read by pread() directly to its destination in the batch.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,10 +32,10 @@ typedef struct npy_file {
 
 typedef struct npy_source {
     file_list list;
-    uint32_t count; /* files that are open */
+    uint32_t count; /* number of open files */
     npy_file files[SLUICE_MAX_COLUMNS];
     sluice_column columns[SLUICE_MAX_COLUMNS];
-    int image; /* -1: none */
+    int image; /* index of the image column; -1: none */
 } npy_source;
 
 static void npy_close(void *source)
@@ -76,7 +76,7 @@ static sluice_status read_header(int fd, uint64_t file_bytes, npy_header *header
                                         (unsigned long long)file_bytes, (unsigned long long)end);
 }
 
-/* Opens a file and reads its header; errors do not name the file. */
+/* Opens a file and reads its header. Error texts do not name the file. */
 static sluice_status open_file(const char *path, npy_file *file)
 {
     uint64_t size;
@@ -94,7 +94,7 @@ static sluice_status open_file(const char *path, npy_file *file)
     return st;
 }
 
-/* The file's name without its folder and .npy. */
+/* Copies the file's name without folder and extension. */
 static void stem_of(const char *path, char *stem, size_t size)
 {
     const char *slash = strrchr(path, '/');
@@ -105,7 +105,10 @@ static void stem_of(const char *path, char *stem, size_t size)
     snprintf(stem, size, "%.*s", length, name);
 }
 
-/* The name of the next column: from *names, a list with commas that is advanced, or the file's. */
+/*
+ * Sets the name of the next column: the first of *names, a comma-separated list from which it is
+ * removed; or if *names is NULL, the file's name.
+ */
 static sluice_status name_column(const char **names, const char *path, sluice_column *column)
 {
     char name[256];
@@ -158,7 +161,7 @@ static sluice_status add_file(npy_source *npy, const char *path, const char **na
     return SLUICE_OK;
 }
 
-/* Are there as many names, with commas between them, as files? */
+/* Checks that there are as many comma-separated names as files, or none. */
 static sluice_status check_names(const char *names, size_t files)
 {
     size_t count = 1;
@@ -236,7 +239,7 @@ static void npy_name(const void *source, uint64_t index, char *text, size_t size
     snprintf(text, size, "%s:%llu", npy->columns[0].name, (unsigned long long)index);
 }
 
-/* Reads one column's row. The image goes to io, whence geometry takes it. */
+/* Reads one column of a sample. The image is read into io, from which geometry reads it. */
 static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t index, sample_io *io,
                                  void *row, sample_data *data_out)
 {

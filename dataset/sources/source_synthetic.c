@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* synthetic: samples that are a function of their index, for measurements without files. */
+/* synthetic: generated samples, a function of their index, for measurements without files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ static void synthetic_name(const void *source, uint64_t index, char *text, size_
     snprintf(text, size, "synthetic/%llu", (unsigned long long)index);
 }
 
-/* Values of a Weyl sequence: fast to compute, different at every position of every sample. */
+/* Generates pixels by a Weyl sequence: fast, and different at every position of every sample. */
 static sluice_status synthetic_read(const void *opaque, uint64_t index, sample_io *io,
                                     void *const *row, sample_data *data_out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tokens: windows of seq + 1 tokens of the files of a language model's data. `inputs` are the first
- * seq of them, `targets` the last. token_samples.c reads them.
+ * tokens: windows of seq + 1 tokens from files with the data of a language model. `inputs` are the
+ * first seq tokens of a window, `targets` the last seq. token_samples.c reads them.
  */
 #include <sluice/tokens.h>
 
@@ -15,16 +15,16 @@
 typedef struct tokens_args {
     const char *files;
     uint64_t seq;
-    uint64_t stride; /* 0: seq, until the arguments are checked */
-    uint32_t dtype;  /* a token_type */
+    uint64_t stride; /* 0: replaced by seq when the arguments are checked */
+    uint32_t dtype;  /* a value of token_type */
     uint32_t order;
 } tokens_args;
 
-/* The choices of `order`. */
+/* Values of the argument `order`. */
 enum { ORDER_NONE, ORDER_LLMC, ORDER_SEQUENTIAL };
 
 typedef struct tokens_source {
-    token_shards shards; /* first: token_samples.h */
+    token_shards shards; /* must be first: see token_samples.h */
     uint32_t order;
 } tokens_source;
 
@@ -103,7 +103,7 @@ static sluice_status tokens_check(void *opaque)
     return SLUICE_OK;
 }
 
-/* How messages name the order; by its number. */
+/* Names of the orders in messages, indexed by the argument `order`. */
 static const char *const own_orders[] = {NULL, "order=llmc", "order=llmc_sequential"};
 
 static sluice_status tokens_infer(const void *opaque, stage_schema *schema)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source webdataset: samples in tar archives, in any order, by an index of each archive
- * (shard_index.h), which takes 32 bytes and the name for each sample. A sample's bytes are read at
- * their offset in the shard. source_webstream.c reads the same archives sequentially.
+ * Source webdataset: samples in tar archives (shards), accessed in any order by an index of each
+ * archive (shard_index.h), which takes 32 bytes and the name per sample. A sample's bytes are read
+ * at their offset in the shard. source_webstream.c reads the same archives sequentially.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 
 typedef struct web_shard {
     const char *path;   /* borrowed from webdataset.list */
-    sli_held_file file; /* kept open unless descriptors are short; then opened for each sample */
+    sli_held_file file; /* kept open unless descriptors are scarce; then opened for each sample */
     uint64_t first;     /* number of its first sample */
     bool drops;
     shard_index index;
@@ -46,7 +46,7 @@ typedef struct webdataset {
 static sluice_status open_file(const char *path, const sli_interrupt *interrupt, struct stat *info,
                                int *fd_out)
 {
-    /* Non-blocking, since opening a fifo would wait for its writer. */
+    /* Non-blocking: opening a FIFO would wait for its writer. */
     int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
 
     if (fd < 0) {
@@ -66,7 +66,8 @@ static sluice_status open_file(const char *path, const sli_interrupt *interrupt,
     return SLUICE_OK;
 }
 
-/* With cache=drop the kernel's own readahead is turned off: it would leave pages between samples in
+/*
+ * With cache=drop, turns off the kernel's own readahead. It would leave pages between samples in
  * the page cache, and large folios that span several samples, which cannot be dropped one by one.
  */
 static void prepare_shard(int fd, bool drops)
@@ -76,7 +77,7 @@ static void prepare_shard(int fd, bool drops)
     }
 }
 
-/* Removes the samples without a label from the shard's list. */
+/* Removes samples without a label from the shard's index. */
 static void keep_labelled(webdataset *web, web_shard *shard)
 {
     shard_index *index = &shard->index;
@@ -115,7 +116,8 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
         }
         return st;
     }
-    if (web->drops) { /* pages that indexing, or the writer of the shard, left in the cache */
+    if (web->drops) { /* drop pages that indexing, or the writer of the shard, left in the page
+                         cache */
         page_cache_drop(&(sample_location){.fd = fd});
     }
     prepare_shard(fd, web->drops);
@@ -132,7 +134,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     return SLUICE_OK;
 }
 
-/* Fields in the first shard that has any, for the error below. */
+/* The fields in the first shard that has any, for the error message. */
 static const char *fields_seen(const webdataset *web)
 {
     for (size_t i = 0; i < web->shard_count; i++) {
@@ -216,8 +218,10 @@ static uint64_t web_memory(const void *source)
     return bytes;
 }
 
-/* The shard of a sample: the last whose first sample is at or before it. *index becomes the number
- * of the sample in the shard. */
+/*
+ * Finds the shard of a sample: the last one whose first sample is at or before it. *index becomes
+ * the number of the sample in the shard.
+ */
 static web_shard *shard_of(const webdataset *web, uint64_t *index)
 {
     size_t low = 0;
@@ -240,8 +244,10 @@ static void web_name(const void *source, uint64_t index, char *text, size_t size
              shard_sample_name(&shard->index, index));
 }
 
-/* A descriptor of the shard: borrowed if one is held, else opened for this sample. E_IO: the file's
- * size has changed since it was indexed. */
+/*
+ * Returns a descriptor of the shard: borrowed if one is held open, else opened for this sample.
+ * E_IO: the size of the file has changed since it was indexed.
+ */
 static sluice_status file_of(web_shard *shard, const sample_io *io, bool *lent_out, int *fd_out)
 {
     struct stat info;
@@ -274,7 +280,7 @@ static void close_file(web_shard *shard, bool lent, int fd)
     }
 }
 
-/* Reads bytes [first, end) of a sample's image into io->bytes, at the same offsets. */
+/* Reads bytes [first, end) of a sample's image to the same offsets in io->bytes. */
 static sluice_status read_bytes(int fd, const web_shard *shard, const shard_sample *sample,
                                 uint64_t first, uint64_t end, sample_io *io)
 {
@@ -305,8 +311,8 @@ static sluice_status read_bytes(int fd, const web_shard *shard, const shard_samp
 }
 
 /*
- * May the decoder read only a part of this image (PNM), by its name? The first bytes decide later.
- * Small images are read whole.
+ * Could the decoder read only a part of this image (PNM), judging by its name? Its first bytes
+ * decide later. Small images are always read whole.
  */
 static bool may_have_head(const web_shard *shard, const shard_sample *sample)
 {
@@ -317,7 +323,9 @@ static bool may_have_head(const web_shard *shard, const shard_sample *sample)
             strcasecmp(dot, ".pnm") == 0);
 }
 
-/* Compares the checksum of `sluice pack`: a flipped bit may change pixels without a decode error.
+/*
+ * Compares the CRC that `sluice pack` stored: a flipped bit may change pixels without a decode
+ * error.
  */
 static sluice_status check_bytes(const web_shard *shard, const shard_sample *sample,
                                  const uint8_t *bytes)
@@ -333,8 +341,8 @@ static sluice_status check_bytes(const web_shard *shard, const shard_sample *sam
 }
 
 /*
- * Reads an image. With `head` reads its first bytes, and if the decoder can read the rest itself,
- * sets data_out->rest and *stays_out: fd must then stay open until the sample is decoded.
+ * Reads an image. head: reads only its first bytes if the decoder can read the rest itself. Then
+ * data_out->rest and *stays_out are set, and fd must stay open until the sample is decoded.
  */
 static sluice_status read_from(int fd, const web_shard *shard, const shard_sample *sample,
                                bool head, sample_io *io, sample_data *data_out, bool *stays_out)
@@ -441,7 +449,10 @@ static const source_ops web_ops = {
 
 /* ---- the stage ----------------------------------------------------------------------------- */
 
-/* A field is the part of a name after its first dot. */
+/*
+ * Is it a valid list of fields, or if `one`, a valid field? A field is the part of a member's name
+ * after its first dot.
+ */
 static bool is_field_list(const char *list, bool one)
 {
     do {

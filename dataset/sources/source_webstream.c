@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * webdataset in sequence: pipes, compressed shards, or plain shards with access=stream. A pass
- * reads the shards from the first byte to the last; only the current sample is in memory.
+ * webdataset as a stream: pipes, compressed shards, or plain shards with access=stream. A pass
+ * reads each shard from its first byte to its last; only the current sample is in memory.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,30 +23,30 @@
 typedef struct web_stream {
     file_list list;
     const web_args *args; /* arguments of the stage */
-    bool once;            /* a source that can be read once only, as a pipe */
+    bool once;            /* the source can be read only once, since one of the files is a pipe */
     atomic_bool begun;
 } web_stream;
 
 typedef struct web_pass {
     web_stream *stream;
     int stop_fd;
-    bool mixed; /* the order of shards is shuffled */
+    bool mixed; /* the order of the shards is shuffled */
     uint64_t key;
-    size_t shard; /* position in that order of the current or next shard */
+    size_t shard; /* position of the current or next shard in that order */
     bool is_open;
     byte_feed *feed;
     shard_fields fields;
     shard_walk walk;
-    shard_index index;  /* complete samples, at most one */
+    shard_index index;  /* holds the sample that is complete, if there is one */
     image_buffer image; /* image of that sample, or of the incomplete one */
     uint64_t given;
     webdataset_skipped skipped;
-    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard with any */
+    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard that has any */
 } web_pass;
 
 /* ---- the source ---------------------------------------------------------------------------- */
 
-/* Is this a path that can be read once only? */
+/* Is this a path that can be read only once? */
 static bool is_pipe(const char *path)
 {
     struct stat info;
@@ -123,7 +123,10 @@ static bool stream_once(const void *source)
 
 /* ---- a pass -------------------------------------------------------------------------------- */
 
-/* Reads the image of the current sample. A too large image is an error once the sample is used. */
+/*
+ * Reads the image of the current sample. An image that is too large is not read; stream_read()
+ * reports it.
+ */
 static sluice_status keep_image(void *arg, const tar_member *member)
 {
     web_pass *pass = arg;
@@ -176,7 +179,7 @@ static sluice_status open_shard(web_pass *pass)
     return SLUICE_OK;
 }
 
-/* Closes the shard that has ended, and counts what was skipped in it. */
+/* Closes the current shard at its end, and counts what was skipped in it. */
 static void leave_shard(web_pass *pass)
 {
     if (pass->seen[0] == '\0') {
@@ -187,7 +190,7 @@ static void leave_shard(web_pass *pass)
     pass->shard++;
 }
 
-/* Reads until a sample is complete, or the pass. */
+/* Reads until a sample is complete, or the pass ends. */
 static sluice_status complete_sample(web_pass *pass)
 {
     sluice_status st = SLUICE_OK;
@@ -207,7 +210,7 @@ static sluice_status complete_sample(web_pass *pass)
     return st;
 }
 
-/* Returns the complete sample; false: it is to be skipped. */
+/* Moves the complete sample into the item. False: it has no label, so it is skipped. */
 static bool take_complete(web_pass *pass, stream_item *item)
 {
     const shard_sample *sample = &pass->index.samples[0];
@@ -280,7 +283,7 @@ static sluice_status pass_begin(void *source, int stop_fd, const uint64_t *key, 
     }
     pass->stream = stream;
     pass->stop_fd = stop_fd;
-    pass->mixed = key != NULL && !stream->once; /* a pipe has a fixed order */
+    pass->mixed = key != NULL && !stream->once; /* the order of files with a pipe is fixed */
     pass->key = pass->mixed ? *key : 0;
     pass->fields = (shard_fields){stream->args->image, web_is_labelled(stream->args)
                                                            ? stream->args->label
@@ -304,7 +307,7 @@ static sluice_status check_size(const web_stream *stream, const stream_item *ite
                     strchr(item->name, '/') + 1, item->origin);
 }
 
-/* Returns the sample that was taken from the pass. */
+/* Makes a sample of the item that pass_next() has filled. */
 static sluice_status stream_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arguments of webdataset, and code shared by its two readers: indexed (source_webdataset.c) and in
- * sequence (source_webstream.c).
+ * Arguments of webdataset, and code that is shared by its two readers: with an index
+ * (source_webdataset.c) and sequential (source_webstream.c).
  */
 #ifndef SLUICE_WEBDATASET_ARGS_H
 #define SLUICE_WEBDATASET_ARGS_H
@@ -15,23 +15,23 @@ typedef struct web_args {
     const char *label;
     const char *index;
     uint32_t cache;
-    uint32_t access;     /* 0 auto, 1 stream */
-    uint64_t max_sample; /* bound on the bytes of an image in a stream */
+    uint32_t access;     /* 0: auto, 1: stream */
+    uint64_t max_sample; /* limit on the bytes of an image in a stream */
 } web_args;
 
-/* Bound on the bytes of an image, against exhausted memory. */
+/* Limit on the bytes of any image, which bounds memory. */
 extern const uint64_t WEB_MOST_BYTES;
 
 /* The default of max_sample. */
 #define WEB_STREAM_BYTES (UINT64_C(256) << 20)
 
-/* What of a list of shards is taken. */
+/* The kind of files in a list of shards. */
 extern const file_list_kind web_list_kind;
 
 /* The part of a path after its last slash. */
 const char *web_base_of(const char *path);
 
-/* Do the arguments ask for labels? */
+/* Is there a label column? */
 bool web_is_labelled(const web_args *args);
 
 /*
@@ -40,10 +40,10 @@ bool web_is_labelled(const web_args *args);
  */
 sluice_status web_check_sample(uint32_t flags, uint64_t size, bool labelled, const char *shard);
 
-/* Are the shards of these arguments read in sequence? Errors of file_list_make(). */
+/* Are shards with these arguments read sequentially? Errors of file_list_make(). */
 sluice_status web_is_stream(const web_args *args, bool *is_stream_out);
 
-/* The source of streams. */
+/* The operations of the sequential reader. */
 extern const source_ops web_stream_ops;
 
 #endif
