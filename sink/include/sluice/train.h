@@ -212,11 +212,11 @@ typedef struct sluice_hook {
     uint64_t epochs;    /**< of the whole training; 0 if max_steps or max_seconds ends it */
     uint64_t step; /**< step_end: the last step; train_end, epoch_end and validation: one past the
                       last step; otherwise the first step */
-    uint64_t last_step;    /**< one past the last step of this run; UINT64_MAX if unknown */
-    uint64_t step_count;   /**< step_begin: steps that begin, 1 or a sink; *_end: steps since the
-                              *_begin; records: steps of this launch; 0 in epoch_end if an earlier run
-                              has run the steps of the epoch */
-    const void *records;   /**< step_end and records: see sluice_hook_record() */
+    uint64_t last_step;  /**< one past the last step of this run; UINT64_MAX if unknown */
+    uint64_t step_count; /**< step_begin: steps that begin, 1 or a sink; *_end: steps that ran since
+                            then; records: steps of this launch; 0 in epoch_end if an earlier run
+                            has run the steps of the epoch */
+    const void *records; /**< step_end and records: see sluice_hook_record() */
     uint64_t record_count; /**< step_count; after a sink of more than 1 048 576 steps step_end has
                               fewer: the latest */
     uint32_t batch_size;   /**< rows of a batch */
