@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_map: an augmentation of one's own. Cutout: a square of each image becomes black, at a
- * place that the sample draws. Prints the label and the black pixels of each sample.
- *     cc -o custom_map custom_map.c $(pkg-config --cflags --libs sluice)
+ * custom_map: an augmentation of your own. Cutout: sets a square of each image to black, at a
+ * random position per sample. Prints the label and the black pixels of each sample. cc -o
+ * custom_map custom_map.c $(pkg-config --cflags --libs sluice)
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const sluice_column_spec outputs[] = {
 /* Your code: copies the image and cuts a hole. Workers call it, several at once. */
 static sluice_status cut_hole(sluice_sample *sample, void *user)
 {
-    const uint64_t bits = sluice_sample_random(sample, 0); /* of the seed, the pass, the sample */
+    const uint64_t bits = sluice_sample_random(sample, 0); /* a function of seed, pass and sample */
     const size_t top = (size_t)(bits % (SIDE - HOLE + 1));
     const size_t left = (size_t)((bits >> 32) % (SIDE - HOLE + 1));
     sluice_sample_view image;
@@ -37,7 +37,7 @@ static sluice_status cut_hole(sluice_sample *sample, void *user)
     return SLUICE_OK;
 }
 
-/* Prints a sample as a training step would get it. */
+/* Prints a sample as a training step would receive it. */
 static sluice_status print_sample(sluice_dataset *dataset, uint64_t index)
 {
     static unsigned char image[SIDE * SIDE][3];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_source FILE: trains on a format of one's own. FILE has up to 1000 records of a class, one
- * byte, and an image of 24 x 32 pixels RGB. Prints the label and the first value of each sample.
+ * custom_source FILE: trains on a file format of your own. FILE has up to 1000 records of a class,
+ * one byte, and an image of 24 x 32 pixels RGB. Prints the label and the first value of each
+ * sample.
  *
  *     cc -o custom_source custom_source.c $(pkg-config --cflags --libs sluice)
  */
@@ -16,7 +17,7 @@ static const sluice_column_spec columns[] = {
     {"label", SLUICE_I32, 0, {0}, SLUICE_ROLE_PLAIN, 0, NULL},
 };
 
-/* Your code: gives record `index`. Workers call it, several at once. */
+/* Your code: provides record `index`. Workers call it, several at once. */
 static sluice_status read_record(sluice_sample *sample, uint64_t index, void *user)
 {
     const unsigned char *record = (const unsigned char *)user + index * RECORD;

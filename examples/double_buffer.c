@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * double_buffer: a loop of one's own that holds two batches. A thread works on one of them while
- * the loop waits for the next; each is released when its work is done.
+ * double_buffer: a loop of your own that holds two batches. A thread works on one of them while the
+ * loop waits for the next; each is released when its work is done.
  *
  *     cc -o double_buffer double_buffer.c $(pkg-config --cflags --libs sluice) -lpthread
  *
@@ -12,13 +12,13 @@
 
 #include <sluice/sluice.h>
 
-/* 60 images, each of a class of its own, in batches of 8: the last one has 4 samples. */
+/* 60 images, one per class, in batches of 8: the last one has 4 samples. */
 static const char pipeline[] = "synthetic samples=60 classes=60 shape=32,32,3 | shuffle | "
                                "random_crop 24 | to_dtype f32 scale=true | batch 8";
 
 enum { BATCHES = 8 };
 
-/* Your code: uses the batch, and returns when nothing reads it any more. */
+/* Your code: processes the batch; returns once nothing reads the batch any more. */
 static void *work(void *arg)
 {
     const sluice_batch *batch = *(const sluice_batch **)arg;
@@ -38,7 +38,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Two batches are held from the second get_next on: the one that is worked on, and the next. */
+/* Holds two batches from the second get_next on: the one that is being processed, and the next one.
+ */
 static sluice_status run_loop(sluice_channel *channel)
 {
     const sluice_batch *current = NULL;

@@ -23,12 +23,12 @@ typedef enum option_type {
     OPTION_INTEGER, /* int64_t */
     OPTION_REAL,    /* double, not negative */
     OPTION_BYTES,   /* uint64_t with K, M, G, T */
-    OPTION_PAIR     /* cli_args; takes two words, a name and a value */
+    OPTION_PAIR     /* cli_args; consumes two words, a name and a value */
 } option_type;
 
 enum { CLI_MOST_ARGS = 256 };
 
-/* The arguments of a pipeline, as sluice_dataset_parse_args() takes them. */
+/* The arguments of a pipeline, for sluice_dataset_parse_args(). */
 typedef struct cli_args {
     const char *names[CLI_MOST_ARGS];
     const char *values[CLI_MOST_ARGS];
@@ -45,8 +45,8 @@ typedef struct cli_option {
 } cli_option;
 
 /*
- * Parses options and at most `most` other words; `--` ends the options. EXIT_DONE, or EXIT_USAGE
- * after printing an error. The array ends with an entry without a name.
+ * Parses options and up to `most` other words; `--` ends the options. Returns EXIT_DONE, or
+ * EXIT_USAGE after printing an error. The array ends with an entry without a name.
  */
 int cli_parse(const char *command, int argc, char **argv, cli_option *options, const char **words,
               int most, int *word_count);
@@ -54,7 +54,7 @@ int cli_parse(const char *command, int argc, char **argv, cli_option *options, c
 /* Parses "auto" as 0, or a number from 1 to 1024; false after printing an error. */
 bool cli_workers(const char *command, const char *text, uint32_t *workers);
 
-/* Is the number of an option in [low, high]? false after printing an error. */
+/* Is the value of an option in [low, high]? false after printing an error. */
 bool cli_in_range(const char *command, const char *option, uint64_t value, uint64_t low,
                   uint64_t high);
 
@@ -65,8 +65,8 @@ bool cli_choose(const char *command, const char *option, const char *text,
 
 /* The source of a command's samples: a word, or -f FILE, with the values of --arg. */
 typedef struct cli_source {
-    const char *word; /* a pipeline's text, or a folder; NULL: none was given */
-    const char *file; /* that holds the text; NULL: none */
+    const char *word; /* a pipeline's text, or a folder; NULL: none */
+    const char *file; /* file with the pipeline's text; NULL: none */
     cli_args args;
 } cli_source;
 
@@ -78,44 +78,45 @@ typedef struct cli_source {
     }
 
 /*
- * cli_parse() for a command with a source and, unless `second` is NULL, another word. A missing
+ * cli_parse() for a command with a source and, unless `second` is NULL, a second word. A missing
  * word is NULL.
  */
 int cli_parse_source(const char *command, int argc, char **argv, cli_option *options,
                      cli_source *source, const char **second);
 
-/* Makes the dataset of a pipeline. */
+/* Creates the dataset of a pipeline. */
 sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **dataset_out);
 
-/* The same for a command that also takes a folder of images in place of a pipeline. */
+/* Creates the dataset for a command that also accepts a folder of images in place of a pipeline. */
 sluice_status cli_open_source(const char *command, const cli_source *source,
                               sluice_dataset **dataset_out);
 
 /*
- * Prints the library's last error. EXIT_USAGE for an invalid argument, EXIT_RUNTIME for a failure
- * of the data or of the machine.
+ * Prints the library's last error. Returns EXIT_USAGE for an invalid argument, EXIT_RUNTIME for a
+ * failure of the data or of the machine.
  */
 int cli_refused(sluice_status status);
 
-/* Is the library's last error that a pass has no samples? The words were right then. */
+/* Does the library's last error say that a pass has no samples? The command line is valid in this
+ * case. */
 bool cli_no_data(void);
 
-/* Was the option of that name given? */
+/* Is the option of that name set? */
 bool cli_given(const cli_option *options, const char *name);
 
-/* Is this option among the words, before `--` and not as a part of --arg? */
+/* Is this option on the command line, before `--` and not as a part of --arg? */
 bool cli_has_option(int argc, char **argv, const char *option);
 
-/* Is --json among the words? For errors of the command line itself, which are JSON then, too. */
+/* Is --json on the command line? Then errors of the command line itself are JSON, too. */
 bool cli_wants_json(int argc, char **argv);
 
-/* A command and its page of help. */
+/* A command and its help page. */
 typedef struct cli_command {
     const char *name;
     const char *synopsis;
     const char *summary;
-    const char *details; /* paragraphs of the page */
-    const char *options; /* a line each: "--name VALUE   what it does" */
+    const char *details; /* paragraphs of the help page */
+    const char *options; /* one option per line, with its description */
     int (*run)(int argc, char **argv);
 } cli_command;
 
@@ -149,8 +150,8 @@ void cli_progress_begin(cli_progress *progress);
 int64_t cli_now_ns(void);
 
 /*
- * Draws a progress bar, at most a few times a second: `done` of `all` samples are done, `here` of
- * them by this process in `seconds`, which gives the rate. all = 0: their number is unknown.
+ * Draws a progress bar, up to a few times per second. `done` of `all` samples are done, `here` of
+ * them by this process in `seconds`; the rate is here / seconds. all = 0: unknown.
  */
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uint64_t all,
                        double seconds);
@@ -164,19 +165,20 @@ void cli_error(const char *format, ...) SLUICE_PRINTF(1, 2);
 /* The last text of cli_error(); "": none. */
 const char *cli_said(void);
 
-/* Prints a text as JSON, with its quotes. */
+/* Prints a text as a JSON string, including the quotes. */
 void cli_json_string(const char *text);
 
 /* Prints a name on stdout with control characters and bytes that are not UTF-8 escaped. */
 void cli_print_name(const char *name);
 
 /*
- * Prints lines broken at blanks to fit 80 columns; `indent` blanks begin what is broken off.
- * Control characters are escaped as in a name.
+ * Prints lines, broken at blanks to fit 80 columns; continuation lines are indented by `indent`
+ * blanks. Control characters are escaped as by cli_print_name().
  */
 void cli_print_wrapped(FILE *file, const char *text, int indent);
 
-/* The same for a message of several lines; a line that begins with four blanks is not broken. */
+/* Prints a message of several lines, wrapped in the same way. A line that begins with four blanks
+ * is not broken. */
 void cli_print_message(FILE *file, const char *text);
 
 /* Prints {"schema":1,"status":...,"error":...} on stdout: the one JSON object after a failure. */
@@ -184,12 +186,12 @@ void cli_json_failure(sluice_status status, const char *error);
 
 /*
  * From now on SIGINT and SIGTERM request a stop by this token, and the tool exits with 128 + n once
- * its command has returned; a second signal, half a second later or more, exits at once. NULL: call
- * it before the token is destroyed.
+ * its command has returned. A second signal, half a second later or more, ends it at once. Call
+ * with NULL before the token is destroyed.
  */
 void cli_catch_signals(sluice_stop *stop);
 
-/* SIGINT and SIGTERM end the process again. */
+/* Restores the default: SIGINT and SIGTERM end the process. */
 void cli_leave_signals(void);
 
 /* The signal that was caught; 0: none. */

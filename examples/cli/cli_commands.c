@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands and their pages: the one text behind `sluice help` and the manual. */
+/* The commands and their help pages: the only source of the texts of `sluice help` and the manual.
+ */
 #include "cli.h"
 
 const cli_command cli_commands[] = {

@@ -208,7 +208,7 @@ static cli_option *find_option(const char *word, cli_option *options, size_t *le
     return option->name != NULL ? option : NULL;
 }
 
-/* --arg NAME VALUE at argv[*i]. */
+/* Adds --arg NAME VALUE, at argv[*i]. */
 static int add_pair(const char *command, int argc, char **argv, int *i, cli_args *args)
 {
     if (*i + 2 >= argc || strchr(argv[*i], '=') != NULL) {

@@ -16,13 +16,13 @@ static const double REDRAW_S = 0.1;
 
 void cli_progress_begin(cli_progress *progress)
 {
-    const char *term = getenv("TERM"); /* dumb ones take no escape sequences */
+    const char *term = getenv("TERM"); /* TERM=dumb: no escape sequences */
     const bool is_dumb = term != NULL && strcmp(term, "dumb") == 0;
 
     *progress = (cli_progress){.is_terminal = isatty(STDERR_FILENO) == 1 && !is_dumb};
 }
 
-/* Draws at most the width of the terminal: a line that wraps could not be erased. */
+/* Truncates the line to the width of the terminal, since a line that wraps could not be erased. */
 static void draw_line(const char *line)
 {
     struct winsize window;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source of a command: a pipeline or a folder as a word, or a pipeline's file. */
+/* The source of a command: a pipeline or a folder as a word, or a file with a pipeline. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -40,7 +40,7 @@ sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **datas
                                            dataset_out);
 }
 
-/* Is it a single word? Then it is taken for a folder that does not exist, not for a pipeline. */
+/* Is it a single word? Then it is probably a folder that does not exist, not a pipeline. */
 static bool is_one_word(const char *source)
 {
     return strpbrk(source, " \t\n|") == NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files and the library's texts, for terminals and as JSON. */
+/* Prints file names and the library's texts, for terminals and as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static int utf8_length(const unsigned char *s)
     return length;
 }
 
-/* Is it a control character, which a terminal may interpret: C0, DEL, or C1 (two bytes)? */
+/* Is it a control character that a terminal may interpret: C0, DEL, or C1 (two bytes)? */
 static bool is_control(const unsigned char *s, int length)
 {
     return (length == 1 && (s[0] < 0x20 || s[0] == 0x7F)) ||
@@ -107,7 +107,7 @@ static int count_columns(const char *bytes, size_t length)
     return columns;
 }
 
-/* One line of `length` bytes. */
+/* Prints one line of `length` bytes, wrapped. */
 static void print_wrapped_line(FILE *file, const char *line, size_t length, int indent)
 {
     const char *const end = line + length;

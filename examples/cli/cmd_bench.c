@@ -32,15 +32,15 @@ typedef struct bench {
     bool json;
     FILE *digests;
     FILE *ids;
-    bool output_failed; /* and that was said */
+    bool output_failed; /* a write failed, and the error was printed */
     sluice_train_config config;
-    sluice_status status; /* of what failed, for JSON */
-    bool reported;        /* the one JSON object, or the table, is printed */
+    sluice_status status; /* status of the failure, for JSON */
+    bool reported;        /* the JSON object or the table was printed */
 } bench;
 
 /* ---- the step and the hooks ------------------------------------------------------------------ */
 
-/* Stands in for training: takes --step-us of a processor's time. */
+/* In place of training: uses --step-us microseconds of CPU time. */
 static sluice_status step(const sluice_step *view, void *user)
 {
     const bench *b = user;
@@ -72,7 +72,7 @@ static sluice_status check_output(bench *b, const char *path, FILE *file)
     return SLUICE_E_IO;
 }
 
-/* Lines of --digests and --ids. */
+/* Writes the lines of --digests and --ids. */
 static sluice_status write_records(sluice_hook *hook, void *user)
 {
     bench *b = user;
@@ -99,7 +99,7 @@ static sluice_status write_records(sluice_hook *hook, void *user)
     return st == SLUICE_OK ? check_output(b, b->ids_path, b->ids) : st;
 }
 
-/* Flushed before the report is made, so that a failed write is an error in it. */
+/* Flushes the files before the report is made, so that the report includes a failed write. */
 static sluice_status flush_records(sluice_hook *hook, void *user)
 {
     bench *b = user;
@@ -107,7 +107,7 @@ static sluice_status flush_records(sluice_hook *hook, void *user)
 
     (void)hook;
     if (b->digests != NULL) {
-        (void)fflush(b->digests); /* a failure is seen by ferror() */
+        (void)fflush(b->digests); /* ferror() reports a failure */
         st = check_output(b, b->digests_path, b->digests);
     }
     if (st == SLUICE_OK && b->ids != NULL) {
@@ -119,7 +119,7 @@ static sluice_status flush_records(sluice_hook *hook, void *user)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* An explicit 0 is refused: to the library it would mean the default. */
+/* Refuses an explicit 0, which the library would interpret as the default. */
 static bool refuse_zeros(const bench *b, const cli_option *options)
 {
     const struct {
@@ -139,7 +139,7 @@ static bool refuse_zeros(const bench *b, const cli_option *options)
     return true;
 }
 
-/* The length of the run: one of three options, or one epoch. */
+/* Chooses the length of the run: by one of three options, or one epoch. */
 static bool choose_length(bench *b, const cli_option *options)
 {
     if (cli_given(options, "epochs") + cli_given(options, "steps") + cli_given(options, "seconds") >
@@ -159,8 +159,8 @@ static bool choose_length(bench *b, const cli_option *options)
     return true;
 }
 
-/* --step-us spins on the CPU, and cuda:N calls the step only once, to capture it: refused together.
- */
+/* Refuses --step-us on cuda:N: the option spins on the CPU, but cuda:N calls the step only once, to
+ * capture it. */
 static bool refuse_step_us(const bench *b)
 {
     const bool cuda = strcspn(b->device_name, ":,") == 4 && strncmp(b->device_name, "cuda", 4) == 0;
@@ -199,7 +199,7 @@ static bool make_config(bench *b)
         return false;
     }
     config->mode = (sluice_mode)mode;
-    config->dataset_sink_mode = true; /* in mode direct, too: the same options, the same steps */
+    config->dataset_sink_mode = true; /* in all modes: the same steps in each */
     config->sink_size = b->sink_size;
     config->epochs = b->epochs;
     config->max_steps = b->steps;
@@ -210,7 +210,7 @@ static bool make_config(bench *b)
     config->rank = (uint32_t)b->rank;
     config->world = (uint32_t)b->world;
     config->micro_batches = (uint32_t)b->micro_batches;
-    config->nan_guard = SLUICE_NAN_IGNORE; /* the step only takes batches */
+    config->nan_guard = SLUICE_NAN_IGNORE; /* the step writes no outputs */
     config->start_step = b->start_step;
     config->on_error = (sluice_on_error)policy;
     config->digest = b->digest || b->digests_path != NULL;
@@ -285,7 +285,7 @@ static bool close_output(const char *path, FILE *file)
     return true;
 }
 
-/* False after printing why there is none. */
+/* Prints the report; false after printing an error. */
 static bool print_report(bench *b, const sluice_report *report)
 {
     char *text = NULL;
@@ -323,7 +323,7 @@ static const char *const no_outputs[] = {""};
 
 static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluice_stop *stop)
 {
-    sluice_callback first; /* before the progress bar */
+    sluice_callback first; /* called before the progress bar */
     sluice_callback last;
     sluice_callback *callbacks[3] = {&first, NULL, &last};
     sluice_report *report = NULL;
@@ -349,7 +349,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
     model.reads_valid_rows = true;
     model.reads_mask = true;
     b->config.stop = stop;
-    if (b->world > 1) { /* nothing keeps these ranks together: a signal ends this one at once */
+    if (b->world > 1) { /* no config.agree: a signal ends this rank at once */
         cli_leave_signals();
         b->config.stop = NULL;
     }

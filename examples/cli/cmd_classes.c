@@ -29,7 +29,8 @@ static int parse(classes *c, int argc, char **argv)
     return code;
 }
 
-/* Labels go from 0 to the first that is refused; without names the status says why. */
+/* Lists the names for labels 0, 1, ... up to the first label without a class. Without any name the
+ * status has the reason. */
 static sluice_status list_names(classes *c)
 {
     sluice_status st = SLUICE_OK;

@@ -71,7 +71,7 @@ static void print_stage(const char *stage)
     printf("\n");
 }
 
-/* Bars within quotes part no stages. */
+/* Prints the stages one by one. Bars within quotes do not separate stages. */
 static void print_pipeline(char *text)
 {
     char *stage = text;

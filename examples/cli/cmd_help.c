@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice help: pages of commands and stages, from the one text that the manual is made of. */
+/* sluice help: pages of commands and stages, from the same texts as the manual. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void print_overview(void)
            "made of, `sluice --version` what was built. `--` ends the options of a command.\n");
 }
 
-/* refused: text before the error if no stage has that name. */
+/* refused: prefix of the error if no stage has that name. */
 static int print_stages(const char *name, const char *refused)
 {
     char *text = NULL;
@@ -52,7 +52,8 @@ static int print_stages(const char *name, const char *refused)
     return EXIT_DONE;
 }
 
-/* A page in the form of man(7): a backslash and a leading point or quote are escaped. */
+/* Prints text in the format of man(7): escapes backslashes, and points and quotes at the beginning
+ * of a line. */
 static void print_roff(const char *text)
 {
     bool line_start = true;
@@ -93,7 +94,7 @@ static void print_paragraphs(const char *text)
     }
 }
 
-/* Lines of options as they are on a page of help. */
+/* Prints the lines of options as on a help page. */
 static void print_options(const char *options)
 {
     char *text = NULL;
@@ -149,7 +150,7 @@ static const char examples[] =
     "sluice bench -f train.pipe --arg DIR \"/data/my pictures\" --json\n"
     "sluice pack pictures/train packed && sluice verify packed\n";
 
-/* The whole manual, docs/man/sluice.1. */
+/* Prints the whole manual, docs/man/sluice.1. */
 static int print_manual(void)
 {
     char *stages = NULL;
@@ -212,5 +213,5 @@ int cmd_help(int argc, char **argv)
         cli_print_page(command);
         return EXIT_DONE;
     }
-    return print_stages(argv[1], "no command of that name, and "); /* or of a stage */
+    return print_stages(argv[1], "no command of that name, and "); /* or the name of a stage */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice pack: puts images into tar shards, so that a part of each can be decoded alone. */
+/* sluice pack: packs images into tar shards, so that a part of each can be decoded alone. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +7,13 @@
 
 #include "cli.h"
 
-/* Problems that are printed; further ones are counted only. */
+/* Maximum number of problems that are printed; the others are only counted. */
 enum { PROBLEMS_NAMED = 100 };
 
 typedef struct named_problem {
     uint64_t position;
     sluice_pack_fate fate;
-    char *text; /* name and cause, a zero between them */
+    char *text; /* name and cause, separated by a zero byte */
     const char *why;
 } named_problem;
 
@@ -35,7 +35,7 @@ typedef struct pack {
     named_problem problems[PROBLEMS_NAMED];
     uint32_t problem_count;
     sluice_status status;
-    bool reported; /* the one JSON object, or the summary, is printed */
+    bool reported; /* the JSON object or the summary was printed */
 } pack;
 
 /* ---- while it runs -------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static void on_problem(const sluice_pack_problem *problem, void *user)
     }
     named->text = malloc(name + strlen(problem->why) + 1);
     if (named->text == NULL) {
-        return; /* it is counted */
+        return; /* the problem is counted anyway */
     }
     memcpy(named->text, problem->name, name);
     strcpy(named->text + name, problem->why);
@@ -161,14 +161,14 @@ static double rate(const sluice_pack_stats *stats)
     return stats->seconds > 0 ? (double)(stats->done - stats->resumed) / stats->seconds : 0;
 }
 
-/* What is stored as pixels may have been resized before. */
+/* Images that are stored as pixels may have been resized before. */
 static bool is_lossy(const pack *p)
 {
     return p->stats.fates[SLUICE_PACK_ENCODED] > 0 ||
            (p->stats.fates[SLUICE_PACK_RAW] > 0 && p->max_side > 0);
 }
 
-/* The cost of restart markers for readers that decode whole files, measured on ImageNet. */
+/* Prints the cost of restart markers for decoders that read whole files, measured on ImageNet. */
 static void say_price(const pack *p)
 {
     const uint64_t cut =
@@ -194,7 +194,7 @@ static void print_text(const pack *p)
     }
     cli_print_name(p->folder);
     printf(": %" PRIu64, s->written);
-    if (s->samples > 0) { /* 0: of a stream, unknown */
+    if (s->samples > 0) { /* 0: unknown, of a stream */
         printf(" of %" PRIu64, s->samples);
     }
     printf(" samples in %" PRIu32 " shards, %s\n", s->shards,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice show: the batches of a pipeline as a step gets them. */
+/* sluice show: prints the batches of a pipeline as a step would receive them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ typedef struct show {
     bool wants_sheet; /* -o */
     sluice_channel_config config;
     sluice_channel_info info;
-    uint64_t padding; /* rows so far that hold no sample */
+    uint64_t padding; /* rows without a sample so far */
     npy_folder folder;
     contact_sheet tiles;
     column_range ranges[SLUICE_MAX_COLUMNS];
@@ -38,7 +38,7 @@ typedef struct show {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* One sample over passes, or batches of a run; false after saying what is wrong. */
+/* Chooses one sample over passes, or batches of a run; false after printing an error. */
 static bool choose_samples(show *s, const cli_option *options)
 {
     static const char *const others[] = {"steps", "rank", "world", NULL};
@@ -60,7 +60,7 @@ static bool choose_samples(show *s, const cli_option *options)
     return cli_in_range("show", "times", s->times, 1, 1000000);
 }
 
-/* What is written: a sheet unless there are arrays. */
+/* Chooses the outputs: by default a sheet, unless arrays are written. */
 static bool choose_outputs(show *s, const cli_option *options)
 {
     s->wants_sheet = cli_given(options, "o");
@@ -74,7 +74,7 @@ static bool choose_outputs(show *s, const cli_option *options)
     return true;
 }
 
-/* Turns words into the settings of a channel; false after saying what is wrong. */
+/* Converts the options to the settings of a channel; false after printing an error. */
 static bool make_config(show *s)
 {
     static const char *const policies[] = {"fail", "replace", "zero", NULL};
@@ -129,7 +129,7 @@ static int parse(show *s, int argc, char **argv)
 
 /* ---- the dataset of --sample ----------------------------------------------------------------- */
 
-/* Stages whose place in the order, or whose batch, is not that of one sample. */
+/* Is this a stage of order, or `batch`? Such a stage does not apply to one sample. */
 static bool is_order(const char *stage)
 {
     static const char *const names[] = {"shuffle", "shard",  "split", "take",
@@ -142,7 +142,7 @@ static bool is_order(const char *stage)
     return names[i] != NULL;
 }
 
-/* Writes the pipeline with the one sample in place of the stages of order. */
+/* Writes the pipeline, with stages that select the sample in place of the stages of order. */
 static void write_single(FILE *file, const char *text, uint64_t sample)
 {
     bool is_source = true;
@@ -163,8 +163,8 @@ static void write_single(FILE *file, const char *text, uint64_t sample)
 }
 
 /*
- * A dataset with one sample in each pass. Random numbers depend on seed, pass and sample, so it
- * gets those of the whole dataset.
+ * Replaces the dataset by one with a single sample per pass. Random numbers depend on seed, pass
+ * and sample, so the sample has the same random numbers as in the whole dataset.
  */
 static sluice_status select_sample(uint64_t sample, sluice_dataset **dataset)
 {
@@ -207,7 +207,7 @@ static bool take_batch(show *s, const sluice_batch *batch)
     return s->npy == NULL || npy_folder_append(&s->folder, batch);
 }
 
-/* The next batch; false after saying why there is none. */
+/* Gets the next batch; false after printing an error. */
 static bool next_batch(const show *s, sluice_channel *channel, uint64_t done,
                        const sluice_batch **batch)
 {
@@ -226,7 +226,7 @@ static bool next_batch(const show *s, sluice_channel *channel, uint64_t done,
     return st == SLUICE_OK;
 }
 
-/* The column of the sheet, NULL: there is none. */
+/* The column for the sheet; NULL: none. */
 static const sluice_column *find_image(const show *s)
 {
     for (uint32_t i = 0; i < s->info.column_count; i++) {
@@ -237,7 +237,7 @@ static const sluice_column *find_image(const show *s)
     return NULL;
 }
 
-/* Begins the outputs; false after saying why one cannot be. */
+/* Creates the outputs; false after printing an error. */
 static bool create_outputs(show *s, sluice_dataset *dataset)
 {
     const uint64_t rows = s->steps * s->info.batch_size;
@@ -340,7 +340,7 @@ int cmd_show(int argc, char **argv)
         cli_error("show: no memory");
         return EXIT_RUNTIME;
     }
-    cli_catch_signals(stop); /* nothing runs with the token: next_batch() asks cli_signal() */
+    cli_catch_signals(stop); /* no call uses the token: next_batch() polls cli_signal() */
     code = run(&s);
     cli_catch_signals(NULL);
     sluice_stop_destroy(stop);

@@ -22,10 +22,10 @@ typedef struct synth {
     uint64_t quality;
     uint64_t seed;
     uint8_t *pixels; /* (size, size, 3) */
-    char *path;      /* of the current file or folder */
+    char *path;      /* path of the current file or folder */
     size_t path_size;
-    uint64_t done;  /* pictures */
-    uint64_t bytes; /* of files */
+    uint64_t done;  /* pictures so far */
+    uint64_t bytes; /* bytes of the files so far */
     int64_t start_ns;
     cli_progress progress;
 } synth;
@@ -52,7 +52,7 @@ static int parse(synth *s, int argc, char **argv)
         cli_error("synth: want a folder to make, such as `sluice synth pictures`");
         return EXIT_USAGE;
     }
-    /* With fewer than five per class none would be in DIR/test, which gets a fifth. */
+    /* DIR/test gets a fifth, which is empty with fewer than five pictures per class. */
     return cli_in_range("synth", "classes", s->classes, 1, 1000) &&
                    cli_in_range("synth", "per-class", s->per_class, 5, 100000) &&
                    cli_in_range("synth", "size", s->size, 8, 4096) &&
@@ -100,7 +100,7 @@ static bool claim_folder(const char *path)
 /* ---- files ---------------------------------------------------------------------------------- */
 
 typedef struct encoder_error {
-    struct jpeg_error_mgr manager; /* first: libjpeg hands its address back */
+    struct jpeg_error_mgr manager; /* first member: libjpeg passes its address to the handler */
     jmp_buf escape;
 } encoder_error;
 
@@ -183,7 +183,7 @@ static void show_progress(synth *s)
                       (double)(cli_now_ns() - s->start_ns) / 1e9);
 }
 
-/* Makes the pictures of one class from number `first` to before `end`, in DIR/part. */
+/* Makes pictures [first, end) of one class in DIR/part. */
 static bool make_class(synth *s, const char *part, uint32_t class_index, uint64_t first,
                        uint64_t end)
 {
@@ -257,7 +257,7 @@ int cmd_synth(int argc, char **argv)
     if (s.path == NULL || s.pixels == NULL || sluice_stop_create(&stop) != SLUICE_OK) {
         cli_error("synth: no memory");
     } else {
-        cli_catch_signals(stop); /* nothing runs with the token: loops ask cli_signal() */
+        cli_catch_signals(stop); /* no call uses the token: loops poll cli_signal() */
         is_made = make_dataset(&s);
         cli_catch_signals(NULL);
     }

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-/* Problems that JSON names; the others are counted. */
+/* Maximum number of problems in JSON; the others are only counted. */
 enum { PROBLEMS_NAMED = 100 };
 
 typedef struct verify {
@@ -16,7 +16,7 @@ typedef struct verify {
     sluice_verify_config config;
     sluice_verify_stats stats;
     cli_progress progress;
-    char *problems[PROBLEMS_NAMED]; /* the name, a zero, the cause */
+    char *problems[PROBLEMS_NAMED]; /* name and cause, separated by a zero byte */
     uint32_t problem_count;
     sluice_status status;
     bool reported;
@@ -29,7 +29,7 @@ static void on_progress(const sluice_verify_stats *stats, void *user)
     cli_progress_draw(&v->progress, stats->done, stats->done, stats->samples, stats->seconds);
 }
 
-/* Stored for JSON; else printed at once, since there may be many. */
+/* With --json stores the problem, otherwise prints it at once, since the number is not bounded. */
 static void on_problem(const char *name, const char *why, void *user)
 {
     verify *v = user;

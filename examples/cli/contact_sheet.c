@@ -16,8 +16,8 @@
 #include "tiny_font.h"
 
 /*
- * A cell is an image, enlarged to about LEAST_SIDE, and two lines of text below it; GAP pixels are
- * between cells, and around them.
+ * A cell is an image, enlarged to about LEAST_SIDE, with two lines of text below it. GAP pixels
+ * separate and surround the cells.
  */
 enum { GAP = 4, LEAST_SIDE = 96, LINE_HEIGHT = FONT_HEIGHT + 2, LINES = 2, CAPTION_SIZE = 128 };
 
@@ -33,7 +33,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* The number of tiles in a row that makes the sheet about as wide as high. */
+/* The number of tiles per row that makes the sheet about square. */
 static uint32_t choose_across(const contact_sheet *sheet)
 {
     const double ratio = (double)sheet->cell_height / sheet->cell_width;
@@ -114,7 +114,7 @@ static void draw_image(contact_sheet *sheet, const sluice_tensor *image, uint32_
     }
 }
 
-/* As many characters as the cell has room for. */
+/* Draws as many characters as fit the cell. */
 static void draw_text(contact_sheet *sheet, const char *text, uint32_t left, uint32_t top)
 {
     const size_t room = (sheet->cell_width - GAP) / FONT_ADVANCE;
@@ -133,7 +133,7 @@ static void draw_text(contact_sheet *sheet, const char *text, uint32_t left, uin
     }
 }
 
-/* "LABEL CLASS", "LABEL", or nothing where the labels are no single whole numbers. */
+/* Writes "LABEL CLASS" or "LABEL"; nothing if a label is not a single whole number. */
 static void write_label(const contact_sheet *sheet, const sluice_batch *batch, uint32_t row,
                         char text[CAPTION_SIZE])
 {
@@ -155,7 +155,8 @@ static void write_label(const contact_sheet *sheet, const sluice_batch *batch, u
     sluice_string_free(name);
 }
 
-/* "#SAMPLE FILE", the file without its folders; streams have no names. Or "#SAMPLE pass PASS". */
+/* Writes "#SAMPLE FILE", without the folders of the file and, for streams, without FILE; or
+ * "#SAMPLE pass PASS". */
 static void write_sample(const contact_sheet *sheet, uint64_t sample, uint64_t pass,
                          char text[CAPTION_SIZE])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A picture of the images of batches, with class and sample number under each. */
+/* A contact sheet: one picture of the images of batches, with class and sample number below each.
+ */
 #ifndef SLUICE_CONTACT_SHEET_H
 #define SLUICE_CONTACT_SHEET_H
 
@@ -10,24 +11,24 @@
 
 #include "pixel_view.h"
 
-/* Zero is none. Calls that return false have said what failed. */
+/* Empty if zeroed. Calls that return false have printed an error. */
 typedef struct contact_sheet {
-    sluice_dataset *dataset; /* borrowed: names */
-    bool has_passes;         /* the captions have the pass in place of the file */
+    sluice_dataset *dataset; /* borrowed, for names */
+    bool has_passes;         /* captions have the pass instead of the file */
     pixel_view view;
-    uint32_t scale; /* pixels of the sheet, in each direction, for one of an image */
+    uint32_t scale; /* pixels of the sheet, in each direction, per pixel of an image */
     uint32_t cell_width, cell_height;
     uint32_t across; /* tiles in a row */
-    uint64_t most;   /* tiles that there is room for */
-    uint64_t tiles;  /* so far */
+    uint64_t most;   /* maximum number of tiles */
+    uint64_t tiles;  /* tiles so far */
     uint64_t left;   /* samples without a tile */
     uint32_t width, height;
     uint8_t *pixels; /* (height, width, 3) */
 } contact_sheet;
 
 /*
- * A sheet for `samples` images of the column `image`. At most 256 of them, or 64 million pixels,
- * get tiles.
+ * Creates a sheet for `samples` images of the column `image`. Up to 256 samples, or 64 million
+ * pixels, get tiles.
  */
 bool contact_sheet_create(contact_sheet *sheet, sluice_dataset *dataset,
                           const sluice_column *column, uint64_t samples, bool has_passes);
@@ -35,7 +36,7 @@ bool contact_sheet_create(contact_sheet *sheet, sluice_dataset *dataset,
 /* Adds the samples of a batch. */
 void contact_sheet_add(contact_sheet *sheet, const sluice_batch *batch);
 
-/* Writes the tiles as PNG, and says on stdout what the file shows. */
+/* Writes the tiles as PNG, and prints a summary on stdout. */
 bool contact_sheet_write(const contact_sheet *sheet, const char *path);
 
 void contact_sheet_destroy(contact_sheet *sheet);

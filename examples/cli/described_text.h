@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of sluice_dataset_describe(), stage by stage. */
+/* Parses the text of sluice_dataset_describe(), stage by stage. */
 #ifndef SLUICE_DESCRIBED_TEXT_H
 #define SLUICE_DESCRIBED_TEXT_H
 
@@ -7,16 +7,16 @@
 #include <stddef.h>
 
 /*
- * Finds the end of the stage that `text` begins with; bars within quotes end no stage. Returns the
- * next stage, or NULL behind the last one.
+ * Finds the end of the stage at the beginning of `text`; bars within quotes do not end a stage.
+ * Returns the next stage; NULL after the last one.
  */
 const char *text_next_stage(const char *text, size_t *length_out);
 
 /* Is this the name of the stage? */
 bool text_stage_is(const char *stage, const char *name);
 
-/* The value of `key=` in a stage of `length` bytes, NULL: none. It ends at a blank or at the end.
- */
+/* The value of `key=` in a stage of `length` bytes; NULL: none. The value ends at a blank or at the
+ * end of the stage. */
 const char *text_stage_value(const char *stage, size_t length, const char *key);
 
 #endif

@@ -10,14 +10,15 @@
 
 #include "cli.h"
 
-/* Elements are written as they are in memory. */
+/* Elements are written in the byte order of the machine. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ORDER "<"
 #else
 #define ORDER ">"
 #endif
 
-/* Magic, version and a length of two bytes; then text up to a multiple of 64 bytes. */
+/* The prefix is magic, version and a length of two bytes. Text follows, padded to a multiple of 64
+ * bytes. */
 enum { PREFIX_SIZE = 10, ALIGNMENT = 64, HEADER_SIZE = 320 };
 
 static const char *npy_type(sluice_dtype dtype)
@@ -50,7 +51,7 @@ bool npy_write_header(FILE *file, sluice_dtype dtype, const uint64_t *shape, uin
 {
     const char *type = npy_type(dtype);
     const size_t size = HEADER_SIZE - PREFIX_SIZE;
-    char header[HEADER_SIZE] = "\x93NUMPY\x01"; /* and 0: version 1.0 */
+    char header[HEADER_SIZE] = "\x93NUMPY\x01"; /* plus a 0 byte: version 1.0 */
     char *const text = header + PREFIX_SIZE;
     size_t length;
     size_t total;
@@ -76,7 +77,7 @@ bool npy_write_header(FILE *file, sluice_dtype dtype, const uint64_t *shape, uin
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-/* False after saying that a file could not be written. */
+/* Prints an error unless is_done; returns is_done. */
 static bool check_file(const npy_folder *folder, uint32_t i, bool is_done)
 {
     if (!is_done) {
@@ -173,7 +174,7 @@ bool npy_folder_publish(npy_folder *folder)
             return false;
         }
     }
-    folder->is_made = false; /* it stays */
+    folder->is_made = false; /* keep the folder */
     return true;
 }
 

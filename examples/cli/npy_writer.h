@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of numpy: .npy, format version 1.0, C order. */
+/* Writes files of numpy: .npy, format version 1.0, C order. */
 #ifndef SLUICE_NPY_WRITER_H
 #define SLUICE_NPY_WRITER_H
 
@@ -12,22 +12,24 @@
 #include "safe_file.h"
 
 /*
- * Writes the header of an array of `shape` (rank), whose bytes follow it. bf16, for which numpy has
- * no type, is u16, its bits. False, with errno set: EINVAL for a type that no array has.
+ * Writes the header of an array of `shape` (rank); the caller writes the elements after it. numpy
+ * has no bf16, so its bits are written as u16. False, with errno set: EINVAL for a type without an
+ * array type.
  */
 bool npy_write_header(FILE *file, sluice_dtype dtype, const uint64_t *shape, uint32_t rank);
 
-/* A folder with a file for each column of batches. Zero is none. Calls say what failed. */
+/* A folder with a file for each column of batches. Empty if zeroed. Calls that return false have
+ * printed an error. */
 typedef struct npy_folder {
     const char *path; /* borrowed */
     const sluice_column *columns;
     uint32_t count;
-    bool is_made; /* by us */
+    bool is_made; /* created by npy_folder_create() */
     safe_file files[SLUICE_MAX_COLUMNS];
 } npy_folder;
 
 /*
- * Makes the folder when it is missing, and begins the files: `rows` rows of each column of `info`,
+ * Creates the folder if it is missing, and begins the files: `rows` rows of each column of `info`,
  * which is borrowed.
  */
 bool npy_folder_create(npy_folder *folder, const char *path, const sluice_channel_info *info,
@@ -36,10 +38,10 @@ bool npy_folder_create(npy_folder *folder, const char *path, const sluice_channe
 /* Adds all rows of a batch. */
 bool npy_folder_append(npy_folder *folder, const sluice_batch *batch);
 
-/* Ends the files. They get their names when all of them are complete. */
+/* Completes the files. They are renamed to their final names once all are complete. */
 bool npy_folder_publish(npy_folder *folder);
 
-/* Frees all, and deletes what is not published. */
+/* Frees everything, and deletes files that are not published. */
 void npy_folder_discard(npy_folder *folder);
 
 #endif

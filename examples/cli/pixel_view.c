@@ -12,7 +12,7 @@ enum { MOST_SIDE = 32768 };
 
 /* ---- the stages ------------------------------------------------------------------------------ */
 
-/* Reads "0.5,0.4,0.3"; a single number is that of all channels. */
+/* Reads "0.5,0.4,0.3"; a single number applies to all channels. */
 static void read_numbers(const char *text, double numbers[PIXEL_CHANNELS])
 {
     char *end;
@@ -28,7 +28,8 @@ static void read_numbers(const char *text, double numbers[PIXEL_CHANNELS])
 }
 
 /*
- * value = (x - mean) / std, where x is in 0..range; behind another normalize, of its values.
+ * Undoes value = (x - mean) / std, with x in 0..range; for a second normalize x is the output of
+ * the first one.
  */
 static void undo_normalize(pixel_map *undo, const char *stage, size_t length, bool is_second)
 {
@@ -48,7 +49,7 @@ static void undo_normalize(pixel_map *undo, const char *stage, size_t length, bo
     }
 }
 
-/* value = byte / 255 */
+/* undoes value = byte / 255 */
 static void undo_scale(pixel_view *view)
 {
     for (int c = 0; c < PIXEL_CHANNELS; c++) {
@@ -116,7 +117,7 @@ bool pixel_view_init(pixel_view *view, const sluice_column *column, const char *
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The element of a channel of a pixel. */
+/* The index of the element of a pixel's channel. */
 static size_t find_element(const pixel_view *view, uint32_t row, uint32_t y, uint32_t x, uint32_t c)
 {
     const size_t pixels = (size_t)view->height * view->width;
@@ -126,7 +127,7 @@ static size_t find_element(const pixel_view *view, uint32_t row, uint32_t y, uin
            (view->is_chw ? c * pixels + pixel : pixel * view->channels + c);
 }
 
-/* Least and most of the values of a batch, mapped. Non-finite ones are left out. */
+/* Minimum and maximum of the mapped values of a batch, without non-finite values. */
 static void find_range(const pixel_view *view, const pixel_map *map, const sluice_tensor *tensor,
                        uint32_t rows, double *least, double *most)
 {
@@ -177,7 +178,7 @@ void pixel_view_get(const pixel_view *view, const sluice_tensor *tensor, uint32_
                     uint32_t x, uint8_t rgb[3])
 {
     for (uint32_t i = 0; i < 3; i++) {
-        const uint32_t c = view->channels >= 3 ? i : 0; /* gray, with or without alpha */
+        const uint32_t c = view->channels >= 3 ? i : 0; /* else gray, maybe with alpha */
         const size_t element = find_element(view, row, y, x, c);
 
         rgb[i] = to_byte(show_real(tensor->dtype, tensor->data, element) * view->map.gain[c] +

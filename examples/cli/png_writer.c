@@ -13,7 +13,7 @@ bool png_is_built(void)
     return true;
 }
 
-/* The caller tells of the error by errno. */
+/* The caller reports the error by errno. */
 static void on_error(png_structp png, png_const_charp message)
 {
     (void)message;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes pictures as PNG by libpng, where the tool is built with SLUICE_TOOL_PNG. */
+/* Writes pictures as PNG by libpng, if the tool is built with SLUICE_TOOL_PNG. */
 #ifndef SLUICE_PNG_WRITER_H
 #define SLUICE_PNG_WRITER_H
 

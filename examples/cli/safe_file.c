@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Sets the names; false: no memory. */
+/* Sets path and temporary; false: no memory. */
 static bool make_names(safe_file *file, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -25,7 +25,7 @@ static bool make_names(safe_file *file, const char *path)
     return true;
 }
 
-/* A device or a folder must not be replaced. */
+/* Is there a device or a folder at this path, which must not be replaced? */
 static bool is_other(const char *path)
 {
     struct stat info;
@@ -47,7 +47,7 @@ bool safe_file_create(safe_file *file, const char *path)
     file->file = fopen(file->temporary, "wbx");
     if (file->file == NULL) {
         error = errno;
-        free(file->temporary); /* what has this name is another's */
+        free(file->temporary); /* if a file has this name, it is not ours */
         file->temporary = NULL;
         errno = error;
     }

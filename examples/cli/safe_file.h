@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that has its name when it is complete, and not before. */
+/* A file that gets its name only once it is complete. */
 #ifndef SLUICE_SAFE_FILE_H
 #define SLUICE_SAFE_FILE_H
 
@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * Written under a temporary name in the same folder until safe_file_publish(). Zero is none. Calls
- * that return false have set errno.
+ * A file, written under a temporary name in the same folder until safe_file_publish(). Empty if
+ * zeroed. Calls that return false have set errno.
  */
 typedef struct safe_file {
     char *path;
@@ -16,13 +16,13 @@ typedef struct safe_file {
     FILE *file;      /* NULL: closed */
 } safe_file;
 
-/* Creates the temporary file. A path that is there and is no regular file is refused. */
+/* Creates the temporary file. Refuses a path that exists and is not a regular file. */
 bool safe_file_create(safe_file *file, const char *path);
 
 /* Closes the temporary file: false if any byte of it was not written. */
 bool safe_file_close(safe_file *file);
 
-/* Renames a closed file to its name, where it replaces an older file. */
+/* Renames a closed file to its final name; replaces an older file. */
 bool safe_file_publish(safe_file *file);
 
 /* Frees the names, and deletes a file that is not published. */

@@ -92,7 +92,7 @@ static void add_real(column_range *range, double value)
     range->count++;
 }
 
-/* As many of the first values as fit, "..." behind them where there are more. */
+/* Writes as many of the first values as fit, followed by "..." if there are more. */
 static void write_first(column_range *range, const sluice_tensor *tensor, size_t count)
 {
     const size_t room = COLUMN_FIRST_SIZE - sizeof(" ...");
@@ -117,7 +117,7 @@ static void write_first(column_range *range, const sluice_tensor *tensor, size_t
     strcpy(range->first + used, i < count ? " ..." : "");
 }
 
-/* Are the first values of the column worth a line? Those of images are not. */
+/* Are the first values of the column printed? Not for images. */
 static bool is_short(const sluice_tensor *tensor)
 {
     return tensor->rank <= 2 || (tensor->rank == 3 && tensor->shape[1] * tensor->shape[2] <= 64);
@@ -140,7 +140,7 @@ void show_range_add(column_range *range, const sluice_tensor *tensor, uint32_t r
     }
 }
 
-/* (rows, ...) as numpy writes it. */
+/* Writes the shape, (rows, ...), in numpy's notation. */
 static void write_shape(const sluice_column *column, uint64_t rows, char text[SHAPE_SIZE])
 {
     int used = snprintf(text, SHAPE_SIZE, "(%" PRIu64, rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns of batches as numbers: their values, and a table of minimum, maximum and mean. */
+/* Columns of batches as numbers: values, and a table of minimum, maximum and mean. */
 #ifndef SLUICE_SHOW_COLUMNS_H
 #define SLUICE_SHOW_COLUMNS_H
 
@@ -9,10 +9,10 @@
 
 #include <sluice/channel.h>
 
-/* Is it a type of whole numbers? */
+/* Is it an integer type? */
 bool show_is_integer(sluice_dtype dtype);
 
-/* Element i of an array of whole numbers; all of their types fit. */
+/* Element i of an integer array; int64_t holds all types. */
 int64_t show_integer(sluice_dtype dtype, const void *data, size_t i);
 
 /* Element i of any array. */
@@ -20,21 +20,22 @@ double show_real(sluice_dtype dtype, const void *data, size_t i);
 
 enum { COLUMN_FIRST_SIZE = 64 };
 
-/* What is known of the values of one column. Zero is a column without values. */
+/* Statistics of one column. Zeroed: no values yet. */
 typedef struct column_range {
-    uint64_t count;     /* values */
-    int64_t low, high;  /* of whole numbers */
-    double least, most; /* of others; NaNs left out */
+    uint64_t count;     /* number of values */
+    int64_t low, high;  /* of integer columns */
+    double least, most; /* of other columns, without NaN */
     double sum;
-    char first[COLUMN_FIRST_SIZE]; /* values, of columns of small rank */
+    char first[COLUMN_FIRST_SIZE]; /* first values as text, for columns with small rows */
 } column_range;
 
 /* Adds the first `rows` rows of a tensor. */
 void show_range_add(column_range *range, const sluice_tensor *tensor, uint32_t rows);
 
 /*
- * Prints a line for each column on stdout; `rows` is the first dimension of each. Then the first
- * values: of a scalar for the first rows, of a sequence or a small matrix for the first row.
+ * Prints a line for each column on stdout; `rows` is the first dimension of each column. Then
+ * prints the first values: of a scalar column for the first rows, of a sequence or a small matrix
+ * for the first row.
  */
 void show_print_table(const sluice_channel_info *info, const column_range *ranges, uint64_t rows);
 

@@ -10,12 +10,14 @@
 
 #include "cli.h"
 
-/* Lock-free, as a handler wants them, and for threads too: a signal comes to any of them. */
+/* Lock-free, since the signal handler uses them; atomic, since any thread may receive the signal.
+ */
 static sluice_stop *_Atomic stop_on_signal;
 static _Atomic int caught;
 static _Atomic int64_t caught_ns;
 
-/* Who ends a job may tell each process and its group: what comes so soon again is the same. */
+/* A job manager may signal both the process and its group. So a second signal within this time
+ * counts as the same one. */
 static const int64_t AGAIN_NS = 500000000;
 
 int64_t cli_now_ns(void)
@@ -38,7 +40,7 @@ static void on_signal(int number)
         }
     } else if (cli_now_ns() - caught_ns >= AGAIN_NS) {
         signal(number, SIG_DFL);
-        raise(number); /* when this returns */
+        raise(number); /* delivered when the handler returns */
     }
 }
 
@@ -104,13 +106,13 @@ static void fill_standard_files(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
-            /* The wrong way round, so that using it is an error still. */
+            /* Opened with the wrong access mode, so that using the descriptor is still an error. */
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
         }
     }
 }
 
-/* The exit code, once what was printed has arrived. */
+/* Closes stdout and returns the exit code, which reports a failed write. */
 static int finish(int code)
 {
     const bool failed = ferror(stdout) != 0;
@@ -157,6 +159,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_standard_files();
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error that is told, not an end */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error that is reported,
+                                 not a signal that ends the process */
     return finish(run(argc, argv));
 }

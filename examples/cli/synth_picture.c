@@ -2,7 +2,7 @@
 /*
  * A class is a shape filled with a pattern. Position, size, rotation and colours of the shape, the
  * background, other objects, light and noise are random for each picture. So no single pixel
- * determines the class, and what does is local: edges and textures.
+ * determines the class; edges and textures do, which are local.
  */
 #include "synth_picture.h"
 
@@ -15,38 +15,38 @@ enum { SHAPES = 5, PATTERNS = 4, LOOKS = SHAPES * PATTERNS };
 static const char *const shape_names[SHAPES] = {"disc", "square", "triangle", "cross", "ring"};
 static const char *const pattern_names[PATTERNS] = {"stripes", "checks", "dots", "plain"};
 
-/* Things that lie about, of which the last lies in front of the object. */
+/* Number of other objects in a picture; the last one is in front of the main object. */
 enum { CLUTTER = 3 };
 
 typedef struct colour {
     double channel[3]; /* 0 to 1 */
 } colour;
 
-/* A figure in the picture. Lengths are in widths of the picture. */
+/* A figure in the picture. Unit of lengths: the width of the picture. */
 typedef struct figure {
     uint32_t shape;
     uint32_t pattern;
-    double x, y;     /* of its middle */
-    double cosine;   /* of how it is turned, divided by its radius */
-    double sine;     /* the same */
-    double periods;  /* of the pattern, in a radius */
-    double phase[2]; /* of the pattern */
+    double x, y;     /* centre */
+    double cosine;   /* cosine of the rotation angle, divided by the radius */
+    double sine;     /* sine, likewise */
+    double periods;  /* periods of the pattern per radius */
+    double phase[2]; /* phase of the pattern */
     colour inks[2];
 } figure;
 
 typedef struct scene {
-    colour ground[2]; /* of the background, at its two ends */
-    double slope[2];  /* of the background, across and down */
-    double light[2];  /* how much brighter it gets, across and down */
-    double gain;      /* of all light */
-    double noise;     /* the most that it adds to a channel */
+    colour ground[2]; /* the two colours of the background's gradient */
+    double slope[2];  /* gradient of the background, across and down */
+    double light[2];  /* gradient of the brightness, across and down */
+    double gain;      /* factor of the brightness */
+    double noise;     /* maximum noise of a channel */
     figure clutter[CLUTTER];
     figure object;
 } scene;
 
 /* ---- chance ------------------------------------------------------------------------------- */
 
-/* Returns the next of the splitmix64 numbers. */
+/* Returns the next splitmix64 number. */
 static uint64_t next_number(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -56,7 +56,7 @@ static uint64_t next_number(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* At least low and below high. */
+/* A random number in [low, high). */
 static double between(uint64_t *state, double low, double high)
 {
     return low + (high - low) * ((double)(next_number(state) >> 11) * 0x1p-53);
@@ -95,14 +95,15 @@ static void turn(figure *f, double radius, uint64_t *state)
     f->sine = sin(angle) / radius;
 }
 
-/* Each shape occurs with each pattern: neither of them alone determines the class. */
+/* Each shape is combined with each pattern, so neither of them alone determines the class. */
 static void class_look(uint32_t class_index, uint32_t *shape, uint32_t *pattern)
 {
     *shape = class_index % SHAPES;
     *pattern = (class_index / SHAPES + class_index) % PATTERNS;
 }
 
-/* What the class decides: shape and pattern, and when those do not suffice, a range of hues. */
+/* Chooses the main object. The class determines shape and pattern and, with more than 20 classes, a
+ * range of hues. */
 static void choose_object(figure *f, uint32_t class_index, uint32_t classes, uint64_t *state)
 {
     const uint32_t hues = (classes + LOOKS - 1) / LOOKS;
@@ -175,7 +176,7 @@ static bool is_inside(uint32_t shape, double u, double v)
     }
 }
 
-/* Which ink lies at the point? u and v count periods. */
+/* Index of the ink at a point; u and v are in periods of the pattern. */
 static int ink_at(uint32_t pattern, double u, double v)
 {
     const double across = u - floor(u);
@@ -193,7 +194,7 @@ static int ink_at(uint32_t pattern, double u, double v)
     }
 }
 
-/* Returns the colour of the figure at the point, or NULL where it is not. */
+/* Returns the figure's colour at the point; NULL: the point is outside. */
 static const colour *colour_at(const figure *f, double x, double y)
 {
     const double u = (x - f->x) * f->cosine + (y - f->y) * f->sine;

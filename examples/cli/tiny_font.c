@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* A byte for each line from the top; its bit 4 is the pixel on the left. */
+/* One byte per line, from the top; bit 4 is the leftmost pixel. */
 static const uint64_t glyphs[128] = {
     ['#'] = 0x0A0A1F0A1F0A0A, ['('] = 0x02040808080402, [')'] = 0x08040202020408,
     ['+'] = 0x0004041F040400, [','] = 0x000000000C0408, ['-'] = 0x0000001F000000,

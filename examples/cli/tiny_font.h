@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bitmap font: letters, digits and what file names have, 5 x 7 pixels each. */
+/* A bitmap font of 5 x 7 pixels: letters, digits and the punctuation of file names. */
 #ifndef SLUICE_TINY_FONT_H
 #define SLUICE_TINY_FONT_H
 
@@ -7,7 +7,7 @@
 
 enum { FONT_WIDTH = 5, FONT_HEIGHT = 7, FONT_ADVANCE = 6 };
 
-/* Is a pixel of the character set? Characters that the font lacks are a box. */
+/* Is this pixel of the character set? Characters that the font does not have are drawn as a box. */
 bool font_pixel(char character, int x, int y);
 
 #endif

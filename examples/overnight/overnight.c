@@ -27,11 +27,12 @@ static const char held_out[] = "image_folder \"${PICTURES}\" | split test 0.1 | 
                                "resize 32,32 | normalize 0.5 0.5 | to_chw | batch 16";
 
 typedef struct network {
-    float weights[CLASSES][PIXELS]; /* all that steps change, so all that a checkpoint keeps */
+    float weights[CLASSES][PIXELS]; /* the only state that steps change, so the only content of a
+                                       checkpoint */
 } network;
 
-/* Adds loss and accuracy of each row to the outputs, `share` of each; with a rate above 0 it
- * trains. */
+/* Adds `share` times the loss and the accuracy of each row to the outputs. Trains if rate is above
+ * 0. */
 static sluice_status run_batch(network *net, const sluice_step *s, float rate, float share)
 {
     const float *image = sluice_step_input(s, "image")->data;    /* (16, 3, 32, 32) */
@@ -110,12 +111,13 @@ static void on_signal(int number)
     sluice_stop_request(stop);
 }
 
-/* Trains, with checkpoints and log in folder. An error before the training leaves no report. */
+/* Trains, with checkpoints and log in `folder`. Makes no report after an error before the training.
+ */
 static sluice_status run(const char *folder, double hours, sluice_report **report_out)
 {
     static const char *const names[] = {"loss", "accuracy"};
     static const float rate = 0.001F;
-    static network net; /* zeros, from which a linear classifier may start */
+    static network net; /* zeros: a valid start for a linear classifier */
     const sluice_schedule rates = {.struct_size = sizeof(rates), .table = &rate, .count = 1};
     sluice_validating validation = {.struct_size = sizeof(validation)};
     sluice_checkpointing checkpoint = {.struct_size = sizeof(checkpoint), .folder = folder};
@@ -132,7 +134,7 @@ static sluice_status run(const char *folder, double hours, sluice_report **repor
         sluice_loss_monitor(stdout, 100, &callbacks[0]) < 0 ||
         sluice_validation_monitor(stdout, &callbacks[1]) < 0 ||
         sluice_json_log(log, &callbacks[2]) < 0) {
-        return SLUICE_E_INVALID; /* sluice_last_error() says why */
+        return SLUICE_E_INVALID; /* sluice_last_error() has the reason */
     }
     sluice_model_init(&model);
     model.step = step;
@@ -150,7 +152,7 @@ static sluice_status run(const char *folder, double hours, sluice_report **repor
     sluice_train_config_init(&config);
     config.dataset_sink_mode = true; /* an epoch is a pass, and one launch */
     config.max_seconds = hours * 3600;
-    config.on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
+    config.on_error = SLUICE_ON_ERROR_REPLACE; /* replaces a bad picture; the report names it */
     config.learning_rate = &rates;
     config.checkpoint = &checkpoint;
     config.validation = &validation;

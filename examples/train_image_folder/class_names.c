@@ -39,7 +39,7 @@ void print_name(FILE *file, const char *name)
     }
 }
 
-/* Adds a name of so many bytes; false when there is no memory. */
+/* Adds a name of `length` bytes; false: no memory. */
 static bool add_name(class_names *c, const char *name, size_t length)
 {
     char **names = realloc(c->names, (c->count + 1U) * sizeof(*names));
@@ -97,7 +97,7 @@ bool class_names_read(class_names *c, const char *dir)
     return true;
 }
 
-/* Says which class of a is not in b; false when there is one. */
+/* Prints the first class of `a` that is not in `b`; false: there is one. */
 static bool has_all(const class_names *a, const char *dir_a, const class_names *b,
                     const char *dir_b)
 {
@@ -138,7 +138,7 @@ bool class_names_load(class_names *c, FILE *file)
 
     *c = (class_names){.count = 0};
     while (is_fine && (length = getdelim(&line, &size, '/', file)) > 0) {
-        /* the line break behind the slash before belongs to neither name */
+        /* the line break after the previous slash belongs to neither name */
         const size_t skip = c->count > 0 && line[0] == '\n' ? 1 : 0;
 
         if (line[length - 1] != '/') { /* the last line break */

@@ -109,7 +109,7 @@ static sluice_status read_pixels(const char *picture, uint32_t size, float *imag
 
 /* ---- answers ------------------------------------------------------------------------------- */
 
-/* Prints the classes with the largest probabilities; sets these to zero. */
+/* Prints the classes with the largest probabilities. Overwrites these probabilities. */
 static void print_answers(const char *picture, const class_names *classes, float *probabilities)
 {
     print_name(stdout, picture);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The network of convnet.h, from a layer up to a training step.
+ * The network of convnet.h, from single layers to the training step.
  *
- * Every layer is a product of matrices, by matrix_product.h. Inside, images are (H, W, C) with a
- * border of zero pixels, so that the 3x3 pixels under a convolution's window are just three runs of
- * 3 * C adjacent floats.
- * The linear layer is a convolution too, of a one-pixel image that has all features as channels.
- * Weights are cut into panels of 16 outputs, which lie side by side and fill the vector registers.
+ * Every layer is a product of matrices (matrix_product.h). Images are stored as (H, W, C) with a
+ * border of zero pixels, so the 3x3 pixels in a convolution's window are three runs of 3 * C
+ * adjacent floats. The linear layer is also a convolution: of a one-pixel image with all features
+ * as channels. Weights are divided into panels of 16 outputs. The 16 outputs of a panel are
+ * adjacent in memory and fill the vector registers.
  *
- * The batch is cut into a fixed number of chunks, each with its own gradient, and the gradients are
- * added in the order of the chunks: no result depends on how many threads there are.
+ * The batch is divided into a fixed number of chunks, each with its own gradient. The gradients are
+ * added in the order of the chunks, so no result depends on the number of threads.
  */
 
 #include "convnet.h"
@@ -24,7 +24,7 @@
 #include "matrix_product.h"
 
 #define LANES  16 /* outputs in a panel */
-#define CHUNKS 16 /* parts of a batch; the largest useful number of threads */
+#define CHUNKS 16 /* parts of a batch; also the largest useful number of threads */
 #define LAYERS 4  /* three convolutions and, last, the linear layer */
 #define LAST   (LAYERS - 1)
 

@@ -2,7 +2,7 @@
 
 /*
  * The kernels of convnet_cuda.h: a grid around each function of convnet_kernels.h. The kernels have
- * not run on a GPU yet; the functions have, on a CPU.
+ * not run on a GPU yet; the functions have run on a CPU.
  */
 #include <stdlib.h>
 
@@ -160,7 +160,7 @@ const char *convnet_cuda_evaluate(convnet_cuda *net, const convnet_cuda_batch *b
     return text_of(cudaGetLastError());
 }
 
-/* Copies and waits: non-blocking streams do not wait for cudaMemcpy(). */
+/* Copies and synchronizes, since non-blocking streams are not ordered after cudaMemcpy(). */
 static const char *copy(const convnet_cuda *net, void *to, const void *from, cudaMemcpyKind kind)
 {
     const size_t bytes = 2 * net->job.weight_count * sizeof(float);

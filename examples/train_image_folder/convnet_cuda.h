@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The network of convnet.h on a CUDA device: the same layers, the same initial weights from the
- * same seed and, but for the order of its sums, the same numbers. Plain kernels, no libraries.
+ * The network of convnet.h on a CUDA device: the same layers, the same initial weights for the same
+ * seed and, except for the order of sums, the same numbers. Plain kernels, no libraries.
  *
- * A step only enqueues kernels: no memory is taken, nothing is waited for and nothing is read by
- * the host, so it can be captured once and replayed. Equal steps give equal bits on one kind of
+ * A step only enqueues kernels. It allocates no memory, waits for nothing, and the host reads no
+ * results, so it can be captured once and replayed. Equal steps give equal bits on the same kind of
  * device.
  *
- * Functions that can fail return NULL, or what CUDA says.
+ * Functions that can fail return NULL on success, else an error text; see also
+ * convnet_cuda_create().
  */
 
 #ifndef CONVNET_CUDA_H
@@ -28,13 +29,12 @@ typedef struct convnet_cuda_batch {
     const float *images;        /**< (batch, 3, H, W), as for convnet_train_step() */
     const int32_t *labels;      /**< (batch) */
     const uint32_t *valid_rows; /**< 0 to batch */
-    const float *learning_rate; /**< of a training step; instead of the config's */
+    const float *learning_rate; /**< of a training step; replaces the config's */
     float *loss_out;            /**< training: mean over the valid rows; evaluation: sum */
-    float *correct_out;         /**< training: share of right answers; evaluation: their number */
+    float *correct_out;         /**< training: share of correct rows; evaluation: their number */
 } convnet_cuda_batch;
 
-/*
- * *
+/**
  * Makes a network with the weights that convnet_create() makes.
  *
  * @param device   as CUDA numbers them

@@ -20,7 +20,7 @@ enum {
     CONVNET_LANES = 16,     /* outputs in a panel of weights, see convnet.c */
     CONVNET_SLICES = 64,    /* parts of a logit's sum */
     CONVNET_MAX_PARTS = 64, /* parts of a gradient's sum */
-    CONVNET_CLOSED = 4      /* the winner where the ReLU is inactive */
+    CONVNET_CLOSED = 4      /* value of `winner` if the ReLU is inactive */
 };
 
 /* A convolution with bias, ReLU and max-pool. (H, W) is the size of its input. */
@@ -31,9 +31,9 @@ typedef struct convnet_block {
     float *input_slope;            /* gradient of the loss by the input; NULL in the first block */
     float *output;                 /* (batch, H / 2, W / 2, out) */
     float *slope;                  /* gradient of the loss by the output */
-    uint8_t *winner;               /* index of the pixel, of four, that is each pooled output */
-    float *flipped;                /* (3, 3, out, in): the weights for the backward pass */
-    size_t weights;                /* offset of (out / 16, 3, 3 * in, 16), then (out) biases */
+    uint8_t *winner; /* index, 0 to 3, of the pixel that is the maximum of each pooled output */
+    float *flipped;  /* (3, 3, out, in): the weights for the backward pass */
+    size_t weights;  /* offset of (out / 16, 3, 3 * in, 16), then (out) biases */
 } convnet_block;
 
 /* The arguments of all kernels, passed by value. */
@@ -52,7 +52,7 @@ typedef struct convnet_job {
     float *losses;       /* (batch) */
     uint8_t *correct;    /* (batch) */
 
-    /* of this step */
+    /* fields of this step */
     const float *images;   /* (batch, 3, H, W) */
     const int32_t *labels; /* (batch) */
     const uint32_t *valid_rows;
@@ -100,10 +100,10 @@ static inline void convnet_lay_out_block(convnet_block *b, const convnet_block *
 }
 
 /*
- * Lays out a job for a config that convnet_create() takes.
+ * Lays out a job for a config that convnet_create() accepts.
  *
- * Returns: the bytes that memory must have. With memory NULL all addresses are NULL, too. Nothing
- *          in it has to be set but weights and velocity.
+ * Returns: the size of `memory` in bytes. If memory is NULL all addresses are NULL, too. Only
+ * weights and velocity must be initialized.
  */
 static inline size_t convnet_lay_out(convnet_job *job, const convnet_config *config, char *memory)
 {

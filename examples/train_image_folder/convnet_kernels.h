@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The arithmetic of convnet.h for many threads: what thread t of each kernel does, and in which
- * order the kernels run. nvcc makes kernels of it (convnet_cuda.cu); a C compiler can run the same
- * functions in loops, which is how they are tested without a GPU
+ * The arithmetic of convnet.h for many threads: the work of thread t of each kernel, and the order
+ * of the kernels. nvcc makes kernels of these functions (convnet_cuda.cu). A C compiler can run the
+ * same functions in loops, which is how they are tested without a GPU
  * (tests/examples/test_convnet_kernels.c).
  *
- * Activations are (batch, H, W, C) without borders. Neighbouring threads are neighbouring channels,
- * so they read neighbouring weights, which lie as in convnet.c, and the same pixels.
+ * Activations are (batch, H, W, C) without borders. Neighbouring threads process neighbouring
+ * channels, so they read adjacent weights, whose layout is that of convnet.c, and the same pixels.
  *
- * Max-pool keeps one convolution output of four. So the outputs themselves are never stored: the
- * way back needs only which of the four it was (the `winner`), and skips the other three.
+ * Max-pool selects one convolution output of four, so the outputs are never stored. The backward
+ * pass needs only the index of the selected one (the `winner`), and skips the other three.
  *
  * Every number is written by one thread, and sums have a fixed order: equal steps give equal bits.
- * Nothing is decided by the host: valid_rows and the learning rate are read where they are used.
+ * No decision is made on the host: kernels read valid_rows and the learning rate where they use
+ * them.
  */
 
 #ifndef CONVNET_KERNELS_H
@@ -344,9 +345,9 @@ CONVNET_FN float convnet_seen(const convnet_block *b, const float *input, uint32
 }
 
 /*
- * The gradient of a weight, or of a bias, whose threads follow those of the weights, over a part of
- * the rows: the sum over the outputs of its channel of the output's gradient times the weight's
- * input.
+ * Computes the gradient of a weight or bias over a part of the rows: the sum, over the outputs of
+ * its channel, of the output's gradient times the weight's input. The threads of biases follow the
+ * threads of weights.
  */
 CONVNET_FN void convnet_gradient(const convnet_job *job, uint32_t block, uint32_t t)
 {
@@ -394,8 +395,8 @@ CONVNET_FN uint64_t convnet_input_slope_threads(const convnet_job *job, uint32_t
 }
 
 /*
- * The contribution of one pooled pixel's outputs to the gradient of an input, which may be outside
- * of their window.
+ * The contribution of one pooled pixel's outputs to the gradient of an input; zero for outputs with
+ * the input outside their window.
  */
 CONVNET_FN float convnet_sent_back(const convnet_block *b, convnet_place p, uint32_t cell_y,
                                    uint32_t cell_x)
@@ -419,7 +420,8 @@ CONVNET_FN float convnet_sent_back(const convnet_block *b, convnet_place p, uint
     return sum;
 }
 
-/* The gradient of the loss by an input, which lies in the windows of up to 2 x 2 pooled pixels. */
+/* Computes the gradient of the loss by an input. The input is in the windows of up to 2 x 2 pooled
+ * pixels. */
 CONVNET_FN void convnet_input_slope(const convnet_job *job, uint32_t block, uint32_t t)
 {
     const convnet_block *b = &job->blocks[block];
@@ -440,7 +442,7 @@ CONVNET_FN void convnet_input_slope(const convnet_job *job, uint32_t block, uint
     b->input_slope[t] = sum;
 }
 
-/* SGD with momentum. Without valid rows nothing changes. */
+/* SGD with momentum. A no-op without valid rows. */
 CONVNET_FN void convnet_move(const convnet_job *job, size_t weight, float gradient)
 {
     const float velocity = job->momentum * job->velocity[weight] + gradient;
@@ -475,8 +477,8 @@ CONVNET_FN uint64_t convnet_update_linear_threads(const convnet_job *job, uint32
 }
 
 /*
- * A weight of the linear layer, or a bias, whose threads follow those of the weights: its gradient
- * is a sum over the rows.
+ * Updates a weight or bias of the linear layer. Its gradient is a sum over the rows. The threads of
+ * biases follow the threads of weights.
  */
 CONVNET_FN void convnet_update_linear(const convnet_job *job, uint32_t block, uint32_t t)
 {

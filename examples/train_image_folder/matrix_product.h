@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one arithmetic kernel of convnet.c: a product of matrices, tile by tile. */
+/* The only arithmetic kernel of convnet.c: a product of matrices, tile by tile. */
 #ifndef MATRIX_PRODUCT_H
 #define MATRIX_PRODUCT_H
 
@@ -24,14 +24,14 @@ typedef struct operand {
  *   c[panel, line, row][n] += sum over j < outer, k < inner of
  *                             a[line, row, j, k] * b[panel, j, k][n]
  *
- * Lines of rows, and a sum in two levels, are what it takes to walk a bordered image.
+ * Lines of rows and a sum of two levels make it possible to traverse an image with a border.
  */
 typedef struct product {
     size_t panels, lines, rows, outer, inner;
     operand a, b, c;
 } product;
 
-/* Computes the next rows of a line of c, at most `left`; returns their number. */
+/* Computes the next rows of a line of c, up to `left` rows; returns their number. */
 typedef size_t tile_fn(const product *p, const float *a, const float *b, float *c, size_t left);
 
 /* Four floats, on any processor. may_alias: it accesses plain floats. */

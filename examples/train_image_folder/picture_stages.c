@@ -2,7 +2,7 @@
 #include "picture_stages.h"
 
 /*
- * Training takes a random crop of each picture, randomly flipped; the test takes its centre. Each
+ * Training uses a random crop of each picture, randomly flipped; the test uses its centre. Each
  * call adds a stage; after a failed call the later ones return its error, so one check at the end
  * is enough.
  *
@@ -29,7 +29,7 @@ bool picture_stages_add(sluice_dataset *set, const picture_form *form, bool trai
         failed |= sluice_dataset_random_resized_crop(set, size, size, &crop);
         failed |= sluice_dataset_random_horizontal_flip(set, 0.5);
     } else {
-        failed |= sluice_dataset_resize(set, size, 0, NULL, true); /* its shorter side */
+        failed |= sluice_dataset_resize(set, size, 0, NULL, true); /* size of the shorter side */
         failed |= sluice_dataset_center_crop(set, size, size);
     }
     failed |= sluice_dataset_normalize(set, mean, deviation, 3, 1.0, SLUICE_F32);

@@ -7,8 +7,8 @@
  *
  * Both folders hold one folder of pictures for each class. Without TEST_DIR a fifth of the pictures
  * in TRAIN_DIR is held out for the test. The network is convnet.h on the CPU, or with --device
- * cuda:0 convnet_cuda.h; everything that brings pictures to it is below: two datasets, two steps
- * for each kind of device, two hooks, two runs, a report.
+ * cuda:0 convnet_cuda.h; everything that moves pictures to it is below: two datasets, two steps for
+ * each kind of device, two hooks, two runs, a report.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -35,30 +35,30 @@ typedef struct trainer {
     train_options opt; /* from the command line */
     const char *program;
 
-    /* made from it */
+    /* created from it */
     sluice_device *device;
     sluice_dataset *train_set;
     sluice_dataset *test_set;
     sluice_stop *stop;
     convnet *net;
-    convnet_cuda *cuda_net; /* NULL on a host device; else net is what gets saved of it */
+    convnet_cuda *cuda_net; /* NULL on a host device; else `net` is its copy for saving */
     class_names classes;
-    uint64_t batches; /* that the training pictures make */
+    uint64_t batches; /* batches of the training pictures */
     uint64_t steps;   /* of the whole training */
 
-    /* what comes out */
-    double loss_sum; /* over the steps since the last line about them */
+    /* results */
+    double loss_sum; /* sums over the steps since the last printed line */
     double accuracy_sum;
-    uint64_t summed;  /* steps */
-    double said;      /* seconds of the run at the last line */
+    uint64_t summed;  /* steps in these sums */
+    double said;      /* seconds of the run at the last printed line */
     uint64_t done;    /* steps of the whole training */
-    uint64_t correct; /* test pictures */
+    uint64_t correct; /* test pictures that were classified correctly */
     uint64_t tested;
 } trainer;
 
 /* ---- the pictures ------------------------------------------------------------------------- */
 
-/* Where the pictures come from: one folder for each class. */
+/* Opens the source of the pictures: one folder for each class. */
 static int open_part(const trainer *t, bool training, sluice_dataset **set_out)
 {
     const char *dir = training || t->opt.test_dir == NULL ? t->opt.train_dir : t->opt.test_dir;
@@ -83,7 +83,7 @@ static bool make_dataset(const trainer *t, bool training, sluice_dataset **set_o
 
 /* ---- the steps ---------------------------------------------------------------------------- */
 
-/* The learning rate of a step: a tenth in the last quarter. */
+/* The learning rate of a step: divided by 10 in the last quarter. */
 static float learning_rate(uint64_t step, void *user)
 {
     const trainer *t = user;
@@ -92,7 +92,8 @@ static float learning_rate(uint64_t step, void *user)
     return (float)(is_late ? t->opt.learning_rate / 10 : t->opt.learning_rate);
 }
 
-/* Called for every batch of the training. It reads what changes through the addresses in s. */
+/* Called for every batch of the training. It reads values that change through the addresses in s.
+ */
 static sluice_status train_step(const sluice_step *s, void *user)
 {
     const trainer *t = user;
@@ -105,8 +106,8 @@ static sluice_status train_step(const sluice_step *s, void *user)
 }
 
 /*
- * Called for every batch of the test, for the sum of its rows' losses and the number of right
- * answers. The last batch may be filled up with rows that hold nothing.
+ * Called for every batch of the test. Outputs are the sum of the rows' losses and the number of
+ * correct answers. The last batch may be padded with empty rows.
  */
 static sluice_status test_step(const sluice_step *s, void *user)
 {
@@ -121,7 +122,8 @@ static sluice_status test_step(const sluice_step *s, void *user)
     return SLUICE_OK;
 }
 
-/* The same two on a CUDA device. Kernels are enqueued, which will read through the addresses. */
+/* The same two steps on a CUDA device. They enqueue kernels, which later read through the
+ * addresses. */
 static convnet_cuda_batch cuda_batch(const sluice_step *s)
 {
     return (convnet_cuda_batch){.images = sluice_step_input(s, "image")->data,
@@ -165,7 +167,7 @@ static sluice_status say_plan(sluice_hook *hook, void *user)
 
 enum { SILENCE_S = 10 };
 
-/* Where there is no terminal for the progress bar, a line once in a while says how far it is. */
+/* Without a terminal for the progress bar, prints a line of progress every SILENCE_S seconds. */
 static void say_progress(trainer *t, double seconds)
 {
     if (!isatty(STDERR_FILENO) && seconds - t->said >= SILENCE_S) {
@@ -176,7 +178,7 @@ static void say_progress(trainer *t, double seconds)
     }
 }
 
-/* Is there a progress bar? Not with TERM=dumb, which takes no escape sequences. */
+/* Is there a progress bar? Not with TERM=dumb, which supports no escape sequences. */
 static bool draws(void)
 {
     const char *term = getenv("TERM");
@@ -186,7 +188,7 @@ static bool draws(void)
 
 /*
  * Called after each launch with its steps, on the thread that called sluice_train(). Prints a line
- * whenever the network has seen about as many pictures as there are.
+ * each time that the network has seen about as many pictures as the dataset has.
  */
 static sluice_status say_losses(sluice_hook *hook, void *user)
 {
@@ -201,7 +203,7 @@ static sluice_status say_losses(sluice_hook *hook, void *user)
         t->summed++;
         if (done % t->batches == 0 || done == t->steps) {
             printf("%sstep %llu of %llu: loss %.6f, accuracy %.1f %%\n",
-                   draws() ? "\r\033[K" : "", /* where the progress bar stood */
+                   draws() ? "\r\033[K" : "", /* erases the progress bar */
                    (unsigned long long)done, (unsigned long long)t->steps,
                    t->loss_sum / (double)t->summed, 100.0 * t->accuracy_sum / (double)t->summed);
             fflush(stdout);
@@ -215,7 +217,7 @@ static sluice_status say_losses(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* The same of the test: its outputs are sums. */
+/* The records of the test: outputs are sums. */
 static sluice_status count_answers(sluice_hook *hook, void *user)
 {
     trainer *t = user;
@@ -237,7 +239,7 @@ static void configure(const trainer *t, sluice_train_config *config)
     config->dataset_sink_mode = true; /* an epoch is sink_size steps, run by the device itself */
     config->workers = (uint32_t)t->opt.workers;
     config->seed = (uint64_t)t->opt.seed;
-    config->on_error = SLUICE_ON_ERROR_REPLACE; /* of a bad picture; the report names it */
+    config->on_error = SLUICE_ON_ERROR_REPLACE; /* replaces a bad picture; the report names it */
     config->stop = t->stop;
 }
 
@@ -333,7 +335,7 @@ static sluice_status train(trainer *t)
     return st;
 }
 
-/* A run too, of one epoch that is a pass, with a step that only judges. */
+/* The test is also a run: one epoch, which is a pass, with a step that only evaluates. */
 static sluice_status test(trainer *t)
 {
     static const char *const outputs[] = {"loss", "correct"};
@@ -377,7 +379,8 @@ static sluice_status test(trainer *t)
 
 /* ---- getting ready ------------------------------------------------------------------------ */
 
-/* Labels are ranks of names: with other names they would mean other classes. */
+/* Reads the class names. Labels are positions in the sorted names, so both folders must have the
+ * same classes. */
 static bool find_classes(trainer *t)
 {
     const char *test_dir = t->opt.test_dir;
@@ -392,7 +395,7 @@ static bool find_classes(trainer *t)
     return is_fine;
 }
 
-/* Makes the network, and its twin on a CUDA device; false after saying what is missing. */
+/* Creates the network, and its copy on a CUDA device; false after printing an error. */
 static bool make_network(trainer *t)
 {
     const char *device = sluice_device_name(t->device);
@@ -419,7 +422,7 @@ static bool make_network(trainer *t)
     return why == NULL;
 }
 
-/* The pictures of the training or of the test; 0 when there are none, or they cannot be listed. */
+/* The number of pictures of the training or of the test; 0: none, or they cannot be listed. */
 static uint64_t count_pictures(const trainer *t, bool training)
 {
     const picture_form form = {.size = (uint32_t)t->opt.size, .batch = 1};
@@ -433,7 +436,7 @@ static uint64_t count_pictures(const trainer *t, bool training)
     return is_listed ? info.samples : 0;
 }
 
-/* Says why there is no batch of training or test pictures, in terms of the command line. */
+/* Prints why there is no batch of training or test pictures, in terms of the command line. */
 static void say_what_is_missing(const trainer *t)
 {
     char error[1024]; /* of the dataset; counting samples below may replace the last error */
@@ -462,7 +465,7 @@ static void say_what_is_missing(const trainer *t)
     }
 }
 
-/* Everything that the runs need; false after saying what is missing. */
+/* Opens everything that the runs need; false after printing an error. */
 static bool prepare(trainer *t)
 {
     sluice_dataset_info info = {.struct_size = sizeof(info)};
@@ -507,7 +510,7 @@ static void on_signal(int number)
     sluice_stop_request(stop_on_signal);
 }
 
-/* Ctrl-C or a SIGTERM ends a run after the step at hand, with its report; a second one ends the
+/* Ctrl-C or SIGTERM ends a run after the current step, with its report; a second one ends the
  * program. */
 static void catch_signals(sluice_stop *stop)
 {
@@ -519,7 +522,7 @@ static void catch_signals(sluice_stop *stop)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Where the network is, and what can be done with it. */
+/* Prints where the network is saved, and commands that use it. */
 static void say_what_next(const trainer *t, bool is_done)
 {
     printf(

@@ -33,7 +33,7 @@ static const char help[] =
 typedef struct number_option {
     const char *name;
     double low, high;
-    double step; /* the value is a multiple of it, unless 0 */
+    double step; /* the value must be a multiple of it; 0: any value */
     size_t offset;
 } number_option;
 
@@ -93,7 +93,7 @@ static bool read_number(train_options *o, const number_option *option, const cha
     return true;
 }
 
-/* Reads an option and its value; false: it has reported an error. */
+/* Reads an option and its value; false after printing an error. */
 static bool read_option(train_options *o, const char *name, const char *value)
 {
     if (strcmp(name, "--mode") == 0) {
