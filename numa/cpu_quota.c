@@ -9,8 +9,8 @@
 enum { LINE_SIZE = 4096, PATH_SIZE = 1024 };
 
 /*
- * cgroup v1 reports "no limit" as the largest multiple of the page size. This value and larger ones
- * are above any real memory size and count as no limit.
+ * Lower bound of values that mean "no limit": cgroup v1 reports the largest multiple of the page
+ * size, which is above any real memory size.
  */
 #define MEMORY_UNLIMITED (UINT64_C(1) << 60)
 

@@ -20,7 +20,7 @@
 /* Upper bound on the size of a file. The file of a machine with 10000 CPUs is a few megabytes. */
 enum { MAX_BYTES = 16 << 20 };
 
-/* Upper bounds on the nesting of objects, on numbers of CPUs and nodes, and on a set's text. */
+/* Upper bounds: nesting of objects; numbers of CPUs and nodes; size of a set's text, in bytes. */
 enum { MAX_DEPTH = 64, MAX_INDEX = 65535, SET_TEXT = (MAX_INDEX / 32 + 1) * 11 };
 
 typedef enum set_kind { CPUS, ALL_CPUS, NODES, ALL_NODES, SET_COUNT } set_kind;

@@ -9,13 +9,13 @@ typedef struct conversion_kernels {
     /* Flips one line of (W, 3) uint8; in and out do not overlap. */
     void (*flip_rgb)(const uint8_t *in, uint8_t *out, uint32_t width);
 
-    /* One line of (W, C) uint8, C 1 or 3, to planes[c][0..W) of the output's type. */
+    /* Convert one line of (W, C) uint8, C 1 or 3, to planes[c][0..W) of the output's type. */
     void (*planes_u8)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
     void (*planes_f32)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
     void (*planes_f16)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
     void (*planes_bf16)(const sli_conversion *conversion, const uint8_t *in, void *const *planes);
 
-    /* One line of (W, C) uint8, C 1 or 3, to (W, C) of the output's type. */
+    /* Convert one line of (W, C) uint8, C 1 or 3, to (W, C) of the output's type. */
     void (*packed_f32)(const sli_conversion *conversion, const uint8_t *in, void *line);
     void (*packed_f16)(const sli_conversion *conversion, const uint8_t *in, void *line);
     void (*packed_bf16)(const sli_conversion *conversion, const uint8_t *in, void *line);

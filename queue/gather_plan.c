@@ -137,7 +137,7 @@ sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *co
     return SLUICE_OK;
 }
 
-/* Values of a window's type that a thread stores at once. */
+/* The number of elements of the tensor's type that a thread stores at once. */
 static uint32_t window_unit(const sli_gather_window *window)
 {
     return COPY_BYTES / (uint32_t)sluice_dtype_size((sluice_dtype)window->to_dtype);
@@ -164,7 +164,7 @@ static sluice_status plan_window(const sli_layout *layout, const sli_output *out
     return SLUICE_OK;
 }
 
-/* Can a thread make both from one part of a row? */
+/* Can a thread make both windows from the same part of a row? */
 static bool are_a_group(const sli_output *a, const sli_gather_window *in_a, const sli_output *b,
                         const sli_gather_window *in_b)
 {
@@ -172,7 +172,7 @@ static bool are_a_group(const sli_output *a, const sli_gather_window *in_a, cons
            in_a->to_dtype == in_b->to_dtype && in_a->whole == in_b->whole;
 }
 
-/* Puts the windows that can be made together one after another. */
+/* Sorts the windows into groups that a thread makes together; a group is stored consecutively. */
 static void group_windows(const sli_output *const *outputs, sli_gather_window *windows,
                           sli_gather *gather)
 {
@@ -229,7 +229,7 @@ sluice_status sli_gather_plan_outputs(const sli_layout *layout, const sli_output
     return SLUICE_OK;
 }
 
-/* The most units of all groups of windows. */
+/* The number of work items per row in the largest window. */
 static uint64_t units_of_windows(const sli_gather *gather)
 {
     uint64_t most = 0;

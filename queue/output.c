@@ -12,7 +12,7 @@ bool sli_widens(sluice_dtype from, sluice_dtype to)
            (to == SLUICE_I32 || to == SLUICE_I64);
 }
 
-/* A function for each pair of types: simple loops, which compilers vectorise. */
+/* One function per pair of types: a simple loop, which compilers vectorise. */
 #define WIDEN(name, from_type, to_type)                                                            \
     static void name(const from_type *in, to_type *out, size_t count)                              \
     {                                                                                              \
@@ -78,7 +78,7 @@ bool sli_output_is_copy(const sli_output *output, const sli_layout *layout)
            sli_column_bytes(&output->type, &bytes) && bytes == layout->row_bytes[output->column];
 }
 
-/* Is it within its rows, and of a type that they can be widened to? */
+/* Is the output within the rows of its column, and can the column's type be widened to its type? */
 static bool is_window(const sli_output *output, const sli_layout *layout)
 {
     const sluice_dtype from = layout->columns[output->column].dtype;

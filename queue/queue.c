@@ -36,7 +36,7 @@ static sluice_status check_programs(const sli_queue_config *config)
     return st;
 }
 
-/* Copies what GetNext does. */
+/* Copies the conversion or the outputs that GetNext makes. */
 static sluice_status take_programs(sli_queue *queue, const sli_queue_config *config)
 {
     queue->converts = config->conversion != NULL || config->outputs != NULL;
@@ -138,8 +138,8 @@ uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq)
         const uint64_t word = sli_ring_load_acquire(&ring->ready[sli_ring_slot(ring, seq + count)]);
 
         /*
-         * A larger seq: the slot was filled again after the consumer moved on. A word with a flag
-         * is larger than any seq.
+         * A word with a larger seq: the slot was refilled after the consumer moved on. A word with
+         * a flag is larger than any seq.
          */
         if (word < seq + count || word != sli_ring_seq(word)) {
             break;

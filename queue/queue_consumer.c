@@ -137,7 +137,7 @@ static void release_slot(sli_queue *queue, uint64_t seq)
     }
 }
 
-/* GetNext of the column program. */
+/* GetNext with a column program: makes the step's tensors from the slot. */
 static void make_outputs(const sli_queue *queue, const uint8_t *slot, const sluice_tensor *outputs)
 {
     const sli_layout *layout = &queue->layout;

@@ -348,7 +348,7 @@ static bool run_copier(sli_queue *queue)
 static void copier_main(void *arg)
 {
     sli_queue *queue = arg;
-    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* once, not for each call */
+    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* saves one per call */
 
     while (run_copier(queue)) {
     }

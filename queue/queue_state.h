@@ -55,7 +55,7 @@ struct sli_queue {
     bool converts; /* GetNext converts into `outputs`; otherwise it lends the slot */
     sli_conversion conversion;
     uint32_t conversion_column; /* UINT32_MAX: none */
-    sli_output *programs; /* (output_count) how outputs are made; NULL: of the layout's columns */
+    sli_output *programs;       /* (output_count) how outputs are made; NULL: from all columns */
     uint32_t output_count;
     uint32_t slots;
     uint32_t sets; /* number of sets of output tensors */
@@ -76,7 +76,7 @@ struct sli_queue {
                                 ready words */
     void *device_memory;
     size_t device_bytes;
-    uint64_t *device_words;        /* (slots) in device_memory, polled by kernels; or NULL */
+    uint64_t *device_words;        /* (slots) ready words polled by kernels; or NULL */
     queue_slot_state *slot_states; /* (slots) state of each slot of front */
     uint64_t *samples;         /* (sample_rows, batch_size) indices; outlive the staging slots */
     sli_batch_header *headers; /* (sample_rows) */
@@ -94,7 +94,7 @@ struct sli_queue {
     _Atomic uint64_t copies;
     _Atomic uint64_t publishes;
     _Atomic uint64_t room_at;    /* workers that wait for a slot are woken at this `consumed` */
-    _Atomic uint32_t room_wakes; /* number of workers to wake then */
+    _Atomic uint32_t room_wakes; /* number of workers that are woken then */
     _Atomic bool polling;        /* a worker polls for slots that kernels release */
     _Atomic bool failed;         /* the copier has failed, and kernels may never see its error */
 
@@ -107,7 +107,7 @@ struct sli_queue {
 
     pthread_mutex_t error_lock; /* guards error and error_seq, set before ERROR is published */
     sli_error error;
-    uint64_t error_seq; /* seq of the batch with that error */
+    uint64_t error_seq; /* seq of the batch that failed */
 
     sli_stream copy_stream;
     sli_thread copier_thread;

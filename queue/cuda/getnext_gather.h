@@ -19,7 +19,7 @@
 #include "float16_int.h"
 #include "getnext_int.h"
 
-/* Tests that count memory sectors or loaded bytes define these macros. */
+/* Hooks for tests that count memory sectors or loaded bytes. */
 #if !defined(GATHER_STORES)
 #define GATHER_STORES(to, bytes)
 #endif
@@ -209,8 +209,8 @@ SLI_KERNEL_FN void gather_column(const sli_gather_copy *copy, const uint8_t *slo
 
 /* ---- the image column ------------------------------------------------------------------------ */
 
-/* The position of a thread: unit `unit` of image `row`. The strides make each step an addition: a
- * thread divides once, not for each unit. */
+/* The position of a thread: unit `unit` of image `row`. The strides replace a division per unit by
+ * additions. */
 typedef struct gather_walk {
     uint32_t row;
     uint32_t unit;
@@ -495,9 +495,9 @@ SLI_KERNEL_FN void gather_packed(const sli_gather *g, const uint8_t *slot, uint3
 /* ---- windows of plain columns ---------------------------------------------------------------- */
 
 /*
- * Four elements of 8 or 16 bits that begin at any of their addresses, from the aligned words that
- * hold them: of bytes 2, of 16 bits 3. A word is not read unless it holds one of them, so all are
- * in the slot, whose length is a multiple of a word.
+ * Loads four elements of 1 or 2 bytes from any element address, by the aligned words that contain
+ * them: up to 2 words for bytes, up to 3 for 16-bit elements. Only words that contain an element
+ * are read. They are in the slot, since its size is a multiple of the word size.
  */
 SLI_KERNEL_FN void gather_load_narrow(const uint8_t *from, uint32_t bytes, uint32_t *v)
 {
@@ -535,13 +535,13 @@ SLI_KERNEL_FN uint32_t gather_element_bytes(uint32_t dtype)
     return dtype == SLUICE_U8 ? 1 : dtype == SLUICE_U16 ? 2 : 4;
 }
 
-/* The upper half of an element of 64 bits. */
+/* The upper 32 bits of an element that is widened to 64 bits. */
 SLI_KERNEL_FN uint32_t gather_upper(uint32_t dtype, uint32_t value)
 {
     return dtype == SLUICE_I32 && value >> 31 != 0 ? 0xFFFFFFFF : 0;
 }
 
-/* Unit `unit` of a row of a window: 16 bytes of its tensor. */
+/* Makes unit `unit` of a row of a window: 16 bytes of its tensor. */
 SLI_KERNEL_FN void gather_window_unit(const sli_gather_window *window, const uint8_t *row,
                                       uint8_t *out, uint32_t unit)
 {
@@ -568,7 +568,7 @@ SLI_KERNEL_FN void gather_window_unit(const sli_gather_window *window, const uin
     gather_store_128(out + 16 * (uint64_t)unit, v);
 }
 
-/* One element, where rows are no whole units. */
+/* Makes one element, for rows that do not consist of whole units. */
 SLI_KERNEL_FN void gather_window_element(const sli_gather_window *window, const uint8_t *row,
                                          uint8_t *out, uint32_t at)
 {
@@ -584,8 +584,8 @@ SLI_KERNEL_FN void gather_window_element(const sli_gather_window *window, const 
 }
 
 /*
- * The windows of a group, `step` elements of each at a time. They overlap: a thread loads the same
- * bytes for all of them, the first time from the slot, then from the L1 cache.
+ * Makes the windows of a group, `step` elements of each window at a time. The windows overlap, so
+ * the bytes that a thread loads for the next window are mostly in the L1 cache.
  */
 SLI_KERNEL_FN void gather_group(const sli_gather *g, const sli_gather_window *group,
                                 const uint8_t *slot, uint32_t t, uint32_t n)
@@ -619,7 +619,8 @@ SLI_KERNEL_FN void gather_windows(const sli_gather *g, const uint8_t *slot, uint
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* The slot to gather. NULL: the launch has ended, only in a graph without a loop. */
+/* The slot to gather. NULL: the launch has already ended, but its graph still runs this kernel (a
+ * graph without a loop, or with an unrolled one). */
 SLI_KERNEL_FN const uint8_t *gather_slot(const sli_getnext *getnext)
 {
     const sli_getnext_state *s = getnext->state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The digest of a batch, of the tensors that the step receives: order-sensitive, cheap, and a sum,
- * so that any device can compute it in any order.
+ * The digest of a batch, computed from the tensors that the step receives. It depends on the
+ * position of each word. It is a sum, so that any device can compute it in any order.
  *
  *     column = sum mod 2^64 of mix64(word[i] + i * K) over its 8-byte little-endian words
  *     step   = the columns' digests and valid_rows folded in order

@@ -14,9 +14,9 @@
 #include "getnext_int.h"
 
 enum {
-    GETNEXT_FIRST_BACKOFF_NS = 32, /* first interval of polls of the ring; doubles up to the next */
+    GETNEXT_FIRST_BACKOFF_NS = 32, /* first back-off between polls of the ring; doubles */
     GETNEXT_LAST_BACKOFF_NS = 256,
-    GETNEXT_STOP_POLL_NS = 50000, /* interval of polls of the stop word, in host memory */
+    GETNEXT_STOP_POLL_NS = 50000, /* interval between polls of the stop word, in host memory */
     /*
      * Lower bound on the duration of a poll on any device. It limits the number of polls, whatever
      * the clock reads.
@@ -100,7 +100,7 @@ SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
     return kind;
 }
 
-/* Makes batch s->seq, which has arrived, the current batch, after a check of its header. Returns
+/* Makes batch s->seq, which has arrived, the current batch after checking its header. Returns
  * whether the loop continues. */
 SLI_KERNEL_FN bool getnext_take(const sli_getnext *g)
 {
@@ -208,7 +208,7 @@ SLI_KERNEL_FN bool getnext_go_on(const sli_getnext *g)
 SLI_KERNEL_FN bool getnext_next(const sli_getnext *g)
 {
     if (g->state->end != SLI_GETNEXT_GOES_ON) {
-        return false; /* the launch has ended; only in a graph without a loop */
+        return false; /* the launch has already ended, in a graph without a loop */
     }
     getnext_count(g);
     return getnext_go_on(g);

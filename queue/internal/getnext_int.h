@@ -22,15 +22,15 @@
 extern "C" {
 #endif
 
-/* State of a launch. The third and later ones make later launches no-ops; a collect by the host
- * resets a yield, but not the others. */
+/* State of a launch. All values except the first two make later launches no-ops. A collect by the
+ * host resets only YIELD. */
 typedef enum sli_getnext_end {
     SLI_GETNEXT_DONE = 0,    /* all its steps ran, or nothing has been launched yet */
-    SLI_GETNEXT_GOES_ON,     /* in progress, a batch has arrived: gather it, run the step */
+    SLI_GETNEXT_GOES_ON,     /* in progress: a batch has arrived; gather it, run the step */
     SLI_GETNEXT_YIELD,       /* the next batch is late: the host waits and launches the rest */
     SLI_GETNEXT_STOPPED,     /* stop requested by the stop word */
     SLI_GETNEXT_END_OF_DATA, /* no batch follows */
-    SLI_GETNEXT_FAILED,      /* the ring has an error, and the queue its text */
+    SLI_GETNEXT_FAILED,      /* the ring has an error; its text is in the queue */
     SLI_GETNEXT_CORRUPT,     /* the slot's header has a number other than `seq` */
     SLI_GETNEXT_HALTED       /* ended by the code that runs the steps */
 } sli_getnext_end;
@@ -44,29 +44,29 @@ typedef struct sli_getnext_command {
 } sli_getnext_command;
 
 /* Outcome of a launch: written when it ends, read by the host once the stream is idle. In mapped
- * host memory. All fields but seq and micro count since the last collect. */
+ * host memory. steps, waits, wait_ns and polls count since the last collect. */
 typedef struct sli_getnext_report {
     uint64_t end;   /* an sli_getnext_end */
-    uint64_t steps; /* completed */
+    uint64_t steps; /* completed steps */
     uint64_t seq;   /* seq of the next batch */
     uint64_t micro; /* index of that batch in its step */
     uint64_t waits; /* batches that had not arrived at the first poll */
     uint64_t wait_ns;
-    uint64_t polls; /* of the ring */
+    uint64_t polls; /* number of polls of the ring */
 } sli_getnext_report;
 
 /* Device memory of the kernels, initialized by sli_getnext_state_init(). */
 typedef struct sli_getnext_state {
     uint64_t seq;   /* seq of the next batch or, during a gather, of the current one */
     uint64_t left;  /* steps of this launch that have not ended */
-    uint64_t steps; /* completed since the last collect, as the next three */
+    uint64_t steps; /* completed since the last collect; the next three count since then, too */
     uint64_t waits;
     uint64_t wait_ns;
     uint64_t polls;
     uint64_t collects;    /* command.collects at the last launch */
     uint64_t spin_ns;     /* copied at each launch, since a read of host memory takes a
                              microsecond */
-    uint64_t polled_ns;   /* last poll of the stop word */
+    uint64_t polled_ns;   /* time of the last poll of the stop word */
     uint32_t end;         /* an sli_getnext_end */
     uint32_t micro;       /* batches of the current step that have ended */
     uint64_t found_ns;    /* when the batch had arrived, by the device's clock in ns */
@@ -102,8 +102,7 @@ typedef enum sli_gather_path {
     SLI_GATHER_PLANES_F32, /* (H, W, 3) u8 to (3, H, W), one unit of pixels at a time */
     SLI_GATHER_PLANES_F16,
     SLI_GATHER_PLANES_BF16,
-    SLI_GATHER_PACKED_F32, /* (H, W, 3) u8 to (H, W, 3), channels last, one unit of values at a
-                              time */
+    SLI_GATHER_PACKED_F32, /* (H, W, 3) u8 to (H, W, 3), one unit of values at a time */
     SLI_GATHER_PACKED_F16,
     SLI_GATHER_PACKED_BF16,
     SLI_GATHER_WINDOWS /* windows of plain columns, widened; no image is converted */
@@ -142,7 +141,7 @@ typedef struct sli_gather_image {
     uint64_t from_bytes;
     uint64_t to_bytes;
     uint8_t *to;
-    uint32_t pixels; /* of one image; times channels at most 2^32 - 1 */
+    uint32_t pixels; /* pixels of one image; pixels * channels is below 2^32 */
     uint32_t width;
     uint32_t channels;
     uint32_t from_dtype; /* sluice_dtype, as to_dtype */
@@ -155,17 +154,18 @@ typedef struct sli_gather_image {
     float bias[SLI_MAX_CHANNELS];
 } sli_gather_image;
 
-/* A tensor (batch_size, count) of windows of the rows of a plain column (output_int.h). */
+/* A tensor (batch_size, count): from each row of a plain column, a window of elements, widened
+ * (output_int.h). */
 typedef struct sli_gather_window {
-    uint64_t from;       /* offset in the slot of the first element of row 0 */
-    uint64_t from_bytes; /* from one row to the next */
+    uint64_t from;       /* offset in the slot: first element of the window in row 0 */
+    uint64_t from_bytes; /* row stride in bytes */
     uint8_t *to;
-    uint32_t count;      /* elements of a row */
-    uint32_t from_dtype; /* sluice_dtype, as the next */
+    uint32_t count;      /* elements of the window in each row */
+    uint32_t from_dtype; /* sluice_dtype, as to_dtype */
     uint32_t to_dtype;
-    uint8_t whole; /* rows of the tensor are whole units of 16 bytes */
-    uint8_t group; /* this one and those after it that have its column, count and types; of the
-                      others of a group 0 */
+    uint8_t whole; /* rows of the tensor consist of whole units of 16 bytes */
+    uint8_t group; /* size of the group of windows with the same column, count and types that begins
+                      here; 0 for the other windows of the group */
     uint16_t padding;
 } sli_gather_window;
 
@@ -178,7 +178,7 @@ typedef struct sli_gather {
     uint32_t copy_count;
     uint32_t window_count;
     sli_gather_copy copies[SLUICE_MAX_COLUMNS + 1]; /* the last one copies the batch header */
-    sli_gather_window windows[SLUICE_MAX_COLUMNS];  /* of path WINDOWS */
+    sli_gather_window windows[SLUICE_MAX_COLUMNS];  /* for path WINDOWS */
 } sli_gather;
 
 enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
@@ -193,7 +193,7 @@ sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *co
                               sli_batch_header *header, sli_gather *gather_out);
 
 /*
- * Plans the gather of checked outputs; tensors[i] is made by outputs[i]. E_INVALID: rows of 2^32
+ * Plans the gather of checked outputs: outputs[i] describes tensors[i]. E_INVALID: rows of 2^32
  * elements or more.
  */
 sluice_status sli_gather_plan_outputs(const sli_layout *layout, const sli_output *outputs,

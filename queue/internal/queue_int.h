@@ -46,9 +46,9 @@ typedef struct sli_queue_config {
     const sli_layout *layout;         /* layout of the rows that workers write; copied */
     const sli_conversion *conversion; /* conversion by GetNext; NULL: none. Copied */
     uint32_t conversion_column;
-    const sli_output *outputs; /* (output_count) the tensors that GetNext makes, at least one of
-                                  them no copy; NULL: one for each column of the layout. Not
-                                  together with a conversion. Copied */
+    /* (output_count) tensors that GetNext makes, not all of them copies; NULL: one for each column
+     * of the layout. Excludes a conversion. Copied */
+    const sli_output *outputs;
     uint32_t output_count;
     uint32_t slots;              /* 2 to SLI_MAX_SLOTS; at least 3 if GetNext lends */
     int32_t node;                /* NUMA node of the host memory; -1: any */
@@ -66,8 +66,8 @@ typedef struct sli_queue_memory {
 
 void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
 
-/* E_INVALID: the conversion does not fit its column, or an output does not; E_NO_MEMORY; errors of
- * the device. */
+/* E_INVALID: the conversion or an output does not fit its column; E_NO_MEMORY; errors of the
+ * device. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
 /* Starts the copier thread on copier_cpus (NULL: any CPU), if batches are copied. */
@@ -205,7 +205,7 @@ const sli_batch_header *sli_queue_header(const sli_queue *queue, uint64_t seq);
 
 /* The next three functions require caps.kernels. */
 
-/* Sets ring, slots and slot_bytes to device addresses; other fields are unchanged. */
+/* Sets ring and slots to device addresses, and slot_bytes; other fields are unchanged. */
 void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext);
 
 /* Plans the gather from a slot into a set of sli_queue_outputs() and the set's header. E_INVALID:

@@ -264,7 +264,7 @@ sluice_status cuda_stream_put_job(cuda_stream *stream, uint64_t job_number, stre
         }
         job.is_record = st == SLUICE_OK;
         job.event = job.is_record ? cuda_stream_event(stream, stream->records + 1) : NULL;
-        stream->has_copies = st != SLUICE_OK; /* else the next job or wait records */
+        stream->has_copies = st != SLUICE_OK; /* on failure the next job or wait retries */
     }
     add_job(stream, job_number, &job);
     return st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Directory trees: walk, fsync, remove. Symbolic links are not followed. Functions that return int
- * return 0, or -1 with errno, as system calls do.
+ * return 0, or -1 with errno, like system calls.
  */
 #ifndef SLUICE_FILE_TREE_INT_H
 #define SLUICE_FILE_TREE_INT_H

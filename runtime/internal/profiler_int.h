@@ -30,7 +30,7 @@ typedef struct sli_counters {
 typedef struct sli_profile {
     uint32_t stage_count;
     uint32_t thread_count;
-    const char **names;  /* of stages; not owned */
+    const char **names;  /* (stage_count) names of the stages; not owned */
     sli_counters *cells; /* (stage_count, thread_count) */
     uint64_t start_ticks;
     int64_t start_ns;

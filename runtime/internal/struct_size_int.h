@@ -4,8 +4,8 @@
  * libraries of different versions are compatible. A struct grows only at its end, and zero is the
  * default of every new field:
  *
- *   - A struct that a caller fills in may be smaller than the library's, but not smaller than that
- *     of 0.2: the rest is zero. It may be larger when the bytes past the library's are zero.
+ *   - A struct that a caller fills in may be smaller than the library's, but not smaller than in
+ *     0.2: missing fields are zero. It may be larger if the bytes past the library's are zero.
  *   - A struct that the library fills in is written up to the caller's size, and never past it.
  *     Bytes past the library's own struct are set to zero.
  */
