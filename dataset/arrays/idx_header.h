@@ -2,7 +2,7 @@
 /*
  * The header of an IDX file, the format of MNIST (LeCun, "The MNIST database"): two zero bytes, the
  * type of the elements, the number of dimensions, and each dimension, big-endian in 4 bytes. The
- * elements follow, the last dimension fastest.
+ * elements follow, in C order.
  */
 #ifndef SLUICE_IDX_HEADER_H
 #define SLUICE_IDX_HEADER_H
@@ -14,21 +14,21 @@
 
 enum {
     IDX_MAX_RANK = 4,
-    IDX_HEAD = 4 + 4 * IDX_MAX_RANK /* a file's first bytes that hold the longest header accepted */
+    IDX_HEAD = 4 + 4 * IDX_MAX_RANK /* size of the longest header accepted */
 };
 
-/* Elements are bytes. */
+/* A parsed header; elements are unsigned bytes. */
 typedef struct idx_header {
     uint32_t rank;                /* at least 1 */
     uint64_t shape[IDX_MAX_RANK]; /* shape[0] is the number of rows, which may be 0 */
-    uint64_t row_bytes;           /* of shape[1..rank), at least 1 */
+    uint64_t row_bytes;           /* bytes of one row: shape[1..rank), at least 1 */
     uint64_t data_at;             /* offset of the first element */
     uint64_t data_bytes;          /* shape[0] * row_bytes, below 2^62 */
 } idx_header;
 
 /*
- * Parses the first bytes of a file. E_CORRUPT: not an IDX file, or its header is cut off or cannot
- * be; E_UNSUPPORTED: elements that are not unsigned bytes, more than IDX_MAX_RANK dimensions, rows
+ * Parses the first bytes of a file. E_CORRUPT: not an IDX file, or a truncated or invalid header;
+ * E_UNSUPPORTED: elements that are not unsigned bytes, more than IDX_MAX_RANK dimensions, or rows
  * without elements.
  */
 sluice_status idx_header_parse(const uint8_t *bytes, size_t size, idx_header *header_out);

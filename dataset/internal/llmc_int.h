@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of tokens and the order of llm.c over them, for <sluice/llmc.h>: datasets that begin at any
+ * Token files and the order of llm.c over them, for <sluice/llmc.h>: datasets that begin at any
  * state of that order, and single batches.
  */
 #ifndef SLUICE_LLMC_INT_H
@@ -16,7 +16,7 @@
 
 typedef struct sli_llmc_files sli_llmc_files;
 
-/* What an order is made for: the shape of its batches. */
+/* The parameters of an order. */
 typedef struct sli_llmc_shape {
     uint32_t batch;
     uint64_t seq;
@@ -24,15 +24,15 @@ typedef struct sli_llmc_shape {
     uint32_t world;
 } sli_llmc_shape;
 
-/* A state of the original to begin at, within pass 0: what comes before it is never asked for. */
+/* A state of llm.c's data loader, in pass 0. Positions before it are never requested. */
 typedef struct sli_llmc_begin {
-    sli_mt19937 generator;  /* behind all draws for the shard at `slot` */
-    const uint32_t *shards; /* the list of shards of this pass */
-    uint32_t slot;          /* which of them is read */
-    const uint32_t *pieces; /* its pieces, in their order */
+    sli_mt19937 generator;  /* after all draws for the shard at `slot` */
+    const uint32_t *shards; /* order of the shards in this pass */
+    uint32_t slot;          /* position of the current shard in that order */
+    const uint32_t *pieces; /* order of the current shard's pieces */
 } sli_llmc_begin;
 
-/* Opens files, copying their paths. Errors as of sluice_llmc_open(). */
+/* Opens token files; paths are copied. Errors as in sluice_llmc_open(). */
 sluice_status sli_llmc_files_open(const char *const *paths, size_t count,
                                   const sli_llmc_shape *shape, sli_llmc_files **files_out);
 void sli_llmc_files_close(sli_llmc_files *files);
@@ -42,16 +42,19 @@ uint64_t sli_llmc_tokens(const sli_llmc_files *files, size_t shard);
 uint64_t sli_llmc_file_bytes(const sli_llmc_files *files, size_t shard);
 uint32_t sli_llmc_pieces(const sli_llmc_files *files, size_t shard);
 
-/* The number, in datasets of these files, of the first sample of the rank's part of a piece. */
+/* The number of the first sample of the rank's part of a piece, in datasets of these files. */
 uint64_t sli_llmc_sample(const sli_llmc_files *files, size_t shard, size_t piece);
 
-/* Reads the rank's part of a piece: (batch, seq) each. E_IO, E_CORRUPT, E_NO_MEMORY. */
+/*
+ * Reads the rank's part of a piece; inputs and targets are (batch, seq). E_IO, E_CORRUPT,
+ * E_NO_MEMORY.
+ */
 sluice_status sli_llmc_read(const sli_llmc_files *files, size_t shard, size_t piece,
                             int32_t *inputs, int32_t *targets);
 
 /*
- * A dataset of batches in the order of llm.c, which borrows the files; it is opened before this
- * returns. begin: NULL is the order that is not shuffled; else its texts are copied.
+ * Makes an open dataset of batches in the order of llm.c. It borrows the files. begin: copied, with
+ * its lists; NULL: the order is not shuffled.
  */
 sluice_status sli_llmc_dataset(sli_llmc_files *files, const sli_llmc_begin *begin,
                                sluice_dataset **dataset_out);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plan of a run. It is made from a dataset's stages once the source is open, and the rank and
- * the device's capabilities are known. It is read-only then; the engine's workers share it.
+ * the device's capabilities are known. Afterwards it is read-only, and the engine's workers share
+ * it.
  *
  * Passes of the planner, in order (plan.c): the order of samples; the columns; geometry stages,
- * joined into groups of which the first is fused with decode; conversions, joined into one program
- * for the workers and one for GetNext.
+ * joined into groups of which the first is fused with decode; the steps after geometry (maps, array
+ * stages); the buffers of columns; conversions, joined into one program for the workers and one for
+ * GetNext; names.
  */
 #ifndef SLUICE_PLAN_INT_H
 #define SLUICE_PLAN_INT_H
@@ -19,26 +21,26 @@
 #include "layout_int.h"
 #include "text_int.h"
 
-/* What to do with a sample that cannot be read or decoded. Values as sluice_on_error. */
+/* What to do with a sample that cannot be read or decoded. Same values as sluice_on_error. */
 typedef enum sli_error_policy {
     SLI_ON_ERROR_FAIL = 0,    /* the run ends with the error */
     SLI_ON_ERROR_REPLACE = 1, /* another sample replaces it */
-    SLI_ON_ERROR_ZERO = 2     /* its row is zero, and so is its entry in a column `mask` */
+    SLI_ON_ERROR_ZERO = 2     /* its row is zero, and the column `mask` is 0 there */
 } sli_error_policy;
 
-/* What a plan depends on besides the dataset. */
+/* Inputs of the plan in addition to the dataset. */
 typedef struct sli_run_settings {
     uint64_t seed;
     uint32_t rank;
     uint32_t world;
     sli_error_policy on_error;
-    bool prefer_device; /* offload=auto means the device, since batches cross a bus */
+    bool prefer_device; /* offload=auto selects the device, since batches cross a bus */
 } sli_run_settings;
 
 /* A position between two batches. */
 typedef struct sli_position {
     uint64_t pass;
-    uint64_t done; /* samples of the pass before it, over all ranks; padding counts as samples */
+    uint64_t done; /* samples of the pass before it, over all ranks, including padding */
 } sli_position;
 
 struct plan_details; /* private to the dataset module */
@@ -48,91 +50,107 @@ typedef struct sli_plan {
     sli_run_settings settings;
     uint32_t batch_size;
     bool drop_remainder;
-    uint64_t samples_per_pass; /* over all ranks; of a stream a number beyond any real one */
-    uint64_t batches_per_pass; /* of each rank; of a stream as above */
-    sli_position begin;        /* of the run */
+    uint64_t samples_per_pass; /* over all ranks; for a stream a number larger than any real one */
+    uint64_t batches_per_pass; /* of each rank; for a stream as samples_per_pass */
+    sli_position begin;        /* where the run begins */
     uint64_t begin_batches;    /* batches in the rest of the first pass, at least 1 */
     uint32_t column_count;
-    sluice_column wire[SLUICE_MAX_COLUMNS]; /* as workers write them */
-    sluice_column seen[SLUICE_MAX_COLUMNS]; /* as a step sees them */
-    int image_column;                       /* -1: none */
-    int label_column;                       /* -1: none */
-    int mask_column;                        /* of SLI_ON_ERROR_ZERO; -1: none */
+    sluice_column wire[SLUICE_MAX_COLUMNS]; /* columns as workers write them */
+    sluice_column seen[SLUICE_MAX_COLUMNS]; /* columns as a step receives them */
+    int image_column;                       /* index; -1: no image */
+    int label_column;                       /* index; -1: no label */
+    int mask_column;                        /* index of the column that SLI_ON_ERROR_ZERO adds; -1:
+                                               none */
     bool device_converts;
     sli_conversion device_conversion;
     sli_conversion host_conversion;
-    uint32_t stage_count;        /* stages of the profile that workers run */
+    uint32_t stage_count;        /* number of the profile's stages that workers run */
     const char *stage_names[12]; /* "": not used */
     struct plan_details *details;
 } sli_plan;
 
-/* Opens the dataset unless it is open, and makes the plan. E_INVALID: the pipeline has no batch
- * stage, the source no sample, or a stage does not fit the columns that it gets. */
+/*
+ * Opens the dataset, unless it is open, and makes the plan. E_INVALID: the pipeline has no batch
+ * stage, the source has no samples, or a stage does not fit its input columns.
+ */
 sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *settings,
                             sli_plan **plan_out);
 void sli_plan_close(sli_plan *plan);
 
 /*
- * Sets where the run begins, and the number of batches per step: a pass then has a multiple of
- * `group` batches, and the rest of its samples are left out. Without this call a plan begins at the
- * first sample, with group 1. E_INVALID: a pass has fewer batches than `group`; of an order of the
- * source's own: their number is no multiple of it, or the position is within a batch.
+ * Sets the position at which the run begins, and the number of batches per step. The batches of a
+ * pass are reduced to a multiple of `group`; the remaining samples are left out. Without this call
+ * a run begins at the first sample, with group 1. E_INVALID: a pass has fewer batches than `group`.
+ * If the source has its own order, also if the number of batches is not a multiple of `group`, or
+ * if the position is within a batch.
  */
 sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group);
 
 /* The position of the run after `batches` batches. */
 sli_position sli_plan_position(const sli_plan *plan, uint64_t batches);
 
-/* How many passes the first `batches` batches of the run are taken from. */
+/* The number of passes over which the first `batches` batches of the run extend. */
 uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
 
-/* Samples in the rest of the run's first pass, over all ranks. */
+/* The number of samples in the rest of the run's first pass, over all ranks. */
 uint64_t sli_plan_left(const sli_plan *plan);
 
-/* Is the source a stream, read sequentially, of an unknown number of samples? */
+/* Is the source a stream, read sequentially, with an unknown number of samples? */
 bool sli_plan_is_stream(const sli_plan *plan);
 
-/* Is the source a pipe? It then gives one pass, to one run. */
+/*
+ * Is the source a stream that can be read only once, such as a pipe? Then it serves one pass of one
+ * run.
+ */
 bool sli_plan_reads_once(const sli_plan *plan);
 
-/* Is the last batch of a pass padded, on any rank? For a stream: may it be? *rest_out: only that of
- * the run's first pass is, which began in the middle. */
+/*
+ * Is the last batch of a pass padded, on any rank? For a stream: can it be? *rest_out: only in the
+ * run's first pass, which began in the middle.
+ */
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
 
-/* Does a stage of the pipeline distribute samples to ranks? Then only as many ranks as began a pass
- * can resume in the middle of it. */
+/*
+ * Does the pipeline itself distribute samples to ranks, by a stage or the source's own order? Then
+ * a pass can be resumed in the middle only with the number of ranks that began it.
+ */
 bool sli_plan_deals_itself(const sli_plan *plan);
 
-/* Has the source an order of its own? It is bound to the batch size and the number of ranks. */
+/*
+ * Does the source have an order of its own? It depends on the batch size and the number of ranks.
+ */
 bool sli_plan_has_own_order(const sli_plan *plan);
 
-/* Adds one line per pass of the planner: what it did, and why. */
+/* Adds a description of the plan as text: the result of each pass of the planner, and why. */
 void sli_plan_explain(const sli_plan *plan, sli_text *text);
 
 /* The name of the source stage. */
 const char *sli_plan_source(const sli_plan *plan);
 
-/* Bytes of memory that the source takes for its list of samples, and splits for theirs. */
+/* Bytes of memory that the source uses for its list of samples, and splits for their members. */
 uint64_t sli_plan_source_memory(const sli_plan *plan);
 
-/* The most bytes that samples of a stream take with `workers` workers; 0 for other sources. */
+/*
+ * An upper bound on the bytes that samples of a stream take with `workers` workers; 0 for other
+ * sources.
+ */
 uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers);
 
-/* Identifies a dataset when a run is resumed, independent of the folder that its files are in. */
+/* Identifies a dataset when a run is resumed. It does not depend on the folder of the files. */
 typedef struct sli_dataset_identity {
-    uint64_t samples; /* of the source */
-    uint64_t names;   /* hash of the samples' names: of all, or of 1024 at equal distances */
-    char *stages;     /* the pipeline's text between source and batch, with a source of the user's
-                         code; freed by sluice_string_free() */
+    uint64_t samples; /* number of samples of the source */
+    uint64_t names;   /* hash of the samples' names: of all, or of up to 1024 evenly spaced ones */
+    char *stages;     /* text of the stages between source and batch; includes the source if its
+                         arguments identify it (user code, tokens); freed by sluice_string_free() */
 } sli_dataset_identity;
 
 /*
- * Do the stages of a checkpoint and those of this run make the same bits? E_INVALID: they do not;
- * the error text has the stages and arguments that differ. E_NO_MEMORY.
+ * Do the stages in a checkpoint give the same results as those of this run? E_INVALID: they do not;
+ * the message has the stages and arguments that differ. E_NO_MEMORY.
  */
 sluice_status sli_stages_compare(const char *kept, const char *mine);
 
-/* E_NO_MEMORY. */
+/* Makes the identity of the plan's dataset. E_NO_MEMORY. */
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out);
 
 #endif

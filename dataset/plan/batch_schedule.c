@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The batch schedule of a run: the pass, and the position in it, of each batch. A run may begin
- * within a pass that earlier runs began, with another batch size or other ranks. The rest of that
- * pass is divided into batches anew; later passes begin at their first sample.
+ * The batch schedule of a run: the pass of each batch, and its position in that pass. A run may
+ * begin in the middle of a pass, part of which earlier runs did with another batch size or number
+ * of ranks. The rest of that pass is then divided into new batches; later passes begin at their
+ * first sample.
  */
 #include "plan.h"
 
 /*
- * The number of batches of an order, the same on every rank: else collectives would wait for ever.
+ * The number of batches in an order. It must be the same on every rank: otherwise collectives would
+ * wait for ever.
  */
 uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order)
 {
@@ -23,7 +25,8 @@ sluice_status plan_own_order(sli_plan *plan)
     const source_order_bounds bounds = {plan->batch_size, plan->settings.rank,
                                         plan->settings.world};
 
-    if (source->make_order == NULL || bounds.rank >= bounds.world) { /* order_make() says so */
+    if (source->make_order == NULL || bounds.rank >= bounds.world) { /* order_make() reports the
+                                                                        error */
         return SLUICE_OK;
     }
     return source->make_order(plan->dataset->source, &bounds, &plan->details->own_order);
@@ -39,7 +42,7 @@ sluice_status plan_make_order(const sli_plan *plan, const order_settings *settin
     return SLUICE_OK;
 }
 
-/* Makes the order of the rest of the first pass, and its batches. */
+/* Makes the order of the rest of the first pass, and determines its number of batches. */
 static sluice_status make_rest(sli_plan *plan, const sli_position *position, uint32_t group)
 {
     const order_settings settings = {.seed = plan->settings.seed,
@@ -53,7 +56,10 @@ static sluice_status make_rest(sli_plan *plan, const sli_position *position, uin
     return st;
 }
 
-/* An order of the source's own knows whole batches only, and leaves none out. */
+/*
+ * Checks that the run fits the source's own order, which consists of whole batches and leaves none
+ * out.
+ */
 static sluice_status check_own_order(const sli_plan *plan, const sli_position *position,
                                      uint32_t group)
 {
@@ -104,7 +110,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
     return st;
 }
 
-/* Batches of a number of samples, over all ranks. */
+/* The number of batches that `samples` samples of all ranks give. */
 static uint64_t stream_batches(const sli_plan *plan, uint64_t samples)
 {
     const uint64_t round = (uint64_t)plan->batch_size * plan->settings.world;
@@ -112,7 +118,7 @@ static uint64_t stream_batches(const sli_plan *plan, uint64_t samples)
     return samples / round + (!plan->drop_remainder && samples % round != 0);
 }
 
-/* This rank's share of a number of samples. */
+/* This rank's share of `samples` samples. */
 static uint64_t stream_share(const sli_plan *plan, uint64_t samples)
 {
     const uint32_t rank = plan->settings.rank;
@@ -121,8 +127,8 @@ static uint64_t stream_share(const sli_plan *plan, uint64_t samples)
 }
 
 /*
- * Until the end of a stream is reached, all batches belong to the first pass. After that all passes
- * have its length.
+ * Until the end of the stream is reached, all batches belong to the first pass. After that, every
+ * pass has the length of that one.
  */
 static void locate_in_stream(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The planner's pass over columns: which buffers are needed, and where each is. What no column of
- * the batch and no stage needs is not written.
+ * The planner's pass over columns: determines which buffers are needed, and where each is stored.
+ * Buffers that no column of the batch and no stage needs are not written.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "plan.h"
 #include "tensor_int.h"
 
-/* Notes the last type that each buffer has, over all stages. */
+/* Stores the last type of each buffer, over all stages. */
 static sluice_status find_types(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
@@ -51,7 +51,7 @@ static void need_columns_of_batch(sli_plan *plan)
     }
 }
 
-/* The inputs of maps and array stages, and the images that later conversions begin with. */
+/* Marks the inputs of maps and array stages, and the images with which later conversions begin. */
 static void need_inputs_of_steps(struct plan_details *details)
 {
     for (uint32_t i = details->step_count; i-- > 0;) {
@@ -74,7 +74,9 @@ static void need_inputs_of_steps(struct plan_details *details)
     }
 }
 
-/* What belongs to boxes is dropped with them, and so wants them and their number. */
+/*
+ * Columns that belong to boxes are dropped with them, so they require the boxes and their number.
+ */
 static void need_boxes(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;
@@ -95,7 +97,7 @@ static void need_boxes(sli_plan *plan)
     }
 }
 
-/* Masks and boxes want to know what was done to their image. */
+/* Masks and boxes require their image, since the geometry depends on its size. */
 static void need_image_of_followers(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;
@@ -117,7 +119,7 @@ static void need_image_of_followers(sli_plan *plan)
     }
 }
 
-/* Puts what is needed, and is no column of the batch, into scratch memory. */
+/* Assigns scratch memory to the buffers that are needed but are not columns of the batch. */
 static sluice_status lay_out_scratch(struct plan_details *details)
 {
     for (uint32_t i = 0; i < details->buffer_count; i++) {
@@ -137,7 +139,7 @@ static sluice_status lay_out_scratch(struct plan_details *details)
     return SLUICE_OK;
 }
 
-/* Are the buffers just the columns of the row? */
+/* Is every buffer a column of the batch's row, with the same index? */
 static bool are_rows(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
@@ -151,7 +153,7 @@ static bool are_rows(const sli_plan *plan)
     return details->buffer_count == columns && plan->dataset->opened_schema.column_count == columns;
 }
 
-/* The columns that the source gives and nothing needs. */
+/* Adds notes for the source's columns that nothing needs. */
 static void note_dropped(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The identity of a dataset, which a resumed run compares to detect other data. */
+/* The identity of a dataset: a resumed run compares it to detect other data. */
 #include <string.h>
 
 #include "dataset_state.h"
@@ -7,7 +7,8 @@
 #include "rng_int.h"
 
 /*
- * Bound on the names that are hashed: enough to detect other files, fast for millions of samples.
+ * Limit on the number of names that are hashed: enough to detect other files, and fast for millions
+ * of samples.
  */
 enum { MAX_NAMES = 1024 };
 
@@ -26,7 +27,7 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset)
     return names;
 }
 
-/* Adds the source with its arguments; a path may change, and is "-". */
+/* Adds the source with its arguments; a path may change, so it is written as "-". */
 static void print_source(const sluice_dataset *dataset, sli_text *text)
 {
     const dataset_stage *source = &dataset->stages[0];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a dataset: its source, the members of its splits, and the size of its images if only the
- * files determine it. */
+/*
+ * Opens a dataset: its source, the members of its splits, and the size of its images if it has to
+ * be read from the files.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,17 +12,22 @@
 #include "plan.h"
 #include "printable_int.h"
 
-/* How many samples are tried to find the size of an image. */
+/* How many samples are tried in order to find the size of an image. */
 enum { PROBES = 100 };
 
-/* Assumed number of samples of a stream: more than any has, and sums of it fit 64 bits. */
+/*
+ * The assumed number of samples of a stream: more than any stream has, but sums of it fit in 64
+ * bits.
+ */
 static const uint64_t STREAM_SAMPLES = UINT64_C(1) << 61;
 
-/* The most samples that a split can have before it. It visits each, and stores 8 bytes for each
- * that it keeps. */
+/*
+ * Limit on the samples before a split: it visits all of them, and stores 8 bytes for each one that
+ * it keeps.
+ */
 static const uint64_t SPLIT_MOST = UINT32_MAX;
 
-/* Lists the positions of stage i's input that it, a split, keeps. */
+/* Lists the members of stage i, a split, as positions of its input. */
 static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
 {
     const split_args *args = (const split_args *)(const void *)dataset->stages[i].args.bytes;
@@ -34,7 +41,7 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
     if (before == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "split");
     }
-    dataset->stage_count = i; /* for the order of the stages before the split */
+    dataset->stage_count = i; /* makes the order of the stages before the split */
     st = order_make(dataset, &settings, before);
     dataset->stage_count = stages;
     if (st == SLUICE_OK && before->length > SPLIT_MOST) {
@@ -63,7 +70,7 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
     return st;
 }
 
-/* Width and height of one sample's image, before any transform. */
+/* Reads the width and height of one sample's image, before any transform. */
 static sluice_status image_size(sluice_dataset *dataset, const decode_args *decode, uint64_t sample,
                                 sample_io *io, image_decoder *decoder, uint32_t *width,
                                 uint32_t *height)
@@ -81,7 +88,7 @@ static sluice_status image_size(sluice_dataset *dataset, const decode_args *deco
     return st;
 }
 
-/* Applies the geometry stages, one after the other, to the size of an image. */
+/* Applies all geometry stages, in order, to the size of an image. */
 static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *width,
                                       uint32_t *height)
 {
@@ -120,7 +127,7 @@ static const decode_args *find_decode(const sluice_dataset *dataset)
     return NULL;
 }
 
-/* Is there an image of which only the files can tell the size? */
+/* Does the size of the image have to be read from the files? */
 static bool lacks_size(const sluice_dataset *dataset)
 {
     stage_schema schema;
@@ -141,7 +148,8 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
         snprintf(text, size, "add resize H,W or a crop, so that all have one size");
         return;
     }
-    /* The stage has one number, the length of the shorter side; the other depends on the files. */
+    /* The stage has one number, the length of the shorter side; the longer side depends on the
+     * files. */
     given = (const param_size *)(const void *)(last->args.bytes + last->def->params[0].offset);
     snprintf(text, size,
              "%s %u sets the shorter side only; write %s %u,%u, or put center_crop %u behind it",
@@ -149,7 +157,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
              given->height);
 }
 
-/* Finds a readable sample and the size of its image. Tries samples at equal distances. */
+/* Finds a readable sample and the size of its image. Tries evenly spaced samples. */
 static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out, uint32_t *width,
                                   uint32_t *height)
 {
@@ -181,7 +189,9 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
     return st;
 }
 
-/* Takes the size of one sample's image for all: the samples of a batch have one size. */
+/*
+ * Reads the size of one sample's image and uses it for all: images in a batch have the same size.
+ */
 static sluice_status probe_size(sluice_dataset *dataset)
 {
     uint32_t width = 0;

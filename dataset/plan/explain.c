@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains a plan: its passes and figures, as text. */
+/* Explains a plan as text: the results of its passes, and its numbers. */
 #include <string.h>
 
 #include "plan.h"
@@ -89,7 +89,7 @@ static void explain_reading(const sli_plan *plan, sli_text *text)
     }
 }
 
-/* The gray values of a JPEG file differ from those of its RGB copy. */
+/* Explains gray images: the gray values of a JPEG file differ from those of its RGB copy. */
 static void explain_gray(const sli_plan *plan, sli_text *text)
 {
     const dataset_stage *decode = plan->details->decode;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuses crops and a resize into one resampling. */
+/* Fuses the geometry stages of a group, crops and up to one resize, into one resampling. */
 #include "plan.h"
 
 /*
  * Applies a crop to one axis of the current window, before any resize. Pixels outside the crop are
- * lost: a later crop that reaches there must see zeros. The result may be empty.
+ * lost: where a later crop extends beyond it, zeros must appear. The result may be empty.
  */
 static void narrow_axis(int64_t *at, uint32_t *length, int64_t *window, int64_t start,
                         uint32_t want)
@@ -18,7 +18,7 @@ static void narrow_axis(int64_t *at, uint32_t *length, int64_t *window, int64_t 
     *window = from - low;
 }
 
-/* Fuses a crop, given in the coordinates of the current window. */
+/* Fuses a crop. Its coordinates are relative to the current window. */
 static void fuse_crop(fused_geometry *w, bool resized, const stage_geometry *g)
 {
     if (resized) {

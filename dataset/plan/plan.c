@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planner's passes. */
+/* The planner: runs its passes over a dataset. */
 #include "plan.h"
 
 #include <stdio.h>
@@ -99,8 +99,8 @@ static sluice_status plan_columns(sli_plan *plan)
 /* ---- pass 3: geometry ---------------------------------------------------------------------- */
 
 /*
- * May stage b join a group of stages [first, b)? A group resizes once, and padding must not be
- * resized.
+ * Can stage b join the group of stages [first, b)? A group resizes at most once, and padding must
+ * not be resized.
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
@@ -140,10 +140,9 @@ static void plan_geometry(sli_plan *plan)
     }
 }
 
-/* ---- pass 4 is in column_buffers.c, pass 5 in plan_conversions.c ------------------------------
- */
+/* ---- passes 4 to 6: plan_steps.c, column_buffers.c, plan_conversions.c ---------------------- */
 
-/* ---- pass 6: names of the profile's stages --------------------------------------------------- */
+/* ---- pass 7: names of the profile's stages --------------------------------------------------- */
 
 static void plan_names(sli_plan *plan)
 {

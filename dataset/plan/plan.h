@@ -11,18 +11,18 @@
 #include "plan_int.h"
 #include "profiler_int.h"
 
-/* A stage that may draw random numbers, with the key of its draws. */
+/* A geometry stage, with the key of its random numbers. */
 typedef struct plan_stage {
     const dataset_stage *stage;
     uint64_t key;
 } plan_stage;
 
-/* A stage that flips some rows. */
+/* A flip stage, with the key of its random numbers. */
 typedef struct plan_flip {
     const dataset_stage *stage;
     uint64_t key;
     uint32_t segment;
-    bool on_device; /* by a flag of the row, which GetNext reads */
+    bool on_device; /* GetNext flips the row, as a flag of the row requests */
 } plan_flip;
 
 /*
@@ -31,29 +31,31 @@ typedef struct plan_flip {
  * map to the next, or from the last map to the batch.
  */
 typedef struct plan_segment {
-    uint32_t from; /* buffer; not of the first segment */
+    uint32_t from; /* buffer; not valid for the first segment */
     uint32_t to;
-    uint32_t end;                        /* that many stages have the image as it leaves it */
-    uint32_t count;                      /* of conversions */
+    uint32_t end;                        /* number of stages up to the last one after which the
+                                            image is still in buffer `to` */
+    uint32_t count;                      /* number of conversions */
     uint32_t stages[DATASET_MAX_STAGES]; /* their indexes in the dataset */
 } plan_segment;
 
 /*
- * What is done to a sample behind the first segment: a map, an array stage, or the conversions of a
- * segment.
+ * One step of the work on a sample after the first segment: a map, an array stage, or the
+ * conversions of a later segment.
  */
 typedef struct plan_step {
-    const dataset_stage *array; /* NULL: a map or conversions; else it has input 0 and output 0 */
-    sluice_column output_type;  /* of the array stage */
-    custom_map *map;            /* NULL: an array stage or conversions */
-    uint64_t key;               /* of the map's draws */
-    custom_columns outputs;     /* of the map, at their sizes here */
-    uint32_t first_output;      /* buffer of the first one */
+    const dataset_stage *array; /* the array stage, from inputs[0] to first_output; NULL: a map or
+                                   conversions */
+    sluice_column output_type;  /* array stage: type of its output */
+    custom_map *map;            /* the map; NULL: an array stage or conversions */
+    uint64_t key;               /* map: key of its random numbers */
+    custom_columns outputs;     /* map: its outputs, with their sizes at this point */
+    uint32_t first_output;      /* buffer of the first output; the others follow */
     sluice_column input_types[SLUICE_MAX_COLUMNS];
-    uint32_t inputs[SLUICE_MAX_COLUMNS]; /* buffers */
+    uint32_t inputs[SLUICE_MAX_COLUMNS]; /* buffers of the inputs */
     int lengths[SLUICE_MAX_COLUMNS];     /* buffers of the inputs' lengths; -1: not ragged */
-    uint32_t segment;                    /* of conversions */
-    sli_conversion conversion;           /* its program */
+    uint32_t segment;                    /* conversions: index of the segment */
+    sli_conversion conversion;           /* conversions: their program */
 } plan_step;
 
 /* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
@@ -62,16 +64,20 @@ typedef struct plan_group {
     uint32_t count;
 } plan_group;
 
-/* Where the bytes of a column are (column_info), by the number of the buffer. */
+/* The location of a column's bytes, indexed by buffer (column_info). */
 typedef struct plan_buffer {
-    sluice_column type; /* as workers write it */
+    sluice_column type; /* type of the column as workers write it */
     bool needed;
-    int column;    /* of the batch, in whose row it is; -1: in scratch memory */
-    size_t offset; /* there */
-    bool read;     /* by a column of the batch or a step, not only by what follows the image */
+    int column;    /* index in the batch, whose row holds it; -1: it is in scratch memory */
+    size_t offset; /* offset in scratch memory */
+    bool read;     /* a column of the batch or a step reads it; false: only needed for masks or
+                      boxes */
 } plan_buffer;
 
-/* Stages of the profile, in the order of the report; of maps as many as there are. */
+/*
+ * Stages of the profile, in the order of the report. Those from PLAN_MAPS on are the maps of the
+ * pipeline.
+ */
 enum {
     PLAN_READ,
     PLAN_DECODE,
@@ -82,48 +88,48 @@ enum {
 };
 
 struct plan_details {
-    sample_order order;          /* of this rank */
-    sample_order rest;           /* of the rest of the run's first pass */
-    sample_order all_ranks;      /* of all ranks, for drawing replacements */
-    source_order *own_order;     /* of the source; NULL: it has none */
+    sample_order order;          /* this rank's order */
+    sample_order rest;           /* this rank's order of the rest of the first pass */
+    sample_order all_ranks;      /* order of all ranks, for drawing replacements */
+    source_order *own_order;     /* the source's own order; NULL: it has none */
     const dataset_stage *decode; /* NULL: the source returns pixels */
     plan_stage geometry[DATASET_MAX_STAGES];
     uint32_t geometry_count;
     plan_group groups[DATASET_MAX_STAGES + 1];
-    uint32_t group_count; /* at least 1 where there is an image */
+    uint32_t group_count; /* at least 1 if there is an image */
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
     uint64_t replace_key;
     uint32_t segment_count;
     plan_segment segments[SCHEMA_MAX_MAPS + 1];
     uint32_t step_count;
-    plan_step *steps; /* NULL: there are none */
+    plan_step *steps; /* NULL: there are no steps */
     uint32_t buffer_count;
     plan_buffer buffers[SCHEMA_MAX_BUFFERS];
-    size_t scratch_bytes; /* of each worker */
-    bool rows_only;       /* buffer i is column i of the row, of each i */
-    int image;            /* the buffer that the source's image is written to; -1: not needed */
-    bool has_followers;   /* masks or boxes, which follow the geometry of the image */
+    size_t scratch_bytes; /* scratch memory of each worker */
+    bool rows_only;       /* buffer i is column i of the row, for all i */
+    int image;            /* buffer into which the source's image is written; -1: not needed */
+    bool has_followers;   /* there are masks or boxes, which follow the geometry of the image */
     bool is_stream;
-    _Atomic uint64_t stream_length; /* samples of a pass, over all ranks; UINT64_MAX: not known
-                                       yet; stored by sample_stream.c */
+    _Atomic uint64_t stream_length; /* samples in a pass, over all ranks; UINT64_MAX: not known yet;
+                                       stored by sample_stream.c */
     _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by sample_stream.c */
     char pixels_name[64];           /* profile name of the geometry and conversion stage */
-    char notes[1200];               /* notes of the passes, for explain */
+    char notes[1200];               /* lines that the passes add, for explain */
 };
 
 /*
- * The geometry stages of a group, fused, for an image of one size: the crop, the size it is resized
- * to, and the window of the result. The crop is also the region to decode.
+ * The geometry stages of a group, fused, for an image of one size: a crop, the size it is resized
+ * to, and a window of the result. The crop is also the region to decode.
  */
 typedef struct fused_geometry {
-    int64_t x; /* the crop, within the image */
+    int64_t x; /* the crop; it is within the image */
     int64_t y;
     uint32_t width;
     uint32_t height;
     uint32_t new_width;
     uint32_t new_height;
-    int64_t window_x; /* in (new_width, new_height); may reach outside */
+    int64_t window_x; /* window in the resized crop; may extend beyond it */
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
@@ -131,18 +137,18 @@ typedef struct fused_geometry {
 } fused_geometry;
 
 /*
- * The position of a batch in a run. Row i is position first + i of the order, which is sample
- * number done + (first + i) * world + rank of the pass.
+ * The position of a batch in a run. Row i of the batch is at position first + i of the order, which
+ * is sample number done + (first + i) * world + rank of the pass.
  */
 typedef struct batch_span {
     const sample_order *order; /* NULL for a stream */
-    uint64_t length;           /* positions on this rank, counted from `done` */
+    uint64_t length;           /* number of positions on this rank, counted from `done` */
     uint64_t pass;
     uint64_t first;
     uint64_t done;
 } batch_span;
 
-/* The planner's passes in files of their own; `plan_note` adds a line to explain. */
+/* Passes of the planner in files of their own. plan_note() adds a line for explain. */
 sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
@@ -150,22 +156,25 @@ void plan_note(sli_plan *plan, const char *text);
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
 
-/* Batches of an order, the same on every rank. */
+/* The number of batches in an order, the same on every rank. */
 uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order);
 
-/* E_INVALID: a stage of the group does not fit the image; *stage_out is its name. */
+/*
+ * Fuses the stages of a group for one sample and image size. E_INVALID: a stage does not fit the
+ * image; *stage_out is its name.
+ */
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
                                  fused_geometry *fused_out, const char **stage_out);
 
-/* Makes the order of the source's own, if it has one. */
+/* Makes the source's own order, if it has one. */
 sluice_status plan_own_order(sli_plan *plan);
 
-/* An order of the plan: by the stages, or of the source's own. */
+/* Makes an order of the plan: by the stages, or the source's own. */
 sluice_status plan_make_order(const sli_plan *plan, const order_settings *settings,
                               sample_order *order_out);
 
-/* The key of the draws of stage i of the dataset. */
+/* The key of the random numbers of stage i. */
 uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);
 
 #endif

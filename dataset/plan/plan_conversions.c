@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planner's pass over conversions: one program for the workers, and one for GetNext. */
+/* The planner's pass over conversions: makes one program for the workers and one for GetNext. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,10 @@ static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_sch
     return state.affine;
 }
 
-/* Are there affine conversions on both sides of the split? Two roundings would differ from one. */
+/*
+ * Are there conversions that scale on both sides of the split? Two roundings give other results
+ * than one.
+ */
 static bool splits_affine(const sluice_dataset *dataset, const plan_segment *c, uint32_t split)
 {
     bool affine[2] = {false, false};
@@ -29,8 +32,8 @@ static bool splits_affine(const sluice_dataset *dataset, const plan_segment *c, 
 }
 
 /*
- * Chooses the number of conversions that workers do; the device does the others. As many as
- * possible are on the preferred side, subject to the stages' `offload`.
+ * Determines how many conversions the workers run; the device runs the others. As many as possible
+ * are on the preferred side, as far as the stages' `offload` permits.
  */
 static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, uint32_t *split_out)
 {
@@ -68,7 +71,7 @@ static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, u
                     "offload, so that they are one multiplication with one rounding");
 }
 
-/* Folds conversions [from, to) into a program. */
+/* Combines conversions [from, to) into one program. */
 static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uint32_t from,
                                       uint32_t to, sli_conversion *out)
 {
@@ -126,7 +129,10 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
     }
 }
 
-/* The image that is no column of the batch and no map reads: as decoded, for what follows it. */
+/*
+ * Plans an image that neither the batch nor a map reads: it is loaded, without conversions, because
+ * masks or boxes follow it.
+ */
 static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
 {
     find_flips(plan, segment, segment->count);
@@ -135,7 +141,10 @@ static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
     return fold_conversions(plan, segment, 0, 0, &plan->host_conversion);
 }
 
-/* Conversions that a map waits for are all of the workers. */
+/*
+ * Checks that no conversion before a map is requested on the device: all of them run on the
+ * workers.
+ */
 static sluice_status want_host(const sli_plan *plan, const plan_segment *segment)
 {
     for (uint32_t k = 0; k < segment->count; k++) {
@@ -151,7 +160,7 @@ static sluice_status want_host(const sli_plan *plan, const plan_segment *segment
     return SLUICE_OK;
 }
 
-/* The program of conversions in a segment that a map waits for. */
+/* Makes the program of a segment whose result a map reads: it runs on the workers. */
 static sluice_status plan_host_segment(sli_plan *plan, const plan_segment *segment,
                                        sli_conversion *program)
 {
@@ -176,7 +185,7 @@ static void note_conversions(sli_plan *plan, const plan_segment *segment, uint32
     }
 }
 
-/* The last conversions of the image: some of the workers, the others of the device. */
+/* Plans the last conversions of the image, some for the workers, the others for the device. */
 static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segment,
                                        sli_conversion *program)
 {
@@ -206,7 +215,7 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     return SLUICE_OK;
 }
 
-/* Is it the image of the batch that leaves the segment, and no map waits for it? */
+/* Is the segment's result the image of the batch, which no map reads or writes? */
 static bool is_last(const sli_plan *plan, const plan_segment *segment)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the passes of the planner share: notes for explain, and the keys of draws. */
+/* Shared by the passes of the planner: notes for explain, and keys of random numbers. */
 #include <stdio.h>
 #include <string.h>
 

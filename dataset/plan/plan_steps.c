@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planner's pass over maps and arrays: what is done to a sample behind geometry, in order. */
+/*
+ * The planner's pass over maps and array stages: what is done to a sample after geometry, in order.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "plan.h"
 
-/* The buffer with the length of a ragged column; -1: it has none. */
+/* The buffer that holds the length of a ragged column; -1: the column has none. */
 static int find_length(const stage_schema *schema, int column)
 {
     const column_info *info = &schema->infos[column];
@@ -29,7 +31,10 @@ static int find_length(const stage_schema *schema, int column)
                : -1;
 }
 
-/* The key of a map's draws: of its name, and of its occurrence among maps of that name. */
+/*
+ * The key of a map's random numbers: depends on its name and on the number of earlier maps of the
+ * same name.
+ */
 static uint64_t map_key(const sli_plan *plan, const custom_map *map)
 {
     const struct plan_details *details = plan->details;
@@ -77,7 +82,7 @@ static void add_array(struct plan_details *details, const dataset_stage *stage,
     step->first_output = after->infos[column].buffer;
 }
 
-/* How many steps there are at most. */
+/* An upper bound on the number of steps. */
 static size_t count_steps(const sluice_dataset *dataset)
 {
     size_t count = dataset->opened_schema.map_count;
@@ -90,7 +95,7 @@ static size_t count_steps(const sluice_dataset *dataset)
     return count;
 }
 
-/* Adds a conversion to the last segment, or to a new one if a map comes between them. */
+/* Adds a conversion to the last segment, or to a new one if a map is between them. */
 static void add_conversion(struct plan_details *details, uint32_t stage, const stage_schema *before,
                            const stage_schema *after)
 {
@@ -106,7 +111,7 @@ static void add_conversion(struct plan_details *details, uint32_t stage, const s
     segment->stages[segment->count++] = stage;
 }
 
-/* Notes that the image is in the buffer of a segment after so many stages. */
+/* Records that after `count` stages the image is still in the buffer of its segment. */
 static void extend_segment(struct plan_details *details, const stage_schema *schema, uint32_t count)
 {
     for (uint32_t i = 0; i < details->segment_count; i++) {

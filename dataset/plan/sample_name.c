@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of samples and classes in the source. */
+/* Returns names of samples and classes. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "dataset_state.h"
 
-/* Initial and largest size of the buffer for a name; names of tar members may have 1 MB. */
+/* Initial and largest size of the buffer for a name; names of tar members can have 1 MB. */
 enum { NAME_FIRST = 1024, NAME_LARGEST = 1 << 21 };
 
 /* Writes the name of a sample or class, truncated to size - 1 bytes. */

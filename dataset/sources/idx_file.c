@@ -10,13 +10,16 @@
 #include "plain_file.h"
 #include "status_int.h"
 
-/* The most bytes of a file that is kept in memory. */
+/* Limit on the size of a file that is loaded into memory. */
 static const uint64_t MOST_LOADED = UINT64_C(1) << 32;
 
-/* Memory that is added while a file is read: what its header says may be wrong. */
+/*
+ * Initial memory for a file that is loaded. It is then doubled as bytes arrive, since the size in
+ * the header may be wrong.
+ */
 enum { LOADED_AT_ONCE = 1 << 20 };
 
-/* Puts the file's name before an error. */
+/* Prepends the file's name to an error. */
 static sluice_status name_error(const char *path, sluice_status status)
 {
     sli_error error;
@@ -41,7 +44,7 @@ static sluice_status bad_length(const char *path, const idx_header *header, uint
                     path, (unsigned long long)bytes, behind, (unsigned long long)file_end(header));
 }
 
-/* Makes room for the next bytes of a file of `end` bytes. */
+/* Enlarges the memory for a file that will have `end` bytes. */
 static sluice_status grow_bytes(const char *path, idx_file *file, uint64_t have, uint64_t end)
 {
     const uint64_t doubled = have < LOADED_AT_ONCE ? LOADED_AT_ONCE : 2 * have;
@@ -57,7 +60,7 @@ static sluice_status grow_bytes(const char *path, idx_file *file, uint64_t have,
     return SLUICE_OK;
 }
 
-/* Reads the header into the file's bytes. */
+/* Reads the header into file->bytes, and parses it. */
 static sluice_status load_header(const char *path, byte_feed *feed, idx_file *file, uint64_t *have)
 {
     size_t got = 0;
@@ -112,7 +115,7 @@ static sluice_status load_feed(const char *path, byte_feed *feed, idx_file *file
     return st == SLUICE_OK && got > 0 ? bad_length(path, &file->header, have + 1, " or more") : st;
 }
 
-/* Reads a file into memory, decompressed. */
+/* Loads a file into memory, decompressed. */
 static sluice_status load_file(const char *path, idx_file *file)
 {
     byte_feed *feed = NULL;
@@ -125,7 +128,7 @@ static sluice_status load_file(const char *path, idx_file *file)
     return st;
 }
 
-/* Opens the file and reads its first bytes. */
+/* Opens a file and reads the bytes that hold its header. */
 static sluice_status open_head(const char *path, idx_file *file, uint64_t *size, uint8_t *head,
                                size_t *got)
 {

@@ -9,22 +9,26 @@
 #include "compression.h"
 #include "status_int.h"
 
-/* How names end behind the part: with a hyphen as published, with a dot as some archives unpack. */
+/*
+ * Endings of file names after the part: with a hyphen as published, with a dot as some archives
+ * unpack them.
+ */
 static const char *const image_ends[] = {"images-idx3-ubyte", "images.idx3-ubyte", NULL};
 static const char *const label_ends[] = {"labels-idx1-ubyte", "labels.idx1-ubyte", NULL};
 
 static const char *const train_parts[] = {"train-", NULL};
 static const char *const test_parts[] = {"t10k-", "test-", NULL};
 
-/* What is looked for in a folder, and what was found. */
+/* A search in a folder, and its result. */
 typedef struct file_search {
-    const char *const *parts; /* of images */
-    const char *stem;         /* of labels, all of the name; NULL: images */
+    const char *const *parts; /* image files: names of the part */
+    const char *stem;         /* label files: the whole name without suffix; NULL: image files are
+                                 searched */
     char found[NAME_MAX + 1];
-    char other[NAME_MAX + 1]; /* one with another prefix; "": there is none */
+    char other[NAME_MAX + 1]; /* a match with another prefix; "": there is none */
 } file_search;
 
-/* The length of a name without the suffix of a compression. */
+/* The length of a name without the suffix of a compressed file. */
 static size_t stem_length(const char *name)
 {
     return compression_has_suffix(name) ? (size_t)(strrchr(name, '.') - name) : strlen(name);
@@ -55,7 +59,10 @@ static bool is_wanted(const file_search *search, const char *name)
     return false;
 }
 
-/* Keeps the first name in byte order, which is that without a suffix. */
+/*
+ * Stores a match. Of names that differ only in the suffix, the first in byte order is kept, which
+ * is the one without a suffix.
+ */
 static void keep_name(file_search *search, const char *name)
 {
     const size_t length = stem_length(name);
@@ -71,7 +78,7 @@ static void keep_name(file_search *search, const char *name)
     }
 }
 
-/* A folder that does not exist is empty. */
+/* Searches a folder. One that does not exist counts as empty. */
 static sluice_status search_folder(const char *dir, file_search *search)
 {
     DIR *folder = opendir(dir);
@@ -102,7 +109,7 @@ static sluice_status join_path(const char *dir, const char *name, char *path)
                           PATH_MAX - 1);
 }
 
-/* Finds the labels that belong to a file of images. */
+/* Finds the label file that belongs to an image file. */
 static sluice_status find_labels(const char *dir, const char *images, mnist_paths *paths)
 {
     const size_t length = stem_length(images) - strlen(image_ends[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of MNIST and its kin, by the names that they are published under. */
+/* Finds the files of MNIST and similar datasets by the names under which they are published. */
 #ifndef SLUICE_MNIST_FILES_H
 #define SLUICE_MNIST_FILES_H
 
@@ -14,11 +14,11 @@ typedef struct mnist_paths {
 } mnist_paths;
 
 /*
- * Finds [PREFIX]train-images-idx3-ubyte, or of the test part [PREFIX]t10k-... or [PREFIX]test-...,
- * and the labels with the same prefix, in a folder or in its folder raw; a dot may stand before
- * idx3, and a file may have the suffix of a compression, as .gz, if there is none without it. E_IO:
- * the folder cannot be read; E_INVALID: there are none, or of several prefixes. Errors begin with
- * the folder.
+ * Finds the image file [PREFIX]train-images-idx3-ubyte, or for the test part [PREFIX]t10k-... or
+ * [PREFIX]test-..., and the label file with the same prefix, in a folder or in its subfolder raw. A
+ * dot may replace the hyphen before idx3. A file may be compressed, with a suffix such as .gz; one
+ * without a suffix is preferred. E_IO: the folder cannot be read; E_INVALID: there are no such
+ * files, or files with several prefixes. Errors begin with the folder.
  */
 sluice_status mnist_files_find(const char *dir, bool test, mnist_paths *paths_out);
 
