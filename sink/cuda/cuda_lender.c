@@ -7,9 +7,9 @@
  *
  * Work that the caller enqueues after them sees the batch. Each held batch has a set of tensors. A
  * gather into a set waits for the readers of the set's previous batch: by an event that release()
- * recorded in the stream it was given, or, if the caller did not release that batch, by an event
+ * recorded in the caller's stream, or, if the caller did not release that batch, by an event
  * recorded in the stream of the previous call. Gathers share one state, so they run one after the
- * other in whatever streams they are; `event` is recorded after the last one, and the host waits
+ * other, also in different streams. `event` is recorded after the last gather, and the host waits
  * for it.
  */
 #include <cuda_runtime_api.h>
@@ -49,7 +49,7 @@ typedef struct cuda_lender {
     const data_feed *data;
     const cuda_device *device;
     cudaStream_t own;  /* for calls without a stream */
-    cudaStream_t last; /* stream of the previous call; NULL: there was none */
+    cudaStream_t last; /* stream of the previous call; NULL: none */
     cudaEvent_t event; /* recorded after the last gather */
     lender_set *sets;
     uint32_t set_count;
@@ -341,7 +341,8 @@ static cudaError_t query_event(const cuda_lender *l)
     return error;
 }
 
-/* Only this poll detects a failed device: it frees no slots, so no further batch arrives. */
+/* A failed device frees no slots, so no further batch arrives, and only this poll detects the
+ * failure. */
 static sluice_status cuda_poll_device(batch_lender *lender)
 {
     cuda_lender *l = lender_of(lender);

@@ -84,7 +84,7 @@ typedef struct step_control {
     uint32_t output_count;
     uint32_t column_count; /* columns to digest; 0: none */
     uint8_t nan_guard;     /* a sluice_nan_guard */
-    uint8_t one_batch;     /* a launch is one batch, whose arrival is ordered before it */
+    uint8_t one_batch;     /* each launch is one batch and is ordered after its arrival */
 } step_control;
 
 /* The tensors of the step, for the digest. */

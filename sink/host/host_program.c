@@ -65,7 +65,7 @@ struct host_program {
     sluice_step_record *records; /* (capacity) */
     float *outputs;              /* (capacity, output_count) */
     uint64_t *samples;           /* (capacity, micro_batches, batch_size), or NULL */
-    sluice_step_record current;  /* record of the current step, over launches */
+    sluice_step_record current;  /* current step, which may span launches */
     float current_outputs[SLUICE_MAX_OUTPUTS];
     uint64_t *current_samples; /* (micro_batches, batch_size), or NULL */
     uint64_t nan_steps;

@@ -182,7 +182,7 @@ static bool is_permutation(const int *list, size_t count, uint8_t *seen)
     return true;
 }
 
-/* Can llm.c's loader have this state? Only then is the order that follows known. */
+/* Can llm.c's loader have this state? Only then is the following order known. */
 static bool is_state(const sluice_llmc *llmc, const sluice_llmc_position *at)
 {
     const uint32_t pieces = sli_llmc_pieces(llmc->files, at->shard);

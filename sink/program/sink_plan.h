@@ -72,7 +72,7 @@ uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step);
 /* Is `step` the first of its epoch? True also for the first whole epoch of a resumed run. */
 bool sink_plan_begins_epoch(const sink_plan *plan, uint64_t step);
 
-/* The epoch of the step before; 0 for step 0. */
+/* The epoch of the step before `step`; 0 for step 0. */
 uint64_t sink_plan_epoch_before(const sink_plan *plan, uint64_t step);
 
 #endif

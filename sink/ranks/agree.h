@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the ranks of one training in step by config.agree, a max-allreduce of one integer. All
- * ranks call it equally often, at the same boundaries. A rank that fails calls it a last time with
- * a value above all others, so the other ranks detect the failure in their next call. Without
- * agree, and with a single rank, the result is the value itself.
+ * Synchronizes the ranks of one training by config.agree, a max-allreduce of one integer. All ranks
+ * call it equally often, at the same boundaries. A rank that fails calls it a last time with a
+ * value above all others, so the other ranks detect the failure in their next call. Without agree,
+ * and with a single rank, the result is the value itself.
  */
 #ifndef SLUICE_AGREE_H
 #define SLUICE_AGREE_H

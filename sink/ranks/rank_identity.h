@@ -6,7 +6,7 @@
 #include "feed.h"
 #include "text_int.h"
 
-/* feed: open. */
+/* feed: an open feed. */
 void rank_identity_print(const sluice_ranks *ranks, const data_feed *feed, sli_text *text);
 
 /* Logs the line at level info. */

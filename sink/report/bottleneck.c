@@ -5,8 +5,8 @@
  * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. Otherwise it
  * is an earlier stage. If copies are busy for more than BUSY_SHARE of the time, it is `copy`, else
  * the worker stage with the largest busy time. Mostly idle workers do not limit a run: then the
- * limit is the hand-over of batches between threads. The exception is a stage `read`: sequential
- * reads run one at a time, so their workers are idle.
+ * limit is the hand-over of batches between threads. The exception is the stage `read`: sequential
+ * reads run one at a time, so most workers are idle although reading is the limit.
  */
 #include <stdio.h>
 #include <string.h>

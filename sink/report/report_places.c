@@ -86,7 +86,8 @@ static bool equal(const sli_cpus *a, const sli_cpus *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* The length of a name without its number: of "sluice/w/" for "sluice/w/12". */
+/* The length of a thread's name without its number, e.g. of "sluice/w/" in "sluice/w/12"; 0: no
+ * number. */
 static size_t stem(const char *name)
 {
     const char *slash = strrchr(name, '/');

@@ -24,8 +24,8 @@ static bool writes_checkpoints(const train_run *run)
     return run->checkpoint.folder != NULL;
 }
 
-/* progress.state is the checkpoint's: stores where the run begins, and restores this run's batch
- * size and world. */
+/* Call after a load, when progress.state is the checkpoint's. Stores where the run begins, and
+ * restores this run's batch size and world. */
 static void take_resumed_state(train_run *run)
 {
     const sli_plan *plan = run->feed.plan;

@@ -50,8 +50,8 @@ typedef struct train_run {
     sluice_device *device;
     sluice_model model;              /* with defaults filled in */
     sluice_train_config config;      /* with defaults filled in, too */
-    sluice_schedule learning_rate;   /* three copies of structs that config */
-    sluice_checkpointing checkpoint; /* points to; zero if the pointer is NULL */
+    sluice_schedule learning_rate;   /* copy of *config.learning_rate; zero if NULL */
+    sluice_checkpointing checkpoint; /* copy of *config.checkpoint; zero if NULL */
     sluice_validating validation;
     sluice_callback *callbacks; /* (config.callback_count) */
     bool nested;                /* within another run: validation or mode check */

@@ -15,7 +15,7 @@ typedef enum outcome {
     OUTCOME_GOES_ON,
     OUTCOME_TIME_IS_OVER, /* max_seconds: no more steps; boundary actions run as planned */
     OUTCOME_STOP,         /* requested, by the token, a hook or a step */
-    OUTCOME_NAN,          /* the NAN guard met a non-finite output */
+    OUTCOME_NAN,          /* the NaN guard detected a non-finite output */
     OUTCOME_FAILED
 } outcome;
 

@@ -19,7 +19,7 @@
 
 SLUICE_BEGIN_DECLS
 
-/** Most outputs of a step. */
+/** Maximum number of outputs of a step. */
 #define SLUICE_MAX_OUTPUTS 16
 
 /**
