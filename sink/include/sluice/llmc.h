@@ -56,8 +56,7 @@ SLUICE_API_CHECKED sluice_status sluice_llmc_open(const char *const *paths, size
                                                   size_t batch, size_t seq, int rank, int world,
                                                   sluice_llmc **llmc_out);
 
-/** Stops prefetching and frees the object. NULL is fine. Threads: any, once no other call uses it.
- */
+/** Stops prefetching; frees the object. NULL is fine. Threads: any, once no call uses it. */
 SLUICE_API void sluice_llmc_close(sluice_llmc *llmc);
 
 /** Returns the bytes of a token in the files: 2 or 4. Threads: any. */
