@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One sample without a run: the row that a batch would hold, computed on the caller's thread. */
+/* Computes one sample without a run: the row that a batch would hold, on the caller's thread. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "plan.h"
 #include "sample_loader.h"
 
-/* Rows as workers write them and, for the image, as a step receives it. */
+/* The row of one sample, as workers write it. */
 typedef struct row_buffers {
-    sli_layout layout; /* of a batch of one sample */
+    sli_layout layout; /* layout of a batch of one sample */
     uint8_t *row;
     uint8_t flags;
 } row_buffers;
@@ -31,7 +31,7 @@ static void copy_out(const sli_plan *plan, const row_buffers *buffers, void *con
     }
 }
 
-/* Runs one sample through the pipeline. */
+/* Runs one sample through the pipeline, into the row. */
 static sluice_status run_one(const sli_plan *plan, uint64_t sample, uint64_t pass,
                              row_buffers *buffers)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine: starting, pausing and stopping the workers of a run. */
+/* Starts, pauses, rewinds and stops the workers of a run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void worker_main(void *arg, uint32_t worker)
 
 /* ---- readahead ------------------------------------------------------------------------------- */
 
-/* The row() callback of readahead. */
+/* The callback readahead_config.row: what readahead has to do for a row. */
 static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
 {
     const sli_engine *engine = arg;
@@ -36,7 +36,7 @@ static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
                : READAHEAD_NOTHING;
 }
 
-/* Is readahead disabled by SLUICE_READAHEAD=off? */
+/* Does SLUICE_READAHEAD=off disable readahead? */
 static bool readahead_is_off(void)
 {
     const char *value = getenv("SLUICE_READAHEAD");
@@ -49,7 +49,7 @@ static bool readahead_is_off(void)
     return off;
 }
 
-/* Starts readahead. A failure is not an error: workers read every sample anyway. */
+/* Starts readahead. A failure is only logged: workers read every sample anyway. */
 static void start_readahead(sli_engine *engine, const sli_placement *placement)
 {
     const sluice_dataset *dataset = engine->plan->dataset;
@@ -162,11 +162,12 @@ void sli_engine_pause(sli_engine *engine, bool paused)
 
 uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
 {
-    /* No row behind it is claimed before the consumer releases more. */
+    /* No row after batch `base` can be claimed before the consumer releases more batches. */
     uint64_t base = released + sli_queue_depth(engine->queue);
     uint64_t limit;
 
-    if (engine->stream != NULL) { /* whose rows are claimed before there is room for them */
+    if (engine->stream != NULL) { /* rows of a stream are claimed before they have a slot, so check
+                                     them, too */
         const uint64_t claimed = sample_stream_freeze(engine->stream);
 
         base = claimed > base ? claimed : base;

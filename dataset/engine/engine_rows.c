@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills a row of a batch, and applies the error policy to bad samples. */
+/* Fills the rows of batches, and applies the error policy to bad samples. */
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_state.h"
 #include "status_int.h"
 
-/* Bound on the draws of replacements for one row; then it is zeroed. */
+/* Limit on the draws of replacements for one row; then the row is zeroed. */
 enum { REPLACE_TRIES = 8 };
 
-/* The row has no sample. */
+/* Marks a row without a sample. */
 static const uint64_t NO_SAMPLE = UINT64_MAX;
 
-/* A row to fill, and its contents. */
+/* A row to fill, and the sample for it. */
 typedef struct row_task {
     uint64_t seq;
-    uint32_t number; /* of the row in its batch */
+    uint32_t number; /* number of the row in its batch */
     uint64_t pass;
-    uint64_t global_position; /* in the pass, over all ranks */
+    uint64_t global_position; /* position in the pass, over all ranks */
     uint64_t sample;          /* NO_SAMPLE: padding */
     sample_row row;
 } row_task;
@@ -32,7 +32,7 @@ static void row_of(const sli_engine *engine, const sli_batch *batch, uint32_t ro
     row_out->flags = &batch->row_flags[row];
 }
 
-/* Zeroes a row without a sample; it is zero after conversion on the device, too. */
+/* Zeroes a row that has no sample, and marks it so that conversion on the device leaves zeros. */
 static void zero_row(const sli_engine *engine, const sample_row *row)
 {
     for (uint32_t i = 0; i < engine->layout.column_count; i++) {
@@ -41,7 +41,7 @@ static void zero_row(const sli_engine *engine, const sample_row *row)
     *row->flags = SLI_ROW_ZERO;
 }
 
-/* Fails the batch, and with it the run: no row of a later batch is begun. */
+/* Fails the batch, and so the run: no row of a later batch is begun. */
 static void fail_row(sli_engine *engine, const row_task *task, sluice_status status,
                      const char *text)
 {
@@ -55,8 +55,8 @@ static void fail_row(sli_engine *engine, const row_task *task, sluice_status sta
 }
 
 /*
- * Is it an error to which the policy does not apply: of the machine, out of memory or file
- * descriptors, or of the user's code for the whole run?
+ * Does the error end the run whatever the policy is? Yes, if it is a fault of the machine (out of
+ * memory or file descriptors), or of user code for the whole run.
  */
 static bool ends_run(const sample_loader *loader, sluice_status status)
 {
@@ -73,8 +73,8 @@ static void note_failure(sli_engine *engine, const sample_loader *loader, uint64
 }
 
 /*
- * Replaces a failed sample by a random one of all ranks. Returns the last error if REPLACE_TRIES
- * draws fail.
+ * Replaces a failed sample by a random one of all ranks. If REPLACE_TRIES draws fail, returns the
+ * last error.
  */
 static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, row_task *task)
 {
@@ -100,7 +100,7 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
 }
 
 /*
- * Zeroes the row. If all rows of the first whole pass of the run are zeroed, the run fails: the
+ * Zeroes a row. Once all rows of the first whole pass of the run are zeroed, the run fails: the
  * dataset has no usable sample.
  */
 static void zero_bad_row(sli_engine *engine, const row_task *task, const char *text)
@@ -156,7 +156,7 @@ static void bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
         status = sli_fail(status, "%s", text);
         fail_row(engine, task, status, sluice_last_error());
     } else if (policy == SLI_ON_ERROR_FAIL) {
-        if (status != SLUICE_E_INVALID) { /* INVALID: the pipeline itself is wrong */
+        if (status != SLUICE_E_INVALID) { /* with E_INVALID the pipeline itself is wrong */
             add_policy_advice(text, sizeof(text));
         }
         atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
@@ -166,9 +166,10 @@ static void bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     }
 }
 
-/* Finds what is to stand at a row of the run; task->sample is NO_SAMPLE for padding past the end of
- * a pass, and in a batch that was abandoned. Returns the pass that the sample's random numbers
- * belong to. */
+/*
+ * Finds the sample for a row. task->sample is NO_SAMPLE for padding after the end of a pass, and
+ * for an abandoned batch. Returns the pass that keys the sample's random numbers.
+ */
 static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row, row_task *task)
 {
     const sli_plan *plan = engine->plan;

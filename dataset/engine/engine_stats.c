@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Engine statistics and stall diagnostics. */
+/* Statistics and stall diagnostics of the engine. */
 #include "engine_state.h"
 
 void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_out)
@@ -47,7 +47,7 @@ const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i)
                        : readahead_thread(engine->ahead, i - workers);
 }
 
-/* Filled rows of a batch, including those of runs in progress. */
+/* The number of filled rows in a batch, including those of runs in progress. */
 static uint32_t rows_filled(const sli_engine *engine, uint64_t seq)
 {
     uint32_t rows = sli_queue_rows_done(engine->queue, seq);

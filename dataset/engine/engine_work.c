@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work of a worker: claims rows, waits for room, fills rows, publishes batches. */
+/* The main loop of a worker: claims rows, waits for room, fills rows, publishes batches. */
 #include <string.h>
 
 #include "engine_state.h"
 #include "nvtx_ranges_int.h"
 
 /*
- * Target duration of a run of rows: a claim costs some 100 ns where workers share a cache line.
- * After a sample that takes longer than SLOW_RUNS runs, the remaining rows of the run are released.
+ * Target duration of a run of rows: a claim costs about 100 ns if workers share a cache line. If a
+ * sample takes longer than SLOW_RUNS such durations, the remaining rows of the run are released.
  */
 enum { RUN_NS = 10000, SLOW_RUNS = 4 };
 
 /*
- * A worker is woken once there is work of WAKE_RUNS runs, since sleeping and waking take some 5 us.
- * It wakes up to WAKE_MOST others if there is more, each of which does the same.
+ * Sleeping and waking take about 5 us, so a worker is woken only if there is work for WAKE_RUNS
+ * runs. If there is more, it wakes up to WAKE_MOST others, each of which does the same.
  */
 enum { WAKE_RUNS = 5, WAKE_MOST = 2 };
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* The header, all zero, of a batch; one that was abandoned has no rows. */
+/*
+ * Fills the header, which must be zeroed before. It stays zero if the batch was abandoned: such a
+ * batch has no rows.
+ */
 static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
 {
     const sli_plan *plan = engine->plan;
@@ -60,7 +63,7 @@ bool engine_is_closed(void *arg)
     return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
 }
 
-/* A batch that a worker sleeps for. */
+/* The batch for which a worker sleeps; argument of event conditions. */
 typedef struct batch_sleep {
     sli_engine *engine;
     uint64_t seq;
@@ -75,7 +78,8 @@ static bool is_resumed(void *arg)
            engine_is_closed(sleep->engine) || !engine_batch(sleep->engine, sleep->seq, &number);
 }
 
-/* Sleeps while the engine is paused and the batch is wanted; false when it was stopped meanwhile.
+/*
+ * Sleeps while the engine is paused, unless the batch was abandoned. False: the engine was stopped.
  */
 static bool wait_while_paused(sli_engine *engine, uint64_t seq)
 {
@@ -133,7 +137,10 @@ static bool may_claim(void *arg)
            engine_is_closed(sleep->engine);
 }
 
-/* Sleeps until the engine is rewound, where its batches are all claimed; false: it is stopped. */
+/*
+ * Sleeps until a rewind, since all batches up to the limit are claimed. False: the engine was
+ * stopped.
+ */
 static bool await_rewind(sli_engine *engine, uint64_t seq)
 {
     batch_sleep sleep = {engine, seq};
@@ -142,7 +149,10 @@ static bool await_rewind(sli_engine *engine, uint64_t seq)
     return !engine_is_closed(engine);
 }
 
-/* Waits until rows can be claimed; the time is counted as wait_room of the read stage. */
+/*
+ * Waits until rows can be claimed; the time counts as wait_room of the read stage. False: the queue
+ * was closed.
+ */
 static bool await_room(worker *w)
 {
     const uint32_t batch_size = w->engine->plan->batch_size;
@@ -174,7 +184,7 @@ static void share_work(const worker *w, uint64_t room)
     }
 }
 
-/* Claims rows; false: none are left. */
+/* Claims a run of rows. False: none are left, or the engine stops. */
 static bool claim_run(worker *w, row_run *run_out)
 {
     sli_engine *engine = w->engine;
@@ -202,7 +212,7 @@ static bool claim_run(worker *w, row_run *run_out)
     }
 }
 
-/* May a row of batch seq be begun? Sleeps while the engine is paused. */
+/* Can a row of batch seq be begun? Sleeps while the engine is paused. */
 static bool may_begin(sli_engine *engine, uint64_t seq)
 {
     return seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed) &&
@@ -210,7 +220,7 @@ static bool may_begin(sli_engine *engine, uint64_t seq)
             wait_while_paused(engine, seq));
 }
 
-/* Releases the rows after the first `done` of a run, for other workers to claim. */
+/* Releases the rows of a run after the first `done`, for other workers to claim. */
 static bool give_back(worker *w, const row_run *run, uint32_t done)
 {
     const row_run rest = {run->seq, run->first + done, run->count - done};
@@ -218,13 +228,14 @@ static bool give_back(worker *w, const row_run *run, uint32_t done)
 
     if (given) {
         sli_queue_wake(w->engine->queue, WAKE_MOST);
-        sli_event_notify(&w->engine->resumed); /* where workers wait for a rewind */
+        sli_event_notify(&w->engine->resumed); /* wake workers that wait for a rewind, too */
     }
     return given;
 }
 
 /*
- * Fills rows of a run. Returns their number: all, or those up to a slow one; 0: the engine stops.
+ * Fills the rows of a run. Returns how many: all of them, or those up to a slow one; 0: the engine
+ * stops.
  */
 static uint32_t fill_run(worker *w, const row_run *run, const sli_batch *batch)
 {
@@ -253,7 +264,7 @@ static uint32_t fill_run(worker *w, const row_run *run, const sli_batch *batch)
     return done;
 }
 
-/* One claim of a worker; false: no work is left. */
+/* Claims and fills one run of rows. False: no work is left. */
 static bool work_once(worker *w)
 {
     sli_engine *engine = w->engine;
@@ -279,7 +290,7 @@ static bool work_once(worker *w)
 
 /* ---- rows of a stream ------------------------------------------------------------------------ */
 
-/* Waits for the slot of a claimed row; the time is counted as wait_room of the read stage. */
+/* Waits for the slot of a claimed row; the time counts as wait_room of the read stage. */
 static sluice_status acquire_batch(sli_engine *engine, sample_loader *loader, uint64_t seq,
                                    sli_batch *batch)
 {
@@ -294,7 +305,7 @@ static sluice_status acquire_batch(sli_engine *engine, sample_loader *loader, ui
     return st;
 }
 
-/* work_once() for a stream, where a claim includes the sample's bytes. */
+/* work_once() for a stream: a claim includes the sample's bytes. */
 static bool work_on_stream(sli_engine *engine, sample_loader *loader)
 {
     stream_claim claim;

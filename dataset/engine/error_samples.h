@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of a run that could not be used: counts, and the names of the first hundred. */
+/* Samples of a run that could not be used: counts, and the first hundred with their names. */
 #ifndef SLUICE_ERROR_SAMPLES_H
 #define SLUICE_ERROR_SAMPLES_H
 
@@ -9,12 +9,12 @@
 #include "engine_int.h"
 
 typedef struct error_samples {
-    _Atomic uint64_t failed; /* 1 if a sample ended the run, by the policy */
+    _Atomic uint64_t failed; /* 1 if the error policy ended the run because of a sample */
     _Atomic uint64_t replaced;
     _Atomic uint64_t zeroed;
-    _Atomic uint64_t zeroed_in_pass; /* rows zeroed in the first whole pass */
-    pthread_mutex_t lock;            /* guards additions to the fields below */
-    _Atomic uint32_t count;          /* of first; entries below it never change */
+    _Atomic uint64_t zeroed_in_pass; /* rows that were zeroed in the first whole pass */
+    pthread_mutex_t lock;            /* guards additions to first and count */
+    _Atomic uint32_t count;          /* number of entries in first; existing entries never change */
     sli_error_sample first[SLI_ERROR_SAMPLES];
 } error_samples;
 
@@ -22,8 +22,8 @@ void error_samples_init(error_samples *errors);
 void error_samples_fini(error_samples *errors);
 
 /*
- * Notes that a sample failed in a stage, with its name and a text; ignored if the list is full, or
- * has the sample already.
+ * Adds a failed sample to the list, with its name, the stage and the error text. No-op if the list
+ * is full, or has the sample already.
  */
 void error_samples_note(error_samples *errors, uint64_t sample, const char *name, const char *stage,
                         const char *text);

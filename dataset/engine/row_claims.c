@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "row_claims.h"
 
-/* Released rows are one word: the index of the first of them, and in the low bits their number. */
+/*
+ * Released rows are packed into one word: the index of the first one, shifted, and their number in
+ * the low bits.
+ */
 enum { COUNT_BITS = 8 };
 
 static const uint64_t COUNT_MASK = (1 << COUNT_BITS) - 1;
@@ -21,13 +24,13 @@ static row_run run_at(const row_claims *claims, uint64_t row, uint32_t count)
     return (row_run){row / claims->batch_size + 1, (uint32_t)(row % claims->batch_size), count};
 }
 
-/* Is the run after END, which takes one row after the last batch? */
+/* Is the run after END? END takes one row after the last batch. */
 static bool is_past_end(const row_claims *claims, const row_run *run)
 {
     return run->seq > claims->batches && (run->seq - claims->batches > 1 || run->first > 0);
 }
 
-/* Claims the first released row. */
+/* Claims the first one of the released rows, if there are any. */
 static bool take_spare(row_claims *claims, row_run *run_out)
 {
     uint64_t spare = atomic_load_explicit(&claims->spare, memory_order_relaxed);
@@ -38,8 +41,8 @@ static bool take_spare(row_claims *claims, row_run *run_out)
         const uint64_t rest = count > 1 ? (row + 1) << COUNT_BITS | (count - 1) : 0;
 
         /*
-         * Relaxed: the word itself is all that is passed between workers. No value except 0 occurs
-         * twice, since a row is released at most once (no ABA problem).
+         * Relaxed: nothing but the word itself is passed between workers. No value except 0 occurs
+         * twice, since a row is released at most once; so there is no ABA problem.
          */
         if (atomic_compare_exchange_weak_explicit(&claims->spare, &spare, rest,
                                                   memory_order_relaxed, memory_order_relaxed)) {

@@ -19,8 +19,9 @@ static double clip(double value, double low, double high)
 }
 
 /*
- * One axis through a group: the crop [at, at + length) is clipped to, becomes [0, grown), and its
- * window begins at `window`. False: nothing of it is left.
+ * Transforms a range of one axis by a group: clips it to the crop [at, at + length), which is
+ * scaled to [0, grown), and then to the window [window, window + shown). False: nothing is left of
+ * it.
  */
 static bool follow_axis(double *low, double *high, int64_t at, uint32_t length, uint32_t grown,
                         int64_t window, uint32_t shown)
@@ -32,7 +33,7 @@ static bool follow_axis(double *low, double *high, int64_t at, uint32_t length, 
     return *low < *high;
 }
 
-/* Takes a box through all groups and the flip. False: it has no area there. */
+/* Transforms a box by all groups and the flip. False: nothing is left of it. */
 static bool follow(const image_way *way, const box *from, box *to)
 {
     double x[2] = {(double)from->x0, (double)from->x1};
@@ -56,7 +57,7 @@ static bool follow(const image_way *way, const box *from, box *to)
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
-/* Bytes of an element of a column's first dimension. */
+/* Bytes of one element of a column's first dimension. */
 static size_t element_bytes(const sluice_column *column)
 {
     size_t size = sluice_dtype_size(column->dtype);
@@ -67,7 +68,7 @@ static size_t element_bytes(const sluice_column *column)
     return size;
 }
 
-/* Moves element `from` of a column to `to`, or zeroes those from `to` on. */
+/* Moves element `from` of a column to position `to`. */
 static void keep_element(const sluice_column *column, void *row, uint32_t from, uint32_t to)
 {
     const size_t size = element_bytes(column);
@@ -82,14 +83,14 @@ static void zero_tail(const sluice_column *column, void *row, uint32_t from)
     memset((uint8_t *)row + from * size, 0, ((size_t)column->shape[0] - from) * size);
 }
 
-/* Belongs column i to these boxes, and is it needed? */
+/* Does column i belong to these boxes, and is it needed? */
 static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *const *buffers)
 {
     return schema->infos[i].role == ROLE_OF_BOX && schema->infos[i].boxes == boxes &&
            buffers[i] != NULL;
 }
 
-/* The boxes of one column, and what belongs to them. */
+/* Transforms the boxes of one column. Columns that belong to them are compacted in the same way. */
 static sluice_status follow_column(const stage_schema *schema, const image_way *way,
                                    uint32_t column, void *const *buffers)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes follow the geometry of their image. */
+/* Applies the geometry of an image to its boxes. */
 #ifndef SLUICE_SAMPLE_BOXES_H
 #define SLUICE_SAMPLE_BOXES_H
 
 #include "plan.h"
 
-/* What was done to an image, for what follows it. */
+/* The geometry that was applied to an image, for its boxes and masks. */
 typedef struct image_way {
-    uint32_t width; /* of the image before all geometry */
+    uint32_t width; /* size of the image before all geometry */
     uint32_t height;
-    const fused_geometry *groups; /* in their order */
+    const fused_geometry *groups; /* groups of geometry stages, in order */
     uint32_t group_count;
-    bool flipped; /* at the end, by the workers or by the device */
+    bool flipped; /* finally flipped, by the workers or by the device */
 } image_way;
 
 /*
- * Moves, clips and drops the boxes of a sample: those without area in the result go, the others
- * keep their order, and what belongs to a box goes with it. Rows behind the last box are zero; the
- * column of the length is set. `buffers` has the columns of `schema`, those of the source; NULL:
- * not needed. E_CORRUPT: a box that reaches beyond its image.
+ * Moves and clips the boxes of a sample. Boxes that have no area left are dropped; the others keep
+ * their order. Elements that belong to a box are dropped with it. Rows after the last box are
+ * zeroed, and the length is updated. `buffers` has one entry for each column of `schema`, the
+ * columns of the source; NULL: not needed. E_CORRUPT: a box extends beyond its image.
  */
 sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers);
 

@@ -50,7 +50,7 @@ void sample_loader_fini(sample_loader *loader)
     image_buffer_free(&loader->between[1]);
 }
 
-/* Enters a stage of the profile and returns the time in ticks. */
+/* Enters a stage of the profile; returns the current time in ticks. */
 static uint64_t enter_stage(sample_loader *loader, uint32_t stage)
 {
     uint64_t now = sli_ticks();
@@ -65,7 +65,7 @@ static uint64_t enter_stage(sample_loader *loader, uint32_t stage)
 static void leave_stage(sample_loader *loader)
 {
     sli_range_end();
-    /* loader->stage keeps its value, for error texts. */
+    /* loader->stage is kept: error texts use it. */
     atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
 }
 
@@ -76,7 +76,7 @@ static uint64_t change_stage(sample_loader *loader, uint32_t stage)
     return enter_stage(loader, stage);
 }
 
-/* Converts the lines of the last group into the row. */
+/* The destination of the last group: lines are converted and stored in the row. */
 typedef struct row_sink {
     const sli_conversion *conversion;
     void *row;
@@ -90,7 +90,10 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
     sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
 }
 
-/* Draws the flips of a segment: flips by workers and flips by the device, each as a parity. */
+/*
+ * Draws the flips of a segment. *here is the flip by workers, and *on_device is toggled for the
+ * device; two flips cancel each other.
+ */
 static void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
                        uint64_t pass, uint8_t *here, uint8_t *on_device)
 {
@@ -105,11 +108,11 @@ static void draw_flips(const struct plan_details *details, uint32_t segment, uin
     }
 }
 
-/* The image between two groups: pixels, or an encoded file whose header was read. */
+/* The current image between two groups: pixels, or an encoded image whose header was read. */
 typedef struct current_image {
     bool encoded;
     bool from_pack;
-    image_view image; /* only width and height while encoded */
+    image_view image; /* while encoded, only the size and the channels are valid */
 } current_image;
 
 static sluice_status open_image(sample_loader *loader, const sample_data *data,
@@ -141,7 +144,7 @@ static bool scales_fast(const struct plan_details *details)
     return ((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale;
 }
 
-/* Scales one axis of a box to a scaled-down image, rounded to the nearest pixels. */
+/* Converts one axis of a box to the scaled-down image, rounded to the nearest pixels. */
 static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
 {
     *length = (*length + divisor / 2) / divisor;
@@ -150,8 +153,8 @@ static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t
 }
 
 /*
- * Lets the decoder scale the image down, as long as the crop stays at least as large as the resize
- * target.
+ * Lets the decoder scale the image down, as far as the crop remains at least as large as the target
+ * of the resize.
  */
 static void scale_down(const sample_loader *loader, fused_geometry *window, current_image *current)
 {
@@ -168,7 +171,7 @@ static void scale_down(const sample_loader *loader, fused_geometry *window, curr
     }
 }
 
-/* Decodes a box of the file, and counts the pixels that an index would have saved. */
+/* Decodes a box of the image, and counts the pixels that an index would have saved. */
 static sluice_status decode_box(sample_loader *loader, const current_image *current,
                                 const image_box *box, image_view *pixels_out)
 {
@@ -183,7 +186,7 @@ static sluice_status decode_box(sample_loader *loader, const current_image *curr
     return st;
 }
 
-/* Returns the pixels of a box of the image; decodes them if it is still encoded. */
+/* Returns the pixels of a box; decodes them if the image is still encoded. */
 static sluice_status find_pixels(sample_loader *loader, const current_image *current,
                                  const image_box *box, image_view *pixels_out)
 {
@@ -214,7 +217,8 @@ static sluice_status size_mismatch(const sli_plan *plan, const fused_geometry *w
 }
 
 /*
- * Chooses the destination of the lines of group `number`: the row, or the image for the next group.
+ * Determines where group `number` writes its lines: into the row, or into the image for the next
+ * group.
  */
 static sluice_status choose_sink(sample_loader *loader, uint32_t number,
                                  const fused_geometry *window, uint32_t channels, row_sink *row,
@@ -244,7 +248,7 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
     return st;
 }
 
-/* Runs one group of geometry, from the current image to the next one or into the row. */
+/* Runs one group of geometry: from the current image to the next one, or into the row. */
 static sluice_status process_group(sample_loader *loader, uint32_t number, uint64_t sample,
                                    uint64_t pass, row_sink *row, current_image *current,
                                    uint64_t *ticks)
@@ -323,7 +327,7 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
 }
 
 /*
- * Called after decoding, even if it failed: stores a new index of the image, and counts the
+ * Called after decoding, even if that failed: stores a new index of the image, and counts the
  * outcome.
  */
 static void count_index(sample_loader *loader, uint64_t sample, const sample_data *data,
@@ -356,7 +360,7 @@ void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts)
     counts->needed += atomic_load_explicit(&indexes->needed, memory_order_relaxed);
 }
 
-/* Puts the name of a column before the last error. */
+/* Prepends the name of a column to the last error. */
 static void name_column_of_error(const char *column, sluice_status status)
 {
     sli_error error;
@@ -365,7 +369,10 @@ static void name_column_of_error(const char *column, sluice_status status)
     sli_fail(status, "%s: %.900s", column, error.text);
 }
 
-/* Reads and writes the masks of a sample, and takes its boxes along. After the image. */
+/*
+ * Transforms the boxes of a sample, and reads and writes its masks. Called after the image was
+ * processed.
+ */
 static sluice_status process_followers(sample_loader *loader, uint64_t sample, void *const *buffers)
 {
     const sluice_dataset *dataset = loader->plan->dataset;
@@ -392,7 +399,9 @@ static sluice_status process_followers(sample_loader *loader, uint64_t sample, v
     return st;
 }
 
-/* The memory of each buffer for this sample, NULL where it is not needed: of the row, or scratch.
+/*
+ * Finds the memory of each buffer for this sample: in the row, or in scratch memory; NULL: not
+ * needed.
  */
 static void find_buffers(const sample_loader *loader, const sample_row *row, void **buffers)
 {
@@ -407,7 +416,7 @@ static void find_buffers(const sample_loader *loader, const sample_row *row, voi
     }
 }
 
-/* Reads the sample and writes its columns. */
+/* Reads a sample, and writes its image, its masks and boxes, and its plain columns. */
 static sluice_status read_and_process(sample_loader *loader, uint64_t sample, uint64_t pass,
                                       const sample_row *row, void *const *buffers)
 {
@@ -441,7 +450,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     }
     counted = loader->io.bytes_read;
     st = process_image(loader, sample, pass, &data, buffers[plan->details->image], row->flags, now);
-    /* Decoding a region may read more of the file. */
+    /* Decoding a region may have read more of the file. */
     sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - counted);
     if (data.index != NULL) {
         count_index(loader, sample, &data, st);
@@ -464,7 +473,7 @@ static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
 }
 
-/* Computes a column anew. */
+/* Runs an array stage: computes new values of a column. */
 static sluice_status compute_array(sample_loader *loader, const plan_step *step,
                                    void *const *buffers)
 {
@@ -479,7 +488,7 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
     return st;
 }
 
-/* The steps behind geometry: maps, array stages, and conversions between maps. */
+/* Runs the steps after geometry: maps, array stages, and conversions between maps. */
 static sluice_status run_steps(sample_loader *loader, uint64_t sample, uint64_t pass,
                                uint8_t *flags, void *const *buffers)
 {
@@ -504,7 +513,7 @@ static sluice_status run_steps(sample_loader *loader, uint64_t sample, uint64_t 
     return st;
 }
 
-/* Drops the sample's pages from the page cache, even if decoding failed. */
+/* Drops the sample's pages from the page cache, even if decoding has failed. */
 static void drop_pages(const sample_loader *loader, uint64_t sample)
 {
     const sluice_dataset *dataset = loader->plan->dataset;

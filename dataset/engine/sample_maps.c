@@ -5,7 +5,7 @@
 #include "custom_sample.h"
 #include "tensor_int.h"
 
-/* Makes the state of one map; on failure it has none. */
+/* Creates the state of one map; on failure state->owner is NULL. */
 static sluice_status begin_map(const plan_step *step, sluice_sample *state)
 {
     const sluice_map *of = &step->map->of;
@@ -24,7 +24,7 @@ static sluice_status begin_map(const plan_step *step, sluice_sample *state)
     return st;
 }
 
-/* Makes the states of all maps, in order. */
+/* Creates the states of all maps, in order. */
 static sluice_status begin_maps(sample_loader *loader)
 {
     const struct plan_details *details = loader->plan->details;
@@ -62,13 +62,16 @@ void sample_maps_end(sample_loader *loader)
     loader->maps = NULL;
 }
 
-/* The length of a ragged column. User code can write any number into a column of that name. */
+/*
+ * The length of a ragged column, clamped to its maximum: user code can write any number into the
+ * column NAME_length.
+ */
 static uint64_t actual_length(int32_t length, uint64_t most)
 {
     return length < 0 ? 0 : (uint64_t)length < most ? (uint64_t)length : most;
 }
 
-/* What the map may read; of a ragged column as many elements as there are. */
+/* Sets the inputs of a map. A ragged column gets its actual length. */
 static void set_inputs(const plan_step *step, void *const *buffers, sluice_sample *state)
 {
     state->input_count = step->map->input_count;

@@ -3,7 +3,7 @@
 
 #include "status_int.h"
 
-/* Reads the header of an encoded mask; one of pixels has its size. */
+/* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
 static sluice_status open_mask(const sli_plan *plan, const image_way *way, const sample_data *data,
                                image_decoder *decoder)
 {
@@ -28,7 +28,7 @@ static sluice_status open_mask(const sli_plan *plan, const image_way *way, const
     return st;
 }
 
-/* Writes a line into the row, flipped where the image is. */
+/* The destination of flip_line(), which writes a line flipped. */
 typedef struct mask_line {
     uint8_t *row;
     uint32_t width;
@@ -44,7 +44,10 @@ static void flip_line(void *arg, uint32_t y, const uint8_t *pixels)
     }
 }
 
-/* Runs one group, as the image went through it. `current` is the mask between two groups. */
+/*
+ * Applies one group of the image's geometry to the mask. `current` is the mask between two groups;
+ * its pixels are NULL while it is encoded.
+ */
 static sluice_status run_group(const image_way *way, uint32_t number, const mask_tools *tools,
                                image_view *current, uint8_t *row)
 {
@@ -88,7 +91,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
                           const mask_tools *tools, uint8_t *row)
 {
-    image_view current = data->image; /* NULL while encoded */
+    image_view current = data->image; /* pixels are NULL if the mask is encoded */
     sluice_status st = open_mask(plan, way, data, tools->decoder);
 
     for (uint32_t i = 0; i < way->group_count && st == SLUICE_OK; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masks follow the geometry of their image, by nearest neighbour: values are never mixed. */
+/*
+ * Applies the geometry of an image to its masks, by nearest neighbour, so that values are never
+ * mixed.
+ */
 #ifndef SLUICE_SAMPLE_MASKS_H
 #define SLUICE_SAMPLE_MASKS_H
 
@@ -7,17 +10,17 @@
 #include "resample.h"
 #include "sample_boxes.h"
 
-/* What a worker lends for it: a mask comes after its image, so all of these are free. */
+/* Tools of the worker, which are unused at this time: masks are processed after their image. */
 typedef struct mask_tools {
     image_decoder *decoder;
     image_resampler *resampler;
-    image_buffer *between; /* two */
+    image_buffer *between; /* two buffers */
 } mask_tools;
 
 /*
- * Decodes a mask, unless it is pixels, and writes it into its row, u8 (height, width). E_CORRUPT:
- * another size than the image's, or damage; E_UNSUPPORTED: a format whose values are no class
- * numbers; E_NO_MEMORY.
+ * Decodes a mask, if it is encoded, applies the geometry of its image, and writes it into its row,
+ * u8 (height, width). E_CORRUPT: its size differs from the image's, or it is damaged;
+ * E_UNSUPPORTED: its format does not store class numbers; E_NO_MEMORY.
  */
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
                           const mask_tools *tools, uint8_t *row);

@@ -17,25 +17,25 @@ struct sample_stream {
     const sli_plan *plan;
     uint64_t batches;
     uint64_t passes;
-    int stop_fd; /* readable once a stop is requested */
+    int stop_fd; /* becomes readable when a stop is requested */
     _Atomic bool stopped;
-    _Atomic uint64_t dropping; /* a batch to be dropped once its rows are done; 0: none */
-    sli_event changed;         /* signals a change of stopped or dropping */
+    _Atomic uint64_t dropping; /* batch that will be dropped once all its rows are done; 0: none */
+    sli_event changed;         /* notified when stopped or dropping changes */
     pthread_mutex_t lock;      /* guards the fields below */
-    stream_hold hold;          /* budget of the workers' samples; does not need the lock */
-    stream_order *order;       /* the current pass, or the next one */
+    stream_hold hold;          /* budget for the workers' samples; needs no lock */
+    stream_order *order;       /* order of the current or next pass */
     uint64_t pass_number;
     uint64_t passes_ended;
-    uint64_t taken;    /* samples of the pass, over all ranks */
-    uint64_t row;      /* the next row, over all batches */
-    uint64_t pass_row; /* the first row of the pass in this run */
-    uint64_t base;     /* rows of batches up to this one are abandoned */
-    uint64_t limit;    /* no batch behind it is given out before a rewind */
-    bool rewound;      /* the next batch behind base begins the plan once more */
-    stream_kind rest;  /* kind of the remaining rows of the batch; SAMPLE: not known yet */
+    uint64_t taken;    /* samples taken of the pass, over all ranks */
+    uint64_t row;      /* next row to claim, counted through all batches */
+    uint64_t pass_row; /* first row of the current pass */
+    uint64_t base;     /* batches up to this one are abandoned */
+    uint64_t limit;    /* no row of a later batch is claimed until a rewind */
+    bool rewound;      /* the batch after base must restart the plan */
+    stream_kind rest;  /* kind of the batch's remaining rows; STREAM_SAMPLE: not determined yet */
     bool failed;
     bool over;
-    stream_item others; /* buffer for samples of other ranks, and skipped samples */
+    stream_item others; /* holds samples of other ranks, and skipped samples */
 };
 
 /* ---- passes -------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static sluice_status next_sample(sample_stream *stream, stream_item *item)
     return st;
 }
 
-/* Reads the next sample and drops it. */
+/* Reads the next sample and discards it. */
 static sluice_status skip_sample(sample_stream *stream)
 {
     sluice_status st = next_sample(stream, &stream->others);
@@ -58,7 +58,7 @@ static sluice_status skip_sample(sample_stream *stream)
     return st;
 }
 
-/* Reads the next sample for this rank, and charges it before more is read. */
+/* Reads the next sample for this rank, and charges it to the budget before more is read. */
 static sluice_status take_own(sample_stream *stream, stream_item *item)
 {
     sluice_status st = next_sample(stream, item);
@@ -79,7 +79,7 @@ static void note_memory(sample_stream *stream)
     }
 }
 
-/* Ends the pass; its length applies to all passes. */
+/* Ends the pass. Its length then applies to all passes. */
 static sluice_status end_pass(sample_stream *stream)
 {
     _Atomic uint64_t *length = &stream->plan->details->stream_length;
@@ -94,12 +94,12 @@ static sluice_status end_pass(sample_stream *stream)
                         (unsigned long long)stream->pass_number, (unsigned long long)stream->taken,
                         (unsigned long long)known);
     }
-    /* Pairs with the acquire load in plan_locate(). */
+    /* Pairs with the acquire load in locate_in_stream(). */
     atomic_store_explicit(length, stream->taken, memory_order_release);
     return SLUICE_OK;
 }
 
-/* Skips the samples of the pass that were done before the run. */
+/* Skips the samples of the first pass that were done before this run. */
 static sluice_status skip_done(sample_stream *stream, uint64_t samples)
 {
     sluice_status st = SLUICE_OK;
@@ -127,7 +127,7 @@ static bool may_begin(const sample_stream *stream)
             (stream->passes == 0 || stream->passes_ended < stream->passes));
 }
 
-/* Checks that the pass that has ended had at least one batch. */
+/* Checks that the pass that has just ended had at least one batch. */
 static sluice_status check_pass(const sample_stream *stream)
 {
     const sli_plan *plan = stream->plan;
@@ -143,7 +143,7 @@ static sluice_status check_pass(const sample_stream *stream)
                     stream->taken > 0 ? "; drop_remainder=false keeps what is left" : "");
 }
 
-/* Begins a pass; END_OF_DATA: no more passes. */
+/* Begins a pass. END_OF_DATA: there are no more passes. */
 static sluice_status begin_pass(sample_stream *stream)
 {
     sluice_status st = check_pass(stream);
@@ -162,7 +162,10 @@ static sluice_status begin_pass(sample_stream *stream)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* Reads one sample for each rank, that of this rank into the item; *count_out: samples read. */
+/*
+ * Reads one sample for each rank; this rank's goes into the item. *count_out: number of samples
+ * read.
+ */
 static sluice_status take_round(sample_stream *stream, stream_item *item, uint32_t *count_out)
 {
     const sli_run_settings *settings = &stream->plan->settings;
@@ -180,7 +183,10 @@ static sluice_status take_round(sample_stream *stream, stream_item *item, uint32
     return st;
 }
 
-/* Determines the kind of a row, of a batch in which the end was not reached yet. */
+/*
+ * Determines the kind of the next row, and reads its sample. Called only if the pass has not ended
+ * in this batch.
+ */
 static sluice_status take_row(sample_stream *stream, stream_item *item, stream_claim *claim)
 {
     const sli_plan *plan = stream->plan;
@@ -189,8 +195,8 @@ static sluice_status take_row(sample_stream *stream, stream_item *item, stream_c
 
     do {
         while (st == SLUICE_OK &&
-               !stream_order_in_pass(stream->order)) { /* loops where a resumed pass was already
-                                                          at its end */
+               !stream_order_in_pass(stream->order)) { /* repeats if a resumed pass was at its end
+                                                          already */
             st = begin_pass(stream);
         }
         if (st != SLUICE_OK) {
@@ -203,7 +209,7 @@ static sluice_status take_row(sample_stream *stream, stream_item *item, stream_c
         if (st == SLUICE_END_OF_DATA) {
             st = end_pass(stream);
         }
-        /* An end between two batches needs no padding. */
+        /* If the pass ends between two batches, no padding is needed. */
     } while (st == SLUICE_OK && !stream_order_in_pass(stream->order) && claim->row == 0 &&
              count == 0);
     note_memory(stream);
@@ -215,7 +221,7 @@ static sluice_status take_row(sample_stream *stream, stream_item *item, stream_c
     return st;
 }
 
-/* The first batch behind base: the pass that is open ends, and the first one of the plan begins. */
+/* Restarts the plan with the first batch after base: ends the open pass. */
 static void begin_anew(sample_stream *stream)
 {
     if (stream_order_in_pass(stream->order)) {
@@ -324,7 +330,7 @@ void sample_stream_done(sample_stream *stream, stream_item *item)
 bool sample_stream_drops(const sample_stream *stream, uint64_t seq)
 {
     /*
-     * Without the lock, whose holder may wait for bytes. The worker with the last row stored
+     * No lock: its holder may be waiting for bytes. The worker that claimed the last row stored
      * `dropping` before that row was done.
      */
     return atomic_load_explicit(&stream->dropping, memory_order_relaxed) == seq;

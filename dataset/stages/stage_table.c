@@ -34,7 +34,7 @@
     X(to_dtype)               \
     X(to_chw)                 \
     X(batch)
-/* Those that are made by calls only. */
+/* Stages that only functions can add, not texts. */
 #define CALLS(X) X(source) X(map)
 /* clang-format on */
 

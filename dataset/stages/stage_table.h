@@ -5,10 +5,10 @@
 
 #include "stage.h"
 
-/* In the order of help; ends with NULL. */
+/* All stages that a text can have, in the order of help; ends with NULL. */
 extern const stage_def *const stage_table[];
 
-/* The same, and the stages with code of the user's, which no text makes: for texts to compare. */
+/* The same, plus stages with user code, which only functions can add: for comparing texts. */
 extern const stage_def *const stage_table_with_calls[];
 
 #endif

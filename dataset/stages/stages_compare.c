@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Do two texts of stages give the same bits? Where conversions are done (offload), where flips
- * and to_chw stand among conversions and where stages of order stand among the others changes
- * nothing; arguments that one text lacks have their defaults. Other differences are named: stages
- * are matched by their names, as many as can be in the same order.
+ * Compares two texts of stages: do they give the same results? The following makes no difference:
+ * where conversions run (offload), the positions of flips and to_chw among conversions, and the
+ * positions of stages of order among the others. Missing arguments have their defaults. Other
+ * differences are listed. For that, as many stages as possible are matched by name, in the same
+ * order.
  */
 #include <string.h>
 
@@ -19,20 +20,25 @@ typedef struct stage_list {
 } stage_list;
 
 typedef struct comparison {
-    stage_list kept; /* of the checkpoint */
-    stage_list mine; /* of this run */
-    /* How many stages of kept from i on and of mine from k on can be matched. */
+    stage_list kept; /* stages of the checkpoint */
+    stage_list mine; /* stages of this run */
+    /* [i][k]: how many stages can be matched of those from i on in kept and from k on in mine. */
     uint8_t matches[DATASET_MAX_STAGES + 1][DATASET_MAX_STAGES + 1];
     sli_text differences;
 } comparison;
 
-/* ---- the order that all texts with the same bits have ---------------------------------------- */
+/*
+ * ---- the canonical order of stages --------------------------------------------------------------
+ */
 
-/* Does `a` come before `b` there? Stages that are equal in this keep their order. */
+/*
+ * Must stage `a` be before `b` in the canonical order? Texts that give the same results have the
+ * same canonical order. Stages without a rule keep their order.
+ */
 static bool comes_before(const stage_def *a, const stage_def *b)
 {
     if ((b->kind == STAGE_MAP || b->kind == STAGE_ARRAY) && a->kind != STAGE_INDEX) {
-        return false; /* what stands behind a map works on what it has made */
+        return false; /* a stage after a map uses its outputs */
     }
     if (a->kind != b->kind) {
         return a->kind < b->kind;
@@ -118,7 +124,7 @@ static void compare_arguments(const dataset_stage *kept, const dataset_stage *mi
     for (uint32_t i = 0; i < kept->def->param_count; i++) {
         const stage_param *param = &kept->def->params[i];
 
-        if (param->choices != offload_targets) { /* offload */
+        if (param->choices != offload_targets) { /* offload makes no difference */
             compare_argument(kept->def, param, kept->args.bytes, mine->args.bytes, differences);
         }
     }
@@ -173,7 +179,10 @@ static void find_differences(comparison *c)
     }
 }
 
-/* Texts that this library cannot read, of another version: shown from where they differ. */
+/*
+ * Handles texts that this library cannot parse, such as those of another version: shows them from
+ * the first stage that differs.
+ */
 static sluice_status texts_differ(const char *kept, const char *mine)
 {
     size_t at = 0;
@@ -182,7 +191,7 @@ static sluice_status texts_differ(const char *kept, const char *mine)
         at++;
     }
     while (at > 0 && kept[at - 1] != '|') {
-        at--; /* to the beginning of the stage */
+        at--; /* go back to the beginning of the stage */
     }
     return sli_fail(SLUICE_E_INVALID,
                     "the pipeline differs: it was \"%.200s\" and is \"%.200s\" now, from there on",
