@@ -4,8 +4,8 @@
  *
  *     overnight PICTURES RUN [HOURS]
  *
- * PICTURES holds one folder of pictures per class. The run keeps checkpoints and a log in the
- * folder RUN and ends after HOURS (8), on Ctrl-C or on SIGTERM, with a report. Started again, it
+ * PICTURES holds one folder of pictures per class. The run stores checkpoints and a log in the
+ * folder RUN. It ends after HOURS (8), on Ctrl-C or on SIGTERM, with a report. Started again, it
  * resumes.
  */
 #include <math.h>

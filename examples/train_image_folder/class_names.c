@@ -97,7 +97,7 @@ bool class_names_read(class_names *c, const char *dir)
     return true;
 }
 
-/* Prints the first class of `a` that is not in `b`; false: there is one. */
+/* Is every class of `a` in `b`? False: the first class that is missing was printed. */
 static bool has_all(const class_names *a, const char *dir_a, const class_names *b,
                     const char *dir_b)
 {

@@ -208,8 +208,8 @@ static void forward(const convnet *net, const float *image, float *scratch)
 }
 
 /*
- * Adds the loss and the correctness to the chunk's, and replaces the logits by the gradient of the
- * loss, times scale: probability minus truth for softmax cross-entropy.
+ * Adds the loss and the correctness of an image to the chunk's sums. Replaces the logits by the
+ * gradient of the loss, times scale: probability minus truth for softmax cross-entropy.
  */
 static void judge(const convnet *net, chunk *part, size_t label, float scale)
 {
@@ -239,7 +239,7 @@ static void judge(const convnet *net, chunk *part, size_t label, float scale)
 }
 
 /*
- * Adds one image's gradients to the chunk's, from the gradient of the logits on. Each grid is
+ * Adds one image's gradients to the chunk's, given the gradient of the logits. Each grid is
  * replaced by its own gradient once it is no longer needed; borders stay zero. The gradient of the
  * image is not computed.
  */

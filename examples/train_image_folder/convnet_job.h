@@ -28,12 +28,12 @@ typedef struct convnet_block {
     uint32_t height, width, in, out;
     uint32_t row, column, channel; /* strides of the input in floats */
     const float *input;            /* (batch, H, W, in); the first one's (batch, in, H, W) */
-    float *input_slope;            /* gradient of the loss by the input; NULL in the first block */
-    float *output;                 /* (batch, H / 2, W / 2, out) */
-    float *slope;                  /* gradient of the loss by the output */
-    uint8_t *winner; /* index, 0 to 3, of the pixel that is the maximum of each pooled output */
-    float *flipped;  /* (3, 3, out, in): the weights for the backward pass */
-    size_t weights;  /* offset of (out / 16, 3, 3 * in, 16), then (out) biases */
+    float *input_slope; /* gradient of the loss with respect to input; NULL in the first block */
+    float *output;      /* (batch, H / 2, W / 2, out) */
+    float *slope;       /* gradient of the loss with respect to output */
+    uint8_t *winner;    /* index, 0 to 3, of the pixel that is the maximum of each pooled output */
+    float *flipped;     /* (3, 3, out, in): the weights for the backward pass */
+    size_t weights;     /* offset of (out / 16, 3, 3 * in, 16), then (out) biases */
 } convnet_block;
 
 /* The arguments of all kernels, passed by value. */
@@ -48,7 +48,7 @@ typedef struct convnet_job {
     float *velocity;     /* (weight_count), after the weights */
     float *gradients;    /* (parts, linear), of the convolutions */
     float *logit_parts;  /* (batch, panels, 64, 16) */
-    float *logits;       /* (batch, panels * 16), then the gradients of the loss by them */
+    float *logits;       /* (batch, panels * 16), later replaced by their gradients */
     float *losses;       /* (batch) */
     uint8_t *correct;    /* (batch) */
 

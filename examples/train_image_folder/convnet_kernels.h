@@ -303,7 +303,8 @@ CONVNET_FN uint64_t convnet_feature_slope_threads(const convnet_job *job, uint32
     return (uint64_t)job->batch * job->features;
 }
 
-/* The gradient of the loss by a feature: the sum of the logits' gradients times its weights. */
+/* Computes the gradient of the loss with respect to a feature: the sum of the logits' gradients
+ * times its weights. */
 CONVNET_FN void convnet_feature_slope(const convnet_job *job, uint32_t block, uint32_t t)
 {
     const uint32_t row = t / job->features;
@@ -420,8 +421,8 @@ CONVNET_FN float convnet_sent_back(const convnet_block *b, convnet_place p, uint
     return sum;
 }
 
-/* Computes the gradient of the loss by an input. The input is in the windows of up to 2 x 2 pooled
- * pixels. */
+/* Computes the gradient of the loss with respect to an input. The input is in the windows of up to
+ * 2 x 2 pooled pixels. */
 CONVNET_FN void convnet_input_slope(const convnet_job *job, uint32_t block, uint32_t t)
 {
     const convnet_block *b = &job->blocks[block];
