@@ -41,8 +41,24 @@ static bool find_ends(const sink_request *request, sink_plan *plan)
                 __builtin_add_overflow(done, plan->epoch_step, &plan->end_step))) {
         return false;
     }
+    if (request->total_steps > 0 && request->total_steps < plan->end_step) {
+        plan->end_step = request->total_steps;
+    }
     return plan->end_step == UINT64_MAX ||
            !__builtin_mul_overflow(plan->end_step, request->micro_batches, &batches);
+}
+
+static sluice_status nothing_left(const sink_request *request, const sink_plan *plan)
+{
+    if (request->total_steps > 0 && plan->end_step == request->total_steps) {
+        return sli_fail(
+            SLUICE_E_INVALID, "nothing left to do: %llu steps are done, and total_steps is %llu",
+            (unsigned long long)plan->first_step, (unsigned long long)request->total_steps);
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "nothing left to do: %llu steps are done of %llu epochs of %llu steps",
+                    (unsigned long long)plan->first_step, (unsigned long long)request->epochs,
+                    (unsigned long long)plan->steps_per_epoch);
 }
 
 sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
@@ -58,10 +74,7 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
     if (plan.first_step >= plan.end_step && request->resumed) {
         plan.end_step = plan.first_step;
     } else if (plan.first_step >= plan.end_step) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "nothing left to do: %llu steps are done of %llu epochs of %llu steps",
-                        (unsigned long long)plan.first_step, (unsigned long long)request->epochs,
-                        (unsigned long long)plan.steps_per_epoch);
+        return nothing_left(request, &plan);
     }
     if (request->max_steps > 0 && request->max_steps < plan.end_step - plan.first_step) {
         plan.end_step = plan.first_step + request->max_steps;

@@ -36,8 +36,9 @@ typedef struct sink_request {
     int64_t sink_size;
     uint64_t epochs; /* 0: no limit by epochs */
     uint64_t initial_epoch;
-    uint64_t start_step; /* in addition to initial_epoch */
-    uint64_t max_steps;  /* of this run; 0: no limit */
+    uint64_t start_step;  /* in addition to initial_epoch */
+    uint64_t max_steps;   /* of this run; 0: no limit */
+    uint64_t total_steps; /* of the whole training; 0: no limit */
     bool resumed;     /* a resumed run that is already complete is not an error, but has no steps */
     uint64_t pass;    /* pass in which a resumed run begins */
     uint64_t batches; /* batches left in that pass */

@@ -151,9 +151,11 @@ static sluice_status check_config(const train_run *run)
         return sli_fail(SLUICE_E_INVALID, "sink_size must be -1 or positive, got %lld",
                         (long long)config->sink_size);
     }
-    if (config->epochs == 0 && config->max_steps == 0 && !(config->max_seconds > 0)) {
-        return sli_fail(SLUICE_E_INVALID, "epochs, max_steps and max_seconds are all 0: nothing "
-                                          "says when to end");
+    if (config->epochs == 0 && config->total_steps == 0 && config->max_steps == 0 &&
+        !(config->max_seconds > 0)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "epochs, total_steps, max_steps and max_seconds are all 0: nothing says "
+                        "when to end");
     }
     if (config->epochs > 0 && config->initial_epoch >= config->epochs) {
         return sli_fail(SLUICE_E_INVALID, "initial_epoch is %llu, want less than epochs, %llu",
@@ -367,10 +369,11 @@ sluice_status train_check_stream(train_run *run)
         return SLUICE_OK;
     }
     if (config->epochs > 1 || config->initial_epoch > 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "epochs=%llu of a stream, whose passes have no known length: use "
-                        "epochs=1, or epochs of a fixed length by sink_size=N, or max_steps alone",
-                        (unsigned long long)config->epochs);
+        return sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "epochs=%llu of a stream, whose passes have no known length: use "
+            "epochs=1, or epochs of a fixed length by sink_size=N, or total_steps alone",
+            (unsigned long long)config->epochs);
     }
     run->feed.passes = 1;
     return SLUICE_OK;

@@ -86,6 +86,7 @@ static sluice_status plan_sinks(train_run *run)
         .initial_epoch = run->config.initial_epoch,
         .start_step = run->config.start_step,
         .max_steps = run->config.max_steps,
+        .total_steps = run->config.total_steps,
         .resumed = run->origin.resumed,
         .pass = plan->begin.pass,
         .batches = plan->begin_batches,

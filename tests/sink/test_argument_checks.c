@@ -42,7 +42,7 @@ static void something_must_say_when_to_end(void)
 
     kit_init(&k);
     k.config.epochs = 0;
-    check_refused(&k, "epochs, max_steps and max_seconds are all 0");
+    check_refused(&k, "epochs, total_steps, max_steps and max_seconds are all 0");
     kit_init(&k);
     k.config.initial_epoch = 1;
     check_refused(&k, "initial_epoch is 1, want less than epochs, 1");

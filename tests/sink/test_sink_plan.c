@@ -195,6 +195,36 @@ static void a_training_that_is_over_has_nothing_left_to_do(void)
     T_EQ(plan.end_step, 120);
 }
 
+/* Unlike max_steps, total_steps counts the steps of earlier runs. */
+static void total_steps_end_the_whole_training(void)
+{
+    sink_request request = {.micro_batches = 1,
+                            .batches_per_pass = 101,
+                            .sink_mode = true,
+                            .sink_size = 50,
+                            .total_steps = 202};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 202);
+    T_EQ(sink_plan_length(&plan, 200), 2);
+    request.epochs = 4; /* the lower limit holds */
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 200);
+    request.epochs = 0;
+    request.start_step = 150;
+    request.max_steps = 100;
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 202);
+    request.start_step = 202;
+    T_STATUS(sink_plan_make(&request, &plan), SLUICE_E_INVALID);
+    T_STR(sluice_last_error(), "nothing left to do: 202 steps are done, and total_steps is 202");
+    request.resumed = true;
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.first_step, 202);
+    T_EQ(plan.end_step, 202);
+}
+
 static void counts_reach_to_the_end_of_64_bits(void)
 {
     sink_request request = {.micro_batches = 1,
@@ -265,6 +295,7 @@ const t_test sink_plan_tests[] = {
     T_TEST(max_steps_shortens_the_last_sink),
     T_TEST(without_epochs_and_max_steps_there_is_no_end),
     T_TEST(a_training_that_is_over_has_nothing_left_to_do),
+    T_TEST(total_steps_end_the_whole_training),
     T_TEST(counts_reach_to_the_end_of_64_bits),
     T_TEST(what_64_bits_cannot_count_is_refused),
     T_END,

@@ -45,7 +45,12 @@ typedef struct sluice_step {
     const uint32_t *micro;       /**< index of this micro-batch in its step, from 0 */
 } sluice_step;
 
-/** Returns the input of that name, or NULL. Threads: any, during the call of the step. */
+/**
+ * Returns the input of that name; NULL if the batch has no such column, with a warning in the log
+ * the first time. model.inputs finds a wrong name before the first step.
+ *
+ * Threads: any, during the call of the step.
+ */
 SLUICE_API const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name);
 
 /**
@@ -327,7 +332,8 @@ typedef sluice_status (*sluice_agree_fn)(int64_t value, int64_t *most_out, void 
 /** Settings of a run, initialized by sluice_train_config_init(). Zero is the default of each. */
 typedef struct sluice_train_config {
     size_t struct_size;       /**< bytes; set by sluice_train_config_init() */
-    uint64_t epochs;          /**< of the whole training; 0: until max_steps or max_seconds */
+    uint64_t epochs;          /**< of the whole training; 0: until total_steps, max_steps or
+                                   max_seconds */
     bool dataset_sink_mode;   /**< false: mode direct, and an epoch is a pass */
     int64_t sink_size;        /**< steps of an epoch in sink mode; -1, set by init: a pass */
     uint64_t initial_epoch;   /**< epochs done already */
@@ -377,6 +383,8 @@ typedef struct sluice_train_config {
     sluice_agree_fn agree; /**< for several ranks. Without it checkpoints and everything that may
                               stop one rank before the others are E_INVALID */
     void *agree_user;      /**< handed to agree; borrowed */
+    uint64_t total_steps;  /**< of the whole training, over all its runs; shortens the last sink. A
+                              resumed run that has done them has no steps. 0: no limit */
 } sluice_train_config;
 
 /**
@@ -422,16 +430,15 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *                    is also set when the run fails: to NULL if there is no memory for it
  *
  * Returns: OK all epochs or steps are done, or max_seconds are over; STOPPED on request of the
- *          token, a hook (such as early stopping) or the step; END_OF_DATA the source ended before
- *          the last epoch, and the report has the number of epochs (no source of this version
- *          ends); E_NAN an output was not finite; E_STALLED no data arrived; E_RANK another rank
- *          failed; E_INVALID settings, including those of the environment, columns that do not
- *          match the model, ranks with different settings, a stop request on one of several ranks
- *          without config.agree, or a difference that config.check found; E_NO_MEMORY; else the
- *          first error of the pipeline (which names the stage and the sample) or the device, or the
- *          status that a hook, the step, eval, save, load or agree returned.
- *          Steps before an error are done and were passed to the hook `records`. All threads of the
- *          run have ended.
+ *          token, a hook (such as early stopping) or the step; END_OF_DATA a stream ended before
+ *          the last epoch, and the report has the number of epochs; E_NAN an output was not finite;
+ * E_STALLED no data arrived; E_RANK another rank failed; E_INVALID settings, including those of the
+ * environment, columns that do not match the model, ranks with different settings, a stop request
+ * on one of several ranks without config.agree, or a difference that config.check found;
+ * E_NO_MEMORY; else the first error of the pipeline (which names the stage and the sample) or the
+ * device, or the status that a hook, the step, eval, save, load or agree returned. Steps before an
+ * error are done and were passed to the hook `records`. All threads of the run have ended.
+ *
  * Threads: any, while no thread changes the environment; several runs at once are independent.
  */
 SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluice_model *model,
