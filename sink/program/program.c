@@ -2,13 +2,38 @@
 /* Functions shared by the programs of all kinds of devices. */
 #include "program.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "log_int.h"
 
 const char *sluice_mode_name(sluice_mode mode)
 {
     static const char *const names[] = {"auto", "direct", "data", "graph", "loop"};
 
     return (unsigned)mode < sizeof(names) / sizeof(names[0]) ? names[mode] : "?";
+}
+
+/* Most callers use the result unchecked, so the log explains the crash that follows. Once per
+ * process: a step may also test for a column in every call. */
+static void warn_of_unknown_input(const sluice_step *step, const char *name)
+{
+    static atomic_flag is_logged = ATOMIC_FLAG_INIT;
+    char names[400] = "";
+    size_t used = 0;
+
+    if (atomic_flag_test_and_set_explicit(&is_logged, memory_order_relaxed)) {
+        return;
+    }
+    for (uint32_t i = 0; i < step->input_count && used < sizeof(names); i++) {
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                                 step->inputs[i].name);
+    }
+    sli_log(SLUICE_LOG_WARN,
+            "sluice_step_input: the batch has no column %.60s, so the result is NULL; its columns "
+            "are %s",
+            name, names);
 }
 
 const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name)
@@ -18,6 +43,7 @@ const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name
             return &step->inputs[i];
         }
     }
+    warn_of_unknown_input(step, name);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
  * gives. */
 #include <math.h>
 
+#include "log_kit.h"
 #include "testing.h"
 #include "train_kit.h"
 
@@ -267,7 +268,23 @@ static void a_step_may_write_into_its_inputs(void)
     }
 }
 
+/* The columns are named, once per process, before a step that does not check dereferences NULL. */
+static void an_unknown_input_is_warned_of(void)
+{
+    static const sluice_tensor inputs[] = {{.name = "image"}, {.name = "label"}};
+    const sluice_step step = {.inputs = inputs, .input_count = 2};
+
+    kit_log_start(NULL, NULL);
+    T_TRUE(sluice_step_input(&step, "label") == &inputs[1]);
+    T_TRUE(sluice_step_input(&step, "images") == NULL);
+    T_TRUE(sluice_step_input(&step, "images") == NULL);
+    T_CONTAINS(kit_log_stop(), "the batch has no column images, so the result is NULL; its columns "
+                               "are image, label");
+    T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
+}
+
 const t_test step_view_tests[] = {
+    T_TEST(an_unknown_input_is_warned_of),
     T_TEST(rates_follow_a_function),
     T_TEST(rates_follow_a_table_whose_last_entry_stays),
     T_TEST(without_a_schedule_the_rate_is_zero),
