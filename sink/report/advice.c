@@ -35,13 +35,6 @@ static void say(sluice_report *report, const char *format, ...)
     va_end(args);
 }
 
-static double step_share(const sluice_report *report)
-{
-    const sli_stage_summary *step = report_find_stage(report, "step");
-
-    return step != NULL ? step->busy_ns / 1e9 / report->stats.seconds : 0;
-}
-
 /* Samples per second if the pipeline were faster by the factor `gain`, clamped to the rate that the
  * steps sustain. */
 static double rate_with(const sluice_report *report, double gain)
@@ -49,7 +42,7 @@ static double rate_with(const sluice_report *report, double gain)
     const double rate = gain * report_rate(report);
     const double most = report_rate(report) / (1 - report->stats.data_wait_share);
 
-    return step_share(report) >= EMPTY_STEP && rate > most ? most : rate;
+    return report_step_share(report) >= EMPTY_STEP && rate > most ? most : rate;
 }
 
 /* Cores that neither the workers nor the steps of a host device use. */
@@ -57,8 +50,9 @@ static double spare_cores(const sluice_report *report)
 {
     const bool quota_is_less = report->quota > 0 && report->quota < report->cores_allowed;
     const double cores = quota_is_less ? report->quota : report->cores_allowed;
+    const double step = report->has_kernels ? 0 : report_step_share(report);
 
-    return cores - report->worker_count - (report->has_kernels ? 0 : step_share(report));
+    return cores - report->worker_count - (step >= EMPTY_STEP ? step : 0);
 }
 
 /* Speed-up of the workers, per sample, if the samples that lack an index had one. */
@@ -207,11 +201,11 @@ void report_advise_step(sluice_report *report)
 {
     const uint32_t enough = fewer_workers(report);
 
-    if (step_share(report) < EMPTY_STEP && !report->has_kernels) {
+    if (report_step_share(report) < EMPTY_STEP && !report->has_kernels) {
         say(report,
             "steps take %.1f %% of the time: the run is too short for a verdict, or the host "
             "spends the time between steps",
-            100 * step_share(report));
+            100 * report_step_share(report));
     } else if (enough > 0) {
         say(report,
             "nothing to gain in the pipeline; %u of %u workers would do, and leave %u of %u cores "

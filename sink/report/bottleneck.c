@@ -2,7 +2,9 @@
 /*
  * The verdict of a report: which stage limits the run.
  *
- * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. Otherwise it
+ * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. It is
+ * also the bottleneck if it waits less than UNEVEN_SHARE and is busier than the workers: such waits
+ * come from the start of a run, single slow samples and other processes. Otherwise the bottleneck
  * is an earlier stage. If copies are busy for more than BUSY_SHARE of the time, it is `copy`, else
  * the worker stage with the largest busy time. Mostly idle workers do not limit a run: then the
  * limit is the hand-over of batches between threads. The exception is the stage `read`: sequential
@@ -14,6 +16,7 @@
 #include "report_data.h"
 
 static const double FED_SHARE = 0.05;
+static const double UNEVEN_SHARE = 0.15;
 static const double BUSY_SHARE = 0.8;
 static const double IDLE_SHARE = 0.5; /* workers busy for a smaller share are mostly idle */
 
@@ -46,6 +49,17 @@ static void blame_hand_over(sluice_report *report, double busy)
     report_advise_batches(report);
 }
 
+/* Are the steps busier than the workers, and do they rarely wait? */
+static bool step_is_busiest(const sluice_report *report)
+{
+    const double workers =
+        report_workers_ns(report) / 1e9 / report->stats.seconds / report->worker_count;
+
+    return report->stats.data_wait_share < FED_SHARE ||
+           (report->stats.data_wait_share < UNEVEN_SHARE && report->worker_count > 0 &&
+            report_step_share(report) > workers);
+}
+
 static void blame_workers(sluice_report *report)
 {
     const double all = report_workers_ns(report);
@@ -72,7 +86,8 @@ static void blame_workers(sluice_report *report)
     report->bottleneck = most->name;
     report->bottleneck_share = most->busy_ns / all;
     snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
-             "steps wait for data %.1f %% of the time; %s takes %.0f %% of the time of %u worker%s",
+             "steps wait for data %.1f %% of the time; %s takes %.0f %% of the busy time of %u "
+             "worker%s",
              100 * report->stats.data_wait_share, most->name, 100 * report->bottleneck_share,
              report->worker_count, report->worker_count == 1 ? "" : "s");
     report_advise_workers(report, most);
@@ -84,10 +99,16 @@ void report_find_bottleneck(sluice_report *report)
 
     report->bottleneck = "none";
     snprintf(report->bottleneck_why, sizeof(report->bottleneck_why), "no step ran");
+    if (report->was_complete && report->stats.steps == 0) {
+        snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
+                 "no step was left: the training was complete after %llu steps",
+                 (unsigned long long)report->stats.first_step);
+        return;
+    }
     if (report->stats.steps == 0 || report->stats.seconds <= 0) {
         return;
     }
-    if (report->stats.data_wait_share < FED_SHARE) {
+    if (step_is_busiest(report)) {
         blame_step(report);
     } else if (copy != NULL && copy->busy_ns / 1e9 > BUSY_SHARE * report->stats.seconds) {
         blame_copy(report, copy);

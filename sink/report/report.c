@@ -120,6 +120,7 @@ static void collect_stats(const report_run *run, sluice_report *report)
     stats->steps = counts->steps;
     if (run->plan != NULL) {
         collect_plan(run->plan, run->step, stats);
+        report->was_complete = run->plan->first_step >= run->plan->end_step;
     }
     stats->samples = counts->samples;
     stats->launches = counts->launches;
@@ -132,6 +133,8 @@ static void collect_stats(const report_run *run, sluice_report *report)
     stats->first_nan_step = counts->nan_steps > 0 ? counts->first_nan_step : UINT64_MAX;
     stats->checkpoints = counts->checkpoints;
     stats->validations = counts->validations;
+    stats->validation_seconds = counts->validation_seconds;
+    stats->validation_bad_samples = counts->validation_bad_samples;
     stats->regrouped_batch_size = run->regrouped_batch_size;
     stats->regrouped_world = run->regrouped_world;
     report->has_digest = run->has_digest;
@@ -188,7 +191,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     return SLUICE_OK;
 }
 
-static const sli_struct stats_struct = SLI_STRUCT(sluice_report_stats, regrouped_world);
+static const sli_struct stats_struct = SLI_STRUCT(sluice_report_stats, validation_bad_samples);
 
 void sluice_report_stats_init_size(sluice_report_stats *stats, size_t size)
 {

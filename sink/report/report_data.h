@@ -26,6 +26,7 @@ struct sluice_report {
     sluice_report_stats stats;
     char error[SLI_ERROR_SIZE]; /* "" if there was no error */
     bool ran;                   /* the run began; otherwise most of the following fields are zero */
+    bool was_complete;          /* a resumed run had no steps left */
     const char *mode;           /* NULL: the run never began, or this is the report of a channel */
     char mode_reason[400];
     const char *source; /* name of the source stage */
@@ -100,6 +101,9 @@ const sli_stage_summary *report_find_stage(const sluice_report *report, const ch
 
 /* Busy time of the workers: the sum over all workers and their stages. */
 double report_workers_ns(const sluice_report *report);
+
+/* Share of the time of the run in which the device ran steps. */
+double report_step_share(const sluice_report *report);
 
 /* Samples per second of the whole run. */
 double report_rate(const sluice_report *report);

@@ -70,6 +70,8 @@ static void add_totals(const sluice_report *report, sli_text *text)
     add_count(text, "first_step", stats->first_step);
     add_count(text, "checkpoints", stats->checkpoints);
     add_count(text, "validations", stats->validations);
+    add_number(text, "validation_seconds", stats->validation_seconds);
+    add_count(text, "validation_bad_samples", stats->validation_bad_samples);
     add_number(text, "data_wait_share", stats->data_wait_share);
     if (report->has_digest) {
         sli_text_add(text, ",\"digest\":\"%016" PRIx64 "\"", stats->digest);

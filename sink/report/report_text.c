@@ -74,7 +74,7 @@ static void add_queue(const char *name, const sli_ring_stats *ring, sli_text *te
 static void add_reading(const sluice_report *report, sli_text *text)
 {
     if (report->bytes_read > 0) {
-        sli_text_add_line(text, "read: %.1f MB from files, %.1f MB/s",
+        sli_text_add_line(text, "read: %.1f MB from the source, %.1f MB/s",
                           (double)report->bytes_read / 1e6,
                           per_second((double)report->bytes_read / 1e6, report->stats.seconds));
     }
@@ -191,6 +191,11 @@ static void add_steps(const sluice_report *report, sli_text *text)
     if (stats->first_step > 0 || stats->checkpoints > 0) {
         sli_text_add(text, "began at step %llu, wrote %llu checkpoints\n",
                      (unsigned long long)stats->first_step, (unsigned long long)stats->checkpoints);
+    }
+    if (stats->validations > 0) {
+        sli_text_add_line(text, "validations: %llu in %.3f s, %llu bad samples replaced or zeroed",
+                          (unsigned long long)stats->validations, stats->validation_seconds,
+                          (unsigned long long)stats->validation_bad_samples);
     }
     if (stats->regrouped_world > 0) {
         sli_text_add_line(text, "regrouped: the checkpoint was of batches of %u on %u ranks",

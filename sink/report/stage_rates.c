@@ -59,3 +59,11 @@ double report_rate(const sluice_report *report)
 {
     return report->stats.seconds > 0 ? (double)report->stats.samples / report->stats.seconds : 0;
 }
+
+double report_step_share(const sluice_report *report)
+{
+    const sli_stage_summary *step = report_find_stage(report, "step");
+
+    return step != NULL && report->stats.seconds > 0 ? step->busy_ns / 1e9 / report->stats.seconds
+                                                     : 0;
+}

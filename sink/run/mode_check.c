@@ -141,7 +141,7 @@ static sluice_status trace_steps(mode_check *c, sluice_mode mode)
     }
     make_config(c, mode, &config);
     c->got.count = 0;
-    st = nested_run(c->run->device, &c->run->model, c->run->feed.config.dataset, &config);
+    st = nested_run(c->run->device, &c->run->model, c->run->feed.config.dataset, &config, NULL);
     if (st < 0) {
         return sli_fail(st, "check, in %s mode: %.900s", sluice_mode_name(mode),
                         sluice_last_error());

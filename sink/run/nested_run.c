@@ -44,6 +44,20 @@ static sluice_status open_feed(train_run *run)
     return st == SLUICE_OK ? train_plan(run) : st;
 }
 
+static void find_errors(const train_run *run, nested_errors *errors_out)
+{
+    sli_engine_errors errors;
+
+    if (run->feed.engine == NULL || errors_out == NULL) {
+        return;
+    }
+    sli_engine_errors_get(run->feed.engine, &errors);
+    errors_out->count = errors.replaced + errors.zeroed;
+    if (errors.count > 0) {
+        errors_out->first = errors.first[0];
+    }
+}
+
 /* Closes the run; the text of an error survives. */
 static sluice_status close_run(train_run *run, sluice_status st)
 {
@@ -58,7 +72,7 @@ static sluice_status close_run(train_run *run, sluice_status st)
 }
 
 sluice_status nested_run(sluice_device *device, const sluice_model *model, sluice_dataset *dataset,
-                         const sluice_train_config *config)
+                         const sluice_train_config *config, nested_errors *errors_out)
 {
     train_run *run = NULL;
     sluice_status st = train_create(device, model, dataset, config, &run);
@@ -76,6 +90,7 @@ sluice_status nested_run(sluice_device *device, const sluice_model *model, sluic
     }
     if (st == SLUICE_OK) {
         st = run_with_hooks(run);
+        find_errors(run, errors_out);
     }
     return close_run(run, st);
 }

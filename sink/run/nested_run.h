@@ -8,12 +8,20 @@
 
 #include <sluice/train.h>
 
+#include "engine_int.h"
+
+/* The bad samples of a nested run, by its policy. */
+typedef struct nested_errors {
+    uint64_t count;         /* replaced or zeroed */
+    sli_error_sample first; /* valid if count > 0 */
+} nested_errors;
+
 /*
  * Runs the model on a dataset within another run. Returns the first error; STOPPED if the run was
- * stopped before its last step.
+ * stopped before its last step. errors_out: NULL, or its bad samples, also set on an error.
  */
 sluice_status nested_run(sluice_device *device, const sluice_model *model, sluice_dataset *dataset,
-                         const sluice_train_config *config);
+                         const sluice_train_config *config, nested_errors *errors_out);
 
 /* Opens the feed of a nested run and checks its arguments, without a step: E_INVALID, or the error
  * of opening. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hooks.h"
+#include "log_int.h"
 #include "nested_run.h"
 #include "nvtx_ranges_int.h"
 
@@ -11,6 +12,7 @@ typedef struct validation_sums {
     double sums[SLUICE_MAX_OUTPUTS];
     uint32_t count;
     uint64_t samples;
+    nested_errors errors; /* of this rank */
 } validation_sums;
 
 static sluice_status add_to_sums(sluice_hook *hook, void *user)
@@ -66,7 +68,7 @@ static sluice_status evaluate(train_run *run, validation_sums *v)
     describe_nested_run(run, &model, &own);
     own.callbacks = callbacks;
     own.callback_count = 1;
-    return nested_run(run->device, &model, run->validation.dataset, &own);
+    return nested_run(run->device, &model, run->validation.dataset, &own, &v->errors);
 }
 
 sluice_status validation_check(const train_run *run)
@@ -107,6 +109,19 @@ bool validation_is_due(const train_run *run, bool always)
             sink_plan_is_boundary(&run->plan.sinks, BOUNDARY_VALIDATION, run->progress.step));
 }
 
+/* Counts the bad samples, and warns of them when the first validation has some. */
+static void count_errors(train_run *run, const nested_errors *errors)
+{
+    if (errors->count > 0 && run->counts.validation_bad_samples == 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "validation: %llu bad samples were replaced or zeroed, so its results are not of "
+                "the whole dataset; the first: %s: %s: %s",
+                (unsigned long long)errors->count, errors->first.stage, errors->first.name,
+                errors->first.text);
+    }
+    run->counts.validation_bad_samples += errors->count;
+}
+
 /* Computes the means over all ranks. */
 static sluice_status find_results(train_run *run, validation_sums *v, int64_t start_ns,
                                   validation_results *results_out)
@@ -117,6 +132,7 @@ static sluice_status find_results(train_run *run, validation_sums *v, int64_t st
         return st;
     }
     run->counts.validations++;
+    run->counts.validation_seconds += (double)(sli_now_ns() - start_ns) / 1e9;
     run->progress.validation_step = run->progress.step;
     for (uint32_t k = 0; k < v->count; k++) {
         results_out->means[k] = v->samples > 0 ? v->sums[k] / (double)v->samples : 0;
@@ -135,6 +151,7 @@ sluice_status validation_run(train_run *run, validation_results *results_out)
     sli_range_begin("validation");
     st = evaluate(run, &v);
     sli_range_end();
+    count_errors(run, &v.errors);
     polled_time_restart(&run->watch.still); /* its duration is not a stall */
     if (st < 0) {
         return sli_fail(st, "validation after %llu steps: %.900s",

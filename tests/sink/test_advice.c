@@ -43,6 +43,12 @@ static void the_verdict_follows_from_the_figures(void)
     judge(&report, 0.4, 9.5, 1, 18, 1); /* fed: whatever else is busy */
     T_STR(report.bottleneck, "step");
     T_NEAR(report.bottleneck_share, 0.96, 1e-9);
+    judge(&report, 1.4, 0, 1, 14, 2); /* steps 8.6 of 10 s, workers 8.5 */
+    T_STR(report.bottleneck, "step");
+    judge(&report, 1.4, 0, 1, 14, 3);
+    T_STR(report.bottleneck, "decode");
+    judge(&report, 1.6, 0, 1, 5, 1);
+    T_TRUE(strcmp(report.bottleneck, "step") != 0);
     judge(&report, 5, 8.5, 1, 10, 1);
     T_STR(report.bottleneck, "copy");
     T_NEAR(report.bottleneck_share, 0.85, 1e-9);
@@ -50,7 +56,7 @@ static void the_verdict_follows_from_the_figures(void)
     T_STR(report.bottleneck, "decode");
     T_NEAR(report.bottleneck_share, 0.75, 1e-9);
     T_STR(report.bottleneck_why, "steps wait for data 50.0 % of the time; decode takes 75 % of the "
-                                 "time of 2 workers");
+                                 "busy time of 2 workers");
     judge(&report, 5, 0, 12, 5, 3);
     T_STR(report.bottleneck, "read");
     judge(&report, 5, 0, 1, 5, 14);
@@ -62,6 +68,10 @@ static void the_verdict_follows_from_the_figures(void)
     report_find_bottleneck(&report);
     T_STR(report.bottleneck, "none");
     T_STR(report.bottleneck_why, "no step ran");
+    report.was_complete = true;
+    report.stats.first_step = 250;
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck_why, "no step was left: the training was complete after 250 steps");
 }
 
 /* What a stage would sustain while its threads are busy, whatever the run came to. */
@@ -179,6 +189,10 @@ static void other_stages_are_advised_by_what_they_did(void)
     report.ahead_bytes = 150000000;
     judge(&report, 5, 0, 12, 5, 3);
     T_CONTAINS(report.bottleneck_advice, "the disk gives 20.0 MB/s: a faster one");
+    report.cores_allowed = 3;
+    judge(&report, 9.999, 0, 1, 15, 3); /* a step that does nothing takes no core */
+    T_CONTAINS(report.bottleneck_advice, "more workers: 2 of them leave 1 core idle");
+    report.cores_allowed = 2;
     judge(&report, 5, 0, 1, 5, 14);
     T_STR(report.bottleneck_advice,
           "all 2 cores are at work, and do 143 samples/s of resize+convert "

@@ -2,6 +2,7 @@
 /* Validation between sinks: when, of what, and what becomes of its results. */
 #include <math.h>
 
+#include "log_kit.h"
 #include "testing.h"
 #include "train_kit.h"
 
@@ -104,6 +105,39 @@ static void every_sample_counts_once(void)
         }
         fini(&s);
     }
+}
+
+/* A bad sample of the validation set is in the report and in the log, not among the training's. */
+static void bad_samples_are_counted_and_reported(void)
+{
+    kit_source source;
+    sluice_dataset *bad;
+    char *report = NULL;
+    setting s;
+
+    init(&s, pipeline);
+    kit_source_init(&source, 20);
+    source.fail_at = 9;
+    bad = kit_source_dataset(&source, 2);
+    s.kit.validation.dataset = bad;
+    s.kit.config.epochs = 2;
+    s.kit.config.on_error = SLUICE_ON_ERROR_REPLACE;
+    kit_log_start(NULL, NULL);
+    T_OK(kit_run(&s.kit));
+    T_CONTAINS(kit_log_stop(),
+               "validation: 1 bad samples were replaced or zeroed, so its results "
+               "are not of the whole dataset; the first: read: kit/9: told to fail");
+    T_EQ(kit_log_count(SLUICE_LOG_WARN), 1); /* of the first validation alone */
+    T_EQ(s.kit.report->stats.validations, 2);
+    T_EQ(s.kit.report->stats.validation_bad_samples, 2);
+    T_TRUE(s.kit.report->stats.validation_seconds > 0);
+    T_EQ(s.kit.report->stats.replaced, 0);
+    T_OK(sluice_report_text(s.kit.report, &report));
+    T_CONTAINS(report, "validations: 2 in ");
+    T_CONTAINS(report, " s, 2 bad samples replaced or zeroed\n");
+    sluice_string_free(report);
+    fini(&s);
+    sluice_dataset_destroy(bad);
 }
 
 static void the_training_does_not_notice(void)
@@ -349,6 +383,7 @@ static void an_eval_that_fails_says_why(void)
 
 const t_test validation_tests[] = {
     T_TEST(every_sample_counts_once),
+    T_TEST(bad_samples_are_counted_and_reported),
     T_TEST(the_training_does_not_notice),
     T_TEST(it_comes_when_it_is_asked_for),
     T_TEST(only_some_batches_can_be_judged),

@@ -34,12 +34,14 @@ typedef struct sluice_report_stats {
     double seconds;         /**< duration of the run, without opening */
     double data_wait_share; /**< share of `seconds` in which steps waited for data */
     uint64_t nan_steps; /**< steps with an output that was not finite; 0 with nan_guard ignore */
-    uint64_t first_nan_step;       /**< the first of nan_steps; UINT64_MAX: none */
-    uint64_t first_step;           /**< first step of this run */
-    uint64_t checkpoints;          /**< checkpoints that were written */
-    uint64_t validations;          /**< completed validations */
-    uint32_t regrouped_batch_size; /**< batch size that the resumed pass was begun with */
-    uint32_t regrouped_world;      /**< its number of ranks; both are 0 unless it is regrouped */
+    uint64_t first_nan_step;         /**< the first of nan_steps; UINT64_MAX: none */
+    uint64_t first_step;             /**< first step of this run */
+    uint64_t checkpoints;            /**< checkpoints that were written */
+    uint64_t validations;            /**< completed validations */
+    uint32_t regrouped_batch_size;   /**< batch size that the resumed pass was begun with */
+    uint32_t regrouped_world;        /**< its number of ranks; both are 0 unless it is regrouped */
+    double validation_seconds;       /**< time in validations, part of `seconds` */
+    uint64_t validation_bad_samples; /**< samples of validations that were replaced or zeroed */
 } sluice_report_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
