@@ -40,7 +40,9 @@ static void explain_order(const sli_plan *plan, sli_text *text)
     }
     sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",
                  (unsigned long long)plan->batches_per_pass, plan->batch_size,
-                 plan->drop_remainder ? "the remainder dropped" : "the last one padded");
+                 details->order.length % plan->batch_size == 0 ? "all of them full"
+                 : plan->drop_remainder                        ? "the remainder dropped"
+                                                               : "the last one padded");
 }
 
 static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
@@ -61,7 +63,7 @@ static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
     sli_text_add(text, ": %s\n",
                  decodes && group->count > 0
                      ? "fused: decoded down to the lower edge of the crop (with restart markers "
-                       "only the segments under it), and resized in one pass"
+                       "only the segments under it), and cropped and resized in one pass"
                      : "one pass");
 }
 

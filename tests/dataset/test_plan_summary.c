@@ -161,7 +161,7 @@ static void explain_says_what_is_fused_and_where_it_runs(void)
     plan = open_plan(dataset, &settings);
     text = explained(plan);
     T_CONTAINS(text, "order: 2 samples a pass, 1 for rank 1 of 3; a pure function");
-    T_CONTAINS(text, "batches: 1 a pass of 1 rows, the last one padded");
+    T_CONTAINS(text, "batches: 1 a pass of 1 rows, all of them full");
     T_CONTAINS(text, "pixels: decode + resize + center_crop: fused: decoded down to the lower");
     T_CONTAINS(text, "pixels: resize: one pass");
     T_CONTAINS(text, "random_horizontal_flip: in the workers' write to the row");
@@ -178,14 +178,15 @@ static void explain_says_what_is_fused_and_where_it_runs(void)
     T_CONTAINS(public_text, "to_chw: in the workers' write to the row");
     sluice_string_free(public_text);
     sluice_dataset_destroy(dataset);
-    dataset = folder_dataset(folder, "decode | batch 2 drop_remainder=true");
+    dataset = folder_dataset(folder, "repeat 2 | take 3 | decode | batch 2 drop_remainder=true");
     T_OK(sluice_dataset_explain(dataset, &public_text));
     T_CONTAINS(public_text, "pixels: decode, whole images");
-    T_CONTAINS(public_text, "the remainder dropped");
+    T_CONTAINS(public_text, "batches: 1 a pass of 2 rows, the remainder dropped");
     sluice_string_free(public_text);
     sluice_dataset_destroy(dataset);
-    dataset = folder_dataset(folder, "decode mode=gray | batch 2");
+    dataset = folder_dataset(folder, "take 1 | decode mode=gray | batch 2");
     T_OK(sluice_dataset_explain(dataset, &public_text));
+    T_CONTAINS(public_text, "batches: 1 a pass of 2 rows, the last one padded");
     T_CONTAINS(public_text,
                "gray: of a JPEG file the luma that it stores; of PNG and PPM, and so of "
                "what `pack --raw` made of a JPEG file, the luma of RGB");
