@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Your own code in a pipeline, in C++: the sample that a callable is handed, and what makes a C
- * callback of a callable. Included by sluice.hpp.
+ * Your own code in a pipeline, in C++: the sample that is passed to a callable, and the conversion
+ * of callables to C callbacks. Included by sluice.hpp.
  */
 #ifndef SLUICE_CUSTOM_HPP
 #define SLUICE_CUSTOM_HPP
@@ -39,7 +39,7 @@ struct map_settings : initialized<sluice_map, sluice_map_init_size> {
     }
 };
 
-/** One sample on its way, lent to a callable until it returns. */
+/** One sample in the pipeline, lent to a callable until it returns. */
 class sample
 {
   public:
@@ -78,7 +78,7 @@ class sample
         return sluice_sample_get(handle_, column, &view_out);
     }
 
-    /** sluice_sample_room(), of the declared shape or of this one. */
+    /** sluice_sample_room(), with the declared shape or with `shape`. */
     template <typename Element>
     [[nodiscard]] status room(const char *column, Element *&room_out,
                               std::initializer_list<std::uint64_t> shape = {}) const noexcept
@@ -93,7 +93,7 @@ class sample
         return st;
     }
 
-    /** sluice_sample_lend() of `size` bytes, of the declared shape or of this one. */
+    /** sluice_sample_lend() of `size` bytes, with the declared shape or with `shape`. */
     [[nodiscard]] status lend(const char *column, const void *bytes, std::size_t size,
                               std::initializer_list<std::uint64_t> shape = {}) const noexcept
     {
@@ -103,7 +103,7 @@ class sample
     }
 
   private:
-    /* A shape as the C calls take it, which read as many dimensions as the column has. */
+    /* A shape as an array for the C calls, which read as many dimensions as the column has. */
     struct dimensions {
         explicit dimensions(std::initializer_list<std::uint64_t> shape) noexcept
             : given(shape.size() > 0)
@@ -129,11 +129,12 @@ class sample
     sluice_sample *handle_;
 };
 
-/** What makes C callbacks of callables. */
+/** Converts callables to C callbacks. */
 namespace detail
 {
 
-/** Calls it, and makes a status of what it returns or throws: no exception passes through C. */
+/** Calls a callable and converts its result or exception to a status: no exception passes through
+ * C. */
 template <typename Callable, typename... Arguments>
 sluice_status call_stopped(Callable &callable, Arguments &&...arguments) noexcept
 {
@@ -169,17 +170,19 @@ inline sluice_status call_c(const sluice_map &made, sluice_dataset *dataset) noe
     return sluice_dataset_map(dataset, &made);
 }
 
-/** The callable of a source or map, owned by the dataset; other functions are the settings' own. */
+/** Holds the callable of a source or map; owned by the dataset. Other callbacks are those of the
+ * settings. */
 template <typename Settings, typename Callable> class callable_holder
 {
   public:
-    /** Takes the callable. */
+    /** Moves the callable into the holder. */
     callable_holder(const Settings &settings, Callable &&callable)
         : settings_(settings), callable_(std::move(callable))
     {
     }
 
-    /** Hands it to the dataset. The holder is the dataset's then, or else still the caller's. */
+    /** Passes the holder to the dataset, which then owns it; on failure the caller still owns it.
+     */
     template <typename Dataset> status give_to(Dataset dataset) noexcept
     {
         Settings made = settings_;
@@ -270,7 +273,7 @@ status give_callable(const Settings &settings, Callable &&callable, Dataset data
         return sluice_fail(SLUICE_E_INVALID, "struct_size is not set: want "
                                              "sluice::source_settings or sluice::map_settings");
     }
-    st = call_stopped(make); /* a copy may throw */
+    st = call_stopped(make); /* copying the callable may throw */
     if (st && made == nullptr) {
         st = sluice_fail(SLUICE_E_NO_MEMORY, "out of memory: the callable of a dataset");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What the C++ wrapper is made of: statuses, structs with their defaults, and owners of handles.
+ * Base types of the C++ wrapper: statuses, structs with their defaults, and owners of handles.
  * Included by sluice.hpp.
  */
 #ifndef SLUICE_OWNER_HPP
@@ -15,13 +15,13 @@ namespace sluice
 {
 
 /**
- * The result of a call. It is true where the call is OK, and false for an error and for a result
- * such as TIMEOUT or END_OF_DATA, which failed() tells apart.
+ * The result of a call. Converts to true if the call is OK, and to false for an error and for a
+ * result such as TIMEOUT or END_OF_DATA; failed() distinguishes the two.
  */
 class [[nodiscard]] status
 {
   public:
-    /** A status of C; also by conversion. */
+    /** From a C status; also an implicit conversion. */
     constexpr status(sluice_status value = SLUICE_OK) noexcept : value_(value)
     {
     }
@@ -50,13 +50,13 @@ class [[nodiscard]] status
         return sluice_status_name(value_);
     }
 
-    /** The same status? Also with one of C. */
+    /** Equal statuses? Also compares with a C status. */
     friend constexpr bool operator==(status a, status b) noexcept
     {
         return a.value_ == b.value_;
     }
 
-    /** Another status? Also than one of C. */
+    /** Different statuses? Also compares with a C status. */
     friend constexpr bool operator!=(status a, status b) noexcept
     {
         return a.value_ != b.value_;
@@ -117,17 +117,17 @@ template <typename Handle, void (*destroy)(Handle *)> class owner
     /** Owns none. */
     owner() noexcept = default;
 
-    /** Takes over a handle. */
+    /** Takes ownership of a handle. */
     explicit owner(Handle *handle) noexcept : handle_(handle)
     {
     }
 
-    /** Takes over what the other one owns. */
+    /** Takes ownership from `other`. */
     owner(owner &&other) noexcept : handle_(other.release())
     {
     }
 
-    /** Frees what it owns, and takes over what the other one owns. */
+    /** Frees the current handle and takes ownership from `other`. */
     owner &operator=(owner &&other) noexcept
     {
         if (this != &other) {
@@ -141,7 +141,7 @@ template <typename Handle, void (*destroy)(Handle *)> class owner
         reset();
     }
 
-    /** The handle, lent; NULL: it owns none. */
+    /** The handle, borrowed; NULL: none. */
     Handle *get() const noexcept
     {
         return handle_;
@@ -153,13 +153,13 @@ template <typename Handle, void (*destroy)(Handle *)> class owner
         return handle_ != nullptr;
     }
 
-    /** Gives the handle away: the caller frees it. */
+    /** Releases ownership: the caller frees the handle. */
     [[nodiscard]] Handle *release() noexcept
     {
         return std::exchange(handle_, nullptr);
     }
 
-    /** Frees what it owns, and takes over another handle. */
+    /** Frees the current handle and takes ownership of another one. */
     void reset(Handle *handle = nullptr) noexcept
     {
         Handle *const before = std::exchange(handle_, handle);
@@ -169,7 +169,7 @@ template <typename Handle, void (*destroy)(Handle *)> class owner
         }
     }
 
-    /** Frees what it owns; a C call stores its result here. */
+    /** Frees the current handle; returns where a C call stores a new one. */
     [[nodiscard]] Handle **out() noexcept
     {
         reset();
@@ -186,7 +186,7 @@ class text : public owner<char, sluice_string_free>
   public:
     using owner::owner;
 
-    /** The text; "" where there is none. */
+    /** The text; "" if there is none. */
     const char *c_str() const noexcept
     {
         return get() != nullptr ? get() : "";

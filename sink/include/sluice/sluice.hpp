@@ -102,7 +102,7 @@ class report : public owner<sluice_report, sluice_report_destroy>
 
 /* ---- datasets -------------------------------------------------------------------------------- */
 
-/** An argument of a text, which stands there as ${NAME}. */
+/** An argument of a pipeline text, which refers to it as ${NAME}. */
 struct argument {
     const char *name;  /**< letters, digits and _ */
     const char *value; /**< any text: it is not parsed */
@@ -217,7 +217,7 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     }
 
   private:
-    /* Arguments as the C calls take them. */
+    /* Arguments as an array for the C calls. */
     template <std::size_t N> struct split {
         explicit split(const argument (&arguments)[N]) noexcept
         {
@@ -244,14 +244,14 @@ class batch
     /** Holds no batch. */
     batch() noexcept = default;
 
-    /** Takes over the batch. */
+    /** Takes ownership of the batch. */
     batch(batch &&other) noexcept
         : channel_(other.channel_), batch_(std::exchange(other.batch_, nullptr)),
           number_(other.number_), stream_(other.stream_)
     {
     }
 
-    /** Releases what it holds, and takes over the other batch. */
+    /** Releases the held batch and takes ownership of the other one. */
     batch &operator=(batch &&other) noexcept
     {
         if (this != &other) {
@@ -269,7 +269,7 @@ class batch
         static_cast<void>(release());
     }
 
-    /** NULL: it holds no batch. */
+    /** The C struct; NULL: no batch is held. */
     const sluice_batch *get() const noexcept
     {
         return batch_;
@@ -281,36 +281,38 @@ class batch
         return batch_ != nullptr;
     }
 
-    /** Its fields; it holds a batch. */
+    /** The batch's fields. A batch must be held. */
     const sluice_batch *operator->() const noexcept
     {
         return batch_;
     }
 
-    /** The C struct; it holds a batch. */
+    /** The C struct. A batch must be held. */
     const sluice_batch &operator*() const noexcept
     {
         return *batch_;
     }
 
-    /** The input of that name, or NULL. It holds a batch. */
+    /** The input of that name, or NULL. A batch must be held. */
     const sluice_tensor *input(const char *name) const noexcept
     {
         return sluice_batch_input(batch_, name);
     }
 
-    /** sluice_channel_release() in the stream of get_next(); OK where it holds no batch. */
+    /** sluice_channel_release() in the stream of get_next(); OK if no batch is held. */
     status release() noexcept
     {
         return release(stream_);
     }
 
-    /** sluice_channel_release() in another stream. It holds no batch then, also on an error. */
+    /** sluice_channel_release() in another stream. Afterwards no batch is held, also after an
+     * error. */
     status release(void *stream) noexcept
     {
         const sluice_batch *const held = std::exchange(batch_, nullptr);
 
-        /* With config.held 1 the next get_next has released it: its entry has another number. */
+        /* With config.held 1 a later get_next may have released the batch: the number then differs.
+         */
         return held != nullptr && held->number == number_
                    ? sluice_channel_release(channel_, held, stream)
                    : SLUICE_OK;
@@ -344,7 +346,7 @@ class channel : public owner<sluice_channel, sluice_channel_close>
         return sluice_channel_start(get());
     }
 
-    /** Releases the batch that `next` holds, and then waits for the next one. */
+    /** Releases the batch that `next` holds, then waits for the next one. */
     [[nodiscard]] status get_next(batch &next, void *stream = nullptr,
                                   std::int64_t timeout_ms = SLUICE_FOREVER) noexcept
     {
@@ -413,15 +415,15 @@ class channel : public owner<sluice_channel, sluice_channel_close>
 /* ---- callables ------------------------------------------------------------------------------- */
 
 /**
- * A reference to a callable, as std::function_ref of C++26: it does not own it, so the callable
- * outlives each call. It takes objects only, no temporaries. The callable may return status,
+ * A reference to a callable, like std::function_ref of C++26. It does not own the callable, which
+ * must outlive each call. It accepts objects only, not temporaries. The callable may return status,
  * sluice_status or nothing, which is OK. It must not throw: an exception ends the program
  * (std::terminate), since it cannot pass through C.
  */
 template <typename... Arguments> class function_ref
 {
   public:
-    /** Refers to none. */
+    /** Refers to no callable. */
     function_ref() noexcept = default;
 
     /** Refers to a callable, which is neither copied nor owned. */
@@ -440,7 +442,7 @@ template <typename... Arguments> class function_ref
         return call_ != nullptr;
     }
 
-    /** Calls it; it refers to one. */
+    /** Calls the callable, which must be set. */
     sluice_status operator()(Arguments... arguments) const noexcept
     {
         return call_(object_, arguments...);
@@ -464,25 +466,25 @@ template <typename... Arguments> class function_ref
     sluice_status (*call_)(void *, Arguments...) = nullptr;
 };
 
-/** As sluice_step_fn. */
+/** Like sluice_step_fn. */
 using step_ref = function_ref<const sluice_step &>;
-/** As sluice_state_fn, without user: (folder, rank, world). */
+/** Like sluice_state_fn, without user: (folder, rank, world). */
 using state_ref = function_ref<const char *, std::uint32_t, std::uint32_t>;
-/** As sluice_hook_fn. */
+/** Like sluice_hook_fn. */
 using hook_ref = function_ref<sluice_hook &>;
 
 /**
- * A model whose functions are callables: those that are set take the place of settings.step, eval,
- * save, load and user. It stays where it is during train().
+ * A model with callables as functions: those that are set replace settings.step, eval, save, load
+ * and user. The object must not move during train().
  */
 struct model {
-    model_struct settings; /**< all else: inputs, outputs, their names */
+    model_struct settings; /**< all other fields: inputs, outputs, their names */
     step_ref step;         /**< sluice_model::step */
     step_ref eval;         /**< sluice_model::eval */
     state_ref save;        /**< sluice_model::save */
     state_ref load;        /**< sluice_model::load */
 
-    /** The model as C takes it: valid while this object stays where it is. */
+    /** The C struct, valid while this object stays at its address. */
     sluice_model c_model() noexcept
     {
         sluice_model made = settings;
@@ -510,7 +512,8 @@ struct model {
     }
 };
 
-/** Hooks that are callables. get() is an entry of config.callbacks; it stays where it is. */
+/** Callables as hooks. get() is an entry of config.callbacks; the object must not move meanwhile.
+ */
 class hooks
 {
   public:
@@ -528,7 +531,7 @@ class hooks
     hooks(const hooks &) = delete;
     hooks &operator=(const hooks &) = delete;
 
-    /** The callback as C takes it, with the callables that are set now: owned by this object. */
+    /** The C struct with the callables that are set now; owned by this object. */
     sluice_callback *get() noexcept
     {
         callback_.user = this;
@@ -555,7 +558,7 @@ class hooks
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-/** sluice_train(). The report is made where report_out is not NULL. */
+/** sluice_train(). Makes a report if report_out is not NULL. */
 [[nodiscard]] inline status train(const device &on, model &trained, const dataset &from,
                                   const sluice_train_config &config,
                                   report *report_out = nullptr) noexcept
@@ -566,7 +569,7 @@ class hooks
                         report_out != nullptr ? report_out->out() : nullptr);
 }
 
-/** sluice_train() of a model that is a step and nothing else: a callable, which is not copied. */
+/** sluice_train() of a model that consists only of a step: a callable, which is not copied. */
 template <typename Step,
           typename = std::enable_if_t<std::is_invocable_v<Step &, const sluice_step &>>>
 [[nodiscard]] status train(const device &on, Step &&step, const dataset &from,
