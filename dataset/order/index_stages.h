@@ -38,6 +38,22 @@ uint64_t split_share(double fraction);
  */
 bool split_keeps(const split_args *args, const char *name);
 
+typedef struct subset_args {
+    const char *file;
+} subset_args;
+
+typedef struct weights_args {
+    const char *by;   /* a column or a file */
+    uint64_t samples; /* 0: as many as before */
+    uint64_t seed;    /* or SLUICE_SEED_OF_RUN */
+} weights_args;
+
+typedef struct balance_args {
+    const char *column;
+    uint64_t samples;
+    uint64_t seed;
+} balance_args;
+
 /* arguments of take, skip and repeat */
 typedef struct count_args {
     uint64_t n;

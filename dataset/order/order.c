@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "class_table.h"
 #include "index_stages.h"
 #include "rng_int.h"
+#include "subset_table.h"
+#include "weight_table.h"
 
 /*
  * Limit on the number of positions. It leaves room for arithmetic with rank, world and batch size
@@ -54,12 +57,18 @@ static void after_shard(const order_step *step, lengths *l)
     l->shortest = l->shortest / step->world;
 }
 
+/* The key of the random numbers of stage i; `own` is the seed among its arguments. */
+static uint64_t stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t own, uint64_t seed)
+{
+    const uint64_t name = sli_hash_text(dataset->stages[i].def->name);
+
+    return sli_mix_in(sli_mix_in(name, own == SLUICE_SEED_OF_RUN ? seed : own),
+                      dataset_occurrence(dataset, i));
+}
+
 uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed)
 {
-    const shuffle_args *shuffle = stage_args_of(dataset, i);
-    const uint64_t own = shuffle->seed == SLUICE_SEED_OF_RUN ? seed : shuffle->seed;
-
-    return sli_mix_in(sli_mix_in(sli_hash_text("shuffle"), own), dataset_occurrence(dataset, i));
+    return stage_key(dataset, i, ((const shuffle_args *)stage_args_of(dataset, i))->seed, seed);
 }
 
 static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_settings *settings,
@@ -92,6 +101,23 @@ static sluice_status make_shard(const shard_args *shard, const order_settings *s
     }
     after_shard(step, l);
     return SLUICE_OK;
+}
+
+/* A stage whose table was made when the dataset was opened. */
+static void make_choice(const sluice_dataset *dataset, uint32_t i, uint64_t seed, order_step *step,
+                        lengths *l)
+{
+    const index_table *table = &dataset->tables[i];
+    const void *args = stage_args_of(dataset, i);
+
+    step->table = table->block;
+    step->n = table->length;
+    if (step->kind == INDEX_WEIGHTS) {
+        step->key = stage_key(dataset, i, ((const weights_args *)args)->seed, seed);
+    } else if (step->kind == INDEX_BALANCE) {
+        step->key = stage_key(dataset, i, ((const balance_args *)args)->seed, seed);
+    }
+    *l = (lengths){table->length, table->length, table->length};
 }
 
 static sluice_status make_repeat(uint64_t n, order_step *step, lengths *l)
@@ -137,6 +163,11 @@ static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
         break;
     case INDEX_REPEAT:
         return make_repeat(((const count_args *)args)->n, step, l);
+    case INDEX_SUBSET:
+    case INDEX_WEIGHTS:
+    case INDEX_BALANCE:
+        make_choice(dataset, i, settings->seed, step, l);
+        break;
     case INDEX_OF_SOURCE:
     case INDEX_NONE:
         break;
@@ -231,9 +262,42 @@ void order_make_own(source_order *own, const order_settings *settings, sample_or
     o->shortest = l.shortest;
 }
 
+/*
+ * The position before a stage that may give one several times; *repetitions is a number of all
+ * repetitions so far, 0 if there are none.
+ */
+static uint64_t choose(const order_step *step, uint64_t pass, uint64_t position,
+                       uint64_t *repetitions)
+{
+    uint64_t repetition = position + 1; /* of weights: their draws are numbered */
+    uint64_t chosen;
+
+    if (step->kind == INDEX_SUBSET) {
+        chosen = subset_table_at(step->table, position, &repetition);
+    } else if (step->kind == INDEX_WEIGHTS) {
+        chosen = weight_table_draw(step->table, step->key, pass, position);
+    } else {
+        chosen = class_table_at(step->table, step->key, step->n, pass, position, &repetition);
+    }
+    if (repetition != 0) {
+        *repetitions = sli_mix_in(sli_mix_in(*repetitions, step->kind), repetition);
+    }
+    return chosen;
+}
+
+/* The pass that keys the random numbers of a repetition: none that a run gets to. */
+static uint64_t pass_of_repetition(uint64_t pass, uint64_t repetitions)
+{
+    const uint64_t high = UINT64_C(1) << 39; /* of the 40 bits that sli_draw() takes */
+
+    return high | (sli_mix_in(repetitions, pass) & (high - 1));
+}
+
 void order_at(const sample_order *o, uint64_t pass, uint64_t position, uint64_t *sample_out,
               uint64_t *pass_out)
 {
+    uint64_t repetitions = 0;
+
     for (uint32_t i = o->count; i-- > 0;) {
         const order_step *step = &o->steps[i];
 
@@ -258,11 +322,16 @@ void order_at(const sample_order *o, uint64_t pass, uint64_t position, uint64_t 
             position = step->n != 0 ? step->own->of_all(step->own, position)
                                     : step->own->at(step->own, pass, position);
             break;
+        case INDEX_SUBSET:
+        case INDEX_WEIGHTS:
+        case INDEX_BALANCE:
+            position = choose(step, pass, position, &repetitions);
+            break;
         case INDEX_TAKE:
         case INDEX_NONE:
             break;
         }
     }
     *sample_out = position;
-    *pass_out = pass;
+    *pass_out = repetitions == 0 ? pass : pass_of_repetition(pass, repetitions);
 }

@@ -39,9 +39,14 @@ struct stream_order {
 /* The advice if an index stage is not supported for streams. */
 static const char *instead_of(index_kind kind)
 {
-    return kind == INDEX_SHARD
-               ? "a stream distributes its samples over the ranks by itself; leave the stage out"
-               : "shards are read again until the last step; leave the stage out";
+    switch (kind) {
+    case INDEX_SHARD:
+        return "a stream distributes its samples over the ranks by itself; leave the stage out";
+    case INDEX_REPEAT:
+        return "shards are read again until the last step; leave the stage out";
+    default:
+        return "it takes samples by their numbers; give it plain files without access=stream";
+    }
 }
 
 sluice_status stream_order_check(const sluice_dataset *dataset)
@@ -49,7 +54,8 @@ sluice_status stream_order_check(const sluice_dataset *dataset)
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         const stage_def *def = dataset->stages[i].def;
 
-        if (def->index == INDEX_SHARD || def->index == INDEX_REPEAT) {
+        if (def->index == INDEX_SHARD || def->index == INDEX_REPEAT || def->index == INDEX_SUBSET ||
+            def->index == INDEX_WEIGHTS || def->index == INDEX_BALANCE) {
             return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no such stage for a stream: %s", def->name,
                             instead_of(def->index));
         }

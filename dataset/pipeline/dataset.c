@@ -61,17 +61,24 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
 }
 
 /*
- * A split selects samples by name, the same ones in every pass. So no earlier stage may shuffle,
- * shard or repeat them.
+ * A stage that looks at all samples does so once, so it must have the same ones before it in every
+ * pass: no earlier stage may shuffle, shard, repeat or draw them. A subset has the numbers of the
+ * source.
  */
-static sluice_status check_split_order(const sluice_dataset *dataset, const stage_def *def)
+static sluice_status check_index_order(const sluice_dataset *dataset, const stage_def *def)
 {
-    for (uint32_t i = 1; i < dataset->stage_count && def->index == INDEX_SPLIT; i++) {
-        index_kind before = dataset->stages[i].def->index;
+    const bool looks = def->index == INDEX_SPLIT || def->index == INDEX_SUBSET ||
+                       def->index == INDEX_WEIGHTS || def->index == INDEX_BALANCE;
 
-        if (before == INDEX_SHUFFLE || before == INDEX_SHARD || before == INDEX_REPEAT) {
-            return sli_fail(SLUICE_E_INVALID, "split stands before %s; put it after the source",
-                            dataset->stages[i].def->name);
+    for (uint32_t i = 1; i < dataset->stage_count && looks; i++) {
+        const stage_def *stage = dataset->stages[i].def;
+        const index_kind before = stage->index;
+
+        if (before == INDEX_SHUFFLE || before == INDEX_SHARD || before == INDEX_REPEAT ||
+            before == INDEX_WEIGHTS || before == INDEX_BALANCE ||
+            (def->index == INDEX_SUBSET && stage->kind == STAGE_INDEX)) {
+            return sli_fail(SLUICE_E_INVALID, "%s stands before %s; put it after the source",
+                            def->name, stage->name);
         }
     }
     return SLUICE_OK;
@@ -141,7 +148,7 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
     sluice_status st = check_can_follow(dataset, def);
 
     if (st == SLUICE_OK) {
-        st = check_split_order(dataset, def);
+        st = check_index_order(dataset, def);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -268,6 +275,7 @@ void sluice_dataset_destroy(sluice_dataset *dataset)
     dataset_source_close(dataset);
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         sli_free(dataset->splits[i].members);
+        sli_free(dataset->tables[i].block);
         stage_args_free(dataset->stages[i].def, dataset->stages[i].args.bytes);
     }
     pthread_mutex_destroy(&dataset->lock);

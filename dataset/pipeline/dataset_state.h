@@ -19,6 +19,14 @@ typedef struct split_members {
     uint64_t count;
 } split_members;
 
+/* What opening computes of a subset, weights or balance. */
+typedef struct index_table {
+    void *block; /* subset_table, weight_table or class_table; NULL: no such stage, or no samples */
+    uint64_t bytes;
+    uint64_t length; /* positions after the stage */
+    uint64_t hash;   /* of what it was made of, for the identity of a run */
+} index_table;
+
 struct sluice_dataset {
     sli_error error; /* the first error while building; every later call returns it */
     dataset_stage stages[DATASET_MAX_STAGES];
@@ -33,6 +41,7 @@ struct sluice_dataset {
     void *source;
     uint64_t source_count;
     split_members splits[DATASET_MAX_STAGES]; /* indexed by stage */
+    index_table tables[DATASET_MAX_STAGES];   /* the same */
     uint32_t image_width; /* image width after all geometry, if it had to be read from the files;
                              else 0 */
     uint32_t image_height;

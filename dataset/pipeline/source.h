@@ -151,6 +151,10 @@ typedef struct source_ops {
     sluice_status (*read)(const void *source, uint64_t index, sample_io *io, void *const *row,
                           sample_data *data_out);
 
+    /* Optional: writes the plain columns that read() writes, without reading the image. */
+    sluice_status (*read_plain)(const void *source, uint64_t index, sample_io *io,
+                                void *const *row);
+
     /* For a source with masks: reads the mask of a column, into the same buffers as read(). */
     sluice_status (*read_mask)(const void *source, uint64_t index, uint32_t column, sample_io *io,
                                sample_data *data_out);

@@ -182,6 +182,9 @@ typedef enum index_kind {
     INDEX_TAKE,
     INDEX_SKIP,
     INDEX_REPEAT,
+    INDEX_SUBSET,
+    INDEX_WEIGHTS,
+    INDEX_BALANCE,
     INDEX_OF_SOURCE /* not a stage: the source's own order */
 } index_kind;
 

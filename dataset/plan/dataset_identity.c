@@ -53,6 +53,11 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
 
     identity_out->samples = dataset->source_count;
     identity_out->names = dataset_names_hash(dataset);
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        if (dataset->tables[i].block != NULL) {
+            identity_out->names = sli_mix_in(identity_out->names, dataset->tables[i].hash);
+        }
+    }
     while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
         end--; /* excluded: a resumed run may have another batch size */
     }

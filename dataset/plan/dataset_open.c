@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens a dataset: its source, the members of its splits, and the size of its images if it has to
- * be read from the files.
+ * Opens a dataset: its source, the tables of its index stages, and the size of its images if it has
+ * to be read from the files.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc_int.h"
 #include "image_decoder.h"
-#include "index_stages.h"
+#include "index_tables.h"
 #include "plan.h"
 #include "printable_int.h"
 
@@ -20,55 +19,6 @@ enum { PROBES = 100 };
  * bits.
  */
 static const uint64_t STREAM_SAMPLES = UINT64_C(1) << 61;
-
-/*
- * Limit on the samples before a split: it visits all of them, and stores 8 bytes for each one that
- * it keeps.
- */
-static const uint64_t SPLIT_MOST = UINT32_MAX;
-
-/* Lists the members of stage i, a split, as positions of its input. */
-static sluice_status make_split(sluice_dataset *dataset, uint32_t i)
-{
-    const split_args *args = (const split_args *)(const void *)dataset->stages[i].args.bytes;
-    const order_settings settings = {.world = 1};
-    split_members *split = &dataset->splits[i];
-    const uint32_t stages = dataset->stage_count;
-    size_t capacity = 0;
-    sample_order *before = sli_calloc(1, sizeof(*before));
-    sluice_status st = SLUICE_OK;
-
-    if (before == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "split");
-    }
-    dataset->stage_count = i; /* makes the order of the stages before the split */
-    st = order_make(dataset, &settings, before);
-    dataset->stage_count = stages;
-    if (st == SLUICE_OK && before->length > SPLIT_MOST) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED, "split: %llu samples are more than it can list",
-                      (unsigned long long)before->length);
-    }
-    for (uint64_t position = 0; st == SLUICE_OK && position < before->length; position++) {
-        char name[1024];
-        uint64_t sample;
-        uint64_t pass;
-
-        order_at(before, 0, position, &sample, &pass);
-        dataset_source(dataset)->name(dataset->source, sample, name, sizeof(name));
-        if (split_keeps(args, name)) {
-            uint64_t *grown = sli_grow(split->members, &capacity, split->count + 1, sizeof(*grown));
-
-            if (grown == NULL) {
-                st = sli_fail(SLUICE_E_NO_MEMORY, "the members of a split");
-                break;
-            }
-            split->members = grown;
-            grown[split->count++] = position;
-        }
-    }
-    sli_free(before);
-    return st;
-}
 
 /* Reads the width and height of one sample's image, before any transform. */
 static sluice_status image_size(sluice_dataset *dataset, const decode_args *decode, uint64_t sample,
@@ -224,10 +174,7 @@ static sluice_status probe_size(sluice_dataset *dataset)
 
 static void close_again(sluice_dataset *dataset)
 {
-    for (uint32_t i = 0; i < dataset->stage_count; i++) {
-        sli_free(dataset->splits[i].members);
-        dataset->splits[i] = (split_members){NULL, 0};
-    }
+    index_tables_free(dataset);
     dataset->image_width = 0;
     dataset->image_height = 0;
     if (dataset->stages[0].def->source_schema == NULL) {
@@ -244,10 +191,8 @@ static sluice_status open_locked(sluice_dataset *dataset)
     }
     dataset->source_count =
         dataset_is_stream(dataset) ? STREAM_SAMPLES : dataset->ops->count(dataset->source);
-    for (uint32_t i = 1; i < dataset->stage_count && st == SLUICE_OK; i++) {
-        if (dataset->stages[i].def->index == INDEX_SPLIT && !dataset_is_stream(dataset)) {
-            st = make_split(dataset, i);
-        }
+    if (!dataset_is_stream(dataset)) {
+        st = index_tables_make(dataset);
     }
     if (st == SLUICE_OK && lacks_size(dataset)) {
         st = probe_size(dataset);

@@ -35,7 +35,7 @@ static void explain_order(const sli_plan *plan, sli_text *text)
         sli_text_add(
             text,
             "; a pure function of (pass, position), nothing stored but %llu bytes of names "
-            "and splits\n",
+            "and tables\n",
             (unsigned long long)sli_plan_source_memory(plan));
     }
     sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",

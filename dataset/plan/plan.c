@@ -257,6 +257,7 @@ uint64_t sli_plan_source_memory(const sli_plan *plan)
     }
     for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
         bytes += plan->dataset->splits[i].count * sizeof(*plan->dataset->splits[i].members);
+        bytes += plan->dataset->tables[i].bytes;
     }
     return bytes;
 }

@@ -484,6 +484,16 @@ static sluice_status folder_read(const void *source, uint64_t index, sample_io *
     return st;
 }
 
+static sluice_status folder_read_plain(const void *source, uint64_t index, sample_io *io,
+                                       void *const *row)
+{
+    (void)io;
+    if (row[1] != NULL) {
+        *(int32_t *)row[1] = (int32_t)class_of(source, index);
+    }
+    return SLUICE_OK;
+}
+
 static uint32_t folder_classes(const void *source)
 {
     return (uint32_t)((const image_folder *)source)->class_count;
@@ -500,6 +510,7 @@ static const source_ops folder_ops = {
     .count = folder_count,
     .name = folder_name,
     .read = folder_read,
+    .read_plain = folder_read_plain,
     .locate = folder_locate,
     .drops = folder_drops,
     .keep_index = folder_keep_index,

@@ -377,6 +377,28 @@ static sluice_status list_read(const void *source, uint64_t index, sample_io *io
     return st;
 }
 
+static sluice_status list_read_plain(const void *source, uint64_t index, sample_io *io,
+                                     void *const *row)
+{
+    const image_list *list = source;
+    list_cursor cursor = cursor_at(list, list->records[index]);
+    bool last = false;
+    sluice_status st = SLUICE_OK;
+
+    (void)io;
+    for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
+        const list_kind kind = list->columns.fields[i].kind;
+        list_field field;
+        uint32_t count;
+
+        st = list_next_field(&cursor, &field, &last);
+        if (st == SLUICE_OK && kind != LIST_MASK && kind != LIST_IMAGE) {
+            st = list_write_field(&list->columns, i, &field, row, &count);
+        }
+    }
+    return st;
+}
+
 static sluice_status list_read_mask(const void *source, uint64_t index, uint32_t column,
                                     sample_io *io, sample_data *data_out)
 {
@@ -401,6 +423,7 @@ static const source_ops list_ops = {
     .count = list_count,
     .name = list_name,
     .read = list_read,
+    .read_plain = list_read_plain,
     .read_mask = list_read_mask,
     .memory = list_memory,
 };

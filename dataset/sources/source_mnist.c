@@ -188,6 +188,18 @@ static void mnist_name(const void *source, uint64_t index, char *text, size_t si
              (unsigned long long)index);
 }
 
+static sluice_status mnist_read_plain(const void *source, uint64_t index, sample_io *io,
+                                      void *const *row)
+{
+    const mnist_source *mnist = source;
+
+    (void)io;
+    if (mnist->labels.bytes != NULL && row[1] != NULL) {
+        *(int32_t *)row[1] = idx_file_rows(&mnist->labels)[index];
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status mnist_read(const void *source, uint64_t index, sample_io *io, void *const *row,
                                 sample_data *data_out)
 {
@@ -209,12 +221,9 @@ static sluice_status mnist_read(const void *source, uint64_t index, sample_io *i
         pixels = io->bytes.data;
         io->bytes_read += bytes;
     }
-    if (mnist->labels.bytes != NULL && row[1] != NULL) {
-        *(int32_t *)row[1] = idx_file_rows(&mnist->labels)[index];
-    }
     data_out->image = (image_view){pixels, (size_t)mnist->width * mnist->channels, mnist->width,
                                    mnist->height, mnist->channels};
-    return SLUICE_OK;
+    return mnist_read_plain(source, index, io, row);
 }
 
 static const source_ops mnist_ops = {
@@ -223,6 +232,7 @@ static const source_ops mnist_ops = {
     .count = mnist_count,
     .name = mnist_name,
     .read = mnist_read,
+    .read_plain = mnist_read_plain,
     .memory = mnist_memory,
 };
 

@@ -282,12 +282,26 @@ static sluice_status npy_read(const void *source, uint64_t index, sample_io *io,
     return st;
 }
 
+static sluice_status npy_read_plain(const void *source, uint64_t index, sample_io *io,
+                                    void *const *row)
+{
+    const npy_source *npy = source;
+    sample_data none;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < npy->count && st == SLUICE_OK; i++) {
+        st = (int)i != npy->image ? read_column(npy, i, index, io, row[i], &none) : st;
+    }
+    return st;
+}
+
 static const source_ops npy_ops = {
     .open = npy_open,
     .close = npy_close,
     .count = npy_count,
     .name = npy_name,
     .read = npy_read,
+    .read_plain = npy_read_plain,
     .memory = npy_memory,
 };
 

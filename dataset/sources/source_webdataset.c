@@ -396,6 +396,21 @@ static sluice_status read_image(web_shard *shard, const shard_sample *sample, sa
     return st;
 }
 
+static sluice_status web_read_plain(const void *source, uint64_t index, sample_io *io,
+                                    void *const *row)
+{
+    const webdataset *web = source;
+    const web_shard *shard = shard_of(web, &index);
+    const shard_sample *sample = &shard->index.samples[index];
+    sluice_status st = web_check_sample(sample->flags, sample->size, web->labelled, shard->path);
+
+    (void)io;
+    if (st == SLUICE_OK && web->labelled && row[1] != NULL) {
+        *(int32_t *)row[1] = sample->label;
+    }
+    return st;
+}
+
 static sluice_status web_read(const void *source, uint64_t index, sample_io *io, void *const *row,
                               sample_data *data_out)
 {
@@ -442,6 +457,7 @@ static const source_ops web_ops = {
     .count = web_count,
     .name = web_name,
     .read = web_read,
+    .read_plain = web_read_plain,
     .locate = web_locate,
     .drops = web_drops,
     .memory = web_memory,

@@ -16,6 +16,9 @@
     X(shuffle)                \
     X(shard)                  \
     X(split)                  \
+    X(subset)                 \
+    X(weights)                \
+    X(balance)                \
     X(take)                   \
     X(skip)                   \
     X(repeat)                 \

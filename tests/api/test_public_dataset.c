@@ -132,6 +132,31 @@ static void a_text_that_cannot_be_read_is_shown_with_its_place(void)
     T_CONTAINS(sluice_last_error(), "synthetic | shufle | batch 2\n                ^");
 }
 
+/* Sample 3 twice, then two classes in turns. */
+static void samples_are_chosen_by_list_weight_and_class(void)
+{
+    const char *path = t_path(t_folder(), "numbers.txt");
+    sluice_dataset *dataset = NULL;
+    uint64_t sample = 9;
+
+    t_write_file(path, "3\n3\n", 4);
+    T_OK(sluice_dataset_synthetic(4, 1, 1, 1, 2, &dataset));
+    T_OK(sluice_dataset_subset(dataset, path));
+    T_OK(sluice_dataset_weights(dataset, "label", 5, SLUICE_SEED_OF_RUN));
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_get(dataset, 1, 0, 4, NULL, &sample));
+    T_EQ(sample, 3);
+    sluice_dataset_destroy(dataset);
+    T_OK(sluice_dataset_synthetic(4, 1, 1, 1, 2, &dataset));
+    T_OK(sluice_dataset_balance(dataset, NULL, 6, SLUICE_SEED_OF_RUN));
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    for (uint64_t i = 0; i < 6; i++) {
+        T_OK(sluice_dataset_get(dataset, 1, 0, i, NULL, &sample));
+        T_EQ(sample % 2, i % 2);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 static void check_first_use_fails(sluice_dataset *dataset, const char *words)
 {
     T_OK(sluice_dataset_batch(dataset, 2, false));
@@ -361,6 +386,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(texts_take_arguments_and_further_stages),
     T_TEST(an_error_of_building_is_kept),
     T_TEST(a_text_that_cannot_be_read_is_shown_with_its_place),
+    T_TEST(samples_are_chosen_by_list_weight_and_class),
     T_TEST(files_that_are_not_there_are_an_error_of_the_first_use),
     T_TEST(stages_have_help),
     T_TEST(arrays_are_a_dataset),

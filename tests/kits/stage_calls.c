@@ -139,6 +139,35 @@ static sluice_status call_skip(sluice_dataset *d)
     return sluice_dataset_skip(d, 90);
 }
 
+/* Files of numbers, of a source of 100 samples. */
+#define SAMPLES SLUICE_TEST_DATA "/numbers/samples.txt"
+#define WEIGHTS SLUICE_TEST_DATA "/numbers/weights.txt"
+
+static sluice_status call_subset(sluice_dataset *d)
+{
+    return sluice_dataset_subset(d, SAMPLES);
+}
+
+static sluice_status call_weights(sluice_dataset *d)
+{
+    return sluice_dataset_weights(d, WEIGHTS, 50, 9);
+}
+
+static sluice_status call_weights_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_weights(d, "label", 0, SLUICE_SEED_OF_RUN);
+}
+
+static sluice_status call_balance(sluice_dataset *d)
+{
+    return sluice_dataset_balance(d, "y", 33, 4);
+}
+
+static sluice_status call_balance_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_balance(d, NULL, 0, SLUICE_SEED_OF_RUN);
+}
+
 static sluice_status call_repeat(sluice_dataset *d)
 {
     return sluice_dataset_repeat(d, 2);
@@ -306,6 +335,11 @@ const stage_call stage_calls[] = {
     {SOURCE, "split val 0.25 seed=9 test=0.5", call_split, NULL, "batch 4"},
     {SOURCE, "take 7", call_take, NULL, "batch 4"},
     {SOURCE, "skip 90", call_skip, NULL, "batch 4"},
+    {SOURCE, "subset " SAMPLES, call_subset, NULL, "batch 4"},
+    {SOURCE, "weights " WEIGHTS " samples=50 seed=9", call_weights, NULL, "batch 4"},
+    {SOURCE, "weights label", call_weights_defaults, NULL, "batch 4"},
+    {SOURCE " | rename label y", "balance y samples=33 seed=4", call_balance, NULL, "batch 4"},
+    {SOURCE, "balance", call_balance_defaults, NULL, "batch 4"},
     {SOURCE " | shuffle", "repeat 2", call_repeat, NULL, "batch 4"},
     {JPEGS, "decode gray max_pixels=1000000 fast_scale=true", call_decode, NULL,
      "resize 8,8 | batch 4"},

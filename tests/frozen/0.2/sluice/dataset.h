@@ -503,6 +503,54 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_skip(sluice_dataset *dataset, ui
 SLUICE_API_CHECKED sluice_status sluice_dataset_repeat(sluice_dataset *dataset, uint64_t n);
 
 /**
+ * Keeps the samples that a file lists, in its order: their numbers in the source, from 0, one in
+ * each line. One that is listed several times in a pass has other random numbers each time. Stands
+ * before all other stages of order.
+ *
+ * The file is read at the first use of the dataset: E_IO; E_CORRUPT a line that is no number below
+ * source_samples of sluice_dataset_info, with FILE:LINE; E_INVALID no line.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_subset(sluice_dataset *dataset, const char *file);
+
+/**
+ * Draws samples with replacement, each with a probability in proportion to its weight. The draw at
+ * a position is a function of seed, pass and position, so a resumed run and any number of ranks
+ * have the same ones. A sample that is drawn again in a pass has other random numbers. Stands
+ * before shuffle, shard and repeat.
+ *
+ * Weights are read at the first use of the dataset: E_IO, E_CORRUPT, E_INVALID a number below 0 or
+ * not finite, another number of lines than the source has samples, no weight above 0. A sample
+ * takes 8 bytes.
+ *
+ * @param by       a column of the source that is one number, or else a file with a number for each
+ *                 sample of the source, one in each line
+ * @param samples  of a pass; 0: as many as before
+ * @param seed     of the draws; or SLUICE_SEED_OF_RUN
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_weights(sluice_dataset *dataset, const char *by,
+                                                        uint64_t samples, uint64_t seed);
+
+/**
+ * Gives all classes equally often, in turns: position p of a pass is of class p modulo their
+ * number. Each class goes through its samples in a random order, and then again in another one,
+ * with other random numbers; a pass begins where the one before ended, so all samples of a class
+ * come equally often in the end. Stands before shuffle, shard and repeat. Classes are read at the
+ * first use of the dataset; a sample takes 4 bytes.
+ *
+ * @param column   of the source, one whole number; NULL: "label"
+ * @param samples  of a pass; 0: as many as before
+ * @param seed     of the order; or SLUICE_SEED_OF_RUN
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_balance(sluice_dataset *dataset, const char *column,
+                                                        uint64_t samples, uint64_t seed);
+
+/**
  * Groups n samples (of each rank) into a batch. The last batch of a pass is padded with zeros, and
  * `valid_rows` is its number of samples; with drop_remainder it is dropped.
  *

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "number_text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "status_int.h"
+#include "text_int.h"
+
+/* Longer lines are no numbers. */
+enum { LINE_SIZE = 64 };
+
+/* The lines that are left. */
+typedef struct line_cursor {
+    const char *at;
+    const char *end;
+} line_cursor;
+
+uint64_t number_text_lines(const char *text, size_t size)
+{
+    uint64_t lines = size > 0 && text[size - 1] != '\n';
+
+    for (size_t i = 0; i < size; i++) {
+        lines += text[i] == '\n';
+    }
+    return lines;
+}
+
+/* Copies the next line, "" if it is too long or holds a zero byte. False: there is none. */
+static bool take_line(line_cursor *cursor, char line[LINE_SIZE])
+{
+    const char *stop;
+    size_t length;
+
+    if (cursor->at == cursor->end) {
+        return false;
+    }
+    stop = memchr(cursor->at, '\n', (size_t)(cursor->end - cursor->at));
+    length = (size_t)((stop != NULL ? stop : cursor->end) - cursor->at);
+    line[0] = '\0';
+    if (length > 0 && cursor->at[length - 1] == '\r') {
+        length--;
+    }
+    if (length < LINE_SIZE && memchr(cursor->at, '\0', length) == NULL) {
+        memcpy(line, cursor->at, length);
+        line[length] = '\0';
+    }
+    cursor->at = stop != NULL ? stop + 1 : cursor->end;
+    return true;
+}
+
+static bool parse_index(const char *line, uint64_t limit, uint64_t *number_out)
+{
+    uint64_t number = 0;
+
+    if (*line == '\0') {
+        return false;
+    }
+    for (; *line >= '0' && *line <= '9'; line++) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*line - '0'), &number)) {
+            return false;
+        }
+    }
+    *number_out = number;
+    return *line == '\0' && number < limit;
+}
+
+sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
+                                  uint32_t *numbers_out, uint64_t *line_out)
+{
+    line_cursor cursor = {text, text + size};
+    char line[LINE_SIZE];
+    uint64_t count = 0;
+
+    while (take_line(&cursor, line)) {
+        uint64_t number;
+
+        if (limit > UINT32_MAX || !parse_index(line, limit, &number)) {
+            *line_out = count + 1;
+            return sli_fail(SLUICE_E_CORRUPT, "'%s' is no sample number: want one from 0 to %llu",
+                            line, (unsigned long long)(limit - 1));
+        }
+        numbers_out[count++] = (uint32_t)number;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status number_text_weights(const char *text, size_t size, double *numbers_out,
+                                  uint64_t *line_out)
+{
+    line_cursor cursor = {text, text + size};
+    char line[LINE_SIZE];
+    uint64_t count = 0;
+
+    while (take_line(&cursor, line)) {
+        if (!sli_parse_real(line, &numbers_out[count]) || !(numbers_out[count] >= 0)) {
+            *line_out = count + 1;
+            return sli_fail(SLUICE_E_CORRUPT, "'%s' is no weight: want a number from 0", line);
+        }
+        count++;
+    }
+    return SLUICE_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Positions chosen by a list, in its order; one may be listed several times. */
+#ifndef SLUICE_SUBSET_TABLE_H
+#define SLUICE_SUBSET_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+/* One block of memory, freed by sli_free(). */
+typedef struct subset_table {
+    uint64_t count;
+    uint64_t bytes;              /* of the block */
+    const uint32_t *repetitions; /* of each member among those before it; NULL: all differ */
+    uint32_t members[];
+} subset_table;
+
+/* The members are below `limit`. E_NO_MEMORY. */
+sluice_status subset_table_make(const uint32_t *members, uint64_t count, uint64_t limit,
+                                subset_table **table_out);
+
+/* The member at a position, and how often it is listed before that. */
+static inline uint64_t subset_table_at(const subset_table *table, uint64_t position,
+                                       uint64_t *repetition_out)
+{
+    *repetition_out = table->repetitions != NULL ? table->repetitions[position] : 0;
+    return table->members[position];
+}
+
+#endif
