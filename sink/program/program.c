@@ -68,7 +68,8 @@ sluice_status program_fail_nan(const sluice_model *model, uint64_t step, uint32_
                                float value)
 {
     return sli_fail(SLUICE_E_NAN,
-                    "step %llu: output %s is %g; try a lower learning rate, look at the batch by "
-                    "its digest or ids, or go on with nan_guard count",
+                    "step %llu: output %s is %g; check that the inputs have the type that the "
+                    "step reads (model.inputs) and are normalized, lower the learning rate, or "
+                    "count such steps by nan_guard",
                     (unsigned long long)step, model->output_names[output], (double)value);
 }
