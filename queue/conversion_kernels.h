@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inner loops of GetNext, one set per instruction set level. All give the same bits. */
+/* Inner loops of conversions and digests, one set per instruction-set level. All sets give the same
+ * bits. */
 #ifndef SLUICE_CONVERSION_KERNELS_H
 #define SLUICE_CONVERSION_KERNELS_H
 

@@ -164,7 +164,7 @@ static sluice_status plan_window(const sli_layout *layout, const sli_output *out
     return SLUICE_OK;
 }
 
-/* Can a thread make both windows from the same part of a row? */
+/* True if one thread can make both windows from the same part of a row. */
 static bool are_a_group(const sli_output *a, const sli_gather_window *in_a, const sli_output *b,
                         const sli_gather_window *in_b)
 {

@@ -78,7 +78,8 @@ bool sli_output_is_copy(const sli_output *output, const sli_layout *layout)
            sli_column_bytes(&output->type, &bytes) && bytes == layout->row_bytes[output->column];
 }
 
-/* Is the output within the rows of its column, and can the column's type be widened to its type? */
+/* True if the output lies within the rows of its column and the column's type can be widened to the
+ * output's type. */
 static bool is_window(const sli_output *output, const sli_layout *layout)
 {
     const sluice_dtype from = layout->columns[output->column].dtype;

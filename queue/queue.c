@@ -8,7 +8,7 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* Does the conversion match the rows of its column? */
+/* True if the conversion's input has the size of its column's rows, or there is no conversion. */
 static bool conversion_fits(const sli_queue_config *config)
 {
     const sli_conversion *conversion = config->conversion;
@@ -36,7 +36,7 @@ static sluice_status check_programs(const sli_queue_config *config)
     return st;
 }
 
-/* Copies the conversion or the outputs that GetNext makes. */
+/* Copies the config's conversion or output descriptions into the queue. */
 static sluice_status take_programs(sli_queue *queue, const sli_queue_config *config)
 {
     queue->converts = config->conversion != NULL || config->outputs != NULL;

@@ -56,7 +56,7 @@ static void spin_for_batch(batch_wait *wait, int64_t timeout_ns)
     }
 }
 
-/* The status of batch seq: by `given`, the submitted kind, or by the ring if `given` is EMPTY. */
+/* The status of batch seq, from the submitted kind `given` or, if that is EMPTY, from the ring. */
 static sluice_status batch_status(sli_queue *queue, uint64_t seq, sli_ring_kind given)
 {
     const bool failed = has_failed(queue); /* read before the ready word, see has_failed() */

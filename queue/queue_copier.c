@@ -23,7 +23,7 @@ static bool in_flight(const sli_queue *queue)
     return queue->copier.given > queue->copier.copied;
 }
 
-/* Is the next staging slot filled? False after the end or an error was submitted. */
+/* True if the next staging slot is filled. False once the end or an error has been submitted. */
 static bool is_staged(const sli_queue *queue)
 {
     return queue->copier.marker == 0 &&
@@ -204,9 +204,9 @@ static sluice_status open_stream(sli_queue *queue, const sli_cpus *cpus)
 }
 
 /*
- * After an error: does the device still work? Opening a new stream tests this. Closing the old
- * stream first waits for all of its work, so everything published has arrived; host words that the
- * old stream did not store are stored here.
+ * True if the device still works after an error: a new stream can be opened. Closing the old stream
+ * first waits for all of its work, so everything published has arrived; host words that the old
+ * stream did not store are stored here.
  */
 static bool device_works(sli_queue *queue)
 {
@@ -228,7 +228,7 @@ static bool device_works(sli_queue *queue)
     return true;
 }
 
-/* The first seq whose ready word in host memory is not stored. */
+/* The first seq whose ready word in host memory is not stored yet. */
 static uint64_t first_missing(const sli_queue *queue)
 {
     uint64_t seq = queue->copied + 1;
@@ -348,7 +348,7 @@ static bool run_copier(sli_queue *queue)
 static void copier_main(void *arg)
 {
     sli_queue *queue = arg;
-    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* saves one per call */
+    const bool entered = sli_device_enter(queue->device) == SLUICE_OK; /* once, not in each call */
 
     while (run_copier(queue)) {
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The error of the queue that the consumer receives. */
+/* Stores the error of the earliest failed batch and raises it in the consumer. */
 #include "queue_state.h"
 
 void queue_keep_error(sli_queue *queue, uint64_t seq, const sli_error *error)

@@ -20,7 +20,7 @@ static bool has_kernels(const sli_queue_config *config)
     return config->device->caps.kernels;
 }
 
-/* Do kernels read the workers' ring directly? */
+/* True if kernels read the workers' ring directly. */
 static bool uses_pull(const sli_queue_config *config)
 {
     return has_kernels(config) && config->device->caps.pull;
@@ -36,15 +36,16 @@ static size_t ready_bytes(const sli_queue_config *config)
     return align_up(config->slots * sizeof(uint64_t));
 }
 
-/* Bytes of the words in page-locked memory after staging: `consumed`, and with pull the ready
- * words. */
+/* Size in bytes of the words stored after the staging slots in page-locked memory: `consumed`, and
+ * with pull the ready words. */
 static size_t host_words_bytes(const sli_queue_config *config)
 {
     return !has_kernels(config) ? 0
                                 : WORDS_ALIGNMENT + (uses_pull(config) ? ready_bytes(config) : 0);
 }
 
-/* Bytes of the ready words in device memory after the slots; 0: kernels do not poll any there. */
+/* Size in bytes of the ready words stored after the slots in device memory; 0 if kernels poll
+ * none. */
 static size_t device_words_bytes(const sli_queue_config *config)
 {
     return has_kernels(config) && !uses_pull(config) ? ready_bytes(config) : 0;
@@ -224,7 +225,8 @@ static sluice_status make_slot_states(sli_queue *queue, uint64_t history)
     return SLUICE_OK;
 }
 
-/* Describes the tensors of one set of outputs, packed from `memory` on. NULL: without data. */
+/* Describes the tensors of one set of outputs, packed into `memory`. If that is NULL, the tensors
+ * have no data. */
 static void make_set(sli_queue *queue, const sli_queue_config *config, uint32_t set,
                      uint8_t *memory)
 {

@@ -16,11 +16,12 @@
 typedef struct queue_ring {
     sli_ring words;
     uint8_t *slots;         /* (slots, layout.slot_bytes) */
-    uint64_t *own_ready;    /* words.ready if this ring allocated it, to be freed; else NULL */
+    uint64_t *own_ready;    /* words.ready if this ring allocated it and must free it; else NULL */
     uint64_t *own_consumed; /* words.consumed if this ring allocated it; else NULL */
     sli_event ready;        /* a batch was published */
     sli_event room;         /* a slot was released */
-    _Atomic uint64_t depth_samples; /* four counters of sli_ring_stats; written by the consumer */
+    _Atomic uint64_t depth_samples; /* this and the next three: counters for sli_ring_stats,
+                                       written by the ring's consumer */
     _Atomic uint64_t depth_sum;
     _Atomic uint64_t empty;
     _Atomic uint64_t full;
@@ -30,32 +31,36 @@ typedef struct queue_ring {
 typedef struct queue_slot_state {
     _Alignas(64) _Atomic uint32_t rows_done;
     pthread_mutex_t lock; /* guards error_row and error */
-    uint32_t error_row;   /* the lowest row that failed */
+    uint32_t error_row;   /* index of the lowest failed row */
     sli_error error;      /* error of row error_row */
 } queue_slot_state;
 
 /* Progress of the copier in batches; used by its thread only. */
 typedef struct queue_copier {
-    uint64_t next;      /* next batch to submit to the copy stream */
-    uint64_t given;     /* last batch submitted, with all its words, to the copy stream */
-    uint64_t published; /* last batch whose word in device memory was submitted, for kernels */
+    uint64_t next;      /* seq of the next batch to submit to the copy stream */
+    uint64_t given;     /* last batch whose copy and words are all submitted to the copy stream */
+    uint64_t published; /* last batch whose ready word in device memory was submitted; used with
+                           kernels only */
     uint64_t copied;    /* last batch known to have arrived on the device */
     uint64_t noticed;   /* last batch counted in the statistics */
-    uint64_t marker;    /* seq of the end of data or of an error once it is submitted; 0: not yet */
+    uint64_t marker;    /* sequence number of the end-of-data or error marker; 0 until it is
+                           submitted */
     sli_ring_kind marker_kind;
-    uint64_t sampled_at;  /* value of `next` when the depth of staging was last sampled */
+    uint64_t sampled_at;  /* value of `next` at the last sample of the staging ring's depth */
     uint64_t since_ticks; /* copy time is accounted for up to this tick */
 } queue_copier;
 
 struct sli_queue {
     sluice_device *device;
     sli_layout layout;
-    bool kernels;  /* GetNext is a kernel of the device */
-    bool pull;     /* the kernel reads the workers' ring */
-    bool converts; /* GetNext converts into `outputs`; otherwise it lends the slot */
+    bool kernels;  /* GetNext runs as device kernels */
+    bool pull;     /* the kernels read the workers' ring directly; there is no copier */
+    bool converts; /* GetNext converts into `outputs`. If false, it copies (kernels) or lends the
+                      slot to the step */
     sli_conversion conversion;
-    uint32_t conversion_column; /* UINT32_MAX: none */
-    sli_output *programs;       /* (output_count) how outputs are made; NULL: from all columns */
+    uint32_t conversion_column; /* index of the converted column; UINT32_MAX: no conversion */
+    sli_output *programs;       /* (output_count) column programs of the outputs; NULL: one
+                                   output per column */
     uint32_t output_count;
     uint32_t slots;
     uint32_t sets; /* number of sets of output tensors */
@@ -63,28 +68,31 @@ struct sli_queue {
     /*
      * Workers fill `front` and the consumer drains *back. The copier, if any, copies from one to
      * the other. It sleeps on front.ready only: that event also signals free slots and completed
-     * copies. If kernels poll words in device memory, the ready words of device_ring are the host's
+     * copies. If kernels poll ready words in device memory, device_ring's ready words are host
      * copies of them, stored later.
      */
     queue_ring front;
     queue_ring device_ring;
     queue_ring *back; /* &front or &device_ring */
     sli_node_block front_memory;
-    size_t registered_bytes; /* page-locked bytes of front_memory; 0: none */
+    size_t registered_bytes; /* page-locked bytes of front_memory; 0: not page-locked */
     void *front_on_device;   /* device address of front_memory; NULL without kernels */
     uint64_t *host_words;    /* in front_memory: `consumed`, written by kernels; with pull also the
                                 ready words */
     void *device_memory;
     size_t device_bytes;
-    uint64_t *device_words;        /* (slots) ready words polled by kernels; or NULL */
+    uint64_t *device_words;        /* (slots) ready words polled by kernels; NULL if they poll
+                                      none there */
     queue_slot_state *slot_states; /* (slots) state of each slot of front */
-    uint64_t *samples;         /* (sample_rows, batch_size) indices; outlive the staging slots */
-    sli_batch_header *headers; /* (sample_rows) */
+    uint64_t *samples;             /* (sample_rows, batch_size) sample indices; they outlive the
+                                      staging slots */
+    sli_batch_header *headers;     /* (sample_rows) headers of recent batches */
     uint64_t sample_rows;
     void *outputs_memory;
     size_t outputs_bytes;        /* bytes of outputs_memory, all sets together */
-    sluice_tensor *outputs;      /* (sets, output_count) inputs of steps if GetNext converts */
-    sluice_tensor *slot_tensors; /* (slots, output_count) inputs of steps if GetNext lends */
+    sluice_tensor *outputs;      /* (sets, output_count) step inputs; data is NULL if GetNext
+                                    lends the slot */
+    sluice_tensor *slot_tensors; /* (slots, output_count) step inputs if GetNext lends the slot */
     sli_batch_header current;    /* header of the current step's batch */
 
     _Atomic bool closed;
@@ -93,19 +101,21 @@ struct sli_queue {
     _Atomic uint64_t bytes_copied;
     _Atomic uint64_t copies;
     _Atomic uint64_t publishes;
-    _Atomic uint64_t room_at;    /* workers that wait for a slot are woken at this `consumed` */
-    _Atomic uint32_t room_wakes; /* number of workers that are woken then */
+    _Atomic uint64_t room_at;    /* workers that wait for a slot are woken once `consumed`
+                                    reaches this */
+    _Atomic uint32_t room_wakes; /* workers to wake when a slot is freed */
     _Atomic bool polling;        /* a worker polls for slots that kernels release */
     _Atomic bool failed;         /* the copier has failed, and kernels may never see its error */
 
-    /* State of batches that are submitted to the copy stream but may not have arrived. Only for
-     * kernels with push. */
-    uint64_t *given_ready; /* (slots) ready words, stored at submission; or NULL */
-    uint64_t *marks;       /* (slots) marks of the copy stream, one after each batch; or NULL */
+    /* State of batches that are submitted to the copy stream but may not have arrived. Used only if
+     * a copier feeds kernels (transport push). */
+    uint64_t *given_ready;      /* (slots) ready words, stored at submission; else NULL */
+    uint64_t *marks;            /* (slots) copy-stream mark after each slot's batch; else NULL */
     pthread_mutex_t order_lock; /* guards `orders` */
     bool orders;                /* marks can be used: the copy stream is open */
 
-    pthread_mutex_t error_lock; /* guards error and error_seq, set before ERROR is published */
+    pthread_mutex_t error_lock; /* guards error and error_seq, which are set before ERROR is
+                                   published */
     sli_error error;
     uint64_t error_seq; /* seq of the batch that failed */
 
@@ -113,7 +123,8 @@ struct sli_queue {
     sli_thread copier_thread;
     sli_thread_place copy_thread; /* placement of copy_stream's thread, saved when it is closed */
     queue_copier copier;
-    uint64_t copied; /* last batch or end that has arrived; the stream stores it after the words */
+    uint64_t copied; /* seq of the last batch or marker that has arrived; the copy stream stores
+                        it after the ready words */
     sli_counters *copy_counters;
 };
 
@@ -145,8 +156,8 @@ static inline bool queue_closed(const sli_queue *queue)
  */
 bool queue_poll(sli_event *event, bool (*ready)(void *arg), void *arg, int64_t timeout_ns);
 
-/* Allocates rings, slots, slot states and tensors. queue_free_memory() frees them, also after a
- * failure. */
+/* Allocates rings, slots, slot states and tensors. queue_free_memory() frees them; it may also be
+ * called after a failure. */
 sluice_status queue_take_memory(sli_queue *queue, const sli_queue_config *config);
 void queue_free_memory(sli_queue *queue);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GetNext's kernels: __global__ functions around those of getnext_control_int.h and
- * getnext_gather.h, and descriptions of their launches for C. Structs are passed by value as grid
+ * GetNext's kernels: __global__ wrappers of the functions in getnext_control_int.h and
+ * getnext_gather.h, and launch descriptions for C callers. Structs are passed by value as grid
  * constants, so that taking their address makes no copy.
  *
- * cudaGraphSetConditional() has only one caller at a time: it is called by two kernels of one
- * thread each.
+ * cudaGraphSetConditional() must not be called concurrently. Only the two one-thread kernels call
+ * it, and they never run at the same time.
  */
 #include <cuda_runtime.h>
 
@@ -38,7 +38,7 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
     const uint8_t *slot = gather_slot(getnext);
 
     if (slot == NULL) {
-        return; /* uniform across the grid */
+        return; /* all threads of the grid return here, or none does */
     }
     gather_thread(gather, slot, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x,
                   path);

@@ -4,8 +4,8 @@
  * step's tensors, bit-identical to sli_convert_image(). Included by getnext.cu, and by tests that
  * run it on the CPU.
  *
- * The preceding kernel has read the ring's word, and no thread writes the slot until it is released
- * here. The loads may therefore use the non-coherent cache (__ldg).
+ * The preceding kernel has read the batch's ready word, and no thread writes the slot until it is
+ * released here. The loads may therefore use the non-coherent cache (__ldg).
  */
 #ifndef SLUICE_GETNEXT_GATHER_H
 #define SLUICE_GETNEXT_GATHER_H
@@ -147,7 +147,7 @@ SLI_KERNEL_FN float gather_fma(float value, float scale, float bias)
 #endif
 }
 
-/* Packs two rounded values, which are not NaN; the first is in the lower half. */
+/* Rounds two values, neither a NaN, to f16 and packs them, the first into the lower half. */
 SLI_KERNEL_FN uint32_t gather_pair_f16(float low, float high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -678,10 +678,10 @@ SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint3
  * The order, in the PTX memory model: a thread's loads of the slot are before __syncthreads() in
  * program order, which synchronizes with its block's voter. The votes are a chain of
  * acquire-release operations at gpu scope, so the loads of all blocks happen before the operations
- * of the last voter after its vote. It stores `consumed` with release at system scope, and a
- * release is cumulative: a thread that loads that value with acquire (sli_ring_may_fill() on the
- * host) comes after these loads, and so do its later writes and copies into the slot. This store is
- * the only operation of a step that waits for pending writes to the host.
+ * of the last voter after its vote. The last voter stores `consumed` with release at system scope,
+ * and a release is cumulative: a thread that loads that value with acquire (sli_ring_may_fill() on
+ * the host) comes after these loads, and so do its later writes and copies into the slot. This
+ * store is the only operation of a step that waits for pending writes to the host.
  */
 SLI_KERNEL_FN bool gather_block_done(const sli_getnext *getnext, uint32_t blocks)
 {

@@ -38,10 +38,10 @@ typedef struct sli_conversion {
     uint16_t table_16[SLI_MAX_CHANNELS][256];
 } sli_conversion;
 
-/* Checks the program and fills its tables. E_INVALID: an invalid program. */
+/* Checks the program and fills its tables. Returns E_INVALID for an invalid program. */
 sluice_status sli_conversion_prepare(sli_conversion *conversion);
 
-/* Does the program change nothing? */
+/* True if the program changes nothing. */
 bool sli_conversion_is_identity(const sli_conversion *conversion);
 
 /* Bytes of one converted image. */

@@ -18,8 +18,9 @@ enum {
     GETNEXT_LAST_BACKOFF_NS = 256,
     GETNEXT_STOP_POLL_NS = 50000, /* interval between polls of the stop word, in host memory */
     /*
-     * Lower bound on the duration of a poll on any device. It limits the number of polls, whatever
-     * the clock reads.
+     * A poll takes at least this long on any device. A wait is therefore limited to spin_ns /
+     * GETNEXT_POLL_NS + GETNEXT_POLLS polls: that never shortens it, but ends it even if the clock
+     * does not advance.
      */
     GETNEXT_POLL_NS = 16,
     GETNEXT_POLLS = 64
@@ -60,7 +61,8 @@ SLI_KERNEL_FN bool getnext_finish(const sli_getnext *g, sli_getnext_end end)
     return false;
 }
 
-/* Has the host requested a stop? Polls host memory at intervals only. */
+/* True if the host has requested a stop. Reads the stop word, in host memory, at most once per
+ * GETNEXT_STOP_POLL_NS and returns false in between. */
 SLI_KERNEL_FN bool getnext_stop_seen(const sli_getnext *g, uint64_t now_ns)
 {
     if (now_ns - g->state->polled_ns < GETNEXT_STOP_POLL_NS) {
@@ -70,7 +72,8 @@ SLI_KERNEL_FN bool getnext_stop_seen(const sli_getnext *g, uint64_t now_ns)
     return sli_ring_load_acquire(g->stop) != 0;
 }
 
-/* Polls for a batch, for a bounded time. EMPTY: the batch is late, or a stop is requested. */
+/* Polls for a batch, for a bounded time. Returns EMPTY if the batch is late or a stop is
+ * requested. */
 SLI_KERNEL_FN sli_ring_kind getnext_wait(const sli_getnext *g, uint64_t seq)
 {
     sli_getnext_state *s = g->state;
@@ -118,7 +121,7 @@ SLI_KERNEL_FN bool getnext_take(const sli_getnext *g)
     return true;
 }
 
-/* Ends a launch without a batch: by the stop request if there is one, else by a yield. */
+/* Ends a launch whose next batch is late: with STOPPED if a stop is requested, else with YIELD. */
 SLI_KERNEL_FN bool getnext_give_up(const sli_getnext *g)
 {
     return getnext_finish(g, sli_ring_load_acquire(g->stop) != 0 ? SLI_GETNEXT_STOPPED
@@ -126,7 +129,8 @@ SLI_KERNEL_FN bool getnext_give_up(const sli_getnext *g)
 }
 
 /*
- * Waits for batch s->seq and for the other batches of its turn. Returns whether the loop continues.
+ * Waits for batch s->seq and, if g->turn is above 1, for the next g->turn - 1 batches. Returns
+ * whether the loop continues.
  */
 SLI_KERNEL_FN bool getnext_find(const sli_getnext *g)
 {
@@ -208,7 +212,8 @@ SLI_KERNEL_FN bool getnext_go_on(const sli_getnext *g)
 SLI_KERNEL_FN bool getnext_next(const sli_getnext *g)
 {
     if (g->state->end != SLI_GETNEXT_GOES_ON) {
-        return false; /* the launch has already ended, in a graph without a loop */
+        return false; /* the launch has already ended; a graph without a loop still runs this
+                         kernel */
     }
     getnext_count(g);
     return getnext_go_on(g);

@@ -22,29 +22,30 @@
 extern "C" {
 #endif
 
-/* State of a launch. All values except the first two make later launches no-ops. A collect by the
- * host resets only YIELD. */
+/* State of a launch. All values except the first two make later launches no-ops. When the host
+ * collects the outcome, YIELD is reset to DONE; the other values are permanent. */
 typedef enum sli_getnext_end {
     SLI_GETNEXT_DONE = 0,    /* all its steps ran, or nothing has been launched yet */
     SLI_GETNEXT_GOES_ON,     /* in progress: a batch has arrived; gather it, run the step */
     SLI_GETNEXT_YIELD,       /* the next batch is late: the host waits and launches the rest */
     SLI_GETNEXT_STOPPED,     /* stop requested by the stop word */
     SLI_GETNEXT_END_OF_DATA, /* no batch follows */
-    SLI_GETNEXT_FAILED,      /* the ring has an error; its text is in the queue */
-    SLI_GETNEXT_CORRUPT,     /* the slot's header has a number other than `seq` */
+    SLI_GETNEXT_FAILED,      /* the ring has an error marker; the queue holds the error text */
+    SLI_GETNEXT_CORRUPT,     /* the batch number in the slot's header is not `seq` */
     SLI_GETNEXT_HALTED       /* ended by the code that runs the steps */
 } sli_getnext_end;
 
 /* Request of the host to its launches. In mapped host memory; changed only while no launch is in
  * flight. */
 typedef struct sli_getnext_command {
-    uint64_t steps;    /* steps of each launch from here on */
-    uint64_t collects; /* number of collects by the host; each resets a yield and the counts */
+    uint64_t steps;    /* number of steps of each later launch */
+    uint64_t collects; /* how often the host has collected the outcome; a change resets a yield
+                          and the counts */
     uint64_t spin_ns;  /* maximum wait for a batch before a yield */
 } sli_getnext_command;
 
 /* Outcome of a launch: written when it ends, read by the host once the stream is idle. In mapped
- * host memory. steps, waits, wait_ns and polls count since the last collect. */
+ * host memory. steps, waits, wait_ns and polls count since the host last collected the outcome. */
 typedef struct sli_getnext_report {
     uint64_t end;   /* an sli_getnext_end */
     uint64_t steps; /* completed steps */
@@ -59,7 +60,8 @@ typedef struct sli_getnext_report {
 typedef struct sli_getnext_state {
     uint64_t seq;   /* seq of the next batch or, during a gather, of the current one */
     uint64_t left;  /* steps of this launch that have not ended */
-    uint64_t steps; /* completed since the last collect; the next three count since then, too */
+    uint64_t steps; /* steps completed since the host last collected; the next three count since
+                       then, too */
     uint64_t waits;
     uint64_t wait_ns;
     uint64_t polls;
@@ -68,12 +70,11 @@ typedef struct sli_getnext_state {
                              microsecond */
     uint64_t polled_ns;   /* time of the last poll of the stop word */
     uint32_t end;         /* an sli_getnext_end */
-    uint32_t micro;       /* batches of the current step that have ended */
-    uint64_t found_ns;    /* when the batch had arrived, by the device's clock in ns */
-    uint64_t gathered_ns; /* when the last block of its gather ended, same clock */
+    uint32_t micro;       /* index of batch `seq` in its step */
+    uint64_t found_ns;    /* device clock in ns when the kernel found the batch */
+    uint64_t gathered_ns; /* device clock in ns when the last block of its gather ended */
     uint64_t padding[4];
-    uint32_t votes; /* blocks of a gather that have read all their input; in a cache line of its
-                       own */
+    uint32_t votes; /* blocks of a gather that have read all their input; alone in its cache line */
     uint32_t padding_of_votes[31];
 } sli_getnext_state;
 
@@ -85,11 +86,13 @@ typedef struct sli_getnext {
     sli_getnext_state *state;
     const sli_getnext_command *command;
     sli_getnext_report *report;
-    const uint64_t *stop; /* in mapped host memory; not 0: ends this and all later launches */
+    const uint64_t *stop; /* in mapped host memory; a nonzero value ends this and all later
+                             launches */
     uint64_t conditional; /* cudaGraphConditionalHandle of the loop, if any */
     uint32_t has_conditional;
     uint32_t micro_batches; /* batches per step, at least 1 */
-    uint32_t turn;          /* batches waited for together; 0 is 1. Above 1: micro_batches is 1 */
+    uint32_t turn;          /* number of batches waited for together; 0 means 1. If above 1,
+                               micro_batches is 1 */
     uint32_t padding;
 } sli_getnext;
 
@@ -98,7 +101,7 @@ void sli_getnext_state_init(sli_getnext_state *state);
 /* How a grid makes the tensors that are not copies; there is one kernel per path. */
 typedef enum sli_gather_path {
     SLI_GATHER_COPY,       /* no column is converted */
-    SLI_GATHER_ANY,        /* pixel by pixel: every conversion */
+    SLI_GATHER_ANY,        /* any conversion, pixel by pixel */
     SLI_GATHER_PLANES_F32, /* (H, W, 3) u8 to (3, H, W), one unit of pixels at a time */
     SLI_GATHER_PLANES_F16,
     SLI_GATHER_PLANES_BF16,
@@ -130,21 +133,21 @@ SLI_DEVICE_FN uint32_t sli_gather_unit(sli_gather_path path)
 
 /* Bytes of the slot that are copied unchanged. */
 typedef struct sli_gather_copy {
-    uint64_t from; /* offset in the slot */
+    uint64_t from; /* byte offset in the slot */
     uint64_t bytes;
     uint8_t *to;
 } sli_gather_copy;
 
 /* The converted column: (batch_size) images of the conversion's shapes. */
 typedef struct sli_gather_image {
-    uint64_t from; /* offset in the slot */
+    uint64_t from; /* byte offset in the slot */
     uint64_t from_bytes;
     uint64_t to_bytes;
     uint8_t *to;
     uint32_t pixels; /* pixels of one image; pixels * channels is below 2^32 */
     uint32_t width;
     uint32_t channels;
-    uint32_t from_dtype; /* sluice_dtype, as to_dtype */
+    uint32_t from_dtype; /* a sluice_dtype, like to_dtype */
     uint32_t to_dtype;
     uint8_t from_chw;
     uint8_t to_chw;
@@ -157,22 +160,22 @@ typedef struct sli_gather_image {
 /* A tensor (batch_size, count): from each row of a plain column, a window of elements, widened
  * (output_int.h). */
 typedef struct sli_gather_window {
-    uint64_t from;       /* offset in the slot: first element of the window in row 0 */
+    uint64_t from;       /* slot offset in bytes of the window's first element in row 0 */
     uint64_t from_bytes; /* row stride in bytes */
     uint8_t *to;
     uint32_t count;      /* elements of the window in each row */
-    uint32_t from_dtype; /* sluice_dtype, as to_dtype */
+    uint32_t from_dtype; /* a sluice_dtype, like to_dtype */
     uint32_t to_dtype;
-    uint8_t whole; /* rows of the tensor consist of whole units of 16 bytes */
+    uint8_t whole; /* each row of the tensor is 16-byte aligned and a multiple of 16 bytes */
     uint8_t group; /* size of the group of windows with the same column, count and types that begins
                       here; 0 for the other windows of the group */
     uint16_t padding;
 } sli_gather_window;
 
-/* Gather plan: from a slot to the tensors of the step. */
+/* Gather plan: the copies and conversions that make the step's tensors from a slot. */
 typedef struct sli_gather {
     sli_gather_image image;
-    uint64_t row_flags; /* offset in the slot */
+    uint64_t row_flags; /* byte offset in the slot */
     uint32_t batch_size;
     uint32_t path; /* an sli_gather_path */
     uint32_t copy_count;
@@ -184,25 +187,25 @@ typedef struct sli_gather {
 enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
 
 /*
- * Plans the gather of a layout. conversion, which must be prepared, applies to `column`; NULL:
- * none. outputs are the step's tensors, in column order; header, in the same memory, is where the
- * batch's header is written for the step. E_INVALID: an image of 2^32 values or more.
+ * Plans the gather of a layout. conversion, which must be prepared, applies to `column`; NULL: no
+ * conversion. outputs are the step's tensors, in column order; header, in the same memory, is where
+ * the batch's header is written for the step. Returns E_INVALID for an image of 2^32 values or
+ * more.
  */
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
                               uint32_t column, const sluice_tensor *outputs,
                               sli_batch_header *header, sli_gather *gather_out);
 
 /*
- * Plans the gather of checked outputs: outputs[i] describes tensors[i]. E_INVALID: rows of 2^32
- * elements or more.
+ * Plans the gather of checked outputs: outputs[i] describes tensors[i]. Returns E_INVALID for rows
+ * of 2^32 elements or more.
  */
 sluice_status sli_gather_plan_outputs(const sli_layout *layout, const sli_output *outputs,
                                       uint32_t count, const sluice_tensor *tensors,
                                       sli_batch_header *header, sli_gather *gather_out);
 
 /*
- * The number of blocks for a device with this many multiprocessors, at most the number that have
- * work.
+ * The grid size, in blocks, for a device with this many multiprocessors. No block is without work.
  */
 uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors);
 
@@ -215,8 +218,8 @@ typedef struct sli_kernel_launch {
 } sli_kernel_launch;
 
 /*
- * Describe launches of the kernels; only if the build has them (SLI_HAVE_KERNELS). The descriptions
- * point to the structs, which must outlive them.
+ * Describe launches of the kernels. Available only in builds with kernels (SLI_HAVE_KERNELS). The
+ * descriptions point to the structs, which must outlive them.
  */
 void sli_getnext_begin_launch(sli_getnext *getnext, sli_kernel_launch *launch_out);
 void sli_getnext_next_launch(sli_getnext *getnext, sli_kernel_launch *launch_out);

@@ -20,7 +20,7 @@ enum { SLI_COLUMN_ALIGNMENT = 256 };
  */
 #define SLI_MAX_SLOT_BYTES (UINT64_C(1) << 48)
 
-/* Flags of a row, for GetNext. */
+/* Row flags that GetNext applies. */
 enum {
     SLI_ROW_FLIP = 1, /* flip horizontally */
     SLI_ROW_ZERO = 2  /* the row has no sample: output zeros, regardless of the conversion */
@@ -46,12 +46,12 @@ typedef struct sli_layout {
     size_t slot_bytes;
 } sli_layout;
 
-/* E_INVALID: no rows, no or too many columns, a column without a fixed size, or a slot larger than
- * SLI_MAX_SLOT_BYTES. */
+/* Returns E_INVALID if there are no rows, no columns or too many, if a column has no fixed size, or
+ * if a slot would be larger than SLI_MAX_SLOT_BYTES. */
 sluice_status sli_layout_make(const sluice_column *columns, uint32_t column_count,
                               uint32_t batch_size, sli_layout *layout_out);
 
-/* The index of the column with this name; -1: none. */
+/* The index of the column with this name; -1: no such column. */
 int sli_layout_find(const sli_layout *layout, const char *name);
 
 #endif

@@ -20,23 +20,22 @@
 typedef struct sli_output {
     sluice_column type; /* name, type and shape of the tensor that steps receive */
     uint32_t column;    /* index of the column in the layout */
-    uint64_t offset;    /* first element of the window, as an index in the column's row */
+    uint64_t offset;    /* index of the window's first element in each row of the column */
 } sli_output;
 
-/* Can values of `from` (u8, u16, u32, i32) be widened to `to` (i32, i64)? */
+/* True if values of type `from` (u8, u16, u32, i32) can be widened to type `to` (i32, i64). */
 bool sli_widens(sluice_dtype from, sluice_dtype to);
 
 /* Widens `count` elements of types for which sli_widens() is true. */
 void sli_widen(sluice_dtype from, const void *in, sluice_dtype to, void *out, size_t count);
 
-/* Checks an output. E_INVALID: neither a copy of a column of the layout nor a widened window of
- * one. */
+/* Returns E_INVALID unless the output is a copy or a widened window of a column of the layout. */
 sluice_status sli_output_check(const sli_output *output, const sli_layout *layout);
 
 /* The number of elements in one row of a checked output. */
 uint64_t sli_output_count(const sli_output *output);
 
-/* Is the output a copy of its column, byte by byte? */
+/* True if the output is a bytewise copy of its column. */
 bool sli_output_is_copy(const sli_output *output, const sli_layout *layout);
 
 /* Makes the tensor of a checked output from its column. Both have batch_size rows. */

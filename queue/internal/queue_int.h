@@ -44,30 +44,33 @@ enum { SLI_MAX_SLOTS = 1024 };
 typedef struct sli_queue_config {
     sluice_device *device;
     const sli_layout *layout;         /* layout of the rows that workers write; copied */
-    const sli_conversion *conversion; /* conversion by GetNext; NULL: none. Copied */
+    const sli_conversion *conversion; /* conversion that GetNext applies, copied; NULL: no
+                                         conversion */
     uint32_t conversion_column;
-    /* (output_count) tensors that GetNext makes, not all of them copies; NULL: one for each column
-     * of the layout. Excludes a conversion. Copied */
+    /* (output_count) descriptions of the tensors that GetNext makes, copied; NULL: one tensor per
+     * column of the layout. Must be NULL if `conversion` is set. */
     const sli_output *outputs;
     uint32_t output_count;
-    uint32_t slots;              /* 2 to SLI_MAX_SLOTS; at least 3 if GetNext lends */
-    int32_t node;                /* NUMA node of the host memory; -1: any */
+    uint32_t slots;              /* 2 to SLI_MAX_SLOTS; at least 3 if GetNext lends the slot to
+                                    the step instead of copying it */
+    int32_t node;                /* requested NUMA node of the host memory; -1: no preference */
     sli_counters *copy_counters; /* counters of the copier; may be NULL */
     uint64_t history;            /* number of past batches whose samples and headers are kept */
     uint32_t sets; /* sets of output tensors if GetNext converts or is a kernel; 0 means 1 */
 } sli_queue_config;
 
-/* Memory of a queue, computed before it is created. */
+/* Memory requirements of a queue, computed before it is created. */
 typedef struct sli_queue_memory {
-    uint64_t staging_bytes; /* page-locked host memory; 0 if workers write into the slots */
+    uint64_t staging_bytes; /* page-locked host memory; 0 if workers write directly into the
+                               slots */
     uint64_t slot_bytes; /* device memory: slots, and GetNext's sets of outputs if it converts or is
                             a kernel */
 } sli_queue_memory;
 
 void sli_queue_memory_of(const sli_queue_config *config, sli_queue_memory *memory_out);
 
-/* E_INVALID: the conversion or an output does not fit its column; E_NO_MEMORY; errors of the
- * device. */
+/* Returns E_INVALID if the conversion or an output does not fit its column, E_NO_MEMORY, or an
+ * error of the device. */
 sluice_status sli_queue_create(const sli_queue_config *config, sli_queue **queue_out);
 
 /* Starts the copier thread on copier_cpus (NULL: any CPU), if batches are copied. */
@@ -84,7 +87,7 @@ void sli_queue_threads(const sli_queue *queue, sli_thread_place places_out[SLI_Q
 /* Stops the queue and frees it. No thread may use it any more. NULL is allowed. */
 void sli_queue_destroy(sli_queue *queue);
 
-/* Makes every current and later acquire and wait return CLOSED. Any thread. */
+/* Makes every current and later acquire and wait return CLOSED. Callable from any thread. */
 void sli_queue_close(sli_queue *queue);
 
 /* A slot lent to the workers. */
@@ -107,9 +110,10 @@ uint64_t sli_queue_depth(const sli_queue *queue);
 
 /* The condition that a worker waits for in sli_queue_await_room(). */
 typedef struct sli_room_request {
-    uint64_t seq;             /* the slot of this batch is free */
+    uint64_t seq;             /* waits until the slot of this batch is free */
     uint64_t slots;           /* free slots required for a wake-up, clamped to half of all slots */
-    bool (*other)(void *arg); /* or there is other work; see sli_queue_wake() */
+    bool (*other)(void *arg); /* or until other(arg) is true: there is other work; see
+                                 sli_queue_wake() */
     void *arg;
 } sli_room_request;
 
@@ -120,19 +124,20 @@ typedef struct sli_room_request {
  */
 bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request);
 
-/* Does a worker wait for a slot? A relaxed load: lets callers skip work before sli_queue_wake(). */
+/* True if a worker waits for a slot. This is a relaxed load, by which callers can cheaply skip the
+ * work before sli_queue_wake(). */
 bool sli_queue_has_waiters(const sli_queue *queue);
 
 /* Wakes up to `most` workers that wait for a slot, after other() has changed or when several slots
  * are free. A worker that is about to sleep may miss the wake-up. */
 void sli_queue_wake(sli_queue *queue, uint32_t most);
 
-/* Producer: waits until the slot of seq is free. OK, TIMEOUT, CLOSED. Several threads may call it
- * concurrently. */
+/* Producer: waits until the slot of seq is free. Returns OK, TIMEOUT or CLOSED. Several threads may
+ * call it concurrently. */
 sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
                                 sli_batch *batch_out);
 
-/* Adds `count` written rows of seq. True for the one caller that completes the batch. */
+/* Adds `count` written rows of seq. Returns true to the one caller that completes the batch. */
 bool sli_queue_add_rows(sli_queue *queue, uint64_t seq, uint32_t count);
 
 /* Resets the row count of a batch whose rows are all done, so that they can be filled again. False:
@@ -150,8 +155,9 @@ void sli_queue_publish(sli_queue *queue, uint64_t seq);
 void sli_queue_publish_end(sli_queue *queue, uint64_t seq);
 
 /*
- * Consumer. OK: the batch has arrived; TIMEOUT; END_OF_DATA; CLOSED; or the error published for
- * seq, with its text as the last error. spin: polls instead of sleeping.
+ * Consumer: waits for a batch. Returns OK once the batch has arrived, TIMEOUT, END_OF_DATA, CLOSED,
+ * or the error published for seq, whose text becomes the last error. If spin is true, it polls
+ * instead of sleeping.
  */
 sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns, bool spin);
 
@@ -163,9 +169,9 @@ sluice_status sli_queue_wait(sli_queue *queue, uint64_t seq, int64_t timeout_ns,
 sluice_status sli_queue_wait_given(sli_queue *queue, uint64_t seq, int64_t timeout_ns);
 
 /*
- * After sli_queue_wait_given() has returned OK: orders work that is submitted later to `native`, a
- * stream of steps, after the arrival of the batch. Does not block, except after a copy error; it
- * may then return the error published for seq.
+ * After sli_queue_wait_given() has returned OK: makes work that is submitted later to `native`, the
+ * device's handle of a stream for steps, run after the batch has arrived. Does not block, except
+ * after a copy error; it may then return the error published for seq.
  */
 sluice_status sli_queue_order(sli_queue *queue, uint64_t seq, void *native);
 
@@ -180,7 +186,8 @@ typedef struct sli_inputs {
     const uint64_t *samples; /* (batch_size) */
 } sli_inputs;
 
-/* After sli_queue_wait() has returned OK. E_CORRUPT: the slot's header has another batch number. */
+/* To be called after sli_queue_wait() has returned OK. Returns E_CORRUPT if the slot's header has
+ * another batch number. */
 sluice_status sli_queue_get_next(sli_queue *queue, uint64_t seq, sli_inputs *inputs_out);
 void sli_queue_step_done(sli_queue *queue, uint64_t seq);
 
@@ -188,12 +195,12 @@ void sli_queue_step_done(sli_queue *queue, uint64_t seq);
 void sli_queue_discard(sli_queue *queue, uint64_t seq);
 
 /* Like sli_queue_get_next(), but into the given set of output tensors, for a consumer that holds
- * several batches. If GetNext lends, `set` is ignored. */
+ * several batches. If GetNext lends the slot, `set` is ignored. */
 sluice_status sli_queue_get_next_into(sli_queue *queue, uint64_t seq, uint32_t set,
                                       sli_inputs *inputs_out);
 
 /* The tensors of a set as steps receive them; also available before the run. data is NULL if
- * GetNext lends. */
+ * GetNext lends the slot. */
 const sluice_tensor *sli_queue_outputs(const sli_queue *queue, uint32_t set, uint32_t *count_out);
 
 /*
@@ -205,7 +212,8 @@ const sli_batch_header *sli_queue_header(const sli_queue *queue, uint64_t seq);
 
 /* The next three functions require caps.kernels. */
 
-/* Sets ring and slots to device addresses, and slot_bytes; other fields are unchanged. */
+/* Sets `ring` and `slots`, as device addresses, and slot_bytes; leaves the other fields
+ * unchanged. */
 void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext);
 
 /* Plans the gather from a slot into a set of sli_queue_outputs() and the set's header. E_INVALID:

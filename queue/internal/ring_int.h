@@ -81,9 +81,9 @@ SLI_DEVICE_FN void sli_ring_store_relaxed(uint64_t *word, uint64_t value)
  * Acquire-release: each voter's operations before its vote happen before the last voter's
  * operations after its vote, since each vote reads from the previous one.
  *
- * On a GPU the voters are threads of one grid, so device scope suffices. It combines with system
- * scope: a release to the host after the last vote is ordered after all operations of the voters,
- * without an additional fence.
+ * On a GPU the voters are threads of one grid, so device scope suffices. Device and system scope
+ * compose: a system-scope release to the host after the last vote is ordered after all operations
+ * of the voters, without an additional fence.
  */
 SLI_DEVICE_FN bool sli_ring_vote(uint32_t *votes, uint32_t voters)
 {
@@ -116,7 +116,8 @@ SLI_DEVICE_FN uint64_t sli_ring_room(const sli_ring *ring)
     return sli_ring_load_acquire(ring->consumed) + ring->slots;
 }
 
-/* Producer: may the slot of seq be written? Once true, it remains true until seq is published. */
+/* Producer: true if the slot of seq may be written. The result then remains true until seq is
+ * published. */
 SLI_DEVICE_FN bool sli_ring_may_fill(const sli_ring *ring, uint64_t seq)
 {
     return seq <= sli_ring_room(ring);
@@ -143,7 +144,7 @@ SLI_DEVICE_FN void sli_ring_publish(const sli_ring *ring, uint64_t seq, sli_ring
     sli_ring_store_release(&ring->ready[sli_ring_slot(ring, seq)], sli_ring_word(seq, kind));
 }
 
-/* Consumer: content of the slot of seq, which is not yet released. */
+/* Consumer: what the slot of seq holds. The caller must not have released seq yet. */
 SLI_DEVICE_FN sli_ring_kind sli_ring_peek(const sli_ring *ring, uint64_t seq)
 {
     /* Pairs with the release store in sli_ring_publish(). */
