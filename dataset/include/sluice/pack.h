@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Packing images for training: tar shards in WebDataset layout, with JPEG files of which a region
- * can be decoded without the rest.
+ * Packs images for training: tar shards in WebDataset layout, with JPEG files of which a region can
+ * be decoded without the rest.
  *
  * The reader of Sluice then decodes only the region of a crop; for every other reader they are
  * standard JPEG files with the same pixels. The folder has
@@ -10,12 +10,12 @@
  *     shard-000000.tar.sluice  its index: offsets of the samples, with checksums
  *     shard-000000.tsv         one line per sample: key, field, label, outcome, bytes before and
  *                              after, its name in the source, and the reason
- *     classes.txt              one name of a class per line, the first is label 0
- *     pack.txt                 the options, with which a pack is continued
- *     pack.json                counts; written last, so a pack that has it is complete
+ *     classes.txt              one class name per line; the first is label 0
+ *     pack.txt                 the options; a pack can only be continued with the same ones
+ *     pack.json                counts; written last, so if it exists, the pack is complete
  *
  * KEY is the sample's position in the dataset's order. The same dataset and options give the same
- * bytes, for any number of workers and wherever a pack was interrupted and continued.
+ * bytes, whatever the number of workers, and whether or not the pack was interrupted and continued.
  */
 #ifndef SLUICE_PACK_H
 #define SLUICE_PACK_H
@@ -56,29 +56,29 @@ typedef enum sluice_pack_fate {
 #undef SLUICE_PACK_FATE_ENUM
 } sluice_pack_fate;
 
-/** Entries of sluice_pack_stats.fates: the outcomes, and room for more. */
+/** The size of sluice_pack_stats.fates; more than the present outcomes need. */
 #define SLUICE_PACK_FATES 24
 
-/** Returns the word of an outcome, "kept_format"; "?" for an invalid value. Threads: any. */
+/** Returns an outcome's word, such as "kept_format"; "?" for an invalid value. Threads: any. */
 SLUICE_API const char *sluice_pack_fate_name(sluice_pack_fate fate);
 
-/** Returns the text of an outcome, "kept: is no JPEG file". Threads: any. */
+/** Returns the text of an outcome, such as "kept: is no JPEG file". Threads: any. */
 SLUICE_API const char *sluice_pack_fate_text(sluice_pack_fate fate);
 
 /** Statistics of a pack. */
 typedef struct sluice_pack_stats {
     size_t struct_size; /**< bytes; set by sluice_pack_stats_init() */
-    uint64_t samples;   /**< of the dataset; 0: a stream whose end is not known yet */
-    uint64_t done;      /**< of them: written or left out, earlier runs included */
-    uint64_t resumed;   /**< of these: by earlier runs */
+    uint64_t samples;   /**< samples in the dataset; 0: a stream whose end is not known yet */
+    uint64_t done;      /**< of these, samples written or left out, including earlier runs */
+    uint64_t resumed;   /**< of these, samples of earlier runs */
     uint64_t written;   /**< samples in shards */
-    uint64_t fates[SLUICE_PACK_FATES]; /**< samples of each outcome, of those done */
-    uint64_t bytes_in;                 /**< of images in shards, as the source has them */
-    uint64_t bytes_out;                /**< of the same, as the shards have them */
-    uint64_t tar_bytes;                /**< of finished shards */
-    uint32_t shards;                   /**< finished ones */
-    bool complete;                     /**< all is done and synced to disk */
-    double seconds;                    /**< of this run; 0: packing has not begun */
+    uint64_t fates[SLUICE_PACK_FATES]; /**< number of done samples with each outcome */
+    uint64_t bytes_in;                 /**< bytes of the images in shards, as in the source */
+    uint64_t bytes_out;                /**< bytes of the same images, as in the shards */
+    uint64_t tar_bytes;                /**< bytes of the archives of finished shards */
+    uint32_t shards;                   /**< number of finished shards */
+    bool complete;                     /**< everything is done and synced to disk */
+    double seconds;                    /**< duration of this run; 0: packing has not begun */
 } sluice_pack_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -93,10 +93,10 @@ static inline void sluice_pack_stats_init(sluice_pack_stats *stats)
 /** A sample that was kept unchanged, or left out. */
 typedef struct sluice_pack_problem {
     size_t struct_size;    /**< bytes; set by the library */
-    uint64_t position;     /**< in the dataset's order; KEY is made from it */
+    uint64_t position;     /**< position in the dataset's order; KEY is made from it */
     sluice_pack_fate fate; /**< its outcome */
-    const char *name;      /**< in the source; all texts are valid during the call only */
-    const char *why;       /**< the cause, an error text */
+    const char *name;      /**< name in the source; all texts are valid only during the call */
+    const char *why;       /**< the cause, as a message */
 } sluice_pack_problem;
 
 /** Settings of a pack, initialized by sluice_pack_config_init(). */
@@ -104,35 +104,38 @@ typedef struct sluice_pack_config {
     size_t struct_size;      /**< bytes; set by sluice_pack_config_init() */
     sluice_dataset *dataset; /**< a source and stages of order: shuffle, split, ...; borrowed */
     const char *folder;      /**< created if missing; its parent must exist. Borrowed */
-    uint32_t interval; /**< about so many pixels between restart markers; 32, set by init; 0 none */
-    uint32_t max_side; /**< a larger image is resized so that its longer side is this. 0: none */
-    uint32_t quality;  /**< 1 to 100: all images are encoded again with it. 0: only those that
-                            are resized, with 90 */
-    uint32_t subsampling; /**< of chroma, 420 or 444: all images are encoded again. 0: 420 for those
-                               that are encoded again for another reason */
-    bool raw;             /**< pixels (u8, RGB, binary PPM) instead of JPEG: no decoding later */
-    bool verify;          /**< decodes every result, and compares it with the source if the
-                               pixels must be the same */
-    bool leave_out_unreadable; /**< a file that the disk or the file server fails to read (EIO,
-                                    ESTALE, ...) is left out with its reason; false: it ends the
-                                    pack with E_IO */
-    uint32_t workers;          /**< threads that transcode; 0: by cores and quota */
-    uint64_t shard_bytes;  /**< most bytes of a shard, which has at least one sample. 0 is 2^30 */
-    uint64_t memory_bytes; /**< of samples that wait to be written, without one per worker. 0 is
-                                2^28 */
-    uint64_t max_pixels; /**< an image with more, by its header, is not decoded. 0 is 100 000 000 */
-    uint64_t seed;       /**< of shuffle stages without a seed of their own */
-    sluice_stop *stop;   /**< NULL: no stop can be requested */
+    uint32_t interval;    /**< distance in pixels between restart markers, approximately; 32, set by
+                               init; 0: no markers */
+    uint32_t max_side;    /**< larger images are resized so that the longer side is this; 0: none */
+    uint32_t quality;     /**< 1 to 100: all images are re-encoded with this quality. 0: only those
+                               that are resized, with 90 */
+    uint32_t subsampling; /**< chroma, 420 or 444: all images are re-encoded. 0: 420 for those that
+                               are re-encoded for another reason */
+    bool raw;    /**< store pixels (u8, RGB, binary PPM) instead of JPEG: no decoding later */
+    bool verify; /**< decode every result, and compare it with the source if the pixels
+                      must be the same */
+    bool leave_out_unreadable; /**< leave out a file that the disk or the file server cannot read
+                                    (EIO, ESTALE, ...), with the reason; false: it ends the pack
+                                    with E_IO */
+    uint32_t workers;          /**< threads that transcode; 0: chosen by cores and CPU quota */
+    uint64_t shard_bytes;  /**< largest size of a shard in bytes, unless it has a single sample; 0:
+                                2^30 */
+    uint64_t memory_bytes; /**< limit on the bytes of samples that wait to be written, not counting
+                                one per worker; 0: 2^28 */
+    uint64_t max_pixels; /**< images with more, according to the header, are not decoded; 0: 100 000
+                              000 */
+    uint64_t seed;       /**< seed of shuffle stages that have no seed of their own */
+    sluice_stop *stop;   /**< NULL: no stop requests */
 
-    /** Called after every sample, on the caller's thread; NULL: none. */
+    /** Called after every sample, on the caller's thread; may be NULL. */
     void (*progress)(const sluice_pack_stats *stats, void *user);
-    /** Called for each sample with a problem, in order, also of earlier runs; NULL: none. */
+    /** Called for each sample with a problem, in order, also of earlier runs; may be NULL. */
     void (*problem)(const sluice_pack_problem *problem, void *user);
-    void *user; /**< handed to both; borrowed */
+    void *user; /**< passed to both callbacks; borrowed */
 } sluice_pack_config;
 
 /**
- * Sets every field to its default, zero, but interval, which is 32, in a struct of `size` bytes.
+ * Sets every field to its default, zero (32 for interval), in a struct of `size` bytes.
  *
  * Threads: any.
  */
@@ -145,30 +148,29 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
 }
 
 /**
- * Packs a dataset into a folder, or continues a pack that was interrupted, after its last finished
- * shard. A complete pack is left as it is.
+ * Packs a dataset into a folder. An interrupted pack is continued after its last finished shard. A
+ * complete pack is not changed.
  *
- * JPEG files are transcoded without loss unless max_side, quality, subsampling or raw is set. Files
- * for which this is not certain, and images of other formats, are stored unchanged. Samples that
- * are no images are left out. Both are counted by reason.
+ * JPEG files are transcoded without loss unless max_side, quality, subsampling or raw is set. A
+ * file is stored unchanged if lossless transcoding is not certain, or if its format is not JPEG.
+ * Samples that are not images are left out. Both are counted by reason.
  *
- * Faults of the machine are retried with back-off and never leave a sample out by themselves: file
- * descriptors that run out for up to 10 s; memory, EIO, ESTALE, ENOSPC and the like for 2 s. Then
- * the pack ends with an error, and continues when it is run again. With leave_out_unreadable a file
- * that cannot be read for EIO, ESTALE, ENOSPC and the like is LEFT_FAULT instead; each later run
- * reads it again, and packs its shard and those behind it anew once that succeeds.
+ * After faults of the machine, operations are retried with back-off: for up to 10 s if file
+ * descriptors run out; for 2 s if memory is exhausted, or after EIO, ESTALE, ENOSPC and similar
+ * errors. Then the pack ends with an error, and can be continued by another run. With
+ * leave_out_unreadable a file that cannot be read because of EIO, ESTALE, ENOSPC or a similar error
+ * has the outcome LEFT_FAULT instead. Each later run tries to read it again. Once that succeeds,
+ * its shard and all later shards are packed again.
  *
- * @param stats_out  also filled in after STOPPED and after errors once packing has begun; may be
- *                   NULL
+ * @param stats_out  also set after STOPPED, and after errors once packing has begun; may be NULL
  *
- * Returns: STOPPED on request; finished shards stay. E_INVALID an invalid argument, a folder
- *          with other files or a pack with other options, or nothing to pack;
- *          E_BUSY another process packs into the folder; E_IO a file cannot be read or written,
- *          with its name: finished shards stay. Also E_IO, with stats_out->complete: the pack is
- *          complete except for the samples that are LEFT_FAULT; E_UNSUPPORTED the library was built
- *          without libarchive, or a column `label` is not i32; E_NO_MEMORY; errors of opening
- *          the dataset.
- * Threads: any, one pack for a folder. Threads of its own have ended when it returns.
+ * Returns: STOPPED on request; finished shards remain. E_INVALID an invalid argument, a folder with
+ *          other files or a pack with other options, or nothing to pack; E_BUSY another process
+ *          packs into the folder; E_IO a file, which is named, cannot be read or written; finished
+ *          shards remain. Also E_IO, with stats_out->complete: the pack is complete except for
+ *          LEFT_FAULT samples; E_UNSUPPORTED the library was built without libarchive, or a column
+ *          `label` is not i32; E_NO_MEMORY; errors of opening the dataset.
+ * Threads: any, one pack for a folder. All threads that it starts have ended when it returns.
  */
 SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
                                              sluice_pack_stats *stats_out);
@@ -176,15 +178,15 @@ SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
 /** Statistics of a check. */
 typedef struct sluice_verify_stats {
     size_t struct_size; /**< bytes; set by sluice_verify_stats_init() */
-    uint64_t samples;   /**< that were found */
-    uint64_t done;      /**< of them: checked so far, good or bad */
+    uint64_t samples;   /**< samples that were found */
+    uint64_t done;      /**< samples checked so far, good or bad */
     uint64_t problems;  /**< samples that cannot be used, and files that are missing or corrupt */
-    uint64_t checked;   /**< samples that were compared with a checksum */
-    uint64_t bytes;     /**< of images that were decoded */
-    uint32_t shards;    /**< archives; 0 of a folder of images */
-    bool is_pack;       /**< the folder is a pack's */
-    double seconds;     /**< of the check */
-    uint64_t bad; /**< of done: that cannot be read or decoded, or differ from their checksum */
+    uint64_t checked;   /**< samples that were compared with a CRC */
+    uint64_t bytes;     /**< bytes of the images that were decoded */
+    uint32_t shards;    /**< number of archives; 0 for a folder of images */
+    bool is_pack;       /**< the folder is a pack */
+    double seconds;     /**< duration of the check */
+    uint64_t bad; /**< of done, samples that cannot be read or decoded, or differ from their CRC */
 } sluice_verify_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -200,15 +202,16 @@ static inline void sluice_verify_stats_init(sluice_verify_stats *stats)
 typedef struct sluice_verify_config {
     size_t struct_size; /**< bytes; set by sluice_verify_config_init() */
     const char *path;   /**< a pack, a folder of shards, a shard, or a folder of images; borrowed */
-    uint32_t workers;   /**< threads that decode; 0: by cores and quota */
-    uint64_t max_pixels; /**< an image with more, by its header, is a problem. 0 is 100 000 000 */
-    sluice_stop *stop;   /**< NULL: no stop can be requested */
+    uint32_t workers;   /**< threads that decode; 0: chosen by cores and CPU quota */
+    uint64_t max_pixels; /**< images with more, according to the header, are problems; 0: 100 000
+                              000 */
+    sluice_stop *stop;   /**< NULL: no stop requests */
 
-    /** Called after every sample, on the caller's thread; NULL: none. */
+    /** Called after every sample, on the caller's thread; may be NULL. */
     void (*progress)(const sluice_verify_stats *stats, void *user);
-    /** Called for each problem, in order, with the file or sample and the cause; NULL: none. */
+    /** Called for each problem, in order, with the file or sample and the cause; may be NULL. */
     void (*problem)(const char *name, const char *why, void *user);
-    void *user; /**< handed to both; borrowed */
+    void *user; /**< passed to both callbacks; borrowed */
 } sluice_verify_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -221,15 +224,16 @@ static inline void sluice_verify_config_init(sluice_verify_config *config)
 }
 
 /**
- * Checks a pack, shards or images: decodes every image, compares it with its checksum if an index
- * has one, indexes with their archives, and a pack with its lists. Changes nothing.
+ * Checks a pack, shards or images. It decodes every image, and compares it with its CRC if an index
+ * has one. It also compares indexes with their archives, and a pack with its lists. No file is
+ * changed.
  *
- * @param stats_out  also filled in after STOPPED and E_CORRUPT; may be NULL
+ * @param stats_out  also set after STOPPED and E_CORRUPT; may be NULL
  *
- * Returns: OK no problem was found; E_CORRUPT the text has the number of problems; STOPPED on
- *          request; E_INVALID an invalid argument, or no data to check; E_IO the path cannot be
- *          read; E_NO_MEMORY.
- * Threads: any. Threads of its own have ended when it returns.
+ * Returns: OK no problem was found; E_CORRUPT problems were found, the message has their number;
+ *          STOPPED on request; E_INVALID an invalid argument, or no data to check; E_IO the path
+ *          cannot be read; E_NO_MEMORY.
+ * Threads: any. All threads that it starts have ended when it returns.
  */
 SLUICE_API_CHECKED sluice_status sluice_pack_verify(const sluice_verify_config *config,
                                                     sluice_verify_stats *stats_out);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Arrays as sources of a dataset: in memory, or in .npy files. Each array is a column of the batch;
- * its first dimension counts the samples, so arrays of one dataset are equally long there. Rows of
- * all arrays stay together through shuffle, split, shard and every other stage of order.
+ * Arrays as sources of a dataset: in memory, or in .npy files. Each array is a column of the batch.
+ * Its first dimension counts the samples, so it must be equal for all arrays of a dataset. Row i of
+ * all arrays is one sample: these rows stay together through shuffle, split, shard and every other
+ * stage of order.
  *
  * A column named `image` of type u8 and shape (height, width, 1 to 4 channels) is an image: crops,
  * resize, flips and conversions work on it. Other columns are copied as they are.
@@ -16,46 +17,47 @@ SLUICE_BEGIN_DECLS
 
 /** A row-major array in host memory. This struct never grows. */
 typedef struct sluice_array {
-    const char *name;                    /**< of its column: letters, digits and _, at most 31 */
-    const void *data;                    /**< the first element */
-    sluice_dtype dtype;                  /**< of its elements; not SLUICE_ENCODED */
-    uint32_t rank;                       /**< dimensions, at least 1 */
+    const char *name;   /**< name of its column: letters, digits and _, at most 31 */
+    const void *data;   /**< the first element */
+    sluice_dtype dtype; /**< type of its elements; not SLUICE_ENCODED */
+    uint32_t rank;      /**< number of dimensions, at least 1 */
     uint64_t shape[SLUICE_MAX_RANK + 1]; /**< shape[0] counts the samples */
 } sluice_array;
 
 /**
- * A dataset of arrays in memory, which are not copied: a row is copied once, into its batch.
+ * Makes a dataset from arrays in memory. The arrays are not copied; each row is copied once, into
+ * its batch.
  *
- * @param arrays       (count) descriptions and names are copied; the elements stay the caller's,
- *                     and must neither change nor be freed before sluice_dataset_destroy()
- * @param count        columns, 1 to SLUICE_MAX_COLUMNS
+ * @param arrays       (count) the structs and names are copied; the elements are borrowed, and must
+ *                     neither change nor be freed before sluice_dataset_destroy()
+ * @param count        number of arrays, 1 to SLUICE_MAX_COLUMNS
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: E_INVALID a NULL, an array without samples or elements, lengths that differ, a name that
- *          is no name or is given twice, a type that is not one of sluice_dtype; E_NO_MEMORY.
+ * Returns: E_INVALID a NULL, an array without samples or elements, different numbers of samples, an
+ *          invalid or repeated name, an invalid type; E_NO_MEMORY.
  *
- * In sluice_dataset_describe() it is `memory`, which sluice_dataset_parse() does not read.
+ * sluice_dataset_describe() writes it as `memory`, which sluice_dataset_parse() refuses.
  *
- * Threads: any. Workers read the elements, several at once, while a run uses the dataset.
+ * Threads: any. Several workers read the elements at once while a run uses the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_memory(const sluice_array *arrays, uint32_t count,
                                                        sluice_dataset **dataset_out);
 
 /**
- * A dataset of .npy files, as numpy.save() writes them: each file is a column. Its name is that of
+ * Makes a dataset from .npy files, the format of numpy.save(). Each file is a column, named like
  * the file without folder and .npy. Types are u1 and b1 (as u8), i1, u2, i4, u4, i8, f2 and f4,
- * little-endian, in C order. The files are opened, and their headers read, by this call; they stay
- * open until sluice_dataset_destroy(). Rows are read as they are needed.
+ * little-endian, in C order. This call opens the files and reads their headers; they stay open
+ * until sluice_dataset_destroy(). Rows are read when they are needed.
  *
- * @param files        files, folders (all *.npy in them, in byte order of the names) and patterns
- *                     with {0..9} and wildcards, with commas between them
- * @param names        of the columns, with commas, in place of those of the files; NULL: none
+ * @param files        comma-separated files, folders (all *.npy in them, sorted by bytes) and
+ *                     patterns with {0..9} and wildcards
+ * @param names        comma-separated names of the columns; NULL: the names of the files
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: E_IO a file cannot be opened or read; E_CORRUPT a damaged header, a file that is shorter
- *          than its header says; E_UNSUPPORTED Fortran order, other types, no dimension of samples;
- *          E_INVALID lengths that differ, bad or equal names, more than SLUICE_MAX_COLUMNS files.
- *          The error names the file and what to do; E_NO_MEMORY.
+ * Returns: E_IO a file cannot be opened or read; E_CORRUPT a damaged header, or a truncated file;
+ *          E_UNSUPPORTED Fortran order, other types, an array without dimensions; E_INVALID
+ *          different numbers of samples, invalid or repeated names, more than SLUICE_MAX_COLUMNS
+ *          files. The message has the file and what to do; E_NO_MEMORY.
  *
  * Threads: any.
  */

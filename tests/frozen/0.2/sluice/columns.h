@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Stages for the columns of a batch. Those that choose, order and name them cost nothing: no byte
- * is copied for them, and a column that no later stage needs is not written. They may stand
+ * Stages for the columns of a batch. Selecting, ordering and renaming columns costs nothing: no
+ * bytes are copied, and a column that no later stage needs is not written. These stages may be
  * anywhere between source and batch.
  *
  * Returns: E_INVALID a NULL, or no column of that name; the sticky error of building; E_NO_MEMORY.
@@ -14,10 +14,10 @@
 SLUICE_BEGIN_DECLS
 
 /**
- * Keeps these columns, in this order, and drops the others. Images that are dropped before decode
- * are not decoded; those that masks or boxes follow are decoded all the same.
+ * Keeps these columns, in this order, and drops the others. An image that is dropped before decode
+ * is not decoded, unless masks or boxes follow it.
  *
- * @param columns  names, with commas, each at most once
+ * @param columns  comma-separated names, each at most once
  *
  * Threads: the one that builds the dataset.
  */
@@ -25,21 +25,20 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_project(sluice_dataset *dataset,
                                                         const char *columns);
 
 /**
- * Drops columns; at least one stays.
+ * Drops columns; at least one must remain.
  *
- * @param columns  names, with commas
+ * @param columns  comma-separated names
  *
  * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_drop(sluice_dataset *dataset, const char *columns);
 
 /**
- * Gives a column another name. What its name stood for stays: the image is still the image that
- * transforms work on.
+ * Renames a column. Its role does not change: the image is still the one that transforms process.
  *
- * @param column  its name so far
+ * @param column  its present name
  * @param name    letters, digits and _, no digit first, at most 31 bytes; E_INVALID: another column
- *                has it
+ *                has this name
  *
  * Threads: the one that builds the dataset.
  */
@@ -51,10 +50,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_rename(sluice_dataset *dataset, 
  * smoothing s the values are 1 - s + s / classes and s / classes.
  *
  * @param column     a plain scalar of an integer type, such as `label`
- * @param classes    1 to 1 048 576; a number that is not below it is a bad sample
+ * @param classes    1 to 1 048 576; a class number that is not in [0, classes) makes a bad sample
  * @param smoothing  0 to 1
  *
- * Returns: also E_INVALID a column of another kind, numbers out of range.
+ * Returns: E_INVALID also for a column of another kind, or arguments out of range.
  *
  * Threads: the one that builds the dataset.
  */
@@ -62,15 +61,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_one_hot(sluice_dataset *dataset,
                                                         uint64_t classes, double smoothing);
 
 /**
- * Changes the type of a plain column. Integers become floats rounded to nearest even, by way of f32
- * for f16 and bf16; floats become integers without their fraction. A value that the integer
- * type cannot represent, such as NaN, is a bad sample. For images there is
- * sluice_dataset_to_dtype().
+ * Changes the type of a plain column. Integers are rounded to the nearest float, ties to even; for
+ * f16 and bf16 by way of f32. Floats are truncated to integers. A value that the integer type
+ * cannot represent, such as NaN, makes a bad sample. For images use sluice_dataset_to_dtype().
  *
- * @param column  neither the image nor one that follows it
+ * @param column  a column that is not the image, a mask or boxes
  * @param dtype   not SLUICE_ENCODED
  *
- * Returns: also E_INVALID a column of another kind, no type of batches.
+ * Returns: E_INVALID also for a column of another kind, or an invalid type.
  *
  * Threads: the one that builds the dataset.
  */

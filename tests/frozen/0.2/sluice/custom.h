@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Your own code in a pipeline: functions that workers call, and the sample that they are handed.
+ * User code in a pipeline: callbacks that workers call, and the sample that is passed to them.
  *
- * A source of your own declares its columns and reads any sample by its number:
+ * A user-defined source declares its columns and reads any sample by its number:
  *
  *     static sluice_status read_sample(sluice_sample *sample, uint64_t index, void *user)
  *     {
@@ -15,8 +15,8 @@
  *         return st;
  *     }
  *
- * Order, batches, resume, decoding, geometry, the error policy and the report are those of any
- * other source.
+ * Order, batches, resume, decoding, geometry, the error policy and the report work as for any other
+ * source.
  */
 #ifndef SLUICE_CUSTOM_H
 #define SLUICE_CUSTOM_H
@@ -27,112 +27,120 @@ SLUICE_BEGIN_DECLS
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/** What transforms do to a column. */
+/** How transforms affect a column. */
 typedef enum sluice_column_role {
-    SLUICE_ROLE_PLAIN = 0, /**< nothing: its bytes go into the batch */
-    SLUICE_ROLE_IMAGE = 1, /**< all of them work on it; u8 (height, width, 1 to 4 channels), or
-                                SLUICE_ENCODED; at most one column */
-    SLUICE_ROLE_MASK = 2,  /**< a map of class numbers: follows crops, resizes and flips of the
-                                image, declared before it, by nearest neighbour; u8 (height,
-                                width) of the image, or SLUICE_ENCODED where the image is */
-    SLUICE_ROLE_BOXES = 3  /**< follows them, too: f32 (most, 4), x0 y0 x1 y1 in pixels of the
-                                image, with 0 <= x0 < x1 and 0 <= y0 < y1; always ragged */
+    SLUICE_ROLE_PLAIN = 0, /**< they do not: its bytes go into the batch unchanged */
+    SLUICE_ROLE_IMAGE = 1, /**< the column that they process: u8 (height, width, 1 to 4 channels),
+                                or SLUICE_ENCODED; at most one column */
+    SLUICE_ROLE_MASK = 2,  /**< a map of class numbers, which follows crops, resizes and flips of
+                                the image by nearest neighbour. The image must be declared before
+                                it. u8 (height, width), with the size of the image; or
+                                SLUICE_ENCODED, if the image is */
+    SLUICE_ROLE_BOXES = 3  /**< boxes, which follow them, too: f32 (most, 4), x0 y0 x1 y1 in pixels
+                                of the image, with 0 <= x0 < x1 and 0 <= y0 < y1; always ragged */
 } sluice_column_role;
 
 /**
- * A column that your code declares. Entries of an array are column_size bytes apart, so the struct
+ * A column that user code declares. Entries of an array are column_size bytes apart, so the struct
  * may grow at its end.
  */
 typedef struct sluice_column_spec {
     const char *name;                /**< letters, digits and _, no digit first; at most 31 */
-    sluice_dtype dtype;              /**< SLUICE_ENCODED: the bytes of a JPEG, PNG, PPM or PGM
-                                          file, of images and masks */
-    uint32_t rank;                   /**< dimensions used of shape; 0 is a scalar; of
-                                          SLUICE_ENCODED 0 */
-    uint64_t shape[SLUICE_MAX_RANK]; /**< of one sample; height and width of an image and its masks
-                                          are 0 where they vary, of masks also where the image is
-                                          encoded; of a ragged column shape[0] is the maximum */
-    sluice_column_role role;         /**< what transforms do to it */
-    uint32_t ragged;                 /**< not 0: shape[0] varies from sample to sample up to the
-                                          declared one; the batch has a column NAME_length (i32),
-                                          and rows behind the length are zero */
-    const char *boxes;               /**< NULL, or a column of boxes declared before it: row i
-                                          belongs to box i and is dropped with it; ragged, with the
-                                          length of the boxes */
+    sluice_dtype dtype;              /**< for an image or mask, SLUICE_ENCODED: the bytes of a JPEG,
+                                          PNG, PPM or PGM file */
+    uint32_t rank;                   /**< number of dimensions used in shape; 0: a scalar, and for
+                                          SLUICE_ENCODED */
+    uint64_t shape[SLUICE_MAX_RANK]; /**< shape of one sample. Height and width of an image and its
+                                          masks are 0 if they vary; also of masks whose image is
+                                          encoded. Of a ragged column shape[0] is the maximum */
+    sluice_column_role role;         /**< how transforms affect it */
+    uint32_t ragged;                 /**< not 0: shape[0] differs between samples, up to the
+                                          declared one. The batch then has a column NAME_length
+                                          (i32), and rows after that length are zero */
+    const char *boxes;               /**< NULL, or the name of a column of boxes declared before it:
+                                          row i belongs to box i and is dropped with it. The column
+                                          is ragged, with the length of the boxes */
 } sluice_column_spec;
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/** One sample on its way, lent to a callback until it returns. */
+/** One sample while it is processed. A callback may use it until it returns. */
 typedef struct sluice_sample sluice_sample;
 
 /** A column of a sample, row-major in host memory. This struct never grows. */
 typedef struct sluice_sample_view {
-    const void *data;                /**< the first element; lent until the callback returns */
-    sluice_dtype dtype;              /**< of its elements */
-    uint32_t rank;                   /**< dimensions used of shape */
-    uint64_t shape[SLUICE_MAX_RANK]; /**< of this sample; of a ragged column the actual length */
-    size_t bytes;                    /**< of the whole array */
+    const void *data;                /**< the first element; valid until the callback returns */
+    sluice_dtype dtype;              /**< type of its elements */
+    uint32_t rank;                   /**< number of dimensions used in shape */
+    uint64_t shape[SLUICE_MAX_RANK]; /**< shape of this sample, with the actual length if ragged */
+    size_t bytes;                    /**< bytes of the whole array */
 } sluice_sample_view;
 
-/** Returns the sample's number in the source. Threads: the one that was called back. */
+/** Returns the sample's number in the source. Threads: the one that runs the callback. */
 SLUICE_API uint64_t sluice_sample_number(const sluice_sample *sample);
 
-/** Returns what begin() gave for this worker, or NULL. Threads: the one that was called back. */
+/**
+ * Returns the state that begin() has made for this worker, or NULL.
+ *
+ * Threads: the one that runs the callback.
+ */
 SLUICE_API void *sluice_sample_worker(const sluice_sample *sample);
 
 /**
- * Returns the n-th (below 2^25) 64 random bits of this sample, a function of the run's seed, the
- * pass, the sample, the stage and n: the same for any number of workers, and after a resume.
+ * Returns 64 random bits: the n-th ones of this sample, n below 2^25. They are a function of the
+ * run's seed, the pass, the sample, the stage and n. So they do not depend on the number of
+ * workers, nor on whether a run was resumed.
  *
- * Threads: the one that was called back.
+ * Threads: the one that runs the callback.
  */
 SLUICE_API uint64_t sluice_sample_random(const sluice_sample *sample, uint32_t n);
 
 /**
- * Returns an input of the callback. A source has none.
+ * Returns an input of the callback. A source has no inputs.
  *
- * Returns: E_INVALID a NULL, or a column that is no input; the error lists the inputs.
+ * Returns: E_INVALID a NULL, or a column that is not an input; the message lists the inputs.
  *
- * Threads: the one that was called back.
+ * Threads: the one that runs the callback.
  */
 SLUICE_API_CHECKED sluice_status sluice_sample_get(const sluice_sample *sample, const char *column,
                                                    sluice_sample_view *view_out);
 
 /**
- * Returns where to write a column. Every call of the callback gives every declared column, by
- * sluice_sample_room() or sluice_sample_lend(); if it gives one several times, the last one counts.
+ * Returns the memory into which the callback writes a column. In every call a callback must provide
+ * every declared column, by sluice_sample_room() or sluice_sample_lend(). If it provides a column
+ * several times, the last one counts.
  *
- * @param shape     of this sample, as many dimensions as declared; NULL: the declared shape. It may
- *                  differ from that in the first dimension of a ragged column, up to the declared
- *                  one, and in height and width where those vary. Of SLUICE_ENCODED: {bytes}
- * @param room_out  aligned for the type of the column. Its old contents are undefined: write all
- *                  bytes; rows behind a ragged length are zeroed by the library. Valid until the
- *                  callback returns. Builds with assertions, and SLUICE_GUARDS=on in the
- *                  environment, find writes beyond it, which end the run
+ * @param shape     shape of this sample, with the declared number of dimensions; NULL: the declared
+ *                  shape. It may differ from the declared shape in the first dimension of a ragged
+ *                  column, which may be smaller, and in height and width if those vary. For
+ *                  SLUICE_ENCODED: {bytes}
+ * @param room_out  aligned for the type of the column, and valid until the callback returns. Its
+ *                  contents are undefined, so write all bytes; rows after a ragged length are
+ *                  zeroed by the library. Builds with assertions, and SLUICE_GUARDS=on in the
+ *                  environment, detect writes outside it, which end the run
  *
- * Returns: E_INVALID a NULL, an unknown column, a shape that is not the declared one; E_CORRUPT a
- *          ragged length beyond the declared maximum; E_NO_MEMORY. The error names source or
- *          stage, and the column.
+ * Returns: E_INVALID a NULL, an unknown column, a shape that does not match the declared one;
+ *          E_CORRUPT a ragged length above the declared maximum; E_NO_MEMORY. The message has the
+ *          source or stage, and the column.
  *
- * Threads: the one that was called back.
+ * Threads: the one that runs the callback.
  */
 SLUICE_API_CHECKED sluice_status sluice_sample_room(sluice_sample *sample, const char *column,
                                                     const uint64_t *shape, void **room_out);
 
 /**
- * Gives a column as the caller's bytes, which are copied after the callback has returned, or
- * decoded where they are.
+ * Provides a column in memory of the caller. The bytes are copied after the callback has returned,
+ * or decoded in place.
  *
- * @param shape  as in sluice_sample_room(); of SLUICE_ENCODED NULL, or {size}
+ * @param shape  as in sluice_sample_room(); for SLUICE_ENCODED NULL, or {size}
  * @param bytes  row-major; they must neither change nor be freed before the next call of the
  *               callback on this worker, or end()
  * @param size   bytes of that shape; checked
  *
  * Returns: as sluice_sample_room(); E_INVALID also if size is not the number of bytes of that
- * shape.
+ *          shape.
  *
- * Threads: the one that was called back.
+ * Threads: the one that runs the callback.
  */
 SLUICE_API_CHECKED sluice_status sluice_sample_lend(sluice_sample *sample, const char *column,
                                                     const uint64_t *shape, const void *bytes,
@@ -140,58 +148,59 @@ SLUICE_API_CHECKED sluice_status sluice_sample_lend(sluice_sample *sample, const
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/** A source of your own, initialized by sluice_source_init(). */
+/** A user-defined source, initialized by sluice_source_init(). */
 typedef struct sluice_source {
     size_t struct_size;                /**< bytes; set by sluice_source_init() */
-    const char *name;                  /**< in errors and reports: 1 to 63 bytes; copied */
-    uint32_t version;                  /**< of what read makes: raise it when samples change, so
-                                            that a resumed run is told */
-    uint32_t column_count;             /**< entries in columns, at least 1 */
-    size_t column_size;                /**< bytes of an entry; set by sluice_source_init(); 0: as
-                                            in the first version of the struct */
-    const sluice_column_spec *columns; /**< copied; with the NAME_length of ragged ones at most
-                                            SLUICE_MAX_COLUMNS */
-    uint64_t count;                    /**< samples, at least 1 */
+    const char *name;                  /**< name in messages and reports: 1 to 63 bytes; copied */
+    uint32_t version;                  /**< version of the samples that read() makes: increase it
+                                            when they change, so that a resumed run detects the
+                                            change */
+    uint32_t column_count;             /**< number of entries in columns, at least 1 */
+    size_t column_size;                /**< bytes of an entry; set by sluice_source_init(); 0: the
+                                            size in the first version of the struct */
+    const sluice_column_spec *columns; /**< copied; at most SLUICE_MAX_COLUMNS, including
+                                            NAME_length of ragged columns */
+    uint64_t count;                    /**< number of samples, at least 1 */
 
     /**
-     * Reads a sample: gives every column by sluice_sample_room() or sluice_sample_lend(). It must
-     * give the same for the same index and the same random bits (sluice_sample_random()). Workers
-     * call it, several at once.
+     * Reads a sample: provides every column by sluice_sample_room() or sluice_sample_lend(). For
+     * the same index and the same random bits (sluice_sample_random()) the result must be the same.
+     * Several workers may call it at once.
      *
-     * Returns: OK or a positive status: read. A negative status is a bad sample, to which the error
-     *          policy applies, with the text of sluice_fail(); E_NO_MEMORY ends the run.
+     * Returns: OK or a positive status: success. A negative status is a bad sample, with the text
+     *          of sluice_fail(): the error policy applies. E_NO_MEMORY ends the run.
      */
     sluice_status (*read)(sluice_sample *sample, uint64_t index, void *user);
 
     /**
-     * Optional: writes the sample's name, zero-terminated, of at most size - 1 bytes: for messages,
-     * for `split`, and to detect other data at a resume. Any thread, several at once. Where it is
-     * missing or fails, the name is NAME/INDEX.
+     * Optional: writes the sample's name, zero-terminated, of at most size - 1 bytes. It is used in
+     * messages, for `split`, and to detect other data at a resume. Any thread, several at once.
+     * Without this callback, or if it fails, the name is NAME/INDEX.
      */
     sluice_status (*name_of)(uint64_t index, char *text, size_t size, void *user);
 
     /**
      * Optional: makes the state of a worker, for sluice_sample_worker(). Called on the worker's
-     * thread before its first sample; also for a sample that is read outside of a run, by
-     * sluice_dataset_get() and to find the size of images. A negative status ends the run.
+     * thread before its first sample. Also called for samples that are read outside of a run: by
+     * sluice_dataset_get(), and to find the size of images. A negative status ends the run.
      */
     sluice_status (*begin)(void *user, void **worker_out);
 
-    /** Optional: frees a worker's state, on its thread. Called after each begin() that was OK. */
+    /** Optional: frees a worker's state, on its thread. Called after each successful begin(). */
     void (*end)(void *worker, void *user);
 
-    /** Optional: called when the dataset is destroyed; not where sluice_dataset_source() failed. */
+    /** Optional: called when the dataset is destroyed; not if sluice_dataset_source() failed. */
     void (*close)(void *user);
 
-    void *user; /**< handed to all of them; borrowed until close() */
+    void *user; /**< passed to all callbacks; borrowed until close() */
 } sluice_source;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_source_init_size(sluice_source *source, size_t size);
 
 /**
- * sluice_source_init_size() with the size of the caller's struct, and column_size with that of the
- * caller's sluice_column_spec.
+ * sluice_source_init_size() with the size of the caller's struct. Sets column_size to the size of
+ * the caller's sluice_column_spec.
  *
  * Threads: any.
  */
@@ -202,51 +211,52 @@ static inline void sluice_source_init(sluice_source *source)
 }
 
 /**
- * A dataset of a source of your own, whose samples are read by their numbers.
+ * Makes a dataset from a user-defined source, whose samples are read by number.
  *
  * @param source       copied
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: E_INVALID a NULL, no name, no samples, columns that contradict each other, which the
- *          error names; E_UNSUPPORTED a second image, or an image that is not u8; E_NO_MEMORY.
+ * Returns: E_INVALID a NULL, no name, no samples, or incompatible columns, which the message names;
+ *          E_UNSUPPORTED a second image, or an image that is not u8; E_NO_MEMORY.
  *
- * In sluice_dataset_describe() it is `source`, with name and version, which sluice_dataset_parse()
- * does not read.
+ * sluice_dataset_describe() writes it as `source`, with name and version, which
+ * sluice_dataset_parse() refuses.
  *
- * Threads: any. The callbacks are called by workers while a run uses the dataset, and by the
- *          threads of calls that read samples or names.
+ * Threads: any. Workers call the callbacks while a run uses the dataset; so do threads that read
+ *          samples or names by other functions.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_source(const sluice_source *source,
                                                        sluice_dataset **dataset_out);
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
-/** A function of your own between the stages of a dataset, initialized by sluice_map_init(). */
+/** A user function between the stages of a dataset, initialized by sluice_map_init(). */
 typedef struct sluice_map {
     size_t struct_size; /**< bytes; set by sluice_map_init() */
-    const char *name;   /**< in errors and reports: 1 to 63 bytes; copied */
-    uint32_t version;   /**< of what map makes: raise it when that changes, so that a resumed run is
-                             told */
+    const char *name;   /**< name in messages and reports: 1 to 63 bytes; copied */
+    uint32_t version;   /**< version of the results of map(): increase it when they change, so that
+                             a resumed run detects the change */
     uint32_t serial;    /**< not 0: calls are serialized, in no fixed order, on any worker */
-    uint32_t input_count;      /**< entries in inputs */
-    uint32_t output_count;     /**< entries in outputs, at least 1 */
+    uint32_t input_count;      /**< number of entries in inputs */
+    uint32_t output_count;     /**< number of entries in outputs, at least 1 */
     const char *const *inputs; /**< names of the columns that it reads; copied */
-    size_t column_size;        /**< bytes of an entry of outputs; set by sluice_map_init(); 0: as in
-                                    the first version of the struct */
+    size_t column_size;        /**< bytes of an entry of outputs; set by sluice_map_init(); 0: the
+                                    size in the first version of the struct */
     /**
-     * The columns that it writes; copied. One that has the name of a column takes its place, the
-     * others come behind. An output of the role image is what later stages convert: u8 (height,
-     * width, channels), where height and width 0 mean those of the image so far.
+     * The columns that it writes; copied. An output with the name of an existing column replaces
+     * it; the others are appended. An output with the role image is the image that later stages
+     * convert: u8 (height, width, channels); height and width 0 mean the size of the image before
+     * the map.
      */
     const sluice_column_spec *outputs;
 
     /**
-     * Reads inputs by sluice_sample_get(), and gives every output by sluice_sample_room() or
-     * sluice_sample_lend(). It must give the same for the same sample, inputs and random bits.
-     * Workers call it, several at once unless `serial` is set.
+     * Reads inputs by sluice_sample_get(), and provides every output by sluice_sample_room() or
+     * sluice_sample_lend(). For the same sample, inputs and random bits the result must be the
+     * same. Several workers may call it at once, unless `serial` is set.
      *
-     * Returns: OK or a positive status: done. A negative status is a bad sample, to which the error
-     *          policy applies, with the text of sluice_fail(); E_NO_MEMORY ends the run.
+     * Returns: OK or a positive status: success. A negative status is a bad sample, with the text
+     *          of sluice_fail(): the error policy applies. E_NO_MEMORY ends the run.
      */
     sluice_status (*map)(sluice_sample *sample, void *user);
 
@@ -256,20 +266,20 @@ typedef struct sluice_map {
      */
     sluice_status (*begin)(void *user, void **worker_out);
 
-    /** Optional: frees a worker's state, on its thread. Called after each begin() that was OK. */
+    /** Optional: frees a worker's state, on its thread. Called after each successful begin(). */
     void (*end)(void *worker, void *user);
 
-    /** Optional: called when the dataset is destroyed; not where sluice_dataset_map() failed. */
+    /** Optional: called when the dataset is destroyed; not if sluice_dataset_map() failed. */
     void (*close)(void *user);
 
-    void *user; /**< handed to all of them; borrowed until close() */
+    void *user; /**< passed to all callbacks; borrowed until close() */
 } sluice_map;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
 SLUICE_API void sluice_map_init_size(sluice_map *map, size_t size);
 
 /**
- * sluice_map_init_size() with the size of the caller's struct, and column_size with that of the
+ * sluice_map_init_size() with the size of the caller's struct. Sets column_size to the size of the
  * caller's sluice_column_spec.
  *
  * Threads: any.
@@ -285,19 +295,19 @@ static inline void sluice_map_init(sluice_map *map)
  * before a map that reads or writes the image run on the workers; those after it may run on the
  * device. An image that a map writes is u8 (height, width, channels), so normalize, to_dtype and
  * to_chw come after such a map; a flip may come before or after. The report has a row with the
- * map's name for the time in it.
+ * map's name and the time spent in it.
  *
  * @param map  copied
  *
- * Returns: E_INVALID a NULL, no name, an input that is no column, columns that contradict each
- *          other, more than 8 maps; E_UNSUPPORTED a second image, an encoded output; the sticky
- *          error of building; E_NO_MEMORY. The error names the map.
+ * Returns: E_INVALID a NULL, no name, an input that is not a column, incompatible columns, more
+ *          than 8 maps; E_UNSUPPORTED a second image, an encoded output; the sticky error of
+ *          building; E_NO_MEMORY. The message has the name of the map.
  *
- * In sluice_dataset_describe() it is `map`, with name and version, which sluice_dataset_parse()
- * does not read.
+ * sluice_dataset_describe() writes it as `map`, with name and version, which sluice_dataset_parse()
+ * refuses.
  *
- * Threads: the one that builds the dataset. The callbacks are called by workers while a run uses
- *          the dataset, and by the caller of sluice_dataset_get().
+ * Threads: the one that builds the dataset. Workers call the callbacks while a run uses the
+ *          dataset; so does the caller of sluice_dataset_get().
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map);
 

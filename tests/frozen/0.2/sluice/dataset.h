@@ -8,14 +8,14 @@
  *     image_folder train | shuffle | decode | random_resized_crop 224 | to_chw | batch 64
  *
  * or by calls, which have the names of the stages and build the same dataset; transforms.h has
- * those that process pixels. A dataset is a description: it starts no thread and reads no samples
- * until it is used. It opens its files at the first use; npy, mnist and image_list, whose columns
- * only the files determine, open theirs when they are added. Several runs can use a dataset, one
- * after another or at once.
+ * those that process pixels. A dataset is a description: until it is used it starts no thread and
+ * reads no samples. Files are opened at the first use, except by npy, mnist and image_list: their
+ * files determine the columns, so they are opened when the source is added. Several runs can use a
+ * dataset, one after another or at once.
  *
  * Errors of building are sticky: after a call has failed, every later call on that dataset returns
- * the same error, so a program may add all stages and check the last status only. To a dataset that
- * was used, by a run or by a call that opens it, no stage can be added: E_INVALID, which is not
+ * the same error. So a program may add all stages and check only the last status. No stage can be
+ * added once the dataset was used, by a run or by a call that opens it: E_INVALID, which is not
  * sticky.
  *
  * Threads: one dataset is built by one thread; once built, any threads may use it.
@@ -41,23 +41,25 @@ typedef struct sluice_dataset sluice_dataset;
 /** Value of `rank` and `world` of sluice_dataset_shard(): those of the run. */
 #define SLUICE_OF_RUN UINT32_MAX
 
-/** What to do with a sample that cannot be read or decoded. */
+/** What happens to a sample that cannot be read or decoded. */
 typedef enum sluice_on_error {
-    SLUICE_ON_ERROR_FAIL = 0,    /**< the run ends with its error, after the batches before it */
-    SLUICE_ON_ERROR_REPLACE = 1, /**< is replaced by another sample, drawn at random */
-    SLUICE_ON_ERROR_ZERO = 2     /**< zeros and label 0; the column `mask` (u8), or `valid` where
-                                      that name is taken, is 0 there, else 1 */
+    SLUICE_ON_ERROR_FAIL = 0,    /**< the run ends with the error, after all earlier batches */
+    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, replaces it */
+    SLUICE_ON_ERROR_ZERO = 2     /**< its row is zeros with label 0. The batch has a column `mask`
+                                      (u8; `valid` if that name is used), which is 0 for such rows
+                                      and 1 for others */
 } sluice_on_error;
 
 /**
- * Builds a dataset from a text.
+ * Builds a dataset from a text, `source {| stage}`:
  *
- * `source {| stage}`: a stage is its name and its arguments, positional ones first, then
- * `key=value`; commas make lists; single or double quotes hold blanks; a `#` at the start of a
- * word begins a comment that lasts to the end of the line; `${NAME}` is taken from the
- * environment; `${NAME:-DEFAULT}` is DEFAULT if NAME is unset or empty. A value is never parsed
- * as text: blanks, quotes, `|` and `#` in it are part of the word. A default is plain text without
- * braces and dollar signs, and may be empty.
+ * - A stage is its name and its arguments, positional ones first, then `key=value`; commas separate
+ *   the items of a list.
+ * - Single or double quotes allow blanks. A `#` at the start of a word begins a comment, which ends
+ *   with the line.
+ * - `${NAME}` is replaced by the value of NAME in the environment; `${NAME:-DEFAULT}` by DEFAULT if
+ *   NAME is unset or empty. A value is never parsed as text: blanks, quotes, `|` and `#` in it are
+ *   part of the word. A default is plain text without braces and dollar signs, and may be empty.
  *
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
@@ -69,19 +71,20 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse(const char *text,
                                                       sluice_dataset **dataset_out);
 
 /**
- * Builds a dataset from a text with arguments: `${NAME}` is taken from them first, then from the
- * environment. A path with blanks or quotes needs no quoting that way:
+ * Builds a dataset from a text with arguments: the value of `${NAME}` is that of the argument NAME,
+ * or else comes from the environment. Arguments need no quoting, even if they have blanks or
+ * quotes:
  *
  *     sluice_dataset_parse_args("image_folder ${DIR} | decode | resize ${SIZE:-224}",
  *                               (const char *[]){"DIR"}, (const char *[]){path}, 1, &dataset)
  *
- * @param names        (count) letters, digits and _, at most 127; NULL where count is 0
- * @param values       (count) any bytes; NULL where count is 0
+ * @param names        (count) letters, digits and _, at most 127; NULL if count is 0
+ * @param values       (count) any bytes; NULL if count is 0
  * @param count        at most 256
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: as sluice_dataset_parse(); E_INVALID also for an argument that is given twice or that
- *          the text does not use, which the error names, and for a NULL.
+ * Returns: as sluice_dataset_parse(); E_INVALID also for a NULL, and for an argument that is
+ *          repeated or that the text does not use; the message has its name.
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse_args(const char *text,
@@ -90,25 +93,24 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_args(const char *text,
                                                            sluice_dataset **dataset_out);
 
 /**
- * Builds a dataset from a text in a file, as sluice_dataset_parse() reads it: stages may be spread
- * over lines, with comments between them. Paths in it are relative to the working directory.
+ * Builds a dataset from a text in a file, in the grammar of sluice_dataset_parse(): stages may be
+ * on several lines, with comments between them. Paths in it are relative to the working directory.
  *
- * @param path         of a regular file of at most 1 MiB
+ * @param path         a regular file of at most 1 MiB
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
  * Returns: as sluice_dataset_parse(), with FILE:LINE:COLUMN before the text of the error, the
  *          column in characters from 1; E_IO the file cannot be opened or read; E_INVALID also for
- *          a file that is larger, not a regular one, or holds a zero byte.
+ *          a file that is larger, not regular, or has a zero byte.
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file(const char *path,
                                                            sluice_dataset **dataset_out);
 
 /**
- * Builds a dataset from a text in a file, as sluice_dataset_parse_file(), with the arguments of
- * sluice_dataset_parse_args().
+ * Like sluice_dataset_parse_file(), with the arguments of sluice_dataset_parse_args().
  *
- * Returns: as these two.
+ * Returns: as these two functions.
  * Threads: any; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path,
@@ -118,19 +120,20 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path
                                                                 sluice_dataset **dataset_out);
 
 /**
- * Adds one or more stages as text, `stage {| stage}`, in the grammar of sluice_dataset_parse():
- * every argument of every stage can be given that way, also those that its call does not have.
+ * Adds one or more stages as text, `stage {| stage}`, in the grammar of sluice_dataset_parse(): all
+ * arguments of all stages are available that way, including those that the stage's own function
+ * does not have.
  *
  *     sluice_dataset_add(dataset, "resize 256 filter=area | center_crop 224")
  *
- * Returns: as sluice_dataset_parse(); E_INVALID also for a source, which a dataset has already. The
+ * Returns: as sluice_dataset_parse(); E_INVALID also for a source: the dataset has one already. The
  *          error is sticky.
  * Threads: the one that builds the dataset; the environment must not change meanwhile.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text);
 
 /**
- * Frees a dataset that no run uses any more. NULL is fine.
+ * Frees a dataset. Accepts NULL.
  *
  * Threads: any, once no other call and no run uses the dataset.
  */
@@ -148,8 +151,8 @@ SLUICE_API void sluice_dataset_destroy(sluice_dataset *dataset);
 SLUICE_API_CHECKED sluice_status sluice_dataset_describe(sluice_dataset *dataset, char **text_out);
 
 /**
- * Describes what will run on a host device and why: the stages that are fused, where conversions
- * are done, how batches are assembled. Opens the source.
+ * Describes how the dataset will run on a host device, and why: which stages are fused, where
+ * conversions run, how batches are assembled. Opens the source.
  *
  * @param text_out  owned by the caller: freed by sluice_string_free()
  *
@@ -160,13 +163,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset,
 
 /** The size of a pass. */
 typedef struct sluice_dataset_info {
-    size_t struct_size;                        /**< bytes; set by sluice_dataset_info_init() */
-    uint64_t source_samples;                   /**< of the source, before split, take, ... */
-    uint64_t samples;                          /**< in a pass, over all ranks */
-    uint64_t batches;                          /**< in a pass, for one rank alone (world 1) */
-    uint32_t batch_size;                       /**< rows of a batch */
-    uint32_t column_count;                     /**< entries of columns */
-    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, as a step gets them */
+    size_t struct_size;      /**< bytes; set by sluice_dataset_info_init() */
+    uint64_t source_samples; /**< samples of the source, before split, take, ... */
+    uint64_t samples;        /**< samples in a pass, over all ranks */
+    uint64_t batches;        /**< batches in a pass, for a single rank (world 1) */
+    uint32_t batch_size;     /**< rows of a batch */
+    uint32_t column_count;   /**< number of entries in columns */
+    sluice_column columns[SLUICE_MAX_COLUMNS]; /**< columns of a sample, as steps get them */
 } sluice_dataset_info;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -181,27 +184,29 @@ static inline void sluice_dataset_info_init(sluice_dataset_info *info)
 /**
  * Opens the source and fills in the size of a pass.
  *
- * Returns: E_INVALID no stage `batch`, or columns that cannot be batched; the error kept from
- *          building; E_IO, E_CORRUPT of opening the source.
+ * Returns: E_INVALID no stage `batch`, or columns that cannot be batched; the sticky error of
+ *          building; errors of opening the source, such as E_IO and E_CORRUPT.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
                                                         sluice_dataset_info *info);
 
 /**
- * Makes one sample as a row of a batch has it, on the calling thread and without a run: for
- * inference, inspection and tests. Opens the dataset if it is not open. Each call sets up and frees
- * the state of a worker: for many samples use a run or a channel.
+ * Computes one sample as it would be in a row of a batch, on the calling thread and without a run:
+ * for inference, inspection and tests. Opens the dataset if it is not open. Each call sets up and
+ * frees the state of a worker, so use a run or a channel for many samples.
  *
- * @param seed        of the run
+ * @param seed        seed of the run
  * @param pass        from 0
  * @param index       position in the pass, from 0, in the order of a run of one rank
- * @param columns     (column_count of sluice_dataset_inspect()) the memory for the bytes of each
- *                    column, or NULL for none; NULL: no column
+ * @param columns     (column_count of sluice_dataset_inspect()) memory for the bytes of each
+ *                    column; an entry may be NULL: that column is not copied. NULL: no column is
+ *                    copied
  * @param sample_out  the sample's index in the source; may be NULL
  *
- * Returns: E_INVALID index beyond the pass, no stage `batch`; the sticky error of building; errors
- *          of the source and the decoder, which name the stage and the sample; E_NO_MEMORY.
+ * Returns: E_INVALID an index past the end of the pass, no stage `batch`; the sticky error of
+ *          building; errors of the source and the decoder, with the stage and the sample;
+ *          E_NO_MEMORY.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed,
@@ -209,21 +214,21 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
                                                     void *const *columns, uint64_t *sample_out);
 
 /**
- * Gives the name of a sample in the source, by its index: an entry of `samples` in a step's record
- * (sluice_step_record) or in a batch, or sample_out of sluice_dataset_get(). Opens the dataset if
- * it is not open. The name of
+ * Returns the name of a sample in the source, by its index. The index is an entry of `samples` in a
+ * step's record (sluice_step_record) or in a batch, or sample_out of sluice_dataset_get(). Opens
+ * the dataset if it is not open. The names by source:
  *
- *     image_folder  CLASS/FILE, the path of the file below its folder
- *     image_list    the path of the image, as it stands in the list
- *     webdataset    SHARD/MEMBER, the archive's file name and the image's member name in it
- *     cifar10       FILE:RECORD, from 0; cifar100, too
- *     mnist         FILE:INDEX, of the images, without a suffix as .gz
+ *     image_folder  CLASS/FILE, the file's path in the folder of the source
+ *     image_list    the path of the image, as in the list
+ *     webdataset    SHARD/MEMBER, the file name of the archive and the member name of the image
+ *     cifar10       FILE:RECORD, counted from 0; also cifar100
+ *     mnist         FILE:INDEX, FILE with the images, without a suffix such as .gz
  *     synthetic     synthetic/INDEX
  *
  * @param name_out  owned by the caller: freed by sluice_string_free()
  *
  * Returns: E_INVALID dataset or name_out is NULL, sample is not below source_samples of
- *          sluice_dataset_info; E_UNSUPPORTED the source is a stream, which keeps no names; errors
+ *          sluice_dataset_info; E_UNSUPPORTED the source is a stream, which stores no names; errors
  *          of opening the source; the sticky error of building; E_NO_MEMORY.
  * Threads: any, once the dataset is built.
  */
@@ -231,16 +236,16 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *data
                                                             uint64_t sample, char **name_out);
 
 /**
- * Gives the name of a class, by its label: the folder's name for image_folder, "airplane" to
- * "truck" for cifar10, "apple" to "worm" for cifar100 (by its labels). Opens the dataset if it is
- * not open. The number of classes is the first label that is refused.
+ * Returns the name of a class, by its label: the folder's name for image_folder, "airplane" to
+ * "truck" for cifar10, "apple" to "worm" for cifar100 (the names of its fine or coarse labels).
+ * Opens the dataset if it is not open. The smallest label that is refused is the number of classes.
  *
  * @param label     a value of the column `label`
  * @param name_out  owned by the caller: freed by sluice_string_free()
  *
  * Returns: E_INVALID dataset or name_out is NULL, no class has this label; E_UNSUPPORTED the source
- *          has labels without class names; errors of opening the source; the error kept from
- *          building; E_NO_MEMORY.
+ *          has no class names; errors of opening the source; the sticky error of building;
+ *          E_NO_MEMORY.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *dataset, int32_t label,
@@ -249,7 +254,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *datas
 /**
  * Lists all stages with their arguments, defaults, types and shapes, as text.
  *
- * @param name      one stage only; NULL: all
+ * @param name      name of one stage; NULL: all stages
  * @param text_out  owned by the caller: freed by sluice_string_free()
  *
  * Returns: E_INVALID no such stage, with the nearest name; E_NO_MEMORY.
@@ -258,9 +263,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_class_name(sluice_dataset *datas
 SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text_out);
 
 /** @name Sources
- * Each makes a new dataset, owned by the caller. Columns are `image` and `label` (i32, from 0
- * unless the files have others).
- * Returns: E_INVALID invalid arguments; E_NO_MEMORY. Files are opened later, by the first use.
+ * Each of these functions makes a new dataset, owned by the caller. Columns are `image` and `label`
+ * (i32; from 0, unless the labels are in the files).
+ * Returns: E_INVALID invalid arguments; E_NO_MEMORY. Files are opened later, at the first use,
+ *          unless the function says otherwise.
  * @{
  */
 
@@ -268,17 +274,17 @@ SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text
  * sluice_image_folder_config_init(). All texts are copied. */
 typedef struct sluice_image_folder_config {
     size_t struct_size;     /**< bytes; set by sluice_image_folder_config_init() */
-    const char *extensions; /**< of image files, in any case; NULL: "jpg,jpeg,png" */
+    const char *extensions; /**< extensions of image files, ignoring case; NULL: "jpg,jpeg,png" */
     /**
-     * A folder for indexes of JPEG files without restart markers, created if missing. In the first
-     * pass each file is read in full, and an index of about 3 % of its size is written; later
-     * passes and runs decode only the region of the crop. Files that have changed (by size and
-     * time) are indexed again. Several processes may share the folder. NULL: no indexes.
+     * A folder for indexes of JPEG files without restart markers; created if missing. In the first
+     * pass each file is read in full, and an index of about 3 % of its size is written. Later
+     * passes and runs decode only the region of the crop. Files whose size or modification time has
+     * changed are indexed again. Several processes may share the folder. NULL: no indexes.
      */
     const char *index;
     /**
-     * "keep": files stay in the page cache for later passes; "drop": each file is dropped from the
-     * page cache after it was read, for datasets larger than memory; NULL: "keep".
+     * "keep": files remain in the page cache for later passes. "drop": each file is dropped from
+     * the page cache after it was read, for datasets larger than memory. NULL: "keep".
      */
     const char *cache;
 } sluice_image_folder_config;
@@ -294,8 +300,9 @@ static inline void sluice_image_folder_config_init(sluice_image_folder_config *c
 }
 
 /**
- * Images in one folder per class: dir/CLASS/FILE. A class's number is the rank of its name in byte
- * order. Links are followed; folders with names of images are ignored with a warning.
+ * Images in one folder per class: dir/CLASS/FILE. The label of a class is the position of its name
+ * among all classes, sorted by bytes. Links are followed. A folder whose name looks like an image
+ * is ignored with a warning.
  *
  * @param config  NULL: all defaults
  *
@@ -307,19 +314,19 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_image_folder(
 /** Optional arguments of sluice_dataset_webdataset(), initialized by
  * sluice_webdataset_config_init(). All texts are copied. */
 typedef struct sluice_webdataset_config {
-    size_t struct_size; /**< bytes; set by sluice_webdataset_config_init() */
-    const char *image;  /**< fields that are images, in order of preference, any case; NULL:
-                             "jpg,jpeg,png,ppm" */
-    const char *label;  /**< field that holds the label, a whole number in ASCII; "none": there is
-                             no column `label`; NULL: "cls" */
-    const char *index;  /**< where indexes of shards are kept: "auto" (beside each shard, or in
-                             ${XDG_CACHE_HOME:-~/.cache}/sluice), "none", or a folder; NULL:
-                             "auto" */
-    const char *cache;  /**< "keep" or "drop", as of sluice_image_folder_config; NULL: "keep" */
-    const char *access; /**< "auto", or "stream": in sequence, as pipes and compressed shards always
-                             are; NULL: "auto" */
-    uint64_t max_sample; /**< bytes of the largest image that is read in sequence, at most 2^30; 0:
-                              2^28 */
+    size_t struct_size;  /**< bytes; set by sluice_webdataset_config_init() */
+    const char *image;   /**< fields that are images, in order of preference, ignoring case; NULL:
+                              "jpg,jpeg,png,ppm" */
+    const char *label;   /**< field with the label, a whole number in ASCII; "none": there is no
+                              column `label`; NULL: "cls" */
+    const char *index;   /**< where indexes are stored: next to each shard or in
+                              ${XDG_CACHE_HOME:-~/.cache}/sluice ("auto"), in a folder, or nowhere
+                              ("none"); NULL: "auto" */
+    const char *cache;   /**< "keep" or "drop", as in sluice_image_folder_config; NULL: "keep" */
+    const char *access;  /**< "stream": read sequentially. "auto": only pipes and compressed shards
+                              are; NULL: "auto" */
+    uint64_t max_sample; /**< bytes of the largest image in a shard that is read sequentially, at
+                              most 2^30; 0: 2^28 */
 } sluice_webdataset_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -336,8 +343,8 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * the first dot are one sample; the rest of the name is the field. Samples without an image or a
  * label are ignored with a warning.
  *
- * @param shards  files, folders (of which *.tar are taken) and patterns with {000..123} and
- *                wildcards, with commas between them; "-": standard input
+ * @param shards  comma-separated files, folders (all *.tar in them) and patterns with {000..123}
+ *                and wildcards; "-": standard input
  * @param config  NULL: all defaults
  *
  * Threads: any.
@@ -347,31 +354,31 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
                                                            sluice_dataset **dataset_out);
 
 /**
- * Samples from a list: a text file with a record per line, its fields separated by tabs, or by
- * commas if the file's name ends in .csv; a field may be in double quotes. The first line names the
- * columns: `image` (a path), `label` (i32), and NAME:KIND, where KIND is
+ * Samples from a list: a text file with one record per line. Fields are separated by tabs, or by
+ * commas if the file's name ends in .csv; a field may be in double quotes. The first line declares
+ * the columns: `image` (a path), `label` (i32), and NAME:KIND, where KIND is one of
  *
- *     mask         the path of an image of class numbers: PNG with a palette or in gray, or PGM. It
- *                  is as large as the image, and every crop, resize and flip of the image is done
+ *     mask         the path of an image of class numbers: PNG with a palette or in gray, or PGM,
+ *                  of the same size as the image. Every crop, resize and flip of the image applies
  *                  to it, too, by nearest neighbour. u8 (height, width)
  *     boxes[N]     at most N boxes, x0,y0,x1,y1;... in pixels of the image, 0 <= x0 < x1 <= width.
- *                  They follow the image: moved, clipped, and dropped when nothing of them is left.
+ *                  They follow the image: they are moved, clipped, and dropped if nothing is left.
  *                  f32 (N, 4), and NAME_length i32
- *     T            a number: u8, i8, u16, i32, u32, i64 or f32
- *     T[N]         at most N numbers with commas between them, and NAME_length i32
- *     T[N]@BOXES   a number for each box of the column BOXES, dropped with it
+ *     T            one number: u8, i8, u16, i32, u32, i64 or f32
+ *     T[N]         at most N comma-separated numbers, and NAME_length i32
+ *     T[N]@BOXES   one number for each box of the column BOXES, dropped with its box
  *     text[N]      at most N bytes, u8, and NAME_length i32
  *
- * Without such a line the fields are image, or image and label. What is not there is zero. The list
- * is read and checked by this call.
+ * Without such a line the fields are image, or image and label. Unused elements are zero. This call
+ * reads and checks the list.
  *
- * @param file  at most 4 GiB
- * @param root  the folder of relative paths; NULL: that of the list
+ * @param file  the list, at most 4 GiB
+ * @param root  folder to which relative paths belong; NULL: the folder of the list
  *
- * Returns: E_CORRUPT a record that cannot be parsed, with FILE:LINE:COLUMN; E_INVALID a header that
- *          cannot be, no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY. Images
- *          that are missing or damaged are bad samples of a run, and so are a mask of another size
- *          and a box beyond its image.
+ * Returns: E_CORRUPT a record that cannot be parsed, with FILE:LINE:COLUMN; E_INVALID an invalid
+ *          header, or no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY. Missing
+ *          or damaged images, masks of another size, and boxes that extend beyond the image are bad
+ *          samples of a run.
  *
  * Threads: any.
  */
@@ -395,7 +402,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cifar10(const char *dir, const c
  *
  * @param split  "train" or "test"
  * @param label  "fine": the column label has one of 100 classes; "coarse": one of 20 superclasses;
- *               "both": fine, and the superclass in the column `coarse`, i32; NULL: "fine"
+ *               "both": like "fine", with the superclass in an additional column `coarse`, i32;
+ *               NULL: "fine"
  *
  * Threads: any.
  */
@@ -404,21 +412,21 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cifar100(const char *dir, const 
                                                          sluice_dataset **dataset_out);
 
 /**
- * Images and labels in IDX files, as those of MNIST, Fashion-MNIST, KMNIST and EMNIST: u8 (height,
- * width, 1), or with a fourth dimension (height, width, channels), and a byte for each label. Files
- * may be compressed by gzip, zstd, xz or bzip2: then they are kept in memory, at most 4 GiB each.
- * The files are opened by this call.
+ * Images and labels in IDX files, the format of MNIST, Fashion-MNIST, KMNIST and EMNIST. Images are
+ * u8 (height, width, 1), or with a fourth dimension (height, width, channels); a label is one byte.
+ * Files may be compressed by gzip, zstd, xz or bzip2; then they are stored in memory, at most 4 GiB
+ * each. This call opens the files.
  *
- * @param files  a folder that has, or whose folder raw has, [PREFIX]train-images-idx3-ubyte and
- *               [PREFIX]train-labels-idx1-ubyte, of the test part [PREFIX]t10k-... or
- *               [PREFIX]test-..., with or without a suffix as .gz; or the files themselves,
- *               "IMAGES,LABELS", or images alone, which gives no column `label`
- * @param part   of a folder: "train" or "test"; NULL: "train"
+ * @param files  a folder: it, or its subfolder raw, has [PREFIX]train-images-idx3-ubyte and
+ *               [PREFIX]train-labels-idx1-ubyte, or for the test part [PREFIX]t10k-... or
+ *               [PREFIX]test-..., with or without a suffix such as .gz. Or the files themselves,
+ *               "IMAGES,LABELS", or "IMAGES", which gives no column `label`
+ * @param part   for a folder: "train" or "test"; NULL: "train"
  *
- * Returns: E_CORRUPT a file that is no IDX file, or not as long as its header says; E_UNSUPPORTED
- *          elements that are not bytes, dimensions that are not those of images or labels;
- * E_INVALID a folder without such files or with those of several prefixes, labels of another number
- * than images; E_IO; E_NO_MEMORY. The error names the file.
+ * Returns: E_CORRUPT a file that is not an IDX file, or whose length contradicts its header;
+ *          E_UNSUPPORTED elements that are not bytes, or dimensions that are not those of images or
+ *          labels; E_INVALID a folder without such files or with files of several prefixes, or
+ *          different numbers of images and labels; E_IO; E_NO_MEMORY. The message has the file.
  *
  * Threads: any.
  */
@@ -426,7 +434,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_mnist(const char *files, const c
                                                       sluice_dataset **dataset_out);
 
 /**
- * Synthetic samples, each a function of its index: for measurements without files.
+ * Generated samples, each a function of its index: for measurements without files.
  *
  * @param samples   number of samples
  * @param height    of an image, in pixels
@@ -443,16 +451,16 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_synthetic(uint64_t samples, uint
 /** @} */
 
 /** @name Order
- * Each adds one stage. Returns: E_INVALID invalid arguments, or a position where the stage is not
- * allowed (after batch); the sticky error of building; E_NO_MEMORY.
+ * Each of these functions adds one stage. Returns: E_INVALID invalid arguments, or a position where
+ * the stage is not allowed (after batch); the sticky error of building; E_NO_MEMORY.
  * @{
  */
 
 /**
- * Permutes the samples of each pass, in another order in every pass; seed may be
- * SLUICE_SEED_OF_RUN. A stream, which is read in sequence, has a shuffle buffer of `buffer` samples
- * (0: 1000) and at most 1 GB: the next sample is drawn from it. If this is the first stage of
- * order, its files are also interleaved at random.
+ * Permutes the samples of each pass, differently in every pass; seed may be SLUICE_SEED_OF_RUN. A
+ * stream, which is read sequentially, uses a shuffle buffer of `buffer` samples (0: 1000) and at
+ * most 1 GB: each sample is drawn from it at random. If this is the first stage of order, the order
+ * of the stream's files is also permuted.
  *
  * Threads: the one that builds the dataset.
  */
@@ -460,7 +468,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_shuffle(sluice_dataset *dataset,
                                                         uint64_t buffer);
 
 /**
- * Keeps every world-th sample, from the rank-th on; each may be SLUICE_OF_RUN.
+ * Keeps every world-th sample, beginning with sample number `rank`; rank and world may be
+ * SLUICE_OF_RUN.
  *
  * Threads: the one that builds the dataset.
  */
@@ -468,21 +477,22 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_shard(sluice_dataset *dataset, u
                                                       uint32_t world);
 
 /**
- * Gives all samples to every rank: disables the shard that is otherwise added for several ranks.
+ * Gives all samples to every rank: disables the stage shard that is otherwise added if there are
+ * several ranks.
  *
  * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_shard_none(sluice_dataset *dataset);
 
 /**
- * Keeps a part of the samples, chosen by a hash of their names, so that samples stay in their part
- * when files are added. `train` is the first `fraction` of the range of the hash, `test` the last,
- * and `val` the last before the fraction `test`.
+ * Keeps a part of the samples, selected by a hash of their names, so that samples remain in their
+ * part when files are added. `train` is the first `fraction` of the range of the hash, and `test`
+ * the last `fraction`. `val` is the `fraction` directly before the last `test`.
  *
  * @param part      "train", "val" or "test"
  * @param fraction  0 < fraction <= 1
- * @param seed      of the hash
- * @param test      for `val`: the fraction that `test` takes
+ * @param seed      seed of the hash
+ * @param test      for `val`: the fraction of the part `test`
  *
  * Threads: the one that builds the dataset.
  */
@@ -496,7 +506,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_take(sluice_dataset *dataset, ui
 SLUICE_API_CHECKED sluice_status sluice_dataset_skip(sluice_dataset *dataset, uint64_t n);
 
 /**
- * Joins n passes into one; order and random numbers differ in each of them.
+ * Joins n passes into one; each has its own order and random numbers.
  *
  * Threads: the one that builds the dataset.
  */
@@ -551,8 +561,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_balance(sluice_dataset *dataset,
                                                         uint64_t samples, uint64_t seed);
 
 /**
- * Groups n samples (of each rank) into a batch. The last batch of a pass is padded with zeros, and
- * `valid_rows` is its number of samples; with drop_remainder it is dropped.
+ * Groups n samples of each rank into a batch. If the last batch of a pass is not full, it is padded
+ * with zeros, and `valid_rows` is its number of samples; with drop_remainder it is dropped.
  *
  * Threads: the one that builds the dataset.
  */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Transforms: what a dataset does to each image between source and batch.
+ * Transforms: stages that process each image between source and batch.
  *
- * Each call adds one stage. Random numbers are a function of (seed of the run, pass, sample,
- * stage), so the pixels of a sample do not depend on workers, on devices or on the step of a
- * resume.
+ * Each function adds one stage. Random numbers are a function of (seed of the run, pass, sample,
+ * stage). So the pixels of a sample do not depend on workers or devices, nor on whether a run was
+ * resumed.
  *
- * Images are uint8 (H, W, C) after decode, for crops and resizes. random_horizontal_flip,
- * normalize, to_dtype and to_chw follow, in any order, and are done in one pass over the pixels.
+ * After decode, images are uint8 (H, W, C); crops and resizes keep that format.
+ * random_horizontal_flip, normalize, to_dtype and to_chw come after them, in any order, and run in
+ * one pass over the pixels.
  *
  * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
- * error of building; E_NO_MEMORY.
+ *          error of building; E_NO_MEMORY.
  */
 #ifndef SLUICE_TRANSFORMS_H
 #define SLUICE_TRANSFORMS_H
@@ -24,12 +25,13 @@ typedef struct sluice_decode_config {
     size_t struct_size; /**< bytes; set by sluice_decode_config_init() */
     const char *mode;   /**< "rgb": (H, W, 3), or "gray": (H, W, 1); NULL: "rgb" */
     /**
-     * If a resize to half or less follows, decode JPEG files at 1/2, 1/4 or 1/8 of their size and
-     * resize from there: faster for large photographs, with other pixels (a crop begins and ends at
-     * whole pixels of the smaller image, and its DCT replaces a part of the filter).
+     * If a resize to half the size or less follows, decode JPEG files at 1/2, 1/4 or 1/8 of their
+     * size and resize the result. That is faster for large photographs, but gives other pixels: a
+     * crop begins and ends at whole pixels of the smaller image, and the scaled DCT replaces a part
+     * of the filter.
      */
     bool fast_scale;
-    uint64_t max_pixels; /**< an image with more, by its header, is an error; 0: 100 000 000 */
+    uint64_t max_pixels; /**< images with more, by the header, are errors; 0: 100 000 000 */
 } sluice_decode_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -43,12 +45,12 @@ static inline void sluice_decode_config_init(sluice_decode_config *config)
 
 /**
  * Decodes JPEG files to RGB, with libjpeg-turbo's accurate integer DCT and smooth chroma, and PNG
- * files if the library was built with libpng. A file is decoded down to the lower edge of a crop
- * that follows, a JPEG file with restart markers or an index only under the crop; the pixels are
- * those of a full decode.
+ * files if the library was built with libpng. If a crop follows, a file is decoded only down to the
+ * crop's lower edge, and a JPEG file with restart markers or an index only under the crop. The
+ * pixels are those of a full decode.
  *
  * Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are blended onto black. A
- * file that is corrupt or not an image is an error of that sample.
+ * file that is corrupt or not an image makes a bad sample.
  *
  * @param config  NULL: all defaults
  *
@@ -58,27 +60,28 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_decode(sluice_dataset *dataset,
                                                        const sluice_decode_config *config);
 
 /**
- * Resizes. Output i of a side has its middle at c = (i + 0.5) * scale of the input, scale = old /
- * new length, and is the mean of the inputs k weighed by f((k + 0.5 - c) / s), where s is scale
- * when shrinking with `antialias` and 1 otherwise; positions outside of the image have no
- * weight. These are Pillow's filters (its Resample.c and Geometry.c), and the bytes are within 1 of
- * Pillow's, those of "nearest" equal:
+ * Resizes. The centre of output i of a side is at c = (i + 0.5) * scale of the input, with scale =
+ * old / new length. The output is the mean of the inputs k, with weights f((k + 0.5 - c) / s); s is
+ * scale when shrinking with `antialias`, else 1. Inputs outside of the image have no weight. These
+ * are Pillow's filters (its Resample.c and Geometry.c). Results differ from Pillow's by at most 1;
+ * those of "nearest" are equal:
  *
  *   "bilinear"  f(x) = 1 - |x| within 1
  *   "bicubic"   Keys, "Cubic convolution interpolation for digital image processing" (1981), with
- *               a = -0.5; across first, then down, and clipped to bytes after each
- *   "nearest"   the one input floor(c); antialias changes nothing
- *   "area"      f(x) = 1 within -0.5 < x <= 0.5, Pillow's BOX: whole pixels only. Not without
- *               antialias, where it would be "nearest"
+ *               a = -0.5; horizontal pass first, then vertical, clamped to bytes after each
+ *   "nearest"   the one input floor(c); antialias has no effect
+ *   "area"      f(x) = 1 within -0.5 < x <= 0.5, Pillow's BOX: whole pixels only. Requires
+ *               antialias; without it, it would be "nearest"
  *
- * Without antialias there is no counterpart in Pillow: "bilinear" is then torchvision's with
- * antialias=False and OpenCV's INTER_LINEAR, but for rounding; their bicubic has a = -0.75.
+ * Pillow has no filters without antialias: "bilinear" is then that of torchvision with
+ * antialias=False, and OpenCV's INTER_LINEAR, except for rounding. Their bicubic differs: a =
+ * -0.75.
  *
  * @param height     new height; with width 0, the new length of the shorter side
  * @param width      new width, or 0
  * @param filter     one of the four; NULL is "bilinear"
- * @param antialias  when shrinking, weigh all pixels that an output covers: true, unless a model
- *                   was trained without
+ * @param antialias  when shrinking, give all pixels that an output covers a weight; should be true,
+ *                   unless a model was trained without it
  *
  * Threads: the one that builds the dataset.
  */
@@ -95,7 +98,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_center_crop(sluice_dataset *data
                                                             uint32_t height, uint32_t width);
 
 /**
- * Crops at a random position of the image, which is padded by `padding` zeros on each side.
+ * Crops at a random position of the image, after padding it with `padding` zeros on each side.
  *
  * Threads: the one that builds the dataset.
  */
@@ -108,10 +111,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_crop(sluice_dataset *data
 typedef struct sluice_random_resized_crop_config {
     size_t struct_size; /**< bytes; set by sluice_random_resized_crop_config_init() */
     double scale[2];    /**< lowest and highest fraction of the area; both 0: 0.08 and 1 */
-    double ratio[2];    /**< lowest and highest width / height, uniform in its logarithm; both 0:
-                             3/4 and 4/3 */
-    bool no_antialias;  /**< as sluice_dataset_resize() with antialias false */
-    const char *filter; /**< as of sluice_dataset_resize(); NULL: "bilinear" */
+    double ratio[2];    /**< lowest and highest width / height; drawn uniformly in the logarithm;
+                             both 0: 3/4 and 4/3 */
+    bool no_antialias;  /**< like antialias = false of sluice_dataset_resize() */
+    const char *filter; /**< as in sluice_dataset_resize(); NULL: "bilinear" */
 } sluice_random_resized_crop_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -129,10 +132,10 @@ static inline void sluice_random_resized_crop_config_init(sluice_random_resized_
 }
 
 /**
- * Crops a random part and resizes it: the crop of Szegedy et al., "Going deeper with
- * convolutions" (2015), drawn as torchvision's RandomResizedCrop draws it.
+ * Crops a random part and resizes it: the crop of Szegedy et al., "Going deeper with convolutions"
+ * (2015), with the draws of torchvision's RandomResizedCrop.
  *
- * @param height, width  of the result, in pixels; width 0 is a square
+ * @param height, width  size of the result, in pixels; width 0: a square
  * @param config         NULL: all defaults
  *
  * Threads: the one that builds the dataset.
@@ -146,12 +149,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_da
                                                                        double p);
 
 /**
- * (value - mean) / std of each channel, as fmaf(x, scale, bias) with one rounding.
+ * Computes (value - mean) / std for each channel, as fmaf(x, scale, bias) with one rounding.
  *
  * @param mean      (channels)
  * @param std       (channels), not 0
- * @param channels  1 to 4; 1 serves images of any number of channels
- * @param range     the value of white in mean and std: 1 for values in 0..1, 255 for 0..255
+ * @param channels  1 to 4; with 1, images may have any number of channels
+ * @param range     value of white in the units of mean and std: 1 for values in 0..1, 255 for
+ *                  0..255
  * @param dtype     SLUICE_F32, SLUICE_F16 or SLUICE_BF16
  *
  * Threads: the one that builds the dataset.
@@ -162,7 +166,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_normalize(sluice_dataset *datase
                                                           sluice_dtype dtype);
 
 /**
- * Casts to f32, f16, bf16, or from u8 to u8; with `scale`, bytes become 0..1.
+ * Casts to f32, f16, bf16, or from u8 to u8; `scale` maps bytes to 0..1.
  *
  * Threads: the one that builds the dataset.
  */
@@ -173,8 +177,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
 
 /**
- * Sets where the last stage, one of random_horizontal_flip, normalize, to_dtype and to_chw, is
- * done.
+ * Sets where the last stage runs; it must be random_horizontal_flip, normalize, to_dtype or to_chw.
  *
  * @param place  "auto", "host" (by the workers) or "device" (by GetNext); the pixels are the same
  *
