@@ -245,7 +245,7 @@ static sluice_status check_role(const making *m, custom_column *column)
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* Sets the role of the column in the schema, by which the planner knows what it follows. */
+/* Sets the role of the column in the schema. It tells the planner which column this one follows. */
 static void set_info(const making *m, const custom_column *column)
 {
     column_info *info = &m->made->schema.infos[column->column];

@@ -127,7 +127,10 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text);
 /* The name of the source stage. */
 const char *sli_plan_source(const sli_plan *plan);
 
-/* Bytes of memory that the source uses for its list of samples, and splits for their members. */
+/*
+ * Bytes of memory that the source uses for its list of samples, and index stages for members,
+ * weights and classes.
+ */
 uint64_t sli_plan_source_memory(const sli_plan *plan);
 
 /*
@@ -139,9 +142,10 @@ uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers);
 /* Identifies a dataset when a run is resumed. It does not depend on the folder of the files. */
 typedef struct sli_dataset_identity {
     uint64_t samples; /* number of samples of the source */
-    uint64_t names;   /* hash of the samples' names: of all, or of up to 1024 evenly spaced ones */
-    char *stages;     /* text of the stages between source and batch; includes the source if its
-                         arguments identify it (user code, tokens); freed by sluice_string_free() */
+    uint64_t names; /* hash of the samples' names (of all, or of up to 1024 evenly spaced ones), and
+                       of the data of subset, weights and balance */
+    char *stages;   /* text of the stages between source and batch; includes the source if its
+                       arguments identify it (user code, tokens); freed by sluice_string_free() */
 } sli_dataset_identity;
 
 /*

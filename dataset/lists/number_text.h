@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in a text, one in each line. Lines end in LF or CRLF; the last one may lack it. */
+/*
+ * Parses a text that has one number in each line. Lines end in LF or CRLF; the last line needs no
+ * line end.
+ */
 #ifndef SLUICE_NUMBER_TEXT_H
 #define SLUICE_NUMBER_TEXT_H
 
@@ -8,17 +11,17 @@
 
 #include <sluice/status.h>
 
-/* The number of lines. */
+/* Returns the number of lines. */
 uint64_t number_text_lines(const char *text, size_t size);
 
 /*
- * Parses whole numbers below `limit` into numbers_out, which has room for number_text_lines().
- * E_CORRUPT: a line is no such number; *line_out is its number, from 1.
+ * Parses whole numbers below `limit` into numbers_out, which must have room for number_text_lines()
+ * numbers. E_CORRUPT: a line is not such a number; *line_out is the number of the line, from 1.
  */
 sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
                                   uint32_t *numbers_out, uint64_t *line_out);
 
-/* Parses finite numbers from 0 in the same way. */
+/* The same for finite numbers that are at least 0. */
 sluice_status number_text_weights(const char *text, size_t size, double *numbers_out,
                                   uint64_t *line_out);
 

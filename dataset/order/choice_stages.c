@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Argument tables of the stages that choose samples by a list, by weights or by class;
- * plan/index_tables.c makes their tables when a dataset is opened.
+ * Argument tables of the stages that choose samples by a list, by weights or by class. The data
+ * that these stages need is computed by plan/index_tables.c when a dataset is opened.
  */
 #include "index_stages.h"
 #include "status_int.h"
@@ -57,7 +57,7 @@ sluice_status sluice_dataset_weights(sluice_dataset *dataset, const char *by, ui
     return dataset_append(dataset, &stage_weights, &args);
 }
 
-/* The column is one whole number. */
+/* Checks that the column is one whole number for each sample. */
 static sluice_status infer_balance(const void *opaque, stage_schema *schema)
 {
     const balance_args *args = opaque;

@@ -83,7 +83,7 @@ uint64_t class_table_at(const class_table *table, uint64_t key, uint64_t length,
     const uint64_t class = position % table->classes;
     const class_range *range = &table->ranges[class];
     const uint64_t n = range->permutation.n;
-    /* Draws of this class in a pass, and in all passes up to this one. */
+    /* Numbers of draws from this class: in one pass, and in all passes before this draw. */
     const uint64_t draws = length / table->classes + (class < length % table->classes);
     const uint64_t draw = pass * draws + position / table->classes;
     const uint64_t cycle = draw / n;

@@ -43,8 +43,8 @@ typedef struct subset_args {
 } subset_args;
 
 typedef struct weights_args {
-    const char *by;   /* a column or a file */
-    uint64_t samples; /* 0: as many as before */
+    const char *by;   /* name of a column, or path of a file */
+    uint64_t samples; /* samples of a pass; 0: as many as before the stage */
     uint64_t seed;    /* or SLUICE_SEED_OF_RUN */
 } weights_args;
 

@@ -57,7 +57,10 @@ static void after_shard(const order_step *step, lengths *l)
     l->shortest = l->shortest / step->world;
 }
 
-/* The key of the random numbers of stage i; `own` is the seed among its arguments. */
+/*
+ * The key of the random numbers of stage i. `own` is the seed in its arguments, `seed` that of the
+ * run.
+ */
 static uint64_t stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t own, uint64_t seed)
 {
     const uint64_t name = sli_hash_text(dataset->stages[i].def->name);
@@ -103,7 +106,7 @@ static sluice_status make_shard(const shard_args *shard, const order_settings *s
     return SLUICE_OK;
 }
 
-/* A stage whose table was made when the dataset was opened. */
+/* Makes the step of a stage whose table was computed when the dataset was opened. */
 static void make_choice(const sluice_dataset *dataset, uint32_t i, uint64_t seed, order_step *step,
                         lengths *l)
 {
@@ -263,13 +266,13 @@ void order_make_own(source_order *own, const order_settings *settings, sample_or
 }
 
 /*
- * The position before a stage that may give one several times; *repetitions is a number of all
- * repetitions so far, 0 if there are none.
+ * Maps a position after a stage to a position before it, for stages that may draw one several
+ * times. *repetitions identifies all repetitions so far; 0: none.
  */
 static uint64_t choose(const order_step *step, uint64_t pass, uint64_t position,
                        uint64_t *repetitions)
 {
-    uint64_t repetition = position + 1; /* of weights: their draws are numbered */
+    uint64_t repetition = position + 1; /* for weights: the number of the draw */
     uint64_t chosen;
 
     if (step->kind == INDEX_SUBSET) {
@@ -285,10 +288,10 @@ static uint64_t choose(const order_step *step, uint64_t pass, uint64_t position,
     return chosen;
 }
 
-/* The pass that keys the random numbers of a repetition: none that a run gets to. */
+/* Returns the pass that keys the random numbers of a repetition. No run reaches such a pass. */
 static uint64_t pass_of_repetition(uint64_t pass, uint64_t repetitions)
 {
-    const uint64_t high = UINT64_C(1) << 39; /* of the 40 bits that sli_draw() takes */
+    const uint64_t high = UINT64_C(1) << 39; /* sli_draw() uses 40 bits */
 
     return high | (sli_mix_in(repetitions, pass) & (high - 1));
 }

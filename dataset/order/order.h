@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sample at a position of a pass: the index stages of a dataset, composed into one pure
- * function of (pass, position). Only members, weights and classes are stored, which opening the
- * dataset finds.
+ * function of (pass, position). Only members, weights and classes are stored; they are computed
+ * when the dataset is opened.
  */
 #ifndef SLUICE_ORDER_H
 #define SLUICE_ORDER_H
@@ -13,8 +13,8 @@
 /* One index stage: maps a position after it to a position before it. */
 typedef struct order_step {
     index_kind kind;
-    uint64_t n;    /* argument of take, skip, repeat; balance: positions after it;
-                      INDEX_OF_SOURCE: 1 if for all ranks */
+    uint64_t n;    /* argument of take, skip, repeat; subset, weights, balance: number of positions
+                      after it; INDEX_OF_SOURCE: 1 if for all ranks */
     uint64_t key;  /* shuffle, weights, balance: key of their random numbers */
     uint32_t rank; /* shard: rank and world */
     uint32_t world;
@@ -67,8 +67,8 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
 void order_make_own(source_order *own, const order_settings *settings, sample_order *order_out);
 
 /*
- * Returns the sample at a position below length, and the pass that keys its random numbers: another
- * one for each repetition of a sample in a pass.
+ * Returns the sample at a position below length, and the pass that keys its random numbers. If a
+ * pass contains a sample several times, this is a different number each time.
  */
 void order_at(const sample_order *order, uint64_t pass, uint64_t position, uint64_t *sample_out,
               uint64_t *pass_out);

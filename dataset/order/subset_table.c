@@ -7,7 +7,10 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* Counts the earlier entries of each member. *repeats_out: one is listed twice. */
+/*
+ * Counts for each entry how often its sample is listed before it. *repeats_out: is a sample listed
+ * more than once?
+ */
 static sluice_status count_repetitions(const uint32_t *members, uint64_t count, uint64_t limit,
                                        uint32_t *repetitions, bool *repeats_out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Positions chosen by a list, in its order; one may be listed several times. */
+/* Positions chosen by a list, in the order of the list. A position may be listed several times. */
 #ifndef SLUICE_SUBSET_TABLE_H
 #define SLUICE_SUBSET_TABLE_H
 
@@ -11,16 +11,19 @@
 /* One block of memory, freed by sli_free(). */
 typedef struct subset_table {
     uint64_t count;
-    uint64_t bytes;              /* of the block */
-    const uint32_t *repetitions; /* of each member among those before it; NULL: all differ */
+    uint64_t bytes;              /* size of the block */
+    const uint32_t *repetitions; /* for each member: how often it is listed before; NULL: each is
+                                    listed once */
     uint32_t members[];
 } subset_table;
 
-/* The members are below `limit`. E_NO_MEMORY. */
+/* Members must be below `limit`. E_NO_MEMORY. */
 sluice_status subset_table_make(const uint32_t *members, uint64_t count, uint64_t limit,
                                 subset_table **table_out);
 
-/* The member at a position, and how often it is listed before that. */
+/*
+ * Returns the member at a position. *repetition_out is how often it is listed before that position.
+ */
 static inline uint64_t subset_table_at(const subset_table *table, uint64_t position,
                                        uint64_t *repetition_out)
 {

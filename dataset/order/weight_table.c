@@ -5,11 +5,13 @@
 #include "rng_int.h"
 #include "status_int.h"
 
-/* The share of an entry of mean weight. */
+/* The share of an entry whose weight is the mean weight. */
 static const uint64_t FULL = UINT64_C(1) << 32;
 
-/* Shares that are handed out, and entries that wait: small ones from the front, large ones from the
- * back. */
+/*
+ * The shares of all entries, and the entries that are not done yet: those with small shares from
+ * the front of the array, those with large shares from the back.
+ */
 typedef struct share_work {
     uint64_t *shares;
     uint32_t *waiting;
@@ -29,8 +31,8 @@ static void let_wait(share_work *work, uint32_t entry)
 }
 
 /*
- * Shares whose mean is FULL. In floating point, but by operations that are rounded correctly and in
- * one order, so they are the same on every machine.
+ * Computes shares; their mean is FULL. Although this is in floating point, the result is the same
+ * on every machine: all operations are correctly rounded and have a fixed order.
  */
 static sluice_status make_shares(const double *weights, share_work *work)
 {
@@ -58,7 +60,7 @@ static sluice_status make_shares(const double *weights, share_work *work)
     return SLUICE_OK;
 }
 
-/* Fills up each small entry by a part of a large one. */
+/* Fills up each entry that has a small share with part of a large share. */
 static void make_entries(share_work *work, weight_entry *entries)
 {
     while (work->small > 0 && work->large > 0) {
@@ -69,7 +71,7 @@ static void make_entries(share_work *work, weight_entry *entries)
         work->shares[large] -= FULL - work->shares[small];
         let_wait(work, large);
     }
-    /* What roundings have left. */
+    /* The remaining entries differ from FULL only by rounding errors. */
     while (work->large > 0) {
         const uint32_t large = work->waiting[work->n - work->large--];
 
@@ -116,6 +118,7 @@ uint64_t weight_table_draw(const weight_table *table, uint64_t key, uint64_t pas
     uint64_t i;
 
     sli_philox(key, position, pass, bits);
-    i = (bits[0] * table->n + (bits[1] * table->n >> 32)) >> 32; /* of 64 bits: no bias to see */
+    i = (bits[0] * table->n + (bits[1] * table->n >> 32)) >> 32; /* from 64 random bits: the bias is
+                                                                    negligible */
     return bits[2] < table->entries[i].threshold ? i : table->entries[i].alias;
 }

@@ -61,9 +61,9 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
 }
 
 /*
- * A stage that looks at all samples does so once, so it must have the same ones before it in every
- * pass: no earlier stage may shuffle, shard, repeat or draw them. A subset has the numbers of the
- * source.
+ * Some stages look at all samples when the dataset is opened. The samples before them must be the
+ * same in every pass, so no earlier stage may shuffle, shard, repeat or draw them. A subset must be
+ * the first index stage, because it lists numbers of the source.
  */
 static sluice_status check_index_order(const sluice_dataset *dataset, const stage_def *def)
 {

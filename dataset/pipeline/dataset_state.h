@@ -19,12 +19,12 @@ typedef struct split_members {
     uint64_t count;
 } split_members;
 
-/* What opening computes of a subset, weights or balance. */
+/* The data of a subset, weights or balance stage, computed when the dataset is opened. */
 typedef struct index_table {
     void *block; /* subset_table, weight_table or class_table; NULL: no such stage, or no samples */
     uint64_t bytes;
-    uint64_t length; /* positions after the stage */
-    uint64_t hash;   /* of what it was made of, for the identity of a run */
+    uint64_t length; /* number of positions after the stage */
+    uint64_t hash;   /* identifies the contents, for the identity of a run */
 } index_table;
 
 struct sluice_dataset {
@@ -41,7 +41,7 @@ struct sluice_dataset {
     void *source;
     uint64_t source_count;
     split_members splits[DATASET_MAX_STAGES]; /* indexed by stage */
-    index_table tables[DATASET_MAX_STAGES];   /* the same */
+    index_table tables[DATASET_MAX_STAGES];   /* indexed by stage */
     uint32_t image_width; /* image width after all geometry, if it had to be read from the files;
                              else 0 */
     uint32_t image_height;
@@ -74,7 +74,7 @@ uint32_t dataset_geometry_end(const sluice_dataset *dataset);
 sluice_status dataset_source_open(sluice_dataset *dataset);
 void dataset_source_close(sluice_dataset *dataset);
 
-/* Opens the source, computes splits and finds unknown sizes, once. Any thread. */
+/* Opens the source, computes the data of index stages and finds unknown sizes, once. Any thread. */
 sluice_status dataset_open(sluice_dataset *dataset);
 
 /* Like dataset_open(), for functions that access samples by number: E_UNSUPPORTED for a stream. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What index stages need to know of all samples: the members of splits and subsets, weights and
- * classes. Computed once, when the dataset is opened.
+ * Computes the data of index stages that depend on all samples: members of splits and subsets,
+ * weights and classes. This is done once, when the dataset is opened.
  */
 #include "index_tables.h"
 
@@ -20,15 +20,18 @@
 #include "subset_table.h"
 #include "weight_table.h"
 
-/* Limit on the samples before a stage with a table: it visits all of them. */
+/* Limit on the number of samples before such a stage, which visits all of them. */
 static const uint64_t MOST_LISTED = UINT32_MAX;
 
-/* Bound on a file of numbers, against exhausted memory. */
+/* Limit on the size of a file of numbers, so that it cannot exhaust memory. */
 static const uint64_t MOST_TEXT = UINT64_C(1) << 36;
 
-/* ---- what stands before a stage -------------------------------------------------------------- */
+/*
+ * ---- order before a stage
+ * ------------------------------------------------------------------------
+ */
 
-/* The order of the stages before stage i, in the first pass. */
+/* Makes the order of the stages before stage i. It is the same in every pass. */
 static sluice_status order_before(sluice_dataset *dataset, uint32_t i, sample_order **before_out)
 {
     const order_settings settings = {.world = 1};
@@ -66,7 +69,7 @@ static uint64_t sample_before(const sample_order *before, uint64_t position)
 
 /* ---- split ----------------------------------------------------------------------------------- */
 
-/* Lists the positions of stage i's input that it, a split, keeps. */
+/* Lists the samples that stage i, a split, keeps, as positions before the stage. */
 static sluice_status make_split(sluice_dataset *dataset, uint32_t i, const sample_order *before)
 {
     const split_args *args = (const split_args *)(const void *)dataset->stages[i].args.bytes;
@@ -93,7 +96,7 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i, const sampl
 
 /* ---- files of numbers ------------------------------------------------------------------------ */
 
-/* An error in a file; line 0: in all of it. */
+/* Adds the stage, the file and the line to the message of an error; line 0: no line. */
 static sluice_status file_error(const char *stage, const char *path, uint64_t line,
                                 sluice_status status)
 {
@@ -107,7 +110,7 @@ static sluice_status file_error(const char *stage, const char *path, uint64_t li
     return sli_fail(status, "%s: %.600s%s: %.300s", stage, path, place, error.text);
 }
 
-/* Reads a whole file; the text is freed by sli_free(). Errors do not name the file. */
+/* Reads a whole file; free the text with sli_free(). Messages do not name the file. */
 static sluice_status read_text(const char *path, char **text_out, size_t *size_out)
 {
     int fd = -1;
@@ -184,16 +187,22 @@ static sluice_status make_subset(sluice_dataset *dataset, uint32_t i)
     return SLUICE_OK;
 }
 
-/* ---- a number of each sample ----------------------------------------------------------------- */
+/*
+ * ---- numbers in columns
+ * --------------------------------------------------------------------------
+ */
 
-/* A column of the source as stage i finds it. */
+/* A column of the source, with the name and type that it has before a stage. */
 typedef struct number_column {
     const char *stage;
     sluice_column type;
     uint32_t source_column;
 } number_column;
 
-/* E_INVALID: the column is not one number, or not the source's own. */
+/*
+ * Finds a column by its name before stage i. E_INVALID: there is no such column, it is not one
+ * number, or it is not a column of the source.
+ */
 static sluice_status find_number(const sluice_dataset *dataset, uint32_t i, const char *name,
                                  number_column *number_out)
 {
@@ -224,7 +233,7 @@ static sluice_status find_number(const sluice_dataset *dataset, uint32_t i, cons
     return SLUICE_OK;
 }
 
-/* A number of any type as a whole number, or as a real one. */
+/* Converts a number of any type: to *real, and also to *whole unless it is a float (then 0). */
 static void convert_number(sluice_dtype dtype, const void *bytes, int64_t *whole, double *real)
 {
     union {
@@ -291,7 +300,7 @@ static sluice_status read_number(const sluice_dataset *dataset, const number_col
     return SLUICE_OK;
 }
 
-/* Reads the column at all positions before a stage; one of wholes and reals is NULL. */
+/* Reads the column at all positions before a stage, into wholes or, if that is NULL, into reals. */
 static sluice_status read_numbers(const sluice_dataset *dataset, const number_column *number,
                                   const sample_order *before, int64_t *wholes, double *reals)
 {
@@ -315,7 +324,7 @@ static sluice_status read_numbers(const sluice_dataset *dataset, const number_co
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* The weights of a file, by sample; it has one for each sample of the source. */
+/* Reads the weights from a file, which must have one for each sample of the source. */
 static sluice_status parse_weights(const sluice_dataset *dataset, const char *path,
                                    double *by_sample)
 {

@@ -513,30 +513,32 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_skip(sluice_dataset *dataset, ui
 SLUICE_API_CHECKED sluice_status sluice_dataset_repeat(sluice_dataset *dataset, uint64_t n);
 
 /**
- * Keeps the samples that a file lists, in its order: their numbers in the source, from 0, one in
- * each line. One that is listed several times in a pass has other random numbers each time. Stands
- * before all other stages of order.
+ * Selects the samples that a file lists, in the order of the file. Each line has the number of a
+ * sample in the source, from 0. If a sample is listed several times, it has other random numbers
+ * each time. The stage must come before all other stages that select or order samples.
  *
- * The file is read at the first use of the dataset: E_IO; E_CORRUPT a line that is no number below
- * source_samples of sluice_dataset_info, with FILE:LINE; E_INVALID no line.
+ * The file is read at the first use of the dataset. Errors then: E_IO; E_CORRUPT a line that is not
+ * a number below source_samples of sluice_dataset_info, with FILE:LINE; E_INVALID a file without
+ * lines.
  *
  * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_subset(sluice_dataset *dataset, const char *file);
 
 /**
- * Draws samples with replacement, each with a probability in proportion to its weight. The draw at
- * a position is a function of seed, pass and position, so a resumed run and any number of ranks
- * have the same ones. A sample that is drawn again in a pass has other random numbers. Stands
- * before shuffle, shard and repeat.
+ * Draws samples with replacement; the probability of a sample is proportional to its weight. A draw
+ * is a function of seed, pass and position, so it does not depend on the number of ranks, nor on
+ * whether the run was resumed. If a pass draws a sample several times, the sample has other random
+ * numbers each time. The stage must come before shuffle, shard and repeat.
  *
- * Weights are read at the first use of the dataset: E_IO, E_CORRUPT, E_INVALID a number below 0 or
- * not finite, another number of lines than the source has samples, no weight above 0. A sample
- * takes 8 bytes.
+ * The weights are read at the first use of the dataset, and take 8 bytes of memory per sample.
+ * Errors then: E_IO; E_CORRUPT a weight that is not a finite number of at least 0; E_INVALID a file
+ * whose number of lines is not the number of samples of the source, a column that is not the
+ * source's or has not one number for each sample, or no weight above 0.
  *
- * @param by       a column of the source that is one number, or else a file with a number for each
- *                 sample of the source, one in each line
- * @param samples  of a pass; 0: as many as before
+ * @param by       name of a column of the source that has one number for each sample; or else the
+ *                 path of a file with one number in each line, for each sample of the source
+ * @param samples  number of samples of a pass; 0: as many as before the stage
  * @param seed     of the draws; or SLUICE_SEED_OF_RUN
  *
  * Threads: the one that builds the dataset.
@@ -545,14 +547,17 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_weights(sluice_dataset *dataset,
                                                         uint64_t samples, uint64_t seed);
 
 /**
- * Gives all classes equally often, in turns: position p of a pass is of class p modulo their
- * number. Each class goes through its samples in a random order, and then again in another one,
- * with other random numbers; a pass begins where the one before ended, so all samples of a class
- * come equally often in the end. Stands before shuffle, shard and repeat. Classes are read at the
- * first use of the dataset; a sample takes 4 bytes.
+ * Draws from all classes equally often, in turns: position p of a pass is of class p modulo the
+ * number of classes. The samples of a class are drawn in a random order; after the last one they
+ * are drawn again, in another order and with other random numbers. A pass continues where the
+ * previous pass ended, so over many passes all samples of a class are drawn equally often. The
+ * stage must come before shuffle, shard and repeat.
  *
- * @param column   of the source, one whole number; NULL: "label"
- * @param samples  of a pass; 0: as many as before
+ * The classes are read at the first use of the dataset, and take 4 bytes of memory per sample.
+ *
+ * @param column   name of a column of the source that has one whole number for each sample; NULL:
+ *                 "label"
+ * @param samples  number of samples of a pass; 0: as many as before the stage
  * @param seed     of the order; or SLUICE_SEED_OF_RUN
  *
  * Threads: the one that builds the dataset.
