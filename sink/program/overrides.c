@@ -28,8 +28,8 @@ sluice_status overrides_refuse(const char *name, const char *value, const char *
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Parses digits, optionally followed by one letter of `units`, which multiplies by 1024, 1024^2,
- * ... */
+/* Parses digits, optionally followed by one letter of `units`: the first letter multiplies the
+ * number by 1024, the second by 1024^2, and so on. */
 static bool read_number(const char *text, const char *units, uint64_t *number_out)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -46,7 +46,7 @@ static bool read_number(const char *text, const char *units, uint64_t *number_ou
     return errno == 0 && *number_out >> shift == number;
 }
 
-/* A numeric setting; 0 is the library's default. */
+/* An environment variable for a numeric setting; a setting of 0 selects the library's default. */
 typedef struct number_override {
     const char *name;
     const char *setting; /* name of the field in the config */

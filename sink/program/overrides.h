@@ -11,24 +11,25 @@
 enum { OVERRIDES_USED_SIZE = 200 };
 
 /*
- * Replaces the settings by SLUICE_WORKERS, SLUICE_SLOTS and SLUICE_MEMORY where these are set.
- * used_out: the variables that are set, "SLUICE_WORKERS=4 SLUICE_SLOTS=8", or "". E_INVALID names
- * the variable, its value and the allowed values.
+ * Overrides the settings with SLUICE_WORKERS, SLUICE_SLOTS and SLUICE_MEMORY where these variables
+ * are set. used_out: text of the variables that are set, e.g. "SLUICE_WORKERS=4 SLUICE_SLOTS=8", or
+ * "". Returns E_INVALID on a bad value; the error text has the variable, its value and the allowed
+ * values.
  */
 sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t *memory_bytes,
                                    char used_out[OVERRIDES_USED_SIZE]);
 
-/* The same for a run, with SLUICE_MODE. */
+/* Overrides a run's settings, with the same variables and SLUICE_MODE. */
 sluice_status overrides_of_run(sluice_train_config *config, char used_out[OVERRIDES_USED_SIZE]);
 
-/* Appends the variables in use to the text of an E_INVALID of opening, since the bad value may come
- * from one of them. */
+/* If opening failed with E_INVALID, appends the variables in use to the error text, since the bad
+ * value may come from one of them. */
 sluice_status overrides_explain(sluice_status st, const char *used);
 
 /* The value of a variable; NULL if it is not set or empty. */
 const char *overrides_value(const char *name);
 
-/* Returns E_INVALID for a value that is not one of `wanted`. */
+/* Raises E_INVALID for the variable's value; `wanted` describes the allowed values. */
 sluice_status overrides_refuse(const char *name, const char *value, const char *wanted);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions shared by the programs of all kinds of devices. */
+/* Functions shared by the sink programs of all device kinds. */
 #include "program.h"
 
 #include <stdatomic.h>
@@ -15,8 +15,8 @@ const char *sluice_mode_name(sluice_mode mode)
     return (unsigned)mode < sizeof(names) / sizeof(names[0]) ? names[mode] : "?";
 }
 
-/* Most callers use the result unchecked, so the log explains the crash that follows. Once per
- * process: a step may also test for a column in every call. */
+/* Most callers dereference the result unchecked, so the log explains the crash that follows. Warns
+ * once per process, because a step may probe for an optional column in every call. */
 static void warn_of_unknown_input(const sluice_step *step, const char *name)
 {
     static atomic_flag is_logged = ATOMIC_FLAG_INIT;

@@ -28,8 +28,8 @@ typedef struct program_config {
     const sluice_model *model; /* output_count is set */
     const sink_plan *plan;
     run_outcome *outcome;   /* raised by steps and failures, polled before each step */
-    uint32_t micro_batches; /* batches of a step */
-    uint32_t capacity;      /* maximum number of steps between two collects */
+    uint32_t micro_batches; /* batches per step */
+    uint32_t capacity;      /* maximum number of steps between two calls of collect() */
     sluice_mode mode;       /* requested mode; never auto */
     bool check;             /* capture the step twice and compare the captures */
     bool may_weaken;        /* if `mode` is not possible, use the strongest mode that is */
@@ -37,23 +37,23 @@ typedef struct program_config {
     bool record_samples;
     sluice_nan_guard nan_guard;
     sluice_schedule learning_rate;
-    uint64_t seed; /* of random keys */
+    uint64_t seed; /* seed of the steps' random keys */
 } program_config;
 
 /* Results since the program was last collected. */
 typedef struct program_result {
     program_end end;
-    uint64_t steps; /* that ran */
+    uint64_t steps; /* number of steps that ran; also the number of records */
     const sluice_step_record *records;
     const sli_error *error; /* set with PROGRAM_ENDED; its status is OK if no error ended the run */
-    uint64_t nan_steps;     /* of the whole run: steps with an output that was not finite */
-    uint64_t first_nan_step; /* the first of nan_steps; UINT64_MAX: none */
+    uint64_t nan_steps;     /* steps with a non-finite output, over the whole run */
+    uint64_t first_nan_step; /* first step with a non-finite output; UINT64_MAX: no such step */
     uint64_t more_launches;  /* launches in addition to the calls of launch() */
 } program_result;
 
 /* Progress of the launches in flight, for a thread that waits for them. */
 typedef struct program_progress {
-    uint64_t batches_done;     /* of the whole run */
+    uint64_t batches_done;     /* batches completed since the start of the run */
     uint64_t idle_since_ticks; /* when the last batch was done; 0: not known */
     bool waits_for_data;       /* a launch waits for data, so the next step cannot begin */
     bool ended;                /* a launch ended early: launches after it are no-ops */
@@ -70,32 +70,31 @@ typedef struct program_ops {
     sluice_status (*launch)(sink_program *program, uint64_t steps);
 
     /*
-     * Waits until another launch may be enqueued: OK or TIMEOUT. By then enough launches are in
-     * flight to keep the device busy, but not so many that a stop would take long. NULL: no limit
-     * on launches in flight.
+     * Waits until another launch may be enqueued. Returns OK or TIMEOUT. The limit on launches in
+     * flight keeps the device busy and a stop short. NULL: no limit.
      */
     sluice_status (*await_room)(sink_program *program, int64_t timeout_ns);
 
-    /* Waits for everything that was launched: OK or TIMEOUT. */
+    /* Waits until all launches have ended. Returns OK or TIMEOUT. */
     sluice_status (*wait)(sink_program *program, int64_t timeout_ns);
 
     /* Runs the step of one batch, which has arrived, on the calling thread (mode data). */
     void (*call)(sink_program *program);
 
-    /* Returns the result after a wait that returned OK, or after call(), and resets the counts
-     * since the last collect. */
+    /* Stores the results since the last collect, and resets their counts. Call after wait() has
+     * returned OK, or after call(). */
     void (*collect)(sink_program *program, program_result *result_out);
 
     /*
-     * Ends a running launch before its next step, and later launches at once. Any thread. NULL: the
-     * program polls the outcome.
+     * Ends a running launch before its next step, and later launches at once. Callable from any
+     * thread. NULL: the program polls the outcome itself.
      */
     void (*stop)(sink_program *program);
 
     program_progress (*progress)(const sink_program *program);
 
-    /* The device's thread, which runs steps on a host device (in mode data the caller's thread
-     * does). Optional. */
+    /* Returns the thread that runs the steps of a host device, except in mode data, where the
+     * caller's thread runs them. May be NULL. */
     const sli_thread *(*thread)(const sink_program *program);
 } program_ops;
 
@@ -111,7 +110,7 @@ struct sink_program {
                       devices */
 };
 
-/* Call when the run's outcome was raised: no further step begins. */
+/* Call after the run's outcome was raised, so that no further step begins. */
 static inline void program_stop(sink_program *program)
 {
     if (program->ops->stop != NULL) {
@@ -124,7 +123,7 @@ static inline program_progress program_progress_of(const sink_program *program)
     return program->ops->progress(program);
 }
 
-/* The learning rate of `step`, counted from the start of the training. */
+/* The learning rate at `step`; steps are counted from the start of the training. */
 float program_rate(const sluice_schedule *schedule, uint64_t step);
 
 /* Returns E_NAN; the error text suggests what to try. */

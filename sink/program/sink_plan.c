@@ -3,7 +3,8 @@
 
 #include "status_int.h"
 
-/* Is an epoch a pass? Otherwise it is sink_size steps, over any number of passes. */
+/* True if each epoch is one pass. Otherwise an epoch is sink_size steps, over any number of passes.
+ */
 static bool epochs_are_passes(const sink_request *request)
 {
     return !request->sink_mode || request->sink_size <= 0;

@@ -22,7 +22,8 @@ typedef enum sink_boundary {
     SINK_BOUNDARIES
 } sink_boundary;
 
-/* Interval of an action: every `steps` steps, or else every `epochs` epochs; 0 and 0: never. */
+/* Interval between two runs of an action: `steps` steps, or `epochs` epochs if steps is 0. If both
+ * are 0, the action never runs. */
 typedef struct boundary_request {
     uint64_t steps;
     uint64_t epochs;
@@ -31,14 +32,15 @@ typedef struct boundary_request {
 /* The user's request. */
 typedef struct sink_request {
     uint64_t batches_per_pass;
-    uint32_t micro_batches; /* batches of a step */
+    uint32_t micro_batches; /* batches per step */
     bool sink_mode;
     int64_t sink_size;
     uint64_t epochs; /* 0: no limit by epochs */
     uint64_t initial_epoch;
-    uint64_t start_step;  /* in addition to initial_epoch */
-    uint64_t max_steps;   /* of this run; 0: no limit */
-    uint64_t total_steps; /* of the whole training; 0: no limit */
+    uint64_t start_step;  /* steps to skip, in addition to the epochs before initial_epoch */
+    uint64_t max_steps;   /* maximum number of steps of this run; 0: no limit */
+    uint64_t total_steps; /* maximum number of steps of the whole training, over all its runs; 0: no
+                             limit */
     bool resumed;     /* a resumed run that is already complete is not an error, but has no steps */
     uint64_t pass;    /* pass in which a resumed run begins */
     uint64_t batches; /* batches left in that pass */
@@ -48,29 +50,31 @@ typedef struct sink_request {
 typedef struct sink_plan {
     uint64_t steps_per_epoch;
     uint64_t first_step;
-    uint64_t end_step;   /* one past the last; UINT64_MAX: no limit */
+    uint64_t end_step;   /* one past the last step; UINT64_MAX: no limit */
     uint64_t epoch_step; /* first step of `epoch` */
     uint64_t epoch;
     boundary_request boundaries[SINK_BOUNDARIES]; /* sinks also end at these boundaries */
 } sink_plan;
 
-/* E_INVALID: the counts do not fit 64 bits, or no steps are left. */
+/* Computes the plan. Returns E_INVALID if the counts do not fit 64 bits, or if no steps are left
+ * and the run is not resumed. */
 sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out);
 
-/* The data ended after `step` steps: ends the epoch and the run there. */
+/* Ends the epoch and the run after `step` steps, because the data ended there. */
 void sink_plan_end(sink_plan *plan, uint64_t step);
 
-/* Steps of the sink that begins at `step`. It ends at the next boundary, the end of the epoch, or
- * the end of the run. */
+/* Number of steps of the sink that begins at `step`. The sink ends at the next boundary with an
+ * action, at the end of the epoch, or at the end of the run. */
 uint64_t sink_plan_length(const sink_plan *plan, uint64_t step);
 
-/* Is the action due after `step` steps? */
+/* True if the action is due after `step` steps. */
 bool sink_plan_is_boundary(const sink_plan *plan, sink_boundary boundary, uint64_t step);
 
 /* The epoch of `step`, from 0; also the number of epochs that are complete after `step` steps. */
 uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step);
 
-/* Is `step` the first of its epoch? True also for the first whole epoch of a resumed run. */
+/* True if `step` is the first step of its epoch, also for the first whole epoch of a resumed run.
+ */
 bool sink_plan_begins_epoch(const sink_plan *plan, uint64_t step);
 
 /* The epoch of the step before `step`; 0 for step 0. */

@@ -29,7 +29,8 @@ bool step_threads_take_turns(const step_threads *threads)
     return threads->count > 1 && threads->count > sli_cpus_count(&threads->cpus);
 }
 
-/* The first environment variable that makes OpenMP bind threads; NULL: none is set. */
+/* The first environment variable found that makes OpenMP bind threads; NULL if no such variable is
+ * set. */
 static const char *find_binding(void)
 {
     static const char *const names[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY",

@@ -9,7 +9,8 @@
 typedef struct step_threads {
     char name[16]; /* name of the thread that runs steps: the device's thread; "caller" in mode data
                     */
-    uint32_t count; /* that thread and the threads it started; 0: not known, as in mode data */
+    uint32_t count; /* number of threads: that thread and the threads it started; 0: unknown, as in
+                       mode data */
     sli_cpus cpus;  /* union of the CPUs that these threads may run on */
 } step_threads;
 
@@ -17,8 +18,8 @@ typedef struct step_threads {
  * name is "" if a GPU runs the step. */
 void step_threads_find(const sink_program *program, sluice_mode mode, step_threads *threads_out);
 
-/* Are there more threads than CPUs for them? Then a team of threads waits for a time slice at every
- * barrier. */
+/* True if there are more threads than CPUs for them. An OpenMP team then waits for a time slice at
+ * every barrier. */
 bool step_threads_take_turns(const step_threads *threads);
 
 /*

@@ -7,8 +7,8 @@
 #include "log_int.h"
 #include "status_int.h"
 
-/* A rank that fails passes FAILED minus its rank, so the largest value is from the lowest failed
- * rank. All other values are below FAILED_LEAST, even the bits of a double. */
+/* A rank that fails passes FAILED minus its rank number, so the maximum identifies the lowest
+ * failed rank. All other values, including the bits of a double, are below FAILED_LEAST. */
 static const int64_t FAILED = INT64_MAX;
 static const int64_t FAILED_LEAST = INT64_MAX - UINT32_MAX;
 
@@ -24,7 +24,7 @@ static void warn_of_agree(uint64_t step, double seconds)
             seconds, (unsigned long long)step);
 }
 
-/* Calls the user's function. Its duration does not count as a stall. */
+/* Calls the user's agree callback. Its duration does not count as a stall. */
 static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_out)
 {
     const uint64_t failures = sli_fail_count();
@@ -78,13 +78,13 @@ void agree_part(rank_group *ranks, sluice_status status)
     int64_t most;
 
     if (agree_asks(ranks) && status < 0) {
-        /* Ignored: `status` is the first error, and it is reported. */
+        /* An error of this call is ignored: the caller reports `status`, the first error. */
         (void)call_agree(ranks, FAILED - ranks->own.rank, &most);
     }
     ranks->parted = true;
 }
 
-/* ---- at the beginning ------------------------------------------------------------------------ */
+/* ---- opening a run --------------------------------------------------------------------------- */
 
 sluice_status agree_on_members(rank_group *ranks)
 {
@@ -174,7 +174,7 @@ sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* The bits of a number, as a value for agree. Every NaN becomes the same positive value, below
+/* The bits of a double, as a value for agree. Every NaN maps to the same positive value below
  * FAILED_LEAST. */
 static int64_t bits_of(double number)
 {
@@ -187,7 +187,8 @@ static int64_t bits_of(double number)
     return bits;
 }
 
-/* `rank` contributes its number and the other ranks INT64_MIN, so the maximum is its number. */
+/* Broadcasts the number of `rank`: the other ranks pass INT64_MIN, so the maximum is that number.
+ */
 static sluice_status broadcast_number(rank_group *ranks, uint32_t rank, double own,
                                       double *number_out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Synchronizes the ranks of one training by config.agree, a max-allreduce of one integer. All ranks
- * call it equally often, at the same boundaries. A rank that fails calls it a last time with a
- * value above all others, so the other ranks detect the failure in their next call. Without agree,
- * and with a single rank, the result is the value itself.
+ * Collectives of a training's ranks, all built on config.agree, a max-allreduce of one integer. All
+ * ranks call it equally often, at the same boundaries. A rank that fails calls it a last time with
+ * a value above all others, so the other ranks detect the failure in their next call. Without
+ * config.agree or with a single rank, the result is the caller's own value.
  */
 #ifndef SLUICE_AGREE_H
 #define SLUICE_AGREE_H
@@ -27,34 +27,36 @@ typedef struct rank_group {
 typedef struct agree_subject {
     const char *what;
     uint64_t value;
-    bool is_hash; /* if false, the error text has the values */
+    bool is_hash; /* value is a hash, so the error text omits it */
 } agree_subject;
 
-/* Is there more than one rank, and is the callback `agree` set? */
+/* True if there is more than one rank and the callback `agree` is set. */
 bool agree_asks(const rank_group *ranks);
 
-/* Max-allreduce of value. Values must be below INT64_MAX - UINT32_MAX. E_RANK: another rank has
- * failed; or the error of agree. */
+/* Max-allreduce of `value`, which must be below INT64_MAX - UINT32_MAX. Returns E_RANK if another
+ * rank has failed, or the error of config.agree. */
 sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out);
 
 /* Returns once all ranks have called it. */
 sluice_status agree_barrier(rank_group *ranks);
 
-/* Checks that each rank number occurs once. E_INVALID: one is missing, so another occurs twice. */
+/* Checks that each rank number occurs once. Returns E_INVALID if a number is missing, since then
+ * another number occurs twice. */
 sluice_status agree_on_members(rank_group *ranks);
 
-/* E_INVALID: ranks differ in a subject; names the first one. */
+/* Checks that all ranks have equal values of the subjects. Returns E_INVALID if they differ; the
+ * error text names the first subject that differs. */
 sluice_status agree_on_all(rank_group *ranks, const agree_subject *subjects, size_t count);
 
-/* E_INVALID unless all ranks resume from the same step (UINT64_MAX: from none) and the same kind of
- * checkpoint. */
+/* Returns E_INVALID unless all ranks resume from the same step and the same kind of checkpoint.
+ * step is UINT64_MAX if the rank has no checkpoint. */
 sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early);
 
-/* Sums each of the numbers over all ranks, in the order of ranks. */
+/* Sums sums[i] over all ranks, in rank order, so the result is the same on all ranks. */
 sluice_status agree_on_sums(rank_group *ranks, double *sums, uint32_t count);
 
-/* Call last, when the run has ended or failed. Reports a failure to the other ranks; afterwards no
- * call is collective. */
+/* Call last, when the run has ended or failed. Reports a failure to the other ranks; later calls
+ * are no longer collective. */
 void agree_part(rank_group *ranks, sluice_status status);
 
 #endif

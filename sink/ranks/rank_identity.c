@@ -3,7 +3,7 @@
 
 #include "log_int.h"
 
-/* Why fewer cores than the machine has may be used. */
+/* Why the process may use fewer cores than the machine has; "" if it may use all of them. */
 static const char *why_cores(const sli_topology *topology)
 {
     if (topology->bound) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The advice of a report: among the remedies that the run's figures suggest, the one with the
- * largest gain, and the rate to expect from it.
+ * The advice in a report: of the remedies that fit the run's figures, the one with the largest
+ * gain, and the rate to expect from it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,10 +10,11 @@
 #include "report_data.h"
 
 /*
- * Cost model for decoding only a box of a JPEG file, relative to a full decode. From the beginning
- * of the file: Huffman decoding of all lines down to the box's lower edge (HUFFMAN_PART), and the
- * rest of the work for the box's pixels. With an index or restart markers: the box, enlarged to
- * whole cells (CELLS_AROUND). Measured with ImageNet's photographs (docs/guide/fast-data.md).
+ * Cost model for decoding only a box of a JPEG file, relative to a full decode. A decoder that
+ * starts at the beginning of the file Huffman-decodes all lines down to the box's lower edge
+ * (HUFFMAN_PART); the rest of the work is done only for the box's pixels. With an index or restart
+ * markers it decodes only the box, enlarged to whole cells (CELLS_AROUND). Measured with ImageNet's
+ * photographs (docs/guide/fast-data.md).
  */
 static const double HUFFMAN_PART = 0.7;
 static const double CELLS_AROUND = 1.15;
@@ -21,7 +22,7 @@ static const double CELLS_AROUND = 1.15;
 /* Remedies with a smaller gain are not worth their price. */
 static const double LEAST_GAIN = 1.1;
 
-/* Steps that are busy for a smaller share of the time count as empty: they limit nothing. */
+/* If steps are busy for a smaller share of the time, they count as empty and limit nothing. */
 static const double EMPTY_STEP = 0.05;
 
 static void say(sluice_report *report, const char *format, ...) SLUICE_PRINTF(2, 3);
@@ -55,7 +56,7 @@ static double spare_cores(const sluice_report *report)
     return cores - report->worker_count - (step >= EMPTY_STEP ? step : 0);
 }
 
-/* Speed-up of the workers, per sample, if the samples that lack an index had one. */
+/* Speed-up factor of the workers per sample if the samples that lack an index had one. */
 static double gain_of_index(const sluice_report *report, const sli_stage_summary *decode)
 {
     const sli_index_counts *counts = &report->indexes;
@@ -185,8 +186,8 @@ void report_advise_copy(sluice_report *report, const sli_stage_summary *copy)
         report->stats.samples > 0 ? (double)copy->bytes / 1e3 / (double)report->stats.samples : 0);
 }
 
-/* A smaller number of workers that would keep up; 0: fewer workers would not free a core for the
- * step. */
+/* A smaller number of workers that would still keep up with the steps; 0 if fewer workers would not
+ * free a core for the step. */
 static uint32_t fewer_workers(const sluice_report *report)
 {
     const double busy = report_workers_ns(report) / 1e9 / report->stats.seconds;

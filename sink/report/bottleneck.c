@@ -2,13 +2,13 @@
 /*
  * The verdict of a report: which stage limits the run.
  *
- * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. It is
- * also the bottleneck if it waits less than UNEVEN_SHARE and is busier than the workers: such waits
- * come from the start of a run, single slow samples and other processes. Otherwise the bottleneck
- * is an earlier stage. If copies are busy for more than BUSY_SHARE of the time, it is `copy`, else
- * the worker stage with the largest busy time. Mostly idle workers do not limit a run: then the
- * limit is the hand-over of batches between threads. The exception is the stage `read`: sequential
- * reads run one at a time, so most workers are idle although reading is the limit.
+ * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. It is also
+ * the bottleneck if it waits less than UNEVEN_SHARE and is busier than the workers: such short
+ * waits come from the start of a run, single slow samples and other processes. Otherwise the
+ * bottleneck is an earlier stage. If copies are busy for more than BUSY_SHARE of the time, it is
+ * `copy`, else the worker stage with the largest busy time. Mostly idle workers do not limit a run:
+ * then the limit is the hand-over of batches between threads. The exception is the stage `read`:
+ * sequential reads run one at a time, so most workers are idle although reading is the limit.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void blame_hand_over(sluice_report *report, double busy)
     report_advise_batches(report);
 }
 
-/* Are the steps busier than the workers, and do they rarely wait? */
+/* True if the steps are busier than the workers and rarely wait. */
 static bool step_is_busiest(const sluice_report *report)
 {
     const double workers =

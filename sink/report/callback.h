@@ -7,7 +7,7 @@
 
 /*
  * Makes a callback with these hooks. Takes ownership of `user`, an allocation, which is freed also
- * on failure. `function` is the prefix of errors. Returns: E_NO_MEMORY.
+ * on failure. `function` is the prefix of errors. Returns E_NO_MEMORY if an allocation fails.
  */
 sluice_status callback_create(const sluice_callback *hooks, void *user, const char *function,
                               sluice_callback **callback_out);

@@ -13,12 +13,13 @@
 
 typedef struct early_stopping {
     char result[64];
-    double sign; /* -1: smaller is better */
+    double sign; /* 1: larger results are better; -1: smaller results are better */
     double min_delta;
     uint64_t patience;
     double best; /* best result so far, times sign */
     uint64_t best_step;
-    uint64_t worse; /* validations since the best */
+    uint64_t worse; /* validations since the best result; none of them improved it by more than
+                       min_delta */
 } early_stopping;
 
 static sluice_status begin(sluice_hook *hook, void *user)

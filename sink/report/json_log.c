@@ -27,7 +27,7 @@ static sluice_status fail_io(const json_log *log, const char *what)
     return sli_fail_errno(SLUICE_E_IO, errno, "log: cannot %s %s", what, log->path);
 }
 
-/* Does a run that begins at `step` keep this line? Lines in another format are kept. */
+/* True if a run that begins at `step` keeps this line. Lines in another format are always kept. */
 static bool keeps(json_log *log, const char *line, uint64_t step)
 {
     uint64_t number;
@@ -42,8 +42,8 @@ static bool keeps(json_log *log, const char *line, uint64_t step)
     return number <= step;
 }
 
-/* Truncates the file before the first line that a run from `step` on will write again, or before an
- * incomplete last line that a killed process has left. */
+/* Truncates the file before the first line that a run beginning at `step` will write again, or
+ * before an incomplete last line left by a killed process. */
 static sluice_status cut(json_log *log, uint64_t step)
 {
     char *line = NULL;

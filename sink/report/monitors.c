@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ready-made callbacks: losses, times, results, a progress bar. They write to a file of the
- * caller's, on rank 0 for all ranks. */
+/* Ready-made callbacks that print losses, times, results or a progress bar. They write to the
+ * caller's file; only rank 0 writes, for all ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,7 +183,7 @@ static void draw(const monitor *m, const char *line)
         length >= window.ws_col) {
         length = window.ws_col - 1U;
         while (length > 0 && ((unsigned char)line[length] & 0xC0) == 0x80) {
-            length--; /* not within a UTF-8 character */
+            length--; /* do not truncate within a UTF-8 character */
         }
     }
     fprintf(m->file, "\r%.*s\033[K", (int)length, line);

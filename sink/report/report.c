@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collecting a report from a run that has ended, or from a channel at any time. */
+/* Collects a report's contents from a run that has ended, or from a channel at any time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static sluice_status collect_errors(const report_run *run, sluice_report *report
     return SLUICE_OK;
 }
 
-/* Values that are available without a run. */
+/* Collects the values of the whole process, which are available even if the run never began. */
 static void collect_process(sluice_report *report)
 {
     sli_cpu_model(report->cpu, sizeof(report->cpu));

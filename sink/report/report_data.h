@@ -13,18 +13,18 @@
 #include "status_int.h"
 #include "step_threads.h"
 
-/* The NUMA node requested for the memory of batches, and the actual one. */
+/* Requested and actual NUMA node of the batches' memory. */
 typedef struct report_memory {
     const char *name; /* "staging" or "slots" */
-    int32_t wanted;   /* -1: any */
-    int32_t got;      /* -1: unknown */
+    int32_t wanted;   /* requested NUMA node; -1: no preference */
+    int32_t got;      /* NUMA node of the memory; -1: unknown */
 } report_memory;
 
 enum { REPORT_STAGES = 16, REPORT_QUEUES = 2 };
 
 struct sluice_report {
     sluice_report_stats stats;
-    char error[SLI_ERROR_SIZE]; /* "" if there was no error */
+    char error[SLI_ERROR_SIZE]; /* error text; "" if there was no error */
     bool ran;                   /* the run began; otherwise most of the following fields are zero */
     bool was_complete;          /* a resumed run had no steps left */
     const char *mode;           /* NULL: the run never began, or this is the report of a channel */
@@ -41,10 +41,10 @@ struct sluice_report {
     uint64_t h2d_copies;
     uint64_t publishes;
     bool has_digest;
-    int64_t cpu_ns; /* of the whole process so far, from getrusage() */
+    int64_t cpu_ns; /* CPU time of the whole process so far, from getrusage() */
     int64_t peak_rss_bytes;
-    uint64_t source_bytes; /* memory of the source: its list of samples, splits, and the buffer of a
-                              stream's shuffle */
+    uint64_t source_bytes; /* memory that the source uses: sample list, splits, and a stream's
+                              shuffle buffer */
 
     uint32_t worker_count;
     uint32_t stage_count;
@@ -69,7 +69,8 @@ struct sluice_report {
     sli_error_sample *errors;
 
     uint32_t place_count;
-    sli_thread_place *places; /* of workers, readahead, copies, the device, the caller */
+    sli_thread_place *places; /* (place_count) threads of workers, readahead, copies and the device,
+                                 and the caller's thread */
     report_memory memory_place;
     step_threads step;
     uint32_t core_count;  /* cores of this rank */
@@ -88,27 +89,28 @@ struct sluice_report {
 };
 
 /*
- * Samples per second that a stage would sustain if its threads did nothing else: the rate while
- * they are busy in it. 0: they never were busy (stage_rates.c).
+ * Samples per second that a stage would sustain if its threads did nothing else, i.e. the rate
+ * while they are busy in the stage; 0 if they were never busy (stage_rates.c).
  */
 double report_sustained(const sluice_report *report, const sli_stage_summary *stage);
 
-/* Do workers run this stage once per sample? False for batch, copy, get_next and step. */
+/* True if workers run this stage once per sample. False for batch, copy, get_next and step. */
 bool report_is_worker_stage(const sli_stage_summary *stage);
 
-/* The stage of that name; NULL: it processed no samples. */
+/* The stage called `name`; NULL if the report has no such stage, since it processed no samples. */
 const sli_stage_summary *report_find_stage(const sluice_report *report, const char *name);
 
-/* Busy time of the workers: the sum over all workers and their stages. */
+/* Total busy time of the workers in ns, over all workers and their stages. */
 double report_workers_ns(const sluice_report *report);
 
-/* Share of the time of the run in which the device ran steps. */
+/* Fraction of the run's time in which the device ran steps. */
 double report_step_share(const sluice_report *report);
 
-/* Samples per second of the whole run. */
+/* Mean rate of the run in samples per second. */
 double report_rate(const sluice_report *report);
 
-/* Writes the best remedy for a run that the stage limits (advice.c). */
+/* report_advise_*: write the best remedy into the report if that stage limits the run (advice.c).
+ */
 void report_advise_step(sluice_report *report);
 void report_advise_copy(sluice_report *report, const sli_stage_summary *copy);
 void report_advise_workers(sluice_report *report, const sli_stage_summary *most);

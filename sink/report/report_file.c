@@ -11,7 +11,8 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* Serializes the reports of runs that end at the same time in one process: they may share a file.
+/* Serializes the writes of runs that end at the same time in one process, since they may share a
+ * file.
  */
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -31,7 +32,8 @@ sluice_status report_file_find(char path_out[REPORT_PATH_SIZE])
     return SLUICE_OK;
 }
 
-/* The path with each %r replaced by the rank. Owned by the caller; NULL: no memory. */
+/* Returns the path with each %r replaced by the rank. The caller frees it; NULL if out of memory.
+ */
 static char *expand_rank(const char *path, uint32_t rank)
 {
     sli_text text = {0};

@@ -7,11 +7,11 @@
 
 enum { REPORT_PATH_SIZE = 4096 };
 
-/* The value of SLUICE_REPORT, unexpanded; "": no file. E_INVALID: it is too long. */
+/* Stores the value of SLUICE_REPORT, unexpanded; "" if no report file is requested. Returns
+ * E_INVALID if the value is too long. */
 sluice_status report_file_find(char path_out[REPORT_PATH_SIZE]);
 
-/* Writes the report, or logs a warning with the reason. report may be NULL if there was no memory
- * for it. */
+/* Writes the report; on failure logs a warning with the reason. report is NULL if out of memory. */
 void report_file_write(const char *path, uint32_t rank, const sluice_report *report);
 
 #endif

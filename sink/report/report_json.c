@@ -189,7 +189,7 @@ static void add_memory_place(const report_memory *memory, sli_text *text)
     sli_text_add(text, "}");
 }
 
-/* Placement of threads and memory, and the cores of the step. */
+/* Adds the placement of threads and memory, and the number of cores left for the step. */
 static void add_placement(const sluice_report *report, sli_text *text)
 {
     sli_text_add(text, ",\"placement\":[");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placement of the threads and the memory of a run: collection, and the table of a report. */
+/* Collects the placement of a run's threads and memory, and formats it as a table of the report. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "report_data.h"
 #include "report_places.h"
 
-/* Threads other than workers, readahead and the queue's: the device's thread, the callback
- * watchdog, the caller. */
+/* Number of threads that belong neither to the engine nor to the queue: the device's thread, the
+ * callback watchdog's thread and the caller's thread. */
 enum { OTHER_THREADS = 3 };
 
 static void add_place(sluice_report *report, const sli_thread_place *place)
@@ -86,8 +86,8 @@ static bool equal(const sli_cpus *a, const sli_cpus *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* The length of a thread's name without its number, e.g. of "sluice/w/" in "sluice/w/12"; 0: no
- * number. */
+/* The length of a thread's name without its number, e.g. the length of "sluice/w/" for
+ * "sluice/w/12"; 0 if the name has no number. */
 static size_t stem(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -95,8 +95,8 @@ static size_t stem(const char *name)
     return slash != NULL && slash[1] >= '0' && slash[1] <= '9' ? (size_t)(slash - name) + 1 : 0;
 }
 
-/* Can two threads of one pool share a row? Yes if both run on the CPUs requested for them, or if
- * their CPUs are equal. */
+/* True if two threads can share a row: they belong to one pool, and both run on the CPUs requested
+ * for them, or their CPUs are equal. */
 static bool goes_on(const sli_thread_place *first, const sli_thread_place *next)
 {
     const size_t length = stem(first->name);
@@ -107,7 +107,7 @@ static bool goes_on(const sli_thread_place *first, const sli_thread_place *next)
            (placed || (equal(&first->wanted, &next->wanted) && equal(&first->got, &next->got)));
 }
 
-/* The remark of the thread that runs steps. */
+/* Formats the table's remark for the thread that runs steps. */
 static void write_step(const sluice_report *report, char *text, size_t size)
 {
     char threads[40] = "";

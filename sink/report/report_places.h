@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placement of the threads and the memory of a run, for reports. */
+/* Placement of a run's threads and memory, for reports. */
 #ifndef SLUICE_REPORT_PLACES_H
 #define SLUICE_REPORT_PLACES_H
 
@@ -7,10 +7,11 @@
 #include "report_run.h"
 #include "text_int.h"
 
-/* Collects the placement, including that of the calling thread. E_NO_MEMORY. */
+/* Collects the placement, including the calling thread's. Returns E_NO_MEMORY if an allocation
+ * fails. */
 sluice_status report_collect_places(const report_run *run, sluice_report *report);
 
-/* Adds a table with a row for each thread or group of threads of a pool, and warnings. */
+/* Adds warnings and a table with a row for each thread or group of similar threads. */
 void report_add_places(const sluice_report *report, sli_text *text);
 
 #endif

@@ -25,13 +25,14 @@ typedef struct report_run {
 } report_run;
 
 /*
- * Makes the report of a run that ended with `status`; error is its text, or "". Call on the thread
- * that called sluice_train(); for a channel on any thread. E_NO_MEMORY.
+ * Creates the report of a run that ended with `status`; error is the error's text, or "". Call on
+ * the thread that called sluice_train(); for a channel on any thread. Returns E_NO_MEMORY if an
+ * allocation fails.
  */
 sluice_status report_make(const report_run *run, sluice_status status, const char *error,
                           sluice_report **report_out);
 
-/* Makes the report of a run that never began. E_NO_MEMORY. */
+/* Creates the report of a run that never began. Returns E_NO_MEMORY if an allocation fails. */
 sluice_status report_make_empty(sluice_status status, const char *error,
                                 sluice_report **report_out);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report as text. */
+/* Formats a report as text. */
 #include <stdio.h>
 #include <string.h>
 
 #include "report_places.h"
 
-/* Minimum busy share of a stage in percent; below it the rate of the stage is meaningless. */
+/* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */
 static const double LEAST_BUSY = 0.05;
 
 static double per_second(double count, double seconds)
@@ -18,7 +18,7 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* Formats a time in us, ms or s, whichever is shortest. */
+/* Formats a time in us, ms or s, whichever unit gives the shortest text. */
 static void print_time(double ns, char *text, size_t size)
 {
     static const char *const units[] = {"us", "ms", "s"};
@@ -85,7 +85,7 @@ static void add_reading(const sluice_report *report, sli_text *text)
     }
 }
 
-/* Adds how batches reached a device with memory of its own. */
+/* Adds a line on how batches reached a device with memory of its own. */
 static void add_transport(const sluice_report *report, sli_text *text)
 {
     const double mb = (double)report->bytes_h2d / 1e6;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rates of a report's stages, from counts and busy times. */
+/* Computes the rates of a report's stages from their counts and busy times. */
 #include <string.h>
 
 #include "report_data.h"
@@ -26,8 +26,8 @@ const sli_stage_summary *report_find_stage(const sluice_report *report, const ch
     return NULL;
 }
 
-/* Mean number of samples in one item of the stage; an item of a batch stage or of the step has
- * several. */
+/* Mean number of samples per item of the stage: an item of the step or of a stage that works on
+ * whole batches has several samples. */
 static double samples_per_item(const sluice_report *report, const sli_stage_summary *stage)
 {
     const uint64_t items = strcmp(stage->name, "step") == 0 ? stage->samples : report->batches;

@@ -51,7 +51,7 @@ void sluice_callback_init_size(sluice_callback *callback, size_t size)
     sli_struct_init(callback, size);
 }
 
-/* Copies the settings that config points to. */
+/* Copies the nested structs that config points to. */
 static sluice_status read_nested(const sluice_train_config *config, train_run *run)
 {
     sluice_status st = sli_struct_read_optional(&schedule_struct, "sluice_train",
@@ -204,7 +204,7 @@ static sluice_status check_checkpoint(const train_run *run)
     return SLUICE_OK;
 }
 
-/* Also fills in the names of results. */
+/* Checks the settings of validation and fills in the default names of its results. */
 static sluice_status check_validation(train_run *run)
 {
     sluice_validating *validation = &run->validation;
@@ -403,7 +403,8 @@ sluice_status train_check_padding(const train_run *run)
                     plan->batch_size, plan->batch_size);
 }
 
-/* Ranks that stop one step apart wait for ever in their next collective. */
+/* Checks that a run with several ranks has config.agree if a rank could stop early: ranks that stop
+ * one step apart would deadlock in their next collective. */
 sluice_status train_check_ranks(const train_run *run)
 {
     const sluice_train_config *config = &run->config;

@@ -9,17 +9,18 @@
 sluice_status train_read_arguments(const sluice_model *model, const sluice_dataset *dataset,
                                    const sluice_train_config *config, train_run *run);
 
-/* Finds rank and world: from the config, or from the launcher. */
+/* Sets rank and world size, from the config or from the launcher's variables. */
 sluice_status train_find_ranks(train_run *run);
 
-/* Also fills in defaults. */
+/* Checks the settings and fills in their defaults. */
 sluice_status train_check_settings(train_run *run);
 sluice_status train_check_columns(const train_run *run);
 
 /* Checks the settings for a stream, and sets the number of its passes. */
 sluice_status train_check_stream(train_run *run);
 
-/* Call after sli_plan_begin(): depends on the position where the run begins. */
+/* Checks the padding of the last batch. Call after sli_plan_begin(), because the check depends on
+ * the run's start position. */
 sluice_status train_check_padding(const train_run *run);
 sluice_status train_check_ranks(const train_run *run);
 

@@ -29,8 +29,8 @@ sluice_status boundary_validate(train_run *run, bool always)
 }
 
 /*
- * If the validation was due at the end of an epoch, the hook epoch_end is still due, too. A
- * validation at_end comes after that hook.
+ * If the validation was due at the end of an epoch, the hook epoch_end is also still due. For a
+ * validation at_end the hook ran before the checkpoint was written.
  */
 sluice_status boundary_finish(train_run *run)
 {

@@ -6,17 +6,18 @@
 #include "train_run.h"
 
 /*
- * Validates if validation is due, or if `always`, unless this step was validated already. In order:
- * an early checkpoint, the validation, the best checkpoint, the hook. A stop request in between
- * skips the rest.
+ * Validates if validation is due or `always` is true, unless this step was validated already. The
+ * order is: early checkpoint, validation, best checkpoint, validation hook. A stop request in
+ * between skips the remaining actions.
  */
 sluice_status boundary_validate(train_run *run, bool always);
 
-/* First action of a run that resumes from an early checkpoint: the actions that followed that
- * checkpoint. */
+/* First call of a run that resumes from an early checkpoint: performs the boundary actions that the
+ * earlier run had not reached. */
 sluice_status boundary_finish(train_run *run);
 
-/* Last actions of a run that ends without an error: validation at_end and a checkpoint. */
+/* Performs the last actions of a run that ends without an error: the validation at_end and a
+ * checkpoint. */
 sluice_status boundary_at_end(train_run *run);
 
 #endif

@@ -24,13 +24,13 @@ static bool writes_checkpoints(const train_run *run)
     return run->checkpoint.folder != NULL;
 }
 
-/* Call after a load, when progress.state is the checkpoint's. Stores where the run begins, and
- * restores this run's batch size and world. */
+/* Call after a load, when progress.state is the checkpoint's state. Stores where the run begins,
+ * then restores this run's own batch size and world size in the state. */
 static void take_resumed_state(train_run *run)
 {
     const sli_plan *plan = run->feed.plan;
     train_state *state = &run->progress.state;
-    const sluice_log_level level = /* rank 0 logs for all */
+    const sluice_log_level level = /* rank 0 logs for all ranks */
         run->config.rank == 0 ? SLUICE_LOG_INFO : SLUICE_LOG_DEBUG;
     const bool regroups =
         state->batch_size != plan->batch_size || state->world != run->config.world;
@@ -101,7 +101,7 @@ static sluice_status write_checkpoint(train_run *run, checkpoint_kind kind)
     sli_range_begin("checkpoint");
     st = checkpoint_write(&store, kind, state);
     sli_range_end();
-    polled_time_restart(&run->watch.still); /* its duration is not a stall */
+    polled_time_restart(&run->watch.still); /* the duration of the load is not a stall */
     if (st == SLUICE_OK) {
         sli_log(SLUICE_LOG_INFO, "checkpoint of step %llu%s in %s, %.3f s",
                 (unsigned long long)run->progress.step,
@@ -149,11 +149,11 @@ sluice_status checkpointing_write_early(train_run *run, bool always)
 void checkpointing_keep_early(train_run *run)
 {
     if (run->progress.early_step == run->progress.step) {
-        run->progress.checkpoint_step = run->progress.step; /* no further one at this step */
+        run->progress.checkpoint_step = run->progress.step; /* only one per step */
     }
 }
 
-/* Is this result better than the best so far? Never true for NaN. */
+/* True if this result is better than the best so far; always false for NaN. */
 static bool is_better(const train_run *run, uint64_t name, double result)
 {
     const double sign = run->checkpoint.best_is_larger ? 1 : -1;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a run resumes from a checkpoint and when it writes one. All functions but
- * checkpointing_keep_early() are collective. */
+/* Decides when a run loads and writes checkpoints. All functions except checkpointing_keep_early()
+ * are collective. */
 #ifndef SLUICE_CHECKPOINTING_H
 #define SLUICE_CHECKPOINTING_H
 
 #include "train_run.h"
 
-/* Loads the newest checkpoint if the config says so, and sets config.start_step to its step. */
+/* Loads the newest checkpoint if config.checkpoint requests it, and sets config.start_step to the
+ * checkpoint's step. */
 sluice_status checkpointing_resume(train_run *run);
 
-/* Writes a checkpoint if one is due, or if `always`, unless this step has one. */
+/* Writes a checkpoint if one is due or `always` is true, unless this step already has one. */
 sluice_status checkpointing_write(train_run *run, bool always);
 
 /*
- * Call before validation. Writes an early checkpoint if a checkpoint is due at this step, or if
- * `always`, so that nothing is lost if validation fails. checkpointing_write() replaces it.
+ * Call before validation. Writes an early checkpoint if a checkpoint is due at this step or
+ * `always` is true, so that no steps are lost if validation fails. checkpointing_write() later
+ * replaces the early checkpoint.
  */
 sluice_status checkpointing_write_early(train_run *run, bool always);
 
@@ -22,7 +24,7 @@ sluice_status checkpointing_write_early(train_run *run, bool always);
  */
 void checkpointing_keep_early(train_run *run);
 
-/* Writes the best checkpoint if these results of validation are the best so far. */
+/* Writes the best checkpoint if these validation results are the best so far. */
 sluice_status checkpointing_write_best(train_run *run, const double *results);
 
 #endif

@@ -8,7 +8,7 @@
 #include "sink_modes.h"
 #include "stall_monitor.h"
 
-/* Fills in the arguments of an *_end hook, for the steps of the span. */
+/* Fills in the arguments of a hook step_end, epoch_end or train_end, for the steps of the span. */
 static void fill_end_hook(const train_run *run, const step_span *span, sluice_hook *hook)
 {
     train_fill_hook(run, hook);
@@ -133,7 +133,7 @@ sluice_status epoch_end_before(train_run *run)
     return train_call_hooks(run, HOOK_EPOCH_END, &hook);
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- begin and end of the run ---------------------------------------------------------------- */
 
 sluice_status train_begin(train_run *run)
 {

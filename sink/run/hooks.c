@@ -34,7 +34,8 @@ static sluice_hook_fn hook_function(const sluice_callback *callback, hook_kind k
 static const char *const hook_names[] = {"train_begin", "epoch_begin", "step_begin", "records",
                                          "step_end",    "validation",  "epoch_end",  "train_end"};
 
-/* For the callback watchdog: the kind in bits 0-7, the callback in 8-23, the step in 24-63. */
+/* Packs a hook call for the callback watchdog: its kind in bits 0-7, the callback's index in bits
+ * 8-23, the step in bits 24-63. */
 static uint64_t hook_detail(hook_kind kind, uint32_t callback, uint64_t step)
 {
     return (uint64_t)kind | (uint64_t)(callback & 0xFFFF) << 8 | step << 24;

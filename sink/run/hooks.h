@@ -16,16 +16,17 @@ typedef enum hook_kind {
     HOOK_TRAIN_END
 } hook_kind;
 
-/* Calls this hook of every callback that has one. Returns the first error of a hook. */
+/* Calls this hook of every callback that sets it. Returns the first error that a hook returns. */
 sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook);
 
-/* Does any callback have this hook? */
+/* True if any callback sets this hook. */
 bool train_has_hook(const train_run *run, hook_kind kind);
 
 /* Fills in the fields that all hooks have. */
 void train_fill_hook(const train_run *run, sluice_hook *hook);
 
-/* Processes the records of a launch: counts, the hook `records`, the history of the sink. */
+/* Processes the records of a launch: updates the counts, calls the hook `records`, and appends the
+ * records to the sink's history. */
 sluice_status train_take_records(train_run *run, const program_result *result);
 
 /* Seconds that steps have waited for data so far. */

@@ -18,7 +18,7 @@
 
 enum { STEPS_MOST = 16, STEPS_LEAST = 2, FOLDER_SIZE = 4096, VALUE_SIZE = 40 };
 
-/* Inputs (as digests) and outputs of steps. */
+/* Digests of the inputs, and the outputs, of the checked steps. */
 typedef struct step_trace {
     uint32_t count;
     uint64_t digests[STEPS_MOST];
@@ -30,10 +30,10 @@ typedef struct mode_check {
     sluice_model model; /* save and load are under the callback watchdog */
     uint64_t steps;
     char folder[FOLDER_SIZE];    /* folder of the saved model */
-    sluice_callback **callbacks; /* the user's, and `trace` */
-    sluice_callback trace;       /* fills in `got` */
+    sluice_callback **callbacks; /* the user's callbacks, then `trace` */
+    sluice_callback trace;       /* internal callback that records the steps in `got` */
     step_trace expected;         /* trace of the first run, in direct mode */
-    step_trace got;
+    step_trace got;              /* trace of the latest run */
 } mode_check;
 
 /* ---- the saved model ------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static sluice_status keep_trace(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* Derives the settings of a nested run of the first steps. */
+/* Derives the settings of a nested run over the checked steps. */
 static void make_config(const mode_check *c, sluice_mode mode, sluice_train_config *config)
 {
     const bool several = c->run->config.world > 1;
@@ -119,7 +119,7 @@ static void make_config(const mode_check *c, sluice_mode mode, sluice_train_conf
     config->checkpoint = NULL;
     config->validation = NULL;
     config->check = false;
-    if (several) { /* the outer run agrees with the other ranks, between the nested runs */
+    if (several) { /* only the outer run calls agree, between the nested runs */
         config->agree = NULL;
         config->stop = NULL;
         config->nan_guard =
@@ -128,8 +128,8 @@ static void make_config(const mode_check *c, sluice_mode mode, sluice_train_conf
 }
 
 /*
- * Runs the first steps and stores their trace in c->got. Returns OK, STOPPED or an error. Ranks
- * begin together, so no rank waits in a step for a rank whose check has failed.
+ * Runs the checked steps and stores their trace in c->got. Returns OK, STOPPED or an error. A
+ * barrier precedes the steps, so no rank waits in a step for a rank whose check has failed.
  */
 static sluice_status trace_steps(mode_check *c, sluice_mode mode)
 {
@@ -187,7 +187,7 @@ static sluice_status outputs_differ(const mode_check *c, sluice_mode mode, uint3
                     step, name, expected, got, sluice_mode_name(mode));
 }
 
-/* Compares c->got, the trace in this mode, with c->expected. */
+/* Compares c->got, the trace recorded in `mode`, with c->expected. */
 static sluice_status compare_traces(const mode_check *c, sluice_mode mode)
 {
     const step_trace *a = &c->expected;
@@ -212,7 +212,7 @@ static sluice_status compare_traces(const mode_check *c, sluice_mode mode)
                           a->count, b->count, sluice_mode_name(mode));
 }
 
-/* Runs the steps again from the saved model, and compares. */
+/* Runs the checked steps again from the saved model, and compares their trace. */
 static sluice_status trace_again(mode_check *c, sluice_mode mode)
 {
     sluice_status st = load_model(c);
@@ -251,7 +251,7 @@ static sluice_status trace_modes(mode_check *c)
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-/* Saves the model, runs and compares the traces, and loads the saved model again. */
+/* Saves the model, records and compares the traces, and loads the saved model again. */
 static sluice_status check_saved_model(mode_check *c)
 {
     sli_error error;
@@ -285,7 +285,8 @@ static sluice_status make_callbacks(mode_check *c)
     return SLUICE_OK;
 }
 
-/* The number of steps of the first sink, clamped to the bounds; 0: no steps are left. */
+/* Number of steps to check: the length of the first sink, clamped to the bounds; 0 if no steps are
+ * left. */
 static uint64_t checked_steps(const sink_plan *plan)
 {
     const uint64_t left = plan->end_step - plan->first_step;
@@ -323,7 +324,7 @@ sluice_status mode_check_run(train_run *run)
         remove_folder(&c);
     }
     sli_free(c.callbacks);
-    polled_time_restart(&run->watch.still); /* its duration is not a stall */
+    polled_time_restart(&run->watch.still); /* the duration of the check is not a stall */
     if (st == SLUICE_STOPPED) {
         outcome_request(&run->outcome, OUTCOME_STOP);
         st = train_check_request(run);

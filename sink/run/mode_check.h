@@ -9,8 +9,8 @@
 #include "train_run.h"
 
 /*
- * A no-op without config.check. E_INVALID: the steps differ. The model is loaded again in any case.
- * A stop request during the check ends the whole run.
+ * Runs the mode check; a no-op without config.check. Returns E_INVALID if the steps differ. The
+ * saved model is loaded again in any case. A stop request during the check ends the whole run.
  */
 sluice_status mode_check_run(train_run *run);
 

@@ -58,7 +58,7 @@ static void find_errors(const train_run *run, nested_errors *errors_out)
     }
 }
 
-/* Closes the run; the text of an error survives. */
+/* Closes the run and returns st with its error text unchanged. */
 static sluice_status close_run(train_run *run, sluice_status st)
 {
     sli_error error;

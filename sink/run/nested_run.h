@@ -10,21 +10,22 @@
 
 #include "engine_int.h"
 
-/* The bad samples of a nested run, by its policy. */
+/* The bad samples that a nested run replaced or zeroed. */
 typedef struct nested_errors {
-    uint64_t count;         /* replaced or zeroed */
+    uint64_t count;         /* number of these samples */
     sli_error_sample first; /* valid if count > 0 */
 } nested_errors;
 
 /*
- * Runs the model on a dataset within another run. Returns the first error; STOPPED if the run was
- * stopped before its last step. errors_out: NULL, or its bad samples, also set on an error.
+ * Runs the model on a dataset within another run. Returns the first error, or STOPPED if the run
+ * was stopped before its last step. errors_out may be NULL; it receives the bad samples, also on an
+ * error.
  */
 sluice_status nested_run(sluice_device *device, const sluice_model *model, sluice_dataset *dataset,
                          const sluice_train_config *config, nested_errors *errors_out);
 
-/* Opens the feed of a nested run and checks its arguments, without a step: E_INVALID, or the error
- * of opening. */
+/* Checks a nested run's arguments and opens its feed, without running a step. Returns E_INVALID or
+ * the error of opening the feed. */
 sluice_status nested_run_check(sluice_device *device, const sluice_model *model,
                                sluice_dataset *dataset, const sluice_train_config *config);
 

@@ -39,8 +39,8 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
     return SLUICE_OK;
 }
 
-/* Reads the environment and the launcher's variables. A nested run gets these settings from the
- * outer run. */
+/* Reads the report path, the launcher's variables and the overrides from the environment. A nested
+ * run has the outer run's settings. */
 static sluice_status read_environment(train_run *run)
 {
     sluice_status st = run->nested ? SLUICE_OK : report_file_find(run->environment.report_path);
@@ -96,7 +96,8 @@ static sluice_status plan_sinks(train_run *run)
     return sink_plan_make(&request, &run->plan.sinks);
 }
 
-/* Sets where the run begins, in the data and in steps: from a checkpoint, else from start_step. */
+/* Sets the run's first step and its position in the data, from a checkpoint or else from
+ * start_step. */
 static sluice_status make_plan(train_run *run)
 {
     const sluice_train_config *config = &run->config;
@@ -117,7 +118,7 @@ static sluice_status make_plan(train_run *run)
     return st;
 }
 
-/* Maximum number of steps between two collects of records by the host. */
+/* Maximum number of step records that accumulate before the host collects them. */
 static uint32_t record_capacity(const train_run *run)
 {
     uint64_t most = run->plan.sinks.steps_per_epoch;
@@ -132,7 +133,8 @@ static uint32_t record_capacity(const train_run *run)
 sluice_status train_make_program(train_run *run)
 {
     const program_ops *ops = device_programs(run->device);
-    const bool several = run->config.world > 1; /* ranks end only where they agree */
+    const bool several = run->config.world > 1; /* a single rank must not end the run by itself:
+                                                   ranks agree at boundaries (run_agreement.c) */
     const program_config config = {
         .feed = &run->feed,
         .model = &run->model,
@@ -173,9 +175,9 @@ static void write_epochs(const train_run *run, uint64_t steps, char *text, size_
     }
 }
 
-/* The number of samples in `batches` batches of each rank, over all ranks, without padding. The
- * stages shard and repeat can make ranks differ by more than a batch, so the samples of a pass are
- * an upper bound for each pass. */
+/* The number of samples in `batches` batches per rank, summed over all ranks, without padding. The
+ * stages shard and repeat can make ranks differ by more than a batch, so each pass is clamped to
+ * its number of samples. */
 static uint64_t count_samples(const sli_plan *plan, uint64_t batches)
 {
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
@@ -262,7 +264,7 @@ static void write_plan_line(train_run *run)
              run->plan.mode_reason[0] != '\0' ? ")" : "", sinks, run->feed.placement->worker_count,
              run->feed.slots, (double)run->feed.memory.staging_bytes / mb,
              (double)run->feed.memory.slot_bytes / mb, samples, sluice_device_name(run->device));
-    if (!run->nested && run->config.rank == 0) { /* all ranks have the same line */
+    if (!run->nested && run->config.rank == 0) { /* the line is the same on all ranks */
         sli_log(SLUICE_LOG_INFO, "%s", run->plan.line);
     }
 }

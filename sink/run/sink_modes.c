@@ -21,7 +21,8 @@
 #include "nvtx_ranges_int.h"
 #include "stall_monitor.h"
 
-/* Polls the monitors of the run. May another step begin? No after an error, which is stored in *st.
+/* Polls the run's monitors. Returns whether another step may begin; after an error, which is stored
+ * in *st, returns false.
  */
 static bool goes_on(train_run *run, sluice_status *st)
 {
@@ -54,8 +55,8 @@ static sluice_status wait_for_device(train_run *run)
 }
 
 /*
- * Adds the time in which the device was idle while the host waited for batch `seq`, since `start`.
- * The device was idle from the end of its last batch on.
+ * Adds the idle time of the device to the counts: the host waited for batch `seq` from `start`
+ * until now, and the device was idle from the end of its last batch.
  */
 static void count_idle(train_run *run, uint64_t seq, uint64_t start)
 {
@@ -69,20 +70,19 @@ static void count_idle(train_run *run, uint64_t seq, uint64_t start)
     }
 }
 
-/* In graph mode: has a launched step stopped the run or failed? Later launches then consume no
- * batch. */
+/* True if a launched step has stopped the run or failed. Later launches then consume no batch. */
 static bool launches_have_ended(const train_run *run)
 {
     return program_progress_of(run->program).ended;
 }
 
-/* The next batch; valid while no launch is in flight. */
+/* Sequence number of the next batch; valid while no launch is in flight. */
 static uint64_t next_batch(const train_run *run)
 {
     return program_progress_of(run->program).batches_done + 1;
 }
 
-/* Waits for the batch of the next launch. With by_batch it is enough that its copy is enqueued. */
+/* Waits until batch `seq` has arrived; with by_batch only until its copy is enqueued. */
 static sluice_status wait_in_queue(const train_run *run, uint64_t seq)
 {
     sli_queue *queue = run->feed.queue;
@@ -92,9 +92,9 @@ static sluice_status wait_in_queue(const train_run *run, uint64_t seq)
 }
 
 /*
- * Waits on the host for batch `seq`. `beside`: launches are in flight meanwhile. True: the queue
- * has a batch or a mark of that number; *found_out is its status. False: no step may be launched;
- * *found_out is an error, or OK.
+ * Waits on the host for batch `seq`. `beside`: launches are in flight meanwhile. Returns true if
+ * the queue has a batch or an end or error marker with that sequence number; *found_out is its
+ * status. Returns false if no step may be launched; *found_out is then an error or OK.
  */
 static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_status *found_out)
 {
@@ -114,7 +114,7 @@ static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_stat
     }
     sli_range_end();
     run->progress.awaited_seq = 0;
-    if (!beside || !run->program->by_batch) { /* else the device measures its own idle time */
+    if (!beside || !run->program->by_batch) { /* otherwise the device measures its own idle time */
         count_idle(run, seq, start);
     }
     *found_out = st;
@@ -167,8 +167,8 @@ static sluice_status launch(train_run *run, uint64_t steps)
     return st;
 }
 
-/* Waits for the launches and collects their results, also after an error `st`, which is then
- * returned. So steps that ran are always counted and passed to the hooks. */
+/* Waits for the launches and collects their results. Does so even if `st` is an error, which is
+ * then returned, so that all steps that ran are counted and passed to the hooks. */
 static sluice_status settle(train_run *run, sluice_status st, program_end *end_out)
 {
     const sluice_status waited = wait_for_device(run);
@@ -181,17 +181,17 @@ static sluice_status settle(train_run *run, sluice_status st, program_end *end_o
     }
     sli_error_take(st, &error);
     collected = collect(run, end_out);
-    (void)collected; /* ignored: the first error is reported */
+    (void)collected; /* ignored: only the first error is reported */
     return sli_error_raise(&error);
 }
 
-/* Steps of one launch, bounded by the capacity of the records. */
+/* Number of steps of the next launch: `steps`, limited by the capacity for records. */
 static uint64_t chunk(const train_run *run, uint64_t steps)
 {
     return steps < run->config.output_capacity ? steps : run->config.output_capacity;
 }
 
-/* Loop mode, and direct mode, in which a loop has one step. */
+/* Runs the steps in loop mode, or in direct mode, where each launch is one step. */
 static sluice_status run_loop(train_run *run, uint64_t steps)
 {
     const uint64_t end = run->progress.step + steps;
@@ -204,7 +204,8 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
             if (!wait_for_data(run, next_batch(run), false, &st)) {
                 return st;
             }
-            /* The launch detects an end or an error in the ring, in order. */
+            /* An end or error marker is left to the launch, which handles it after the earlier
+             * steps. */
         }
         st = launch(run, chunk(run, end - run->progress.step));
         st = settle(run, st, &how);
@@ -212,7 +213,8 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
     return st;
 }
 
-/* Waits until another launch may be enqueued. False: the run ends, with *st. */
+/* Waits until another launch may be enqueued. Returns false if the run ends; *st is then an error
+ * or OK. */
 static bool wait_for_room(train_run *run, sluice_status *st)
 {
     sink_program *program = run->program;
@@ -227,8 +229,8 @@ static bool wait_for_room(train_run *run, sluice_status *st)
 }
 
 /*
- * Launches up to `most` steps, each once its first batch has arrived. With by_batch a launch is one
- * batch, launched once it is available.
+ * Launches up to `most` steps. Each step is launched when its first batch has arrived. With
+ * by_batch each batch has a launch of its own, enqueued after the batch's copy.
  */
 static sluice_status launch_as_data_come(train_run *run, uint64_t most)
 {
@@ -251,7 +253,8 @@ static sluice_status launch_as_data_come(train_run *run, uint64_t most)
         if (launches_have_ended(run)) {
             break;
         }
-        /* Launched also for an end or an error: the program detects it, in order. */
+        /* An end or error marker is launched like a batch, so that the program handles it after the
+         * earlier steps. */
         st = launch(run, 1);
         if (data != SLUICE_OK) {
             break;
@@ -261,7 +264,8 @@ static sluice_status launch_as_data_come(train_run *run, uint64_t most)
     return st;
 }
 
-/* Waits for data before each launch, and for the device only at the end. */
+/* Runs the steps in graph mode: waits for data before each launch, and for the device only after
+ * the last launch. */
 static sluice_status run_graph(train_run *run, uint64_t steps)
 {
     const uint64_t end = run->progress.step + steps;
@@ -299,7 +303,7 @@ static sluice_status run_data(train_run *run, uint64_t steps)
 sluice_status train_run_steps(train_run *run, uint64_t steps)
 {
     if (run->program->by_batch) {
-        return run_graph(run, steps); /* direct mode has one record, so it waits for each step */
+        return run_graph(run, steps); /* direct mode: waits per step, as the capacity is 1 */
     }
     switch (run->plan.mode) {
     case SLUICE_MODE_GRAPH:

@@ -6,12 +6,12 @@
 #include "train_run.h"
 
 /*
- * Runs the next `steps` steps, or fewer if the run's outcome is raised. OK, END_OF_DATA, or the
- * first error; the records of steps before it are processed.
+ * Runs the next `steps` steps, or fewer if the run's outcome is raised. Returns OK, END_OF_DATA or
+ * the first error. The records of all steps before the error are processed.
  */
 sluice_status train_run_steps(train_run *run, uint64_t steps);
 
-/* Waits for work that the steps of a sink have left in flight on the device. */
+/* Waits until work that the sink's steps have left in flight on the device is done. */
 sluice_status train_end_sink(train_run *run);
 
 #endif

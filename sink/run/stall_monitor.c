@@ -7,7 +7,7 @@
 
 const int64_t TRAIN_POLL_NS = 10000000;
 
-/* Is the next step waiting for its batch? Otherwise a step is running. */
+/* True if the next step waits for its batch; false if a step is running. */
 static bool is_starved(const train_run *run)
 {
     const program_progress progress = program_progress_of(run->program);
@@ -44,7 +44,8 @@ static void describe_stall(const train_run *run, bool starved, sli_text *text)
     sli_engine_describe_wait(run->feed.engine, done + 1, text);
 }
 
-/* Reports that no step has ended for long: warns once per stall; with too_long returns E_STALLED.
+/* Reports that no step has ended for a long time. Warns once per stall; if too_long, returns
+ * E_STALLED.
  */
 static sluice_status report_stall(train_run *run, bool starved, bool too_long)
 {
@@ -99,7 +100,7 @@ sluice_status train_check_request(const train_run *run)
                     run->nested ? "in a check or a validation none may stop" : "set config.agree");
 }
 
-/* Polls the token and the time limit. */
+/* Polls the cancellation token and the time limit. */
 static void poll_outcome(train_run *run, int64_t now)
 {
     const double limit = run->config.max_seconds;

@@ -14,7 +14,7 @@ static void point_at_outputs(step_history *h, uint32_t output_count)
     }
 }
 
-/* Makes room for `more` records by dropping at least half of the records, the oldest. */
+/* Makes room for `more` records by dropping the oldest records, at least half of all. */
 static void drop_oldest(step_history *h, uint64_t more, uint32_t output_count)
 {
     const uint64_t half = h->count / 2;

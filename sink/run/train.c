@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_train(): opens a run, checks modes, runs epochs and the actions between sinks, reports,
- * closes. */
+/* sluice_train(): opens a run, does the mode check, runs epochs and the actions between sinks,
+ * reports, and closes the run. */
 #include "boundary.h"
 #include "checkpointing.h"
 #include "epoch.h"
@@ -13,7 +13,7 @@
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Runs one sink of an epoch: the checkpoint that is due, the sink, the validation that is due. */
+/* Runs one sink of an epoch: writes a checkpoint if due, runs the sink, validates if due. */
 static sluice_status run_sink(train_run *run, const step_span *epoch)
 {
     sluice_status st =
@@ -93,8 +93,7 @@ static sluice_status run_with_hooks(train_run *run)
     return train_end(run, st);
 }
 
-/* Opens everything that a run needs, up to its program. Calls no user callback except load and
- * agree. */
+/* Opens the resources of a run, up to its program. Calls no user callback except load and agree. */
 static sluice_status open_run(train_run *run)
 {
     sluice_status st = train_open_feed(run);
@@ -113,8 +112,8 @@ static sluice_status open_run(train_run *run)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Writes the report to the file of SLUICE_REPORT and passes it to the caller, whichever is
- * requested. NULL: it could not be made. */
+/* Writes the report to the file named by SLUICE_REPORT and passes it to the caller, where
+ * requested. report is NULL if it could not be created. */
 static void hand_out(sluice_report *report, const char *path, uint32_t rank,
                      sluice_report **report_out)
 {
@@ -128,7 +127,7 @@ static void hand_out(sluice_report *report, const char *path, uint32_t rank,
     }
 }
 
-/* The parts of a run that its report is collected from. */
+/* Collects the parts of a run that report_make() reads. */
 static report_run reported_parts(const train_run *run)
 {
     return (report_run){.feed = &run->feed,
@@ -146,8 +145,8 @@ static report_run reported_parts(const train_run *run)
                         .has_digest = run->config.digest};
 }
 
-/* Makes the report if the environment or the caller requests it. Returns an error only if the
- * caller does. */
+/* Creates the report if the environment or the caller requests it. A failure is returned only if
+ * the caller requested the report. */
 static sluice_status make_report(const train_run *run, const sli_error *error,
                                  sluice_report **report_out)
 {
@@ -164,7 +163,8 @@ static sluice_status make_report(const train_run *run, const sli_error *error,
     return report_out != NULL ? made : SLUICE_OK;
 }
 
-/* Opens, checks modes, runs, reports, closes. The text of the first error survives the later calls.
+/* Opens the run, does the mode check, runs, reports and closes. Returns the first error with its
+ * text.
  */
 static sluice_status train(train_run *run, sluice_report **report_out)
 {

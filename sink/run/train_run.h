@@ -14,9 +14,9 @@
 
 /* Settings from environment variables. */
 typedef struct run_environment {
-    char overridden[OVERRIDES_USED_SIZE]; /* variables that override settings; "": none
-                                             (overrides.h) */
-    char report_path[REPORT_PATH_SIZE];   /* path of the report's file; "": none */
+    char overridden[OVERRIDES_USED_SIZE]; /* text of the variables that override settings
+                                             (overrides.h); "": no overrides */
+    char report_path[REPORT_PATH_SIZE];   /* path of the report file; "": no file */
 } run_environment;
 
 /* The plan of the run. */
@@ -32,7 +32,8 @@ typedef struct run_origin {
     bool resumed;        /* the run resumed from a checkpoint */
     bool early;          /* the checkpoint was written before the validation of its step */
     uint32_t batch_size; /* batch size that the resumed pass was begun with */
-    uint32_t world;      /* its number of ranks; both are 0 unless the pass is regrouped */
+    uint32_t world;      /* number of ranks that the resumed pass was begun with; both are 0 unless
+                            regrouped */
 } run_origin;
 
 /* Progress of the run. */
@@ -43,18 +44,18 @@ typedef struct run_progress {
     uint64_t checkpoint_step; /* step of the last checkpoint, written or resumed from */
     uint64_t early_step;      /* step of the last early checkpoint, written or resumed from */
     uint64_t validation_step; /* step of the last validation; UINT64_MAX: none yet */
-    train_state state; /* state for checkpoints; without checkpoints zero, position at the start */
+    train_state state;        /* state that checkpoints store; all zero without checkpoints */
 } run_progress;
 
 typedef struct train_run {
     sluice_device *device;
     sluice_model model;              /* with defaults filled in */
-    sluice_train_config config;      /* with defaults filled in, too */
+    sluice_train_config config;      /* with defaults filled in */
     sluice_schedule learning_rate;   /* copy of *config.learning_rate; zero if NULL */
     sluice_checkpointing checkpoint; /* copy of *config.checkpoint; zero if NULL */
     sluice_validating validation;
     sluice_callback *callbacks; /* (config.callback_count) */
-    bool nested;                /* within another run: validation or mode check */
+    bool nested;                /* a run within another run, for validation or the mode check */
     run_environment environment;
     run_plan plan;
     run_origin origin;

@@ -28,7 +28,7 @@ static sluice_status add_to_sums(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* Fills in model and settings of the nested run of a validation, without its hooks. */
+/* Fills in the model and settings of a validation's nested run, except its callbacks. */
 static void describe_nested_run(const train_run *run, sluice_model *model, sluice_train_config *own)
 {
     const sluice_train_config *config = &run->config;
@@ -56,7 +56,7 @@ static void describe_nested_run(const train_run *run, sluice_model *model, sluic
     own->nan_guard = SLUICE_NAN_IGNORE; /* a non-finite result is a result, and is reported */
 }
 
-/* Runs model.eval over the dataset. STOPPED: it ended before the end of the dataset. */
+/* Runs model.eval over the dataset. Returns STOPPED if a stop request ended it early. */
 static sluice_status evaluate(train_run *run, validation_sums *v)
 {
     sluice_callback callback = {.struct_size = sizeof(callback), .records = add_to_sums, .user = v};
@@ -109,7 +109,8 @@ bool validation_is_due(const train_run *run, bool always)
             sink_plan_is_boundary(&run->plan.sinks, BOUNDARY_VALIDATION, run->progress.step));
 }
 
-/* Counts the bad samples, and warns of them when the first validation has some. */
+/* Adds the bad samples to the run's count, and logs a warning for the first validation that has
+ * any. */
 static void count_errors(train_run *run, const nested_errors *errors)
 {
     if (errors->count > 0 && run->counts.validation_bad_samples == 0) {
@@ -152,7 +153,7 @@ sluice_status validation_run(train_run *run, validation_results *results_out)
     st = evaluate(run, &v);
     sli_range_end();
     count_errors(run, &v.errors);
-    polled_time_restart(&run->watch.still); /* its duration is not a stall */
+    polled_time_restart(&run->watch.still); /* the duration of the validation is not a stall */
     if (st < 0) {
         return sli_fail(st, "validation after %llu steps: %.900s",
                         (unsigned long long)run->progress.step, sluice_last_error());

@@ -15,17 +15,18 @@ typedef struct validation_results {
     double seconds;
 } validation_results;
 
-/* Opens the validation set and checks its run: E_INVALID, or the error of opening it. */
+/* Opens the validation set and checks its nested run. Returns E_INVALID or the error of opening. */
 sluice_status validation_check(const train_run *run);
 
-/* Is validation due at this step and not yet done? With `always` every step counts as due. */
+/* True if validation is due at this step and not yet done. With `always` every step counts as due.
+ */
 bool validation_is_due(const train_run *run, bool always);
 
-/* Runs the validation. Results are over all ranks. STOPPED: a stop was requested; no results are
- * set. */
+/* Runs the validation. The results are means over all ranks. Returns STOPPED after a stop request;
+ * the results are then not set. */
 sluice_status validation_run(train_run *run, validation_results *results_out);
 
-/* Calls the hook validation. */
+/* Calls the validation hooks of the run's callbacks. */
 sluice_status validation_call_hooks(train_run *run, const validation_results *results);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callback watchdog of a run, and its model with save and load under that watchdog. */
+/* Starts a run's callback watchdog, and wraps the model's save and load so that the watchdog
+ * monitors them. */
 #ifndef SLUICE_WATCHED_MODEL_H
 #define SLUICE_WATCHED_MODEL_H
 
