@@ -18,12 +18,15 @@ typedef struct row_buffers {
 static void copy_out(const sli_plan *plan, const row_buffers *buffers, void *const *columns)
 {
     for (uint32_t i = 0; i < plan->column_count; i++) {
-        const uint8_t *from = buffers->row + buffers->layout.offsets[i];
+        const uint32_t column = plan->device_widens ? plan->outputs[i].column : i;
+        const uint8_t *from = buffers->row + buffers->layout.offsets[column];
 
         if (columns[i] == NULL) {
             continue;
         }
-        if (plan->device_converts && (int)i == plan->image_column) {
+        if (plan->device_widens) {
+            sli_output_make(&plan->outputs[i], &buffers->layout, from, columns[i]);
+        } else if (plan->device_converts && (int)i == plan->image_column) {
             sli_convert_image(&plan->device_conversion, from, columns[i], buffers->flags);
         } else {
             memcpy(columns[i], from, buffers->layout.row_bytes[i]);
@@ -48,7 +51,7 @@ static sluice_status run_one(const sli_plan *plan, uint64_t sample, uint64_t pas
     for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
         loader.counters[i] = &counters[i];
     }
-    for (uint32_t i = 0; i < plan->column_count; i++) {
+    for (uint32_t i = 0; i < plan->wire_count; i++) {
         row.columns[i] = buffers->row + buffers->layout.offsets[i];
     }
     st = sample_load(&loader, sample, pass, &row);
@@ -86,7 +89,7 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
     if (columns == NULL) {
         return SLUICE_OK;
     }
-    st = sli_layout_make(plan->wire, plan->column_count, 1, &buffers.layout);
+    st = sli_layout_make(plan->wire, plan->wire_count, 1, &buffers.layout);
     if (st != SLUICE_OK) {
         return st;
     }

@@ -430,6 +430,8 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     sluice_status st;
 
     loader->io.pass = pass;
+    loader->io.stored =
+        plan->details->stored_column >= 0 ? row->columns[plan->details->stored_column] : NULL;
     st = source->read(plan->dataset->source, sample, &loader->io, buffers, &data);
     loader->read_ticks = 0;
     loader->fault = SLI_FAULT_NONE;

@@ -19,6 +19,7 @@
 
 #include "conversion_int.h"
 #include "layout_int.h"
+#include "output_int.h"
 #include "text_int.h"
 
 /* What to do with a sample that cannot be read or decoded. Same values as sluice_on_error. */
@@ -55,12 +56,15 @@ typedef struct sli_plan {
     sli_position begin;        /* where the run begins */
     uint64_t begin_batches;    /* batches in the rest of the first pass, at least 1 */
     uint32_t column_count;
-    sluice_column wire[SLUICE_MAX_COLUMNS]; /* columns as workers write them */
-    sluice_column seen[SLUICE_MAX_COLUMNS]; /* columns as a step receives them */
+    uint32_t wire_count;                    /* column_count, unless device_widens */
+    sluice_column wire[SLUICE_MAX_COLUMNS]; /* (wire_count) columns as workers write them */
+    sluice_column seen[SLUICE_MAX_COLUMNS]; /* (column_count) columns as a step receives them */
     int image_column;                       /* index; -1: no image */
     int label_column;                       /* index; -1: no label */
-    int mask_column;                        /* index of the column that SLI_ON_ERROR_ZERO adds; -1:
-                                               none */
+    int mask_column;                        /* index in wire of the column that SLI_ON_ERROR_ZERO
+                                               adds; -1: none */
+    bool device_widens;                     /* GetNext makes `seen` from `wire` by `outputs` */
+    sli_output outputs[SLUICE_MAX_COLUMNS]; /* (column_count) if device_widens */
     bool device_converts;
     sli_conversion device_conversion;
     sli_conversion host_conversion;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sluice/tensor.h>
+
 #include "descriptor_int.h"
 #include "image.h"
 
@@ -53,6 +55,7 @@ typedef struct sample_io {
                                        read(); NULL: none */
     uint64_t draws_key;             /* key and pass of the source's random numbers */
     uint64_t pass;
+    void *stored; /* read() writes the stored array here (source_windows); NULL: it is not needed */
     bool ends_run; /* the last read failed with an error of the run, not of its sample */
     void *state;   /* the source's own state for this worker; NULL: none */
     void (*state_free)(void *state);
@@ -84,6 +87,19 @@ static inline void sample_io_free(sample_io *io)
     image_buffer_free(&io->item.bytes);
     image_buffer_free(&io->index.bytes);
 }
+
+/*
+ * A stored array of which columns of the source are windows, of equal or wider elements: a source
+ * that has one writes either these columns or the array.
+ */
+typedef struct source_windows {
+    sluice_column stored;                 /* one dimension */
+    uint64_t offsets[SLUICE_MAX_COLUMNS]; /* by column: its first element in the array;
+                                             SOURCE_NO_WINDOW: the column is none of them */
+    uint32_t offload; /* where the columns are made: a value of offload_target (stage.h) */
+} source_windows;
+
+#define SOURCE_NO_WINDOW UINT64_MAX
 
 /* The result of reading a sample. Borrowed from sample_io or the source until the next read. */
 typedef struct sample_data {
@@ -154,6 +170,9 @@ typedef struct source_ops {
     /* Optional: writes the plain columns that read() writes, without reading the image. */
     sluice_status (*read_plain)(const void *source, uint64_t index, sample_io *io,
                                 void *const *row);
+
+    /* Optional: describes the stored array of the columns' windows. False: it has none. */
+    bool (*windows)(const void *source, source_windows *windows_out);
 
     /* For a source with masks: reads the mask of a column, into the same buffers as read(). */
     sluice_status (*read_mask)(const void *source, uint64_t index, uint32_t column, sample_io *io,

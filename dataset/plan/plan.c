@@ -193,6 +193,9 @@ static sluice_status run_passes(sli_plan *plan)
         st = plan_conversions(plan);
     }
     if (st == SLUICE_OK) {
+        st = plan_windows(plan);
+    }
+    if (st == SLUICE_OK) {
         plan_names(plan);
     }
     return st;

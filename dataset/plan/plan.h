@@ -109,7 +109,8 @@ struct plan_details {
     size_t scratch_bytes; /* scratch memory of each worker */
     bool rows_only;       /* buffer i is column i of the row, for all i */
     int image;            /* buffer into which the source's image is written; -1: not needed */
-    bool has_followers;   /* there are masks or boxes, which follow the geometry of the image */
+    int stored_column;  /* index in wire of the source's stored array (source_windows); -1: none */
+    bool has_followers; /* there are masks or boxes, which follow the geometry of the image */
     bool is_stream;
     _Atomic uint64_t stream_length; /* samples in a pass, over all ranks; UINT64_MAX: not known yet;
                                        stored by sample_stream.c */
@@ -152,6 +153,7 @@ typedef struct batch_span {
 sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
+sluice_status plan_windows(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);

@@ -180,12 +180,19 @@ static sluice_status llmc_make_order(const void *opaque, const source_order_boun
                                 order_out);
 }
 
+static bool llmc_windows(const void *source, source_windows *windows_out)
+{
+    token_samples_windows(source, OFFLOAD_AUTO, windows_out);
+    return true;
+}
+
 static const source_ops llmc_ops = {
     .open = llmc_open,
     .close = llmc_close,
     .count = token_samples_count,
     .name = token_samples_name,
     .read = token_samples_read,
+    .windows = llmc_windows,
     .locate = token_samples_locate,
     .make_order = llmc_make_order,
     .memory = token_samples_memory,

@@ -18,6 +18,7 @@ typedef struct tokens_args {
     uint64_t stride; /* 0: replaced by seq when the arguments are checked */
     uint32_t dtype;  /* a value of token_type */
     uint32_t order;
+    uint32_t offload; /* an offload_target */
 } tokens_args;
 
 /* Values of the argument `order`. */
@@ -26,6 +27,7 @@ enum { ORDER_NONE, ORDER_LLMC, ORDER_SEQUENTIAL };
 typedef struct tokens_source {
     token_shards shards; /* must be first: see token_samples.h */
     uint32_t order;
+    uint32_t offload;
 } tokens_source;
 
 static sluice_status tokens_open(const void *opaque, void **source_out)
@@ -42,6 +44,7 @@ static sluice_status tokens_open(const void *opaque, void **source_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "tokens");
     }
     tokens->order = args->order;
+    tokens->offload = args->offload;
     st = token_shards_open(&request, &tokens->shards);
     if (st != SLUICE_OK) {
         sli_free(tokens);
@@ -73,12 +76,19 @@ static sluice_status tokens_make_order(const void *source, const source_order_bo
                : llmc_order_of_shards(&tokens->shards, &llmc, NULL, order_out);
 }
 
+static bool tokens_windows(const void *source, source_windows *windows_out)
+{
+    token_samples_windows(source, ((const tokens_source *)source)->offload, windows_out);
+    return true;
+}
+
 static const source_ops tokens_ops = {
     .open = tokens_open,
     .close = tokens_close,
     .count = token_samples_count,
     .name = token_samples_name,
     .read = token_samples_read,
+    .windows = tokens_windows,
     .locate = token_samples_locate,
     .make_order = tokens_make_order,
     .memory = token_samples_memory,
@@ -128,6 +138,8 @@ static const stage_param tokens_params[] = {
     PARAM_(tokens_args, order, PARAM_CHOICE, "none", 0, 0, token_orders,
            "llmc, llmc_sequential: that of llm.c's data loader, shuffled or not, which is bound to "
            "the batch size and the number of ranks; none: of the files, for shuffle and the like"),
+    PARAM_(tokens_args, offload, PARAM_CHOICE, "auto", 0, 0, offload_targets,
+           "where inputs and targets are made of a window; device: it is copied once, as stored"),
 };
 
 const stage_def stage_tokens = {
@@ -167,6 +179,9 @@ sluice_status sluice_dataset_tokens(const sluice_tokens_config *config,
     st = stage_arg_choose_or_default(&stage_tokens, "dtype", own.dtype, &args.dtype);
     if (st == SLUICE_OK) {
         st = stage_arg_choose_or_default(&stage_tokens, "order", own.order, &args.order);
+    }
+    if (st == SLUICE_OK) {
+        st = stage_arg_choose_or_default(&stage_tokens, "offload", own.offload, &args.offload);
     }
     return st == SLUICE_OK ? dataset_begin(&stage_tokens, &args, dataset_out) : st;
 }

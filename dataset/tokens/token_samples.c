@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output_int.h"
 #include "status_int.h"
 
 enum { COLUMN_INPUTS, COLUMN_TARGETS };
@@ -54,13 +55,6 @@ bool token_samples_locate(const void *source, uint64_t index, sample_location *l
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-static void widen(const uint16_t *tokens, size_t count, int32_t *out)
-{
-    for (size_t i = 0; i < count; i++) {
-        out[i] = tokens[i];
-    }
-}
-
 static sluice_status check_tokens(const token_shards *shards, const token_window *window,
                                   const uint32_t *tokens)
 {
@@ -76,18 +70,16 @@ static sluice_status check_tokens(const token_shards *shards, const token_window
                                         window->shard->path, INT32_MAX);
 }
 
-/* Writes `count` = seq tokens, beginning at `first`, as i32. */
+static sluice_dtype stored_type(const token_shards *shards)
+{
+    return shards->token_bytes == 2 ? SLUICE_U16 : SLUICE_U32;
+}
+
+/* Writes seq tokens, beginning at `first`, as i32. */
 static void write_column(const token_shards *shards, const uint8_t *first, void *column)
 {
-    const size_t count = (size_t)shards->seq;
-
-    if (column == NULL) {
-        return;
-    }
-    if (shards->token_bytes == 2) {
-        widen((const uint16_t *)(const void *)first, count, column);
-    } else {
-        memcpy(column, first, count * sizeof(int32_t));
+    if (column != NULL) {
+        sli_widen(stored_type(shards), first, SLUICE_I32, column, (size_t)shards->seq);
     }
 }
 
@@ -153,10 +145,27 @@ sluice_status token_samples_read(const void *source, uint64_t index, sample_io *
         st = check_tokens(shards, &window, (const uint32_t *)(const void *)tokens);
     }
     if (st == SLUICE_OK) {
+        if (io->stored != NULL) {
+            memcpy(io->stored, tokens, token_window_bytes(shards));
+        }
         write_column(shards, tokens, row[COLUMN_INPUTS]);
         write_column(shards, tokens + shards->token_bytes, row[COLUMN_TARGETS]);
     }
     return st;
+}
+
+void token_samples_windows(const void *source, uint32_t offload, source_windows *windows_out)
+{
+    const token_shards *shards = source;
+
+    for (uint32_t i = 0; i < SLUICE_MAX_COLUMNS; i++) {
+        windows_out->offsets[i] = SOURCE_NO_WINDOW;
+    }
+    windows_out->offsets[COLUMN_INPUTS] = 0;
+    windows_out->offsets[COLUMN_TARGETS] = 1;
+    windows_out->offload = offload;
+    windows_out->stored = (sluice_column){
+        .name = "tokens", .dtype = stored_type(shards), .rank = 1, .shape = {shards->seq + 1}};
 }
 
 void token_samples_schema(uint64_t seq, stage_schema *schema)

@@ -24,6 +24,8 @@ static void queue_config(const data_feed *f, uint32_t slots, sli_queue_config *c
     config->layout = &f->layout;
     config->conversion = f->plan->device_converts ? &f->plan->device_conversion : NULL;
     config->conversion_column = f->plan->image_column >= 0 ? (uint32_t)f->plan->image_column : 0;
+    config->outputs = f->plan->device_widens ? f->plan->outputs : NULL;
+    config->output_count = f->plan->column_count;
     config->slots = slots;
     config->sets = f->held;
     /* A held batch is up to `slots` batches older than the next one. */
@@ -35,7 +37,8 @@ static void queue_config(const data_feed *f, uint32_t slots, sli_queue_config *c
  */
 static bool lends(const data_feed *f)
 {
-    return f->config.device->caps.host_memory && !f->plan->device_converts;
+    return f->config.device->caps.host_memory && !f->plan->device_converts &&
+           !f->plan->device_widens;
 }
 
 /* Minimum number of slots: workers can fill one while the maximum number of batches is held. */
@@ -197,7 +200,7 @@ sluice_status feed_open(const feed_config *config, data_feed *f)
     f->config.settings.prefer_device = config->device->caps.kernels;
     st = sli_plan_open(config->dataset, &f->config.settings, &f->plan);
     if (st == SLUICE_OK) {
-        st = sli_layout_make(f->plan->wire, f->plan->column_count, f->plan->batch_size, &f->layout);
+        st = sli_layout_make(f->plan->wire, f->plan->wire_count, f->plan->batch_size, &f->layout);
     }
     if (st == SLUICE_OK) {
         st = plan_placement(f);

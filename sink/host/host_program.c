@@ -434,7 +434,7 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->step_counters = feed_counters(feed, FEED_STEP);
     p->seq = 1;
     p->view.struct_size = sizeof(p->view);
-    p->view.input_count = feed->layout.column_count;
+    p->view.input_count = feed->plan->column_count;
     p->view.step = &p->step_number;
     p->view.epoch = &p->epoch_number;
     p->view.learning_rate = &p->rate;

@@ -261,6 +261,8 @@ static sluice_status make_queue(engine_run *run, const run_options *options)
                                      .conversion =
                                          plan->device_converts ? &plan->device_conversion : NULL,
                                      .conversion_column = (uint32_t)plan->image_column,
+                                     .outputs = plan->device_widens ? plan->outputs : NULL,
+                                     .output_count = plan->column_count,
                                      .slots = options->slots > 0 ? options->slots : 4,
                                      .node = -1};
 
@@ -289,7 +291,7 @@ sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_opti
     st = sluice_device_open(options->device != NULL ? options->device : "host:0", &run->device);
     st = st == SLUICE_OK ? sli_plan_open(dataset, &settings, &run->plan) : st;
     st = st == SLUICE_OK ? begin(run->plan, options->first_step) : st;
-    st = st == SLUICE_OK ? sli_layout_make(run->plan->wire, run->plan->column_count,
+    st = st == SLUICE_OK ? sli_layout_make(run->plan->wire, run->plan->wire_count,
                                            run->plan->batch_size, &run->layout)
                          : st;
     st = st == SLUICE_OK ? sli_topology_open(NULL, &run->topology) : st;

@@ -91,6 +91,7 @@ static sluice_status begin_tokens(const char *folder, sluice_dataset **dataset_o
     config.seq = 16;
     config.stride = 4;
     config.dtype = "u16";
+    config.offload = "device";
     return sluice_dataset_tokens(&config, dataset_out);
 }
 
@@ -324,7 +325,8 @@ const stage_call stage_calls[] = {
     {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
      "decode | resize 8,8 | batch 4"},
     {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},
-    {NULL, "tokens ${FOLDER}/x.npy 16 stride=4 dtype=u16", NULL, begin_tokens, "batch 4"},
+    {NULL, "tokens ${FOLDER}/x.npy 16 stride=4 dtype=u16 offload=device", NULL, begin_tokens,
+     "batch 4"},
     {NULL, "tokens ${FOLDER}/x.npy 16 dtype=u16 order=llmc", NULL, begin_tokens_llmc, "batch 4"},
     {NULL, "synthetic samples=12 shape=6,5,1 classes=3", NULL, begin_synthetic, "batch 4"},
     {SOURCE, "shuffle seed=5 buffer=7", call_shuffle, NULL, "batch 4"},

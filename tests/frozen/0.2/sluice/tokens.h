@@ -30,6 +30,8 @@ typedef struct sluice_tokens_config {
     const char *dtype;  /**< "auto": determined by each file's header; "u16", "u32": plain files,
                              without a header; NULL: "auto" */
     const char *order;  /**< "none"; "llmc" or "llmc_sequential", see below; NULL: "none" */
+    const char *offload; /**< where the columns are made of a window: "auto", "host" or "device",
+                             see below; NULL: "auto" */
 } sluice_tokens_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -51,6 +53,11 @@ static inline void sluice_tokens_config_init(sluice_tokens_config *config)
  * files of different types, dtype u16 or u32 for a file with a header, no file with seq + 1 tokens;
  * E_IO. The message has the file.
  *
+ * With offload "device" a window crosses to the device once, as the file stores it (u16 or u32),
+ * and GetNext makes both columns of it; with "host" the workers write them as i32. "auto" is
+ * "device" on devices whose GetNext is a kernel (cuda:N), unless a map or an array stage reads a
+ * column, and "host" elsewhere. The step gets the same bits.
+ *
  * With an order of llm.c the samples, and their rows in the batches, are the same as those of its
  * data loader (llmc/dataloader.h) for the same files, batch size B, tokens T = seq, rank and number
  * of ranks: with should_shuffle = 1 ("llmc") or 0 ("llmc_sequential"). The batch size is that of
@@ -62,8 +69,9 @@ static inline void sluice_tokens_config_init(sluice_tokens_config *config)
  *
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: E_INVALID files is NULL, seq or stride is out of range, dtype or order is invalid;
- *          E_NO_MEMORY.
+ * Returns: E_INVALID files is NULL, seq or stride is out of range, dtype, order or offload is
+ *          invalid; E_NO_MEMORY. An offload "device" that is not possible is an error of opening
+ *          the run or channel.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_tokens(const sluice_tokens_config *config,
