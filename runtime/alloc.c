@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number of requests until the injected failure; negative: no failure is injected. */
+/* Number of requests that still succeed before all fail; negative: no failure is injected. */
 static _Atomic int64_t passes_left = -1;
 
 static int injected_failure(void)

@@ -156,7 +156,7 @@ int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t s
     return result;
 }
 
-/* Reads up to `most` bytes and returns their number; -1 with errno. */
+/* Reads up to `most` bytes and returns their number, or -1 with errno. */
 static ssize_t read_all(int fd, char *bytes, size_t most)
 {
     size_t size = 0;

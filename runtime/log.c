@@ -15,7 +15,7 @@
 
 static const char *const level_names[] = {"off", "error", "warn", "info", "debug"};
 
-/* -1: not yet read from the environment. */
+/* The enabled level; -1: not yet read from the environment. */
 static _Atomic int current_level = -1;
 
 /* The receiver of messages; fn NULL: stderr. */
@@ -57,7 +57,7 @@ void sluice_log_set_level(sluice_log_level level)
     atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
 }
 
-/* Is a receiver of this generation, or of an earlier one, being called? */
+/* True if a receiver of this generation or an earlier one is being called. */
 static bool is_called(uint64_t generation)
 {
     for (const receiver_call *call = calls; call != NULL; call = call->next) {
@@ -105,7 +105,7 @@ void sluice_log_set_callback(sluice_log_fn fn, void *user)
     pthread_mutex_unlock(&lock);
 }
 
-/* Returns the receiver; if it is a callback, registers a call of it. */
+/* Returns the receiver. If it is a callback, registers the call as in progress. */
 static log_receiver begin_call(receiver_call *call)
 {
     log_receiver to;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges by NVTX 3, a header-only library; it loads the profiler that NVTX_INJECTION64_PATH names.
+ * NVTX ranges by NVTX 3, a header-only library that loads the profiler named by
+ * NVTX_INJECTION64_PATH.
  */
 #include "nvtx_ranges_int.h"
 

@@ -14,8 +14,8 @@ void sli_pci_set_root(const char *root)
 }
 
 /*
- * Reads the integer at the start of a sysfs file of the device; 0: none. CUDA writes addresses in
- * upper case, sysfs in lower case.
+ * Reads the integer at the start of a sysfs file of the device; 0: no number. CUDA writes addresses
+ * in upper case, sysfs in lower case.
  */
 static uint32_t read_number(const char *bus_id, const char *name)
 {
@@ -55,7 +55,8 @@ static uint32_t read_generation(const char *bus_id, const char *name)
     return 0;
 }
 
-/* Reads the link width; a device in a sleep state reads as all ones, 63 lanes. */
+/* Reads the link width; a device in a sleep state reads as all ones, 63 lanes, for which the result
+ * is 0. */
 static uint32_t read_width(const char *bus_id, const char *name)
 {
     const uint32_t width = read_number(bus_id, name);

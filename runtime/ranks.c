@@ -15,7 +15,8 @@ typedef struct launcher {
     const char *world;
     const char *local_rank;
     const char *local_world;
-    const char *node; /* if set, the value of local_world is a list, and this is the index in it */
+    const char *node; /* holds this machine's index in the list that local_world then holds.
+                         NULL: local_world is one number */
 } launcher;
 
 /*
@@ -35,7 +36,7 @@ static const launcher launchers[] = {
      "SLURM_NODEID"},
 };
 
-/* The value of a variable; NULL: unset or empty. */
+/* The value of an environment variable; NULL: unset or empty. */
 static const char *value_of(const char *name)
 {
     const char *value = getenv(name);
@@ -199,7 +200,7 @@ sluice_status sluice_ranks_find(sluice_ranks *ranks_out)
         const char *world = value_of(l->world);
         const char *rank = value_of(l->rank);
 
-        /* The script of sbatch and the shell of salloc have SLURM_PROCID set, but are not tasks. */
+        /* An sbatch script and an salloc shell have SLURM_PROCID set, but are not Slurm tasks. */
         if (world != NULL || (rank != NULL && l->node == NULL)) {
             st = find_by(l, rank, world, &ranks);
             break;

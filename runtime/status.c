@@ -12,7 +12,7 @@
 #include "log_int.h"
 #include "printable_int.h"
 
-/* Prefix of the texts of E_NO_MEMORY. */
+/* Prefix of E_NO_MEMORY error texts. */
 static const char MEMORY[] = "out of memory: ";
 
 static _Thread_local char last_error[SLI_ERROR_SIZE];

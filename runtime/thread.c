@@ -118,7 +118,8 @@ static void *thread_main(void *arg)
     }
     (void)sli_cpus_of_thread(&thread->got);
     thread->run(thread->arg);
-    /* Pairs with the acquire load in sli_thread_place_get(): a thread that sees it sees `got`. */
+    /* Pairs with the acquire load in sli_thread_place_get(): a thread that sees `ended` set also
+     * sees `got`. */
     atomic_store_explicit(&thread->ended, true, memory_order_release);
     return NULL;
 }
@@ -178,7 +179,7 @@ void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out)
     }
 }
 
-/* Does thread /proc/self/task/NUMBER have this name? The thread may have ended meanwhile. */
+/* True if thread /proc/self/task/NUMBER has this name. The thread may have ended meanwhile. */
 static bool has_name(const char *number, const char *name)
 {
     char path[64];

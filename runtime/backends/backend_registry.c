@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backends of this build in the order of `auto`; the last, host, always opens. */
+/* The backends of this build in the order in which `auto` tries them; the last, host, always
+ * opens. */
 #include "backend_int.h"
 
 const sli_backend *const sli_backends[] = {

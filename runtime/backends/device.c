@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening devices, and the only callers of the backends' tables. */
+/* Opens devices and dispatches device and stream calls to the backend's table. */
 #include "device_int.h"
 
 #include <stdio.h>
@@ -31,8 +31,8 @@ static sluice_status open_with(const sli_backend *backend, const sli_uri *uri,
     return SLUICE_OK;
 }
 
-/* Opens the first kind that can be opened, except kinds that are opened by name only. The reasons
- * against the other kinds are logged at level info. */
+/* Opens the first backend that succeeds, skipping backends that are opened by name only. Why an
+ * earlier backend failed is logged at level info. */
 static sluice_status open_auto(const sli_uri *uri, sluice_device **device_out)
 {
     sluice_status st = SLUICE_E_NO_DEVICE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device's context: functions of the driver, entering the context, and releasing objects in it.
+ * The device's context: resolving driver API entry points, entering the context, and releasing
+ * objects in it.
  */
 #include <assert.h>
 #include <string.h>
@@ -63,7 +64,7 @@ void sli_cuda_leave(const cuda_device *device)
     sli_cuda_warn(sli_cuda_driver_error(device->driver.context_pop(&popped)), "cuCtxPopCurrent");
 }
 
-/* The thread's capture mode outside the context. */
+/* The thread's capture mode from before it entered the context, restored when it leaves. */
 static _Thread_local enum cudaStreamCaptureMode mode_outside;
 
 static void exchange_mode(void)

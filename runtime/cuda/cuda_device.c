@@ -12,7 +12,7 @@
 #include "log_int.h"
 #include "status_int.h"
 
-/* Version of the driver's interface that is requested. */
+/* CUDA version for which driver API entry points are requested: 12.0. */
 enum { DRIVER_API = 12000 };
 
 /* Default duration for which GetNext polls before it yields. */

@@ -11,10 +11,10 @@
  */
 void cuda_load_eagerly(bool (*driver_is_loaded)(void));
 
-/* Is the driver library loaded? A process that has initialized CUDA has loaded it. */
+/* True if the driver library is loaded. A process that has initialized CUDA has loaded it. */
 bool cuda_driver_is_loaded(void);
 
-/* Logs a warning if CUDA_DEVICE_MAX_CONNECTIONS is less than the streams of a run. */
+/* Logs a warning if CUDA_DEVICE_MAX_CONNECTIONS is less than the number of streams of a run. */
 void cuda_check_connections(void);
 
 #endif

@@ -16,8 +16,8 @@ typedef struct cuda_options {
 } cuda_options;
 
 /*
- * Stores options common to all devices in caps. E_INVALID names an unknown option, or a value out
- * of range.
+ * Parses the options; those that sli_device_caps holds are stored in caps. Returns E_INVALID, with
+ * a text that names the unknown option or the value out of range.
  */
 sluice_status cuda_options_read(const sli_uri *uri, sli_device_caps *caps,
                                 cuda_options *options_out);

@@ -13,7 +13,8 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-/* Polls until the work is done, or for poll_ns; 0: does not poll. */
+/* Poll until the work is done, for up to poll_ns (0: do not poll). Return cudaErrorNotReady if the
+ * work may still be pending. */
 cudaError_t cuda_poll_event(cudaEvent_t event, int64_t poll_ns);
 cudaError_t cuda_poll_stream(cudaStream_t stream, int64_t poll_ns);
 

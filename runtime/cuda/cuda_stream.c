@@ -51,7 +51,7 @@ bool cuda_stream_has_failed(cuda_stream *stream, uint64_t job_number)
     return failed;
 }
 
-/* Are all submitted jobs finished? */
+/* True if all submitted jobs are finished. */
 static bool is_idle(cuda_stream *stream)
 {
     bool idle;
@@ -171,7 +171,7 @@ static void stream_main(void *arg)
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-/* A deadline for wait_moved(); INT64_MAX: none. */
+/* A deadline for wait_moved(); INT64_MAX: no deadline. */
 static int64_t deadline_after(int64_t timeout_ns)
 {
     const int64_t now = sli_now_ns();

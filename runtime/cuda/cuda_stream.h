@@ -16,13 +16,13 @@ enum { JOBS_OF_AN_EVENT = 3 };
 
 typedef struct stream_job {
     enum { JOB_MARK, JOB_WRITE, JOB_CALL, JOB_END } kind;
-    cudaEvent_t event; /* the job waits for it; NULL: none */
+    cudaEvent_t event; /* event that the job waits for; NULL: no event */
     bool is_record;    /* the event is one of `events`, recorded after the copies before the job */
-    uint64_t *word;    /* WRITE: NULL stores nothing */
-    uint64_t value;    /* WRITE */
-    sli_event *wake;   /* WRITE: notified; may be NULL */
-    void (*call)(void *arg); /* CALL */
-    void *arg;               /* CALL */
+    uint64_t *word;    /* WRITE: the word to store into; NULL: no store */
+    uint64_t value;    /* WRITE: the value to store */
+    sli_event *wake;   /* WRITE: event to notify; may be NULL */
+    void (*call)(void *arg); /* CALL: the function */
+    void *arg;               /* CALL: its argument */
 } stream_job;
 
 typedef struct cuda_stream {
@@ -36,8 +36,10 @@ typedef struct cuda_stream {
 
     /* Used between begin_submit and end_submit only. */
     bool has_copies;         /* the current CUDA stream has work with no event recorded after it */
-    bool published;          /* as has_copies, and words are stored after the last copy */
-    uint64_t ordered_behind; /* event record that the next words must wait for; 0: none */
+    bool published;          /* words were stored in the current CUDA stream since the last
+                                switch to it */
+    uint64_t ordered_behind; /* number of the event record that the next stored words wait for;
+                                0: no wait */
 
     _Atomic uint64_t wakes;
 
@@ -80,11 +82,12 @@ const sli_thread *cuda_stream_thread(const void *stream);
 /* Stores the calling thread's last error unless an earlier job has failed. */
 void cuda_stream_keep_error(cuda_stream *stream, uint64_t job_number, sluice_status status);
 
-/* Has this job or an earlier one failed? */
+/* True if this job or an earlier one has failed. */
 bool cuda_stream_has_failed(cuda_stream *stream, uint64_t job_number);
 
 /* Begins a submission: waits until no other thread submits and a job and an event are free; with
- * behind_calls also until all calls are done. After OK, call cuda_stream_end_submit(). TIMEOUT. */
+ * behind_calls also until all calls are done. Returns OK, after which the caller must call
+ * cuda_stream_end_submit(), or TIMEOUT. */
 sluice_status cuda_stream_begin_submit(cuda_stream *stream, bool behind_calls, int64_t deadline_ns);
 void cuda_stream_end_submit(cuda_stream *stream);
 
@@ -92,10 +95,10 @@ void cuda_stream_end_submit(cuda_stream *stream);
  * error is returned. */
 sluice_status cuda_stream_put_job(cuda_stream *stream, uint64_t job_number, stream_job job);
 
-/* Has the stream's thread seen that the work before this record is done? */
+/* True if the stream's thread has seen that the work before this record is done. */
 bool cuda_stream_is_reached(cuda_stream *stream, uint64_t record);
 
-/* The event of record number `record`, from 1 on. */
+/* The event of record number `record`; numbers start at 1. */
 cudaEvent_t cuda_stream_event(const cuda_stream *stream, uint64_t record);
 
 #endif

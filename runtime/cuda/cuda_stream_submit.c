@@ -22,8 +22,9 @@ typedef struct device_job {
 
 /*
  * Switches later copies to the other CUDA stream, so that they run in parallel with the pending
- * copies. Only if words are stored after the pending copies and an event is recorded after these
- * words, since the next words wait for that event. Not if the pending copies are already done.
+ * copies. Switches only if words are stored after the pending copies and an event is recorded after
+ * these words, since the next words wait for that event; and only if the pending copies are not
+ * done yet.
  */
 static void alternate_streams(cuda_stream *stream)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA streams of one stream of the library: one for steps, one or two for copies.
+ * The CUDA streams that implement one sli_stream: one for steps, one or two for copies.
  *
  * Within one CUDA stream, a word stored after a copy delays the next copy: the copy engine idles
  * until completion of the copy is signalled and the word is stored after a fence. With two CUDA

@@ -59,7 +59,7 @@ static sluice_status read_option(const char *key, const char *value, host_device
     return SLUICE_OK;
 }
 
-/* kDLCPU */
+/* kDLCPU of dlpack.h. */
 enum { DLPACK_CPU = 1 };
 
 static sluice_status host_open(const sli_uri *uri, sli_device_caps *caps_out, void **state_out)

@@ -11,7 +11,8 @@
 typedef struct host_device {
     int64_t latency_ns;          /* added to every copy */
     int64_t bytes_per_second;    /* bandwidth limit of copies; 0: no limit */
-    _Atomic int64_t good_copies; /* copies that succeed from now on; negative: all */
+    _Atomic int64_t good_copies; /* number of copies that still succeed before all fail;
+                                    negative: all succeed */
 } host_device;
 
 sluice_status host_stream_open(void *state, const char *name, sli_stream_use use,

@@ -19,9 +19,9 @@
 typedef struct stream_job {
     enum { JOB_COPY, JOB_WRITE, JOB_CALL, JOB_END } kind;
     void *to;         /* COPY: destination; WRITE: the word; CALL: the argument */
-    const void *from; /* COPY */
+    const void *from; /* COPY: source */
     uint64_t value;   /* COPY: bytes; WRITE: the value */
-    sli_event *wake;  /* WRITE, may be NULL */
+    sli_event *wake;  /* WRITE: event to notify; may be NULL */
     void (*call)(void *arg);
 } stream_job;
 
@@ -30,7 +30,7 @@ typedef struct host_stream {
     sli_thread thread;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t changed;
-    stream_job *jobs; /* (capacity) */
+    stream_job *jobs; /* (capacity) ring of jobs */
     uint32_t capacity;
     uint64_t given;  /* number of jobs submitted so far */
     uint64_t done;   /* number of jobs finished so far */

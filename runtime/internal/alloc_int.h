@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host memory. The library allocates all its memory here, so that a test can make the n-th request
- * fail. No function logs or sets the last error: the caller does, with the purpose of the memory.
+ * Host memory allocation. The whole library allocates by these functions, so that a test can make
+ * the n-th request fail. They neither log nor set the last error: the caller does, and names the
+ * purpose of the memory.
  */
 #ifndef SLUICE_ALLOC_INT_H
 #define SLUICE_ALLOC_INT_H
@@ -20,7 +21,7 @@ void *sli_aligned_alloc(size_t alignment, size_t size);
 
 char *sli_strdup(const char *text);
 
-/* Frees a block of the functions above. NULL is a no-op. */
+/* Frees a block that one of the functions above returned. NULL is a no-op. */
 void sli_free(const void *block);
 
 /*

@@ -19,7 +19,7 @@
 /* Facts about a device for reports; "": unknown. */
 typedef struct sli_device_facts {
     char model[64];  /* "NVIDIA H200" */
-    char driver[16]; /* version of the driver, "13.0" */
+    char driver[16]; /* CUDA version that the driver supports, "13.0" */
 } sli_device_facts;
 
 /* Capabilities and location of a device; callers branch on these, never on its name. */
@@ -28,13 +28,14 @@ typedef struct sli_device_caps {
     bool poison;      /* released slots are overwritten with a pattern */
     bool kernels; /* GetNext is a kernel: the step's tensors have fixed addresses in device memory,
                      and no host thread reads them */
-    bool pull;    /* with kernels: they read the workers' ring directly, in page-locked memory */
+    bool pull;    /* with kernels: the kernels read the workers' ring directly, in page-locked
+                     memory */
     uint32_t unroll;     /* with kernels: steps per iteration of a loop; 0 means 1 */
     int64_t spin_ns;     /* how long GetNext polls before it yields; negative: it sleeps instead */
-    int32_t node;        /* requested NUMA node; -1: none */
+    int32_t node;        /* requested NUMA node of host memory; -1: no preference */
     char pci_bus_id[16]; /* "" without a PCI bus */
     sli_device_facts facts;
-    int32_t dlpack_type; /* DLDeviceType of dlpack.h; 0: DLPack has none */
+    int32_t dlpack_type; /* DLDeviceType of dlpack.h; 0: no DLPack equivalent */
     int32_t dlpack_id;   /* device_id of DLPack */
 } sli_device_caps;
 
@@ -134,7 +135,7 @@ typedef struct sli_backend {
     const sli_thread *(*stream_thread)(const void *stream);
 } sli_backend;
 
-/* The kinds in this build in the order of preference of `auto`, host last; ends with NULL. */
+/* The backends of this build in the order in which `auto` tries them, host last; ends with NULL. */
 extern const sli_backend *const sli_backends[];
 
 extern const sli_backend sli_cuda_backend; /* only in builds with CUDA */

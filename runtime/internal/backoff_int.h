@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Cancellation of a long wait, polled by the waiting thread. A NULL pointer: never cancelled. */
+/* Cancellation of a long wait, polled by the waiting thread. A NULL pointer to this struct: never
+ * cancelled. */
 typedef struct sli_interrupt {
     bool (*is_set)(void *arg);
     void *arg;
@@ -23,8 +24,8 @@ typedef struct sli_backoff {
 } sli_backoff;
 
 /*
- * Sleeps for the next pause. False: give up: the limit is reached (then it does not sleep), or the
- * interrupt (which may be NULL) is set.
+ * Sleeps for the next pause. Returns false if the caller must give up: the limit is reached (then
+ * it does not sleep), or the interrupt (which may be NULL) is set.
  */
 bool sli_backoff_pause(sli_backoff *backoff, const sli_interrupt *interrupt);
 

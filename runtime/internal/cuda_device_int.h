@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CUDA device: its context, functions of the driver, and operations that only CUDA streams have.
+ * A CUDA device: its context, driver API entry points, and operations that only CUDA streams have.
  * It is built by a C compiler with cudart, which loads the driver when a device is opened.
  *
  * The current device of a CUDA call is a property of the calling thread. Each entry point of the
@@ -22,7 +22,8 @@
 
 #include "backend_int.h"
 
-/* Functions of the driver, resolved at open: the library is not linked with it. */
+/* CUDA driver API entry points, resolved when the device is opened: the library is not linked with
+ * libcuda. */
 typedef struct cuda_driver {
     PFN_cuDeviceGet_v2000 device_get;
     PFN_cuDevicePrimaryCtxRetain_v7000 context_retain;
@@ -39,22 +40,22 @@ enum { CUDA_MOST_COPY_STREAMS = 2 };
 
 typedef struct cuda_device {
     uint32_t ordinal;
-    uint32_t copy_streams; /* CUDA streams that copies of batches alternate between; 1 or 2 */
+    uint32_t copy_streams; /* number of CUDA streams that batch copies alternate between; 1 or 2 */
     int64_t poll_ns;       /* how long a host thread polls the device before it blocks */
     CUdevice handle;
     CUcontext context; /* the primary context, which cudart uses, too; retained until close */
     cuda_driver driver;
 } cuda_device;
 
-/* Converts a result of the driver to an error of cudart: the numbers are the same. */
+/* Converts a driver API result to a runtime API error: the numbers are the same. */
 static inline cudaError_t sli_cuda_driver_error(CUresult result)
 {
     return (cudaError_t)result;
 }
 
 /*
- * Resolves a function of the driver for the given version of its interface (12000: CUDA 12.0).
- * call_out is the address of a function pointer. E_DEVICE: the driver does not have the function.
+ * Resolves a CUDA driver API entry point for the given version (12000: CUDA 12.0). call_out is the
+ * address of a function pointer. Returns E_DEVICE if the driver does not have the function.
  */
 sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, unsigned version,
                                  void *call_out);
@@ -75,8 +76,9 @@ sluice_status sli_cuda_enter_thread(const cuda_device *device);
 void sli_cuda_leave_thread(const cuda_device *device);
 
 /*
- * Releases an object by one CUDA call; an error is logged as a warning. If the context cannot be
- * entered, the call is made without it: the object itself identifies its device.
+ * Releases an object by the CUDA function `call`, named `name`; an error is logged as a warning. If
+ * the context cannot be entered, the call is made without it: the object itself identifies its
+ * device.
  */
 void sli_cuda_give_back(const cuda_device *device, cudaError_t (*call)(void *), void *object,
                         const char *name);
@@ -88,7 +90,7 @@ void sli_cuda_give_back(const cuda_device *device, cudaError_t (*call)(void *), 
  * becomes the stream's error.
  */
 sluice_status sli_cuda_stream_enqueue(void *stream, sluice_status (*enqueue)(void *arg), void *arg);
-cudaStream_t sli_cuda_stream_handle(void *stream); /* only of a stream for steps */
+cudaStream_t sli_cuda_stream_handle(void *stream); /* only for SLI_STREAM_STEPS */
 
 /*
  * Notifies `wake` once the event has completed or failed. The event must have been created with
@@ -96,8 +98,8 @@ cudaStream_t sli_cuda_stream_handle(void *stream); /* only of a stream for steps
  */
 sluice_status sli_cuda_stream_notify(void *stream, cudaEvent_t event, sli_event *wake);
 
-/* The number of wake-ups so far of threads that slept on the stream, by another thread or by the
- * device. */
+/* The number of times so far that a thread which slept on the stream was woken, by another thread
+ * or by the device. */
 uint64_t sli_cuda_stream_wakes(void *stream);
 
 #endif

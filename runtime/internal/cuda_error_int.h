@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of CUDA as statuses and error texts. No error of CUDA ends the process. */
+/* Converts CUDA errors to statuses and error texts. No CUDA error ends the process. */
 #ifndef SLUICE_CUDA_ERROR_INT_H
 #define SLUICE_CUDA_ERROR_INT_H
 
@@ -7,7 +7,8 @@
 
 #include <sluice/status.h>
 
-/* E_NO_MEMORY, E_NO_DEVICE, E_UNSUPPORTED, or E_DEVICE for all others. */
+/* Returns OK for cudaSuccess, else E_NO_MEMORY, E_NO_DEVICE, E_UNSUPPORTED or, for all other
+ * errors, E_DEVICE. */
 sluice_status sli_cuda_status(cudaError_t error);
 
 /*

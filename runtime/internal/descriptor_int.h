@@ -23,29 +23,31 @@ typedef struct sli_held_file {
 
 /*
  * Takes ownership of a descriptor: caches it, or closes it if the cache of this process is full
- * (half of RLIMIT_NOFILE, at most 512). One thread, before other threads use the file.
+ * (half of RLIMIT_NOFILE, at most 512). Called by one thread, before other threads use the file.
  */
 void sli_held_file_put(sli_held_file *file, int fd);
 
 /* Closes the descriptor; no thread may use it. */
 void sli_held_file_close(sli_held_file *file);
 
-/* Borrows the descriptor, which stays open until it is returned. -1: none. Any thread. */
+/* Borrows the descriptor, which stays open until it is given back. Returns -1 if no descriptor is
+ * cached. Callable from any thread. */
 int sli_held_file_borrow(sli_held_file *file);
 void sli_held_file_give_back(sli_held_file *file);
 
-/* Is a descriptor cached at the moment? Any thread. */
+/* True if a descriptor is cached at the moment. Callable from any thread. */
 static inline bool sli_held_file_is_held(const sli_held_file *file)
 {
     return atomic_load_explicit(&file->state, memory_order_relaxed) != 0;
 }
 
-/* Closes the unused cached descriptors of this process and returns their number. Any thread. */
+/* Closes the unused cached descriptors of this process and returns their number. Callable from any
+ * thread. */
 unsigned sli_held_files_drop(void);
 
 /*
  * openat() that on EMFILE and ENFILE drops the cached descriptors and retries, with back-off for up
- * to 10 s or until the interrupt (which may be NULL) is set. -1 with errno.
+ * to 10 s or until the interrupt (which may be NULL) is set. Returns -1 with errno on failure.
  */
 int sli_openat(int folder_fd, const char *path, int flags, mode_t mode,
                const sli_interrupt *interrupt);

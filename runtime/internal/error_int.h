@@ -10,7 +10,7 @@
 
 typedef struct sli_error {
     sluice_status status;
-    int error_number; /* the errno value of the cause; 0: none */
+    int error_number; /* the errno value of the cause; 0: no errno value */
     char text[SLI_ERROR_SIZE];
 } sli_error;
 

@@ -66,8 +66,8 @@ void sli_event_wait(sli_event *event, uint32_t ticket, int64_t timeout_ns);
 /* Wakes all waiting threads. */
 void sli_event_notify(sli_event *event);
 
-/* Is a thread waiting? Either the waiter is seen here, with all its stores before its prepare, or
- * its test of the condition sees the caller's stores. */
+/* True if a thread is waiting. Either the waiter is seen here, with all its stores before its
+ * prepare, or its test of the condition sees the caller's stores. */
 static inline bool sli_event_has_waiters(sli_event *event)
 {
     /* Pairs with the addition in sli_event_prepare(): one of the two comes first. */

@@ -23,7 +23,7 @@ sli_fault sli_fault_of_errno(int error);
 /* The class of this thread's last error, which a call has just returned as `status`. */
 sli_fault sli_fault_of_last(sluice_status status);
 
-/* Is a resource of the whole process exhausted, so that reading another file fails, too? */
+/* True if a process-wide resource is exhausted, so that reading another file fails, too. */
 static inline bool sli_fault_is_of_process(sli_fault fault)
 {
     return fault == SLI_FAULT_DESCRIPTORS || fault == SLI_FAULT_MEMORY;

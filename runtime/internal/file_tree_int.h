@@ -25,7 +25,8 @@ typedef struct sli_tree_entry {
 /* Called for each entry in post-order. A result other than 0 ends the walk, which returns it. */
 typedef int (*sli_tree_fn)(void *user, const sli_tree_entry *entry);
 
-/* Walks the folder `name` in the folder at_fd. ELOOP: deeper than SLI_TREE_DEEPEST. */
+/* Walks the folder `name` in the folder at_fd. Fails with ELOOP if the tree is deeper than
+ * SLI_TREE_DEEPEST. */
 int sli_tree_walk(int at_fd, const char *name, sli_tree_fn visit, void *user);
 
 /* Removes the tree; a missing tree is not an error. */
@@ -37,14 +38,14 @@ int sli_tree_remove(int at_fd, const char *name);
  */
 int sli_tree_sync(int at_fd, const char *name);
 
-/* Opens the folder `name` in the folder at_fd; -1 and errno. */
+/* Opens the folder `name` in the folder at_fd. Returns a descriptor, or -1 with errno. */
 int sli_tree_open(int at_fd, const char *name);
 
 /* Writes a file and syncs it. */
 int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t size);
 
-/* Reads a file of up to `most` bytes into a new string, freed by sli_free(). EFBIG: the file is
- * larger. */
+/* Reads a file of up to `most` bytes into a new string, freed by sli_free(). Fails with EFBIG if
+ * the file is larger. */
 int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCI Express link of a device, read from sysfs without a library of the vendor. */
+/* PCI Express link of a device, read from sysfs without a vendor library. */
 #ifndef SLUICE_PCI_LINK_INT_H
 #define SLUICE_PCI_LINK_INT_H
 

@@ -6,15 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the UTF-8 character at `text` (RFC 3629); 0: invalid. */
+/* Length in bytes of the UTF-8 character at `text` (RFC 3629); 0: invalid UTF-8. */
 size_t sli_utf8_length(const char *text);
 
-/* Is the character of that length a control character (C0, DEL or C1)? */
+/* True if the UTF-8 character of `length` bytes at `text` is a control character (C0, DEL or
+ * C1). */
 bool sli_is_control(const char *text, size_t length);
 
-/* The treatment of line breaks and tabs. */
+/* Which line breaks and tabs are escaped. */
 typedef enum sli_lines {
-    SLI_ONE_LINE,  /* for names: escapes all of them */
+    SLI_ONE_LINE,  /* for names: escapes all line breaks and tabs */
     SLI_CONTINUED, /* for messages: keeps tabs, and line breaks before four spaces; continuation
                       lines are indented, so a name cannot begin a line */
 } sli_lines;

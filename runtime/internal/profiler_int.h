@@ -44,14 +44,15 @@ typedef struct sli_stage_summary {
     uint64_t samples;
     uint64_t bytes;
     uint32_t threads; /* number of threads that ran or waited in the stage */
-    double busy_ns;   /* sum over all threads, as the next two */
+    double busy_ns;   /* sum over all threads, like the next two */
     double wait_input_ns;
     double wait_room_ns;
-    double p50_ns; /* latency of one item, as the next */
+    double p50_ns; /* latency of one item, like p99_ns */
     double p99_ns;
 } sli_stage_summary;
 
-/* names (stage_count entries) must outlive the profile. */
+/* Allocates zeroed counters and begins the measured time span. names (stage_count entries) must
+ * outlive the profile. Returns E_NO_MEMORY if the allocation fails. */
 sluice_status sli_profile_init(sli_profile *profile, const char **names, uint32_t stage_count,
                                uint32_t thread_count);
 void sli_profile_fini(sli_profile *profile);

@@ -29,7 +29,7 @@ sluice_status sli_fail_errno(sluice_status status, int error, const char *format
 sluice_status sli_fail_with(sluice_status status, int error, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
-/* The errno value of this thread's last error; 0: none. */
+/* The errno value of this thread's last error; 0: no errno value. */
 int sli_last_errno(void);
 
 /* The number of errors set in this thread; sampled before a user callback. */
@@ -43,8 +43,8 @@ sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *f
     SLUICE_PRINTF(3, 4);
 
 /*
- * Sets this thread's last error and its errno value (0: none) from a copy, unchanged and without
- * logging it again. Only for sli_error_raise() (error_int.h); call that function instead.
+ * Sets this thread's last error and its errno value (0: no errno value) from a copy, unchanged and
+ * without logging it again. Only for sli_error_raise() (error_int.h); call that function instead.
  */
 sluice_status sli_fail_kept(sluice_status status, int error, const char *text);
 

@@ -14,7 +14,7 @@ struct sluice_stop {
     _Atomic int requested;
 };
 
-/* NULL: no token. */
+/* True if a stop has been requested. A NULL token never requests a stop. */
 static inline bool sli_stop_is_requested(const sluice_stop *stop)
 {
     /* Pairs with the release store in sluice_stop_request(): once the request is seen, hooks that

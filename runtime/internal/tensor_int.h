@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of type names; the size of a column of one sample. */
+/* Parses type names and computes the size of one sample's column. */
 #ifndef SLUICE_TENSOR_INT_H
 #define SLUICE_TENSOR_INT_H
 
@@ -7,10 +7,12 @@
 
 #include <sluice/tensor.h>
 
-/* False: an unknown name, or "encoded", which is not a type of batches. */
+/* Parses the name of an element type. Returns false for an unknown name and for "encoded", which is
+ * not a type of batches. */
 bool sli_dtype_parse(const char *name, sluice_dtype *dtype_out);
 
-/* False: the size is not fixed, or overflows size_t. */
+/* Size in bytes of one sample of the column. Returns false if the size is not fixed or overflows
+ * size_t. */
 bool sli_column_bytes(const sluice_column *column, size_t *bytes_out);
 
 #endif

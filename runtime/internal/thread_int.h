@@ -28,7 +28,7 @@ void sli_cpus_remove(sli_cpus *cpus, uint32_t cpu);
 bool sli_cpus_has(const sli_cpus *cpus, uint32_t cpu);
 uint32_t sli_cpus_count(const sli_cpus *cpus);
 
-/* The smallest member that is at least cpu; -1: none. */
+/* The smallest CPU of the set that is at least `cpu`; -1: no such CPU. */
 int sli_cpus_next(const sli_cpus *cpus, uint32_t cpu);
 
 /* Writes "0-3,8" into text and returns text. */

@@ -20,10 +20,10 @@ typedef struct sli_uri {
     } options[SLI_URI_OPTIONS];
 } sli_uri;
 
-/* E_INVALID: the error text names the invalid part. */
+/* Parses a device name. Returns E_INVALID with an error text that names the invalid part. */
 sluice_status sli_uri_parse(const char *text, sli_uri *uri_out);
 
-/* Parses an integer in [low, high]; an error names the option. */
+/* Parses an integer in [low, high]. Returns E_INVALID with an error text that names the option. */
 sluice_status sli_uri_number(const char *key, const char *value, int64_t low, int64_t high,
                              int64_t *number_out);
 
