@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_channel: open, start, pause and close; its position and statistics. */
+/* Opens, starts, pauses and closes a sluice_channel, and reports its position and statistics. */
 #include <sluice/channel.h>
 
 #include <pthread.h>
@@ -14,8 +14,8 @@
 #include "status_int.h"
 #include "struct_size_int.h"
 
-/* Slots in addition to those of held batches: one that is filled, and one more if slots are lent.
- */
+/* Maximum number of held batches. Of the other two slots, workers fill one; the second is needed if
+ * slots are lent. */
 enum { MOST_HELD = SLI_MAX_SLOTS - 2 };
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static sluice_status check_position(const sli_plan *plan, const sluice_channel_c
     return SLUICE_OK;
 }
 
-/* Begins the plan at config->position, or after config->first_batch batches. */
+/* Begins the plan at config->position or, without a position, after config->first_batch batches. */
 static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_config *config)
 {
     sli_plan *plan = channel->data.plan;
@@ -160,7 +160,8 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
     return st == SLUICE_OK ? overrides_explain(feed_open(&own, data_out), overridden) : st;
 }
 
-/* Checks the inputs and creates what the first batch needs; channel->data is open. */
+/* Checks the expected inputs and creates the lender and the state of held batches. channel->data is
+ * open. */
 static sluice_status prepare_channel(sluice_channel *channel, const sluice_channel_config *config)
 {
     const sli_plan *plan = channel->data.plan;

@@ -4,14 +4,18 @@
 
 #include "channel_state.h"
 
-/* Longer time-outs mean no limit: the nanoseconds, added to a clock, must fit 64 bits. */
+/* Longer timeouts count as unlimited, because a clock value plus the timeout in nanoseconds must
+ * fit 64 bits. */
 static const int64_t LONGEST_WAIT_MS = INT64_MAX / 1000000 / 2;
 
 /* Interval between polls of the device while a batch is late. */
 static const int64_t DEVICE_POLL_NS = 100000000;
 
-/* Sampling the queue's depth reads a word of each filled slot. It is done every 16th batch, or
- * every slots / 4 batches if that is more, so the average cost of a call is a few words. */
+/*
+ * Sampling the queue's depth reads one word of each filled slot. The depth is sampled every 16
+ * batches, or every slots / 4 batches if that is more, so a get_next reads only a few words on
+ * average.
+ */
 enum { DEPTH_INTERVAL = 16, DEPTH_SHARE = 4 };
 
 const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name)
@@ -45,7 +49,7 @@ static bool is_stopped(sluice_channel *channel)
     return stopped;
 }
 
-/* Removes a batch from those that are held, then frees every slot that can be freed in order. */
+/* Removes a batch from the held batches, then frees every slot that can be freed in order. */
 static void end_hold(sluice_channel *channel, held_batch *entry)
 {
     const uint64_t seq = atomic_load_explicit(&channel->seq, memory_order_relaxed);
@@ -57,7 +61,8 @@ static void end_hold(sluice_channel *channel, held_batch *entry)
     }
 }
 
-/* Releases the batch before seq for a loop with held == 1, which need not release it itself. */
+/* Releases the batch before seq if `held` is 1, since such a loop need not release batches itself.
+ */
 static void release_last(sluice_channel *channel, uint64_t seq)
 {
     if (channel->held.most == 1 && channel->held.count == 1) {
@@ -92,7 +97,7 @@ static sluice_status wait_polling_device(sluice_channel *channel, uint64_t seq, 
     return st;
 }
 
-/* Waits for a batch that is late, and records the wait in the counters. */
+/* Waits for a late batch, and adds the wait to the counters. */
 static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
@@ -114,20 +119,20 @@ static sluice_status wait_for_batch(sluice_channel *channel, uint64_t seq, int64
     return st == SLUICE_TIMEOUT ? wait_late(channel, seq, timeout_ms) : st;
 }
 
-/* The number of batch seq since the start or the last rewind, from 0. */
+/* Index of batch seq since the start or the last rewind, from 0. */
 static uint64_t run_batch(const sluice_channel *channel, uint64_t seq)
 {
     return seq - 1 - channel->base;
 }
 
-/* Have all batches been fetched? False for a source that is read once: there the engine publishes
- * the end. */
+/* True if all batches were fetched. Always false for a channel that cannot rewind: there the engine
+ * publishes an end marker. */
 static bool is_at_end(const sluice_channel *channel, uint64_t seq)
 {
     return channel->data.config.rewinds && run_batch(channel, seq) >= channel->batches;
 }
 
-/* Waits for batch seq. Returns OK, or any other status of sluice_channel_get_next(). */
+/* Waits for batch seq. Returns OK or another status of sluice_channel_get_next(). */
 static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool ends_pass = channel->end_of_pass && channel->in_pass;
@@ -142,7 +147,7 @@ static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t 
         return st == SLUICE_TIMEOUT ? SLUICE_END_OF_DATA : st;
     }
     st = wait_for_batch(channel, seq, timeout_ms);
-    /* The end of a stream's pass may be known only from the batch after it. */
+    /* A stream's end of pass may be known only once the next batch has arrived. */
     if (ends_pass &&
         (st == SLUICE_END_OF_DATA ||
          (st == SLUICE_OK && sli_queue_header(channel->data.queue, seq)->pass != channel->pass))) {
@@ -182,7 +187,7 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, uint64_t 
     return SLUICE_OK;
 }
 
-/* The time since the last batch was lent counts as the loop's step. */
+/* Counts the time since the last batch was lent as the loop's step. */
 static void count_step(sluice_channel *channel, uint64_t now)
 {
     if (channel->lent_ticks != 0) {
@@ -202,7 +207,7 @@ static void sample_depth(sluice_channel *channel)
     channel->until_depth--;
 }
 
-/* Fetches the next batch; check_fetch() has returned OK. */
+/* Fetches the next batch. Call only after check_fetch() has returned OK. */
 static sluice_status fetch(sluice_channel *channel, uint64_t seq, void *stream, int64_t timeout_ms,
                            const sluice_batch **batch_out)
 {
@@ -226,7 +231,7 @@ static sluice_status fetch(sluice_channel *channel, uint64_t seq, void *stream, 
     return st;
 }
 
-/* May batch seq be fetched in this stream? Has no side effects. */
+/* Checks whether batch seq may be fetched in this stream. Has no side effects. */
 static sluice_status check_fetch(sluice_channel *channel, uint64_t seq, void *stream)
 {
     const held_batches *held = &channel->held;
@@ -308,7 +313,7 @@ static sluice_status check_rewind(sluice_channel *channel)
                            : st;
 }
 
-/* Waits for each batch up to base, the last one made before the rewind, and discards it. */
+/* Waits for and discards each batch up to `base`, the last batch produced before the rewind. */
 static sluice_status discard_batches(sluice_channel *channel, uint64_t base)
 {
     const uint32_t set = held_batches_next_set(&channel->held);

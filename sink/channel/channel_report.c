@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a channel: a run's report in which a step is the loop's work on one batch. */
+/* Creates a channel's report. It has a run's format; a step is the loop's work on one batch. */
 #include <sluice/channel.h>
 
 #include "channel_state.h"
 #include "report_run.h"
 
-/* The status that the channel ended with; OK: it has not ended. */
+/* Returns the status that the channel ended with: its last error, CLOSED after a pause, or OK if it
+ * has not ended. */
 static sluice_status find_end(sluice_channel *channel, sli_error *error)
 {
     pthread_mutex_lock(&channel->lock);
@@ -37,7 +38,7 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
     if (!channel_is_started(channel)) {
         return channel_not_started(function);
     }
-    profile = channel->data.profile; /* a copy: the cells are shared, the end time is this call's */
+    profile = channel->data.profile; /* copies the end time only; the counter cells are shared */
     sli_profile_stop(&profile);
     counts.steps = atomic_load_explicit(&channel->given, memory_order_relaxed);
     counts.samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);

@@ -25,16 +25,16 @@ struct sluice_channel {
     pthread_mutex_t lock;
     bool start_called;
     bool stopped;
-    sli_error failure;    /* the last error that get_next returned, of the pipeline or the device */
+    sli_error failure;    /* last error of the pipeline or the device that get_next returned */
     _Atomic bool started; /* data.engine is set */
 
     /* Written only by the consumer's thread; the atomic counters are read by any thread. */
     held_batches held;
-    uint64_t base;         /* seq of the last batch before the start or the last rewind */
-    uint64_t pass;         /* pass of the last batch */
-    bool in_pass;          /* a batch was returned since the last END_OF_PASS */
-    uint64_t lent_ticks;   /* when the last batch was lent; 0 after the next get_next */
-    uint64_t waited_ticks; /* wait for the batch in the current get_next */
+    uint64_t base;       /* sequence number of the last batch before the start or the last rewind */
+    uint64_t pass;       /* pass of the last batch */
+    bool in_pass;        /* a batch was returned since the last END_OF_PASS */
+    uint64_t lent_ticks; /* when the last batch was lent; 0 after the next get_next */
+    uint64_t waited_ticks; /* time that the current get_next has waited for its batch */
     uint32_t until_depth;  /* batches until the next sample of the queue's depth */
     _Atomic uint64_t seq;  /* sequence number of the next batch in the queue, from 1 */
     _Atomic uint64_t given;

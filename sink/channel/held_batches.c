@@ -31,7 +31,7 @@ void held_batches_fini(held_batches *held)
     held->free_sets = NULL;
 }
 
-/* Wraps an index below 2 * most to an index into free_sets. */
+/* Maps an index below 2 * most to an index into the ring free_sets. */
 static uint32_t wrap(const held_batches *held, uint32_t index)
 {
     return index < held->most ? index : index - held->most;
@@ -81,8 +81,8 @@ held_batch *held_batches_add(held_batches *held, uint64_t seq)
 sluice_status held_batches_find(const held_batches *held, const sluice_batch *batch,
                                 held_batch **entry_out)
 {
-    /* Compared as integers because the caller's pointer may be invalid. `batch` is the first member
-     * of its entry. */
+    /* Compares addresses as integers because the caller's pointer may be invalid. `batch` is the
+     * first member of its entry. */
     const uintptr_t offset = (uintptr_t)batch - (uintptr_t)held->entries;
     held_batch *entry;
 

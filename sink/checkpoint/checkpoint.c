@@ -21,8 +21,8 @@
 enum { PATH_SIZE = 4096, NAME_SIZE = 64 };
 
 static const char *const prefixes[CHECKPOINT_KINDS] = {"step-", "best-", "early-"};
-static const char PARTIAL[] = ".partial-step"; /* being written */
-static const char REMOVED[] = ".removed-step"; /* being removed */
+static const char PARTIAL[] = ".partial-step"; /* prefix of a checkpoint that is being written */
+static const char REMOVED[] = ".removed-step"; /* prefix of a checkpoint that is being removed */
 static const char STATE[] = "sluice_state";
 static const char DONE[] = "DONE";
 
@@ -32,14 +32,14 @@ static sluice_status fail_io(const char *what, const char *path, const char *nam
                           name[0] != '\0' ? "/" : "", name);
 }
 
-/* ---- which there are ------------------------------------------------------------------------- */
+/* ---- finding and removing -------------------------------------------------------------------- */
 
 static void print_name(checkpoint_kind kind, uint64_t step, char name_out[NAME_SIZE])
 {
     snprintf(name_out, NAME_SIZE, "%s%012" PRIu64, prefixes[kind], step);
 }
 
-/* Does the folder `name` contain this file? */
+/* True if the folder `name` contains this file. */
 static bool holds(int folder_fd, const char *name, const char *file)
 {
     char path[NAME_SIZE + sizeof(STATE)];
@@ -48,8 +48,8 @@ static bool holds(int folder_fd, const char *name, const char *file)
     return faccessat(folder_fd, path, F_OK, 0) == 0;
 }
 
-/* Is `name` a checkpoint of this kind, complete or not? Sets its step. Other folders are never
- * touched. */
+/* True if `name` is the name of a checkpoint of this kind, complete or not; stores its step.
+ * Folders with other names are never touched. */
 static bool is_checkpoint(int folder_fd, checkpoint_kind kind, const char *name, uint64_t *step_out)
 {
     const size_t length = strlen(prefixes[kind]);
@@ -64,8 +64,8 @@ static bool is_checkpoint(int folder_fd, checkpoint_kind kind, const char *name,
            (holds(folder_fd, name, STATE) || holds(folder_fd, name, DONE));
 }
 
-/* Finds the newest checkpoint of a step below `before`: a complete one, or with `any` also an
- * incomplete one. False: none. */
+/* Finds the newest checkpoint whose step is below `before`. Considers only complete checkpoints
+ * unless `any` is true. Returns false if there is no such checkpoint. */
 static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bool any,
                         char name_out[NAME_SIZE], uint64_t *step_out)
 {
@@ -93,7 +93,8 @@ static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bo
     return found;
 }
 
-/* Removes a checkpoint. Renames it first, so that leftovers of a killed process are recognized. */
+/* Removes a checkpoint. Renames its folder first, so that leftovers of a killed process are
+ * recognized. */
 static int remove_checkpoint(int folder_fd, const char *name)
 {
     if (sli_tree_remove(folder_fd, REMOVED) != 0 ||
@@ -122,7 +123,8 @@ static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
     return removed;
 }
 
-/* Finds the newest complete checkpoint to resume from; false: none. */
+/* Finds the newest complete checkpoint to resume from. Returns false if there is no such
+ * checkpoint. */
 static bool find_last(int folder_fd, char name_out[NAME_SIZE], uint64_t *step_out, bool *early_out)
 {
     uint64_t early_step = 0;
@@ -157,8 +159,8 @@ static bool clean_early(int folder_fd)
     return removed;
 }
 
-/* Removes old checkpoints and leftovers of killed processes. A failure to remove is a warning, not
- * an error. */
+/* Removes old checkpoints and leftovers of killed processes. If that fails, logs a warning and
+ * continues. */
 static void clean_store(const checkpoint_store *store, int folder_fd)
 {
     if (sli_tree_remove(folder_fd, PARTIAL) != 0 || sli_tree_remove(folder_fd, REMOVED) != 0 ||
@@ -171,7 +173,7 @@ static void clean_store(const checkpoint_store *store, int folder_fd)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Opens the folder of all checkpoints. Rank 0 creates it if it is missing. */
+/* Opens the folder that contains all checkpoints. Rank 0 creates the folder if it is missing. */
 static sluice_status open_store(const checkpoint_store *store, int *fd_out)
 {
     const char *folder = store->folder;
@@ -183,7 +185,7 @@ static sluice_status open_store(const checkpoint_store *store, int *fd_out)
     return *fd_out >= 0 ? SLUICE_OK : fail_io("open", folder, "");
 }
 
-/* Creates an empty partial folder, for all ranks. Called by rank 0 only. */
+/* Creates the empty partial folder that all ranks write to. Called by rank 0 only. */
 static sluice_status begin_partial(const checkpoint_store *store, int store_fd)
 {
     clean_store(store, store_fd);
@@ -191,7 +193,7 @@ static sluice_status begin_partial(const checkpoint_store *store, int store_fd)
                                                  : fail_io("make", store->folder, PARTIAL);
 }
 
-/* Saves the user's files of this rank and syncs the whole partial folder to disk. */
+/* Calls model.save for this rank's files, then syncs the whole partial folder to disk. */
 static sluice_status save_model(const checkpoint_store *store, int store_fd, const char *path)
 {
     const uint64_t failures = sli_fail_count();
@@ -353,7 +355,7 @@ static sluice_status read_state(int store_fd, const char *path, const char *name
     return st;
 }
 
-/* Adds the path and what to try to an error of a checkpoint. */
+/* Adds the checkpoint's path and a remedy to its error text. */
 static sluice_status does_not_fit(sluice_status status, const char *path)
 {
     return sli_fail(status,
@@ -361,7 +363,7 @@ static sluice_status does_not_fit(sluice_status status, const char *path)
                     path, sluice_last_error());
 }
 
-/* Checks that the stored state fits this run, then copies it: the run continues from there. */
+/* Checks that the stored state fits this run, then copies it into the run's state. */
 static sluice_status take_state(int store_fd, const char *path, const char *name,
                                 train_state *state)
 {

@@ -5,7 +5,7 @@
  * folders with DONE count as complete, so after a kill at any moment the last complete checkpoint
  * is usable. FOLDER/best-000000001200/ has the same contents, at the step with the best validation.
  * FOLDER/early-000000001200/ has the same contents, written before the validation of that step. A
- * run that resumes from it validates first; step- of the same step replaces it.
+ * run that resumes from it validates first. The step- checkpoint of the same step replaces it.
  *
  * With several ranks each rank saves its own files into the same folder. Rank 0 creates the folder
  * beforehand and completes it afterwards, with a barrier before and after saving.
@@ -23,7 +23,7 @@ typedef enum checkpoint_kind {
     CHECKPOINT_KINDS
 } checkpoint_kind;
 
-/* Folder and writers of a run's checkpoints. */
+/* Folder, ranks and model of a run's checkpoints. */
 typedef struct checkpoint_store {
     const char *folder;
     uint32_t keep;             /* number of complete checkpoints of kind STEP to keep, at least 1 */
@@ -33,9 +33,9 @@ typedef struct checkpoint_store {
 
 /*
  * Writes a checkpoint: the state, and the user's files by model.save. Then removes all but the
- * newest `keep` checkpoints (the newest one for best), replaced early checkpoints, and leftovers of
- * killed runs. Collective. E_IO names the file; the error of save; E_RANK. On failure no complete
- * checkpoint is added.
+ * newest `keep` checkpoints (for the kind best, all but the newest one), replaced early
+ * checkpoints, and leftovers of killed runs. Collective. Returns E_IO, whose text names the file,
+ * the error of save, or E_RANK if another rank failed. On failure no complete checkpoint is added.
  */
 sluice_status checkpoint_write(const checkpoint_store *store, checkpoint_kind kind,
                                const train_state *state);
@@ -43,13 +43,13 @@ sluice_status checkpoint_write(const checkpoint_store *store, checkpoint_kind ki
 /*
  * Loads the newest checkpoint (never a best one) by model.load, if it fits this run's state.
  * `state` then has the checkpoint's step and position, and the batch size and world that its pass
- * was begun with. early_out: the checkpoint is an early one. END_OF_DATA: no checkpoint. First
- * removes the same folders as checkpoint_write(). Collective. E_INVALID: the checkpoint is of other
- * data; E_CORRUPT, E_UNSUPPORTED, E_IO, E_RANK; the error of load.
+ * was begun with. early_out: the checkpoint is an early one. First removes the same folders as
+ * checkpoint_write(). Collective. Returns END_OF_DATA if there is no checkpoint, E_INVALID if the
+ * checkpoint belongs to other data, E_CORRUPT, E_UNSUPPORTED, E_IO, E_RANK, or the error of load.
  */
 sluice_status checkpoint_load(const checkpoint_store *store, train_state *state, bool *early_out);
 
-/* Does the folder contain a complete checkpoint to resume from? */
+/* True if the folder contains a complete checkpoint to resume from. */
 bool checkpoint_is_there(const char *folder);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lender of CUDA devices. After the host has seen the arrival of a batch, it enqueues GetNext's
- * kernels in the caller's stream, as in a launch of one batch (cuda_program.c):
+ * The lender of CUDA devices. Once a batch has arrived, the host enqueues GetNext's kernels in the
+ * caller's stream, as in a launch of one batch (cuda_program.c):
  *
  *     begin -> gather -> next
  *
@@ -30,7 +30,8 @@
 typedef struct shared_part {
     _Alignas(64) sli_getnext_command command;
     _Alignas(64) sli_getnext_report report;
-    _Alignas(64) uint64_t stop;             /* always 0: a launch of one batch is not stopped */
+    _Alignas(64) uint64_t
+        stop; /* stop word of the kernels; always 0, since a launch of one batch is not stopped */
     _Alignas(64) sli_getnext_state initial; /* copied to the kernels' state at the start */
 } shared_part;
 
@@ -48,9 +49,9 @@ typedef struct cuda_lender {
     batch_lender base;
     const data_feed *data;
     const cuda_device *device;
-    cudaStream_t own;  /* for calls without a stream */
-    cudaStream_t last; /* stream of the previous call; NULL: none */
-    cudaEvent_t event; /* recorded after the last gather */
+    cudaStream_t own;  /* the library's stream, for calls that pass no stream */
+    cudaStream_t last; /* stream of the previous call; NULL: no call yet */
+    cudaEvent_t event; /* recorded after the last gather, in its stream */
     lender_set *sets;
     uint32_t set_count;
     uint64_t given;           /* batches whose kernels were enqueued */
@@ -98,7 +99,7 @@ static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, c
                           function, which);
 }
 
-/* Checks a stream of the caller. The context is current. */
+/* Checks a stream that the caller passed. The device's context must be current. */
 static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream, const char *function)
 {
     CUcontext context = NULL;
@@ -114,8 +115,8 @@ static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream, con
     return check_captures(l, stream, function, "the stream");
 }
 
-/* The stream of the set's readers, if it is not `stream` and no release() recorded an event in it;
- * else NULL. */
+/* The stream in which readers of the set may still run, if it differs from `stream` and the batch
+ * was not released by release(); else NULL. */
 static cudaStream_t stream_of_readers(const cuda_lender *l, uint32_t set, cudaStream_t stream)
 {
     return l->last != stream && !l->sets[set].released ? l->last : NULL;
@@ -194,8 +195,7 @@ static sluice_status enqueue_batch(cuda_lender *l, uint32_t set, cudaStream_t st
         st = error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "cudaEventRecord");
     }
     if (st != SLUICE_OK) {
-        /* No event was recorded after the enqueued work, and the caller may free the tensors next.
-         */
+        /* No event marks the end of the enqueued work, and the caller may free the tensors next. */
         sli_cuda_warn(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return st;
     }
@@ -205,8 +205,8 @@ static sluice_status enqueue_batch(cuda_lender *l, uint32_t set, cudaStream_t st
     return SLUICE_OK;
 }
 
-/* The gather has ended without releasing the slot: the kernels did not find the batch that the host
- * found. */
+/* Raises the error for a gather that ended without releasing the slot: the kernels did not find the
+ * batch that the host found. */
 static sluice_status fail_for_slot(const cuda_lender *l)
 {
     const sli_getnext_report *report = &l->shared->report;
@@ -308,14 +308,14 @@ static sluice_status cuda_release(batch_lender *lender, uint32_t number, void *s
     return st;
 }
 
-/* Nothing to do: the gather frees the slot. */
+/* A no-op: the gather frees the slot. */
 static void cuda_free_slot(batch_lender *lender, uint64_t seq)
 {
     (void)lender;
     (void)seq;
 }
 
-/* Runs the kernels of the batch, which free the slot. */
+/* Runs the batch's kernels, which free the slot. */
 static sluice_status cuda_discard(batch_lender *lender, uint64_t seq, uint32_t set)
 {
     cuda_lender *l = lender_of(lender);
@@ -341,8 +341,8 @@ static cudaError_t query_event(const cuda_lender *l)
     return error;
 }
 
-/* A failed device frees no slots, so no further batch arrives, and only this poll detects the
- * failure. */
+/* Detects a device failure while a batch is late: a failed device frees no slots, so no further
+ * batch arrives and no other call would notice. */
 static sluice_status cuda_poll_device(batch_lender *lender)
 {
     cuda_lender *l = lender_of(lender);
@@ -386,7 +386,7 @@ static sluice_status allocate_memory(cuda_lender *l)
     return st;
 }
 
-/* Describes the gather into each set; l->getnext is complete. */
+/* Fills in the gather launch of each set. Call after l->getnext is filled in. */
 static sluice_status describe_sets(cuda_lender *l, uint32_t multiprocessors)
 {
     sluice_status st = SLUICE_OK;
@@ -433,8 +433,8 @@ static sluice_status load_kernels(cuda_lender *l)
     return st == SLUICE_OK ? step_graph_load_kernel(&l->next) : st;
 }
 
-/* Creates all streams, events and kernels now, since their creation may synchronize with the
- * device; later calls create none. The context is current. */
+/* Creates all streams and events and loads all kernels now, since creating them later could
+ * synchronize with the device. The device's context must be current. */
 static sluice_status make_handles(cuda_lender *l)
 {
     int multiprocessors = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on CUDA. In mode loop a launch is a graph with a WHILE node, whose condition begin and
- * next set:
+ * Sink programs on CUDA. In mode loop a launch is a graph with a WHILE node. The kernels begin and
+ * next set its condition:
  *
  *     begin -> while (another step): gather -> step -> next
  *
@@ -22,8 +22,8 @@
 #include "cuda_ops.h"
 #include "rng_int.h"
 
-/* Maximum time until the host has the error text of an error that the device has seen in the ring.
- */
+/* Time limit for the error text: the device may see an error marker in the ring before the host has
+ * stored its text. */
 static const int64_t ERROR_WAIT_NS = 5000000000;
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -33,8 +33,8 @@ static cudaError_t synchronize(void *stream)
     return cudaStreamSynchronize(stream);
 }
 
-/* After an error of the stream the device may still be running: synchronizes, so that the host
- * reads no results while the device writes them. */
+/* If the wait failed, the device may still be running. Synchronizes in this case, so that the host
+ * does not read results while the device writes them. */
 static sluice_status cuda_wait(sink_program *program, int64_t timeout_ns)
 {
     cuda_program *p = cuda_program_of(program);
@@ -68,7 +68,8 @@ static void count_waits(cuda_program *p)
     sli_counter_add(&p->get_next_counters->wait_input_ticks, ticks_of(p, wait_ns));
 }
 
-/* Adds the times of a step to the profile: for each of its batches the mean over the batches. */
+/* Adds the times of a step to the profile; each of its batches is counted with the mean over the
+ * step's batches. */
 static void count_step(cuda_program *p, const step_trace *trace)
 {
     const uint64_t gather = ticks_of(p, trace->gather_ns / p->micro_batches);
@@ -111,7 +112,8 @@ static void take_record(cuda_program *p, uint32_t index)
     r->samples = p->samples != NULL ? take_samples(p, index, r->step) : NULL;
 }
 
-/* Fails the run after the NaN guard has ended it: finds the non-finite output of the last step. */
+/* Fails the run after the NaN guard has ended it; the error names the non-finite output of the last
+ * step. */
 static void fail_for_nan(cuda_program *p, uint64_t steps)
 {
     const float *outputs = p->traces[steps - 1].outputs;
@@ -123,7 +125,8 @@ static void fail_for_nan(cuda_program *p, uint64_t steps)
     cuda_program_fail_with(p, program_fail_nan(&p->model, p->step - 1, bad, outputs[bad]));
 }
 
-/* Fails the run with the error in the ring at seq; the queue has the error's text. */
+/* Fails the run with the error that the ring holds at sequence number seq; the queue has its text.
+ */
 static void fail_for_ring(cuda_program *p, uint64_t seq)
 {
     const sluice_status st = sli_queue_wait(p->feed->queue, seq, ERROR_WAIT_NS, false);
@@ -134,13 +137,13 @@ static void fail_for_ring(cuda_program *p, uint64_t seq)
                                                 (unsigned long long)seq));
 }
 
-/* Processes how the launches since the last collect ended. */
+/* Sets p->pending from the reason why the launches since the last collect ended. */
 static void take_end(cuda_program *p)
 {
     const sli_getnext_report *report = &p->shared->getnext;
 
     if (p->error.status < 0) {
-        return; /* the call of the step has failed already */
+        return; /* calling the step has already failed the run */
     }
     switch ((sli_getnext_end)report->end) {
     case SLI_GETNEXT_YIELD:
@@ -204,7 +207,7 @@ static void cuda_collect(sink_program *program, program_result *result_out)
     p->yielded = yielded;
 }
 
-/* ---- from beside ----------------------------------------------------------------------------- */
+/* ---- while launches are in flight ------------------------------------------------------------ */
 
 static void cuda_stop(sink_program *program)
 {
@@ -223,7 +226,7 @@ static program_progress cuda_progress(const sink_program *program)
     return progress;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 static void cuda_destroy(sink_program *program)
 {
@@ -232,8 +235,8 @@ static void cuda_destroy(sink_program *program)
     }
 }
 
-/* Steps per iteration of the unrolled loop: the device's setting, if all their batches fit in the
- * slots. */
+/* Steps per iteration of the unrolled loop: the device's setting, if the batches of all these steps
+ * fit in the slots. */
 static uint32_t choose_turn(const program_config *config)
 {
     const uint32_t wanted = config->feed->config.device->caps.unroll;

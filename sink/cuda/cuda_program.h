@@ -19,7 +19,8 @@ typedef struct device_part {
  * rates. */
 typedef struct shared_part {
     _Alignas(64) sli_getnext_command command;
-    _Alignas(64) sli_getnext_command turns; /* of the unrolled loop, launched first */
+    _Alignas(64)
+        sli_getnext_command turns; /* command of the unrolled loop, which is launched first */
     _Alignas(64) sli_getnext_report getnext;
     _Alignas(64) step_report report;
     _Alignas(64) uint64_t stop;
@@ -51,7 +52,7 @@ typedef struct cuda_program {
     uint32_t multiprocessors;
     device_part *part; /* in device memory */
     shared_memory memory;
-    shared_part *shared;                     /* in `memory`; so are traces and rates */
+    shared_part *shared;                     /* in `memory`, like traces and rates */
     step_trace *traces;                      /* (capacity) */
     float *rates;                            /* (capacity) */
     float *device_rates;                     /* (capacity) in device memory; NULL: no schedule */
@@ -68,7 +69,7 @@ typedef struct cuda_program {
 
     cudaEvent_t events[LAUNCH_EVENTS]; /* recorded after every second one-batch launch */
     uint32_t event_count;
-    uint64_t awaited; /* last launch that the stream's thread was told to wait for */
+    uint64_t awaited; /* last launch whose end the stream's thread was asked to report */
     sli_event room;   /* notified when launch `awaited` has ended */
 
     /* The fields below are used only by the trainer, between launches. */
@@ -77,11 +78,12 @@ typedef struct cuda_program {
     bool launched;     /* a launch was enqueued since the last collect */
     bool yielded; /* the last launch yielded: the next one runs single steps with the batches that
                      are available */
-    program_end pending;    /* outcome after the launches in flight; DONE: none */
-    uint64_t more_launches; /* beyond the calls of launch(); since the last collect */
-    bool stop_requested;    /* requested by the step that is being launched */
+    program_end pending; /* how the run ends after the launches in flight; DONE: it continues */
+    uint64_t
+        more_launches;   /* launches in addition to the calls of launch(), since the last collect */
+    bool stop_requested; /* requested by the step that is being launched */
     sli_error error;
-    uint64_t idle_ns;            /* idle time of the device that is in the profile already */
+    uint64_t idle_ns;            /* idle time of the device that was already added to the profile */
     sluice_step_record *records; /* (capacity) */
     uint64_t *samples;           /* (capacity, micro_batches, batch_size), or NULL */
 } cuda_program;
@@ -96,8 +98,8 @@ static inline cuda_program *cuda_program_of(sink_program *program)
     return (cuda_program *)program;
 }
 
-/* Ends the run with this result once all launches in flight are done; fail_with takes the thread's
- * last error (cuda_program_launch.c). */
+/* Ends the run with this result once all launches in flight are done. cuda_program_fail_with() ends
+ * it with the thread's last error (cuda_program_launch.c). */
 void cuda_program_end_with(cuda_program *p, program_end end);
 void cuda_program_fail_with(cuda_program *p, sluice_status status);
 
@@ -105,7 +107,7 @@ void cuda_program_fail_with(cuda_program *p, sluice_status status);
 sluice_status cuda_program_launch(sink_program *program, uint64_t steps);
 sluice_status cuda_program_await_room(sink_program *program, int64_t timeout_ns);
 
-/* Chooses a mode that is possible for the step, and makes its graph (cuda_program_mode.c). */
+/* Chooses a mode that the step supports, and creates its graph (cuda_program_mode.c). */
 sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *config);
 
 #endif

@@ -10,7 +10,7 @@
 #include "cuda_error_int.h"
 #include "step_capture.h"
 
-/* The event that is recorded after the launch of batch seq; seq is a multiple of LAUNCH_EVENTS. */
+/* The event to record after the launch of batch seq, a multiple of LAUNCH_EVENTS. */
 static cudaEvent_t event_behind(const cuda_program *p, uint64_t seq)
 {
     return p->events[seq / LAUNCH_EVENTS % LAUNCH_EVENTS];
@@ -28,7 +28,7 @@ void cuda_program_fail_with(cuda_program *p, sluice_status status)
     cuda_program_end_with(p, PROGRAM_ENDED);
 }
 
-/* Checks the next batch on the host. False after the end of the data or an error: nothing is
+/* Checks the next batch on the host. Returns false at an end or error marker; nothing may then be
  * launched. */
 static bool may_launch(cuda_program *p)
 {
@@ -64,9 +64,9 @@ static sluice_status copy_rates(cuda_program *p, uint64_t steps)
 }
 
 /*
- * Before the first launch: waits for all work that the user has enqueued, in any stream. The
- * library's streams are not ordered after the default stream, in which cudaMemset() is
- * asynchronous.
+ * Called before the first launch: waits for all work that the user has enqueued in any stream, such
+ * as an asynchronous cudaMemset() in the default stream. The library's streams are not ordered
+ * after the default stream.
  */
 static sluice_status wait_for_setup(const cuda_program *p)
 {
@@ -84,7 +84,8 @@ static sluice_status wait_for_setup(const cuda_program *p)
     return st;
 }
 
-/* Before the first launch since the last collect: sets the commands and resets the report. */
+/* Called before the first launch since the last collect: sets the commands and resets the report.
+ */
 static sluice_status prepare(cuda_program *p, uint64_t steps)
 {
     shared_part *s = p->shared;
@@ -164,7 +165,7 @@ static sluice_status launch_front(void *arg)
     return st;
 }
 
-/* Calls the step. A step that fails has run, and is counted. */
+/* Calls the step. A step that fails is counted as one that ran. */
 static sluice_status call_step(void *arg)
 {
     cuda_program *p = arg;
@@ -189,8 +190,8 @@ static sluice_status launch_next(void *arg)
     return st == SLUICE_OK ? mark_launch(p) : st;
 }
 
-/* Launches a batch with a call of the step. The device's context is current during the call, but no
- * lock is held. */
+/* Launches a batch, calling the step on this thread. The device's context is current during the
+ * call, but no lock is held. */
 static sluice_status launch_call(cuda_program *p)
 {
     sluice_status st = sli_cuda_stream_enqueue(p->stream.handle, launch_front, p);
@@ -257,8 +258,8 @@ sluice_status cuda_program_launch(sink_program *program, uint64_t steps)
 
 /* ---- room for launches ----------------------------------------------------------------------- */
 
-/* May another launch be enqueued? Also after a launch that ended early, since later launches are
- * no-ops, and after a device error. */
+/* True if another launch may be enqueued. Also true after a launch that ended early, since later
+ * launches are no-ops, and after a device error. */
 static bool has_room(void *arg)
 {
     cuda_program *p = arg;

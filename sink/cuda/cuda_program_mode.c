@@ -2,8 +2,8 @@
 /*
  * Chooses the mode of a step on CUDA. Loop mode needs a step that can be captured, nodes that are
  * permitted in a loop, a driver with conditional nodes, and a test launch of no steps that
- * succeeds. Graph mode needs a step that can be captured. Otherwise the step is called (data). A
- * graph without a loop cannot be tested by a launch of no steps, since the step would run.
+ * succeeds. Graph mode needs a step that can be captured. Otherwise the host calls each step (mode
+ * data). A graph without a loop cannot be tested by a launch of no steps, since the step would run.
  */
 #include <stdio.h>
 
@@ -11,8 +11,8 @@
 #include "cuda_program.h"
 #include "step_capture.h"
 
-/* Minimum driver version for loops. CUDA announces conditional nodes for 12.3, but they work only
- * from 12.4 on. */
+/* Minimum driver version for loops. CUDA has conditional nodes since 12.3, but they work only since
+ * 12.4. */
 enum { LOOP_DRIVER = 12040 };
 
 /* Arguments of the functions that run with the device's context current. */
@@ -39,8 +39,8 @@ static sluice_status check_driver(void)
                     LOOP_DRIVER % 1000 / 10);
 }
 
-/* Captures the step again for config.check, and compares. An error is final: no weaker mode is
- * tried. */
+/* Captures the step again for config.check, and compares the two captures. An error is final: no
+ * weaker mode is tried. */
 static sluice_status capture_again(mode_choice *choice, const step_capture *capture)
 {
     cudaGraph_t again = NULL;
@@ -54,7 +54,7 @@ static sluice_status capture_again(mode_choice *choice, const step_capture *capt
     return st;
 }
 
-/* Captures the step as a graph, choice->step; NULL after an error. */
+/* Captures the step into the graph choice->step, which is NULL after an error. */
 static sluice_status capture(void *arg)
 {
     mode_choice *choice = arg;
@@ -120,8 +120,8 @@ static sluice_status make_loop(void *arg)
     return st == SLUICE_OK ? test_loop(p, &p->graph, &p->shared->command) : st;
 }
 
-/* Makes the unrolled loop, with several steps per iteration, for the whole iterations of a launch.
- */
+/* Creates the unrolled loop, with several steps per iteration. A launch uses it for its whole
+ * iterations. */
 static sluice_status make_turns(void *arg)
 {
     mode_choice *choice = arg;
@@ -180,8 +180,8 @@ static sluice_status in_context(cuda_program *p, sluice_status (*call)(void *arg
     return st;
 }
 
-/* After a mode was found impossible: may a weaker mode be tried? Stores why the requested mode is
- * not possible. */
+/* Called if the requested mode is not possible: stores the reason. Returns whether a weaker mode
+ * may be tried. */
 static bool weakens(cuda_program *p, const program_config *config)
 {
     if (config->may_weaken && p->base.mode_reason[0] == '\0') {

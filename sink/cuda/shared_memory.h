@@ -9,11 +9,11 @@ typedef struct shared_memory {
     sluice_device *device;
     size_t bytes;
     uint8_t *host;      /* initially zero; NULL: not allocated */
-    uint8_t *on_device; /* device address; NULL: none */
+    uint8_t *on_device; /* device address of `host`; NULL: not allocated */
 } shared_memory;
 
-/* Allocates whole pages, since only whole pages can be locked. After a failure, too,
- * shared_memory_close() frees everything. */
+/* Allocates whole pages, since only whole pages can be locked. Call shared_memory_close() also
+ * after a failure. */
 sluice_status shared_memory_open(sluice_device *device, size_t bytes, shared_memory *memory_out);
 
 /* Frees the memory, if any. The device must no longer use it. */

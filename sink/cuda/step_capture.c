@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why the step is captured in a blocking stream: work on the default stream is not captured. While
- * a non-blocking stream is captured, CUDA runs such work at once. A step that forgets its stream,
- * or a cuBLAS handle without one, would run once, be missing from the graph, and train nothing from
- * then on. While a blocking stream is captured, CUDA refuses work on the default stream with
- * cudaErrorStreamCaptureImplicit and invalidates the capture. The blocking stream is used only for
- * capture: nothing runs in it, so no sink waits for the default stream.
+ * Captures a step in a blocking stream. The reason: work on the default stream is not captured.
+ * While a non-blocking stream is captured, CUDA runs such work at once. A step that forgets its
+ * stream, or a cuBLAS handle without one, would run once, be missing from the graph, and train
+ * nothing from then on. While a blocking stream is captured, CUDA refuses work on the default
+ * stream with cudaErrorStreamCaptureImplicit and invalidates the capture. The blocking stream is
+ * used only for capture: nothing runs in it, so no sink waits for the default stream.
  *
  * The price: while a step is captured, CUDA refuses the default stream to every thread of the
  * process. Such a call fails with an error, whereas a partially captured step would fail silently.
@@ -53,8 +53,8 @@ void step_capture_close(step_capture *capture)
     }
 }
 
-/* Fills the stack memory that the frames of the step and its callees will occupy. No ASan: it would
- * leave gaps around the array. */
+/* Fills the stack memory that the frames of the step and its callees will occupy. ASan is disabled
+ * because it would leave gaps around the array. */
 __attribute__((noinline, no_sanitize("address"))) static void fill_stack(uint8_t fill)
 {
     volatile uint8_t area[FILLED_BYTES];
@@ -64,7 +64,7 @@ __attribute__((noinline, no_sanitize("address"))) static void fill_stack(uint8_t
     }
 }
 
-/* Held while this library captures a step. */
+/* Mutex held while this library captures a step. */
 static pthread_mutex_t capturing = PTHREAD_MUTEX_INITIALIZER;
 
 cudaError_t step_capture_synchronize(void)
@@ -109,7 +109,7 @@ static void drop(capture_result *result)
     }
 }
 
-/* The error for a step whose call makes the capture fail. */
+/* Raises the error for a step whose call makes the capture fail. */
 static sluice_status fail_capture(const capture_result *result)
 {
     const cudaError_t error = result->during != cudaSuccess ? result->during : result->at_end;
@@ -137,9 +137,10 @@ static sluice_status fail_empty(void)
 }
 
 /*
- * Did use of the default stream invalidate the capture? CUDA's error of the refused call is lost if
- * the step has its own copy of the runtime, has read the error, or has made further calls. In this
- * case captures again in a non-blocking stream: if that succeeds, the default stream was the cause.
+ * True if use of the default stream invalidated the capture. CUDA's error of the refused call is
+ * lost if the step has its own copy of the runtime, has read the error, or has made further calls.
+ * In this case captures again in a non-blocking stream: if that succeeds, the default stream was
+ * the cause.
  */
 static bool default_stream_was_used(const step_capture *c, const capture_result *first)
 {

@@ -4,7 +4,7 @@
  * while a captured step would use its first value in every step of a run.
  *
  * Padding of a struct that is passed by value has the bytes of the stack, which may differ. So the
- * stack is filled with one byte before the first capture and with another one before the second.
+ * stack is filled with one byte value before the first capture and with another before the second.
  * Bytes of a parameter that have these two values are not compared.
  *
  * Kernels are inspected by the driver: the step's kernels may be registered with the user program's
@@ -39,13 +39,13 @@ static void print_value(const void *value, size_t bytes, char text[VALUE_SIZE])
     }
 }
 
-/* Did neither capture write this byte? */
+/* True if the step wrote this byte in neither capture. */
 static bool is_padding(const uint8_t *first, const uint8_t *second)
 {
     return *first == STEP_FIRST_FILL && *second == STEP_SECOND_FILL;
 }
 
-/* The index of the first byte that differs, except padding; `bytes`: none. */
+/* Index of the first byte, apart from padding, that differs; `bytes` if no byte differs. */
 static size_t first_difference(const uint8_t *first, const uint8_t *second, size_t bytes)
 {
     size_t at = 0;
@@ -56,8 +56,8 @@ static size_t first_difference(const uint8_t *first, const uint8_t *second, size
     return at;
 }
 
-/* The likely size of the value at `at`: 8 bytes, or 4 if the other 4 are padding, or what is left.
- */
+/* Likely size of the value at `at`: 8 bytes, or 4 if the other 4 bytes are padding, clamped to the
+ * end of the parameter. */
 static size_t value_bytes(const uint8_t *first, const uint8_t *second, size_t bytes, size_t at)
 {
     const size_t left = bytes - at < sizeof(uint64_t) ? bytes - at : sizeof(uint64_t);
@@ -96,8 +96,8 @@ static sluice_status fail_node(size_t node, const char *what)
                     what, node);
 }
 
-/* The driver's functions that describe kernels. A node has a CUfunction, or a CUkernel if it was
- * launched by the newer interface. */
+/* CUDA driver API entry points that describe kernels. A node has a CUfunction, or a CUkernel if it
+ * was launched by the newer API. */
 typedef struct kernel_calls {
     PFN_cuGraphKernelNodeGetParams_v12000 node;
     PFN_cuFuncGetName_v12030 function_name;
@@ -132,7 +132,7 @@ static bool same_grid(const CUDA_KERNEL_NODE_PARAMS *a, const CUDA_KERNEL_NODE_P
            a->blockDimZ == b->blockDimZ && a->sharedMemBytes == b->sharedMemBytes;
 }
 
-/* The size of a parameter in bytes; 0: the kernel has no parameter of that index. */
+/* Size of a parameter in bytes; 0 if the kernel has no parameter with this index. */
 static size_t parameter_bytes(const kernel_calls *calls, const CUDA_KERNEL_NODE_PARAMS *kernel,
                               size_t index)
 {

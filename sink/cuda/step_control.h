@@ -41,7 +41,7 @@ SLI_KERNEL_FN void step_enter_first(const step_control *c, uint64_t step)
     c->state->current.step_ns = 0;
 }
 
-/* Call when a batch was found: writes the step's frame, before the batch is gathered. */
+/* Call once the next batch has arrived: writes the step's frame, before the batch is gathered. */
 SLI_KERNEL_FN void step_enter(const step_control *c)
 {
     const sli_getnext_state *s = c->getnext.state;
@@ -84,7 +84,7 @@ SLI_KERNEL_FN void step_fold_digest(const step_control *c)
         c->getnext.state->micro == 0 ? digest : sli_mix_in(state->current.digest, digest);
 }
 
-/* Stores the trace of the step that has ended. False: the NaN guard ends the run. */
+/* Stores the trace of the step that has ended. Returns false if the NaN guard ends the run. */
 SLI_KERNEL_FN bool step_keep(const step_control *c)
 {
     step_trace *trace = &c->traces[c->getnext.state->steps];
@@ -111,8 +111,8 @@ SLI_KERNEL_FN bool step_keep(const step_control *c)
     return c->nan_guard != SLUICE_NAN_STOP;
 }
 
-/* Completes the batch after its step: times, digest, trace, counts. False: the NaN guard ends the
- * run. */
+/* Completes the batch after its step: updates times, digest, trace and counts. Returns false if the
+ * NaN guard ends the run. */
 SLI_KERNEL_FN bool step_leave(const step_control *c)
 {
     const sli_getnext *g = &c->getnext;
@@ -165,7 +165,7 @@ SLI_KERNEL_FN bool step_begin(const step_control *c)
     return true;
 }
 
-/* Runs after each step of an iteration but the last; the iteration's next batch has arrived. */
+/* Runs after each step of an iteration except the last; the iteration's next batch has arrived. */
 SLI_KERNEL_FN void step_inner(const step_control *c)
 {
     const sli_getnext *g = &c->getnext;
@@ -211,8 +211,8 @@ SLI_KERNEL_FN bool step_next(const step_control *c)
 
 /* ---- the digest ------------------------------------------------------------------------------ */
 
-/* The share of thread t of n in a column's digest. The gather is an earlier kernel, so its writes
- * are visible. */
+/* Part of a column's digest that thread t of n computes. The gather is an earlier kernel, so its
+ * writes are visible. */
 SLI_KERNEL_FN uint64_t step_digest_share(const step_digest *d, uint32_t column, uint64_t t,
                                          uint64_t n)
 {

@@ -11,9 +11,10 @@
 /* Maximum nesting of child graphs that are checked. */
 enum { DEEPEST = 16 };
 
-/* ---- what may stand in a loop ---------------------------------------------------------------- */
+/* ---- nodes permitted in a loop --------------------------------------------------------------- */
 
-/* Describes a node type that is not permitted in a loop, and its origin; NULL: permitted. */
+/* Describes a node type that is not permitted in a loop, and its usual origin; NULL if it is
+ * permitted. */
 static const char *illegal(enum cudaGraphNodeType type)
 {
     switch ((int)type) {
@@ -52,7 +53,7 @@ static const char *inside(node_position at)
     return at.depth > 0 ? ", in a graph within it," : "";
 }
 
-/* Checks one side of a copy: must not be pageable memory. NULL: a CUDA array. */
+/* Checks that one side of a copy is not pageable memory. operand is NULL for a CUDA array. */
 static sluice_status check_operand(const void *operand, const char *way, node_position at)
 {
     struct cudaPointerAttributes attributes;
@@ -83,7 +84,7 @@ static sluice_status check_copy(cudaGraphNode_t node, node_position at)
     memset(&copy, 0, sizeof(copy));
     if (cudaGraphMemcpyNodeGetParams(node, &copy) != cudaSuccess) {
         (void)cudaGetLastError();
-        return SLUICE_OK; /* not described by this function; checked by instantiation */
+        return SLUICE_OK; /* this API does not describe the node; instantiation checks it */
     }
     st = check_operand(copy.srcPtr.ptr, "from", at);
     return st == SLUICE_OK ? check_operand(copy.dstPtr.ptr, "to", at) : st;
@@ -221,7 +222,7 @@ static sluice_status add_step(cudaGraph_t graph, cudaGraphNode_t *last, cudaGrap
     return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "the step's node of the graph");
 }
 
-/* Adds the nodes of a batch and its step after *last, and `tail` as the new last node. */
+/* Adds the nodes of a batch and its step after *last, then `tail`, which becomes *last. */
 static sluice_status add_batch(cudaGraph_t graph, cudaGraphNode_t *last, const step_chain *chain,
                                cudaGraph_t *step, bool moves, const sli_kernel_launch *tail)
 {
@@ -308,7 +309,7 @@ sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, st
     if (st != SLUICE_OK) {
         return st;
     }
-    /* Default 0 at each launch: no step runs unless begin sets the condition. */
+    /* The condition is 0 at the start of each launch: no step runs unless begin sets it. */
     error = cudaGraphConditionalHandleCreate(&condition, out->graph, 0, cudaGraphCondAssignDefault);
     if (error != cudaSuccess) {
         return sli_cuda_fail(error, "cudaGraphConditionalHandleCreate");

@@ -13,23 +13,23 @@
 #include "cuda_device_int.h"
 #include "step_kernels.h"
 
-/* Checks that the step's nodes are permitted in a loop on the device. E_UNSUPPORTED names the node.
- */
+/* Checks that the step's nodes are permitted in a loop on the device. Returns E_UNSUPPORTED if one
+ * is not; the error text names the node. */
 sluice_status step_graph_check_loop(cudaGraph_t step);
 
-/* Compares two captures of the step (step_compare.c). E_INVALID names the parameter that differs.
- */
+/* Compares two captures of the step (step_compare.c). Returns E_INVALID if they differ; the error
+ * text names the parameter. */
 sluice_status step_graph_compare(const cuda_device *device, cudaGraph_t first, cudaGraph_t second);
 
-/* Gets the graph's nodes as an array, to be freed by the caller; NULL: no nodes. */
+/* Stores the graph's nodes as an array that the caller frees; NULL if the graph is empty. */
 sluice_status step_graph_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes_out, size_t *count_out);
 
 /* The kernels around the step, in order. CUDA copies their arguments when a node is created. */
 typedef struct step_chain {
     sli_kernel_launch begin;
     sli_kernel_launch gather;
-    sli_kernel_launch digest; /* function is NULL: none */
-    sli_kernel_launch inner;  /* replaces next, except after the last step of a turn */
+    sli_kernel_launch digest; /* its function is NULL if no digest is requested */
+    sli_kernel_launch inner; /* runs in place of next, except after the last step of an iteration */
     sli_kernel_launch next;
 } step_chain;
 
@@ -53,11 +53,10 @@ sluice_status step_graph_make_once(const step_chain *chain, cudaGraph_t *step, s
 sluice_status step_graph_make_loop(const step_chain *chain, cudaGraph_t step, step_control *control,
                                    step_graph *out);
 
-/* Uploads the graph to the device, so that no launch has to. Blocks until done. */
+/* Uploads the graph to the device, so that launches need not. Blocks until done. */
 sluice_status step_graph_upload(const step_graph *graph, cudaStream_t stream);
 
-/* Launches the graph and waits: for tests of the graph, since errors are not recorded in the run's
- * stream. */
+/* Launches the graph once and waits, to test it. Errors are not recorded in the run's stream. */
 sluice_status step_graph_try(const step_graph *graph, cudaStream_t stream);
 
 /* Destroys a graph, also one that was never made. The context need not be current. */

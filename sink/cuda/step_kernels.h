@@ -33,8 +33,7 @@ typedef struct step_frame {
     float outputs[SLUICE_MAX_OUTPUTS];
 } step_frame;
 
-/* The record of a step that ran. Mapped host memory, one entry for each step between two collects.
- */
+/* Record of a step that ran, in mapped host memory: one entry per step between two collects. */
 typedef struct step_trace {
     uint64_t pass;
     uint64_t first_sample;
@@ -49,23 +48,24 @@ typedef struct step_trace {
 /* Device memory used only by the kernels; initially zero. */
 typedef struct step_state {
     step_trace current;  /* trace of the current step */
-    uint32_t valid_rows; /* rows of the current batch with samples */
+    uint32_t valid_rows; /* number of rows with samples in the current batch */
     uint32_t padding;
     uint64_t nan_steps;
     uint64_t idle_ns;  /* idle time between launches, from the end of a step to the arrival of the
                           next batch */
-    uint64_t ended_ns; /* when the last step ended; 0: none yet */
+    uint64_t ended_ns; /* when the last step ended; 0: no step has ended yet */
     uint64_t digests[SLUICE_MAX_COLUMNS]; /* sums over the current batch, one per column */
 } step_state;
 
-/* Mapped host memory; initially zero. All counts are of the whole run. */
+/* Progress that the kernels report to the host, in mapped host memory; initially zero. All counts
+ * are over the whole run. */
 typedef struct step_report {
     uint64_t batches_done; /* stored after each batch, relaxed: orders no other memory */
-    uint64_t ended;        /* not 0: a launch ended early. Reset by the host */
+    uint64_t ended;        /* nonzero if a launch ended early; reset by the host */
     uint64_t nan_steps;    /* this field and those below: valid after a launch */
     uint64_t first_nan_step;
     uint64_t idle_ns;
-    uint64_t idle_turn; /* not 0: next ran although the launch had ended already */
+    uint64_t idle_turn; /* nonzero if next ran although the launch had already ended */
 } step_report;
 
 /* Arguments of the one-thread kernels. */
@@ -75,14 +75,14 @@ typedef struct step_control {
     step_state *state;
     step_trace *traces; /* (capacity) */
     step_report *report;
-    const float *rates;  /* (capacity) rates of the steps after the last collect */
+    const float *rates;  /* (capacity) learning rates of the steps after the last collect */
     uint64_t first_step; /* first step of the run */
     uint64_t epoch_step; /* first step of `epoch`, as in sink_plan */
     uint64_t epoch;
     uint64_t steps_per_epoch;
     uint64_t seed; /* config.seed, mixed by sli_mix64() */
     uint32_t output_count;
-    uint32_t column_count; /* columns to digest; 0: none */
+    uint32_t column_count; /* number of columns to digest; 0: no digest */
     uint8_t nan_guard;     /* a sluice_nan_guard */
     uint8_t one_batch;     /* each launch is one batch and is ordered after its arrival */
 } step_control;
@@ -95,8 +95,8 @@ typedef struct step_digest {
     uint32_t count;
 } step_digest;
 
-/* Fill in launch descriptions, for C. The description points to the argument, which must outlive
- * its use. */
+/* Fill in the kernels' launch descriptions, callable from C. A description points to the argument,
+ * which must outlive it. */
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_inner_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out);

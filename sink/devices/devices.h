@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of each kind of device, in one table: running programs, lending batches. The table
- * is above its entries in the layering; a new kind of device adds a line to it.
+ * A table of each device kind's operations: running sink programs and lending batches. In the
+ * layering it is above the files that it refers to. A new kind of device adds a line to the table.
  */
 #ifndef SLUICE_DEVICES_H
 #define SLUICE_DEVICES_H
@@ -9,10 +9,12 @@
 #include "lender.h"
 #include "program.h"
 
-/* The programs of a device; NULL: this build runs no program on its kind. */
+/* The program operations for a device; NULL if this build cannot run programs on devices of its
+ * kind. */
 const program_ops *device_programs(const sluice_device *device);
 
-/* The lender of a device; NULL: this build has no channel for its kind. */
+/* The lender operations for a device; NULL if this build has no channels for devices of its kind.
+ */
 const lender_ops *device_lender(const sluice_device *device);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "plan_int.h"
 
-/* inputs: NULL: not checked. owner: the struct that has `inputs`, for error texts: "model" or
- * "config". E_INVALID. */
+/* Returns E_INVALID if the columns differ. inputs: if NULL, nothing is checked. owner: name of the
+ * struct that contains `inputs`, "model" or "config", for the error text. */
 sluice_status expected_inputs_check(const sli_plan *plan, const sluice_column *inputs,
                                     uint32_t count, const char *owner);
 

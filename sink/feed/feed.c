@@ -28,20 +28,21 @@ static void queue_config(const data_feed *f, uint32_t slots, sli_queue_config *c
     config->output_count = f->plan->column_count;
     config->slots = slots;
     config->sets = f->held;
-    /* A held batch is up to `slots` batches older than the next one. */
+    /* A held batch can be up to `slots` batches older than the next batch. */
     config->history = f->config.history + (f->held > 1 ? slots : 0);
     config->node = f->placement != NULL ? f->placement->memory_node : -1;
 }
 
-/* A slot that is lent to the step stays occupied while the step runs, so one more slot is needed.
- */
+/* True if slots are lent to the step. A lent slot stays occupied while the step runs, so one more
+ * slot is needed. */
 static bool lends(const data_feed *f)
 {
     return f->config.device->caps.host_memory && !f->plan->device_converts &&
            !f->plan->device_widens;
 }
 
-/* Minimum number of slots: workers can fill one while the maximum number of batches is held. */
+/* Minimum number of slots: workers must be able to fill one slot while the maximum number of
+ * batches is held. */
 static uint32_t least_slots(const data_feed *f)
 {
     return f->held + 1 + (lends(f) ? 1 : 0);
@@ -81,9 +82,11 @@ static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
     return st;
 }
 
-/* The part of the memory bound that is available for slots. Samples of a stream count against a
- * bound that the user has set. They do not count against the default bound, since their maximum may
- * exceed it. */
+/*
+ * Computes the part of the memory bound that is available for slots. The memory for a stream's
+ * samples counts against a bound that the user has set, but not against the default bound, which
+ * its maximum may exceed.
+ */
 static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
 {
     const uint64_t bound = f->config.memory_bytes;
@@ -131,8 +134,8 @@ static sluice_status refuse_slot_count(const data_feed *f, uint32_t slots)
                     SLI_MAX_SLOTS, sluice_device_name(f->config.device), held);
 }
 
-/* Chooses the configured number of slots, or up to the default, as many as the memory bound allows.
- */
+/* Chooses the configured number of slots. If none is configured, chooses the default number,
+ * reduced to fit the memory bound. */
 static sluice_status choose_slots(data_feed *f)
 {
     const uint32_t least = least_slots(f);

@@ -13,15 +13,15 @@
 #include "plan_int.h"
 #include "queue_int.h"
 
-/* Stages of the profile after the plan's own. */
+/* Stages that the feed adds to the profile, after the plan's stages. */
 enum { FEED_COPY, FEED_GET_NEXT, FEED_STEP, FEED_STAGES };
 
 typedef struct feed_config {
     sluice_device *device;
     sluice_dataset *dataset;
     sli_run_settings settings;
-    uint32_t workers;      /* 0: by the placement */
-    uint32_t slots;        /* 0: slot_count(), reduced to fit the memory bound */
+    uint32_t workers;      /* number of workers; 0: chosen by the placement */
+    uint32_t slots;        /* number of slots; 0: slot_count(), reduced to fit the memory bound */
     uint64_t memory_bytes; /* bound, including samples of a stream; 0: a quarter of the memory that
                               the process may use, excluding samples of a stream */
     uint64_t history; /* number of latest batches whose sample lists outlive the release of their
@@ -42,27 +42,29 @@ typedef struct data_feed {
     uint64_t stream_bytes; /* upper bound of the memory for samples of a stream */
     uint32_t held;         /* at least 1 */
     uint32_t slots;
-    uint64_t passes;     /* passes of a stream to produce; 0: no limit. Set before the start */
-    sli_profile profile; /* stages: the plan's, then FEED_*; threads: workers, then the device */
+    uint64_t passes; /* passes of a stream to produce; 0: no limit. Set before the start */
+    sli_profile
+        profile; /* stages: the plan's, then FEED_*; threads: the workers, then the device's */
     const char *stage_names[16];
     sli_engine *engine;
 } data_feed;
 
-/* Rank and world of this process: from the config, or, if that is 0 of 0, from the launcher. */
+/* Finds the rank and world size of this process, from the config or, if the config has 0 of 0, from
+ * the launcher's variables. */
 sluice_status feed_find_ranks(uint32_t rank, uint32_t world, sluice_ranks *ranks_out);
 
-/* Creates everything except the threads that read. On failure nothing remains allocated. */
+/* Opens the feed without starting the workers. On failure nothing remains allocated. */
 sluice_status feed_open(const feed_config *config, data_feed *feed_out);
 
-/* Starts the workers at the position where the plan begins. They produce `batches` batches;
- * UINT64_MAX: no limit. */
+/* Starts the workers at the position where the plan begins. They produce `batches` batches, or run
+ * without a limit if it is UINT64_MAX. */
 sluice_status feed_start(data_feed *feed, uint64_t batches);
 
 /* Stops the workers and closes the queue. */
 void feed_stop(data_feed *feed);
 void feed_close(data_feed *feed);
 
-/* The device side's counters of a stage, one of FEED_*. */
+/* The device-side counters of a stage FEED_*. */
 sli_counters *feed_counters(const data_feed *feed, uint32_t stage);
 
 #endif

@@ -17,19 +17,23 @@ typedef struct lender_ops {
      * lender may be NULL. */
     void (*destroy)(batch_lender *lender);
 
-    /* May the next batch be lent in this stream (NULL: the caller passed none), into this set of
-     * tensors? Has no side effects. Returns an error of an earlier call again. */
+    /*
+     * Checks whether the next batch may be lent in this stream into this set of tensors. stream is
+     * NULL if the caller passed none. Has no side effects. Returns the error of an earlier call
+     * again.
+     */
     sluice_status (*check)(batch_lender *lender, uint32_t set, void *stream);
 
-    /* Lends batch seq, which has arrived, in a set of tensors. If the previous batch of the set was
-     * not released by release(), its readers are in the stream that was passed to the previous
-     * call. */
+    /* Lends batch seq, which has arrived, in a set of tensors. If the set's previous batch was not
+     * released by release(), its readers are in the stream that was passed to the previous call. */
     sluice_status (*lend)(batch_lender *lender, uint64_t seq, uint32_t set, void *stream,
                           sli_inputs *inputs_out);
 
-    /* Releases the batch in the set. The set is overwritten only after all work that is in the
-     * stream now; stream NULL: all readers are done. E_INVALID: the stream is not usable; the batch
-     * stays held. */
+    /*
+     * Releases the batch in the set. The set is overwritten only after all work that is now in the
+     * stream; if stream is NULL, all readers are done already. Returns E_INVALID if the stream is
+     * not usable; the batch then stays held.
+     */
     sluice_status (*release)(batch_lender *lender, uint32_t set, void *stream);
 
     /* Frees the slot of batch seq; called in the order of batches. */
@@ -39,8 +43,8 @@ typedef struct lender_ops {
      * set. */
     sluice_status (*discard)(batch_lender *lender, uint64_t seq, uint32_t set);
 
-    /* Called at intervals while a batch is late: returns the error of a device that has failed.
-     * NULL: the device cannot fail by itself. */
+    /* Called at intervals while a batch is late. Returns the device's error if the device has
+     * failed. NULL if the device cannot fail by itself. */
     sluice_status (*poll_device)(batch_lender *lender);
 } lender_ops;
 

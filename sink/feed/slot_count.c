@@ -4,13 +4,14 @@
 #include "queue_int.h"
 
 /*
- * Host: one slot above the minimum evens out batches of different cost. This helps while the slots
- * fit a processor's cache (CACHED_BYTES); beyond, another slot only takes memory that must be
- * cleared first.
+ * Host devices: one slot above the minimum evens out batches of different cost. This helps while
+ * the slots fit a processor's cache (CACHED_BYTES). For larger slots, another one only takes memory
+ * that must be cleared first.
  */
 enum { HOST_SLOTS = 4, LEAST_SLOTS = 3, CACHED_BYTES = 64 << 20 };
 
-/* Kernels: a step may take only some ten microseconds, so small batches need many slots. */
+/* Devices with kernels: a step may take only tens of microseconds, so small batches need many
+ * slots. */
 enum { KERNEL_LEAST = 4, KERNEL_MOST = 64, KERNEL_BYTES = 16 << 20 };
 
 /* Rows in flight for each worker. One slow sample holds up its batch. A worker that has filled its

@@ -9,7 +9,7 @@
 typedef struct slot_request {
     uint32_t workers;
     uint32_t batch_size;
-    uint64_t slot_bytes; /* of one slot */
+    uint64_t slot_bytes; /* size of one slot */
     uint64_t free_bytes; /* free memory where the slots will be allocated */
     bool kernels;        /* GetNext is a kernel */
     bool lends;          /* steps read the slot itself, in host memory */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lender of a host device: GetNext on the calling thread. */
+/* The lender of a host device, which runs GetNext on the calling thread. */
 #include "host_ops.h"
 
 #include "alloc_int.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs on the host device. The device's thread runs this loop, which on a GPU is a graph:
+ * Sink programs on the host device. The device's thread runs this loop, which on a GPU is a graph:
  *
  *     while steps are left:  (wait -> GetNext -> step) for each micro-batch -> guard
  *
@@ -50,7 +50,8 @@ struct host_program {
     sli_stream stream;
     host_launch launches[MAX_LAUNCHES];
     uint64_t launch_count;
-    _Atomic uint64_t batches_done;     /* of the whole run; release store, after idle_since_ticks */
+    _Atomic uint64_t batches_done;     /* batches completed in the whole run; release store, after
+                                          idle_since_ticks */
     _Atomic uint64_t idle_since_ticks; /* when the last batch was done */
     _Atomic bool waits_for_data;
     _Atomic bool ended; /* a launch ended early */
@@ -70,7 +71,7 @@ struct host_program {
     uint64_t *current_samples; /* (micro_batches, batch_size), or NULL */
     uint64_t nan_steps;
     uint64_t first_nan_step;
-    bool stop_requested;  /* by the current step */
+    bool stop_requested;  /* the current step has requested a stop */
     uint64_t step_number; /* the step's view points to micro and to the fields up to random_key */
     uint64_t epoch_number;
     float rate;
@@ -97,7 +98,7 @@ static void fail_program(host_program *p, sluice_status status)
     finish(p, PROGRAM_ENDED);
 }
 
-/* Waits for batch p->seq; false: the launch is over, p->end has the reason. */
+/* Waits for batch p->seq. Returns false if the launch has ended; p->end has the reason. */
 static bool wait_for_batch(host_program *p)
 {
     const int64_t spin_ns = p->feed->config.device->caps.spin_ns;
@@ -219,7 +220,7 @@ static void keep_step(host_program *p)
     p->micro = 0;
 }
 
-/* After the last of the step's batches: stores its record and checks its outputs. */
+/* Call after the step's last batch: stores the step's record and checks its outputs. */
 static void end_step(host_program *p)
 {
     keep_step(p);
@@ -234,8 +235,8 @@ static void end_step(host_program *p)
     }
 }
 
-/* Processes the status of the step's call. A step that failed has run, and is counted. failures:
- * sli_fail_count() before the call. */
+/* Processes the status that the step returned. A step that failed is counted as one that ran.
+ * failures: sli_fail_count() before the call. */
 static void take_answer(host_program *p, sluice_status answer, uint64_t failures)
 {
     p->seq++;

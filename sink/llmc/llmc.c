@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches in the order of llm.c, for a program that stores the state of that order itself. A
- * channel reads ahead from the state that was passed with a request. Its batches are returned as
- * long as they match the later requests; otherwise a new channel is opened.
+ * Batches in the order of llm.c's data loader, for a program that keeps the loader's state itself.
+ * A channel reads ahead from the state passed with a request. Its batches are returned as long as
+ * they match the later requests; otherwise a new channel is opened.
  */
 #include <string.h>
 
@@ -28,11 +28,12 @@ struct sluice_llmc {
     sli_llmc_shape shape;
     sluice_device *device;
     sluice_dataset *dataset;
-    sluice_channel *channel;   /* NULL: nothing is read ahead */
-    bool shuffled;             /* the channel's order is shuffled */
-    uint64_t begin;            /* the channel's first sample */
-    const sluice_batch *batch; /* batch of the channel that is lent to the caller; NULL: none */
-    int32_t *own; /* (2, batch, seq) lent for batches that are read without a channel; NULL: not
+    sluice_channel *channel; /* channel that reads ahead; NULL: no read-ahead */
+    bool shuffled;           /* the channel's order is shuffled */
+    uint64_t begin;          /* the channel's first sample */
+    const sluice_batch
+        *batch;   /* the channel's batch that is lent to the caller; NULL: no batch is lent */
+    int32_t *own; /* (2, batch, seq) buffer for batches that are read without a channel; NULL: not
                      needed yet */
 };
 
@@ -169,7 +170,7 @@ sluice_status sluice_llmc_shard(const sluice_llmc *llmc, size_t shard, uint64_t 
 /* ---- reading ahead -----------------------------------------------------------------------------
  */
 
-/* Does each number below count occur once? `seen` has room for count. */
+/* True if each number below count occurs once. `seen` is scratch memory of count bytes. */
 static bool is_permutation(const int *list, size_t count, uint8_t *seen)
 {
     memset(seen, 0, count);
@@ -182,7 +183,7 @@ static bool is_permutation(const int *list, size_t count, uint8_t *seen)
     return true;
 }
 
-/* Can llm.c's loader have this state? Only then is the following order known. */
+/* True if llm.c's loader can be in this state. Only then is the order of later batches known. */
 static bool is_state(const sluice_llmc *llmc, const sluice_llmc_position *at)
 {
     const uint32_t pieces = sli_llmc_pieces(llmc->files, at->shard);
@@ -201,7 +202,7 @@ static bool is_state(const sluice_llmc *llmc, const sluice_llmc_position *at)
     return known;
 }
 
-/* Samples of all ranks that precede the batch in its pass. */
+/* Number of samples, over all ranks, that precede the batch in its pass. */
 static uint64_t samples_before(const sluice_llmc *llmc, const sluice_llmc_position *at)
 {
     uint64_t pieces = at->index;
@@ -299,8 +300,8 @@ static sluice_status read_alone(sluice_llmc *llmc, const sluice_llmc_position *a
     return sli_llmc_read(llmc->files, at->shard, at->piece, out->inputs, out->targets);
 }
 
-/* Reads the batch. If the order after it is known, the batch comes from a channel that is rewound
- * or opened again at this batch. */
+/* Reads a batch that the channel does not supply next. If the order after the batch is known,
+ * rewinds or reopens the channel at this batch. */
 static sluice_status read_anew(sluice_llmc *llmc, const sluice_llmc_position *at, uint64_t sample,
                                token_batch *out)
 {

@@ -14,8 +14,8 @@ static int64_t poll_interval(const watchdog *w)
     return often < SHORTEST_NS ? SHORTEST_NS : often > LONGEST_NS ? LONGEST_NS : often;
 }
 
-/* Warns that the call is slow. Does nothing if the call has returned: the data read here may then
- * belong to a later call. */
+/* Warns that the call is slow. A no-op if the call has returned, since the values read here may
+ * then belong to a later call. */
 static void warn_of_call(watchdog *w, uint64_t call, int64_t ns)
 {
     /* Pair with the release stores in watchdog_enter(). */
@@ -30,8 +30,7 @@ static void warn_of_call(watchdog *w, uint64_t call, int64_t ns)
 
 void watchdog_poll(watchdog *w, int64_t now_ns)
 {
-    /* Pairs with the release store in watchdog_enter(): the warning of this call is visible, too.
-     */
+    /* Pairs with the release store in watchdog_enter(), so the call's warning is visible, too. */
     const uint64_t call = atomic_load_explicit(&w->call, memory_order_acquire);
     int64_t still_ns;
 

@@ -21,21 +21,22 @@ typedef void (*watchdog_warning)(uint64_t detail, double seconds);
 typedef struct watchdog {
     int64_t warning_ns; /* longer calls cause a warning; set before the start */
     sli_thread thread;
-    sli_event event; /* for ends */
+    sli_event event; /* notified when `ends` is set */
     _Atomic bool ends;
 
     uint64_t calls;                    /* calls so far; used by the trainer only */
-    _Atomic(watchdog_warning) warning; /* warning and detail: of the latest call */
+    _Atomic(watchdog_warning) warning; /* `warning` and `detail` belong to the latest call */
     _Atomic uint64_t detail;
     _Atomic uint64_t call; /* number of the call that the trainer is in; 0: none */
 
     /* The fields below are used only by the thread that calls watchdog_poll(). */
     uint64_t seen;     /* `call` as of the last poll */
     polled_time still; /* time in the call `seen` */
-    bool warned;       /* the call `seen` has been warned of */
+    bool warned;       /* a warning of the call `seen` was logged */
 } watchdog;
 
-/* Starts the thread, which polls a few times within warning_ms. E_NO_MEMORY. */
+/* Starts the thread, which polls a few times within warning_ms. Returns E_NO_MEMORY if an
+ * allocation fails. */
 sluice_status watchdog_start(watchdog *w, int64_t warning_ms);
 
 /* Ends the thread at once; a no-op if it was never started. */
@@ -44,7 +45,8 @@ void watchdog_stop(watchdog *w);
 /* One poll. Warns once of a call that, by the polls so far, has lasted longer than warning_ns. */
 void watchdog_poll(watchdog *w, int64_t now_ns);
 
-/* The trainer begins a call. watchdog_poll() discards a mix of warning and detail of two calls. */
+/* Call when the trainer begins a call. A poll that reads `warning` and `detail` of two different
+ * calls discards them. */
 static inline void watchdog_enter(watchdog *w, watchdog_warning warning, uint64_t detail)
 {
     /* Pair with the acquire loads in warn_of_call(): a poll that reads these values also sees that

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a run ends, as one ordered value that never decreases. Cancellation token, time limit, hooks,
- * steps, programs and ranks raise it. Any thread may call these functions.
+ * A run's outcome: the reason why it ends, as one ordered value that never decreases. The
+ * cancellation token, the time limit, hooks, steps, programs and ranks raise it. Any thread may
+ * call these functions.
  */
 #ifndef SLUICE_OUTCOME_H
 #define SLUICE_OUTCOME_H
@@ -14,13 +15,13 @@
 typedef enum outcome {
     OUTCOME_GOES_ON,
     OUTCOME_TIME_IS_OVER, /* max_seconds: no more steps; boundary actions run as planned */
-    OUTCOME_STOP,         /* requested, by the token, a hook or a step */
+    OUTCOME_STOP,         /* requested by the token, a hook or a step */
     OUTCOME_NAN,          /* the NaN guard detected a non-finite output */
     OUTCOME_FAILED
 } outcome;
 
-/* The outcome of one run; zeroed, the run continues. token and is_agreed are set before the start.
- */
+/* The outcome of one run. A zeroed struct means that the run continues. token and is_agreed are set
+ * before the start. */
 typedef struct run_outcome {
     const sluice_stop *token; /* may be NULL */
     bool is_agreed; /* several ranks: a request takes effect once they agree on it, at a boundary */
@@ -39,7 +40,7 @@ static inline void outcome_raise_value(_Atomic int *value, outcome to)
     }
 }
 
-/* Raises the outcome in effect: for an error, or for what the ranks have agreed on. */
+/* Raises the outcome in effect, after an error or an agreement of the ranks. */
 static inline void outcome_raise(run_outcome *o, outcome to)
 {
     outcome_raise_value(&o->reached, to);
@@ -65,7 +66,7 @@ static inline outcome outcome_reached(const run_outcome *o)
     return (outcome)atomic_load_explicit(&o->reached, memory_order_acquire);
 }
 
-/* May another step begin? */
+/* True if another step may begin. */
 static inline bool outcome_goes_on(const run_outcome *o)
 {
     return outcome_reached(o) == OUTCOME_GOES_ON;
@@ -80,7 +81,7 @@ static inline bool outcome_poll(run_outcome *o)
     return outcome_goes_on(o);
 }
 
-/* Is the outcome a stop or above? The remaining actions of a boundary are then skipped. */
+/* True if the outcome is STOP or above; the remaining actions of a boundary are then skipped. */
 static inline bool outcome_is_stop(const run_outcome *o)
 {
     return outcome_reached(o) >= OUTCOME_STOP;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time without progress, as polls measure it. Each poll adds the time since the previous poll, up
- * to twice the polling interval. So time in which the process was suspended (SIGSTOP, a debugger,
- * the cgroup freezer) and jumps of the clock are not counted.
+ * A timer for time without progress, driven by polls. Each poll adds the time since the previous
+ * poll, up to twice the polling interval. So time in which the process was suspended (SIGSTOP, a
+ * debugger, the cgroup freezer) and jumps of the clock are not counted.
  */
 #ifndef SLUICE_POLLED_TIME_H
 #define SLUICE_POLLED_TIME_H

@@ -6,7 +6,7 @@
 #include "callback_watchdog.h"
 
 typedef struct run_watch {
-    watchdog callbacks;    /* calls of the user's callbacks by the trainer */
+    watchdog callbacks;    /* monitors the trainer's calls of user callbacks */
     polled_time still;     /* time since a step ended or a callback returned */
     uint64_t batches_done; /* as of the last poll */
     bool stall_warned;     /* warned of the stall since the last progress */
