@@ -94,14 +94,23 @@ static bool is_size(const uint64_t *shape)
            shape[SCHEMA_W] <= LARGEST_SIDE;
 }
 
+/* What follows is encoded, and the first image is not: decode would have nothing to begin with. */
+static sluice_status mixed_kinds(const making *m, const custom_column *column)
+{
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "%s: %s is encoded and the image is not; give both as pixels, or both encoded",
+                    m->owner, column->spec.name);
+}
+
 static sluice_status check_image(const making *m, custom_column *column)
 {
     const sluice_column *spec = &column->spec;
 
-    if (m->made->schema.image >= 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s: %s is the second image; a sample has one image so far", m->owner,
-                        spec->name);
+    const int first = m->made->schema.image;
+
+    if (spec->dtype == SLUICE_ENCODED && first >= 0 &&
+        m->made->schema.columns[first].dtype != SLUICE_ENCODED) {
+        return mixed_kinds(m, column);
     }
     if (spec->dtype == SLUICE_ENCODED) {
         return spec->rank == 0
@@ -121,6 +130,13 @@ static sluice_status check_image(const making *m, custom_column *column)
                         "%s: %s: want (height, width, channels): 1 to %d channels, sides up to %d, "
                         "or both 0 where they vary",
                         m->owner, spec->name, SLI_MAX_CHANNELS, LARGEST_SIDE);
+    }
+    if (first >= 0 && memcmp(spec->shape, m->made->schema.columns[first].shape,
+                             2 * sizeof(spec->shape[0])) != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: images of a sample have one size: want the height and width of "
+                        "%s, 0 where they vary and where that is encoded",
+                        m->owner, spec->name, m->made->schema.columns[first].name);
     }
     column->varies = spec->shape[SCHEMA_H] == 0;
     return SLUICE_OK;
@@ -148,12 +164,7 @@ static sluice_status check_mask(const making *m, custom_column *column)
     }
     image = &m->made->schema.columns[m->made->schema.image];
     if (spec->dtype == SLUICE_ENCODED && spec->rank == 0) {
-        return image->dtype == SLUICE_ENCODED
-                   ? SLUICE_OK
-                   : sli_fail(SLUICE_E_UNSUPPORTED,
-                              "%s: %s is encoded and the image is not; give both as pixels, or "
-                              "both encoded",
-                              m->owner, spec->name);
+        return image->dtype == SLUICE_ENCODED ? SLUICE_OK : mixed_kinds(m, column);
     }
     if (spec->dtype != SLUICE_U8 || spec->rank != 2 ||
         memcmp(spec->shape, image->shape, 2 * sizeof(spec->shape[0])) != 0) {
@@ -250,8 +261,12 @@ static void set_info(const making *m, const custom_column *column)
 {
     column_info *info = &m->made->schema.infos[column->column];
 
-    if (column->role == SLUICE_ROLE_IMAGE) {
+    if (column->role == SLUICE_ROLE_IMAGE && m->made->schema.image < 0) {
         m->made->schema.image = (int)column->column;
+    } else if (column->role == SLUICE_ROLE_IMAGE) {
+        info->role = ROLE_IMAGE;
+        info->channels =
+            column->spec.dtype == SLUICE_U8 ? (uint32_t)column->spec.shape[SCHEMA_C] : 0;
     } else if (column->role == SLUICE_ROLE_MASK) {
         info->role = ROLE_MASK;
     } else if (column->role == SLUICE_ROLE_BOXES) {

@@ -44,14 +44,21 @@ static sluice_status copy_inputs(custom_map *made, const sluice_map *map)
     return SLUICE_OK;
 }
 
-/* Refuses encoded outputs: they would need a decode after the map. */
+/* Refuses encoded outputs, which would need a decode after the map, and a second image. */
 static sluice_status check_outputs(const custom_map *made)
 {
+    const stage_schema *schema = &made->outputs.schema;
+
     for (uint32_t i = 0; i < made->outputs.count; i++) {
         if (made->outputs.columns[i].spec.dtype == SLUICE_ENCODED) {
             return sli_fail(SLUICE_E_UNSUPPORTED,
                             "%s: %s: a map cannot write an encoded image; a source can", made->name,
                             made->outputs.columns[i].spec.name);
+        }
+        if (schema->infos[made->outputs.columns[i].column].role == ROLE_IMAGE) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "%s: %s is the second image; a map writes one, declare others as plain",
+                            made->name, made->outputs.columns[i].spec.name);
         }
     }
     return SLUICE_OK;

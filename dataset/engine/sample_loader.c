@@ -7,10 +7,12 @@
 #include "alloc_int.h"
 #include "error_int.h"
 #include "layout_int.h"
-#include "nvtx_ranges_int.h"
+#include "loader_stage.h"
 #include "page_cache.h"
 #include "printable_int.h"
+#include "sample_flips.h"
 #include "sample_maps.h"
+#include "sample_steps.h"
 
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
 {
@@ -50,32 +52,6 @@ void sample_loader_fini(sample_loader *loader)
     image_buffer_free(&loader->between[1]);
 }
 
-/* Enters a stage of the profile; returns the current time in ticks. */
-static uint64_t enter_stage(sample_loader *loader, uint32_t stage)
-{
-    uint64_t now = sli_ticks();
-
-    sli_range_begin(loader->plan->stage_names[stage]);
-    loader->stage = loader->plan->stage_names[stage];
-    atomic_store_explicit(&loader->state.stage, loader->stage, memory_order_relaxed);
-    atomic_store_explicit(&loader->state.since_ticks, now, memory_order_relaxed);
-    return now;
-}
-
-static void leave_stage(sample_loader *loader)
-{
-    sli_range_end();
-    /* loader->stage is kept: error texts use it. */
-    atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
-}
-
-/* Leaves the stage and enters the next one. */
-static uint64_t change_stage(sample_loader *loader, uint32_t stage)
-{
-    sli_range_end();
-    return enter_stage(loader, stage);
-}
-
 /* The destination of the last group: lines are converted and stored in the row. */
 typedef struct row_sink {
     const sli_conversion *conversion;
@@ -90,28 +66,11 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
     sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
 }
 
-/*
- * Draws the flips of a segment. *here is the flip by workers, and *on_device is toggled for the
- * device; two flips cancel each other.
- */
-static void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
-                       uint64_t pass, uint8_t *here, uint8_t *on_device)
-{
-    *here = 0;
-    for (uint32_t i = 0; i < details->flip_count; i++) {
-        const plan_flip *flip = &details->flips[i];
-        const sli_draws draws = {flip->key, sample, pass};
-
-        if (flip->segment == segment && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
-            *(flip->on_device ? on_device : here) ^= SLI_ROW_FLIP;
-        }
-    }
-}
-
 /* The current image between two groups: pixels, or an encoded image whose header was read. */
 typedef struct current_image {
     bool encoded;
     bool from_pack;
+    bool follows;     /* the first image of its sample, for which the profile counts samples */
     image_view image; /* while encoded, only the size and the channels are valid */
 } current_image;
 
@@ -178,7 +137,8 @@ static sluice_status decode_box(sample_loader *loader, const current_image *curr
     worker_indexes *counts = &loader->indexes;
     sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
 
-    if (st == SLUICE_OK && !current->from_pack && image_decoder_lacks_index(loader->decoder)) {
+    if (st == SLUICE_OK && !current->from_pack && !current->follows &&
+        image_decoder_lacks_index(loader->decoder)) {
         sli_counter_add(&counts->lacking, 1);
         sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
         sli_counter_add(&counts->needed, (uint64_t)box->width * box->height);
@@ -204,16 +164,15 @@ static sluice_status find_pixels(sample_loader *loader, const current_image *cur
     return SLUICE_OK;
 }
 
-static sluice_status size_mismatch(const sli_plan *plan, const fused_geometry *window,
-                                   uint32_t channels)
+static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
+                                   const fused_geometry *window, uint32_t channels)
 {
     char advice[200];
 
     dataset_advise_size(plan->dataset, advice, sizeof(advice));
     return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u; %s",
-                    window->window_width, window->window_height, channels,
-                    plan->host_conversion.width, plan->host_conversion.height,
-                    plan->host_conversion.channels, advice);
+                    window->window_width, window->window_height, channels, want->width,
+                    want->height, want->channels, advice);
 }
 
 /*
@@ -225,19 +184,18 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
                                  line_sink *sink)
 {
     const sli_plan *plan = loader->plan;
+    const sli_conversion *conversion = row->conversion;
     image_buffer *between = &loader->between[number % 2];
     sluice_status st;
 
     if (number + 1 == plan->details->group_count) {
-        if (window->window_width != plan->host_conversion.width ||
-            window->window_height != plan->host_conversion.height ||
-            channels != plan->host_conversion.channels) {
-            return size_mismatch(plan, window, channels);
+        if (window->window_width != conversion->width ||
+            window->window_height != conversion->height || channels != conversion->channels) {
+            return size_mismatch(plan, conversion, window, channels);
         }
         *sink = (line_sink){convert_line, row, NULL};
-        if (sli_conversion_is_identity(row->conversion) ||
-            (plan->host_conversion.to == SLUICE_U8 && !plan->host_conversion.to_chw &&
-             row->flags == 0)) {
+        if (sli_conversion_is_identity(conversion) ||
+            (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
             sink->direct = row->row;
         }
         return SLUICE_OK;
@@ -246,6 +204,18 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
                               (size_t)window->window_width * window->window_height * channels);
     *sink = (line_sink){NULL, NULL, between->data};
     return st;
+}
+
+/* Counts work on an image. One that follows another is no sample of its own. */
+static inline void count_image(sli_counters *counters, const current_image *current, uint64_t ticks,
+                               uint64_t bytes)
+{
+    if (!current->follows) {
+        sli_counters_item(counters, ticks, bytes);
+        return;
+    }
+    sli_counter_add(&counters->busy_ticks, ticks);
+    sli_counter_add(&counters->bytes, bytes);
 }
 
 /* Runs one group of geometry: from the current image to the next one, or into the row. */
@@ -285,8 +255,8 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
     if (st == SLUICE_OK && current->encoded) {
         uint64_t now = change_stage(loader, PLAN_PIXELS);
 
-        sli_counters_item(loader->counters[PLAN_DECODE], now - *ticks,
-                          pixels.stride * pixels.height);
+        count_image(loader->counters[PLAN_DECODE], current, now - *ticks,
+                    pixels.stride * pixels.height);
         *ticks = now;
     }
     if (st == SLUICE_OK) {
@@ -302,26 +272,50 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
     return st;
 }
 
+/* An image behind the first one has its size: with the same draws it then gets the same geometry.
+ */
+static sluice_status check_size(const image_way *way, const image_view *image)
+{
+    return image->width == way->width && image->height == way->height
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, the first one of its sample %ux%u",
+                          image->width, image->height, way->width, way->height);
+}
+
+/*
+ * Processes the first image of a sample (partner NULL), and stores what is done to it; or another
+ * image of the sample, by the same geometry and flips.
+ */
 static sluice_status process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                   const sample_data *data, void *image, uint8_t *flags,
-                                   uint64_t ticks)
+                                   const sample_data *data, const plan_partner *partner,
+                                   void *image, uint8_t *flags, uint64_t ticks)
 {
     const sli_plan *plan = loader->plan;
+    image_way *way = &loader->way;
     row_sink sink = {&plan->host_conversion, image, 0};
     current_image current;
     sluice_status st;
 
-    draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
+    current.follows = partner != NULL;
+    if (partner != NULL) {
+        sink.conversion = &partner->conversion;
+        sink.flags = way->flipped ? SLI_ROW_FLIP : 0;
+    } else {
+        draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
+    }
     st = open_image(loader, data, &current);
-    loader->way =
-        (image_way){current.image.width, current.image.height, loader->groups,
-                    plan->details->group_count, ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
+    if (partner == NULL) {
+        *way = (image_way){current.image.width, current.image.height, loader->groups,
+                           plan->details->group_count, ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
+    } else if (st == SLUICE_OK) {
+        st = check_size(way, &current.image);
+    }
     for (uint32_t i = 0; i < plan->details->group_count && st == SLUICE_OK; i++) {
         st = process_group(loader, i, sample, pass, &sink, &current, &ticks);
     }
     if (st == SLUICE_OK) {
-        sli_counters_item(loader->counters[PLAN_PIXELS], sli_ticks() - ticks,
-                          sli_conversion_out_bytes(&plan->host_conversion));
+        count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
+                    sli_conversion_out_bytes(sink.conversion));
     }
     return st;
 }
@@ -369,33 +363,98 @@ static void name_column_of_error(const char *column, sluice_status status)
     sli_fail(status, "%s: %.900s", column, error.text);
 }
 
-/*
- * Transforms the boxes of a sample, and reads and writes its masks. Called after the image was
- * processed.
- */
-static sluice_status process_followers(sample_loader *loader, uint64_t sample, void *const *buffers)
+/* Reads the mask or image that a column of the source is. */
+static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t column,
+                                sample_data *data)
 {
     const sluice_dataset *dataset = loader->plan->dataset;
+
+    *data = (sample_data){0};
+    return dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
+}
+
+/* Reads and writes the masks among columns [*column, ...) up to the next image. */
+static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void *const *buffers,
+                                    uint32_t *column, sample_data *data)
+{
+    const stage_schema *schema = &loader->plan->dataset->source_schema;
     const mask_tools tools = {loader->decoder, &loader->resampler, loader->between};
-    const stage_schema *schema = &dataset->source_schema;
-    uint64_t start = change_stage(loader, PLAN_DECODE);
-    sluice_status st = boxes_follow(schema, &loader->way, buffers);
 
-    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
-        sample_data data = {0};
+    for (; *column < schema->column_count; ++*column) {
+        const column_role role = schema->infos[*column].role;
+        sluice_status st;
 
-        if (schema->infos[i].role != ROLE_MASK || buffers[i] == NULL) {
+        if ((role != ROLE_MASK && role != ROLE_IMAGE) || buffers[*column] == NULL) {
             continue;
         }
-        st = dataset_source(dataset)->read_mask(dataset->source, sample, i, &loader->io, &data);
-        if (st == SLUICE_OK) {
-            st = mask_follow(loader->plan, &loader->way, &data, &tools, buffers[i]);
+        st = read_other(loader, sample, *column, data);
+        if (st == SLUICE_OK && role == ROLE_MASK) {
+            st = mask_follow(loader->plan, &loader->way, data, &tools, buffers[*column]);
         }
         if (st != SLUICE_OK) {
-            name_column_of_error(schema->columns[i].name, st);
+            name_column_of_error(schema->columns[*column].name, st);
+        }
+        if (st != SLUICE_OK || role == ROLE_IMAGE) {
+            return st;
         }
     }
+    return SLUICE_OK;
+}
+
+/*
+ * Takes the boxes and masks of a sample along with its first image, up to the next image, whose
+ * data are read. `partner` is the image that was processed last, NULL the first one; then the next
+ * one, NULL behind the last.
+ */
+static sluice_status follow_image(sample_loader *loader, uint64_t sample, void *const *buffers,
+                                  const plan_partner **partner, sample_data *data)
+{
+    const stage_schema *schema = &loader->plan->dataset->source_schema;
+    const uint64_t start = change_stage(loader, PLAN_DECODE);
+    uint32_t column = *partner != NULL ? (*partner)->column + 1 : 0;
+    sluice_status st = *partner == NULL ? boxes_follow(schema, &loader->way, buffers) : SLUICE_OK;
+
+    if (st == SLUICE_OK) {
+        st = follow_to_next(loader, sample, buffers, &column, data);
+    }
+    *partner = st == SLUICE_OK && column < schema->column_count
+                   ? plan_partner_of(loader->plan->details, column)
+                   : NULL;
     sli_counter_add(&loader->counters[PLAN_DECODE]->busy_ticks, sli_ticks() - start);
+    return st;
+}
+
+/* Processes the first image of a sample, whose data were read, and all that follows it. */
+static sluice_status process_images(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                    sample_data *data, uint8_t *flags, void *const *buffers,
+                                    uint64_t ticks)
+{
+    const struct plan_details *details = loader->plan->details;
+    const uint64_t before = loader->io.bytes_read;
+    const plan_partner *partner = NULL;
+    uint32_t column = (uint32_t)details->image;
+    sluice_status st;
+
+    for (;;) {
+        st = process_image(loader, sample, pass, data, partner, buffers[column], flags, ticks);
+        if (data->index != NULL) {
+            count_index(loader, sample, data, st);
+        }
+        if (partner != NULL && st != SLUICE_OK) {
+            name_column_of_error(loader->plan->dataset->source_schema.columns[column].name, st);
+        }
+        if (st == SLUICE_OK && details->has_followers) {
+            st = follow_image(loader, sample, buffers, &partner, data);
+            if (st == SLUICE_OK && partner != NULL) {
+                column = partner->column;
+                ticks = change_stage(loader, PLAN_DECODE);
+                continue;
+            }
+        }
+        break;
+    }
+    /* Decoding a region may have read more of the file. */
+    sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
     return st;
 }
 
@@ -425,7 +484,6 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     const uint64_t before = loader->io.bytes_read;
     const uint64_t start = enter_stage(loader, PLAN_READ);
     sample_data data = {0};
-    uint64_t counted;
     uint64_t now;
     sluice_status st;
 
@@ -450,69 +508,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     if (plan->details->image < 0) {
         return SLUICE_OK;
     }
-    counted = loader->io.bytes_read;
-    st = process_image(loader, sample, pass, &data, buffers[plan->details->image], row->flags, now);
-    /* Decoding a region may have read more of the file. */
-    sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - counted);
-    if (data.index != NULL) {
-        count_index(loader, sample, &data, st);
-    }
-    return st == SLUICE_OK && plan->details->has_followers
-               ? process_followers(loader, sample, buffers)
-               : st;
-}
-
-/* Converts the image from one buffer into another. */
-static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
-                           uint64_t pass, uint8_t *flags, void *const *buffers)
-{
-    const plan_segment *segment = &loader->plan->details->segments[step->segment];
-    const uint64_t start = change_stage(loader, PLAN_PIXELS);
-    uint8_t here;
-
-    draw_flips(loader->plan->details, step->segment, sample, pass, &here, flags);
-    sli_convert_image(&step->conversion, buffers[segment->from], buffers[segment->to], here);
-    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
-}
-
-/* Runs an array stage: computes new values of a column. */
-static sluice_status compute_array(sample_loader *loader, const plan_step *step,
-                                   void *const *buffers)
-{
-    const stage_def *def = step->array->def;
-    const uint64_t start = change_stage(loader, PLAN_PIXELS);
-    const sluice_status st =
-        def->array(step->array->args.bytes, &step->input_types[0], buffers[step->inputs[0]],
-                   &step->output_type, buffers[step->first_output]);
-
-    loader->stage = def->name;
-    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
-    return st;
-}
-
-/* Runs the steps after geometry: maps, array stages, and conversions between maps. */
-static sluice_status run_steps(sample_loader *loader, uint64_t sample, uint64_t pass,
-                               uint8_t *flags, void *const *buffers)
-{
-    const struct plan_details *details = loader->plan->details;
-    uint32_t profiled = PLAN_MAPS;
-    sluice_status st = SLUICE_OK;
-
-    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
-        const plan_step *step = &details->steps[i];
-
-        if (step->map != NULL) {
-            const uint64_t start = change_stage(loader, profiled);
-
-            st = sample_map(loader, i, sample, pass, buffers);
-            sli_counters_item(loader->counters[profiled++], sli_ticks() - start, 0);
-        } else if (step->array != NULL) {
-            st = buffers[step->first_output] != NULL ? compute_array(loader, step, buffers) : st;
-        } else if (buffers[details->segments[step->segment].to] != NULL) {
-            convert_buffer(loader, step, sample, pass, flags, buffers);
-        }
-    }
-    return st;
+    return process_images(loader, sample, pass, &data, row->flags, buffers, now);
 }
 
 /* Drops the sample's pages from the page cache, even if decoding has failed. */
@@ -539,7 +535,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
         find_buffers(loader, row, buffers);
         st = read_and_process(loader, sample, pass, row, buffers);
         if (st == SLUICE_OK) {
-            st = run_steps(loader, sample, pass, row->flags, buffers);
+            st = sample_steps(loader, sample, pass, row->flags, buffers);
         }
     }
     if (loader->drops) {

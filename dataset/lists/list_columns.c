@@ -15,11 +15,12 @@ enum { MOST_ELEMENTS = 1 << 22 };
 
 static sluice_status bad_field(const char *text)
 {
-    return sli_fail(SLUICE_E_INVALID,
-                    "'%.100s' is no column: want image, label, or NAME:KIND, where KIND is mask, "
-                    "boxes[N], text[N], or a type such as f32, f32[N] or i32[N]@BOXES, and N is at "
-                    "most %d",
-                    text, MOST_ELEMENTS);
+    return sli_fail(
+        SLUICE_E_INVALID,
+        "'%.100s' is no column: want image, label, or NAME:KIND, where KIND is image, mask, "
+        "boxes[N], text[N], or a type such as f32, f32[N] or i32[N]@BOXES, and N is at "
+        "most %d",
+        text, MOST_ELEMENTS);
 }
 
 /* The parts of a header field NAME:WORD[MOST]@BOXES. */
@@ -139,11 +140,6 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
     if (strcmp(words->word, "image") == 0 || strcmp(words->word, "mask") == 0) {
         field->kind = words->word[0] == 'i' ? LIST_IMAGE : LIST_MASK;
         field->dtype = SLUICE_ENCODED;
-        if (field->kind == LIST_IMAGE && strcmp(words->name, "image") != 0) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "%s: a sample has one image so far, and its column is called image",
-                            words->name);
-        }
         return words->has_most || has_boxes ? bad_field(text) : SLUICE_OK;
     }
     if (strcmp(words->word, "boxes") == 0 || strcmp(words->word, "text") == 0) {
@@ -183,7 +179,8 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
     }
     switch (field->kind) {
     case LIST_IMAGE:
-        schema->image = field->column;
+        info->role = schema->image >= 0 ? ROLE_IMAGE : ROLE_PLAIN;
+        schema->image = schema->image >= 0 ? schema->image : field->column;
         return true;
     case LIST_MASK:
         info->role = ROLE_MASK;

@@ -3,6 +3,7 @@
  * The columns of a list, declared by the fields of its header: `image`, `label`, `NAME:KIND`. KIND
  * is one of
  *
+ *     image        the path of an image; the first one is that which geometry is drawn for
  *     mask         the path of an image of class numbers
  *     boxes[N]     up to N boxes, x0,y0,x1,y1;..., in pixels of the image
  *     T            one number of type T: u8, i8, u16, i32, u32, i64, f32

@@ -96,6 +96,12 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
                         "on the image as geometry has left it",
                         stage->def->name);
     }
+    if (schema->map_count > 0 && kind == STAGE_CONVERSION && schema_has_partners(schema)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s stands behind a map, and a sample has several images; put it before "
+                        "the map, where it works on all of them",
+                        stage->def->name);
+    }
     if (stage->def->infer != NULL) {
         st = stage->def->infer(stage->args.bytes, schema);
     }
@@ -104,7 +110,7 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
         schema->image_is_fixed = false;
     }
     if (schema->map_count == 0) {
-        schema_size_masks(schema);
+        schema_size_followers(schema);
     }
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     return st;

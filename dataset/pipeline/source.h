@@ -174,9 +174,10 @@ typedef struct source_ops {
     /* Optional: describes the stored array of the columns' windows. False: it has none. */
     bool (*windows)(const void *source, source_windows *windows_out);
 
-    /* For a source with masks: reads the mask of a column, into the same buffers as read(). */
-    sluice_status (*read_mask)(const void *source, uint64_t index, uint32_t column, sample_io *io,
-                               sample_data *data_out);
+    /* For a source with masks, or with images behind the first one: reads the one of a column, into
+     * the same buffers as read(). */
+    sluice_status (*read_other)(const void *source, uint64_t index, uint32_t column, sample_io *io,
+                                sample_data *data_out);
 
     /*
      * Optional: returns the location of a sample's bytes, for readahead and for dropping them from

@@ -34,11 +34,12 @@
 
 /* How geometry stages affect a column. */
 typedef enum column_role {
-    ROLE_PLAIN, /* they do not; also the image itself, which is stage_schema.image */
-    ROLE_MASK,  /* class numbers: resampled like the image, by nearest neighbour */
-    ROLE_BOXES, /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: boxes are moved, clipped and
-                   dropped */
-    ROLE_OF_BOX /* one element per box, dropped with its box */
+    ROLE_PLAIN,  /* they do not; also the first image, which is stage_schema.image */
+    ROLE_MASK,   /* class numbers: resampled like the image, by nearest neighbour */
+    ROLE_BOXES,  /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: boxes are moved, clipped and
+                    dropped */
+    ROLE_OF_BOX, /* one element per box, dropped with its box */
+    ROLE_IMAGE   /* an image behind the first one: every stage changes it like the first one */
 } column_role;
 
 /*
@@ -48,8 +49,9 @@ typedef enum column_role {
 typedef struct column_info {
     column_role role;
     uint32_t buffer;
-    uint32_t boxes;  /* ROLE_OF_BOX: buffer of the boxes */
-    uint32_t length; /* ROLE_BOXES: buffer of the number of boxes, i32 */
+    uint32_t boxes;    /* ROLE_OF_BOX: buffer of the boxes */
+    uint32_t length;   /* ROLE_BOXES: buffer of the number of boxes, i32 */
+    uint32_t channels; /* ROLE_IMAGE: set once it is decoded */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
@@ -60,7 +62,7 @@ typedef struct stage_schema {
     uint32_t column_count;
     sluice_column columns[SLUICE_MAX_COLUMNS];
     column_info infos[SLUICE_MAX_COLUMNS];
-    int image; /* index of the column that transforms change; -1: none */
+    int image; /* index of the first image, which transforms change; -1: none */
     bool is_chw;
     bool is_converted;   /* an earlier stage is a conversion, so no geometry may follow */
     bool image_is_fixed; /* a map has read or written the image, so the next conversion must write
@@ -80,8 +82,15 @@ enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
 /* E_INVALID unless the image is decoded and not converted, as geometry requires. */
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 
-/* Sets the height and width of decoded masks to those of the image. */
-void schema_size_masks(stage_schema *schema);
+/* Does a column of this role follow the geometry of the first image? */
+bool schema_follows(column_role role);
+
+/* Is there an image behind the first one? */
+bool schema_has_partners(const stage_schema *schema);
+
+/* Sets the height and width of decoded masks, and type and shape of further images but for their
+ * channels, to those of the first image. */
+void schema_size_followers(stage_schema *schema);
 
 /* Assigns buffer numbers to the columns of a source. */
 void schema_number_buffers(stage_schema *schema);

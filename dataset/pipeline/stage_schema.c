@@ -33,14 +33,39 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
     return SLUICE_OK;
 }
 
-void schema_size_masks(stage_schema *schema)
+bool schema_follows(column_role role)
+{
+    return role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_IMAGE;
+}
+
+bool schema_has_partners(const stage_schema *schema)
+{
+    uint32_t i = 0;
+
+    while (i < schema->column_count && schema->infos[i].role != ROLE_IMAGE) {
+        i++;
+    }
+    return i < schema->column_count;
+}
+
+void schema_size_followers(stage_schema *schema)
 {
     const uint32_t at = schema->is_chw ? 1 : 0;
 
     for (uint32_t i = 0; i < schema->column_count && schema->image >= 0; i++) {
-        if (schema->infos[i].role == ROLE_MASK && schema->columns[i].dtype == SLUICE_U8) {
-            memcpy(schema->columns[i].shape, &schema->columns[schema->image].shape[at],
-                   2 * sizeof(uint64_t));
+        const sluice_column *image = &schema->columns[schema->image];
+        sluice_column *column = &schema->columns[i];
+
+        if (column->dtype == SLUICE_ENCODED) {
+            continue;
+        }
+        if (schema->infos[i].role == ROLE_MASK && column->dtype == SLUICE_U8) {
+            memcpy(column->shape, &image->shape[at], 2 * sizeof(uint64_t));
+        }
+        if (schema->infos[i].role == ROLE_IMAGE) {
+            column->dtype = image->dtype;
+            memcpy(column->shape, image->shape, 3 * sizeof(uint64_t));
+            column->shape[schema->is_chw ? 0 : SCHEMA_C] = schema->infos[i].channels;
         }
     }
 }
@@ -92,7 +117,7 @@ void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)
 
         shape[0] = height;
         shape[1] = width;
-        schema_size_masks(schema);
+        schema_size_followers(schema);
     }
 }
 
@@ -116,8 +141,7 @@ sluice_status schema_array_column(stage_schema *schema, const char *stage, const
     if (column < 0) {
         return schema_no_column(schema, stage, name);
     }
-    if (column == schema->image || schema->infos[column].role == ROLE_MASK ||
-        schema->infos[column].role == ROLE_BOXES) {
+    if (column == schema->image || schema_follows(schema->infos[column].role)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: %s is an image, or follows it; the stage is for plain columns", stage,
                         name);

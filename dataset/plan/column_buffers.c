@@ -97,20 +97,25 @@ static void need_boxes(sli_plan *plan)
     }
 }
 
-/* Masks and boxes require their image, since the geometry depends on its size. */
+/* Masks, boxes and further images require the first image, since the geometry depends on its size.
+ */
 static void need_image_of_followers(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;
     struct plan_details *details = plan->details;
-    char note[100];
+    char note[160];
 
     for (uint32_t i = 0; i < source->column_count; i++) {
         const column_role role = source->infos[i].role;
 
-        if ((role == ROLE_MASK || role == ROLE_BOXES) && details->buffers[i].needed) {
+        if (schema_follows(role) && details->buffers[i].needed) {
             details->has_followers = true;
-            snprintf(note, sizeof(note), "%s: follows the image, by the same draws%s",
-                     source->columns[i].name, role == ROLE_MASK ? ", by nearest neighbour" : "");
+            snprintf(note, sizeof(note), "%s: follows %s, by the same draws%s",
+                     source->columns[i].name,
+                     role == ROLE_IMAGE ? source->columns[source->image].name : "the image",
+                     role == ROLE_MASK    ? ", by nearest neighbour"
+                     : role == ROLE_IMAGE ? "; converted by the workers"
+                                          : "");
             plan_note(plan, note);
         }
     }

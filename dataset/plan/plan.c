@@ -190,6 +190,9 @@ static sluice_status run_passes(sli_plan *plan)
         st = plan_buffers(plan);
     }
     if (st == SLUICE_OK) {
+        st = plan_partners(plan);
+    }
+    if (st == SLUICE_OK) {
         st = plan_conversions(plan);
     }
     if (st == SLUICE_OK) {
@@ -244,6 +247,7 @@ void sli_plan_close(sli_plan *plan)
         if (plan->details->own_order != NULL) {
             plan->details->own_order->close(plan->details->own_order);
         }
+        sli_free(plan->details->partners);
         sli_free(plan->details->steps);
         sli_free(plan->details);
         sli_free(plan);

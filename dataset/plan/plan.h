@@ -58,6 +58,12 @@ typedef struct plan_step {
     sli_conversion conversion;           /* conversions: their program */
 } plan_step;
 
+/* An image behind the first one: its program, which is all of the workers. */
+typedef struct plan_partner {
+    uint32_t column; /* of the source, and its buffer */
+    sli_conversion conversion;
+} plan_partner;
+
 /* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
 typedef struct plan_group {
     uint32_t first;
@@ -110,7 +116,10 @@ struct plan_details {
     bool rows_only;       /* buffer i is column i of the row, for all i */
     int image;            /* buffer into which the source's image is written; -1: not needed */
     int stored_column;  /* index in wire of the source's stored array (source_windows); -1: none */
-    bool has_followers; /* there are masks or boxes, which follow the geometry of the image */
+    bool has_followers; /* there are masks, boxes or further images, which follow the geometry of
+                           the first image */
+    uint32_t partner_count;
+    plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
     _Atomic uint64_t stream_length; /* samples in a pass, over all ranks; UINT64_MAX: not known yet;
                                        stored by sample_stream.c */
@@ -154,6 +163,7 @@ sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
 sluice_status plan_windows(sli_plan *plan);
+sluice_status plan_partners(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
@@ -175,6 +185,9 @@ sluice_status plan_own_order(sli_plan *plan);
 /* Makes an order of the plan: by the stages, or the source's own. */
 sluice_status plan_make_order(const sli_plan *plan, const order_settings *settings,
                               sample_order *order_out);
+
+/* The further image that is this column of the source. */
+const plan_partner *plan_partner_of(const struct plan_details *details, uint32_t column);
 
 /* The key of the random numbers of stage i. */
 uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);

@@ -28,7 +28,7 @@ typedef struct custom_source {
     sluice_source of; /* copy; its name and columns point to memory of the caller, so they must not
                          be used */
     custom_columns columns;
-    int image; /* index of the declared image column; -1: none */
+    int image; /* index of the first declared image column; -1: none */
     bool guards;
 } custom_source;
 
@@ -46,14 +46,14 @@ static sluice_status custom_open(const void *opaque, void **source_out)
     snprintf(custom->name, sizeof(custom->name), "%s", args->name);
     custom->of = *args->of;
     custom->guards = custom_sample_guards();
-    custom->image = -1;
     st = custom_columns_make(args->of->columns, args->of->column_size, args->of->column_count,
                              custom->name, &custom->columns);
     if (st != SLUICE_OK) {
         sli_free(custom);
         return st;
     }
-    for (uint32_t i = 0; i < custom->columns.count; i++) {
+    custom->image = -1;
+    for (uint32_t i = custom->columns.count; i-- > 0;) {
         if (custom->columns.columns[i].role == SLUICE_ROLE_IMAGE) {
             custom->image = (int)i;
         }
@@ -199,8 +199,8 @@ static sluice_status custom_read(const void *source, uint64_t index, sample_io *
                : st;
 }
 
-static sluice_status custom_read_mask(const void *source, uint64_t index, uint32_t column,
-                                      sample_io *io, sample_data *data_out)
+static sluice_status custom_read_other(const void *source, uint64_t index, uint32_t column,
+                                       sample_io *io, sample_data *data_out)
 {
     const custom_source *custom = source;
     uint32_t i = 0;
@@ -218,7 +218,7 @@ static const source_ops custom_ops = {
     .count = custom_count,
     .name = custom_name,
     .read = custom_read,
-    .read_mask = custom_read_mask,
+    .read_other = custom_read_other,
     .memory = custom_memory,
 };
 

@@ -152,7 +152,7 @@ static sluice_status read_header(image_list *list, list_cursor *cursor)
         }
     }
     if (st == SLUICE_OK && is_header && list->columns.schema.image < 0) {
-        st = sli_fail(SLUICE_E_INVALID, "the header has no column image");
+        st = sli_fail(SLUICE_E_INVALID, "the header has no column image, nor NAME:image");
     }
     if (st == SLUICE_OK && !is_header) {
         cursor->at = begin;
@@ -311,7 +311,7 @@ static uint64_t list_memory(const void *source)
     return sizeof(*list) + list->size + list->capacity * sizeof(*list->records);
 }
 
-/* Writes the path of a sample's image, or its number if there is none. */
+/* Writes the path of a sample's first image, or its number if there is none. */
 static void list_name(const void *source, uint64_t index, char *text, size_t size)
 {
     const image_list *list = source;
@@ -326,7 +326,7 @@ static void list_name(const void *source, uint64_t index, char *text, size_t siz
         if (list_next_field(&cursor, &field, &last) != SLUICE_OK) {
             return;
         }
-        if (list->columns.fields[i].kind == LIST_IMAGE &&
+        if (list->columns.fields[i].column == list->columns.schema.image &&
             list_copy_field(&field, path, sizeof(path)) == SLUICE_OK) {
             snprintf(text, size, "%s", path);
         }
@@ -351,8 +351,16 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
     return st;
 }
 
+/* Is it the path of a mask, or of an image behind the first one? */
+static bool is_other(const image_list *list, const list_column *column)
+{
+    return column->kind == LIST_MASK ||
+           (column->kind == LIST_IMAGE && column->column != list->columns.schema.image);
+}
+
 /*
- * Reads the image, and writes all columns that are not paths. Masks are read by list_read_mask().
+ * Reads the first image, and writes all columns that are not paths. Masks and further images are
+ * read by list_read_other().
  */
 static sluice_status list_read(const void *source, uint64_t index, sample_io *io, void *const *row,
                                sample_data *data_out)
@@ -368,7 +376,7 @@ static sluice_status list_read(const void *source, uint64_t index, sample_io *io
         uint32_t count;
 
         st = list_next_field(&cursor, &field, &last);
-        if (st != SLUICE_OK || column->kind == LIST_MASK) {
+        if (st != SLUICE_OK || is_other(list, column)) {
             continue;
         }
         st = column->kind == LIST_IMAGE ? read_path(list, &field, io, data_out)
@@ -399,8 +407,8 @@ static sluice_status list_read_plain(const void *source, uint64_t index, sample_
     return st;
 }
 
-static sluice_status list_read_mask(const void *source, uint64_t index, uint32_t column,
-                                    sample_io *io, sample_data *data_out)
+static sluice_status list_read_other(const void *source, uint64_t index, uint32_t column,
+                                     sample_io *io, sample_data *data_out)
 {
     const image_list *list = source;
     list_cursor cursor = cursor_at(list, list->records[index]);
@@ -424,7 +432,7 @@ static const source_ops list_ops = {
     .name = list_name,
     .read = list_read,
     .read_plain = list_read_plain,
-    .read_mask = list_read_mask,
+    .read_other = list_read_other,
     .memory = list_memory,
 };
 
@@ -448,9 +456,10 @@ static const stage_param list_params[] = {
 
 const stage_def stage_image_list = {
     .name = "image_list",
-    .summary = "Samples from a list: a header names the columns, image, label and NAME:KIND with "
-               "KIND mask, boxes[N], text[N], a type, T[N] or T[N]@BOXES; without a header the "
-               "fields are image and label.",
+    .summary =
+        "Samples from a list: a header names the columns, image, label and NAME:KIND with "
+        "KIND image, mask, boxes[N], text[N], a type, T[N] or T[N]@BOXES; without a header the "
+        "fields are image and label.",
     .gives = "image (encoded), label i32, and a column per field; NAME_length i32 for boxes[N], "
              "text[N] and T[N]",
     .kind = STAGE_SOURCE,

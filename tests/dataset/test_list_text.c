@@ -60,7 +60,7 @@ static void headers_name_columns(void)
 {
     static const char *const good[] = {"image",          "label",          "mask:mask",
                                        "boxes:boxes[4]", "c:i32[4]@boxes", "w:f32",
-                                       "tags:i64[3]",    "text:text[9]",   "label2:u8"};
+                                       "tags:i64[3]",    "text:text[9]",   "right:image"};
     static const char *const bad[] = {"",
                                       "weight",
                                       "x:",
@@ -76,7 +76,7 @@ static void headers_name_columns(void)
                                       "x:f32[2]@",
                                       "x:i32[3]@boxes",
                                       "x:i32[4]@nothing",
-                                      "right:image",
+                                      "x:image[3]",
                                       "x:boxes[2]@boxes",
                                       "a_name_that_is_longer_than_names_of_columns:f32",
                                       "a_name_of_twenty_nine_letters:text[3]"};
@@ -87,6 +87,7 @@ static void headers_name_columns(void)
     }
     T_TRUE(columns.count == 9 && columns.schema.column_count == 12);
     T_STR(columns.schema.columns[4].name, "boxes_length");
+    T_TRUE(columns.schema.image == 0 && columns.schema.infos[11].role == ROLE_IMAGE);
     T_TRUE(columns.schema.infos[5].role == ROLE_OF_BOX && columns.schema.infos[5].boxes == 3);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         list_columns before = columns;

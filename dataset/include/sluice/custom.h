@@ -30,8 +30,10 @@ SLUICE_BEGIN_DECLS
 /** How transforms affect a column. */
 typedef enum sluice_column_role {
     SLUICE_ROLE_PLAIN = 0, /**< they do not: its bytes go into the batch unchanged */
-    SLUICE_ROLE_IMAGE = 1, /**< the column that they process: u8 (height, width, 1 to 4 channels),
-                                or SLUICE_ENCODED; at most one column */
+    SLUICE_ROLE_IMAGE = 1, /**< a column that they process: u8 (height, width, 1 to 4 channels), or
+                                SLUICE_ENCODED. If there are several, each gets the same crops,
+                                resizes and flips as the first one, and must have its size; encoded
+                                ones follow an encoded one */
     SLUICE_ROLE_MASK = 2,  /**< a map of class numbers, which follows crops, resizes and flips of
                                 the image by nearest neighbour. The image must be declared before
                                 it. u8 (height, width), with the size of the image; or
@@ -217,7 +219,7 @@ static inline void sluice_source_init(sluice_source *source)
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
  * Returns: E_INVALID a NULL, no name, no samples, or incompatible columns, which the message names;
- *          E_UNSUPPORTED a second image, or an image that is not u8; E_NO_MEMORY.
+ *          E_UNSUPPORTED an image that is not u8, or encoded after one that is not; E_NO_MEMORY.
  *
  * sluice_dataset_describe() writes it as `source`, with name and version, which
  * sluice_dataset_parse() refuses.

@@ -358,6 +358,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  * commas if the file's name ends in .csv; a field may be in double quotes. The first line declares
  * the columns: `image` (a path), `label` (i32), and NAME:KIND, where KIND is one of
  *
+ *     image        the path of an image after the first one, whose size it must have: each stage
+ *                  does the same to both, by the same draws
  *     mask         the path of an image of class numbers: PNG with a palette or in gray, or PGM,
  *                  of the same size as the image. Every crop, resize and flip of the image applies
  *                  to it, too, by nearest neighbour. u8 (height, width)
@@ -377,8 +379,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *
  * Returns: E_CORRUPT a record that cannot be parsed, with FILE:LINE:COLUMN; E_INVALID an invalid
  *          header, or no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY. Missing
- *          or damaged images, masks of another size, and boxes that extend beyond the image are bad
- *          samples of a run.
+ *          or damaged images, masks and further images of another size, and boxes that extend
+ *          beyond the image are bad samples of a run.
  *
  * Threads: any.
  */

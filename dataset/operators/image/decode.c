@@ -23,6 +23,11 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
             schema->columns[i].dtype = SLUICE_U8;
             schema->columns[i].rank = 2;
         }
+        if (schema->infos[i].role == ROLE_IMAGE && schema->columns[i].dtype == SLUICE_ENCODED) {
+            schema->columns[i].dtype = SLUICE_U8;
+            schema->columns[i].rank = 3;
+            schema->infos[i].channels = (uint32_t)column->shape[SCHEMA_C];
+        }
     }
     return SLUICE_OK;
 }
@@ -38,7 +43,8 @@ static const stage_param decode_params[] = {
 const stage_def stage_decode = {
     .name = "decode",
     .summary = "Decodes JPEG, PNG, PPM and PGM files down to the lower edge of the next crop.",
-    .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray; masks u8 (H, W)",
+    .gives =
+        "image u8 (H, W, 3), or (H, W, 1) with mode=gray; further images, too; masks u8 (H, W)",
     .kind = STAGE_DECODE,
     STAGE_PARAMS(decode_params),
     .args_size = sizeof(decode_args),

@@ -101,7 +101,6 @@ static sluice_status normalize_infer(const void *opaque, stage_schema *schema)
 {
     const normalize_args *args = opaque;
     sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
-    uint64_t channels;
 
     if (column == NULL || column->dtype == SLUICE_ENCODED) {
         return sli_fail(SLUICE_E_INVALID,
@@ -113,10 +112,14 @@ static sluice_status normalize_infer(const void *opaque, stage_schema *schema)
                         "put normalize before that and give it dtype=%s",
                         sluice_dtype_name(column->dtype), sluice_dtype_name(column->dtype));
     }
-    channels = column->shape[schema->is_chw ? 0 : SCHEMA_C];
-    if (args->mean.count != 1 && args->mean.count != channels) {
-        return sli_fail(SLUICE_E_INVALID, "normalize: %u numbers for an image of %llu channels",
-                        args->mean.count, (unsigned long long)channels);
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const bool is_image = (int)i == schema->image || schema->infos[i].role == ROLE_IMAGE;
+        const uint64_t channels = schema->columns[i].shape[schema->is_chw ? 0 : SCHEMA_C];
+
+        if (is_image && args->mean.count != 1 && args->mean.count != channels) {
+            return sli_fail(SLUICE_E_INVALID, "normalize: %u numbers for an image of %llu channels",
+                            args->mean.count, (unsigned long long)channels);
+        }
     }
     column->dtype = args->dtype;
     schema->value_range = 0;

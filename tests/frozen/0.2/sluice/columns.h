@@ -15,7 +15,7 @@ SLUICE_BEGIN_DECLS
 
 /**
  * Keeps these columns, in this order, and drops the others. An image that is dropped before decode
- * is not decoded, unless masks or boxes follow it.
+ * is not decoded, unless masks, boxes or further images follow it.
  *
  * @param columns  comma-separated names, each at most once
  *

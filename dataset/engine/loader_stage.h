@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which stage of the profile a worker is in. */
+#ifndef SLUICE_LOADER_STAGE_H
+#define SLUICE_LOADER_STAGE_H
+
+#include "nvtx_ranges_int.h"
+#include "sample_loader.h"
+
+/* Enters a stage of the profile; returns the current time in ticks. */
+static inline uint64_t enter_stage(sample_loader *loader, uint32_t stage)
+{
+    uint64_t now = sli_ticks();
+
+    sli_range_begin(loader->plan->stage_names[stage]);
+    loader->stage = loader->plan->stage_names[stage];
+    atomic_store_explicit(&loader->state.stage, loader->stage, memory_order_relaxed);
+    atomic_store_explicit(&loader->state.since_ticks, now, memory_order_relaxed);
+    return now;
+}
+
+static inline void leave_stage(sample_loader *loader)
+{
+    sli_range_end();
+    /* loader->stage is kept: error texts use it. */
+    atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
+}
+
+/* Leaves the stage and enters the next one. */
+static inline uint64_t change_stage(sample_loader *loader, uint32_t stage)
+{
+    sli_range_end();
+    return enter_stage(loader, stage);
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flips of a sample. */
+#ifndef SLUICE_SAMPLE_FLIPS_H
+#define SLUICE_SAMPLE_FLIPS_H
+
+#include "plan.h"
+
+/*
+ * Draws the flips of a segment. *here is the flip by workers, and *on_device is toggled for the
+ * device; two flips cancel each other.
+ */
+static inline void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
+                              uint64_t pass, uint8_t *here, uint8_t *on_device)
+{
+    *here = 0;
+    for (uint32_t i = 0; i < details->flip_count; i++) {
+        const plan_flip *flip = &details->flips[i];
+        const sli_draws draws = {flip->key, sample, pass};
+
+        if (flip->segment == segment && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
+            *(flip->on_device ? on_device : here) ^= SLI_ROW_FLIP;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_steps.h"
+
+#include "loader_stage.h"
+#include "sample_flips.h"
+#include "sample_maps.h"
+
+/* Converts the image from one buffer into another. */
+static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
+                           uint64_t pass, uint8_t *flags, void *const *buffers)
+{
+    const plan_segment *segment = &loader->plan->details->segments[step->segment];
+    const uint64_t start = change_stage(loader, PLAN_PIXELS);
+    uint8_t here;
+
+    draw_flips(loader->plan->details, step->segment, sample, pass, &here, flags);
+    sli_convert_image(&step->conversion, buffers[segment->from], buffers[segment->to], here);
+    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+}
+
+/* Runs an array stage: computes new values of a column. */
+static sluice_status compute_array(sample_loader *loader, const plan_step *step,
+                                   void *const *buffers)
+{
+    const stage_def *def = step->array->def;
+    const uint64_t start = change_stage(loader, PLAN_PIXELS);
+    const sluice_status st =
+        def->array(step->array->args.bytes, &step->input_types[0], buffers[step->inputs[0]],
+                   &step->output_type, buffers[step->first_output]);
+
+    loader->stage = def->name;
+    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+    return st;
+}
+
+sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass, uint8_t *flags,
+                           void *const *buffers)
+{
+    const struct plan_details *details = loader->plan->details;
+    uint32_t profiled = PLAN_MAPS;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
+        const plan_step *step = &details->steps[i];
+
+        if (step->map != NULL) {
+            const uint64_t start = change_stage(loader, profiled);
+
+            st = sample_map(loader, i, sample, pass, buffers);
+            sli_counters_item(loader->counters[profiled++], sli_ticks() - start, 0);
+        } else if (step->array != NULL) {
+            st = buffers[step->first_output] != NULL ? compute_array(loader, step, buffers) : st;
+        } else if (buffers[details->segments[step->segment].to] != NULL) {
+            convert_buffer(loader, step, sample, pass, flags, buffers);
+        }
+    }
+    return st;
+}
