@@ -57,6 +57,39 @@ static bool follow(const image_way *way, const box *from, box *to)
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
+/* One axis of a group, from its window back to the image before it: at + scale * i. */
+static void back_axis(double *scale, double *offset, int64_t at, uint32_t length, uint32_t grown,
+                      int64_t window)
+{
+    const double step = grown > 0 ? (double)length / grown : 0;
+
+    *offset = (double)at + (*offset + (double)window) * step;
+    *scale *= step;
+}
+
+void way_back(const image_way *way, float map[6])
+{
+    double scale[2] = {1, 1};
+    double offset[2] = {0, 0};
+
+    if (way->flipped) {
+        scale[0] = -1;
+        offset[0] = way->group_count > 0 ? way->groups[way->group_count - 1].window_width : 0;
+    }
+    for (uint32_t i = way->group_count; i-- > 0;) {
+        const fused_geometry *g = &way->groups[i];
+
+        back_axis(&scale[0], &offset[0], g->x, g->width, g->new_width, g->window_x);
+        back_axis(&scale[1], &offset[1], g->y, g->height, g->new_height, g->window_y);
+    }
+    map[0] = (float)scale[0];
+    map[1] = 0;
+    map[2] = (float)offset[0];
+    map[3] = 0;
+    map[4] = (float)scale[1];
+    map[5] = (float)offset[1];
+}
+
 /* Bytes of one element of a column's first dimension. */
 static size_t element_bytes(const sluice_column *column)
 {

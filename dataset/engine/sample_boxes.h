@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies the geometry of an image to its boxes. */
+/* Applies the geometry of an image to its boxes; and the map back to the source. */
 #ifndef SLUICE_SAMPLE_BOXES_H
 #define SLUICE_SAMPLE_BOXES_H
 
@@ -13,6 +13,13 @@ typedef struct image_way {
     uint32_t group_count;
     bool flipped; /* finally flipped, by the workers or by the device */
 } image_way;
+
+/*
+ * Writes the map from points of the result to points of the image before all geometry, (2, 3): x =
+ * map[0] * X + map[1] * Y + map[2], y = map[3] * X + map[4] * Y + map[5]. Pixel i of a line covers
+ * [i, i + 1), as for boxes.
+ */
+void way_back(const image_way *way, float map[6]);
 
 /*
  * Moves and clips the boxes of a sample. Boxes that have no area left are dropped; the others keep

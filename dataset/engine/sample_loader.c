@@ -243,7 +243,7 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
         const resample_job job = {channels,         window.width,        window.height,
                                   window.new_width, window.new_height,   window.window_x,
                                   window.window_y,  window.window_width, window.window_height,
-                                  window.filter};
+                                  window.filter,    window.fill};
 
         st = resample_prepare(&loader->resampler, &job, &needed);
     }
@@ -412,7 +412,12 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, void *
     const stage_schema *schema = &loader->plan->dataset->source_schema;
     const uint64_t start = change_stage(loader, PLAN_DECODE);
     uint32_t column = *partner != NULL ? (*partner)->column + 1 : 0;
+    const int map = loader->plan->details->map;
     sluice_status st = *partner == NULL ? boxes_follow(schema, &loader->way, buffers) : SLUICE_OK;
+
+    if (*partner == NULL && map >= 0 && buffers[map] != NULL) {
+        way_back(&loader->way, buffers[map]);
+    }
 
     if (st == SLUICE_OK) {
         st = follow_to_next(loader, sample, buffers, &column, data);

@@ -54,7 +54,8 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
     const fused_geometry *g = &way->groups[number];
     const resample_job job = {
         1,           g->width,    g->height,       g->new_width,     g->new_height,
-        g->window_x, g->window_y, g->window_width, g->window_height, {FILTER_NEAREST, false}};
+        g->window_x, g->window_y, g->window_width, g->window_height, {FILTER_NEAREST, false},
+        g->mask_fill};
     const bool is_last = number + 1 == way->group_count;
     mask_line line = {row, g->window_width};
     image_buffer *between = &tools->between[number % 2];

@@ -164,8 +164,8 @@ static sluice_status shrink_image(pack_worker *worker, image_view *image)
     const uint32_t width = scaled_side(image->width, longer, worker->settings->max_side);
     const uint32_t height = scaled_side(image->height, longer, worker->settings->max_side);
     const resample_job job = {
-        image->channels, image->width, image->height,          width, height, 0, 0,
-        width,           height,       {FILTER_BILINEAR, true}};
+        image->channels, image->width, image->height,           width, height, 0, 0,
+        width,           height,       {FILTER_BILINEAR, true}, 0};
     image_box needed;
     line_sink sink = {.line = NULL};
     sluice_status st = resample_prepare(&worker->resampler, &job, &needed);

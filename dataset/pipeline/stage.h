@@ -34,12 +34,13 @@
 
 /* How geometry stages affect a column. */
 typedef enum column_role {
-    ROLE_PLAIN,  /* they do not; also the first image, which is stage_schema.image */
-    ROLE_MASK,   /* class numbers: resampled like the image, by nearest neighbour */
-    ROLE_BOXES,  /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: boxes are moved, clipped and
-                    dropped */
-    ROLE_OF_BOX, /* one element per box, dropped with its box */
-    ROLE_IMAGE   /* an image behind the first one: every stage changes it like the first one */
+    ROLE_PLAIN,   /* they do not; also the first image, which is stage_schema.image */
+    ROLE_MASK,    /* class numbers: resampled like the image, by nearest neighbour */
+    ROLE_BOXES,   /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: boxes are moved, clipped and
+                     dropped */
+    ROLE_OF_BOX,  /* one element per box, dropped with its box */
+    ROLE_IMAGE,   /* an image behind the first one: every stage changes it like the first one */
+    ROLE_GEOMETRY /* f32 (2, 3), the map back to the pixels of the source; no source has it */
 } column_role;
 
 /*
@@ -133,10 +134,10 @@ sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, con
                                stage_schema *schema);
 
 /*
- * What a geometry stage does to an image of a given size: it cuts out a box, then resizes it. Parts
- * of the box outside the image are zeros.
+ * What a geometry stage does to an image of a given size: it cuts out a box, then resizes it, then
+ * takes a window of the result. Parts of the box outside the image are zeros.
  */
-typedef struct stage_geometry {
+typedef struct stage_window {
     bool crops;
     int64_t x;
     int64_t y;
@@ -146,7 +147,14 @@ typedef struct stage_geometry {
     uint32_t new_width;
     uint32_t new_height;
     resize_filter filter; /* valid if `resizes` */
-} stage_geometry;
+    bool frames;          /* only if `resizes`: takes the window below of the resized box */
+    int64_t window_x;     /* the window may extend beyond the resized box, for padding */
+    int64_t window_y;
+    uint32_t window_width;
+    uint32_t window_height;
+    uint8_t fill;      /* bytes of that padding */
+    uint8_t mask_fill; /* of the padding of masks */
+} stage_window;
 
 /* Where a conversion runs. The argument struct of every conversion begins with conversion_args. */
 typedef enum offload_target {
@@ -236,9 +244,10 @@ typedef struct stage_def {
     /* STAGE_GEOMETRY: returns what to do with an image of this size. E_INVALID: the size does not
      * fit. */
     sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,
-                              uint32_t height, stage_geometry *geometry_out);
+                              uint32_t height, stage_window *geometry_out);
     bool resizes; /* geometry() may set `resizes` */
     bool pads;    /* its crop may extend beyond the image */
+    bool fills;   /* it pads by other values than zeros */
     bool squares; /* a size of one number means a square */
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */

@@ -10,11 +10,12 @@
 #include "plan.h"
 #include "tensor_int.h"
 
-/* Stores the last type of each buffer, over all stages. */
+/* Stores the last type of each buffer, over all stages, and the buffer of ROLE_GEOMETRY. */
 static sluice_status find_types(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
 
+    details->map = -1;
     for (uint32_t count = 1; count <= plan->dataset->stage_count; count++) {
         stage_schema schema;
         const sluice_status st = dataset_schema_after(plan->dataset, count, &schema);
@@ -24,6 +25,8 @@ static sluice_status find_types(sli_plan *plan)
         }
         for (uint32_t i = 0; i < schema.column_count; i++) {
             details->buffers[schema.infos[i].buffer].type = schema.columns[i];
+            details->map =
+                schema.infos[i].role == ROLE_GEOMETRY ? (int)schema.infos[i].buffer : details->map;
         }
         details->buffer_count = schema.buffer_count;
     }
@@ -118,6 +121,9 @@ static void need_image_of_followers(sli_plan *plan)
                                           : "");
             plan_note(plan, note);
         }
+    }
+    if (details->map >= 0 && details->buffers[details->map].needed) {
+        details->has_followers = true;
     }
     if (details->has_followers) {
         details->buffers[source->image].needed = true;

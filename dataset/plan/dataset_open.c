@@ -46,7 +46,7 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
 
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         const stage_def *def = dataset->stages[i].def;
-        stage_geometry g = {0};
+        stage_window g = {0};
         sluice_status st;
 
         if (def->kind != STAGE_GEOMETRY) {

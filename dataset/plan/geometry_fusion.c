@@ -19,7 +19,7 @@ static void narrow_axis(int64_t *at, uint32_t *length, int64_t *window, int64_t 
 }
 
 /* Fuses a crop. Its coordinates are relative to the current window. */
-static void fuse_crop(fused_geometry *w, bool resized, const stage_geometry *g)
+static void fuse_crop(fused_geometry *w, bool resized, const stage_window *g)
 {
     if (resized) {
         w->window_x += g->x;
@@ -34,7 +34,7 @@ static void fuse_crop(fused_geometry *w, bool resized, const stage_geometry *g)
     w->window_height = g->height;
 }
 
-static void fuse_resize(fused_geometry *w, const stage_geometry *g)
+static void fuse_resize(fused_geometry *w, const stage_window *g)
 {
     w->new_width = g->new_width;
     w->new_height = g->new_height;
@@ -43,20 +43,28 @@ static void fuse_resize(fused_geometry *w, const stage_geometry *g)
     w->window_y = 0;
     w->window_width = g->new_width;
     w->window_height = g->new_height;
+    if (g->frames) {
+        w->window_x = g->window_x;
+        w->window_y = g->window_y;
+        w->window_width = g->window_width;
+        w->window_height = g->window_height;
+        w->fill = g->fill;
+        w->mask_fill = g->mask_fill;
+    }
 }
 
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
                                  fused_geometry *fused_out, const char **stage_out)
 {
-    fused_geometry w = {0, 0, width, height, width, height, 0, 0, width, height, {0}};
+    fused_geometry w = {0, 0, width, height, width, height, 0, 0, width, height, {0}, 0, 0};
     bool resized = false;
 
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const plan_stage *planned = &details->geometry[i];
         const stage_def *def = planned->stage->def;
         const sli_draws draws = {planned->key, sample, pass};
-        stage_geometry g = {0};
+        stage_window g = {0};
         sluice_status st =
             def->geometry(planned->stage->args.bytes, &draws, w.window_width, w.window_height, &g);
 

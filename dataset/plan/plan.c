@@ -100,7 +100,7 @@ static sluice_status plan_columns(sli_plan *plan)
 
 /*
  * Can stage b join the group of stages [first, b)? A group resizes at most once, and padding must
- * not be resized.
+ * not be resized and has one value.
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
@@ -108,6 +108,9 @@ static bool joins_group(const struct plan_details *details, uint32_t first, uint
         const stage_def *def = details->geometry[i].stage->def;
 
         if (details->geometry[b].stage->def->resizes && (def->resizes || def->pads)) {
+            return false;
+        }
+        if (details->geometry[b].stage->def->pads && def->fills) {
             return false;
         }
     }

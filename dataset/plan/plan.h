@@ -118,6 +118,7 @@ struct plan_details {
     int stored_column;  /* index in wire of the source's stored array (source_windows); -1: none */
     bool has_followers; /* there are masks, boxes or further images, which follow the geometry of
                            the first image */
+    int map;            /* buffer of the column of ROLE_GEOMETRY; -1: there is none */
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
@@ -144,6 +145,8 @@ typedef struct fused_geometry {
     uint32_t window_width;
     uint32_t window_height;
     resize_filter filter;
+    uint8_t fill; /* outside of (new_width, new_height); of masks */
+    uint8_t mask_fill;
 } fused_geometry;
 
 /*

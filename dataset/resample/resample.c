@@ -212,11 +212,12 @@ static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* One line of the window: zeros, the visible part, zeros. */
+/* One line of the window: padding, the visible part, padding. */
 typedef struct window_line {
     size_t bytes;   /* of the whole line */
-    size_t before;  /* zeros on the left */
+    size_t before;  /* padding on the left */
     size_t visible; /* bytes of image */
+    uint8_t fill;   /* of the padding */
 } window_line;
 
 static window_line window_of(const image_resampler *r)
@@ -229,6 +230,7 @@ static window_line window_of(const image_resampler *r)
     line.bytes = (size_t)r->job.window_width * r->job.channels;
     line.before = count > 0 ? (size_t)((int64_t)from - r->job.window_x) * r->job.channels : 0;
     line.visible = (size_t)count * r->job.channels;
+    line.fill = r->job.fill;
     return line;
 }
 
@@ -240,13 +242,14 @@ static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_
                                 : r->line.data + y % STRIP * line->bytes;
 }
 
-static void zero_sides(uint8_t *to, const window_line *line)
+static void fill_sides(uint8_t *to, const window_line *line)
 {
     if (line->visible == line->bytes) {
         return;
     }
-    memset(to, 0, line->before);
-    memset(to + line->before + line->visible, 0, line->bytes - line->before - line->visible);
+    memset(to, line->fill, line->before);
+    memset(to + line->before + line->visible, line->fill,
+           line->bytes - line->before - line->visible);
 }
 
 static void emit_line(const line_sink *sink, uint32_t y, const uint8_t *line)
@@ -256,13 +259,13 @@ static void emit_line(const line_sink *sink, uint32_t y, const uint8_t *line)
     }
 }
 
-static void emit_zeros(image_resampler *r, const line_sink *sink, const window_line *line,
-                       uint32_t from, uint32_t to)
+static void emit_padding(image_resampler *r, const line_sink *sink, const window_line *line,
+                         uint32_t from, uint32_t to)
 {
     for (uint32_t y = from; y < to; y++) {
         uint8_t *at = line_at(r, sink, line, y);
 
-        memset(at, 0, line->bytes);
+        memset(at, line->fill, line->bytes);
         emit_line(sink, y, at);
     }
 }
@@ -279,7 +282,7 @@ static void copy_lines(image_resampler *r, const image_view *needed, const line_
         } else {
             uint8_t *at = line_at(r, sink, line, from + i);
 
-            zero_sides(at, line);
+            fill_sides(at, line);
             memcpy(at + line->before, pixels, line->visible);
             emit_line(sink, from + i, at);
         }
@@ -298,7 +301,7 @@ static void resize_lines(image_resampler *r, const image_view *needed, const lin
         for (uint32_t l = 0; l < lines; l++) {
             uint8_t *at = line_at(r, sink, line, from + i + l);
 
-            zero_sides(at, line);
+            fill_sides(at, line);
             out[l] = at + line->before;
         }
         if (has_negative_weights(r)) {
@@ -349,13 +352,13 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
     if (st != SLUICE_OK) {
         return st;
     }
-    emit_zeros(r, sink, &line, 0, above);
+    emit_padding(r, sink, &line, 0, above);
     if (r->copies) {
         copy_lines(r, needed, sink, &line, above, count);
     } else if (count > 0) {
         resize_lines(r, needed, sink, &line, above, count);
     }
-    emit_zeros(r, sink, &line, above + count, r->job.window_height);
+    emit_padding(r, sink, &line, above + count, r->job.window_height);
     return SLUICE_OK;
 }
 

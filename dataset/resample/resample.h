@@ -20,7 +20,7 @@
 #include "image.h"
 #include "resample_axis.h"
 
-/* A resize. Where the window is outside the resized crop, the result is zero. */
+/* A resize. Where the window is outside the resized crop, all bytes are `fill`. */
 typedef struct resample_job {
     uint32_t channels;
     uint32_t in_width;
@@ -32,6 +32,7 @@ typedef struct resample_job {
     uint32_t window_width;
     uint32_t window_height;
     resize_filter filter;
+    uint8_t fill;
 } resample_job;
 
 /* The state of a resampler, one per worker; zero-initialise. */

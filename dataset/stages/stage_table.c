@@ -27,11 +27,13 @@
     X(rename)                 \
     X(one_hot)                \
     X(cast)                   \
+    X(geometry)               \
     X(decode)                 \
     X(resize)                 \
     X(center_crop)            \
     X(random_crop)            \
     X(random_resized_crop)    \
+    X(letterbox)              \
     X(random_horizontal_flip) \
     X(normalize)              \
     X(to_dtype)               \

@@ -129,6 +129,7 @@ typedef struct sized {
     X(dataset_info, sluice_dataset_info_init_size)                                                 \
     X(decode_config, sluice_decode_config_init_size)                                               \
     X(image_folder_config, sluice_image_folder_config_init_size)                                   \
+    X(letterbox_config, sluice_letterbox_config_init_size)                                         \
     X(llmc_position, sluice_llmc_position_init_size)                                               \
     X(model, sluice_model_init_size)                                                               \
     X(pack_config, sluice_pack_config_init_size)                                                   \

@@ -12,8 +12,11 @@ static sluice_dataset *build_by_calls(void)
     const double mean[] = {0.5, 0.4, 0.3};
     const double std[] = {0.25, 0.2, 0.2};
     sluice_random_resized_crop_config crop;
+    sluice_letterbox_config letterbox;
     sluice_dataset *dataset = NULL;
 
+    sluice_letterbox_config_init(&letterbox);
+    letterbox.mask_fill = 255;
     sluice_random_resized_crop_config_init(&crop);
     crop.scale[0] = 0.5;
     crop.scale[1] = 1;
@@ -28,6 +31,9 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
+    T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
+    T_OK(sluice_dataset_geometry(dataset, NULL));
+    T_OK(sluice_dataset_drop(dataset, "geometry"));
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
     T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
     T_OK(sluice_dataset_to_chw(dataset));
@@ -74,8 +80,8 @@ static void a_dataset_tells_what_it_holds_and_what_will_run(void)
     T_STR(info.columns[0].name, "image");
     T_EQ(info.columns[0].dtype, SLUICE_F32);
     T_EQ(info.columns[0].shape[0], 3);
-    T_EQ(info.columns[0].shape[1], 16);
-    T_EQ(info.columns[0].shape[2], 12);
+    T_EQ(info.columns[0].shape[1], 20);
+    T_EQ(info.columns[0].shape[2], 24);
     T_STR(info.columns[1].name, "label");
     T_OK(sluice_dataset_explain(dataset, &text));
     T_TRUE(strlen(text) > 0);

@@ -279,6 +279,23 @@ static sluice_status add_crop(void *any)
     return st;
 }
 
+static void fill_letterbox(void *any, size_t size)
+{
+    sluice_letterbox_config_init_size((sluice_letterbox_config *)any, size);
+}
+
+static sluice_status add_letterbox(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_letterbox(dataset, 2, 2, (const sluice_letterbox_config *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_source(void *any, size_t size)
 {
     sluice_source_init_size((sluice_source *)any, size);
@@ -377,6 +394,8 @@ static const sized_call calls[] = {
     {"sluice_decode_config", sizeof(sluice_decode_config), fill_decode, add_decode, NULL},
     {"sluice_random_resized_crop_config", sizeof(sluice_random_resized_crop_config), fill_crop,
      add_crop, NULL},
+    {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
+     NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},
     {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},

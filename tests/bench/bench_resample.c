@@ -40,8 +40,8 @@ static void resize(work *w, uint32_t i)
 {
     const uint32_t width = w->in_size + i % 7;
     const uint32_t height = w->in_size + i % 5;
-    const resample_job job = {3, width, height,      w->out_size, w->out_size,
-                              0, 0,     w->out_size, w->out_size, w->filter};
+    const resample_job job = {
+        3, width, height, w->out_size, w->out_size, 0, 0, w->out_size, w->out_size, w->filter, 0};
     const line_sink sink = {NULL, NULL, w->out};
     image_box needed;
     image_view view;

@@ -10,7 +10,7 @@
 /* ---- plain geometry -------------------------------------------------------------------------- */
 
 /* A box of the picture, zeros where it reaches beyond; frees the picture. */
-static picture cropped(picture in, const stage_geometry *g)
+static picture cropped(picture in, const stage_window *g)
 {
     picture out = picture_zero(g->width, g->height, in.channels);
 
@@ -31,12 +31,12 @@ static picture cropped(picture in, const stage_geometry *g)
 }
 
 /* The whole picture resized; frees it. */
-static picture resized(picture in, const stage_geometry *g)
+static picture resized(picture in, const stage_window *g)
 {
     const uint32_t width = g->new_width;
     const uint32_t height = g->new_height;
-    const resample_job job = {in.channels, in.width, in.height, width,  height,
-                              0,           0,        width,     height, g->filter};
+    const resample_job job = {in.channels, in.width, in.height, width,     height, 0,
+                              0,           width,    height,    g->filter, 0};
     picture out = picture_zero(width, height, in.channels);
     const line_sink sink = {NULL, NULL, out.pixels};
     image_resampler resampler = {0};
@@ -111,7 +111,7 @@ static picture one_by_one(const pipeline *p, picture image, uint64_t sample, uin
     for (uint32_t i = 0; i < p->dataset->stage_count; i++) {
         const dataset_stage *stage = &p->dataset->stages[i];
         const sli_draws draws = {plan_stage_key(p->dataset, i, SEED), sample, pass};
-        stage_geometry g = {0};
+        stage_window g = {0};
 
         if (stage->def->kind != STAGE_GEOMETRY) {
             continue;

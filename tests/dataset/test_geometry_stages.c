@@ -33,11 +33,11 @@ static dataset_stage stage_of(const char *name, const char *const arguments[3])
     return stage;
 }
 
-static stage_geometry geometry_of(const dataset_stage *stage, uint64_t sample, uint32_t width,
-                                  uint32_t height)
+static stage_window geometry_of(const dataset_stage *stage, uint64_t sample, uint32_t width,
+                                uint32_t height)
 {
     const sli_draws draws = {UINT64_C(0x1234567887654321), sample, 3};
-    stage_geometry g = {0};
+    stage_window g = {0};
 
     T_OK(stage->def->geometry(stage->args.bytes, &draws, width, height, &g));
     return g;
@@ -58,7 +58,7 @@ static void center_crops_begin_where_torchvision_has_them(void)
         snprintf(size, sizeof(size), "size=%d,7", want);
         stage = stage_of("center_crop", (const char *const[3]){size});
         for (int have = 1; have <= 40; have++) {
-            stage_geometry g = geometry_of(&stage, 0, (uint32_t)(41 - have), (uint32_t)have);
+            stage_window g = geometry_of(&stage, 0, (uint32_t)(41 - have), (uint32_t)have);
 
             T_TRUE(g.crops && !g.resizes);
             T_EQ(g.height, want);
@@ -79,7 +79,7 @@ static void one_number_resizes_the_shorter_side(void)
     dataset_stage stage = stage_of("resize", (const char *const[3]){"size=224"});
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        stage_geometry g = geometry_of(&stage, 0, cases[i][0], cases[i][1]);
+        stage_window g = geometry_of(&stage, 0, cases[i][0], cases[i][1]);
 
         T_TRUE(g.resizes && !g.crops);
         T_EQ(g.new_width, cases[i][2]);
@@ -96,7 +96,7 @@ static void stages_resize_by_the_filter_they_were_given(void)
         const uint32_t filter = i / 2 % FILTERS;
         char argument[40];
         dataset_stage stage;
-        stage_geometry g;
+        stage_window g;
 
         if (filter == FILTER_AREA && i % 2 == 0) {
             continue;
@@ -114,7 +114,7 @@ static void crops_that_do_not_fit_are_refused(void)
 {
     dataset_stage stage = stage_of("random_crop", (const char *const[3]){"size=9", "padding=1"});
     const sli_draws draws = {1, 2, 3};
-    stage_geometry g = {0};
+    stage_window g = {0};
 
     T_OK(stage.def->geometry(stage.args.bytes, &draws, 7, 7, &g));
     T_STATUS(stage.def->geometry(stage.args.bytes, &draws, 6, 7, &g), SLUICE_E_INVALID);
@@ -147,7 +147,7 @@ static void random_crops_fall_everywhere_evenly(void)
     uint32_t counts[10 * 11] = {0};
 
     for (uint64_t sample = 0; sample < 110000; sample++) {
-        stage_geometry g = geometry_of(&stage, sample, 10, 8);
+        stage_window g = geometry_of(&stage, sample, 10, 8);
 
         T_TRUE(g.x >= -2 && g.x <= 8 && g.y >= -2 && g.y <= 7);
         T_TRUE(g.width == 4 && g.height == 3 && g.crops && !g.resizes);
@@ -175,7 +175,7 @@ static void random_resized_crops_are_drawn_evenly(void)
     uint32_t pairs[16] = {0};
 
     for (uint64_t sample = 0; sample < 200000; sample++) {
-        stage_geometry g = geometry_of(&stage, sample, 3000, 3000);
+        stage_window g = geometry_of(&stage, sample, 3000, 3000);
         uint32_t area = bucket_of((double)g.width * g.height / 9e6, 0.05, 0.3, 20);
         uint32_t ratio = bucket_of(log((double)g.width / g.height), log(0.75), -log(0.75), 20);
         uint32_t x = bucket_of((double)g.x + 0.5, 0, 3000 - g.width + 1, 20);
@@ -206,7 +206,7 @@ static void random_resized_crops_lie_within_the_image(void)
             stage_of("random_resized_crop", (const char *const[3]){"size=7,9", scales[i % 3]});
 
         for (uint64_t sample = 0; sample < 1000; sample++) {
-            stage_geometry g = geometry_of(&stage, sample, shape[0], shape[1]);
+            stage_window g = geometry_of(&stage, sample, shape[0], shape[1]);
 
             T_TRUE(g.x >= 0 && g.y >= 0 && g.width >= 1 && g.height >= 1);
             T_TRUE(g.x + g.width <= shape[0] && g.y + g.height <= shape[1]);
@@ -222,7 +222,7 @@ static void random_resized_crops_reach_the_edges(void)
     bool reached[6][4] = {{false}};
 
     for (uint64_t sample = 0; sample < 5000; sample++) {
-        stage_geometry g = geometry_of(&stage, sample, 5, 5);
+        stage_window g = geometry_of(&stage, sample, 5, 5);
 
         reached[g.width][0] |= g.x == 0;
         reached[g.width][1] |= g.x + g.width == 5;
@@ -257,7 +257,7 @@ static void extreme_shapes_give_their_middle(void)
         uint32_t found = 0;
 
         for (uint64_t sample = 0; sample < 50; sample++) {
-            stage_geometry g = geometry_of(&stage, sample, cases[i].width, cases[i].height);
+            stage_window g = geometry_of(&stage, sample, cases[i].width, cases[i].height);
 
             found += g.x == cases[i].want[0] && g.y == cases[i].want[1] &&
                      g.width == cases[i].want[2] && g.height == cases[i].want[3];
@@ -279,8 +279,8 @@ static uint32_t same_parts(uint64_t key_a, uint64_t key_b, uint64_t pass_a, uint
     for (uint64_t sample = 0; sample < 500; sample++) {
         const sli_draws a = {key_a, sample, pass_a};
         const sli_draws b = {key_b, sample + sample_step, pass_b};
-        stage_geometry g = {0};
-        stage_geometry h = {0};
+        stage_window g = {0};
+        stage_window h = {0};
 
         T_OK(stage.def->geometry(stage.args.bytes, &a, 500, 400, &g));
         T_OK(stage.def->geometry(stage.args.bytes, &b, 500, 400, &h));

@@ -68,7 +68,7 @@ static uint32_t level_count(void)
 static const resample_axis *axis_of(image_resampler *resampler, uint32_t in, uint32_t out,
                                     const resize_filter *filter)
 {
-    const resample_job job = {3, in, in, out, out + 1, 0, 0, out, out + 1, *filter};
+    const resample_job job = {3, in, in, out, out + 1, 0, 0, out, out + 1, *filter, 0};
     image_box needed;
 
     T_OK(resample_prepare(resampler, &job, &needed));

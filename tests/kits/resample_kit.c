@@ -58,7 +58,7 @@ resample_job whole_job(const picture *in, uint32_t width, uint32_t height,
                        const resize_filter *filter)
 {
     return (resample_job){in->channels, in->width, in->height, width, height, 0, 0,
-                          width,        height,    *filter};
+                          width,        height,    *filter,    0};
 }
 
 picture resized(const picture *in, uint32_t width, uint32_t height, const resize_filter *filter)

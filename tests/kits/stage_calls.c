@@ -214,6 +214,24 @@ static sluice_status call_random_resized_crop(sluice_dataset *d)
     return sluice_dataset_random_resized_crop(d, 9, 7, &config);
 }
 
+static sluice_status call_letterbox(sluice_dataset *d)
+{
+    static const uint8_t black = 0;
+    sluice_letterbox_config config;
+
+    sluice_letterbox_config_init(&config);
+    config.fill = &black;
+    config.mask_fill = 255;
+    config.filter = "nearest";
+    config.no_antialias = true;
+    return sluice_dataset_letterbox(d, 9, 7, &config);
+}
+
+static sluice_status call_letterbox_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_letterbox(d, 9, 0, NULL);
+}
+
 static sluice_status call_random_horizontal_flip(sluice_dataset *d)
 {
     const sluice_status st = sluice_dataset_random_horizontal_flip(d, 0.75);
@@ -272,6 +290,16 @@ static sluice_status call_one_hot(sluice_dataset *d)
 static sluice_status call_cast(sluice_dataset *d)
 {
     return sluice_dataset_cast(d, "label", SLUICE_I64);
+}
+
+static sluice_status call_geometry(sluice_dataset *d)
+{
+    return sluice_dataset_geometry(d, "where");
+}
+
+static sluice_status call_geometry_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_geometry(d, NULL);
 }
 
 static sluice_status call_shuffle_by_run(sluice_dataset *d)
@@ -354,6 +382,9 @@ const stage_call stage_calls[] = {
     {SOURCE, "random_resized_crop 9,7 scale=0.1,0.5 ratio=0.5,2 filter=nearest antialias=false",
      call_random_resized_crop, NULL, "batch 4"},
     {SOURCE, "random_resized_crop 9,7", call_random_resized_crop_defaults, NULL, "batch 4"},
+    {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
+     NULL, "batch 4"},
+    {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
     {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
      "batch 4"},
     {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device", call_normalize, NULL,
@@ -365,6 +396,8 @@ const stage_call stage_calls[] = {
     {SOURCE, "rename label y", call_rename, NULL, "batch 4"},
     {SOURCE, "one_hot label 7 smoothing=0.25", call_one_hot, NULL, "batch 4"},
     {SOURCE, "cast label i64", call_cast, NULL, "batch 4"},
+    {SOURCE, "geometry where", call_geometry, NULL, "batch 4"},
+    {SOURCE, "geometry", call_geometry_defaults, NULL, "batch 4"},
     {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

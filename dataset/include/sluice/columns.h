@@ -75,6 +75,27 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_one_hot(sluice_dataset *dataset,
 SLUICE_API_CHECKED sluice_status sluice_dataset_cast(sluice_dataset *dataset, const char *column,
                                                      sluice_dtype dtype);
 
+/**
+ * Adds a column f32 (2, 3), the map from the image of the batch to that of the file, for
+ * coordinates that a program keeps itself: with a point (X, Y) of the batch's image, before to_chw,
+ *
+ *     x = m[0][0] * X + m[0][1] * Y + m[0][2]
+ *     y = m[1][0] * X + m[1][1] * Y + m[1][2]
+ *
+ * It covers all crops, resizes, paddings and flips of the pipeline, those behind this stage, too.
+ * Coordinates are those of boxes: pixel i of a line covers [i, i + 1), and its centre is i + 0.5.
+ * So of numbers of pixels i (centres at whole numbers, as in OpenCV) take X = i + 0.5, and 0.5 off
+ * the result. It is computed in f64 and rounded once to f32.
+ *
+ * @param column  its name; NULL: "geometry". E_INVALID: another column has it
+ *
+ * Returns: also E_INVALID behind a map, before decode, or a second time.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_geometry(sluice_dataset *dataset,
+                                                         const char *column);
+
 SLUICE_END_DECLS
 
 #endif

@@ -20,7 +20,7 @@ static sluice_status flip_infer(const void *args, stage_schema *schema)
     for (uint32_t i = 0; i < schema->column_count && schema->map_count > 0; i++) {
         const column_role role = schema->infos[i].role;
 
-        if (schema->maps_followers || role == ROLE_MASK || role == ROLE_BOXES) {
+        if (schema->maps_followers || schema_follows(role) || role == ROLE_GEOMETRY) {
             return sli_fail(SLUICE_E_INVALID,
                             "random_horizontal_flip stands behind a map; put it before, since "
                             "masks and boxes do not follow the image any more");

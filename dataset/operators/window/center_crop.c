@@ -36,7 +36,7 @@ static int64_t centred_start(uint32_t have, uint32_t want)
 }
 
 static sluice_status center_crop_geometry(const void *opaque, const sli_draws *draws,
-                                          uint32_t width, uint32_t height, stage_geometry *out)
+                                          uint32_t width, uint32_t height, stage_window *out)
 {
     const center_crop_args *args = opaque;
 

@@ -38,7 +38,7 @@ static sluice_status random_crop_infer(const void *opaque, stage_schema *schema)
 }
 
 static sluice_status random_crop_geometry(const void *opaque, const sli_draws *draws,
-                                          uint32_t width, uint32_t height, stage_geometry *out)
+                                          uint32_t width, uint32_t height, stage_window *out)
 {
     const random_crop_args *args = opaque;
     const uint32_t padding = (uint32_t)args->padding;

@@ -56,7 +56,7 @@ static double round_to_whole(double value)
 
 /* Makes one try. False: the part is larger than the image. */
 static bool draw_part(const rrc_args *args, const sli_draws *draws, uint32_t try, uint32_t width,
-                      uint32_t height, stage_geometry *out)
+                      uint32_t height, stage_window *out)
 {
     const double *scale = args->scale.values;
     const double low = sli_log_e(args->ratio.values[0]);
@@ -83,7 +83,7 @@ static bool draw_part(const rrc_args *args, const sli_draws *draws, uint32_t try
 }
 
 /* The largest part in the middle of the image that has an allowed ratio. */
-static void middle_part(const rrc_args *args, uint32_t width, uint32_t height, stage_geometry *out)
+static void middle_part(const rrc_args *args, uint32_t width, uint32_t height, stage_window *out)
 {
     double ratio = (double)width / height;
 
@@ -101,7 +101,7 @@ static void middle_part(const rrc_args *args, uint32_t width, uint32_t height, s
 }
 
 static sluice_status rrc_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
-                                  uint32_t height, stage_geometry *out)
+                                  uint32_t height, stage_window *out)
 {
     const rrc_args *args = opaque;
     uint32_t try = 0;

@@ -38,7 +38,7 @@ static uint32_t longer_side(uint32_t shorter, uint32_t longer, uint32_t length)
 }
 
 static sluice_status resize_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
-                                     uint32_t height, stage_geometry *out)
+                                     uint32_t height, stage_window *out)
 {
     const resize_args *args = opaque;
 
@@ -61,7 +61,7 @@ static sluice_status resize_infer(const void *opaque, stage_schema *schema)
     const resize_args *args = opaque;
     sluice_status st = schema_want_pixels(schema, "resize");
     uint64_t *shape;
-    stage_geometry g = {0};
+    stage_window g = {0};
 
     if (st != SLUICE_OK) {
         return st;

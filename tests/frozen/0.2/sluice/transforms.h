@@ -144,6 +144,40 @@ SLUICE_API_CHECKED sluice_status
 sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32_t height, uint32_t width,
                                    const sluice_random_resized_crop_config *config);
 
+/** Optional arguments of sluice_dataset_letterbox(), initialized by sluice_letterbox_config_init().
+ */
+typedef struct sluice_letterbox_config {
+    size_t struct_size;  /**< bytes; set by sluice_letterbox_config_init() */
+    const uint8_t *fill; /**< the value of the padding, in every channel; NULL: 114 */
+    uint8_t mask_fill;   /**< the class number of the padding in masks, such as 0 or 255 */
+    bool no_antialias;   /**< as sluice_dataset_resize() with antialias false */
+    const char *filter;  /**< as of sluice_dataset_resize(); NULL: "bilinear" */
+} sluice_letterbox_config;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_letterbox_config_init_size(sluice_letterbox_config *config, size_t size);
+
+/** sluice_letterbox_config_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_letterbox_config_init(sluice_letterbox_config *config)
+{
+    sluice_letterbox_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Resizes the whole image to the largest size that fits, and pads it: Ultralytics' LetterBox. With
+ * r = min(height / old height, width / old width) the new sides are the old ones times r, rounded
+ * to the nearest whole number, halves up. The image stands in the middle; of an odd padding the
+ * larger half is on the right and at the bottom.
+ *
+ * @param height, width  of the result, in pixels; width 0 is a square
+ * @param config         NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_letterbox(sluice_dataset *dataset, uint32_t height,
+                                                          uint32_t width,
+                                                          const sluice_letterbox_config *config);
+
 /** Flips left to right with probability p. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
                                                                        double p);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* geometry: a column with the map from the pixels of the batch to those of the file. */
+#include <stdio.h>
+#include <string.h>
+
+#include <sluice/columns.h>
+
+#include "stage.h"
+#include "status_int.h"
+
+typedef struct geometry_args {
+    const char *column;
+} geometry_args;
+
+static sluice_status check_place(const stage_schema *schema)
+{
+    if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "geometry: there is no decoded image; put decode before it");
+    }
+    if (schema->map_count > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "geometry stands behind a map; put it before, where the image is that of "
+                        "the source");
+    }
+    if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
+        return sli_fail(SLUICE_E_INVALID, "geometry: too many stages that compute columns");
+    }
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_GEOMETRY) {
+            return sli_fail(SLUICE_E_INVALID, "geometry: column %s has it already",
+                            schema->columns[i].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status geometry_infer(const void *opaque, stage_schema *schema)
+{
+    const char *name = ((const geometry_args *)opaque)->column;
+    sluice_status st = check_place(schema);
+    sluice_column *column;
+
+    if (st == SLUICE_OK) {
+        st = schema_check_name(name, "geometry");
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (schema_find(schema, name) >= 0 || schema->column_count == SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "geometry: there is a column %s already, or there are %d columns", name,
+                        SLUICE_MAX_COLUMNS);
+    }
+    schema->infos[schema->column_count] =
+        (column_info){.role = ROLE_GEOMETRY, .buffer = schema->buffer_count++};
+    column = &schema->columns[schema->column_count++];
+    *column = (sluice_column){.dtype = SLUICE_F32, .rank = 2, .shape = {2, 3}};
+    snprintf(column->name, sizeof(column->name), "%s", name);
+    return SLUICE_OK;
+}
+
+static const stage_param geometry_params[] = {
+    PARAM_(geometry_args, column, PARAM_TEXT, "geometry", 0, 0, NULL, "its name"),
+};
+
+const stage_def stage_geometry = {
+    .name = "geometry",
+    .summary = "Adds a column with the map from the image of the batch to that of the file.",
+    .gives = "geometry f32 (2, 3): (x, y) of the file = geometry times (x, y, 1) of the batch",
+    .kind = STAGE_COLUMNS,
+    STAGE_PARAMS(geometry_params),
+    .args_size = sizeof(geometry_args),
+    .infer = geometry_infer,
+};
+
+sluice_status sluice_dataset_geometry(sluice_dataset *dataset, const char *column)
+{
+    const geometry_args args = {column != NULL ? column : "geometry"};
+
+    return dataset_append(dataset, &stage_geometry, &args);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * letterbox: resized as a whole, to fit, and padded to the size. Redmon et al., "You only look
+ * once" (2016), in the form of Ultralytics' LetterBox: the padding is halved, and an odd pixel of
+ * it comes behind the image.
+ */
+#include "crop.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+enum { DEFAULT_FILL = 114 };
+
+typedef struct letterbox_args {
+    param_size size;
+    uint64_t fill;
+    uint64_t mask_fill;
+    resize_filter filter;
+} letterbox_args;
+
+static sluice_status letterbox_check(void *args)
+{
+    return resize_filter_check("letterbox", &((const letterbox_args *)args)->filter);
+}
+
+static sluice_status letterbox_infer(const void *args, stage_schema *schema)
+{
+    return crop_infer(&((const letterbox_args *)args)->size, "letterbox", schema);
+}
+
+/* length * to / from, to the nearest whole number, halves up; at least 1. */
+static uint32_t scaled(uint32_t length, uint32_t to, uint32_t from)
+{
+    const uint64_t side = ((uint64_t)length * to * 2 + from) / ((uint64_t)from * 2);
+
+    return side > 0 ? (uint32_t)side : 1;
+}
+
+static sluice_status letterbox_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
+                                        uint32_t height, stage_window *out)
+{
+    const letterbox_args *args = opaque;
+    const uint32_t to_width = crop_width(&args->size);
+    const uint32_t to_height = args->size.height;
+    /* The side that needs the stronger reduction has the full length. */
+    const bool is_wide = (uint64_t)width * to_height > (uint64_t)height * to_width;
+
+    (void)draws;
+    out->resizes = true;
+    out->filter = args->filter;
+    out->new_width = is_wide ? to_width : scaled(width, to_height, height);
+    out->new_height = is_wide ? scaled(height, to_width, width) : to_height;
+    out->frames = true;
+    out->window_x = -(int64_t)((to_width - out->new_width) / 2);
+    out->window_y = -(int64_t)((to_height - out->new_height) / 2);
+    out->window_width = to_width;
+    out->window_height = to_height;
+    out->fill = (uint8_t)args->fill;
+    out->mask_fill = (uint8_t)args->mask_fill;
+    return SLUICE_OK;
+}
+
+static const stage_param letterbox_params[] = {
+    PARAM_(letterbox_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
+           "HEIGHT,WIDTH; one number is a square"),
+    PARAM_(letterbox_args, fill, PARAM_COUNT, "114", 0, 255, NULL, "value of the padding"),
+    PARAM_(letterbox_args, mask_fill, PARAM_COUNT, "0", 0, 255, NULL, "class of it in masks"),
+    RESIZE_FILTER_PARAMS(letterbox_args, filter),
+};
+
+const stage_def stage_letterbox = {
+    .name = "letterbox",
+    .summary = "Resizes the whole image to fit, and pads it to HEIGHT,WIDTH.",
+    .gives = "image u8 (height, width, C)",
+    .kind = STAGE_GEOMETRY,
+    STAGE_PARAMS(letterbox_params),
+    .args_size = sizeof(letterbox_args),
+    .check = letterbox_check,
+    .infer = letterbox_infer,
+    .geometry = letterbox_geometry,
+    .resizes = true,
+    .pads = true,
+    .fills = true,
+    .squares = true,
+};
+
+static const sli_struct config_struct = SLI_STRUCT(sluice_letterbox_config, filter);
+
+void sluice_letterbox_config_init_size(sluice_letterbox_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+sluice_status sluice_dataset_letterbox(sluice_dataset *dataset, uint32_t height, uint32_t width,
+                                       const sluice_letterbox_config *config)
+{
+    const stage_def *def = &stage_letterbox;
+    sluice_letterbox_config own;
+    letterbox_args args = {.size = {height, width}};
+    sluice_status st =
+        sli_struct_read_optional(&config_struct, "sluice_dataset_letterbox", config, &own);
+
+    if (st == SLUICE_OK) {
+        args.fill = own.fill != NULL ? *own.fill : DEFAULT_FILL;
+        args.mask_fill = own.mask_fill;
+        args.filter.antialias = !own.no_antialias;
+        st = stage_arg_choose_or_default(def, "filter", own.filter, &args.filter.filter);
+    }
+    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* letterbox, and the column of what geometry did, by images whose pixels say where they are. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sluice/columns.h>
+
+#include "custom_kit.h"
+#include "dataset_kit.h"
+#include "list_kit.h"
+#include "testing.h"
+
+/* A run of one batch of LIST_OF_BOXES. */
+static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
+                      const char *stages, uint64_t seed)
+{
+    char text[400];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
+    *dataset = list_dataset(folder, LIST_OF_BOXES, text);
+    open_run(run, *dataset,
+             &(run_options){.workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
+    T_OK(next_batch(run));
+}
+
+static void close_list(engine_run *run, sluice_dataset *dataset)
+{
+    close_run(run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- letterbox ------------------------------------------------------------------------------- */
+
+typedef struct frame {
+    const char *stage;
+    const char *resize; /* the same without the padding */
+    uint32_t width;
+    uint32_t height;
+    uint32_t left;
+    uint32_t top;
+    uint32_t inner_width;
+    uint32_t inner_height;
+    uint8_t fill;
+    uint8_t mask_fill;
+} frame;
+
+/* Of an image of 40 x 30. */
+static const frame frames[] = {
+    {"letterbox 20", "resize 15,20", 20, 20, 0, 2, 20, 15, 114, 0},
+    {"letterbox 60,50 mask_fill=255", "resize 38,50", 50, 60, 0, 11, 50, 38, 114, 255},
+    {"letterbox 30,80 fill=0 filter=nearest", "resize 30,40", 80, 30, 20, 0, 40, 30, 0, 0},
+    {"letterbox 31,45 fill=255 filter=area", "resize 31,41 filter=area", 45, 31, 2, 0, 41, 31, 255,
+     0},
+    {"letterbox 30,40", "center_crop 30,40", 40, 30, 0, 0, 40, 30, 114, 0},
+};
+
+/* Every byte of a column: that of the resized one within, the padding around. */
+static void check_frame(const frame *f, const uint8_t *got, const uint8_t *inner, uint32_t channels,
+                        uint8_t fill)
+{
+    for (uint32_t y = 0; y < f->height; y++) {
+        for (uint32_t x = 0; x < f->width; x++) {
+            const bool inside = x >= f->left && x < f->left + f->inner_width && y >= f->top &&
+                                y < f->top + f->inner_height;
+            const size_t at = ((size_t)(y - f->top) * f->inner_width + (x - f->left)) * channels;
+
+            for (uint32_t c = 0; c < channels; c++) {
+                T_EQ(got[((size_t)y * f->width + x) * channels + c], inside ? inner[at + c] : fill);
+            }
+        }
+    }
+}
+
+static void letterbox_is_a_resize_with_padding(void)
+{
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+        const frame *f = &frames[i];
+        sluice_dataset *datasets[2];
+        engine_run runs[2];
+        const float *boxes[2];
+
+        open_list(&runs[0], &datasets[0], folder, f->stage, 0);
+        open_list(&runs[1], &datasets[1], folder, f->resize, 0);
+        T_EQ(row_bytes(&runs[0], 0), (size_t)f->width * f->height * 3);
+        check_frame(f, column_row(&runs[0], "image", 0), column_row(&runs[1], "image", 0), 3,
+                    f->fill);
+        check_frame(f, column_row(&runs[0], "mask", 0), column_row(&runs[1], "mask", 0), 1,
+                    f->mask_fill);
+        T_EQ(*(const int32_t *)column_row(&runs[0], "boxes_length", 0), 3);
+        boxes[0] = column_row(&runs[0], "boxes", 0);
+        boxes[1] = column_row(&runs[1], "boxes", 0);
+        for (int k = 0; k < 12; k++) {
+            const float by = (float)(k % 2 == 0 ? f->left : f->top);
+
+            T_TRUE(fabsf(boxes[0][k] - boxes[1][k] - by) < 1e-4F);
+        }
+        close_list(&runs[0], datasets[0]);
+        close_list(&runs[1], datasets[1]);
+    }
+}
+
+static void padding_behind_a_letterbox_is_zero(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    const uint8_t *image;
+
+    open_list(&run, &dataset, folder, "letterbox 20 | center_crop 22", 0);
+    image = column_row(&run, "image", 0);
+    T_TRUE(is_zero(image, 22 * 3) && image[(22 + 1) * 3] == 114 && image[22 * 3] == 0);
+    close_list(&run, dataset);
+}
+
+static void an_image_of_extreme_shape_keeps_a_line(void)
+{
+    const char *folder = t_folder();
+    char bytes[3100];
+    const size_t head = (size_t)snprintf(bytes, sizeof(bytes), "P6 1000 1 255\n");
+    sluice_dataset *dataset;
+    engine_run run;
+    const uint8_t *image;
+
+    memset(bytes + head, 7, 3000);
+    t_write_file(t_path(folder, "long.ppm"), bytes, head + 3000);
+    dataset = list_dataset(folder, "image\nlong.ppm\n", "| decode | letterbox 4 | batch 1");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    image = column_row(&run, "image", 0);
+    for (int i = 0; i < 48; i++) {
+        T_EQ(image[i], i / 12 == 1 ? 7 : 114);
+    }
+    close_list(&run, dataset);
+}
+
+static void bad_arguments_of_letterbox_are_refused(void)
+{
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 fill=256 | batch 1", "fill");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 mask_fill=256 | batch 1", "mask_fill");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 filter=area antialias=false | batch 1",
+                  "letterbox: filter=area");
+    check_refused("synthetic 10 8,8,3 2 | to_chw | letterbox 4 | batch 1",
+                  "letterbox works on the decoded image");
+}
+
+/* ---- geometry -------------------------------------------------------------------------------- */
+
+/* Each pixel that shows the image says the place that the map gives for its centre. */
+static void check_map(const engine_run *run, uint32_t width, uint32_t height, float most)
+{
+    const uint8_t *image = column_row(run, "image", 0);
+    const float *m = column_row(run, "geometry", 0);
+
+    T_TRUE(m[1] == 0 && m[3] == 0);
+    for (uint32_t i = 0; i < width * height; i++) {
+        const float x = (float)(i % width) + 0.5F;
+        const float y = (float)(i / width) + 0.5F;
+        const uint8_t *pixel = image + (size_t)3 * i;
+
+        if (pixel[2] != 0) {
+            T_TRUE(fabsf(m[0] * x + m[1] * y + m[2] - (float)pixel[0] - 0.5F) <= most);
+            T_TRUE(fabsf(m[3] * x + m[4] * y + m[5] - (float)pixel[1] - 0.5F) <= most);
+        }
+    }
+}
+
+/* Boxes that are not clipped lie, by the map, where they were in the file. */
+static void check_boxes_back(const engine_run *run)
+{
+    static const float file[3][4] = {{0, 0, 4, 30}, {10, 5, 30, 25}, {36, 0, 40, 3}};
+    const float *boxes = column_row(run, "boxes", 0);
+    const float *m = column_row(run, "geometry", 0);
+    const int32_t *classes = column_row(run, "c", 0);
+
+    for (int32_t i = 0; i < *(const int32_t *)column_row(run, "boxes_length", 0); i++) {
+        const float *b = boxes + (size_t)4 * i;
+        const float *f = file[classes[i] - 1];
+        const float x0 = m[0] * (m[0] < 0 ? b[2] : b[0]) + m[2];
+        const float x1 = m[0] * (m[0] < 0 ? b[0] : b[2]) + m[2];
+
+        /* A clipped box is within the one of the file. */
+        T_TRUE(x0 >= f[0] - 1e-3F && x1 <= f[2] + 1e-3F);
+        T_TRUE(m[4] * b[1] + m[5] >= f[1] - 1e-3F && m[4] * b[3] + m[5] <= f[3] + 1e-3F);
+    }
+}
+
+static void the_map_leads_back_to_the_file(void)
+{
+    static const struct {
+        const char *stages;
+        float most; /* how far a pixel is from where it says: half of one, more if resized twice */
+    } cases[] = {
+        {"geometry | center_crop 20", 0.501F},
+        {"random_crop 33 padding=3 | geometry | random_horizontal_flip", 0.501F},
+        {"random_resized_crop 20 filter=nearest | random_horizontal_flip | geometry", 0.501F},
+        {"letterbox 50,44 fill=0 filter=nearest | random_horizontal_flip 1 | geometry", 0.501F},
+        {"random_crop 25 | resize 20 filter=nearest | random_crop 20 padding=2 | geometry", 0.501F},
+        {"resize 35,60 filter=nearest | random_resized_crop 20 filter=nearest | geometry", 1.2F},
+        {"random_horizontal_flip 1 offload=host | random_horizontal_flip 1 | geometry", 0.501F},
+    };
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            sluice_dataset *dataset;
+            engine_run run;
+
+            open_list(&run, &dataset, folder, cases[i].stages, seed);
+            check_map(&run, (uint32_t)dataset->opened_schema.columns[0].shape[1],
+                      (uint32_t)dataset->opened_schema.columns[0].shape[0], cases[i].most);
+            check_boxes_back(&run);
+            close_list(&run, dataset);
+        }
+    }
+}
+
+static void the_map_has_these_numbers(void)
+{
+    static const struct {
+        const char *stages;
+        float map[6];
+    } cases[] = {
+        {"geometry", {1, 0, 0, 0, 1, 0}},
+        {"center_crop 20 | geometry", {1, 0, 10, 0, 1, 5}},
+        {"resize 15,20 | geometry", {2, 0, 0, 0, 2, 0}},
+        {"random_horizontal_flip 1 | geometry", {-1, 0, 40, 0, 1, 0}},
+        {"letterbox 20 | geometry", {2, 0, 0, 0, 2, -4}},
+        {"center_crop 20 | resize 40,80 | random_horizontal_flip 1 | geometry",
+         {-0.25F, 0, 30, 0, 0.5F, 5}},
+        {"resize 60,80 | center_crop 30 | project geometry | rename geometry g | rename g geometry",
+         {0.5F, 0, 12.5F, 0, 0.5F, 7.5F}},
+    };
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char stages[200];
+        sluice_dataset *dataset;
+        engine_run run;
+
+        snprintf(stages, sizeof(stages), "%s%s",
+                 strstr(cases[i].stages, "project") != NULL ? "geometry | " : "", cases[i].stages);
+        open_list(&run, &dataset, folder, stages, 1);
+        T_EQ(memcmp(column_row(&run, "geometry", 0), cases[i].map, sizeof(cases[i].map)), 0);
+        close_list(&run, dataset);
+    }
+}
+
+static sluice_status map_extra(sluice_sample *sample, void *user)
+{
+    void *room;
+
+    (void)user;
+    return sluice_sample_room(sample, "extra", NULL, &room);
+}
+
+static void geometry_stands_where_the_image_is_that_of_the_source(void)
+{
+    static const sluice_column_spec columns[] = {
+        {"extra", SLUICE_U8, 0, {0}, SLUICE_ROLE_PLAIN, 0, NULL},
+    };
+    sluice_dataset *dataset = NULL;
+    sluice_map map;
+
+    check_refused("synthetic 10 8,8,3 2 | geometry label | batch 1", "there is a column label");
+    check_refused("synthetic 10 8,8,3 2 | geometry 7up | batch 1", "'7up' is no name of a column");
+    check_refused("synthetic 10 8,8,3 2 | geometry | geometry b | batch 1",
+                  "column geometry has it already");
+    check_refused("synthetic 10 8,8,3 2 | drop image | geometry | batch 1",
+                  "there is no decoded image");
+    sluice_map_init(&map);
+    map.name = "extra";
+    map.outputs = columns;
+    map.output_count = 1;
+    map.map = map_extra;
+    for (int i = 0; i < 2; i++) {
+        T_OK(sluice_dataset_synthetic(10, 8, 8, 3, 2, &dataset));
+        T_OK(i == 1 ? sluice_dataset_geometry(dataset, NULL) : SLUICE_OK);
+        T_OK(sluice_dataset_map(dataset, &map));
+        T_STATUS(i == 0 ? sluice_dataset_geometry(dataset, NULL)
+                        : sluice_dataset_random_horizontal_flip(dataset, 0.5),
+                 SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "stands behind a map; put it before");
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+const t_test letterbox_tests[] = {
+    T_TEST(letterbox_is_a_resize_with_padding),
+    T_TEST(padding_behind_a_letterbox_is_zero),
+    T_TEST(an_image_of_extreme_shape_keeps_a_line),
+    T_TEST(bad_arguments_of_letterbox_are_refused),
+    T_TEST(the_map_leads_back_to_the_file),
+    T_TEST(the_map_has_these_numbers),
+    T_TEST(geometry_stands_where_the_image_is_that_of_the_source),
+    T_END,
+};
