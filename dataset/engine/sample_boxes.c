@@ -123,6 +123,16 @@ static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *
            buffers[i] != NULL;
 }
 
+/* A box as the source gives it, in pixels of the image. */
+static box in_pixels(bool in_parts, const image_way *way, const box *from)
+{
+    const double width = in_parts ? way->width : 1;
+    const double height = in_parts ? way->height : 1;
+
+    return (box){(float)((double)from->x0 * width), (float)((double)from->y0 * height),
+                 (float)((double)from->x1 * width), (float)((double)from->y1 * height)};
+}
+
 /* Transforms the boxes of one column. Columns that belong to them are compacted in the same way. */
 static sluice_status follow_column(const stage_schema *schema, const image_way *way,
                                    uint32_t column, void *const *buffers)
@@ -132,7 +142,7 @@ static sluice_status follow_column(const stage_schema *schema, const image_way *
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < (uint32_t)*length; i++) {
-        const box from = boxes[i];
+        const box from = in_pixels(schema->infos[column].in_parts, way, &boxes[i]);
 
         if (from.x1 > (float)way->width || from.y1 > (float)way->height) {
             return sli_fail(SLUICE_E_CORRUPT,

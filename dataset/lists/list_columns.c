@@ -11,6 +11,17 @@
 /* Limit on N in NAME:KIND[N]: a column's row then has up to 64 MiB. */
 enum { MOST_ELEMENTS = 1 << 22 };
 
+/* By list_box_form: the kind of a field, and what a box is. */
+static const struct {
+    const char *name;
+    const char *box;
+} box_forms[] = {
+    {"boxes", "x0,y0,x1,y1 with 0 <= x0 < x1 and 0 <= y0 < y1"},
+    {"coco", "x,y,width,height with 0 <= x, 0 <= y, 0 < width and 0 < height"},
+    {"voc", "x0,y0,x1,y1 with 1 <= x0 <= x1 and 1 <= y0 <= y1"},
+    {"darknet", "x,y,width,height of its middle and size, in parts of the image from 0 to 1"},
+};
+
 /* ---- the header ------------------------------------------------------------------------------ */
 
 static sluice_status bad_field(const char *text)
@@ -18,7 +29,8 @@ static sluice_status bad_field(const char *text)
     return sli_fail(
         SLUICE_E_INVALID,
         "'%.100s' is no column: want image, label, or NAME:KIND, where KIND is image, mask, "
-        "boxes[N], text[N], or a type such as f32, f32[N] or i32[N]@BOXES, and N is at "
+        "boxes[N], coco[N], voc[N], darknet[N], text[N], or a type such as f32, f32[N] or "
+        "i32[N]@BOXES, and N is at "
         "most %d",
         text, MOST_ELEMENTS);
 }
@@ -129,6 +141,18 @@ static int find_boxes(const list_columns *columns, const char *name)
     return -1;
 }
 
+/* Is it a kind of boxes? */
+static bool find_form(const char *word, list_box_form *form_out)
+{
+    for (uint32_t i = 0; i < sizeof(box_forms) / sizeof(box_forms[0]); i++) {
+        if (strcmp(box_forms[i].name, word) == 0) {
+            *form_out = (list_box_form)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Determines the kind, type and number of elements of a field. */
 static sluice_status choose_kind(const list_columns *columns, const header_words *words,
                                  const char *text, list_column *field)
@@ -142,8 +166,8 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
         field->dtype = SLUICE_ENCODED;
         return words->has_most || has_boxes ? bad_field(text) : SLUICE_OK;
     }
-    if (strcmp(words->word, "boxes") == 0 || strcmp(words->word, "text") == 0) {
-        field->kind = words->word[0] == 'b' ? LIST_BOXES : LIST_TEXT;
+    if (find_form(words->word, &field->form) || strcmp(words->word, "text") == 0) {
+        field->kind = strcmp(words->word, "text") != 0 ? LIST_BOXES : LIST_TEXT;
         field->dtype = field->kind == LIST_BOXES ? SLUICE_F32 : SLUICE_U8;
         return words->has_most && !has_boxes ? SLUICE_OK : bad_field(text);
     }
@@ -191,6 +215,7 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
         column->shape[1] = 4;
         info->role = ROLE_BOXES;
         info->length = schema->column_count;
+        info->in_parts = field->form == BOX_DARKNET;
         return add_length(columns, field, words->name);
     case LIST_NUMBER:
         return true;
@@ -354,23 +379,56 @@ static sluice_status write_numbers(const list_column *field, const list_field *t
     return SLUICE_OK;
 }
 
-static sluice_status write_box(const char *text, uint32_t number, float *box)
+/* Makes a coordinate in parts of the image, which was rounded to a few digits, one from 0 to 1. */
+static double part_of_image(double part)
 {
-    elements from = {text, text + strlen(text)};
+    static const double ROUNDED = 1e-4;
 
-    for (int i = 0; i < 4; i++) {
-        char word[64];
+    return part < 0 && part >= -ROUNDED ? 0 : part > 1 && part <= 1 + ROUNDED ? 1 : part;
+}
 
-        if (from.at == NULL || !take_element(&from, ',', word, sizeof(word)) ||
-            !write_number(word, SLUICE_F32, &box[i])) {
-            return sli_fail(SLUICE_E_CORRUPT, "box %u is not x0,y0,x1,y1", number);
+/* Converts a box to x0,y0,x1,y1, of darknet in parts of the image. False: it is none. */
+static bool convert_box(list_box_form form, float *box)
+{
+    const double size[2] = {(double)box[2], (double)box[3]};
+
+    for (int i = 0; i < 2; i++) {
+        const double at = (double)box[i];
+
+        switch (form) {
+        case BOX_CORNERS:
+            break;
+        case BOX_VOC:
+            box[i] = (float)(at - 1);
+            break;
+        case BOX_COCO:
+            box[i + 2] = (float)(at + size[i]);
+            break;
+        case BOX_DARKNET:
+            box[i] = (float)part_of_image(at - size[i] / 2);
+            box[i + 2] = (float)part_of_image(at + size[i] / 2);
+            break;
         }
     }
-    if (from.at != NULL || box[0] < 0 || box[1] < 0 || !(box[0] < box[2] && box[1] < box[3])) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "box %u is not x0,y0,x1,y1 with 0 <= x0 < x1 and 0 <= y0 < y1", number);
+    return box[0] >= 0 && box[1] >= 0 && box[0] < box[2] && box[1] < box[3] &&
+           (form != BOX_DARKNET || (box[2] <= 1 && box[3] <= 1));
+}
+
+/* Parses a box. `number` counts from 1. */
+static sluice_status write_box(list_box_form form, const char *text, uint32_t number, float *box)
+{
+    elements from = {text, text + strlen(text)};
+    bool good = true;
+
+    for (int i = 0; i < 4 && good; i++) {
+        char word[64];
+
+        good = from.at != NULL && take_element(&from, ',', word, sizeof(word)) &&
+               write_number(word, SLUICE_F32, &box[i]);
     }
-    return SLUICE_OK;
+    return good && from.at == NULL && convert_box(form, box)
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT, "box %u is not %s", number, box_forms[form].box);
 }
 
 static sluice_status write_boxes(const list_column *field, const list_field *text, uint8_t *to,
@@ -388,9 +446,10 @@ static sluice_status write_boxes(const list_column *field, const list_field *tex
             return sli_fail(SLUICE_E_CORRUPT, "more than %u boxes", field->most);
         }
         if (!take_element(&from, ';', word, sizeof(word))) {
-            return sli_fail(SLUICE_E_CORRUPT, "box %u is not x0,y0,x1,y1", count + 1);
+            return sli_fail(SLUICE_E_CORRUPT, "box %u is not %s", count + 1,
+                            box_forms[field->form].box);
         }
-        st = write_box(word, count + 1, box);
+        st = write_box(field->form, word, count + 1, box);
         if (st != SLUICE_OK) {
             return st;
         }

@@ -6,6 +6,9 @@
  *     image        the path of an image; the first one is that which geometry is drawn for
  *     mask         the path of an image of class numbers
  *     boxes[N]     up to N boxes, x0,y0,x1,y1;..., in pixels of the image
+ *     coco[N]      the same, written as in COCO: x0,y0,width,height in pixels
+ *     voc[N]       as in PASCAL VOC: x0,y0,x1,y1, numbers of pixels from 1, the last one included
+ *     darknet[N]   as in darknet: x,y of the middle, width, height, in parts of the image's
  *     T            one number of type T: u8, i8, u16, i32, u32, i64, f32
  *     T[N]         up to N numbers, separated by commas
  *     T[N]@BOXES   one number per box of the column BOXES, dropped with its box
@@ -26,12 +29,16 @@ typedef enum list_kind {
     LIST_TEXT
 } list_kind;
 
+/* How a record writes a box. */
+typedef enum list_box_form { BOX_CORNERS, BOX_COCO, BOX_VOC, BOX_DARKNET } list_box_form;
+
 /* A field that every record has. */
 typedef struct list_column {
     list_kind kind;
-    int column; /* index of its column in the batch */
-    int length; /* index of the column with its length; -1: none */
-    int boxes;  /* for T[N]@BOXES: index of the field with the boxes; -1: none */
+    int column;         /* index of its column in the batch */
+    int length;         /* index of the column with its length; -1: none */
+    int boxes;          /* for T[N]@BOXES: index of the field with the boxes; -1: none */
+    list_box_form form; /* LIST_BOXES */
     sluice_dtype dtype;
     uint32_t most; /* largest number of elements: boxes, numbers or bytes */
 } list_column;

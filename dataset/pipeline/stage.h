@@ -53,6 +53,7 @@ typedef struct column_info {
     uint32_t boxes;    /* ROLE_OF_BOX: buffer of the boxes */
     uint32_t length;   /* ROLE_BOXES: buffer of the number of boxes, i32 */
     uint32_t channels; /* ROLE_IMAGE: set once it is decoded */
+    bool in_parts;     /* ROLE_BOXES: the source gives parts of the image's width and height */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };

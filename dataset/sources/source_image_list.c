@@ -456,10 +456,9 @@ static const stage_param list_params[] = {
 
 const stage_def stage_image_list = {
     .name = "image_list",
-    .summary =
-        "Samples from a list: a header names the columns, image, label and NAME:KIND with "
-        "KIND image, mask, boxes[N], text[N], a type, T[N] or T[N]@BOXES; without a header the "
-        "fields are image and label.",
+    .summary = "Samples from a list: a header names the columns, image, label and NAME:KIND with "
+               "KIND image, mask, boxes[N], coco[N], voc[N], darknet[N], text[N], a type, T[N] or "
+               "T[N]@BOXES; without a header the fields are image and label.",
     .gives = "image (encoded), label i32, and a column per field; NAME_length i32 for boxes[N], "
              "text[N] and T[N]",
     .kind = STAGE_SOURCE,

@@ -81,6 +81,14 @@ static void bad_lists_say_where(void)
         {"image\tlabel\n\"a\t1\n", "list.tsv:2:1: a quote without its end"},
         {"image\tb:boxes[2]\tc:i32[2]@b\na\t0,0,1,1\t1,2\n", "list.tsv:2:11: 2 numbers for 1 box"},
         {"image\tb:boxes[2]\na\t0,0,nan,1\n", "list.tsv:2:3: box 1 is not"},
+        {"image\tb:coco[2]\na\t0,0,1,1;2,2,0,1\n", "2:3: box 2 is not x,y,width,height with"},
+        {"image\tb:coco[2]\na\t-1,0,4,4\n", "box 1 is not x,y,width,height with 0 <= x"},
+        {"image\tb:voc[2]\na\t0,1,4,4\n", "box 1 is not x0,y0,x1,y1 with 1 <= x0 <= x1"},
+        {"image\tb:darknet[2]\na\t0.5,0.5,1.1,1\n", "box 1 is not x,y,width,height of its"},
+        {"image\tb:darknet[2]\na\t0.5,0.5,1,1;10,5,30,25\n", "box 2 is not x,y,width,height of"},
+        {"image\tb:darknet[2]\na\t0.5,0.5,1\n", "box 1 is not x,y,width,height of"},
+        {"image\tb:darknet[1]\na\t0.5,0.5,1,1;.5,.5,1,1\n", "more than 1 boxes"},
+        {"image\tb:voc\na\t1,1,2,2\n", "'b:voc' is no column"},
     };
     const char *folder = t_folder();
 
@@ -211,6 +219,51 @@ static void boxes_are_moved_clipped_and_dropped(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* The boxes of LIST_OF_BOXES, in an image of 40 x 30, in the forms of other data sets. */
+static void boxes_may_have_other_forms(void)
+{
+    static const char *const forms[] = {
+        "boxes[3]\tc:i32[3]@b\na.ppm\t0,0,4,30;10,5,30,25;36,0,40,3\t1,2,3\n",
+        "coco[3]\tc:i32[3]@b\na.ppm\t0,0,4,30;10,5,20,20;36,0,4,3\t1,2,3\n",
+        "voc[3]\tc:i32[3]@b\na.ppm\t1,1,4,30;11,6,30,25;37,1,40,3\t1,2,3\n",
+        "darknet[3]\tc:i32[3]@b\n"
+        "a.ppm\t0.05,0.5,0.1,1.00001;0.5,0.5,0.5,0.666666667;0.95,0.05,0.1,0.1\t1,2,3\n",
+    };
+    static const char *const stages[] = {"center_crop 28,38", "random_horizontal_flip 1",
+                                         "random_resized_crop 20 | random_horizontal_flip"};
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (uint32_t i = 0; i < 3 * 4; i++) {
+        engine_run runs[2];
+        sluice_dataset *datasets[2];
+        const float *boxes[2];
+
+        for (int k = 0; k < 2; k++) {
+            char list[300];
+            char text[200];
+
+            snprintf(list, sizeof(list), "image\tb:%s", forms[k == 0 ? 0 : i % 4]);
+            snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i / 4]);
+            datasets[k] = list_dataset(folder, list, text);
+            open_run(&runs[k], datasets[k],
+                     &(run_options){.workers = 1, .settings = {.seed = i / 4}});
+            T_OK(next_batch(&runs[k]));
+            boxes[k] = column_row(&runs[k], "b", 0);
+        }
+        T_EQ(*(const int32_t *)column_row(&runs[0], "b_length", 0),
+             *(const int32_t *)column_row(&runs[1], "b_length", 0));
+        T_EQ(memcmp(column_row(&runs[0], "c", 0), column_row(&runs[1], "c", 0), 12), 0);
+        for (int k = 0; k < 12; k++) {
+            T_TRUE(fabsf(boxes[0][k] - boxes[1][k]) < 1e-4F);
+        }
+        for (int k = 0; k < 2; k++) {
+            close_run(&runs[k]);
+            sluice_dataset_destroy(datasets[k]);
+        }
+    }
+}
+
 /* The same samples whatever runs them, and the image is as without its followers. */
 static void followers_change_nothing_else(void)
 {
@@ -329,6 +382,7 @@ const t_test source_image_list_tests[] = {
     T_TEST(bad_lists_say_where),
     T_TEST(masks_and_boxes_follow_every_geometry),
     T_TEST(boxes_are_moved_clipped_and_dropped),
+    T_TEST(boxes_may_have_other_forms),
     T_TEST(followers_change_nothing_else),
     T_TEST(bad_followers_are_bad_samples),
 #ifdef SLI_HAVE_PNG

@@ -366,6 +366,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *     boxes[N]     at most N boxes, x0,y0,x1,y1;... in pixels of the image, 0 <= x0 < x1 <= width.
  *                  They follow the image: they are moved, clipped, and dropped if nothing is left.
  *                  f32 (N, 4), and NAME_length i32
+ *     coco[N]      the same, written as in COCO: x,y,width,height in pixels
+ *     voc[N]       as in PASCAL VOC: x0,y0,x1,y1 are numbers of pixels from 1, x1 and y1 included
+ *     darknet[N]   as in darknet and YOLO: x,y of the middle, width, height, in parts of the
+ *                  image's size. Coordinates outside of it by up to 1e-4 are taken as rounded
  *     T            one number: u8, i8, u16, i32, u32, i64 or f32
  *     T[N]         at most N comma-separated numbers, and NAME_length i32
  *     T[N]@BOXES   one number for each box of the column BOXES, dropped with its box
