@@ -254,6 +254,13 @@ cp "$tmp/out" "$tmp/first"
 ends "once more" 0 "$bin/custom_map"
 check "... with the same holes" cmp -s "$tmp/first" "$tmp/out"
 
+# ---- custom_filter -------------------------------------------------------------------------------
+
+ends "a choice of samples of one's own" 0 "$bin/custom_filter"
+check "keeps some samples, each once" [ "$(cut -d' ' -f1 "$tmp/out" | sort -n | uniq -u | wc -l)" -eq "$(wc -l <"$tmp/out")" ]
+check "... but not all" [ "$(wc -l <"$tmp/out")" -gt 20 -a "$(wc -l <"$tmp/out")" -lt 280 ]
+check "... those that are bright" [ "$(awk '$2 <= 128' "$tmp/out" | wc -l)" -eq 0 ]
+
 # ---- own_kernels, where nvcc built it -------------------------------------------------------------
 
 if [ -x "$bin/own_kernels" ]; then

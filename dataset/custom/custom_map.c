@@ -11,14 +11,15 @@
 
 /* ---- making it ------------------------------------------------------------------------------- */
 
-static sluice_status check_settings(const sluice_map *map, const char *call)
+static sluice_status check_settings(const sluice_map *map, bool has_function, const char *call,
+                                    const char *function)
 {
     if (map->name == NULL || map->name[0] == '\0' || strlen(map->name) >= CUSTOM_NAME_SIZE) {
         return sli_fail(SLUICE_E_INVALID, "%s: name is NULL, empty or longer than %d bytes", call,
                         CUSTOM_NAME_SIZE - 1);
     }
-    if (map->map == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: map is NULL", call, map->name);
+    if (!has_function) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: %s is NULL", call, map->name, function);
     }
     if (map->input_count > SLUICE_MAX_COLUMNS || (map->input_count > 0 && map->inputs == NULL)) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s: inputs is NULL, or %u inputs; want at most %d",
@@ -64,15 +65,12 @@ static sluice_status check_outputs(const custom_map *made)
     return SLUICE_OK;
 }
 
-sluice_status custom_map_make(const sluice_map *map, const char *call, custom_map **map_out)
+/* Makes it but for its outputs. */
+static sluice_status make_without_outputs(const sluice_map *map, custom_map **map_out)
 {
-    sluice_status st = check_settings(map, call);
-    custom_map *made;
+    custom_map *made = sli_calloc(1, sizeof(*made));
+    sluice_status st;
 
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    made = sli_calloc(1, sizeof(*made));
     if (made == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "map %s", map->name);
     }
@@ -81,6 +79,22 @@ sluice_status custom_map_make(const sluice_map *map, const char *call, custom_ma
     made->of = *map;
     made->guards = custom_sample_guards();
     st = copy_inputs(made, map);
+    if (st != SLUICE_OK) {
+        custom_map_free(made);
+        return st;
+    }
+    *map_out = made;
+    return SLUICE_OK;
+}
+
+sluice_status custom_map_make(const sluice_map *map, const char *call, custom_map **map_out)
+{
+    custom_map *made = NULL;
+    sluice_status st = check_settings(map, map->map != NULL, call, "map");
+
+    if (st == SLUICE_OK) {
+        st = make_without_outputs(map, &made);
+    }
     if (st == SLUICE_OK) {
         st = custom_columns_make(map->outputs, map->column_size, map->output_count, made->name,
                                  &made->outputs);
@@ -96,6 +110,30 @@ sluice_status custom_map_make(const sluice_map *map, const char *call, custom_ma
     return SLUICE_OK;
 }
 
+sluice_status custom_filter_make(const sluice_filter *filter, const char *call,
+                                 custom_map **map_out)
+{
+    const sluice_map map = {.name = filter->name,
+                            .version = filter->version,
+                            .serial = filter->serial,
+                            .inputs = filter->inputs,
+                            .input_count = filter->input_count,
+                            .begin = filter->begin,
+                            .end = filter->end,
+                            .close = filter->close,
+                            .user = filter->user};
+    sluice_status st = check_settings(&map, filter->filter != NULL, call, "filter");
+
+    if (st == SLUICE_OK) {
+        st = make_without_outputs(&map, map_out);
+    }
+    if (st == SLUICE_OK) {
+        (*map_out)->filter = filter->filter;
+        (*map_out)->outputs.schema.image = -1;
+    }
+    return st;
+}
+
 void custom_map_free(custom_map *map)
 {
     if (map == NULL) {
@@ -106,6 +144,16 @@ void custom_map_free(custom_map *map)
     }
     pthread_mutex_destroy(&map->lock);
     sli_free(map);
+}
+
+void custom_map_release(void *args)
+{
+    map_args *own = args;
+
+    if (own->map != NULL && own->map->is_added) {
+        custom_map_free(own->map);
+        own->map = NULL;
+    }
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -203,8 +251,33 @@ static sluice_status put_column(const custom_map *map, const stage_schema *own, 
     return SLUICE_OK;
 }
 
+bool custom_map_is_early(const custom_map *map, const stage_schema *schema)
+{
+    for (uint32_t i = 0; i < map->input_count; i++) {
+        const int column = schema_find(schema, map->inputs[i]);
+
+        if (column < 0 || column == schema->image || schema->infos[column].role != ROLE_PLAIN ||
+            schema->infos[column].buffer >= schema->source_buffers) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Stages that count or deal samples, where a filter changes their number. */
+static sluice_status check_filter(const custom_map *map, const stage_schema *schema)
+{
+    return schema->own_order == NULL
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: the source has an order of its own (%s), which is bound to whole "
+                          "batches; a filter wants one of shuffle, or none",
+                          map->name, schema->own_order);
+}
+
 sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
 {
+    const bool is_early = map->filter != NULL && custom_map_is_early(map, schema);
     custom_columns outputs;
     const stage_schema *own = &outputs.schema;
     const uint32_t first = schema->buffer_count;
@@ -213,10 +286,13 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
     custom_map_outputs(map, schema, &outputs);
     if (schema->map_count == SCHEMA_MAX_MAPS ||
         first + own->column_count + SCHEMA_MAX_MAPS > SCHEMA_MAX_BUFFERS) {
-        return sli_fail(SLUICE_E_INVALID, "%s: a pipeline has at most %d maps", map->name,
-                        SCHEMA_MAX_MAPS);
+        return sli_fail(SLUICE_E_INVALID, "%s: a pipeline has at most %d maps and filters",
+                        map->name, SCHEMA_MAX_MAPS);
     }
-    st = find_inputs(map, schema);
+    st = map->filter != NULL ? check_filter(map, schema) : SLUICE_OK;
+    if (st == SLUICE_OK) {
+        st = find_inputs(map, schema);
+    }
     if (st == SLUICE_OK) {
         st = check_image(map, &outputs, schema);
     }
@@ -232,5 +308,7 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
     schema->image_is_fixed = schema->image_is_fixed || own->image >= 0;
     schema->buffer_count += own->column_count;
     schema->map_count++;
+    schema->filter_count += map->filter != NULL;
+    schema->is_mapped = schema->is_mapped || !is_early;
     return st;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A map, a function of the user: its settings, copied and checked, and its effect on the columns.
+ * A map or filter, a function of the user: its settings, copied and checked, and its effect on the
+ * columns. A filter is a map without outputs.
  */
 #ifndef SLUICE_CUSTOM_MAP_H
 #define SLUICE_CUSTOM_MAP_H
@@ -13,6 +14,8 @@ typedef struct custom_map {
     char name[CUSTOM_NAME_SIZE];
     sluice_map of; /* copy; its name, inputs and outputs point to memory of the caller, so they must
                       not be used */
+    sluice_status (*filter)(sluice_sample *sample, uint32_t *keep_out,
+                            void *user); /* NULL: a map */
     uint32_t input_count;
     char inputs[SLUICE_MAX_COLUMNS][SLUICE_NAME_SIZE];
     custom_columns outputs;
@@ -28,11 +31,16 @@ typedef struct map_args {
     custom_map *map; /* NULL: the stage was parsed from text, for example from a checkpoint */
 } map_args;
 
+/* Frees the map that the arguments of an added stage own. */
+void custom_map_release(void *args);
+
 /*
  * Copies and checks the settings. E_INVALID, E_UNSUPPORTED, E_NO_MEMORY; `call` is the caller's
  * name, for messages.
  */
 sluice_status custom_map_make(const sluice_map *map, const char *call, custom_map **map_out);
+sluice_status custom_filter_make(const sluice_filter *filter, const char *call,
+                                 custom_map **map_out);
 
 /* Frees a map; calls its close() if it was added to a dataset. Accepts NULL. */
 void custom_map_free(custom_map *map);
@@ -48,5 +56,11 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
  * incompatible; E_UNSUPPORTED: a second image.
  */
 sluice_status custom_map_infer(const custom_map *map, stage_schema *schema);
+
+/*
+ * Do the inputs have their values as soon as the source has read a sample? They are plain columns
+ * of the source.
+ */
+bool custom_map_is_early(const custom_map *map, const stage_schema *schema);
 
 #endif

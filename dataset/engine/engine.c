@@ -17,12 +17,33 @@ static void worker_main(void *arg, uint32_t worker)
 
 /* ---- readahead ------------------------------------------------------------------------------- */
 
+/* The callback readahead_config.row for candidates of filters. */
+static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidate,
+                                     uint64_t *sample_out)
+{
+    const sample_order *all = &engine->plan->details->all_ranks;
+    uint64_t sample_pass;
+
+    if (atomic_load_explicit(&engine->stop_at, memory_order_relaxed) < UINT64_MAX) {
+        return READAHEAD_END;
+    }
+    if (atomic_load_explicit(&engine->paused, memory_order_relaxed)) {
+        return READAHEAD_WAIT;
+    }
+    order_at(all, engine->plan->begin.pass + candidate / all->length, candidate % all->length,
+             sample_out, &sample_pass);
+    return READAHEAD_SAMPLE;
+}
+
 /* The callback readahead_config.row: what readahead has to do for a row. */
 static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
 {
     const sli_engine *engine = arg;
     const uint64_t seq = row / engine->plan->batch_size + 1;
 
+    if (engine->kept != NULL) {
+        return candidate_ahead(engine, row, sample_out);
+    }
     if (seq > engine->batches ||
         seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
         return READAHEAD_END;
@@ -53,15 +74,19 @@ static bool readahead_is_off(void)
 static void start_readahead(sli_engine *engine, const sli_placement *placement)
 {
     const sluice_dataset *dataset = engine->plan->dataset;
+    const struct plan_details *details = engine->plan->details;
+    const bool reads_rows = !(details->tests_first && dataset_source(dataset)->read_plain != NULL);
     const readahead_config config = {.ops = dataset_source(dataset),
                                      .source = dataset->source,
                                      .placement = placement,
-                                     .claimed = &engine->claims.next,
+                                     .claimed = engine->kept != NULL ? kept_rows_next(engine->kept)
+                                                                     : &engine->claims.next,
                                      .row = row_ahead,
                                      .arg = engine,
                                      .fetch = page_cache_fetch};
 
-    if (config.ops->locate != NULL && !readahead_is_off() &&
+    /* Which files are read is known only once filters have chosen. */
+    if (config.ops->locate != NULL && reads_rows && !readahead_is_off() &&
         readahead_start(&config, &engine->ahead) != SLUICE_OK) {
         sli_log(SLUICE_LOG_WARN, "no readahead: %s", sluice_last_error());
     }
@@ -122,6 +147,13 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
         (void)sample_stream_freeze(engine->stream);
         sample_stream_rewind(engine->stream, 0, engine->round);
     }
+    if (st == SLUICE_OK && config->plan->details->is_filtered) {
+        st = kept_rows_create(config->plan, engine->batches, config->passes, &engine->kept);
+    }
+    if (st == SLUICE_OK && engine->kept != NULL && config->rewinds) {
+        (void)kept_rows_freeze(engine->kept);
+        kept_rows_rewind(engine->kept, 0, engine->round);
+    }
     if (st == SLUICE_OK) {
         start_readahead(engine, config->placement);
         st = sli_worker_pool_start(config->placement, "sluice/w", worker_main, engine,
@@ -141,6 +173,9 @@ void sli_engine_close(sli_engine *engine)
     sli_queue_close(engine->queue);
     if (engine->stream != NULL) {
         sample_stream_stop(engine->stream);
+    }
+    if (engine->kept != NULL) {
+        kept_rows_stop(engine->kept);
     }
     sli_event_notify(&engine->resumed);
     readahead_wake(engine->ahead);
@@ -166,9 +201,10 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     uint64_t base = released + sli_queue_depth(engine->queue);
     uint64_t limit;
 
-    if (engine->stream != NULL) { /* rows of a stream are claimed before they have a slot, so check
-                                     them, too */
-        const uint64_t claimed = sample_stream_freeze(engine->stream);
+    if (engine->stream != NULL || engine->kept != NULL) { /* rows are claimed before they have a
+                                                             slot, so check them, too */
+        const uint64_t claimed = engine->stream != NULL ? sample_stream_freeze(engine->stream)
+                                                        : kept_rows_freeze(engine->kept);
 
         base = claimed > base ? claimed : base;
     }
@@ -178,6 +214,8 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     atomic_store_explicit(&engine->limit, limit, memory_order_relaxed);
     if (engine->stream != NULL) {
         sample_stream_rewind(engine->stream, base, limit);
+    } else if (engine->kept != NULL) {
+        kept_rows_rewind(engine->kept, base, limit);
     }
     sli_event_notify(&engine->resumed);
     sli_queue_wake(engine->queue, UINT32_MAX);
@@ -197,6 +235,7 @@ void sli_engine_destroy(sli_engine *engine)
     }
     sli_free(engine->loaders);
     sample_stream_destroy(engine->stream);
+    kept_rows_destroy(engine->kept);
     error_samples_fini(&engine->errors);
     sli_free(engine);
 }

@@ -4,25 +4,13 @@
 #include <string.h>
 
 #include "engine_state.h"
+#include "sample_filters.h"
 #include "status_int.h"
 
 /* Limit on the draws of replacements for one row; then the row is zeroed. */
 enum { REPLACE_TRIES = 8 };
 
-/* Marks a row without a sample. */
-static const uint64_t NO_SAMPLE = UINT64_MAX;
-
-/* A row to fill, and the sample for it. */
-typedef struct row_task {
-    uint64_t seq;
-    uint32_t number; /* number of the row in its batch */
-    uint64_t pass;
-    uint64_t global_position; /* position in the pass, over all ranks */
-    uint64_t sample;          /* NO_SAMPLE: padding */
-    sample_row row;
-} row_task;
-
-static void row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
+void engine_row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
                    sample_row *row_out)
 {
     for (uint32_t i = 0; i < engine->layout.column_count; i++) {
@@ -32,8 +20,7 @@ static void row_of(const sli_engine *engine, const sli_batch *batch, uint32_t ro
     row_out->flags = &batch->row_flags[row];
 }
 
-/* Zeroes a row that has no sample, and marks it so that conversion on the device leaves zeros. */
-static void zero_row(const sli_engine *engine, const sample_row *row)
+void engine_zero_row(const sli_engine *engine, const sample_row *row)
 {
     for (uint32_t i = 0; i < engine->layout.column_count; i++) {
         memset(row->columns[i], 0, engine->layout.row_bytes[i]);
@@ -41,8 +28,7 @@ static void zero_row(const sli_engine *engine, const sample_row *row)
     *row->flags = SLI_ROW_ZERO;
 }
 
-/* Fails the batch, and so the run: no row of a later batch is begun. */
-static void fail_row(sli_engine *engine, const row_task *task, sluice_status status,
+void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status status,
                      const char *text)
 {
     uint64_t stop_at = atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
@@ -72,6 +58,50 @@ static void note_failure(sli_engine *engine, const sample_loader *loader, uint64
     error_samples_note(&engine->errors, sample, name, loader->stage, sluice_last_error());
 }
 
+/* Loads a sample into a row if filters keep it. */
+static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                  const sample_row *row)
+{
+    sluice_status st;
+
+    if (!loader->plan->details->tests_first) {
+        return sample_load_filtered(loader, sample, pass, row);
+    }
+    st = sample_test(loader, sample, pass, row);
+    return st == SLUICE_OK && !loader->dropped ? sample_load(loader, sample, pass, row) : st;
+}
+
+/*
+ * Replaces a failed candidate by the next one of the pass that filters keep, on this rank alone:
+ * the turns of all samples stay. Returns the last error if REPLACE_TRIES of them fail, too.
+ */
+static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, row_task *task)
+{
+    const sample_order *all = &engine->plan->details->all_ranks;
+    uint32_t tries = 0;
+    sluice_status st = SLUICE_OK;
+
+    for (uint64_t i = 1; i < all->length && tries < REPLACE_TRIES; i++) {
+        uint64_t sample_pass;
+
+        if (engine_is_closed(engine)) {
+            return SLUICE_OK; /* nobody reads the row */
+        }
+        order_at(all, task->pass, (task->global_position + i) % all->length, &task->sample,
+                 &sample_pass);
+        st = load_if_kept(loader, task->sample, sample_pass, &task->row);
+        if (st == SLUICE_OK && loader->dropped) {
+            continue;
+        }
+        if (st == SLUICE_OK || ends_run(loader, st)) {
+            return st;
+        }
+        note_failure(engine, loader, task->sample);
+        tries++;
+    }
+    return tries > 0 ? st : sli_fail(SLUICE_E_CORRUPT, "filters keep no other sample of the pass");
+}
+
 /*
  * Replaces a failed sample by a random one of all ranks. If REPLACE_TRIES draws fail, returns the
  * last error.
@@ -83,6 +113,9 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
     const sample_order *all = &details->all_ranks;
     sluice_status st = SLUICE_E_INVALID;
 
+    if (details->is_filtered) {
+        return replace_by_next(engine, loader, task);
+    }
     for (uint32_t try = 0; try < REPLACE_TRIES; try++) {
         uint64_t sample_pass;
         uint32_t bits[4];
@@ -111,7 +144,7 @@ static void zero_bad_row(sli_engine *engine, const row_task *task, const char *t
     const uint64_t rows = length < most ? length : most;
     char all[SLI_ERROR_SIZE];
 
-    zero_row(engine, &task->row);
+    engine_zero_row(engine, &task->row);
     atomic_fetch_add_explicit(&engine->errors.zeroed, 1, memory_order_relaxed);
     if (task->pass == engine->first_whole_pass &&
         atomic_fetch_add_explicit(&engine->errors.zeroed_in_pass, 1, memory_order_relaxed) + 1 ==
@@ -120,7 +153,7 @@ static void zero_bad_row(sli_engine *engine, const row_task *task, const char *t
                  "no valid data in the dataset: not one sample of a whole pass could be used; the "
                  "last: %.700s",
                  text);
-        fail_row(engine, task, SLUICE_E_INVALID, all);
+        engine_fail_row(engine, task, SLUICE_E_INVALID, all);
     }
 }
 
@@ -132,7 +165,7 @@ static void add_policy_advice(char *text, size_t size)
              "; on_error replace or zero goes on without such samples");
 }
 
-static void bad_sample(sli_engine *engine, sample_loader *loader, row_task *task,
+void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task,
                        sluice_status status)
 {
     const sli_error_policy policy = engine->plan->settings.on_error;
@@ -154,21 +187,21 @@ static void bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     }
     if (ends_run(loader, status)) {
         status = sli_fail(status, "%s", text);
-        fail_row(engine, task, status, sluice_last_error());
+        engine_fail_row(engine, task, status, sluice_last_error());
     } else if (policy == SLI_ON_ERROR_FAIL) {
         if (status != SLUICE_E_INVALID) { /* with E_INVALID the pipeline itself is wrong */
             add_policy_advice(text, sizeof(text));
         }
         atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
-        fail_row(engine, task, status, text);
+        engine_fail_row(engine, task, status, text);
     } else {
         zero_bad_row(engine, task, text);
     }
 }
 
 /*
- * Finds the sample for a row. task->sample is NO_SAMPLE for padding after the end of a pass, and
- * for an abandoned batch. Returns the pass that keys the sample's random numbers.
+ * Finds the sample for a row. task->sample is ENGINE_NO_SAMPLE for padding after the end of a pass,
+ * and for an abandoned batch. Returns the pass that keys the sample's random numbers.
  */
 static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row, row_task *task)
 {
@@ -179,12 +212,12 @@ static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row,
     uint64_t number;
 
     if (!engine_batch(engine, seq, &number)) {
-        *task = (row_task){.seq = seq, .number = row, .sample = NO_SAMPLE};
+        *task = (row_task){.seq = seq, .number = row, .sample = ENGINE_NO_SAMPLE};
         return 0;
     }
     plan_locate(plan, number, &span);
     position = span.first + row;
-    *task = (row_task){.seq = seq, .number = row, .pass = span.pass, .sample = NO_SAMPLE};
+    *task = (row_task){.seq = seq, .number = row, .pass = span.pass, .sample = ENGINE_NO_SAMPLE};
     task->global_position = span.done + position * plan->settings.world + plan->settings.rank;
     if (position < span.length) {
         order_at(span.order, span.pass, position, &task->sample, &sample_pass);
@@ -198,7 +231,7 @@ bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint
 
     (void)locate_row(engine, seq, row, &task);
     *sample_out = task.sample;
-    return task.sample != NO_SAMPLE;
+    return task.sample != ENGINE_NO_SAMPLE;
 }
 
 void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
@@ -208,14 +241,14 @@ void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch 
     const uint64_t sample_pass = locate_row(engine, seq, row_number, &task);
     sluice_status st;
 
-    row_of(engine, batch, row_number, &task.row);
-    if (task.sample == NO_SAMPLE) {
-        zero_row(engine, &task.row);
+    engine_row_of(engine, batch, row_number, &task.row);
+    if (task.sample == ENGINE_NO_SAMPLE) {
+        engine_zero_row(engine, &task.row);
     } else {
         st = sample_load(loader, task.sample, sample_pass, &task.row);
         readahead_was_read(engine->ahead, loader->read_ticks, loader->read_bytes);
         if (st != SLUICE_OK) {
-            bad_sample(engine, loader, &task, st);
+            engine_bad_sample(engine, loader, &task, st);
         }
     }
     batch->samples[row_number] = task.sample;
@@ -228,22 +261,22 @@ void engine_fill_claimed(sli_engine *engine, sample_loader *loader, const sli_ba
                      .number = claim->row,
                      .pass = claim->pass,
                      .global_position = claim->position,
-                     .sample = NO_SAMPLE};
+                     .sample = ENGINE_NO_SAMPLE};
     sluice_status st;
 
-    row_of(engine, batch, claim->row, &task.row);
+    engine_row_of(engine, batch, claim->row, &task.row);
     if (claim->kind == STREAM_SAMPLE) {
         task.sample = claim->sample;
         st = sample_load(loader, task.sample, task.pass, &task.row);
         if (st != SLUICE_OK) {
-            bad_sample(engine, loader, &task, st);
+            engine_bad_sample(engine, loader, &task, st);
         }
     } else {
-        zero_row(engine, &task.row);
+        engine_zero_row(engine, &task.row);
     }
     if (claim->kind == STREAM_FAILED) {
         st = sli_fail(claim->status, "read: %.900s", sluice_last_error());
-        fail_row(engine, &task, st, sluice_last_error());
+        engine_fail_row(engine, &task, st, sluice_last_error());
     }
     batch->samples[claim->row] = task.sample;
 }

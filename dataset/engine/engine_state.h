@@ -6,6 +6,7 @@
 #include "engine_int.h"
 #include "error_samples.h"
 #include "event_int.h"
+#include "kept_rows.h"
 #include "readahead.h"
 #include "row_claims.h"
 #include "sample_loader.h"
@@ -21,6 +22,7 @@ struct sli_engine {
     uint32_t worker_count;
     sample_loader *loaders;
     sample_stream *stream; /* NULL: the source is not a stream */
+    kept_rows *kept;       /* NULL: there is no filter */
     sli_worker_pool *pool;
     readahead *ahead;    /* NULL: no readahead */
     _Atomic bool paused; /* no row is begun while true; read for each row, so in a cache line that
@@ -38,6 +40,9 @@ struct sli_engine {
 /* The main loop of a worker. Returns when the engine stops or no rows are left (engine_work.c). */
 void engine_work(sli_engine *engine, sample_loader *loader);
 
+/* The same for a plan with filters (engine_kept.c). */
+void engine_work_kept(sli_engine *engine, sample_loader *loader);
+
 /* Returns the number of batch seq in the run, from 0. False: a rewind has abandoned the batch. */
 static inline bool engine_batch(const sli_engine *engine, uint64_t seq, uint64_t *batch_out)
 {
@@ -49,8 +54,60 @@ static inline bool engine_batch(const sli_engine *engine, uint64_t seq, uint64_t
     return seq > base;
 }
 
+/* ---- batches (engine_batches.c) -------------------------------------------------------------- */
+
 /* Was the engine stopped? arg is the engine. */
 bool engine_is_closed(void *arg);
+
+/* Publishes a batch whose rows are all done. */
+void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
+                          uint64_t seq);
+
+/* Waits for the slot of a claimed row; the time is counted as wait_room of the read stage. */
+sluice_status engine_acquire_batch(sli_engine *engine, sample_loader *loader, uint64_t seq,
+                                   sli_batch *batch);
+
+/* Sleeps while the engine is paused and the batch is wanted; false when it was stopped meanwhile.
+ */
+bool engine_wait_while_paused(sli_engine *engine, uint64_t seq);
+
+bool engine_is_past_limit(const sli_engine *engine, uint64_t seq);
+
+/* Can a row be claimed without more room? arg is the engine. */
+bool engine_needs_no_room(void *arg);
+
+/* Sleeps until the engine is rewound, where its batches are all claimed; false: it is stopped. */
+bool engine_await_rewind(sli_engine *engine, uint64_t seq);
+
+/* ---- rows (engine_rows.c) -------------------------------------------------------------------- */
+
+/* Marks a row without a sample. */
+#define ENGINE_NO_SAMPLE UINT64_MAX
+
+/* A row to fill, and the sample for it. */
+typedef struct row_task {
+    uint64_t seq;
+    uint32_t number; /* number of the row in its batch */
+    uint64_t pass;
+    uint64_t global_position; /* position in the pass, over all ranks; with filters before them */
+    uint64_t sample;          /* ENGINE_NO_SAMPLE: padding */
+    sample_row row;
+} row_task;
+
+/* The memory of a row. */
+void engine_row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
+                   sample_row *row_out);
+
+/* Zeroes a row that has no sample, and marks it so that conversion on the device leaves zeros. */
+void engine_zero_row(const sli_engine *engine, const sample_row *row);
+
+/* Fails the batch, and so the run: no row of a later batch is begun. */
+void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status status,
+                     const char *text);
+
+/* Replaces or zeroes a sample that has just failed, or ends the run. */
+void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task,
+                       sluice_status status);
 
 /*
  * Fill a row of a batch: by its number in the run, or with the sample of a stream's claim. If the

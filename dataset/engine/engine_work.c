@@ -17,83 +17,6 @@ enum { RUN_NS = 10000, SLOW_RUNS = 4 };
  */
 enum { WAKE_RUNS = 5, WAKE_MOST = 2 };
 
-/* ---- batches --------------------------------------------------------------------------------- */
-
-/*
- * Fills the header, which must be zeroed before. It stays zero if the batch was abandoned: such a
- * batch has no rows.
- */
-static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
-{
-    const sli_plan *plan = engine->plan;
-    uint64_t number;
-    batch_span span;
-    uint64_t rows;
-
-    if (!engine_batch(engine, seq, &number)) {
-        return;
-    }
-    plan_locate(plan, number, &span);
-    rows = span.length > span.first ? span.length - span.first : 0;
-    rows = rows < plan->batch_size ? rows : plan->batch_size;
-    batch->header->position = span.done + span.first * plan->settings.world;
-    batch->header->pass = span.pass;
-    batch->header->first_sample = batch->samples[0];
-    batch->header->valid_rows = (uint32_t)rows;
-}
-
-static void publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
-                          uint64_t seq)
-{
-    const sli_plan *plan = engine->plan;
-    const uint64_t start = sli_ticks();
-
-    memset(batch->header, 0, sizeof(*batch->header));
-    fill_header(engine, batch, seq);
-    sli_range_begin(plan->stage_names[PLAN_BATCH]);
-    sli_queue_publish(engine->queue, seq);
-    sli_range_end();
-    sli_counters_item(loader->counters[PLAN_BATCH], sli_ticks() - start, engine->layout.slot_bytes);
-}
-
-bool engine_is_closed(void *arg)
-{
-    const sli_engine *engine = arg;
-
-    return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
-}
-
-/* The batch for which a worker sleeps; argument of event conditions. */
-typedef struct batch_sleep {
-    sli_engine *engine;
-    uint64_t seq;
-} batch_sleep;
-
-static bool is_resumed(void *arg)
-{
-    const batch_sleep *sleep = arg;
-    uint64_t number;
-
-    return !atomic_load_explicit(&sleep->engine->paused, memory_order_relaxed) ||
-           engine_is_closed(sleep->engine) || !engine_batch(sleep->engine, sleep->seq, &number);
-}
-
-/*
- * Sleeps while the engine is paused, unless the batch was abandoned. False: the engine was stopped.
- */
-static bool wait_while_paused(sli_engine *engine, uint64_t seq)
-{
-    batch_sleep sleep = {engine, seq};
-
-    sli_event_await(&engine->resumed, is_resumed, &sleep, -1);
-    return !engine_is_closed(engine);
-}
-
-static bool is_past_limit(const sli_engine *engine, uint64_t seq)
-{
-    return seq > atomic_load_explicit(&engine->limit, memory_order_relaxed);
-}
-
 /* ---- rows by number -------------------------------------------------------------------------- */
 
 /* The state of a worker: its loader, and the pace of its samples. */
@@ -122,33 +45,6 @@ static uint64_t rows_to_wake_for(const worker *w)
     return enough > w->pace.row_ticks && w->pace.row_ticks > 0 ? enough / w->pace.row_ticks : 1;
 }
 
-static bool needs_no_room(void *arg)
-{
-    const sli_engine *engine = arg;
-
-    return row_claims_need_no_room(&engine->claims);
-}
-
-static bool may_claim(void *arg)
-{
-    const batch_sleep *sleep = arg;
-
-    return !is_past_limit(sleep->engine, sleep->seq) || needs_no_room(sleep->engine) ||
-           engine_is_closed(sleep->engine);
-}
-
-/*
- * Sleeps until a rewind, since all batches up to the limit are claimed. False: the engine was
- * stopped.
- */
-static bool await_rewind(sli_engine *engine, uint64_t seq)
-{
-    batch_sleep sleep = {engine, seq};
-
-    sli_event_await(&engine->resumed, may_claim, &sleep, -1);
-    return !engine_is_closed(engine);
-}
-
 /*
  * Waits until rows can be claimed; the time counts as wait_room of the read stage. False: the queue
  * was closed.
@@ -159,7 +55,7 @@ static bool await_room(worker *w)
     const sli_room_request request = {
         .seq = row_claims_next_batch(&w->engine->claims),
         .slots = (rows_to_wake_for(w) + batch_size - 1) / batch_size,
-        .other = needs_no_room,
+        .other = engine_needs_no_room,
         .arg = w->engine,
     };
     const uint64_t start = sli_ticks();
@@ -202,7 +98,8 @@ static bool claim_run(worker *w, row_run *run_out)
             return run_out->seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
         case ROW_CLAIM_NO_ROOM:
             next = row_claims_next_batch(&engine->claims);
-            if (!(is_past_limit(engine, next) ? await_rewind(engine, next) : await_room(w))) {
+            if (!(engine_is_past_limit(engine, next) ? engine_await_rewind(engine, next)
+                                                     : await_room(w))) {
                 return false;
             }
             break;
@@ -217,7 +114,7 @@ static bool may_begin(sli_engine *engine, uint64_t seq)
 {
     return seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed) &&
            (!atomic_load_explicit(&engine->paused, memory_order_relaxed) ||
-            wait_while_paused(engine, seq));
+            engine_wait_while_paused(engine, seq));
 }
 
 /* Releases the rows of a run after the first `done`, for other workers to claim. */
@@ -283,27 +180,12 @@ static bool work_once(worker *w)
                       (run.seq - 1) * engine->plan->batch_size + run.first + run.count - 1);
     done = fill_run(w, &run, &batch);
     if (done > 0 && sli_queue_add_rows(engine->queue, run.seq, done)) {
-        publish_batch(engine, w->loader, &batch, run.seq);
+        engine_publish_batch(engine, w->loader, &batch, run.seq);
     }
     return done > 0;
 }
 
 /* ---- rows of a stream ------------------------------------------------------------------------ */
-
-/* Waits for the slot of a claimed row; the time counts as wait_room of the read stage. */
-static sluice_status acquire_batch(sli_engine *engine, sample_loader *loader, uint64_t seq,
-                                   sli_batch *batch)
-{
-    sluice_status st = sli_queue_acquire(engine->queue, seq, 0, batch);
-
-    if (st == SLUICE_TIMEOUT) {
-        uint64_t start = sli_ticks();
-
-        st = sli_queue_acquire(engine->queue, seq, -1, batch);
-        sli_counter_add(&loader->counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
-    }
-    return st;
-}
 
 /* work_once() for a stream: a claim includes the sample's bytes. */
 static bool work_on_stream(sli_engine *engine, sample_loader *loader)
@@ -313,11 +195,11 @@ static bool work_on_stream(sli_engine *engine, sample_loader *loader)
 
     sample_claim(loader, engine->stream, &claim);
     if (claim.kind == STREAM_LIMIT) {
-        return await_rewind(engine, claim.seq);
+        return engine_await_rewind(engine, claim.seq);
     }
     if (claim.kind == STREAM_NOTHING ||
         claim.seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed) ||
-        acquire_batch(engine, loader, claim.seq, &batch) != SLUICE_OK) {
+        engine_acquire_batch(engine, loader, claim.seq, &batch) != SLUICE_OK) {
         return false;
     }
     if (claim.kind == STREAM_END) {
@@ -325,7 +207,7 @@ static bool work_on_stream(sli_engine *engine, sample_loader *loader)
         return false;
     }
     if (atomic_load_explicit(&engine->paused, memory_order_relaxed) &&
-        !wait_while_paused(engine, claim.seq)) {
+        !engine_wait_while_paused(engine, claim.seq)) {
         return false;
     }
     engine_fill_claimed(engine, loader, &batch, &claim);
@@ -335,7 +217,7 @@ static bool work_on_stream(sli_engine *engine, sample_loader *loader)
             sli_queue_begin_again(engine->queue, claim.seq)) {
             sample_stream_again(engine->stream, claim.seq);
         } else {
-            publish_batch(engine, loader, &batch, claim.seq);
+            engine_publish_batch(engine, loader, &batch, claim.seq);
         }
     }
     return true;
@@ -345,6 +227,10 @@ void engine_work(sli_engine *engine, sample_loader *loader)
 {
     worker w = {engine, loader, {0}};
 
+    if (engine->kept != NULL) {
+        engine_work_kept(engine, loader);
+        return;
+    }
     while (engine->stream != NULL ? work_on_stream(engine, loader) : work_once(&w)) {
     }
 }

@@ -32,6 +32,15 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
         }
         memset(loader->scratch, 0, plan->details->scratch_bytes);
     }
+    if (plan->details->own_rows > 0) {
+        const size_t bytes = plan->details->own_rows * plan->details->own_row_bytes;
+
+        loader->own_rows = sli_aligned_alloc(64, bytes);
+        if (loader->own_rows == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the samples that a filter looks at");
+        }
+        memset(loader->own_rows, 0, bytes);
+    }
     return plan->details->decode != NULL ? image_decoder_create(&loader->decoder) : SLUICE_OK;
 }
 
@@ -46,6 +55,7 @@ void sample_loader_fini(sample_loader *loader)
     image_decoder_destroy(loader->decoder);
     sample_maps_end(loader);
     sli_free(loader->scratch);
+    sli_free(loader->own_rows);
     resampler_free(&loader->resampler);
     sample_io_free(&loader->io);
     image_buffer_free(&loader->between[0]);
@@ -463,23 +473,6 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
     return st;
 }
 
-/*
- * Finds the memory of each buffer for this sample: in the row, or in scratch memory; NULL: not
- * needed.
- */
-static void find_buffers(const sample_loader *loader, const sample_row *row, void **buffers)
-{
-    const struct plan_details *details = loader->plan->details;
-
-    for (uint32_t i = 0; i < details->buffer_count; i++) {
-        const plan_buffer *buffer = &details->buffers[i];
-
-        buffers[i] = !buffer->needed       ? NULL
-                     : buffer->column >= 0 ? row->columns[buffer->column]
-                                           : loader->scratch + buffer->offset;
-    }
-}
-
 /* Reads a sample, and writes its image, its masks and boxes, and its plain columns. */
 static sluice_status read_and_process(sample_loader *loader, uint64_t sample, uint64_t pass,
                                       const sample_row *row, void *const *buffers)
@@ -510,6 +503,13 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }
     *row->flags = 0;
+    if (loader->filters) {
+        st = sample_early_filters(loader, sample, pass, buffers);
+        if (st != SLUICE_OK || loader->dropped) {
+            return st;
+        }
+        now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
+    }
     if (plan->details->image < 0) {
         return SLUICE_OK;
     }
@@ -534,12 +534,13 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     sluice_status st;
 
     atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
+    loader->dropped = false;
     if (loader->plan->details->rows_only) {
         st = read_and_process(loader, sample, pass, row, row->columns);
     } else {
-        find_buffers(loader, row, buffers);
+        sample_find_buffers(loader, row, buffers);
         st = read_and_process(loader, sample, pass, row, buffers);
-        if (st == SLUICE_OK) {
+        if (st == SLUICE_OK && !loader->dropped) {
             st = sample_steps(loader, sample, pass, row->flags, buffers);
         }
     }

@@ -108,7 +108,11 @@ static void set_outputs(const plan_step *step, void *const *buffers, sluice_samp
     }
 }
 
-static sluice_status call_map(custom_map *map, sluice_sample *state)
+/* What a filter has not set. */
+static const uint32_t NOT_SET = UINT32_MAX;
+
+/* Calls a map, or a filter, which sets *keep_out. */
+static sluice_status call_map(custom_map *map, sluice_sample *state, uint32_t *keep_out)
 {
     const uint64_t before = sli_fail_count();
     sluice_status st;
@@ -116,18 +120,25 @@ static sluice_status call_map(custom_map *map, sluice_sample *state)
     if (map->of.serial != 0) {
         pthread_mutex_lock(&map->lock);
     }
-    st = map->of.map(state, map->of.user);
+    st = map->filter != NULL ? map->filter(state, keep_out, map->of.user)
+                             : map->of.map(state, map->of.user);
     if (map->of.serial != 0) {
         pthread_mutex_unlock(&map->lock);
     }
-    return custom_sample_end(state, "map", before, st);
+    st = custom_sample_end(state, map->filter != NULL ? "filter" : "map", before, st);
+    return st == SLUICE_OK && *keep_out == NOT_SET
+               ? sli_fail(SLUICE_E_CALLBACK,
+                          "%s: filter() returned OK and did not set *keep_out: want 0 or 1",
+                          map->name)
+               : st;
 }
 
 sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, uint64_t pass,
-                         void *const *buffers)
+                         void *const *buffers, bool *keep_out)
 {
     const plan_step *of = &loader->plan->details->steps[step];
     const sli_draws draws = {of->key, sample, pass};
+    uint32_t keep = of->map->filter != NULL ? NOT_SET : 1;
     sluice_sample *state;
     sluice_status st;
 
@@ -143,7 +154,8 @@ sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, 
     custom_sample_begin(state, sample, &draws);
     set_inputs(of, buffers, state);
     set_outputs(of, buffers, state);
-    st = call_map(of->map, state);
+    st = call_map(of->map, state, &keep);
+    *keep_out = keep != 0;
     loader->io.ends_run = state->overran;
     return st;
 }

@@ -6,11 +6,12 @@
 #include "sample_loader.h"
 
 /*
- * Calls the map of a step of the plan; its inputs and outputs are in `buffers`. The first call of a
- * worker creates the worker's states. After a failure io.ends_run says whether it ends the run.
+ * Calls the map or filter of a step of the plan; its inputs and outputs are in `buffers`.
+ * *keep_out: false if a filter drops the sample. The first call of a worker creates the worker's
+ * states. After a failure io.ends_run says whether it ends the run.
  */
 sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, uint64_t pass,
-                         void *const *buffers);
+                         void *const *buffers, bool *keep_out);
 
 /* Frees this worker's states of the maps. Call it on the worker's thread. */
 void sample_maps_end(sample_loader *loader);

@@ -5,6 +5,19 @@
 #include "sample_flips.h"
 #include "sample_maps.h"
 
+void sample_find_buffers(const sample_loader *loader, const sample_row *row, void **buffers)
+{
+    const struct plan_details *details = loader->plan->details;
+
+    for (uint32_t i = 0; i < details->buffer_count; i++) {
+        const plan_buffer *buffer = &details->buffers[i];
+
+        buffers[i] = !buffer->needed       ? NULL
+                     : buffer->column >= 0 ? row->columns[buffer->column]
+                                           : loader->scratch + buffer->offset;
+    }
+}
+
 /* Converts the image from one buffer into another. */
 static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
                            uint64_t pass, uint8_t *flags, void *const *buffers)
@@ -33,21 +46,47 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
     return st;
 }
 
+/* Calls a map or filter. */
+static sluice_status call_step(sample_loader *loader, uint32_t number, uint64_t sample,
+                               uint64_t pass, void *const *buffers)
+{
+    const uint32_t stage = PLAN_MAPS + loader->plan->details->steps[number].profiled;
+    const uint64_t start = change_stage(loader, stage);
+    bool keep = true;
+    const sluice_status st = sample_map(loader, number, sample, pass, buffers, &keep);
+
+    loader->dropped = !keep;
+    sli_counters_item(loader->counters[stage], sli_ticks() - start, 0);
+    return st;
+}
+
+sluice_status sample_early_filters(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                   void *const *buffers)
+{
+    const struct plan_details *details = loader->plan->details;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK && !loader->dropped; i++) {
+        if (details->steps[i].is_early) {
+            st = call_step(loader, i, sample, pass, buffers);
+        }
+    }
+    return st;
+}
+
 sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass, uint8_t *flags,
                            void *const *buffers)
 {
     const struct plan_details *details = loader->plan->details;
-    uint32_t profiled = PLAN_MAPS;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK && !loader->dropped; i++) {
         const plan_step *step = &details->steps[i];
 
         if (step->map != NULL) {
-            const uint64_t start = change_stage(loader, profiled);
-
-            st = sample_map(loader, i, sample, pass, buffers);
-            sli_counters_item(loader->counters[profiled++], sli_ticks() - start, 0);
+            if (step->map->filter == NULL || (loader->filters && !step->is_early)) {
+                st = call_step(loader, i, sample, pass, buffers);
+            }
         } else if (step->array != NULL) {
             st = buffers[step->first_output] != NULL ? compute_array(loader, step, buffers) : st;
         } else if (buffers[details->segments[step->segment].to] != NULL) {

@@ -53,6 +53,12 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
                         "already",
                         def->name, dataset->stages[0].def->name, dataset->schema.own_order);
     }
+    if (def->kind == STAGE_INDEX && dataset->schema.filter_count > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s stands behind a filter; put it before: stages of order choose samples "
+                        "by their numbers, which those that a filter keeps do not have",
+                        def->name);
+    }
     if (dataset->schema.batch_size > 0) {
         return sli_fail(SLUICE_E_INVALID, "%s stands before batch, which is the last stage",
                         def->name);
@@ -84,19 +90,35 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
     return SLUICE_OK;
 }
 
+/*
+ * Ranks take the samples that a filter keeps in turns. With a shard stage before the filter each
+ * rank would have another number of batches.
+ */
+static sluice_status check_filter_order(const sluice_dataset *dataset, const stage_def *def)
+{
+    for (uint32_t i = 1; i < dataset->stage_count && def->filters; i++) {
+        if (dataset->stages[i].def->index == INDEX_SHARD) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "filter stands behind shard; leave shard out: ranks take the samples "
+                            "that the filter keeps in turns");
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* Updates the columns by what a stage does to them. */
 static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_kind kind = stage->def->kind;
     sluice_status st = SLUICE_OK;
 
-    if (schema->map_count > 0 && (kind == STAGE_DECODE || kind == STAGE_GEOMETRY)) {
+    if (schema->is_mapped && (kind == STAGE_DECODE || kind == STAGE_GEOMETRY)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s stands behind a map; put it before, since maps work "
                         "on the image as geometry has left it",
                         stage->def->name);
     }
-    if (schema->map_count > 0 && kind == STAGE_CONVERSION && schema_has_partners(schema)) {
+    if (schema->is_mapped && kind == STAGE_CONVERSION && schema_has_partners(schema)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s stands behind a map, and a sample has several images; put it before "
                         "the map, where it works on all of them",
@@ -109,7 +131,7 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
         schema->infos[schema->image].buffer = schema->buffer_count++;
         schema->image_is_fixed = false;
     }
-    if (schema->map_count == 0) {
+    if (!schema->is_mapped) {
         schema_size_followers(schema);
     }
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
@@ -155,6 +177,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
 
     if (st == SLUICE_OK) {
         st = check_index_order(dataset, def);
+    }
+    if (st == SLUICE_OK) {
+        st = check_filter_order(dataset, def);
     }
     if (st != SLUICE_OK) {
         return st;

@@ -11,6 +11,12 @@
 enum { DATASET_MAX_STAGES = 64 };
 
 /*
+ * The assumed number of samples of a stream, or of those that filters keep: more than any dataset
+ * has, but sums of it fit in 64 bits.
+ */
+#define UNCOUNTED_SAMPLES (UINT64_C(1) << 61)
+
+/*
  * The members of a split: the indices of the samples that it keeps, in order, among those before
  * it.
  */

@@ -6,13 +6,17 @@
  *
  *   a source       opens files, returns the number of samples, reads a sample
  *   an index stage maps each position of a pass to a position of its input, a pure function
- * (order.h) decode         turns a file's bytes into an image (there is one) a column stage
- * chooses, orders and names columns; nothing is copied for it a geometry     returns the box to cut
- * out of an image, and the size to resize it to; the planner fuses adjacent ones with each other
- * and with decode a conversion   changes the conversion program (flip, cast, normalise, layout),
- * which runs last, in the workers or on the device an array stage computes new values of a plain
- * column, for example of another type a map          calls a function of the user, after all
- * geometry batch          forms batches; the last stage
+ *                  (order.h)
+ *   decode         turns a file's bytes into an image (there is one)
+ *   a column stage chooses, orders and names columns; nothing is copied for it
+ *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
+ *                  planner fuses adjacent ones with each other and with decode
+ *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
+ *                  last, in the workers or on the device
+ *   an array stage computes new values of a plain column, for example of another type
+ *   a map          calls a function of the user, after all geometry; a filter is a map that drops
+ *                  samples, called as soon as its inputs are there
+ *   batch          forms batches; the last stage
  */
 #ifndef SLUICE_STAGE_H
 #define SLUICE_STAGE_H
@@ -70,11 +74,14 @@ typedef struct stage_schema {
     bool image_is_fixed; /* a map has read or written the image, so the next conversion must write
                             to another buffer */
     bool maps_followers; /* an earlier map writes masks or boxes */
-    uint32_t map_count;
-    double value_range;    /* the value of white in the image: 255 for bytes */
-    const char *own_order; /* if the source has an order of its own, which stages of order cannot
-                              change: the argument that selects it; else NULL */
-    uint32_t batch_size;   /* 0: not batched yet */
+    bool is_mapped;      /* an earlier stage is a map, or a filter that is called after geometry */
+    uint32_t map_count;  /* maps and filters */
+    uint32_t filter_count;
+    uint32_t source_buffers; /* buffers below this number are the columns of the source */
+    double value_range;      /* the value of white in the image: 255 for bytes */
+    const char *own_order;   /* if the source has an order of its own, which stages of order cannot
+                                change: the argument that selects it; else NULL */
+    uint32_t batch_size;     /* 0: not batched yet */
     bool drop_remainder;
 } stage_schema;
 
@@ -225,6 +232,8 @@ typedef struct stage_def {
     /* Optional: updates the columns to those after this stage. E_INVALID: the stage cannot be used
      * here. */
     sluice_status (*infer)(const void *args, stage_schema *schema);
+
+    bool filters; /* for STAGE_MAP: it drops samples */
 
     const source_ops *source; /* for STAGE_SOURCE */
 

@@ -76,6 +76,7 @@ void schema_number_buffers(stage_schema *schema)
         schema->infos[i].buffer = i;
     }
     schema->buffer_count = schema->column_count;
+    schema->source_buffers = schema->column_count;
 }
 
 int schema_find(const stage_schema *schema, const char *name)

@@ -89,7 +89,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
     const uint64_t batches = plan->batches_per_pass / group * group;
     sluice_status st;
 
-    if (plan->details->is_stream) {
+    if (sli_plan_uncounted(plan) != NULL) {
         plan->begin = *position;
         return SLUICE_OK;
     }
@@ -111,7 +111,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
 }
 
 /* The number of batches that `samples` samples of all ranks give. */
-static uint64_t stream_batches(const sli_plan *plan, uint64_t samples)
+uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples)
 {
     const uint64_t round = (uint64_t)plan->batch_size * plan->settings.world;
 
@@ -119,7 +119,7 @@ static uint64_t stream_batches(const sli_plan *plan, uint64_t samples)
 }
 
 /* This rank's share of `samples` samples. */
-static uint64_t stream_share(const sli_plan *plan, uint64_t samples)
+static uint64_t share_of(const sli_plan *plan, uint64_t samples)
 {
     const uint32_t rank = plan->settings.rank;
 
@@ -136,24 +136,40 @@ static void locate_in_stream(const sli_plan *plan, uint64_t batch, batch_span *s
     const uint64_t length =
         atomic_load_explicit(&plan->details->stream_length, memory_order_acquire);
     const uint64_t left = length > plan->begin.done ? length - plan->begin.done : 0;
-    const uint64_t first = stream_batches(plan, left);
-    const uint64_t whole = stream_batches(plan, length);
+    const uint64_t first = plan_batches_in(plan, left);
+    const uint64_t whole = plan_batches_in(plan, length);
 
     *span_out = (batch_span){.pass = plan->begin.pass};
     if (length == UINT64_MAX || batch < first || whole == 0) {
-        span_out->length = stream_share(plan, left);
+        span_out->length = share_of(plan, left);
         span_out->first = batch * plan->batch_size;
         span_out->done = plan->begin.done;
         return;
     }
-    span_out->length = stream_share(plan, length);
+    span_out->length = share_of(plan, length);
     span_out->pass += 1 + (batch - first) / whole;
     span_out->first = (batch - first) % whole * plan->batch_size;
+}
+
+/* Passes of what filters keep differ in length; the one that has not ended has no length yet. */
+static void locate_kept(const sli_plan *plan, uint64_t batch, batch_span *span_out)
+{
+    const kept_pass pass = pass_lengths_find(&plan->details->kept, batch);
+
+    *span_out = (batch_span){.pass = plan->begin.pass + pass.number,
+                             .length = share_of(plan, pass.samples),
+                             .first = (batch - pass.first_batch) * plan->batch_size,
+                             .done = pass.number == 0 ? plan->begin.done : 0};
 }
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
     const uint64_t later = batch - plan->begin_batches;
+
+    if (plan->details->is_filtered) {
+        locate_kept(plan, batch, span_out);
+        return;
+    }
 
     if (plan->details->is_stream) {
         locate_in_stream(plan, batch, span_out);
@@ -197,6 +213,13 @@ uint64_t sli_plan_left(const sli_plan *plan)
     return plan->begin.done < all ? all - plan->begin.done : 0;
 }
 
+const char *sli_plan_uncounted(const sli_plan *plan)
+{
+    return plan->details->is_stream     ? "a stream"
+           : plan->details->is_filtered ? "a dataset with a filter"
+                                        : NULL;
+}
+
 bool sli_plan_is_stream(const sli_plan *plan)
 {
     return plan->details->is_stream;
@@ -212,11 +235,10 @@ bool sli_plan_reads_once(const sli_plan *plan)
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out)
 {
     const uint64_t batch = plan->batch_size;
-    const bool whole = plan->details->is_stream
-                           ? !plan->drop_remainder
-                           : plan->batches_per_pass * batch > plan->details->order.shortest;
+    const bool is_counted = sli_plan_uncounted(plan) == NULL;
+    const bool whole = is_counted ? plan->batches_per_pass * batch > plan->details->order.shortest
+                                  : !plan->drop_remainder;
 
-    *rest_out = !whole && !plan->details->is_stream &&
-                plan->begin_batches * batch > plan->details->rest.shortest;
+    *rest_out = !whole && is_counted && plan->begin_batches * batch > plan->details->rest.shortest;
     return whole || *rest_out;
 }

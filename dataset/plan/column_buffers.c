@@ -193,7 +193,7 @@ sluice_status plan_buffers(sli_plan *plan)
     need_boxes(plan);
     need_image_of_followers(plan);
     details->image = image >= 0 && details->buffers[image].needed ? image : -1;
-    details->rows_only = are_rows(plan);
+    details->rows_only = are_rows(plan) && !details->is_filtered;
     note_dropped(plan);
     return lay_out_scratch(details);
 }

@@ -14,12 +14,6 @@
 /* How many samples are tried in order to find the size of an image. */
 enum { PROBES = 100 };
 
-/*
- * The assumed number of samples of a stream: more than any stream has, but sums of it fit in 64
- * bits.
- */
-static const uint64_t STREAM_SAMPLES = UINT64_C(1) << 61;
-
 /* Reads the width and height of one sample's image, before any transform. */
 static sluice_status image_size(sluice_dataset *dataset, const decode_args *decode, uint64_t sample,
                                 sample_io *io, image_decoder *decoder, uint32_t *width,
@@ -190,7 +184,7 @@ static sluice_status open_locked(sluice_dataset *dataset)
         return st;
     }
     dataset->source_count =
-        dataset_is_stream(dataset) ? STREAM_SAMPLES : dataset->ops->count(dataset->source);
+        dataset_is_stream(dataset) ? UNCOUNTED_SAMPLES : dataset->ops->count(dataset->source);
     if (!dataset_is_stream(dataset)) {
         st = index_tables_make(dataset);
     }

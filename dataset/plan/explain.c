@@ -21,6 +21,21 @@ static void explain_order(const sli_plan *plan, sli_text *text)
                      plan->drop_remainder ? "the remainder dropped" : "the last one padded");
         return;
     }
+    if (details->is_filtered) {
+        sli_text_add(text,
+                     "order: those of %llu samples a pass that filters keep; every rank calls the "
+                     "filters for all and takes its turns: batches of %u rows, %s; how many there "
+                     "are is not known beforehand\n",
+                     (unsigned long long)details->all_ranks.length, plan->batch_size,
+                     plan->drop_remainder ? "the remainder dropped" : "the last one padded");
+        sli_text_add(text, "filters: called %s\n",
+                     details->tests_first ? "for plain columns, before a sample is loaded"
+                     : details->has_late_filters
+                         ? "where their columns have their values; samples wait in a row of the "
+                           "worker's"
+                         : "behind read; samples wait in a row of the worker's");
+        return;
+    }
     sli_text_add(text, "order: %llu samples a pass", (unsigned long long)plan->samples_per_pass);
     if (plan->settings.world > 1) {
         sli_text_add(text, ", %llu for rank %u of %u", (unsigned long long)details->order.length,
@@ -171,9 +186,9 @@ sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_inf
     if (st != SLUICE_OK) {
         return st;
     }
-    known = !sli_plan_is_stream(plan);
+    known = sli_plan_uncounted(plan) == NULL;
     memset(&full, 0, sizeof(full));
-    full.source_samples = known ? dataset->source_count : 0;
+    full.source_samples = sli_plan_is_stream(plan) ? 0 : dataset->source_count;
     full.samples = known ? plan->samples_per_pass : 0;
     full.batches = known ? plan->batches_per_pass : 0;
     full.batch_size = plan->batch_size;

@@ -8,7 +8,11 @@
 #include "alloc_int.h"
 #include "stream_order.h"
 
-/* ---- streams ------------------------------------------------------------------------------- */
+/* Bounds on the rows that a worker has for samples that filters have not kept yet. */
+enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 64 };
+
+/* ---- streams and filters ---------------------------------------------------------------------
+ */
 
 /* Refuses stages and settings that a stream does not support. */
 static sluice_status plan_stream(sli_plan *plan)
@@ -22,6 +26,53 @@ static sluice_status plan_stream(sli_plan *plan)
                         "policy zero or fail");
     }
     return plan->details->is_stream ? stream_order_check(plan->dataset) : SLUICE_OK;
+}
+
+static sluice_status plan_filters(sli_plan *plan)
+{
+    plan->details->is_filtered = plan->dataset->opened_schema.filter_count > 0;
+    return plan->details->is_filtered && plan->details->is_stream
+               ? sli_fail(SLUICE_E_UNSUPPORTED,
+                          "filter: the samples of a stream come once, in sequence, and a filter "
+                          "calls them by their numbers; give plain files without access=stream")
+               : SLUICE_OK;
+}
+
+/*
+ * Filters that want no image are called first where that is little work, or spares work for samples
+ * of other ranks. Else a sample is in a row of the worker's until it is kept; there are several of
+ * them where samples are small.
+ */
+static sluice_status plan_tests(sli_plan *plan)
+{
+    struct plan_details *details = plan->details;
+    sli_layout row;
+    sluice_status st;
+
+    if (!details->is_filtered) {
+        return SLUICE_OK;
+    }
+    details->tests_first =
+        !details->has_late_filters &&
+        (dataset_source(plan->dataset)->read_plain != NULL || plan->settings.world > 1);
+    st = sli_layout_make(plan->wire, plan->wire_count, 1, &row);
+    if (st == SLUICE_OK) {
+        const size_t fit = OWN_ROWS_BYTES / row.slot_bytes;
+
+        details->own_row_bytes = row.slot_bytes;
+        details->own_rows = details->tests_first || fit <= 1 ? 1
+                            : fit < OWN_ROWS_MOST            ? (uint32_t)fit
+                                                             : OWN_ROWS_MOST;
+    }
+    return st;
+}
+
+/* How many samples a filter keeps is not known: more than any dataset has, as for a stream. */
+static void forget_counts(sli_plan *plan)
+{
+    plan->samples_per_pass = UNCOUNTED_SAMPLES;
+    plan->batches_per_pass = UNCOUNTED_SAMPLES / plan->settings.world / plan->batch_size;
+    plan->begin_batches = plan->batches_per_pass;
 }
 
 /* ---- pass 1: order ------------------------------------------------------------------------- */
@@ -55,6 +106,9 @@ static sluice_status plan_order(sli_plan *plan)
             plan->samples_per_pass > 0
                 ? "; drop_remainder=false keeps what is left"
                 : "; take, skip, split or shard have left none of the source's samples");
+    }
+    if (plan->details->is_filtered) {
+        forget_counts(plan);
     }
     return SLUICE_OK;
 }
@@ -165,9 +219,11 @@ static void plan_names(sli_plan *plan)
     plan->stage_names[PLAN_READ] = "read";
     plan->stage_names[PLAN_DECODE] = "decode";
     plan->stage_names[PLAN_PIXELS] = details->pixels_name;
-    for (uint32_t i = 0, map = PLAN_MAPS; i < details->step_count; i++) {
-        if (details->steps[i].map != NULL) {
-            plan->stage_names[map++] = details->steps[i].map->name;
+    for (uint32_t i = 0; i < details->step_count; i++) {
+        const plan_step *step = &details->steps[i];
+
+        if (step->map != NULL) {
+            plan->stage_names[PLAN_MAPS + step->profiled] = step->map->name;
         }
     }
     plan->stage_names[PLAN_BATCH] = "batch";
@@ -179,6 +235,9 @@ static sluice_status run_passes(sli_plan *plan)
 {
     sluice_status st = plan_stream(plan);
 
+    if (st == SLUICE_OK) {
+        st = plan_filters(plan);
+    }
     if (st == SLUICE_OK) {
         st = plan_order(plan);
     }
@@ -200,6 +259,9 @@ static sluice_status run_passes(sli_plan *plan)
     }
     if (st == SLUICE_OK) {
         st = plan_windows(plan);
+    }
+    if (st == SLUICE_OK) {
+        st = plan_tests(plan);
     }
     if (st == SLUICE_OK) {
         plan_names(plan);
@@ -231,6 +293,7 @@ sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *set
         sli_free(plan);
         return sli_fail(SLUICE_E_NO_MEMORY, "the plan of a run");
     }
+    pass_lengths_init(&plan->details->kept);
     plan->dataset = dataset;
     plan->settings = *settings;
     plan->batch_size = dataset->schema.batch_size;
@@ -250,6 +313,7 @@ void sli_plan_close(sli_plan *plan)
         if (plan->details->own_order != NULL) {
             plan->details->own_order->close(plan->details->own_order);
         }
+        pass_lengths_free(&plan->details->kept);
         sli_free(plan->details->partners);
         sli_free(plan->details->steps);
         sli_free(plan->details);

@@ -8,6 +8,7 @@
 #include "custom_map.h"
 #include "dataset_state.h"
 #include "order.h"
+#include "pass_lengths.h"
 #include "plan_int.h"
 #include "profiler_int.h"
 
@@ -40,15 +41,17 @@ typedef struct plan_segment {
 } plan_segment;
 
 /*
- * One step of the work on a sample after the first segment: a map, an array stage, or the
+ * One step of the work on a sample after the first segment: a map or filter, an array stage, or the
  * conversions of a later segment.
  */
 typedef struct plan_step {
     const dataset_stage *array; /* the array stage, from inputs[0] to first_output; NULL: a map or
                                    conversions */
     sluice_column output_type;  /* array stage: type of its output */
-    custom_map *map;            /* the map; NULL: an array stage or conversions */
+    custom_map *map;            /* the map or filter; NULL: an array stage or conversions */
     uint64_t key;               /* map: key of its random numbers */
+    uint32_t profiled;          /* map: its number among the maps of the profile */
+    bool is_early;              /* filter: called after read, not at its place among the steps */
     custom_columns outputs;     /* map: its outputs, with their sizes at this point */
     uint32_t first_output;      /* buffer of the first output; the others follow */
     sluice_column input_types[SLUICE_MAX_COLUMNS];
@@ -122,6 +125,12 @@ struct plan_details {
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
+    bool is_filtered;
+    bool has_late_filters; /* filters that are called at their place among the steps */
+    bool tests_first;      /* filters are called before a sample is loaded; else while it is */
+    uint32_t own_rows;     /* rows of each worker, for samples that filters have not kept yet */
+    size_t own_row_bytes;
+    pass_lengths kept;              /* lengths of passes behind filters; stored by kept_rows.c */
     _Atomic uint64_t stream_length; /* samples in a pass, over all ranks; UINT64_MAX: not known yet;
                                        stored by sample_stream.c */
     _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by sample_stream.c */
@@ -168,6 +177,9 @@ sluice_status plan_conversions(sli_plan *plan);
 sluice_status plan_windows(sli_plan *plan);
 sluice_status plan_partners(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
+
+/* Batches of so many samples in sequence, over all ranks, the same on every rank. */
+uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples);
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
 

@@ -45,9 +45,10 @@ static uint64_t map_key(const sli_plan *plan, const custom_map *map)
 
         occurrence += before != NULL && strcmp(before->name, map->name) == 0;
     }
-    return sli_mix_in(
-        sli_mix_in(sli_mix_in(sli_hash_text("map"), sli_hash_text(map->name)), plan->settings.seed),
-        occurrence);
+    return sli_mix_in(sli_mix_in(sli_mix_in(sli_hash_text(map->filter != NULL ? "filter" : "map"),
+                                            sli_hash_text(map->name)),
+                                 plan->settings.seed),
+                      occurrence);
 }
 
 static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
@@ -57,6 +58,11 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
 
     step->key = map_key(plan, map);
     step->map = map;
+    step->profiled = before->map_count;
+    if (map->filter != NULL) {
+        step->is_early = custom_map_is_early(map, before);
+        details->has_late_filters = details->has_late_filters || !step->is_early;
+    }
     step->first_output = before->buffer_count;
     custom_map_outputs(map, before, &step->outputs);
     for (uint32_t i = 0; i < map->input_count; i++) {

@@ -40,7 +40,7 @@
     X(to_chw)                 \
     X(batch)
 /* Stages that only functions can add, not texts. */
-#define CALLS(X) X(source) X(map)
+#define CALLS(X) X(source) X(map) X(filter)
 /* clang-format on */
 
 #define DECLARE(name) extern const stage_def stage_##name;

@@ -101,7 +101,7 @@ static sluice_status check_position(const sli_plan *plan, const sluice_channel_c
                         "would be another one; set config.seed to the position's",
                         (unsigned long long)position->seed, (unsigned long long)config->seed);
     }
-    if (!sli_plan_is_stream(plan) && position->samples > plan->samples_per_pass) {
+    if (sli_plan_uncounted(plan) == NULL && position->samples > plan->samples_per_pass) {
         return sli_fail(SLUICE_E_INVALID,
                         "config.position is behind %llu samples of a pass, which has %llu; is it "
                         "a position in another dataset?",
@@ -313,8 +313,8 @@ sluice_status sluice_channel_inspect(const sluice_channel *channel, sluice_chann
     }
     memset(&known, 0, sizeof(known));
     plan = channel->data.plan;
-    known.samples = sli_plan_is_stream(plan) ? 0 : plan->samples_per_pass;
-    known.batches = sli_plan_is_stream(plan) ? 0 : plan->batches_per_pass;
+    known.samples = sli_plan_uncounted(plan) != NULL ? 0 : plan->samples_per_pass;
+    known.batches = sli_plan_uncounted(plan) != NULL ? 0 : plan->batches_per_pass;
     known.batch_size = plan->batch_size;
     known.workers = channel->data.placement->worker_count;
     known.slots = channel->data.slots;

@@ -365,15 +365,15 @@ sluice_status train_check_stream(train_run *run)
     const sluice_train_config *config = &run->config;
     const bool passes = !config->dataset_sink_mode || config->sink_size < 0;
 
-    if (!sli_plan_is_stream(run->feed.plan) || !passes || config->epochs == 0) {
+    if (sli_plan_uncounted(run->feed.plan) == NULL || !passes || config->epochs == 0) {
         return SLUICE_OK;
     }
     if (config->epochs > 1 || config->initial_epoch > 0) {
         return sli_fail(
             SLUICE_E_UNSUPPORTED,
-            "epochs=%llu of a stream, whose passes have no known length: use "
+            "epochs=%llu of %s, whose passes have no known length: use "
             "epochs=1, or epochs of a fixed length by sink_size=N, or total_steps alone",
-            (unsigned long long)config->epochs);
+            (unsigned long long)config->epochs, sli_plan_uncounted(run->feed.plan));
     }
     run->feed.passes = 1;
     return SLUICE_OK;
@@ -387,12 +387,12 @@ sluice_status train_check_padding(const train_run *run)
     if (run->model.reads_valid_rows || !sli_plan_pads(plan, &rest)) {
         return SLUICE_OK;
     }
-    if (sli_plan_is_stream(plan)) {
+    if (sli_plan_uncounted(plan) != NULL) {
         return sli_fail(SLUICE_E_INVALID,
-                        "the last batch of a stream may be padded and the model does not say "
+                        "the last batch of %s may be padded and the model does not say "
                         "reads_valid_rows; use batch %u drop_remainder=true, or let the step look "
                         "at *valid_rows and set model.reads_valid_rows",
-                        plan->batch_size);
+                        sli_plan_uncounted(plan), plan->batch_size);
     }
     return sli_fail(SLUICE_E_INVALID,
                     "the last batch of %s is padded (%llu samples in batches of %u) and the "

@@ -202,10 +202,11 @@ static void write_length(const train_run *run, char *text, size_t size)
         snprintf(micro, sizeof(micro), " of %u micro-batches", run->config.micro_batches);
     }
     if (run->feed.passes > 0) {
-        snprintf(text, size, "steps%s until the stream ends", micro);
+        snprintf(text, size, "steps%s until %s ends", micro,
+                 sli_plan_is_stream(plan) ? "the stream" : "the pass");
     } else if (run->plan.sinks.end_step == UINT64_MAX) {
         snprintf(text, size, "steps without end");
-    } else if (sli_plan_is_stream(plan)) {
+    } else if (sli_plan_uncounted(plan) != NULL) {
         snprintf(text, size, "%llu steps%s from step %llu%s", (unsigned long long)steps, micro,
                  (unsigned long long)run->plan.sinks.first_step, epochs);
     } else {
@@ -224,8 +225,9 @@ static void write_pass(const sli_plan *plan, char *text, size_t size)
     const uint64_t used = plan->batches_per_pass * plan->batch_size * plan->settings.world;
     char dropped[60] = "";
 
-    if (sli_plan_is_stream(plan)) {
-        snprintf(text, size, "batches of %u in sequence", plan->batch_size);
+    if (sli_plan_uncounted(plan) != NULL) {
+        snprintf(text, size, "batches of %u%s", plan->batch_size,
+                 sli_plan_is_stream(plan) ? " in sequence" : " that filters keep");
         return;
     }
     if (used < plan->samples_per_pass) {

@@ -555,6 +555,31 @@ void a_lambda_is_a_map()
 #endif
 }
 
+void a_lambda_is_a_filter()
+{
+    static const char *const inputs[] = {"label"};
+    sluice::filter_settings settings;
+    resource held;
+
+    settings.name = "even";
+    for (int throws = 0; throws < 2; throws++) {
+        sluice::dataset dataset;
+
+        CHECK_OK(sluice_dataset_synthetic(10, 4, 4, 3, 10, dataset.out()));
+        CHECK_OK(dataset.filter(settings, inputs, [held](const sluice::sample &sample, bool &keep) {
+            sluice_sample_view label;
+            const sluice::status st = sample.get("label", label);
+
+            keep = st && *static_cast<const std::int32_t *>(label.data) % 2 == 0;
+            return st;
+        }));
+        CHECK_OK(dataset.add("batch 1"));
+        CHECK(sluice_dataset_get(dataset.get(), 0, 0, 7, nullptr, nullptr) == SLUICE_E_UNSUPPORTED);
+        CHECK(resource::living == 2);
+    }
+    CHECK(resource::living == 1);
+}
+
 } // namespace
 
 int main()
@@ -573,6 +598,7 @@ int main()
     a_source_that_is_refused_destroys_its_callable_once();
     what_a_source_throws_is_an_error();
     a_lambda_is_a_map();
+    a_lambda_is_a_filter();
     std::printf("%d checks failed\n", failures);
     return failures == 0 ? 0 : 1;
 }

@@ -320,6 +320,62 @@ static sluice_status square(sluice_sample *sample, void *user)
     return st;
 }
 
+static sluice_status choose_even(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    sluice_sample_view view;
+    sluice_status st = sluice_sample_get(sample, "label", &view);
+
+    ++*(uint32_t *)user; /* one worker */
+    if (st == SLUICE_OK) {
+        *keep_out = *(const int32_t *)view.data % 2 == 0;
+    }
+    return st;
+}
+
+static sluice_status check_even(const sluice_step *step, void *user)
+{
+    for (uint32_t i = 0; i < *step->valid_rows; i++) {
+        T_EQ(((const int32_t *)step->inputs[1].data)[i] % 2, 0);
+    }
+    *(uint32_t *)user += *step->valid_rows;
+    return SLUICE_OK;
+}
+
+static void functions_filter_samples(void)
+{
+    static const char *const inputs[] = {"label"};
+    sluice_filter filter;
+    sluice_dataset *dataset = NULL;
+    sluice_device *device = NULL;
+    sluice_train_config config;
+    sluice_model model;
+    uint32_t calls = 0;
+    uint32_t rows = 0;
+
+    sluice_filter_init(&filter);
+    filter.name = "even";
+    filter.inputs = inputs;
+    filter.input_count = 1;
+    filter.filter = choose_even;
+    filter.user = &calls;
+    sluice_model_init(&model);
+    model.step = check_even;
+    model.reads_valid_rows = true;
+    model.user = &rows;
+    sluice_train_config_init(&config);
+    config.epochs = 1;
+    config.workers = 1;
+    T_OK(sluice_dataset_synthetic(20, 4, 4, 3, 20, &dataset));
+    T_OK(sluice_dataset_filter(dataset, &filter));
+    T_OK(sluice_dataset_add(dataset, "batch 4"));
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_train(device, &model, dataset, &config, NULL));
+    T_EQ(calls, 20);
+    T_TRUE(rows > 0 && rows < 20);
+    sluice_device_close(device);
+    sluice_dataset_destroy(dataset);
+}
+
 static void functions_map_samples(void)
 {
     static const char *const inputs[] = {"label"};
@@ -399,6 +455,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(functions_are_a_dataset),
     T_TEST(columns_are_chosen_and_renamed_by_calls),
     T_TEST(columns_are_computed_by_calls),
+    T_TEST(functions_filter_samples),
     T_TEST(functions_map_samples),
     T_END,
 };

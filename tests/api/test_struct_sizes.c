@@ -308,6 +308,23 @@ static sluice_status make_source(void *any)
     return sluice_dataset_source((const sluice_source *)any, &dataset);
 }
 
+static void fill_filter(void *any, size_t size)
+{
+    sluice_filter_init_size((sluice_filter *)any, size);
+}
+
+static sluice_status add_filter(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(4, 2, 2, 3, 2, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_filter(dataset, (const sluice_filter *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_map(void *any, size_t size)
 {
     sluice_map_init_size((sluice_map *)any, size);
@@ -397,6 +414,7 @@ static const sized_call calls[] = {
     {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
      NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
+    {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},
     {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},
     {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},
     {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},

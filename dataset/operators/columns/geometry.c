@@ -18,7 +18,7 @@ static sluice_status check_place(const stage_schema *schema)
         return sli_fail(SLUICE_E_INVALID,
                         "geometry: there is no decoded image; put decode before it");
     }
-    if (schema->map_count > 0) {
+    if (schema->is_mapped) {
         return sli_fail(SLUICE_E_INVALID,
                         "geometry stands behind a map; put it before, where the image is that of "
                         "the source");

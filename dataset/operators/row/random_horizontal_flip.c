@@ -17,7 +17,7 @@ static sluice_status flip_infer(const void *args, stage_schema *schema)
         return sli_fail(SLUICE_E_INVALID,
                         "random_horizontal_flip: there is no decoded image; put decode before it");
     }
-    for (uint32_t i = 0; i < schema->column_count && schema->map_count > 0; i++) {
+    for (uint32_t i = 0; i < schema->column_count && schema->is_mapped; i++) {
         const column_role role = schema->infos[i].role;
 
         if (schema->maps_followers || schema_follows(role) || role == ROLE_GEOMETRY) {

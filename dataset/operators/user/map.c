@@ -18,16 +18,6 @@ static sluice_status map_infer(const void *opaque, stage_schema *schema)
                                         args->name);
 }
 
-static void map_release(void *opaque)
-{
-    map_args *args = opaque;
-
-    if (args->map != NULL && args->map->is_added) {
-        custom_map_free(args->map);
-        args->map = NULL;
-    }
-}
-
 static const stage_param map_params[] = {
     PARAM_(map_args, name, PARAM_TEXT, NULL, 0, 0, NULL, "its name"),
     PARAM_(map_args, version, PARAM_COUNT, "0", 0, UINT32_MAX, NULL, "of what it makes"),
@@ -40,7 +30,7 @@ const stage_def stage_map = {
     .kind = STAGE_MAP,
     STAGE_PARAMS(map_params),
     .args_size = sizeof(map_args),
-    .release = map_release,
+    .release = custom_map_release,
     .infer = map_infer,
 };
 

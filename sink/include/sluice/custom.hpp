@@ -39,6 +39,10 @@ struct map_settings : initialized<sluice_map, sluice_map_init_size> {
     }
 };
 
+/** A C struct sluice_filter with its defaults. */
+struct filter_settings : initialized<sluice_filter, sluice_filter_init_size> {
+};
+
 /** One sample in the pipeline, lent to a callable until it returns. */
 class sample
 {
@@ -170,8 +174,14 @@ inline sluice_status call_c(const sluice_map &made, sluice_dataset *dataset) noe
     return sluice_dataset_map(dataset, &made);
 }
 
-/** Holds the callable of a source or map; owned by the dataset. Other callbacks are those of the
- * settings. */
+/** The C call of a filter. */
+inline sluice_status call_c(const sluice_filter &made, sluice_dataset *dataset) noexcept
+{
+    return sluice_dataset_filter(dataset, &made);
+}
+
+/** Holds the callable of a source, map or filter; owned by the dataset. Other callbacks are those
+ * of the settings. */
 template <typename Settings, typename Callable> class callable_holder
 {
   public:
@@ -212,6 +222,11 @@ template <typename Settings, typename Callable> class callable_holder
         made.map = map;
     }
 
+    void set_callable(sluice_filter &made) noexcept
+    {
+        made.filter = filter;
+    }
+
     static sluice_status read(sluice_sample *handle, std::uint64_t index, void *user) noexcept
     {
         sample lent(handle);
@@ -224,6 +239,16 @@ template <typename Settings, typename Callable> class callable_holder
         sample lent(handle);
 
         return call_stopped(of(user).callable_, lent);
+    }
+
+    static sluice_status filter(sluice_sample *handle, std::uint32_t *keep_out, void *user) noexcept
+    {
+        sample lent(handle);
+        bool keep = false;
+        const sluice_status st = call_stopped(of(user).callable_, lent, keep);
+
+        *keep_out = keep ? 1 : 0;
+        return st;
     }
 
     static sluice_status name_of(std::uint64_t index, char *text, std::size_t size,
@@ -256,7 +281,7 @@ template <typename Settings, typename Callable> class callable_holder
     Callable callable_;
 };
 
-/** sluice_dataset_source() or _map() of a callable, which is copied or moved. */
+/** sluice_dataset_source(), _map() or _filter() of a callable, which is copied or moved. */
 template <typename Settings, typename Callable, typename Dataset>
 status give_callable(const Settings &settings, Callable &&callable, Dataset dataset) noexcept
 {
@@ -271,7 +296,8 @@ status give_callable(const Settings &settings, Callable &&callable, Dataset data
 
     if (settings.struct_size != sizeof(settings)) {
         return sluice_fail(SLUICE_E_INVALID, "struct_size is not set: want "
-                                             "sluice::source_settings or sluice::map_settings");
+                                             "sluice::source_settings, map_settings or "
+                                             "filter_settings");
     }
     st = call_stopped(make); /* copying the callable may throw */
     if (st && made == nullptr) {

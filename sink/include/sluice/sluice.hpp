@@ -192,6 +192,29 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
         return this->map(made, std::forward<Map>(map));
     }
 
+    /**
+     * sluice_dataset_filter() of a callable (sluice::sample &, bool &keep) that returns status,
+     * sluice_status or nothing, which is OK; `keep` is false before. It takes the place of
+     * settings.filter; otherwise as source().
+     */
+    template <typename Filter>
+    [[nodiscard]] status filter(const filter_settings &settings, Filter &&filter) noexcept
+    {
+        return detail::give_callable<sluice_filter>(settings, std::forward<Filter>(filter), get());
+    }
+
+    /** The same with its inputs. */
+    template <std::size_t N, typename Filter>
+    [[nodiscard]] status filter(const filter_settings &settings, const char *const (&inputs)[N],
+                                Filter &&filter) noexcept
+    {
+        filter_settings made = settings;
+
+        made.inputs = inputs;
+        made.input_count = static_cast<std::uint32_t>(N);
+        return this->filter(made, std::forward<Filter>(filter));
+    }
+
     /** sluice_dataset_add() */
     [[nodiscard]] status add(const char *stages) noexcept
     {

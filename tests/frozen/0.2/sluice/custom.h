@@ -313,6 +313,84 @@ static inline void sluice_map_init(sluice_map *map)
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map);
 
+/* ---- filters --------------------------------------------------------------------------------- */
+
+/** A choice of samples by a function of your own, initialized by sluice_filter_init(). */
+typedef struct sluice_filter {
+    size_t struct_size;        /**< bytes; set by sluice_filter_init() */
+    const char *name;          /**< in errors and reports: 1 to 63 bytes; copied */
+    uint32_t version;          /**< of the choice: raise it when that changes, so that a resumed run
+                                    is told */
+    uint32_t serial;           /**< not 0: calls are serialized, in no fixed order, on any worker */
+    uint32_t input_count;      /**< entries in inputs */
+    const char *const *inputs; /**< names of the columns that it reads; copied */
+
+    /**
+     * Reads inputs by sluice_sample_get() and sets *keep_out: 0 drops the sample, any other number
+     * keeps it. It must choose the same for the same sample, inputs and random bits, since a
+     * resumed run and each rank call it again. Workers call it, several at once unless `serial` is
+     * set.
+     *
+     * Returns: OK or a positive status: done. A negative status is a bad sample, which is kept, and
+     *          to which the error policy applies, with the text of sluice_fail(); E_NO_MEMORY ends
+     *          the run.
+     */
+    sluice_status (*filter)(sluice_sample *sample, uint32_t *keep_out, void *user);
+
+    /**
+     * Optional: makes the state of a worker, for sluice_sample_worker(). Called on the worker's
+     * thread before its first sample. A negative status ends the run.
+     */
+    sluice_status (*begin)(void *user, void **worker_out);
+
+    /** Optional: frees a worker's state, on its thread. Called after each begin() that was OK. */
+    void (*end)(void *worker, void *user);
+
+    /** Optional: called when the dataset is destroyed; not where sluice_dataset_filter() failed. */
+    void (*close)(void *user);
+
+    void *user; /**< handed to all of them; borrowed until close() */
+} sluice_filter;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_filter_init_size(sluice_filter *filter, size_t size);
+
+/**
+ * sluice_filter_init_size() with the size of the caller's struct.
+ *
+ * Threads: any.
+ */
+static inline void sluice_filter_init(sluice_filter *filter)
+{
+    sluice_filter_init_size(filter, sizeof(*filter));
+}
+
+/**
+ * Adds a filter: batches have the samples that it keeps, in the order of the stages before it. How
+ * many there are is not known beforehand, so a run with epochs of whole passes has one epoch; other
+ * runs count steps. Each rank calls the filter for all samples, and takes every world-th of those
+ * kept. A resumed run calls it again for the samples of the pass that were done, and logs at level
+ * info how long that took. Policy replace takes the next sample that is kept.
+ *
+ * A filter that reads only plain columns of the source may stand before decode. It is called before
+ * the image is decoded, wherever it stands. Other filters stand behind decode, crops and resizes,
+ * as maps do. Stages that choose or order samples (shuffle, take, ...) stand before all filters.
+ *
+ * @param filter  copied
+ *
+ * Returns: E_INVALID a NULL, no name, an input that is no column, a stage `shard`, a source with an
+ *          order of its own, more than 8 maps and filters; the sticky error of building;
+ *          E_NO_MEMORY. The error names the filter. A run over a stream is E_UNSUPPORTED.
+ *
+ * In sluice_dataset_describe() it is `filter`, with name and version, which sluice_dataset_parse()
+ * does not read.
+ *
+ * Threads: the one that builds the dataset. The callbacks are called by workers while a run uses
+ *          the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_filter(sluice_dataset *dataset,
+                                                       const sluice_filter *filter);
+
 SLUICE_END_DECLS
 
 #endif

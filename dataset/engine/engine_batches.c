@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The batches of an engine: their slots and headers, and what workers wait for. */
+#include <string.h>
+
+#include "engine_state.h"
+#include "nvtx_ranges_int.h"
+
+/* The header, all zero, of a batch; one that was abandoned has no rows. */
+static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
+{
+    const sli_plan *plan = engine->plan;
+    uint64_t number;
+    batch_span span;
+    uint64_t rows;
+
+    if (!engine_batch(engine, seq, &number)) {
+        return;
+    }
+    plan_locate(plan, number, &span);
+    rows = span.length > span.first ? span.length - span.first : 0;
+    rows = rows < plan->batch_size ? rows : plan->batch_size;
+    batch->header->position = span.done + span.first * plan->settings.world;
+    batch->header->pass = span.pass;
+    batch->header->first_sample = batch->samples[0];
+    batch->header->valid_rows = (uint32_t)rows;
+}
+
+void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
+                          uint64_t seq)
+{
+    const sli_plan *plan = engine->plan;
+    const uint64_t start = sli_ticks();
+
+    memset(batch->header, 0, sizeof(*batch->header));
+    fill_header(engine, batch, seq);
+    sli_range_begin(plan->stage_names[PLAN_BATCH]);
+    sli_queue_publish(engine->queue, seq);
+    sli_range_end();
+    sli_counters_item(loader->counters[PLAN_BATCH], sli_ticks() - start, engine->layout.slot_bytes);
+}
+
+bool engine_is_closed(void *arg)
+{
+    const sli_engine *engine = arg;
+
+    return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
+}
+
+/* A batch that a worker sleeps for. */
+typedef struct batch_sleep {
+    sli_engine *engine;
+    uint64_t seq;
+} batch_sleep;
+
+static bool is_resumed(void *arg)
+{
+    const batch_sleep *sleep = arg;
+    uint64_t number;
+
+    return !atomic_load_explicit(&sleep->engine->paused, memory_order_relaxed) ||
+           engine_is_closed(sleep->engine) || !engine_batch(sleep->engine, sleep->seq, &number);
+}
+
+/* Sleeps while the engine is paused and the batch is wanted; false when it was stopped meanwhile.
+ */
+bool engine_wait_while_paused(sli_engine *engine, uint64_t seq)
+{
+    batch_sleep sleep = {engine, seq};
+
+    sli_event_await(&engine->resumed, is_resumed, &sleep, -1);
+    return !engine_is_closed(engine);
+}
+
+bool engine_is_past_limit(const sli_engine *engine, uint64_t seq)
+{
+    return seq > atomic_load_explicit(&engine->limit, memory_order_relaxed);
+}
+
+bool engine_needs_no_room(void *arg)
+{
+    const sli_engine *engine = arg;
+
+    return row_claims_need_no_room(&engine->claims);
+}
+
+static bool may_claim(void *arg)
+{
+    const batch_sleep *sleep = arg;
+
+    return !engine_is_past_limit(sleep->engine, sleep->seq) ||
+           engine_needs_no_room(sleep->engine) || engine_is_closed(sleep->engine);
+}
+
+/* Sleeps until the engine is rewound, where its batches are all claimed; false: it is stopped. */
+bool engine_await_rewind(sli_engine *engine, uint64_t seq)
+{
+    batch_sleep sleep = {engine, seq};
+
+    sli_event_await(&engine->resumed, may_claim, &sleep, -1);
+    return !engine_is_closed(engine);
+}
+
+/* Waits for the slot of a claimed row; the time is counted as wait_room of the read stage. */
+sluice_status engine_acquire_batch(sli_engine *engine, sample_loader *loader, uint64_t seq,
+                                   sli_batch *batch)
+{
+    sluice_status st = sli_queue_acquire(engine->queue, seq, 0, batch);
+
+    if (st == SLUICE_TIMEOUT) {
+        uint64_t start = sli_ticks();
+
+        st = sli_queue_acquire(engine->queue, seq, -1, batch);
+        sli_counter_add(&loader->counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
+    }
+    return st;
+}

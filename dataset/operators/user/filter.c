@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* filter: a choice of samples by the program. It is made by its call; its text is for checkpoints.
+ */
+#include "custom_map.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+static sluice_status filter_infer(const void *opaque, stage_schema *schema)
+{
+    const map_args *args = opaque;
+
+    return args->map != NULL ? custom_map_infer(args->map, schema)
+                             : sli_fail(SLUICE_E_UNSUPPORTED,
+                                        "filter %s: a text cannot add a filter; "
+                                        "sluice_dataset_filter() does",
+                                        args->name);
+}
+
+static const stage_param filter_params[] = {
+    PARAM_(map_args, name, PARAM_TEXT, NULL, 0, 0, NULL, "its name"),
+    PARAM_(map_args, version, PARAM_COUNT, "0", 0, UINT32_MAX, NULL, "of what it keeps"),
+};
+
+const stage_def stage_filter = {
+    .name = "filter",
+    .summary = "Keeps the samples that a function of the program chooses.",
+    .gives = "some of the samples",
+    .kind = STAGE_MAP,
+    .filters = true,
+    STAGE_PARAMS(filter_params),
+    .args_size = sizeof(map_args),
+    .release = custom_map_release,
+    .infer = filter_infer,
+};
+
+static const sli_struct filter_struct = SLI_STRUCT(sluice_filter, user);
+
+void sluice_filter_init_size(sluice_filter *filter, size_t size)
+{
+    sli_struct_init(filter, size);
+}
+
+sluice_status sluice_dataset_filter(sluice_dataset *dataset, const sluice_filter *filter)
+{
+    static const char call[] = "sluice_dataset_filter";
+    map_args args = {0};
+    sluice_filter own;
+    sluice_status st = sli_struct_read(&filter_struct, call, filter, &own);
+
+    if (st == SLUICE_OK) {
+        st = custom_filter_make(&own, call, &args.map);
+    }
+    if (st != SLUICE_OK) {
+        return dataset_keep(dataset, &stage_filter, st);
+    }
+    args.name = own.name;
+    args.version = own.version;
+    st = dataset_append(dataset, &stage_filter, &args);
+    if (st != SLUICE_OK) {
+        custom_map_free(args.map);
+        return st;
+    }
+    args.map->is_added = true; /* from now on the dataset's */
+    return SLUICE_OK;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters: which samples the batches of a run have, at any number of workers and ranks. */
+#include <stdlib.h>
+
+#include "filter_kit.h"
+#include "testing.h"
+
+enum { MANY = 100 };
+
+/* What a run of several passes should give to one rank. */
+typedef struct expected {
+    uint64_t samples[4 * MANY]; /* UINT64_MAX: padding */
+    uint64_t rows;
+} expected;
+
+/* The turns of a pass from `done` on, in batches. */
+static void expect_pass(expected *e, const char *stages, uint64_t pass, uint64_t done,
+                        uint32_t batch, bool drop, uint32_t rank, uint32_t world)
+{
+    uint64_t samples[MOST_SAMPLES];
+    uint64_t kept[MOST_SAMPLES];
+    const uint64_t count = samples_of_pass(stages, 5, pass, samples);
+    const uint64_t round = (uint64_t)batch * world;
+    uint64_t turns = 0;
+    uint64_t rows;
+
+    for (uint64_t i = 0; i < count; i++) {
+        if (third_keeps(samples[i])) {
+            kept[turns++] = samples[i];
+        }
+    }
+    turns -= done;
+    rows = (turns / round + (!drop && turns % round != 0)) * batch;
+    for (uint64_t i = 0; i < rows; i++) {
+        const uint64_t turn = i * world + rank;
+
+        e->samples[e->rows++] = turn < turns ? kept[done + turn] : UINT64_MAX;
+    }
+}
+
+/* Takes the next batches of a run: they have the samples from row *at on. */
+static void check_batches(engine_run *run, const expected *e, uint64_t *at, uint64_t batches)
+{
+    for (uint64_t i = 0; i < batches; i++) {
+        T_OK(next_batch(run));
+        for (uint32_t row = 0; row < run->plan->batch_size; row++) {
+            const uint64_t want = e->samples[(*at)++];
+
+            T_EQ(run->input.samples[row], want);
+            if (want == UINT64_MAX) {
+                T_TRUE(is_zero(row_of(run, 0, row), row_bytes(run, 0)));
+                T_TRUE(run->input.header->valid_rows <= row);
+                continue;
+            }
+            T_TRUE(run->input.header->valid_rows > row);
+            T_EQ(*(const int32_t *)row_of(run, 1, row), want);
+            T_EQ(*(const uint8_t *)row_of(run, 0, row), script_pixel(want, 0));
+        }
+    }
+}
+
+/* Runs three passes on each rank. */
+static void check_passes(const char *stages, filter_way way, uint32_t batch, bool drop,
+                         uint32_t workers, uint32_t world)
+{
+    for (uint32_t rank = 0; rank < world; rank++) {
+        sluice_dataset *dataset = filtered_dataset(stages, way, batch, drop);
+        expected e = {.rows = 0};
+        engine_run run;
+        uint64_t at = 0;
+
+        for (uint64_t pass = 0; pass < 3; pass++) {
+            expect_pass(&e, stages, pass, 0, batch, drop, rank, world);
+        }
+        open_run(&run, dataset,
+                 &(run_options){.workers = workers,
+                                .passes = 3,
+                                .batches = UINT64_MAX,
+                                .settings = {.seed = 5, .rank = rank, .world = world}});
+        check_batches(&run, &e, &at, e.rows / batch);
+        T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void batches_have_the_samples_that_are_kept_in_order(void)
+{
+    script_reset(MANY, GOOD);
+    for (int i = 0; i < 3; i++) {
+        for (filter_way way = 0; way < FILTER_WAYS; way++) {
+            check_passes(NULL, way, 6, false, worker_counts[i], 1);
+            check_passes("shuffle", way, 7, false, worker_counts[i], 1);
+            check_passes("shuffle", way, 7, true, worker_counts[i], 1);
+        }
+    }
+}
+
+/* shuffle | take: each pass has other samples, of which the filter keeps another number. */
+static void passes_may_differ_in_length(void)
+{
+    script_reset(MANY, GOOD);
+    for (int i = 0; i < 3; i++) {
+        check_passes("shuffle | take 31", BY_LABEL, 4, true, worker_counts[i], 1);
+        check_passes("shuffle | take 31", BY_PIXELS, 4, false, worker_counts[i], 1);
+    }
+}
+
+static void ranks_take_turns(void)
+{
+    script_reset(MANY, GOOD);
+    for (int i = 0; i < 3; i++) {
+        for (filter_way way = 0; way < FILTER_WAYS; way++) {
+            check_passes("shuffle", way, 4, false, worker_counts[i], 3);
+            check_passes("shuffle", way, 4, true, worker_counts[i], 3);
+            check_passes("shuffle | take 25", way, 1, true, worker_counts[i], 4);
+            check_passes("shuffle | take 25", way, 2, false, worker_counts[i], 5);
+        }
+    }
+}
+
+/* A run that begins behind any batch gives what the whole run gives from there. */
+static void a_resumed_run_gives_the_same_batches(void)
+{
+    script_reset(MANY, GOOD);
+    for (uint64_t first = 0; first < 12; first++) {
+        const filter_way way = first % 2 == 0 ? BY_LABEL : BY_PIXELS;
+        sluice_dataset *dataset = filtered_dataset("shuffle", way, 5, first % 3 == 0);
+        expected e = {.rows = 0};
+        engine_run run;
+        uint64_t at = 0;
+
+        expect_pass(&e, "shuffle", 0, first * 5, 5, first % 3 == 0, 0, 1);
+        expect_pass(&e, "shuffle", 1, 0, 5, first % 3 == 0, 0, 1);
+        open_run(&run, dataset,
+                 &(run_options){.workers = worker_counts[first % 3],
+                                .first_step = first,
+                                .batches = e.rows / 5,
+                                .settings = {.seed = 5, .world = 1}});
+        check_batches(&run, &e, &at, e.rows / 5);
+        T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
+        /* The position behind each batch is what the next run begins with. */
+        T_EQ(sli_plan_position(run.plan, 1).done, first * 5 + 5);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+const t_test filter_tests[] = {
+    T_TEST(batches_have_the_samples_that_are_kept_in_order),
+    T_TEST(passes_may_differ_in_length),
+    T_TEST(ranks_take_turns),
+    T_TEST(a_resumed_run_gives_the_same_batches),
+    T_END,
+};

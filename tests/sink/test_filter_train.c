@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters in trainings, validations and channels. */
+#include <sluice/custom.h>
+
+#include "loop_kit.h"
+#include "testing.h"
+#include "train_kit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const sluice_mode modes[] = {SLUICE_MODE_AUTO, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+/* Keeps 46 of 70 samples. */
+static sluice_status keep(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    (void)user;
+    *keep_out = sluice_sample_number(sample) % 3 != 0;
+    return SLUICE_OK;
+}
+
+static sluice_dataset *filtered(const char *batch)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_filter filter;
+
+    sluice_filter_init(&filter);
+    filter.name = "third";
+    filter.filter = keep;
+    T_OK(sluice_dataset_parse("synthetic 70 6,6,3 5 | shuffle", &dataset));
+    T_OK(sluice_dataset_filter(dataset, &filter));
+    T_OK(sluice_dataset_add(dataset, batch));
+    return dataset;
+}
+
+static void done_with(kit *k)
+{
+    sluice_dataset *dataset = k->dataset;
+
+    kit_fini(k);
+    sluice_dataset_destroy(dataset);
+}
+
+static void run_on(kit *k, const char *batch, sluice_mode mode, uint64_t epochs, uint64_t steps)
+{
+    kit_init(k);
+    k->dataset = filtered(batch);
+    k->config.dataset_sink_mode = mode != SLUICE_MODE_AUTO;
+    k->config.mode = mode;
+    k->config.epochs = epochs;
+    k->config.max_steps = steps;
+    k->config.workers = (uint32_t)mode % 3 + 1;
+    k->model.reads_valid_rows = true;
+    kit_run(k);
+    if (k->status != SLUICE_OK) {
+        T_FAIL_("the run ends with %.900s", k->error);
+    }
+}
+
+static void an_epoch_is_a_pass_of_the_samples_that_are_kept(void)
+{
+    kit first;
+
+    run_on(&first, "batch 4", SLUICE_MODE_AUTO, 1, 0);
+    T_EQ(first.count, 12);
+    T_EQ(first.steps[11].valid_rows, 2);
+    T_CONTAINS(first.plan, "steps until the pass ends of batches of 4 that filters keep");
+    for (size_t i = 1; i < COUNT(modes); i++) {
+        kit k;
+
+        run_on(&k, "batch 4", modes[i], 1, 0);
+        T_EQ(k.count, 12);
+        kit_check_same(&first, &k, 0, 12);
+        done_with(&k);
+    }
+    done_with(&first);
+}
+
+static void steps_go_on_in_the_next_pass(void)
+{
+    kit first;
+
+    run_on(&first, "batch 4 drop_remainder=true", SLUICE_MODE_AUTO, 0, 30);
+    T_EQ(first.count, 30);
+    T_EQ(first.steps[10].pass, 0);
+    T_EQ(first.steps[11].pass, 1);
+    T_EQ(first.steps[22].pass, 2);
+    for (size_t i = 1; i < COUNT(modes); i++) {
+        kit k;
+
+        run_on(&k, "batch 4 drop_remainder=true", modes[i], 0, 30);
+        kit_check_same(&first, &k, 0, 30);
+        done_with(&k);
+    }
+    done_with(&first);
+}
+
+static void epochs_of_unknown_length_are_refused(void)
+{
+    kit k;
+
+    kit_init(&k);
+    k.dataset = filtered("batch 4 drop_remainder=true");
+    k.config.epochs = 2;
+    kit_run(&k);
+    T_STATUS(k.status, SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(k.error, "epochs=2 of a dataset with a filter, whose passes have no known length");
+    done_with(&k);
+
+    kit_init(&k);
+    k.dataset = filtered("batch 4");
+    k.config.epochs = 1;
+    kit_run(&k);
+    T_STATUS(k.status, SLUICE_E_INVALID);
+    T_CONTAINS(k.error, "the last batch of a dataset with a filter may be padded");
+    done_with(&k);
+}
+
+static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_save_state(user, folder);
+}
+
+static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_load_state(user, folder);
+}
+
+/* 30 steps, 11 a pass, with a checkpoint every 4: a run that goes on from any of them is the same.
+ */
+static void a_resumed_training_takes_the_same_steps(void)
+{
+    kit whole;
+
+    run_on(&whole, "batch 4 drop_remainder=true", SLUICE_MODE_LOOP, 0, 30);
+    for (uint64_t stop = 4; stop < 30; stop += 4) {
+        char folder[400];
+        kit k;
+
+        kit_init(&k);
+        k.dataset = filtered("batch 4 drop_remainder=true");
+        k.config.epochs = 0;
+        k.config.max_steps = stop;
+        snprintf(folder, sizeof(folder), "%s/%d", t_folder(), (int)stop);
+        k.checkpoint.folder = folder;
+        k.checkpoint.every_steps = 4;
+        k.model.save = save;
+        k.model.load = load;
+        k.config.sink_size = 4;
+        T_OK(kit_run(&k));
+        k.config.max_steps = 30 - stop;
+        k.config.workers = (uint32_t)(stop / 4 % 3) + 1;
+        k.checkpoint.resume = true;
+        T_OK(kit_run(&k));
+        T_EQ(k.count, 30 - stop);
+        T_EQ(k.steps[0].step, whole.steps[stop].step);
+        for (size_t i = 0; i < k.count; i++) {
+            T_EQ(k.steps[i].digest, whole.steps[stop + i].digest);
+            T_EQ(k.steps[i].samples, whole.steps[stop + i].samples);
+            T_EQ(k.steps[i].pass, whole.steps[stop + i].pass);
+        }
+        done_with(&k);
+    }
+    done_with(&whole);
+}
+
+static sluice_status note_samples(sluice_hook *hook, void *user)
+{
+    *(uint64_t *)user = hook->result_samples;
+    return SLUICE_OK;
+}
+
+static void a_validation_has_the_samples_that_are_kept(void)
+{
+    static const char *const names[] = {"sum", "ones"};
+    sluice_dataset *dataset = filtered("batch 4");
+    uint64_t samples = 0;
+    const sluice_callback callback = {.validation = note_samples, .user = &samples};
+    kit k;
+
+    kit_init(&k);
+    k.callbacks = &callback;
+    k.callback_count = 1;
+    k.pipeline = "synthetic 40 6,6,3 5 | batch 4 drop_remainder=true";
+    k.config.epochs = 1;
+    k.model.eval = kit_eval;
+    k.model.result_names = names;
+    k.model.result_count = 2;
+    k.model.reads_valid_rows = true;
+    k.validation.dataset = dataset;
+    k.validation.every_epochs = 1;
+    T_OK(kit_run(&k));
+    T_EQ(samples, 46);
+    kit_fini(&k);
+    sluice_dataset_destroy(dataset);
+}
+
+/* ---- channels -------------------------------------------------------------------------------- */
+
+static void check_pass(const loop_kit *loop, const kit_step *want, size_t count)
+{
+    const sluice_batch *batch;
+
+    for (size_t i = 0; i < count; i++) {
+        loop_kit_check_next(loop, &want[i]);
+    }
+    T_STATUS(loop_kit_next(loop, &batch), SLUICE_END_OF_PASS);
+}
+
+/* Rewound at any point, by any number of workers, padded or with a batch dropped. */
+static void a_channel_ends_passes_and_is_rewound(void)
+{
+    static const char *const batches[] = {"batch 4", "batch 4 drop_remainder=true"};
+
+    for (size_t b = 0; b < COUNT(batches); b++) {
+        const size_t pass = b == 0 ? 12 : 11;
+        kit k;
+
+        run_on(&k, batches[b], SLUICE_MODE_LOOP, 0, 2 * pass);
+        for (uint32_t i = 0; i < 30; i++) {
+            sluice_dataset *dataset = filtered(batches[b]);
+            sluice_channel_config config = loop_kit_config(0, 0);
+            const size_t fetched = i % (pass + 1);
+            loop_kit loop;
+
+            config.end_of_pass = true;
+            config.workers = i % 3 + 1;
+            config.slots = i % 4 + 3;
+            loop = loop_kit_open_dataset(i % 2 == 0 ? "host:0" : "host:0,copy=1", dataset, &config);
+            T_OK(sluice_channel_start(loop.channel));
+            for (int round = 0; round < 3; round++) {
+                const sluice_batch *batch = NULL;
+
+                for (size_t n = 0; n < fetched; n++) {
+                    kit_step step;
+
+                    T_OK(loop_kit_next(&loop, &batch));
+                    step = loop_kit_step(batch);
+                    loop_kit_check_same(&step, &k.steps[n]);
+                }
+                if (batch != NULL) {
+                    T_OK(sluice_channel_release(loop.channel, batch, NULL));
+                }
+                T_OK(sluice_channel_rewind(loop.channel));
+            }
+            check_pass(&loop, k.steps, pass);
+            check_pass(&loop, k.steps + pass, pass);
+            loop_kit_close(&loop);
+            sluice_dataset_destroy(dataset);
+        }
+        done_with(&k);
+    }
+}
+
+const t_test filter_train_tests[] = {
+    T_TEST(an_epoch_is_a_pass_of_the_samples_that_are_kept),
+    T_TEST(steps_go_on_in_the_next_pass),
+    T_TEST(epochs_of_unknown_length_are_refused),
+    T_TEST(a_resumed_training_takes_the_same_steps),
+    T_TEST(a_validation_has_the_samples_that_are_kept),
+    T_TEST(a_channel_ends_passes_and_is_rewound),
+    T_END,
+};
