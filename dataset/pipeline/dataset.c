@@ -282,7 +282,7 @@ sluice_status dataset_begin(const stage_def *def, const void *args, sluice_datas
     dataset->schema.image = -1;
     dataset->schema.value_range = 255;
     st = dataset_try(dataset, def, args);
-    if (st == SLUICE_OK && def->source_schema != NULL) {
+    if (st == SLUICE_OK && dataset_opens_early(dataset)) {
         st = dataset_source_open(dataset);
         if (st == SLUICE_OK) {
             st = def->source_schema(dataset->source, &dataset->schema);

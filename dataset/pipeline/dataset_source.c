@@ -33,6 +33,14 @@ static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status st
     return status;
 }
 
+bool dataset_opens_early(const sluice_dataset *dataset)
+{
+    const dataset_stage *first = &dataset->stages[0];
+
+    return first->def->source_schema != NULL &&
+           (first->def->opens_early == NULL || first->def->opens_early(first->args.bytes));
+}
+
 sluice_status dataset_source_open(sluice_dataset *dataset)
 {
     const dataset_stage *first = &dataset->stages[0];

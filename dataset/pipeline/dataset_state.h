@@ -80,6 +80,9 @@ uint32_t dataset_geometry_end(const sluice_dataset *dataset);
 sluice_status dataset_source_open(sluice_dataset *dataset);
 void dataset_source_close(sluice_dataset *dataset);
 
+/* Are the source's columns known only once it is open? Then it is opened when it is added. */
+bool dataset_opens_early(const sluice_dataset *dataset);
+
 /* Opens the source, computes the data of index stages and finds unknown sizes, once. Any thread. */
 sluice_status dataset_open(sluice_dataset *dataset);
 

@@ -241,6 +241,9 @@ typedef struct stage_def {
      * when it is added, and has no infer. */
     sluice_status (*source_schema)(const void *source, stage_schema *schema);
 
+    /* Optional, with source_schema: does it hold for these arguments? Else infer does. */
+    bool (*opens_early)(const void *args);
+
     /* Optional, STAGE_SOURCE: chooses the operations for these arguments, before the source is
      * opened. E_NO_MEMORY, E_IO. */
     sluice_status (*choose_source)(const void *args, const source_ops **ops_out);

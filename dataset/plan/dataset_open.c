@@ -171,7 +171,7 @@ static void close_again(sluice_dataset *dataset)
     index_tables_free(dataset);
     dataset->image_width = 0;
     dataset->image_height = 0;
-    if (dataset->stages[0].def->source_schema == NULL) {
+    if (!dataset_opens_early(dataset)) {
         dataset_source_close(dataset);
     }
 }

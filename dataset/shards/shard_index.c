@@ -91,8 +91,7 @@ static void note_seen(shard_index *index, const char *field)
 
 /* ---- contents of members ------------------------------------------------------------------ */
 
-/* Parses an int32_t, with optional blanks before and after. */
-static bool parse_label(const char *text, size_t size, int32_t *label_out)
+bool shard_parse_label(const char *text, size_t size, int32_t *label_out)
 {
     static const char blanks[] = " \t\r\n";
     int64_t number = 0;
@@ -141,7 +140,7 @@ static sluice_status take_label(shard_walk *walk, const tar_member *member)
         if (st != SLUICE_OK) {
             return st;
         }
-        is_number = parse_label(text, (size_t)member->size, &current->sample.label);
+        is_number = shard_parse_label(text, (size_t)member->size, &current->sample.label);
     }
     current->sample.flags |= is_number ? SHARD_HAS_LABEL : SHARD_BAD_LABEL;
     return SLUICE_OK;
@@ -288,11 +287,7 @@ static sluice_status open_next(shard_walk *walk, const char *name, size_t key_le
     return SLUICE_OK;
 }
 
-/*
- * Does the name have a key and a field? Members without one, such as ".hidden", "README" and
- * "__meta__", belong to no sample.
- */
-static bool has_field(const char *name, size_t key_length)
+bool shard_has_field(const char *name, size_t key_length)
 {
     return name[key_length] == '.' && name[key_length + 1] != '\0' && base_of(name)[0] != '.';
 }
@@ -310,7 +305,7 @@ static sluice_status take_member(shard_walk *walk, const tar_member *member)
     uint32_t rank;
     sluice_status st = SLUICE_OK;
 
-    if (!has_field(member->name, key_length)) {
+    if (!shard_has_field(member->name, key_length)) {
         return SLUICE_OK;
     }
     if (walk->current.is_open && !is_of_current(walk, member->name, key_length)) {

@@ -83,6 +83,15 @@ static inline const char *shard_sample_name(const shard_index *index, uint64_t s
 }
 size_t shard_key_length(const char *name);
 
+/*
+ * Does a member's name have a key and a field? Members without one, such as ".hidden", "README" and
+ * "__meta__", belong to no sample.
+ */
+bool shard_has_field(const char *name, size_t key_length);
+
+/* Parses an int32_t, with optional blanks before and after. */
+bool shard_parse_label(const char *text, size_t size, int32_t *label_out);
+
 /* ---- index files (shard_index_file.c) ------------------------------------------------------ */
 
 /*

@@ -4,30 +4,27 @@
  * archive (shard_index.h), which takes 32 bytes and the name per sample. A sample's bytes are read
  * at their offset in the shard. source_webstream.c reads the same archives sequentially.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
-#include "descriptor_int.h"
 #include "file_list.h"
 #include "image_decoder.h"
 #include "page_cache.h"
 #include "status_int.h"
 #include "struct_size_int.h"
+#include "web_fields.h"
+#include "web_shard_file.h"
 #include "webdataset_args.h"
 #include "webdataset_skipped.h"
 
 typedef struct web_shard {
-    const char *path;   /* borrowed from webdataset.list */
-    sli_held_file file; /* kept open unless descriptors are scarce; then opened for each sample */
-    uint64_t first;     /* number of its first sample */
-    bool drops;
+    web_shard_file file;
+    uint64_t first; /* number of its first sample */
     shard_index index;
 } web_shard;
 
@@ -43,40 +40,6 @@ typedef struct webdataset {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static sluice_status open_file(const char *path, const sli_interrupt *interrupt, struct stat *info,
-                               int *fd_out)
-{
-    /* Non-blocking: opening a FIFO would wait for its writer. */
-    int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
-
-    if (fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the shard %s", path);
-    }
-    if (fstat(fd, info) != 0) {
-        const int error = errno;
-
-        close(fd);
-        return sli_fail_errno(SLUICE_E_IO, error, "cannot stat the shard %s", path);
-    }
-    if (!S_ISREG(info->st_mode)) {
-        close(fd);
-        return sli_fail(SLUICE_E_IO, "the shard %s is no plain file", path);
-    }
-    *fd_out = fd;
-    return SLUICE_OK;
-}
-
-/*
- * With cache=drop, turns off the kernel's own readahead. It would leave pages between samples in
- * the page cache, and large folios that span several samples, which cannot be dropped one by one.
- */
-static void prepare_shard(int fd, bool drops)
-{
-    if (drops) {
-        page_cache_read_alone(fd);
-    }
-}
-
 /* Removes samples without a label from the shard's index. */
 static void keep_labelled(webdataset *web, web_shard *shard)
 {
@@ -91,7 +54,8 @@ static void keep_labelled(webdataset *web, web_shard *shard)
         } else {
             const char *name = shard_sample_name(index, i);
 
-            skipped_count(&web->skipped.unlabelled, 1, shard->path, name, shard_key_length(name));
+            skipped_count(&web->skipped.unlabelled, 1, shard->file.path, name,
+                          shard_key_length(name));
         }
     }
     index->count = kept;
@@ -103,9 +67,9 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
                                  web->labelled ? args->label : shard_default_fields.label};
     const char *folder = strcmp(args->index, "auto") == 0 ? NULL : args->index;
     web_shard *shard = &web->shards[web->shard_count];
-    struct stat info;
+    uint64_t size = 0;
     int fd = -1;
-    sluice_status st = open_file(path, NULL, &info, &fd);
+    sluice_status st = web_shard_open(path, NULL, &fd, &size);
 
     if (st == SLUICE_OK) {
         st = shard_index_obtain(fd, path, &fields, folder, &shard->index);
@@ -116,14 +80,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
         }
         return st;
     }
-    if (web->drops) { /* drop pages that indexing, or the writer of the shard, left in the page
-                         cache */
-        page_cache_drop(&(sample_location){.fd = fd});
-    }
-    prepare_shard(fd, web->drops);
-    shard->path = path;
-    sli_held_file_put(&shard->file, fd);
-    shard->drops = web->drops;
+    web_shard_hold(&shard->file, path, fd, size, web->drops);
     shard->first = web->count;
     web->shard_count++;
     skipped_count_shard(&web->skipped, &shard->index, path);
@@ -157,7 +114,7 @@ static void web_close(void *source)
     webdataset *web = source;
 
     for (size_t i = 0; i < web->shard_count; i++) {
-        sli_held_file_close(&web->shards[i].file);
+        sli_held_file_close(&web->shards[i].file.held);
         shard_index_free(&web->shards[i].index);
     }
     sli_free(web->shards);
@@ -240,74 +197,19 @@ static void web_name(const void *source, uint64_t index, char *text, size_t size
 {
     const web_shard *shard = shard_of(source, &index);
 
-    snprintf(text, size, "%s/%s", web_base_of(shard->path),
+    snprintf(text, size, "%s/%s", web_base_of(shard->file.path),
              shard_sample_name(&shard->index, index));
-}
-
-/*
- * Returns a descriptor of the shard: borrowed if one is held open, else opened for this sample.
- * E_IO: the size of the file has changed since it was indexed.
- */
-static sluice_status file_of(web_shard *shard, const sample_io *io, bool *lent_out, int *fd_out)
-{
-    struct stat info;
-    sluice_status st;
-
-    *fd_out = sli_held_file_borrow(&shard->file);
-    *lent_out = *fd_out >= 0;
-    if (*lent_out) {
-        return SLUICE_OK;
-    }
-    st = open_file(shard->path, io->interrupt, &info, fd_out);
-    if (st == SLUICE_OK && (uint64_t)info.st_size != shard->index.shard_size) {
-        close(*fd_out);
-        return sli_fail(SLUICE_E_IO, "the shard %s is not what it was: it has %llu bytes, had %llu",
-                        shard->path, (unsigned long long)info.st_size,
-                        (unsigned long long)shard->index.shard_size);
-    }
-    if (st == SLUICE_OK) {
-        prepare_shard(*fd_out, shard->drops);
-    }
-    return st;
-}
-
-static void close_file(web_shard *shard, bool lent, int fd)
-{
-    if (lent) {
-        sli_held_file_give_back(&shard->file);
-    } else {
-        close(fd);
-    }
 }
 
 /* Reads bytes [first, end) of a sample's image to the same offsets in io->bytes. */
 static sluice_status read_bytes(int fd, const web_shard *shard, const shard_sample *sample,
                                 uint64_t first, uint64_t end, sample_io *io)
 {
-    uint64_t got = first;
+    const sluice_status st = web_shard_read(&shard->file, fd, sample->offset + first,
+                                            io->bytes.data + first, (size_t)(end - first));
 
-    while (got < end) {
-        ssize_t more =
-            pread(fd, io->bytes.data + got, (size_t)(end - got), (off_t)(sample->offset + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the shard %s at %llu",
-                                  shard->path, (unsigned long long)(sample->offset + got));
-        }
-        if (more == 0) {
-            return sli_fail(
-                SLUICE_E_IO,
-                "the shard %s ends at %llu, within the sample: it was truncated since it was "
-                "opened",
-                shard->path, (unsigned long long)(sample->offset + got));
-        }
-        got += (uint64_t)more;
-    }
-    io->bytes_read += end - first;
-    return SLUICE_OK;
+    io->bytes_read += st == SLUICE_OK ? end - first : 0;
+    return st;
 }
 
 /*
@@ -337,7 +239,7 @@ static sluice_status check_bytes(const web_shard *shard, const shard_sample *sam
     return sli_fail(SLUICE_E_CORRUPT,
                     "its bytes are not those that were packed: the checksum differs; `sluice "
                     "verify` finds all such samples of %s",
-                    shard->path);
+                    shard->file.path);
 }
 
 /*
@@ -382,16 +284,16 @@ static sluice_status read_image(web_shard *shard, const shard_sample *sample, sa
     sluice_status st;
 
     sample_io_give_back(io);
-    st = file_of(shard, io, &lent, &fd);
+    st = web_shard_borrow(&shard->file, io, &lent, &fd);
     if (st != SLUICE_OK) {
         return st;
     }
     st = read_from(fd, shard, sample, lent && !io->whole && may_have_head(shard, sample), io,
                    data_out, &stays);
     if (stays) {
-        io->lent = &shard->file;
+        io->lent = &shard->file.held;
     } else {
-        close_file(shard, lent, fd);
+        web_shard_give_back(&shard->file, lent, fd);
     }
     return st;
 }
@@ -402,7 +304,8 @@ static sluice_status web_read_plain(const void *source, uint64_t index, sample_i
     const webdataset *web = source;
     const web_shard *shard = shard_of(web, &index);
     const shard_sample *sample = &shard->index.samples[index];
-    sluice_status st = web_check_sample(sample->flags, sample->size, web->labelled, shard->path);
+    sluice_status st =
+        web_check_sample(sample->flags, sample->size, web->labelled, shard->file.path);
 
     (void)io;
     if (st == SLUICE_OK && web->labelled && row[1] != NULL) {
@@ -417,7 +320,8 @@ static sluice_status web_read(const void *source, uint64_t index, sample_io *io,
     const webdataset *web = source;
     web_shard *shard = shard_of(web, &index);
     const shard_sample *sample = &shard->index.samples[index];
-    sluice_status st = web_check_sample(sample->flags, sample->size, web->labelled, shard->path);
+    sluice_status st =
+        web_check_sample(sample->flags, sample->size, web->labelled, shard->file.path);
 
     if (st == SLUICE_OK) {
         st = image_buffer_reserve(&io->bytes, (size_t)sample->size);
@@ -437,12 +341,13 @@ static bool web_locate(const void *source, uint64_t index, sample_location *loca
     const shard_sample *sample = &shard->index.samples[index];
 
     location_out->fd = -1;
-    location_out->held = &shard->file;
+    location_out->held = &shard->file.held;
     location_out->folder_fd = AT_FDCWD;
-    location_out->path = shard->path;
+    location_out->path = shard->file.path;
     location_out->offset = sample->offset;
     location_out->size = sample->size;
-    location_out->in_parts = may_have_head(shard, sample) && sli_held_file_is_held(&shard->file);
+    location_out->in_parts =
+        may_have_head(shard, sample) && sli_held_file_is_held(&shard->file.held);
     return sample->size > 0;
 }
 
@@ -498,6 +403,13 @@ static sluice_status web_check(void *opaque)
                         "none",
                         args->label);
     }
+    if (args->fields[0] != '\0' && (strcmp(args->image, shard_default_fields.image) != 0 ||
+                                    strcmp(args->label, shard_default_fields.label) != 0 ||
+                                    strcmp(args->index, "auto") != 0)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "webdataset: fields= names all columns; leave image=, label= and index= "
+                        "out");
+    }
     if (args->shards[0] == '\0' || args->index[0] == '\0') {
         return sli_fail(SLUICE_E_INVALID, "webdataset: %s is empty",
                         args->shards[0] == '\0' ? "shards" : "index");
@@ -505,19 +417,35 @@ static sluice_status web_check(void *opaque)
     return SLUICE_OK;
 }
 
+/* With fields= the columns are known once the source is open. */
 static sluice_status web_infer(const void *opaque, stage_schema *schema)
 {
-    schema_of_files(schema, web_is_labelled(opaque));
+    const web_args *args = opaque;
+
+    if (args->fields[0] == '\0') {
+        schema_of_files(schema, web_is_labelled(args));
+    }
     return SLUICE_OK;
+}
+
+static bool web_opens_early(const void *args)
+{
+    return ((const web_args *)args)->fields[0] != '\0';
 }
 
 static sluice_status web_choose(const void *opaque, const source_ops **ops_out)
 {
+    const bool has_fields = web_opens_early(opaque);
     bool is_stream;
     sluice_status st = web_is_stream(opaque, &is_stream);
 
+    if (st == SLUICE_OK && has_fields && is_stream) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "webdataset: fields= takes plain shards: pipes, compressed shards and "
+                      "access=stream give image and label only");
+    }
     if (st == SLUICE_OK) {
-        *ops_out = is_stream ? &web_stream_ops : &web_ops;
+        *ops_out = has_fields ? &web_fields_ops : is_stream ? &web_stream_ops : &web_ops;
     }
     return st;
 }
@@ -539,13 +467,16 @@ static const stage_param web_params[] = {
            "stream: read sequentially, as pipes and compressed shards always are"),
     PARAM_(web_args, max_sample, PARAM_BYTES, "256M", 1, 1073741824, NULL,
            "bytes of the largest image in a stream; memory is reserved for it"),
+    PARAM_(web_args, fields, PARAM_TEXT, "", 0, 0, NULL,
+           "members as columns, in place of image and label: NAME:FIELD with commas, such as "
+           "image:jpg,seg:png@mask,label:cls,vector:npy,caption:txt[512]"),
 };
 
 const stage_def stage_webdataset = {
     .name = "webdataset",
     .summary = "Samples in tar archives in WebDataset layout; consecutive members KEY.FIELD "
                "are one sample.",
-    .gives = "image (encoded), label i32",
+    .gives = "image (encoded), label i32; with fields= a column for each, and NAME_length of bytes",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(web_params),
     .args_size = sizeof(web_args),
@@ -553,6 +484,8 @@ const stage_def stage_webdataset = {
     .infer = web_infer,
     .source = &web_ops,
     .choose_source = web_choose,
+    .source_schema = web_source_schema,
+    .opens_early = web_opens_early,
 };
 
 static const sli_struct config_struct = SLI_STRUCT(sluice_webdataset_config, max_sample);
@@ -577,6 +510,7 @@ sluice_status sluice_dataset_webdataset(const char *shards, const sluice_webdata
     args.image = own.image != NULL ? own.image : shard_default_fields.image;
     args.label = own.label != NULL ? own.label : shard_default_fields.label;
     args.index = own.index != NULL ? own.index : "auto";
+    args.fields = own.fields != NULL ? own.fields : "";
     args.max_sample = own.max_sample != 0 ? own.max_sample : WEB_STREAM_BYTES;
     st = stage_arg_choose_or_default(def, "cache", own.cache, &args.cache);
     if (st == SLUICE_OK) {

@@ -142,6 +142,7 @@ static const char *const texts[] = {
     "image_folder ${HOME}/x | decode gray | random_resized_crop 8,9 scale=0.1,1 ratio=.5,2 | batch "
     "4",
     "cifar10 d test | random_crop 3 padding=4 | random_horizontal_flip 1e-3 | normalize cifar10",
+    "webdataset x.tar fields=image:jpg,seg:png@mask,y:cls,v:npy,t:txt[512] | batch 2",
     "cifar100 d train label=both | random_horizontal_flip",
     "synthetic | resize 7 | center_crop 3,4 | normalize 1,2,3 4,5,6 255 f16 offload=device | "
     "to_chw",

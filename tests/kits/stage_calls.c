@@ -44,6 +44,17 @@ static sluice_status begin_webdataset(const char *folder, sluice_dataset **datas
     return sluice_dataset_webdataset(shards, &config, dataset_out);
 }
 
+static sluice_status begin_webdataset_fields(const char *folder, sluice_dataset **dataset_out)
+{
+    char shards[500];
+    sluice_webdataset_config config;
+
+    sluice_webdataset_config_init(&config);
+    snprintf(shards, sizeof(shards), "%s/x.tar", folder);
+    config.fields = "image:ppm,y:class[2]";
+    return sluice_dataset_webdataset(shards, &config, dataset_out);
+}
+
 static sluice_status begin_cifar10(const char *folder, sluice_dataset **dataset_out)
 {
     return sluice_dataset_cifar10(folder, "test", dataset_out);
@@ -346,6 +357,8 @@ const stage_call stage_calls[] = {
      "webdataset ${FOLDER}/x.tar image=ppm label=class index=none cache=drop access=stream "
      "max_sample=1M",
      NULL, begin_webdataset, "decode | resize 8,8 | batch 4"},
+    {NULL, "webdataset ${FOLDER}/x.tar fields=image:ppm,y:class[2]", NULL, begin_webdataset_fields,
+     "decode | resize 8,8 | batch 4"},
     {NULL, "cifar10 ${FOLDER} test", NULL, begin_cifar10, "batch 4"},
     {NULL, "cifar100 ${FOLDER} test label=both", NULL, begin_cifar100, "batch 4"},
     {NULL, "cifar100 ${FOLDER}", NULL, begin_cifar100_defaults, "batch 4"},

@@ -9,9 +9,9 @@
  *
  * or by calls, which have the names of the stages and build the same dataset; transforms.h has
  * those that process pixels. A dataset is a description: until it is used it starts no thread and
- * reads no samples. Files are opened at the first use, except by npy, mnist and image_list: their
- * files determine the columns, so they are opened when the source is added. Several runs can use a
- * dataset, one after another or at once.
+ * reads no samples. Files are opened at the first use, except by npy, mnist, image_list and
+ * webdataset with fields: their files determine the columns, so they are opened when the source is
+ * added. Several runs can use a dataset, one after another or at once.
  *
  * Errors of building are sticky: after a call has failed, every later call on that dataset returns
  * the same error. So a program may add all stages and check only the last status. No stage can be
@@ -327,6 +327,8 @@ typedef struct sluice_webdataset_config {
                               are; NULL: "auto" */
     uint64_t max_sample; /**< bytes of the largest image in a shard that is read sequentially, at
                               most 2^30; 0: 2^28 */
+    const char *fields;  /**< members as columns, in place of image and label: see below; NULL:
+                              image and label */
 } sluice_webdataset_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -342,6 +344,19 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * Tar archives in WebDataset layout, read in any order. Consecutive members with equal names up to
  * the first dot are one sample; the rest of the name is the field. Samples without an image or a
  * label are ignored with a warning.
+ *
+ * With config.fields each member that the text names is a column. The text is a list with commas of
+ * NAME:FIELD, and what FIELD ends in says what the member is:
+ *
+ *     NAME:jpg       jpg, jpeg, png, ppm, pgm, pnm: the image, at most one
+ *     NAME:png@mask  an image of class numbers, which follows the geometry of the image
+ *     NAME:cls       a whole number, i32
+ *     NAME:npy       an array of numpy; type and shape are those of the first sample's
+ *     NAME:txt[N]    any other: at most N bytes, u8 (N), their number in NAME_length, i32
+ *
+ * The shards, plain files, are then opened, and their headers read, by this call, which returns
+ * E_IO, E_CORRUPT and E_UNSUPPORTED for them; image, label and index are not given. A sample that
+ * lacks one of the fields is ignored with a warning.
  *
  * @param shards  comma-separated files, folders (all *.tar in them) and patterns with {000..123}
  *                and wildcards; "-": standard input

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * webdataset with fields=: members of samples as columns (web_fields.h). Opening walks over the
+ * headers of all shards and keeps the place of each member, 16 bytes, in memory; no index is
+ * stored. The label and the columns' bytes are read with their sample.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "error_int.h"
+#include "log_int.h"
+#include "npy_header.h"
+#include "page_cache.h"
+#include "shard_index.h"
+#include "status_int.h"
+#include "web_fields.h"
+#include "web_fields_shard.h"
+#include "webdataset_args.h"
+
+/* The most bytes of a member with a number. */
+enum { MOST_NUMBER = 64 };
+
+typedef struct webfields {
+    web_fields fields;
+    sluice_column types[SLUICE_MAX_COLUMNS]; /* of arrays, by field */
+    file_list list;
+    fields_shard *shards;
+    size_t shard_count;
+    uint64_t count;
+    fields_skipped skipped;
+    bool drops;
+} webfields;
+
+static void fields_close(void *source)
+{
+    webfields *web = source;
+
+    for (size_t i = 0; i < web->shard_count; i++) {
+        fields_shard_close(&web->shards[i]);
+    }
+    sli_free(web->shards);
+    file_list_free(&web->list);
+    sli_free(web);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static sluice_status open_shard(webfields *web, const char *path)
+{
+    fields_shard *shard = &web->shards[web->shard_count];
+    uint64_t size = 0;
+    int fd = -1;
+    sluice_status st = web_shard_open(path, NULL, &fd, &size);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    shard->first = web->count;
+    web->shard_count++;
+    st = fields_shard_walk(&web->fields, path, fd, size, shard, &web->skipped);
+    web_shard_hold(&shard->file, path, fd, size, web->drops);
+    web->count += shard->count;
+    return st;
+}
+
+static fields_shard *shard_of(const webfields *web, uint64_t *index)
+{
+    size_t low = 0;
+    size_t high = web->shard_count;
+
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+
+        *(web->shards[middle].first <= *index ? &low : &high) = middle;
+    }
+    *index -= web->shards[low].first;
+    return &web->shards[low];
+}
+
+/* An error in a member. */
+static sluice_status member_error(const fields_shard *shard, const web_field *field,
+                                  sluice_status status)
+{
+    sli_error error;
+
+    sli_error_take(status, &error);
+    return sli_fail(status, "member .%s in the shard %s: %.600s", field->field, shard->file.path,
+                    error.text);
+}
+
+/* Reads the header of an array; it and its data are all of the member. */
+static sluice_status read_npy_header(const fields_shard *shard, int fd, const member_place *place,
+                                     sample_io *io, npy_header *header)
+{
+    const size_t head = place->size < NPY_HEAD ? (size_t)place->size : NPY_HEAD;
+    /* Streams alone use these bytes; io->bytes has the image. */
+    sluice_status st = image_buffer_reserve(&io->item.bytes, NPY_HEAD);
+
+    if (st == SLUICE_OK) {
+        st = web_shard_read(&shard->file, fd, place->offset, io->item.bytes.data, head);
+    }
+    if (st == SLUICE_OK) {
+        st = npy_header_parse(io->item.bytes.data, head, header);
+    }
+    if (st == SLUICE_OK && header->data_at + header->data_bytes != place->size) {
+        st = sli_fail(SLUICE_E_CORRUPT, "it has %llu bytes, and %llu by its header",
+                      (unsigned long long)place->size,
+                      (unsigned long long)(header->data_at + header->data_bytes));
+    }
+    return st;
+}
+
+/* Takes the type and shape of the arrays of a field from the first sample. */
+static sluice_status find_type(webfields *web, uint32_t i, sample_io *io)
+{
+    uint64_t index = 0;
+    fields_shard *shard = shard_of(web, &index);
+    const member_place *place = &shard->places[i];
+    sluice_column *type = &web->types[i];
+    npy_header header;
+    bool lent = false;
+    int fd = -1;
+    sluice_status st = web_shard_borrow(&shard->file, io, &lent, &fd);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = place->offset == MEMBER_TWICE ? sli_fail(SLUICE_E_CORRUPT, "it is there twice")
+                                       : read_npy_header(shard, fd, place, io, &header);
+    web_shard_give_back(&shard->file, lent, fd);
+    if (st == SLUICE_OK && (header.rank > SLUICE_MAX_RANK || header.data_bytes == 0)) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED, "it has no elements, or more than %d dimensions",
+                      SLUICE_MAX_RANK);
+    }
+    if (st != SLUICE_OK) {
+        return member_error(shard, &web->fields.fields[i], st);
+    }
+    *type = (sluice_column){.dtype = header.dtype, .rank = header.rank};
+    memcpy(type->shape, header.shape, header.rank * sizeof(header.shape[0]));
+    return SLUICE_OK;
+}
+
+/* The first shard with samples is the one that shard_of() finds for sample 0. */
+static sluice_status find_types(webfields *web)
+{
+    sample_io io = {.bytes_read = 0};
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < web->fields.count && st == SLUICE_OK; i++) {
+        if (web->fields.fields[i].kind == WEB_ARRAY) {
+            st = find_type(web, i, &io);
+        }
+    }
+    sample_io_free(&io);
+    return st;
+}
+
+static sluice_status check_samples(const webfields *web, const web_args *args)
+{
+    if (web->count == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: webdataset %.200s: none of %llu samples in "
+                        "%zu shards has all of fields=%.200s%s%s; tar --sort=name puts the members "
+                        "of a sample together",
+                        args->shards, (unsigned long long)web->skipped.count, web->shard_count,
+                        args->fields, web->skipped.count > 0 ? ", first " : "", web->skipped.first);
+    }
+    if (web->skipped.count > 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "webdataset %.200s: %llu samples without all fields left out, first %s",
+                args->shards, (unsigned long long)web->skipped.count, web->skipped.first);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status open_shards(webfields *web, const web_args *args)
+{
+    sluice_status st = web_fields_parse(args->fields, &web->fields);
+
+    if (st == SLUICE_OK) {
+        st = file_list_make(args->shards, &web_list_kind, &web->list);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    web->shards = sli_calloc(web->list.count, sizeof(*web->shards));
+    if (web->shards == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%zu shards", web->list.count);
+    }
+    for (size_t i = 0; st == SLUICE_OK && i < web->list.count; i++) {
+        st = open_shard(web, web->list.paths[i]);
+    }
+    if (st == SLUICE_OK) {
+        st = check_samples(web, args);
+    }
+    return st == SLUICE_OK ? find_types(web) : st;
+}
+
+static sluice_status fields_open(const void *opaque, void **source_out)
+{
+    const web_args *args = opaque;
+    webfields *web = sli_calloc(1, sizeof(*web));
+    sluice_status st;
+
+    if (web == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
+    }
+    web->drops = args->cache == PAGE_CACHE_DROP;
+    st = open_shards(web, args);
+    if (st != SLUICE_OK) {
+        fields_close(web);
+        return st;
+    }
+    *source_out = web;
+    return SLUICE_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static uint64_t fields_count(const void *source)
+{
+    return ((const webfields *)source)->count;
+}
+
+static uint64_t fields_memory(const void *source)
+{
+    const webfields *web = source;
+    uint64_t bytes = sizeof(*web) + web->list.capacity * sizeof(*web->list.paths) +
+                     web->shard_count * sizeof(*web->shards);
+
+    for (size_t i = 0; i < web->shard_count; i++) {
+        const fields_shard *shard = &web->shards[i];
+
+        bytes += shard->capacity * sizeof(*shard->places) +
+                 shard->names_capacity * sizeof(*shard->names) + shard->text_capacity;
+    }
+    return bytes;
+}
+
+static void fields_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    const fields_shard *shard = shard_of(source, &index);
+
+    snprintf(text, size, "%s/%s", web_base_of(shard->file.path), shard->text + shard->names[index]);
+}
+
+/* Reads an image or a mask into io. */
+static sluice_status read_encoded(const fields_shard *shard, int fd, const member_place *place,
+                                  sample_io *io, sample_data *data_out)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (place->size > WEB_MOST_BYTES) {
+        return sli_fail(SLUICE_E_IO, "%llu bytes are more than an image may have (%llu)",
+                        (unsigned long long)place->size, (unsigned long long)WEB_MOST_BYTES);
+    }
+    st = image_buffer_reserve(&io->bytes, (size_t)place->size);
+    if (st == SLUICE_OK) {
+        st = web_shard_read(&shard->file, fd, place->offset, io->bytes.data, (size_t)place->size);
+    }
+    data_out->bytes = io->bytes.data;
+    data_out->size = (size_t)place->size;
+    return st;
+}
+
+static sluice_status read_number(const fields_shard *shard, int fd, const member_place *place,
+                                 int32_t *to)
+{
+    char text[MOST_NUMBER];
+    sluice_status st = SLUICE_OK;
+
+    if (place->size <= sizeof(text)) {
+        st = web_shard_read(&shard->file, fd, place->offset, text, (size_t)place->size);
+    }
+    if (st == SLUICE_OK &&
+        (place->size > sizeof(text) || !shard_parse_label(text, (size_t)place->size, to))) {
+        st = sli_fail(SLUICE_E_CORRUPT, "it is no whole number of 32 bits");
+    }
+    return st;
+}
+
+static sluice_status read_array(const fields_shard *shard, int fd, const member_place *place,
+                                const sluice_column *type, sample_io *io, void *to)
+{
+    npy_header header;
+    sluice_status st = read_npy_header(shard, fd, place, io, &header);
+
+    if (st == SLUICE_OK &&
+        (header.dtype != type->dtype || header.rank != type->rank ||
+         memcmp(header.shape, type->shape, type->rank * sizeof(header.shape[0])) != 0)) {
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "its type or its shape is not that of the first sample's: %s, %u dimensions",
+                      sluice_dtype_name(type->dtype), type->rank);
+    }
+    return st == SLUICE_OK ? web_shard_read(&shard->file, fd, place->offset + header.data_at, to,
+                                            (size_t)header.data_bytes)
+                           : st;
+}
+
+/* Reads bytes, and zeros behind them; `length` may be NULL. */
+static sluice_status read_text(const fields_shard *shard, int fd, const member_place *place,
+                               uint32_t most, uint8_t *to, int32_t *length)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (place->size > most) {
+        return sli_fail(SLUICE_E_CORRUPT, "it has %llu bytes, more than %u",
+                        (unsigned long long)place->size, most);
+    }
+    if (to != NULL) {
+        st = web_shard_read(&shard->file, fd, place->offset, to, (size_t)place->size);
+        memset(to + place->size, 0, most - (size_t)place->size);
+    }
+    if (length != NULL) {
+        *length = (int32_t)place->size;
+    }
+    return st;
+}
+
+/* Reads one field into its columns, if they are wanted; data_out is NULL where the image is not. */
+static sluice_status read_field(const webfields *web, const fields_shard *shard, int fd, uint32_t i,
+                                const member_place *place, sample_io *io, void *const *row,
+                                sample_data *data_out)
+{
+    const web_field *field = &web->fields.fields[i];
+    void *to = row[field->column];
+
+    if (place->offset == MEMBER_TWICE) {
+        return sli_fail(SLUICE_E_CORRUPT, "it is there twice");
+    }
+    if (field->kind == WEB_MASK || (field->kind == WEB_IMAGE && data_out == NULL) ||
+        (field->kind != WEB_IMAGE && field->kind != WEB_BYTES && to == NULL)) {
+        return SLUICE_OK;
+    }
+    io->bytes_read += place->size;
+    switch (field->kind) {
+    case WEB_IMAGE:
+        return read_encoded(shard, fd, place, io, data_out);
+    case WEB_NUMBER:
+        return read_number(shard, fd, place, to);
+    case WEB_ARRAY:
+        return read_array(shard, fd, place, &web->types[i], io, to);
+    default:
+        return read_text(shard, fd, place, field->most, to, row[field->column + 1]);
+    }
+}
+
+/* Reads all fields of a sample, or all but the image. */
+static sluice_status read_fields(const webfields *web, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    fields_shard *shard = shard_of(web, &index);
+    const member_place *places = &shard->places[index * web->fields.count];
+    bool lent = false;
+    int fd = -1;
+    sluice_status st = web_shard_borrow(&shard->file, io, &lent, &fd);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    for (uint32_t i = 0; i < web->fields.count && st == SLUICE_OK; i++) {
+        st = read_field(web, shard, fd, i, &places[i], io, row, data_out);
+        if (st != SLUICE_OK) {
+            st = member_error(shard, &web->fields.fields[i], st);
+        }
+    }
+    web_shard_give_back(&shard->file, lent, fd);
+    return st;
+}
+
+static sluice_status fields_read(const void *source, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    return read_fields(source, index, io, row, data_out);
+}
+
+static sluice_status fields_read_plain(const void *source, uint64_t index, sample_io *io,
+                                       void *const *row)
+{
+    return read_fields(source, index, io, row, NULL);
+}
+
+static sluice_status fields_read_mask(const void *source, uint64_t index, uint32_t column,
+                                      sample_io *io, sample_data *data_out)
+{
+    const webfields *web = source;
+    fields_shard *shard = shard_of(web, &index);
+    uint32_t i = 0;
+    const member_place *place;
+    bool lent = false;
+    int fd = -1;
+    sluice_status st = web_shard_borrow(&shard->file, io, &lent, &fd);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    while (i + 1 < web->fields.count && web->fields.fields[i].column != column) {
+        i++;
+    }
+    place = &shard->places[index * web->fields.count + i];
+    io->bytes_read += place->size;
+    st = read_encoded(shard, fd, place, io, data_out);
+    web_shard_give_back(&shard->file, lent, fd);
+    return st == SLUICE_OK ? st : member_error(shard, &web->fields.fields[i], st);
+}
+
+/* The members of a sample are neighbours: from the first of them to the end of the last. */
+static bool fields_locate(const void *source, uint64_t index, sample_location *location_out)
+{
+    const webfields *web = source;
+    fields_shard *shard = shard_of(web, &index);
+    const member_place *places = &shard->places[index * web->fields.count];
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; i < web->fields.count; i++) {
+        const member_place *place = &places[i];
+
+        if (place->offset != MEMBER_TWICE) {
+            begin = place->offset < begin ? place->offset : begin;
+            end = place->offset + place->size > end ? place->offset + place->size : end;
+        }
+    }
+    if (end <= begin) {
+        return false;
+    }
+    location_out->fd = -1;
+    location_out->held = &shard->file.held;
+    location_out->folder_fd = AT_FDCWD;
+    location_out->path = shard->file.path;
+    location_out->offset = begin;
+    location_out->size = end - begin;
+    location_out->in_parts = false;
+    return true;
+}
+
+static bool fields_drops(const void *source)
+{
+    return ((const webfields *)source)->drops;
+}
+
+const source_ops web_fields_ops = {
+    .open = fields_open,
+    .close = fields_close,
+    .count = fields_count,
+    .name = fields_name,
+    .read = fields_read,
+    .read_plain = fields_read_plain,
+    .read_other = fields_read_mask,
+    .locate = fields_locate,
+    .drops = fields_drops,
+    .memory = fields_memory,
+};
+
+sluice_status web_source_schema(const void *source, stage_schema *schema)
+{
+    const webfields *web = source;
+
+    return web_fields_schema(&web->fields, web->types, schema);
+}

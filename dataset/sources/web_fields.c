@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web_fields.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "status_int.h"
+
+/* Limit on N in NAME:FIELD[N]: a row of the column has at most 64 MiB. */
+enum { MOST_BYTES = 1 << 26 };
+
+static sluice_status bad_field(const char *text)
+{
+    return sli_fail(SLUICE_E_INVALID,
+                    "webdataset: fields: '%.100s': want NAME:FIELD, such as image:jpg, "
+                    "seg:png@mask, label:cls, vector:npy, or caption:txt[512] with the most bytes, "
+                    "at most %d",
+                    text, MOST_BYTES);
+}
+
+/* What a field's last part says of it. */
+static web_kind kind_of(const char *field)
+{
+    static const char *const images[] = {"jpg", "jpeg", "png", "ppm", "pgm", "pnm"};
+    const char *dot = strrchr(field, '.');
+    const char *end = dot != NULL ? dot + 1 : field;
+
+    for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+        if (strcasecmp(end, images[i]) == 0) {
+            return WEB_IMAGE;
+        }
+    }
+    return strcasecmp(end, "cls") == 0   ? WEB_NUMBER
+           : strcasecmp(end, "npy") == 0 ? WEB_ARRAY
+                                         : WEB_BYTES;
+}
+
+/* Parses [N], all of the text. */
+static bool parse_most(const char *text, uint32_t *most_out)
+{
+    uint64_t most = 0;
+
+    if (*text++ != '[') {
+        return false;
+    }
+    for (; *text >= '0' && *text <= '9' && most <= MOST_BYTES; text++) {
+        most = most * 10 + (uint64_t)(*text - '0');
+    }
+    *most_out = (uint32_t)most;
+    return strcmp(text, "]") == 0 && most > 0 && most <= MOST_BYTES;
+}
+
+/* Copies the text up to a stop; NULL: nothing, or too much. Else what follows. */
+static const char *copy_until(const char *text, const char *stops, char *copy, size_t size)
+{
+    const size_t length = strcspn(text, stops);
+
+    if (length == 0 || length >= size) {
+        return NULL;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return text + length;
+}
+
+static sluice_status parse_field(const char *text, web_field *field)
+{
+    const char *rest = copy_until(text, ":", field->name, sizeof(field->name));
+
+    if (rest == NULL || *rest != ':') {
+        return bad_field(text);
+    }
+    rest = copy_until(rest + 1, "[@", field->field, sizeof(field->field));
+    if (rest == NULL || field->field[0] == '.' || strchr(field->field, '/') != NULL) {
+        return bad_field(text);
+    }
+    field->kind = kind_of(field->field);
+    if (field->kind == WEB_IMAGE && strcmp(rest, "@mask") == 0) {
+        field->kind = WEB_MASK;
+    } else if (field->kind == WEB_BYTES ? !parse_most(rest, &field->most) : *rest != '\0') {
+        return bad_field(text);
+    }
+    return SLUICE_OK;
+}
+
+/* Is the field, or a second image, there already? */
+static sluice_status check_new(const web_fields *fields, const web_field *field)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        if (strcasecmp(fields->fields[i].field, field->field) == 0) {
+            return sli_fail(SLUICE_E_INVALID, "webdataset: fields: %s is there twice",
+                            field->field);
+        }
+        if (field->kind == WEB_IMAGE && fields->fields[i].kind == WEB_IMAGE) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "webdataset: fields: %s would be a second image, and a sample has one; "
+                            "%s:%s@mask makes a mask of it",
+                            field->name, field->name, field->field);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status web_fields_parse(const char *text, web_fields *fields_out)
+{
+    web_fields fields = {.count = 0};
+    bool masks = false;
+    bool images = false;
+
+    for (bool more = true; more;) {
+        const size_t length = strcspn(text, ",");
+        web_field field = {.most = 0};
+        char one[128];
+        sluice_status st;
+
+        snprintf(one, sizeof(one), "%.*s", (int)(length < sizeof(one) ? length : sizeof(one)),
+                 text);
+        st = length < sizeof(one) ? parse_field(one, &field) : bad_field(one);
+        if (st == SLUICE_OK) {
+            st = check_new(&fields, &field);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        masks = masks || field.kind == WEB_MASK;
+        images = images || field.kind == WEB_IMAGE;
+        field.column = fields.column_count;
+        fields.column_count += field.kind == WEB_BYTES ? 2 : 1;
+        if (fields.column_count > SLUICE_MAX_COLUMNS) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "webdataset: fields: more than %d columns; each of bytes has one for "
+                            "its length, too",
+                            SLUICE_MAX_COLUMNS);
+        }
+        fields.fields[fields.count++] = field;
+        more = text[length] == ',';
+        text += length + more;
+    }
+    if (masks && !images) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "webdataset: fields: a mask follows an image, and there is none");
+    }
+    *fields_out = fields;
+    return SLUICE_OK;
+}
+
+/* Writes the columns of a field. */
+static sluice_status add_columns(const web_field *field, const sluice_column *type,
+                                 stage_schema *schema)
+{
+    sluice_column *column = &schema->columns[field->column];
+    column_info *info = &schema->infos[field->column];
+
+    *column = (sluice_column){.dtype = SLUICE_ENCODED};
+    switch (field->kind) {
+    case WEB_IMAGE:
+        schema->image = (int)field->column;
+        break;
+    case WEB_MASK:
+        info->role = ROLE_MASK;
+        break;
+    case WEB_NUMBER:
+        column->dtype = SLUICE_I32;
+        break;
+    case WEB_ARRAY:
+        *column = *type;
+        break;
+    case WEB_BYTES:
+        *column = (sluice_column){.dtype = SLUICE_U8, .rank = 1, .shape = {field->most}};
+        column[1] = (sluice_column){.dtype = SLUICE_I32};
+        if (snprintf(column[1].name, sizeof(column[1].name), "%s_length", field->name) >=
+            (int)sizeof(column[1].name)) {
+            return sli_fail(SLUICE_E_INVALID, "webdataset: fields: with _length %s is too long",
+                            field->name);
+        }
+        break;
+    }
+    snprintf(column->name, sizeof(column->name), "%s", field->name);
+    return SLUICE_OK;
+}
+
+sluice_status web_fields_schema(const web_fields *fields, const sluice_column *types,
+                                stage_schema *schema)
+{
+    sluice_status st = SLUICE_OK;
+
+    schema->image = -1;
+    schema->column_count = fields->column_count;
+    for (uint32_t i = 0; i < fields->count && st == SLUICE_OK; i++) {
+        st = add_columns(&fields->fields[i], &types[i], schema);
+    }
+    return st == SLUICE_OK ? schema_check_names(schema, "webdataset") : st;
+}
+
+int web_fields_find(const web_fields *fields, const char *field)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        if (strcasecmp(fields->fields[i].field, field) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web_shard_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "page_cache.h"
+#include "status_int.h"
+
+sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, int *fd_out,
+                             uint64_t *size_out)
+{
+    struct stat info;
+    /* Non-blocking, since opening a fifo would wait for its writer. */
+    int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
+
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the shard %s", path);
+    }
+    if (fstat(fd, &info) != 0) {
+        const int error = errno;
+
+        close(fd);
+        return sli_fail_errno(SLUICE_E_IO, error, "cannot stat the shard %s", path);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        close(fd);
+        return sli_fail(SLUICE_E_IO, "the shard %s is no plain file", path);
+    }
+    *fd_out = fd;
+    *size_out = (uint64_t)info.st_size;
+    return SLUICE_OK;
+}
+
+/* With cache=drop the kernel's own readahead is turned off: it would leave pages between samples in
+ * the page cache, and large folios that span several samples, which cannot be dropped one by one.
+ */
+static void prepare_shard(int fd, bool drops)
+{
+    if (drops) {
+        page_cache_read_alone(fd);
+    }
+}
+
+void web_shard_hold(web_shard_file *file, const char *path, int fd, uint64_t size, bool drops)
+{
+    if (drops) { /* pages that indexing, or the writer of the shard, left in the cache */
+        page_cache_drop(&(sample_location){.fd = fd});
+    }
+    prepare_shard(fd, drops);
+    file->path = path;
+    file->size = size;
+    file->drops = drops;
+    sli_held_file_put(&file->held, fd);
+}
+
+sluice_status web_shard_borrow(web_shard_file *file, const sample_io *io, bool *lent_out,
+                               int *fd_out)
+{
+    uint64_t size = 0;
+    sluice_status st;
+
+    *fd_out = sli_held_file_borrow(&file->held);
+    *lent_out = *fd_out >= 0;
+    if (*lent_out) {
+        return SLUICE_OK;
+    }
+    st = web_shard_open(file->path, io->interrupt, fd_out, &size);
+    if (st == SLUICE_OK && size != file->size) {
+        close(*fd_out);
+        return sli_fail(SLUICE_E_IO, "the shard %s is not what it was: it has %llu bytes, had %llu",
+                        file->path, (unsigned long long)size, (unsigned long long)file->size);
+    }
+    if (st == SLUICE_OK) {
+        prepare_shard(*fd_out, file->drops);
+    }
+    return st;
+}
+
+void web_shard_give_back(web_shard_file *file, bool lent, int fd)
+{
+    if (lent) {
+        sli_held_file_give_back(&file->held);
+    } else {
+        close(fd);
+    }
+}
+
+sluice_status web_shard_read(const web_shard_file *file, int fd, uint64_t offset, void *to,
+                             size_t size)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        const ssize_t more = pread(fd, (uint8_t *)to + got, size - got, (off_t)(offset + got));
+
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the shard %s at %llu",
+                                  file->path, (unsigned long long)(offset + got));
+        }
+        if (more == 0) {
+            return sli_fail(
+                SLUICE_E_IO,
+                "the shard %s ends at %llu, within the sample: it was truncated since it was "
+                "opened",
+                file->path, (unsigned long long)(offset + got));
+        }
+        got += (size_t)more;
+    }
+    return SLUICE_OK;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* webdataset with fields=: members of a sample as columns. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "list_kit.h"
+#include "log_kit.h"
+#include "npy_kit.h"
+#include "order_kit.h"
+#include "source_kit.h"
+#include "tar_kit.h"
+#include "testing.h"
+#include "web_fields.h"
+
+#define ALL "image:ppm,seg:pgm@mask,y:cls,v:npy,caption:txt[8]"
+
+/* The bytes of an array f32 (2, 3) whose elements begin with `first`. */
+static size_t npy_bytes(uint8_t *bytes, const char *shape, uint32_t elements, float first)
+{
+    char dict[200];
+    size_t size;
+
+    snprintf(dict, sizeof(dict), "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }", shape);
+    size = npy_head(1, dict, bytes);
+    for (uint32_t i = 0; i < elements; i++) {
+        const float value = first + (float)i;
+
+        memcpy(bytes + size, &value, sizeof(value));
+        size += sizeof(value);
+    }
+    return size;
+}
+
+/* A sample with all fields; sample n has n in each. */
+static void add_sample(tar_maker *tar, uint32_t n)
+{
+    uint8_t npy[1200];
+    char name[40];
+    char text[40];
+
+    snprintf(name, sizeof(name), "s/%u.cls", n);
+    snprintf(text, sizeof(text), " %u\n", n);
+    tar_add_text(tar, name, text);
+    snprintf(name, sizeof(name), "s/%u.ppm", n);
+    snprintf(text, sizeof(text), "P6 2 1 255\n%c%c%c%c%c%c", (int)n + 1, (int)n + 2, (int)n + 3,
+             (int)n + 4, (int)n + 5, (int)n + 6);
+    tar_add(tar, name, '0', text, 17);
+    snprintf(name, sizeof(name), "s/%u.PGM", n);
+    snprintf(text, sizeof(text), "P5 2 1 255\n%c%c", (int)n + 1, (int)n + 2);
+    tar_add(tar, name, '0', text, 13);
+    snprintf(name, sizeof(name), "s/%u.npy", n);
+    tar_add(tar, name, '0', npy, npy_bytes(npy, "(2, 3)", 6, (float)n));
+    snprintf(name, sizeof(name), "s/%u.txt", n);
+    snprintf(text, sizeof(text), "%.*s", (int)n % 9, "abcdefgh");
+    tar_add_text(tar, name, text);
+}
+
+static const char *write_shard(const char *folder, const char *name, uint32_t first, uint32_t count)
+{
+    static char path[500];
+    tar_maker tar = {0};
+
+    for (uint32_t i = 0; i < count; i++) {
+        add_sample(&tar, first + i);
+    }
+    snprintf(path, sizeof(path), "%s", t_path(folder, name));
+    tar_write(&tar, path);
+    tar_free(&tar);
+    return path;
+}
+
+static sluice_dataset *parse(const char *path, const char *arguments)
+{
+    sluice_dataset *dataset = NULL;
+    char text[900];
+
+    snprintf(text, sizeof(text), "webdataset %s %s", path, arguments);
+    if (sluice_dataset_parse(text, &dataset) != SLUICE_OK) {
+        T_FAIL_("%s: %.900s", text, sluice_last_error());
+    }
+    return dataset;
+}
+
+static void check_fails(const char *path, const char *arguments, sluice_status want,
+                        const char *words)
+{
+    const int before = open_files();
+    sluice_dataset *dataset = NULL;
+    char text[900];
+
+    snprintf(text, sizeof(text), "webdataset %s %s", path, arguments);
+    T_STATUS(sluice_dataset_parse(text, &dataset), want);
+    T_CONTAINS(sluice_last_error(), words);
+    T_EQ(open_files(), before);
+}
+
+/* A row of every column. */
+typedef struct sample_row_of {
+    uint8_t image[6];
+    uint8_t seg[2];
+    int32_t y;
+    float v[6];
+    uint8_t caption[8];
+    int32_t length;
+} sample_row_of;
+
+static sluice_status get(sluice_dataset *dataset, uint64_t index, sample_row_of *row)
+{
+    void *columns[] = {row->image, row->seg, &row->y, row->v, row->caption, &row->length};
+
+    memset(row, 0xee, sizeof(*row));
+    return sluice_dataset_get(dataset, 1, 0, index, columns, NULL);
+}
+
+static void check_row(const sample_row_of *row, uint32_t n)
+{
+    const uint32_t length = n % 9;
+
+    for (uint32_t i = 0; i < 6; i++) {
+        T_EQ(row->image[i], n + 1 + i);
+        T_TRUE(row->v[i] == (float)(n + i));
+    }
+    T_TRUE(row->seg[0] == n + 1 && row->seg[1] == n + 2);
+    T_EQ(row->y, n);
+    T_EQ(row->length, length);
+    T_EQ(memcmp(row->caption, "abcdefgh", length), 0);
+    for (uint32_t i = length; i < 8; i++) {
+        T_EQ(row->caption[i], 0);
+    }
+}
+
+static void members_of_samples_are_columns(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    sluice_dataset_info info;
+    sample_row_of row;
+
+    write_shard(folder, "a.tar", 0, 4);
+    write_shard(folder, "b.tar", 4, 7);
+    dataset = parse(folder, "fields=" ALL " | decode | batch 2");
+    sluice_dataset_info_init(&info);
+    T_OK(sluice_dataset_inspect(dataset, &info));
+    T_EQ(info.source_samples, 11);
+    T_EQ(info.column_count, 6);
+    T_STR(info.columns[0].name, "image");
+    T_STR(info.columns[1].name, "seg");
+    T_TRUE(info.columns[1].rank == 2 && info.columns[1].dtype == SLUICE_U8);
+    T_TRUE(info.columns[2].rank == 0 && info.columns[2].dtype == SLUICE_I32);
+    T_TRUE(info.columns[3].rank == 2 && info.columns[3].shape[1] == 3 &&
+           info.columns[3].dtype == SLUICE_F32);
+    T_TRUE(info.columns[4].rank == 1 && info.columns[4].shape[0] == 8);
+    T_STR(info.columns[5].name, "caption_length");
+    for (uint32_t n = 0; n < 11; n++) {
+        T_OK(get(dataset, n, &row));
+        check_row(&row, n);
+    }
+    T_STR(name_of(dataset, 4), "b.tar/s/4.ppm");
+    sluice_dataset_destroy(dataset);
+}
+
+static void batches_are_those_of_one_worker(void)
+{
+    const run_options one = {.workers = 1, .settings = {.seed = 3}};
+    const run_options three = {.workers = 3, .settings = {.seed = 3}};
+    const char *path = write_shard(t_folder(), "a.tar", 0, 12);
+    sluice_dataset *dataset = parse(
+        path, "fields=" ALL " cache=drop | shuffle | decode | random_horizontal_flip | batch 5");
+    tape want = record(dataset, &one);
+    tape got = record(dataset, &three);
+
+    T_EQ(want.batches, 3);
+    check_equal_tapes(&got, &want, "three workers");
+    free(want.bytes);
+    free(got.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+/* No image, and columns that are not asked for are not there. */
+static void samples_need_no_image(void)
+{
+    const char *path = write_shard(t_folder(), "a.tar", 0, 5);
+    sluice_dataset *dataset = parse(path, "fields=v:npy,label:cls | balance | batch 1");
+    float v[6];
+    int32_t label;
+    uint64_t sample;
+    void *columns[] = {v, &label};
+
+    for (uint64_t i = 0; i < 5; i++) {
+        T_OK(sluice_dataset_get(dataset, 1, 0, i, columns, &sample));
+        T_EQ(label, sample);
+        T_TRUE(v[5] == (float)(sample + 5));
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+static void samples_without_a_field_are_left_out(void)
+{
+    const char *folder = t_folder();
+    tar_maker tar = {0};
+    sluice_dataset *dataset;
+    sample_row_of row;
+
+    add_sample(&tar, 1);
+    tar_add_texts(&tar, "s/2.cls=2 s/2.txt=ab README=x s/.hidden=y");
+    add_sample(&tar, 3);
+    tar_write(&tar, t_path(folder, "a.tar"));
+    tar_free(&tar);
+    kit_log_start(NULL, NULL);
+    dataset = parse(folder, "fields=" ALL " | decode | batch 1");
+    T_CONTAINS(kit_log_stop(), "1 samples without all fields left out, first a.tar/s/2");
+    T_OK(get(dataset, 1, &row));
+    check_row(&row, 3);
+    sluice_dataset_destroy(dataset);
+    check_fails(folder, "fields=x:zip[9] | batch 1", SLUICE_E_INVALID,
+                "none of 3 samples in 1 shards has all of fields=x:zip[9], first a.tar/s/1");
+}
+
+/* Sample 0 is good; what is wrong with sample 1 is an error of it alone. */
+static void check_bad_member(const char *name, const void *bytes, size_t size, const char *fields,
+                             const char *words)
+{
+    const char *folder = t_folder();
+    tar_maker tar = {0};
+    sluice_dataset *dataset;
+    uint64_t room[40];
+    void *columns[] = {room, room + 20};
+
+    add_sample(&tar, 0);
+    tar_add(&tar, name, '0', bytes, size);
+    tar_write(&tar, t_path(folder, "a.tar"));
+    tar_free(&tar);
+    dataset = parse(folder, fields);
+    T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
+    T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), words);
+    T_CONTAINS(sluice_last_error(), "a.tar");
+    sluice_dataset_destroy(dataset);
+}
+
+static void bad_members_are_bad_samples(void)
+{
+    uint8_t npy[1200];
+
+    check_bad_member("s/1.txt", "123456789", 9, "fields=t:txt[8] | batch 1",
+                     "member .txt in the shard");
+    check_bad_member("s/1.txt", "123456789", 9, "fields=t:txt[8] | batch 1",
+                     "it has 9 bytes, more than 8");
+    check_bad_member("s/1.cls", "x", 1, "fields=y:cls | batch 1", "no whole number of 32 bits");
+    check_bad_member("s/1.cls", "2147483648", 10, "fields=y:cls | batch 1", "no whole number");
+    check_bad_member("s/1.cls", npy, 100, "fields=y:cls | batch 1", "no whole number");
+    check_bad_member("s/1.npy", npy, npy_bytes(npy, "(3, 2)", 6, 0), "fields=v:npy | batch 1",
+                     "not that of the first sample's: f32, 2 dimensions");
+    check_bad_member("s/1.npy", npy, npy_bytes(npy, "(6,)", 6, 0), "fields=v:npy | batch 1",
+                     "not that of the first sample's");
+    check_bad_member("s/1.npy", npy, npy_bytes(npy, "(2, 3)", 6, 0) - 1, "fields=v:npy | batch 1",
+                     "it has 151 bytes, and 152 by its header");
+    check_bad_member("s/1.npy", "numpy", 5, "fields=v:npy | batch 1", "this is not a .npy file");
+}
+
+static void members_that_are_there_twice_are_bad_samples(void)
+{
+    const char *folder = t_folder();
+    tar_maker tar = {0};
+    sluice_dataset *dataset;
+    int32_t y;
+    void *columns[] = {&y};
+
+    tar_add_texts(&tar, "0.cls=5 1.cls=6 1.CLS=7");
+    tar_write(&tar, t_path(folder, "a.tar"));
+    tar_free(&tar);
+    dataset = parse(folder, "fields=y:cls | batch 1");
+    T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
+    T_EQ(y, 5);
+    T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "it is there twice");
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_shard_that_is_cut_off_is_refused(void)
+{
+    const char *path = write_shard(t_folder(), "a.tar", 0, 3);
+    sluice_dataset *dataset = parse(path, "fields=y:cls,t:txt[8] | batch 1");
+    int32_t y;
+    void *columns[] = {&y, NULL, NULL};
+
+    T_EQ(truncate(path, 600), 0);
+    T_STATUS(sluice_dataset_get(dataset, 1, 0, 2, columns, NULL), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "was truncated since it was opened");
+    sluice_dataset_destroy(dataset);
+    T_EQ(truncate(path, 514), 0);
+    check_fails(path, "fields=y:cls | batch 1", SLUICE_E_CORRUPT, "a.tar");
+    check_fails("/nonexistent/a.tar", "fields=y:cls | batch 1", SLUICE_E_IO, "/nonexistent/a.tar");
+}
+
+static void bad_lists_of_fields_are_refused(void)
+{
+    static const struct {
+        const char *fields;
+        const char *words;
+    } bad[] = {
+        {"image", "'image': want NAME:FIELD"},
+        {":jpg", "want NAME:FIELD"},
+        {"a:", "want NAME:FIELD"},
+        {"a:jpg,", "'': want NAME:FIELD"},
+        {"a:.jpg", "want NAME:FIELD"},
+        {"a:b/jpg", "want NAME:FIELD"},
+        {"a:txt", "'a:txt': want NAME:FIELD"},
+        {"a:txt[0]", "want NAME:FIELD"},
+        {"a:txt[67108865]", "at most 67108864"},
+        {"a:txt[99999999999999999999]", "want NAME:FIELD"},
+        {"a:txt[5", "want NAME:FIELD"},
+        {"a:txt[5]x", "want NAME:FIELD"},
+        {"a:npy[5]", "want NAME:FIELD"},
+        {"a:cls@mask", "want NAME:FIELD"},
+        {"a:png@boxes", "want NAME:FIELD"},
+        {"a:cls,b:CLS", "CLS is there twice"},
+        {"a:cls,a:npy", "a"},
+        {"a-b:cls", "a-b"},
+        {"a:jpg,b:png", "b would be a second image, and a sample has one; b:png@mask"},
+        {"a:png@mask", "a mask follows an image"},
+        {"a:a[1],b:b[1],c:c[1],d:d[1],e:e[1],f:f[1],g:g[1],h:h[1],i:i[1]", "more than 16 columns"},
+        {"a123456789012345678901234567890:cls,b123456789012345678901234:txt[3]", "too long"},
+    };
+    const char *folder = t_folder();
+
+    write_shard(folder, "a.tar", 0, 1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        char text[900];
+
+        snprintf(text, sizeof(text), "webdataset %s fields=%s", folder, bad[i].fields);
+        if (sluice_dataset_parse(text, &dataset) == SLUICE_OK) {
+            T_FAIL_("%s is taken", text);
+        }
+        if (strstr(sluice_last_error(), bad[i].words) == NULL) {
+            T_FAIL_("%s: %.900s", text, sluice_last_error());
+        }
+    }
+}
+
+static void fields_go_with_plain_shards_alone(void)
+{
+    const char *path = write_shard(t_folder(), "a.tar", 0, 1);
+
+    check_fails(path, "fields=y:cls access=stream | batch 1", SLUICE_E_UNSUPPORTED,
+                "fields= takes plain shards");
+    check_fails("-", "fields=y:cls | batch 1", SLUICE_E_UNSUPPORTED, "fields= takes plain shards");
+    check_fails(path, "fields=y:cls label=none | batch 1", SLUICE_E_INVALID,
+                "fields= names all columns; leave image=, label= and index= out");
+    check_fails(path, "fields=y:cls image=png | batch 1", SLUICE_E_INVALID,
+                "fields= names all columns");
+    check_fails(path, "fields=y:cls index=none | batch 1", SLUICE_E_INVALID,
+                "fields= names all columns");
+}
+
+static void kinds_follow_from_what_fields_end_in(void)
+{
+    web_fields fields;
+
+    T_OK(web_fields_parse("a:left.JPG,b:x.tar.gz[7],c:json[9],d:seg.png@mask,e:emb.npy", &fields));
+    T_TRUE(fields.count == 5 && fields.column_count == 7);
+    T_EQ(fields.fields[0].kind, WEB_IMAGE);
+    T_STR(fields.fields[0].field, "left.JPG");
+    T_TRUE(fields.fields[1].kind == WEB_BYTES && fields.fields[1].most == 7);
+    T_TRUE(fields.fields[2].kind == WEB_BYTES && fields.fields[2].column == 3);
+    T_TRUE(fields.fields[3].kind == WEB_MASK && fields.fields[3].column == 5);
+    T_EQ(fields.fields[4].kind, WEB_ARRAY);
+    T_EQ(web_fields_find(&fields, "LEFT.jpg"), 0);
+    T_EQ(web_fields_find(&fields, "x.tar.gz"), 1);
+    T_EQ(web_fields_find(&fields, "gz"), -1);
+}
+
+const t_test source_webfields_tests[] = {
+    T_TEST(members_of_samples_are_columns),
+    T_TEST(batches_are_those_of_one_worker),
+    T_TEST(samples_need_no_image),
+    T_TEST(samples_without_a_field_are_left_out),
+    T_TEST(bad_members_are_bad_samples),
+    T_TEST(members_that_are_there_twice_are_bad_samples),
+    T_TEST(a_shard_that_is_cut_off_is_refused),
+    T_TEST(bad_lists_of_fields_are_refused),
+    T_TEST(fields_go_with_plain_shards_alone),
+    T_TEST(kinds_follow_from_what_fields_end_in),
+    T_END,
+};
