@@ -148,8 +148,9 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
                        .memory_bytes = config->memory_bytes,
                        .held = config->held};
     char overridden[OVERRIDES_USED_SIZE];
+    const sluice_ranks set = {.rank = config->rank, .world = config->world};
     sluice_ranks ranks;
-    sluice_status st = feed_find_ranks(config->rank, config->world, &ranks);
+    sluice_status st = feed_find_ranks(&set, &ranks);
 
     if (st != SLUICE_OK) {
         return st;

@@ -5,16 +5,48 @@
 #include <string.h>
 
 #include "nvtx_ranges_int.h"
+#include "ranks_int.h"
 #include "slot_count.h"
 #include "status_int.h"
 
 /* Default memory bound: 1 / MEMORY_SHARE of the memory that the process may use. */
 enum { MEMORY_SHARE = 4 };
 
-sluice_status feed_find_ranks(uint32_t rank, uint32_t world, sluice_ranks *ranks_out)
+/* Sets local rank and world, if a launcher started this very rank. What else it says, or a variable
+ * that it left in a bad state, does not concern a run with a rank and a world of its own. */
+static void find_local(sluice_ranks *ranks)
 {
-    *ranks_out = (sluice_ranks){sizeof(*ranks_out), rank, world, 0, 0, "config"};
-    return rank == 0 && world == 0 ? sluice_ranks_find(ranks_out) : SLUICE_OK;
+    sluice_ranks by = {.struct_size = sizeof(by)};
+
+    if (sluice_ranks_find(&by) == SLUICE_OK && by.world > 1 && by.rank == ranks->rank &&
+        by.world == ranks->world) {
+        ranks->local_rank = by.local_rank;
+        ranks->local_world = by.local_world;
+    }
+}
+
+sluice_status feed_find_ranks(const sluice_ranks *set, sluice_ranks *ranks_out)
+{
+    sluice_ranks ranks = {sizeof(ranks), set->rank, set->world, 0, 0, "config"};
+    sluice_status st = SLUICE_OK;
+
+    if (set->rank == 0 && set->world == 0) {
+        st = sluice_ranks_find(&ranks);
+    } else {
+        find_local(&ranks);
+    }
+    if (st == SLUICE_OK && set->local_world > 0) {
+        ranks.local_rank = set->local_rank;
+        ranks.local_world = set->local_world;
+    }
+    if (st == SLUICE_OK) {
+        st = sli_ranks_override_local(&ranks, ranks.world);
+    }
+    if (st == SLUICE_OK) {
+        sli_ranks_warn(&ranks);
+    }
+    *ranks_out = ranks;
+    return st;
 }
 
 static void queue_config(const data_feed *f, uint32_t slots, sli_queue_config *config)

@@ -166,6 +166,10 @@ static sluice_status check_config(const train_run *run)
         return sli_fail(SLUICE_E_INVALID, "rank is %u, want less than world, %u", config->rank,
                         config->world > 0 ? config->world : 1);
     }
+    if (config->local_rank > 0 && config->local_rank >= config->local_world) {
+        return sli_fail(SLUICE_E_INVALID, "local_rank is %u, want less than local_world, %u",
+                        config->local_rank, config->local_world);
+    }
     if (config->output_capacity > STEP_HISTORY_MOST) {
         return sli_fail(SLUICE_E_INVALID, "output_capacity is %u, want at most %d",
                         config->output_capacity, STEP_HISTORY_MOST);
@@ -256,10 +260,18 @@ sluice_status train_find_ranks(train_run *run)
 {
     sluice_train_config *config = &run->config;
     sluice_ranks *own = &run->ranks.own;
-    sluice_status st = feed_find_ranks(config->rank, config->world, own);
+    const sluice_ranks set = {.rank = config->rank,
+                              .world = config->world,
+                              .local_rank = config->local_rank,
+                              .local_world = config->local_world};
+    sluice_status st = feed_find_ranks(&set, own);
 
     config->rank = own->rank;
     config->world = own->world;
+    if (st == SLUICE_OK && config->local_world > config->world) {
+        st = sli_fail(SLUICE_E_INVALID, "local_world is %u, want at most world, %u",
+                      config->local_world, config->world);
+    }
     return st;
 }
 

@@ -2,11 +2,19 @@
 /* Who a process is, by what launchers leave in the environment. */
 #include <stdlib.h>
 
-#include <sluice/ranks.h>
-
+#include "log_kit.h"
+#include "ranks_int.h"
 #include "testing.h"
 
-static const char *const all[] = {"RANK",
+static const char *const all[] = {"SLUICE_LOCAL",
+                                  "RANK_ID",
+                                  "RANK_SIZE",
+                                  "MS_ROLE",
+                                  "FLUX_TASK_RANK",
+                                  "FLUX_JOB_SIZE",
+                                  "FLUX_TASK_LOCAL_ID",
+                                  "FLUX_JOB_NNODES",
+                                  "RANK",
                                   "WORLD_SIZE",
                                   "LOCAL_RANK",
                                   "LOCAL_WORLD_SIZE",
@@ -30,6 +38,11 @@ static const char *const all[] = {"RANK",
                                   "SLURM_NTASKS"};
 
 enum { COUNT = sizeof(all) / sizeof(all[0]) };
+
+/* Of the last find(): what sli_ranks_warn() logged, and what sli_ranks_local() found. */
+static char warned[600];
+static sluice_status local_status;
+static uint32_t local_rank;
 
 static void unset_all(void)
 {
@@ -68,6 +81,13 @@ static sluice_status find(const char *variables, sluice_ranks *ranks_out)
     set(variables);
     *ranks_out = (sluice_ranks){.struct_size = sizeof(*ranks_out), .rank = 77};
     st = sluice_ranks_find(ranks_out);
+    if (st == SLUICE_OK) {
+        kit_log_start(NULL, NULL);
+        sli_ranks_warn(ranks_out);
+        snprintf(warned, sizeof(warned), "%s", kit_log_stop());
+        local_rank = 77;
+        local_status = sli_ranks_local(&local_rank);
+    }
     unset_all();
     for (size_t i = 0; i < COUNT; i++) {
         if (kept[i] != NULL) {
@@ -126,6 +146,34 @@ static void each_launcher_is_understood(void)
     T_STR(found("SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=1 SLURM_NODEID=1 "
                 "SLURM_STEP_TASKS_PER_NODE=4(x2)"),
           "5/8 1/4 Slurm");
+    T_STR(found("RANK_ID=5 RANK_SIZE=8"), "5/8 0/0 msrun");
+    T_STR(found("RANK_ID=5 RANK_SIZE=8 MS_ROLE=MS_WORKER"), "5/8 0/0 msrun");
+    T_STR(found("FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=1 FLUX_JOB_NNODES=2"),
+          "5/8 1/0 Flux");
+}
+
+static void flux_on_one_machine_has_its_local_world(void)
+{
+    T_STR(found("FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=5 FLUX_JOB_NNODES=1"),
+          "5/8 5/8 Flux");
+    refused("FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=9 FLUX_JOB_NNODES=1",
+            "FLUX_TASK_LOCAL_ID is 9", "FLUX_JOB_SIZE");
+    refused("FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=5 FLUX_JOB_NNODES=1x",
+            "FLUX_JOB_NNODES is \"1x\"", "want a number");
+}
+
+/* Such as an environment of another program that uses the name RANK_SIZE. */
+static void half_of_msruns_variables_count_only_in_msrun(void)
+{
+    T_STR(found("RANK_SIZE=8"), "0/1 0/1 alone");
+    T_STR(found("RANK_ID=8"), "0/1 0/1 alone");
+    refused("RANK_SIZE=8 MS_ROLE=MS_WORKER", "RANK_SIZE is 8, but RANK_ID is not", "--node_rank");
+}
+
+/* It runs the same program, and has the RANK_ID of the first worker. */
+static void the_scheduler_of_msrun_is_no_rank(void)
+{
+    refused("RANK_ID=0 RANK_SIZE=8 MS_ROLE=MS_SCHED", "MS_ROLE is MS_SCHED", "not a rank");
 }
 
 static void the_environment_is_read_each_time(void)
@@ -175,9 +223,102 @@ static void torchrun_comes_before_mpi(void)
           "6/8 2/4 torchrun");
 }
 
+/* mpirun of MPICH in a task of Flux; without it PMI_RANK is Flux's, and has no local rank. */
+static void flux_comes_before_its_own_pmi_but_not_before_hydra(void)
+{
+    T_STR(found("FLUX_TASK_RANK=0 FLUX_JOB_SIZE=1 FLUX_TASK_LOCAL_ID=0 FLUX_JOB_NNODES=1 "
+                "PMI_RANK=6 PMI_SIZE=8 MPI_LOCALRANKID=2 MPI_LOCALNRANKS=4"),
+          "6/8 2/4 PMI");
+    T_STR(found("FLUX_TASK_RANK=3 FLUX_JOB_SIZE=4 FLUX_TASK_LOCAL_ID=3 FLUX_JOB_NNODES=1 "
+                "PMI_RANK=3 PMI_SIZE=4"),
+          "3/4 3/4 Flux");
+}
+
+static void msrun_within_slurm_says_who_it_is(void)
+{
+    T_STR(found("SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_NODEID=1 "
+                "SLURM_STEP_TASKS_PER_NODE=1(x2) RANK_ID=6 RANK_SIZE=8"),
+          "6/8 0/0 msrun");
+}
+
 static void the_script_of_sbatch_is_alone(void)
 {
     T_STR(found("SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_NTASKS=8"), "0/1 0/1 alone");
+}
+
+/* ---- launchers that contradict each other ---------------------------------------------------- */
+
+static void a_leftover_of_a_smaller_job_is_warned_of(void)
+{
+    T_STR(found("RANK=0 WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=8"),
+          "0/1 0/1 torchrun");
+    T_CONTAINS(warned, "WORLD_SIZE is 1 (torchrun), but OMPI_COMM_WORLD_SIZE is 8 (Open MPI): "
+                       "WORLD_SIZE counts, so this process is rank 0 of 1; unset RANK and "
+                       "WORLD_SIZE");
+    T_STR(found("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 SLURM_PROCID=3 "
+                "SLURM_STEP_NUM_TASKS=4"),
+          "0/2 0/0 Open MPI");
+    T_CONTAINS(warned, "OMPI_COMM_WORLD_SIZE counts");
+}
+
+/* One torchrun or mpirun on each machine; launchers that agree. */
+static void a_job_within_a_smaller_one_is_not_warned_of(void)
+{
+    static const char *const good[] = {
+        "",
+        "RANK=0 WORLD_SIZE=1",
+        "RANK=6 WORLD_SIZE=8 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
+        "RANK=6 WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=6 OMPI_COMM_WORLD_SIZE=8",
+        "RANK=0 WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=x",
+        "RANK=0 WORLD_SIZE=1 RANK_SIZE=8",
+        "RANK=0 WORLD_SIZE=1 SLURM_NTASKS=8 SLURM_PROCID=0"};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        (void)found(good[i]);
+        T_STR(warned, "");
+    }
+}
+
+/* ---- the local rank -------------------------------------------------------------------------- */
+
+static void sluice_local_comes_before_the_launcher(void)
+{
+    T_STR(found("RANK_ID=5 RANK_SIZE=8 SLUICE_LOCAL=1/4"), "5/8 1/4 msrun");
+    T_STR(found("RANK=5 WORLD_SIZE=8 LOCAL_RANK=x LOCAL_WORLD_SIZE=2 SLUICE_LOCAL=7/8"),
+          "5/8 7/8 torchrun");
+    T_STR(found("SLUICE_LOCAL=1/4"), "0/1 1/4 alone"); /* rank and world may be in config */
+    T_STR(found("RANK=5 WORLD_SIZE=8 SLUICE_LOCAL="), "5/8 0/0 torchrun");
+}
+
+static void a_sluice_local_that_makes_no_sense_is_refused(void)
+{
+    static const char *const bad[] = {"1",   "1/",   "/2",    "2/2",  "0/0", "1/9",
+                                      "a/2", "1/2x", "1/2/3", "-1/2", "1,2", "1/4294967296"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char variables[100];
+
+        snprintf(variables, sizeof(variables), "RANK=5 WORLD_SIZE=8 SLUICE_LOCAL=%s", bad[i]);
+        refused(variables, "SLUICE_LOCAL is \"", "want R/W");
+        T_CONTAINS(sluice_last_error(), bad[i]);
+    }
+}
+
+static void an_unknown_local_rank_is_not_zero(void)
+{
+    (void)found("RANK=5 WORLD_SIZE=8 LOCAL_RANK=3");
+    T_STATUS(local_status, SLUICE_OK);
+    T_EQ(local_rank, 3);
+    (void)found("");
+    T_STATUS(local_status, SLUICE_OK);
+    T_EQ(local_rank, 0);
+    (void)found("PMI_RANK=5 PMI_SIZE=8");
+    T_STATUS(local_status, SLUICE_E_INVALID);
+    T_EQ(local_rank, 77);
+    T_CONTAINS(sluice_last_error(), "PMI started 8 processes");
+    T_CONTAINS(sluice_last_error(), "SLUICE_LOCAL=R/W");
+    (void)found("PMI_RANK=5 PMI_SIZE=8 SLUICE_LOCAL=2/4");
+    T_EQ(local_rank, 2);
 }
 
 /* ---- Slurm's list ---------------------------------------------------------------------------- */
@@ -264,6 +405,16 @@ static void a_struct_without_its_size_is_refused(void)
 const t_test ranks_tests[] = {
     T_TEST(without_a_launcher_a_process_is_alone),
     T_TEST(each_launcher_is_understood),
+    T_TEST(flux_on_one_machine_has_its_local_world),
+    T_TEST(half_of_msruns_variables_count_only_in_msrun),
+    T_TEST(the_scheduler_of_msrun_is_no_rank),
+    T_TEST(flux_comes_before_its_own_pmi_but_not_before_hydra),
+    T_TEST(msrun_within_slurm_says_who_it_is),
+    T_TEST(a_leftover_of_a_smaller_job_is_warned_of),
+    T_TEST(a_job_within_a_smaller_one_is_not_warned_of),
+    T_TEST(sluice_local_comes_before_the_launcher),
+    T_TEST(a_sluice_local_that_makes_no_sense_is_refused),
+    T_TEST(an_unknown_local_rank_is_not_zero),
     T_TEST(the_environment_is_read_each_time),
     T_TEST(what_a_machine_holds_may_be_unknown),
     T_TEST(torchrun_within_slurm_says_who_it_is),

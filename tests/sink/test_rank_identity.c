@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "feed.h"
+#include "log_kit.h"
 #include "rank_identity.h"
 #include "testing.h"
 #include "train_kit.h"
@@ -153,10 +155,96 @@ static void a_run_that_is_alone_says_both(void)
     T_EQ(count_of(log, "plan: "), 1);
 }
 
+/* ---- the local rank -------------------------------------------------------------------------- */
+
+/* "rank/world local_rank/local_world", or what is wrong, with these settings. */
+static const char *local_of(uint32_t rank, uint32_t world, uint32_t local_rank,
+                            uint32_t local_world)
+{
+    static char text[600];
+    const sluice_ranks set = {0, rank, world, local_rank, local_world, NULL};
+    sluice_ranks r;
+
+    if (feed_find_ranks(&set, &r) != SLUICE_OK) {
+        return sluice_last_error();
+    }
+    snprintf(text, sizeof(text), "%u/%u %u/%u", r.rank, r.world, r.local_rank, r.local_world);
+    return text;
+}
+
+static void the_local_rank_is_that_of_the_variable_then_config_then_the_launcher(void)
+{
+    setenv("RANK", "5", 1);
+    setenv("WORLD_SIZE", "8", 1);
+    setenv("LOCAL_RANK", "1", 1);
+    setenv("LOCAL_WORLD_SIZE", "4", 1);
+    T_STR(local_of(0, 0, 0, 0), "5/8 1/4");
+    T_STR(local_of(0, 0, 5, 8), "5/8 5/8");
+    T_STR(local_of(5, 8, 0, 0), "5/8 1/4"); /* the launcher's rank, by config */
+    T_STR(local_of(4, 8, 0, 0), "4/8 0/0"); /* not the launcher's */
+    T_STR(local_of(5, 9, 0, 0), "5/9 0/0");
+    setenv("SLUICE_LOCAL", "2/4", 1);
+    T_STR(local_of(0, 0, 5, 8), "5/8 2/4");
+    T_STR(local_of(3, 4, 0, 0), "3/4 2/4");
+    T_CONTAINS(local_of(0, 2, 0, 0), "SLUICE_LOCAL is \"2/4\", want R/W");
+    unsetenv("SLUICE_LOCAL");
+    setenv("WORLD_SIZE", "x", 1);
+    T_STR(local_of(5, 8, 0, 0), "5/8 0/0");
+    unsetenv("RANK");
+    unsetenv("WORLD_SIZE");
+    unsetenv("LOCAL_RANK");
+    unsetenv("LOCAL_WORLD_SIZE");
+}
+
+static void a_run_takes_its_local_rank_from_config(void)
+{
+    kit k;
+
+    kit_init(&k);
+    k.config.max_steps = 1;
+    k.config.rank = 1;
+    k.config.world = 4;
+    k.config.local_rank = 1;
+    k.config.local_world = 2;
+    k.config.nan_guard = SLUICE_NAN_COUNT;
+    sluice_log_set_level(SLUICE_LOG_INFO);
+    kit_log_start(NULL, NULL);
+    T_OK(kit_run(&k));
+    T_CONTAINS(kit_log_stop(), "rank 1 of 4 (config), local 1 of 2, host:0");
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    k.config.local_rank = 2;
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "local_rank is 2, want less than local_world, 2");
+    k.config.local_world = 5;
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "local_world is 5, want at most world, 4");
+    kit_fini(&k);
+}
+
+static void a_run_warns_once_of_a_leftover_of_another_job(void)
+{
+    const char *log;
+
+    setenv("RANK", "0", 1);
+    setenv("WORLD_SIZE", "1", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "3", 1);
+    setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
+    log = log_of(0, 0, SLUICE_LOG_WARN);
+    T_EQ(count_of(log, "OMPI_COMM_WORLD_SIZE is 8 (Open MPI): WORLD_SIZE counts"), 1);
+    T_STR(log_of(0, 1, SLUICE_LOG_WARN), ""); /* config alone counts */
+    unsetenv("RANK");
+    unsetenv("WORLD_SIZE");
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+}
+
 const t_test rank_identity_tests[] = {
     T_TEST(the_line_has_what_is_known_and_nothing_else),
     T_TEST(every_rank_says_who_it_is_and_rank_0_what_will_happen),
     T_TEST(nothing_is_said_at_the_default_level),
     T_TEST(a_run_that_is_alone_says_both),
+    T_TEST(the_local_rank_is_that_of_the_variable_then_config_then_the_launcher),
+    T_TEST(a_run_takes_its_local_rank_from_config),
+    T_TEST(a_run_warns_once_of_a_leftover_of_another_job),
     T_END,
 };

@@ -385,6 +385,9 @@ typedef struct sluice_train_config {
     void *agree_user;      /**< handed to agree; borrowed */
     uint64_t total_steps;  /**< of the whole training, over all its runs; shortens the last sink. A
                               resumed run that has done them has no steps. 0: no limit */
+    uint32_t local_rank;   /**< rank of this process on its machine, if local_world is set */
+    uint32_t local_world;  /**< number of ranks of this job on this machine; 0: from the launcher,
+                              see sluice_ranks_find(). The variable SLUICE_LOCAL overrides both */
 } sluice_train_config;
 
 /**
@@ -417,10 +420,11 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * run; with several ranks no hook may. These runs write no checkpoints and do not validate.
  *
  * Environment variables override config, with a warning: SLUICE_WORKERS, SLUICE_SLOTS,
- * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_REPORT is the path
- * of a file for the report, which is written when the run ends, also with an error: as JSON if the
- * path ends in .json, else as text; "-" is stderr, and %r is replaced by the rank. An empty
- * variable is not set. See the guide, Reference.
+ * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_LOCAL, "R/W",
+ * overrides local_rank and local_world. SLUICE_REPORT is the path of a file for the report, which
+ * is written when the run ends, also with an error: as JSON if the path ends in .json, else as
+ * text; "-" is stderr, and %r is replaced by the rank. An empty variable is not set. See the guide,
+ * Reference.
  *
  * @param device      borrowed for the run
  * @param model       copied
