@@ -47,7 +47,8 @@ sluice_status sli_uri_parse(const char *text, sli_uri *uri_out)
     uri->kind = uri->text;
     if (colon != NULL) {
         *colon = '\0';
-        st = sli_uri_number("N", colon + 1, 0, 63, &ordinal);
+        uri->local = strcmp(colon + 1, "local") == 0;
+        st = uri->local ? SLUICE_OK : sli_uri_number("N", colon + 1, 0, 63, &ordinal);
         if (st != SLUICE_OK) {
             return sli_fail(SLUICE_E_INVALID, "device %s: want kind:N with N from 0 to 63", text);
         }

@@ -7,14 +7,43 @@
 
 #include "alloc_int.h"
 #include "log_int.h"
+#include "ranks_int.h"
 #include "status_int.h"
 
-static sluice_status open_with(const sli_backend *backend, const sli_uri *uri,
-                               sluice_device **device_out)
+/* Sets the ordinal of the name "kind:local": the local rank, modulo the number of devices. */
+static sluice_status choose_ordinal(const sli_backend *backend, sli_uri *uri)
 {
-    sluice_device *device = sli_calloc(1, sizeof(*device));
+    uint32_t rank;
+    uint32_t count;
     sluice_status st;
 
+    if (backend->count == NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "device %s:local: want %s:N; local chooses among the cards of a machine, "
+                        "as in cuda:local",
+                        backend->kind, backend->kind);
+    }
+    st = sli_ranks_local(&rank);
+    if (st == SLUICE_OK) {
+        st = backend->count(&count);
+    }
+    if (st == SLUICE_OK) {
+        uri->ordinal = rank % count;
+        sli_log(SLUICE_LOG_INFO, "device %s:local is %s:%u: local rank %u, device%s visible: %u",
+                backend->kind, backend->kind, uri->ordinal, rank, count == 1 ? "" : "s", count);
+    }
+    return st;
+}
+
+static sluice_status open_with(const sli_backend *backend, sli_uri *uri, sluice_device **device_out)
+{
+    sluice_status st = uri->local ? choose_ordinal(backend, uri) : SLUICE_OK;
+    sluice_device *device;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    device = sli_calloc(1, sizeof(*device));
     if (device == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "device %s", uri->kind);
     }
@@ -33,7 +62,7 @@ static sluice_status open_with(const sli_backend *backend, const sli_uri *uri,
 
 /* Opens the first backend that succeeds, skipping backends that are opened by name only. Why an
  * earlier backend failed is logged at level info. */
-static sluice_status open_auto(const sli_uri *uri, sluice_device **device_out)
+static sluice_status open_auto(sli_uri *uri, sluice_device **device_out)
 {
     sluice_status st = SLUICE_E_NO_DEVICE;
 
@@ -79,7 +108,7 @@ sluice_status sluice_device_open(const char *uri, sluice_device **device_out)
                         "-DSLUICE_CUDA=ON, or use host:0",
                         uri);
     }
-    return sli_fail(SLUICE_E_INVALID, "device %s: want auto, host:N or cuda:N", uri);
+    return sli_fail(SLUICE_E_INVALID, "device %s: want auto, host:N, cuda:N or cuda:local", uri);
 }
 
 void sluice_device_close(sluice_device *device)

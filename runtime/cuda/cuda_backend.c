@@ -20,6 +20,7 @@ const sli_backend sli_cuda_backend = {
     .by_name_only = true,
     .open = cuda_device_open,
     .close = cuda_device_close,
+    .count = cuda_device_count,
     .mem_alloc = cuda_memory_alloc,
     .mem_free = cuda_memory_free,
     .mem_available = cuda_memory_available,

@@ -25,7 +25,7 @@ enum { DLPACK_CUDA = 2 };
 static const int64_t WATCHED_SPIN_NS = 100000000;
 
 /* Reports a driver that is missing or too old. */
-static sluice_status fail_for_driver(uint32_t ordinal)
+static sluice_status fail_for_driver(const char *name)
 {
     int version = 0;
     const cudaError_t error = cudaDriverGetVersion(&version);
@@ -33,40 +33,56 @@ static sluice_status fail_for_driver(uint32_t ordinal)
     (void)cudaGetLastError();
     if (error != cudaSuccess || version == 0) {
         return sli_fail(SLUICE_E_NO_DEVICE,
-                        "device cuda:%u: no NVIDIA driver on this machine "
+                        "device %s: no NVIDIA driver on this machine "
                         "(cudaErrorInsufficientDriver); use host:0",
-                        ordinal);
+                        name);
     }
     return sli_fail(SLUICE_E_NO_DEVICE,
-                    "device cuda:%u: the NVIDIA driver knows CUDA %d.%d, too old for this build's "
+                    "device %s: the NVIDIA driver knows CUDA %d.%d, too old for this build's "
                     "%d.%d (cudaErrorInsufficientDriver); update the driver, or use host:0",
-                    ordinal, version / 1000, version % 1000 / 10, CUDART_VERSION / 1000,
+                    name, version / 1000, version % 1000 / 10, CUDART_VERSION / 1000,
                     CUDART_VERSION % 1000 / 10);
 }
 
-static sluice_status check_ordinal(uint32_t ordinal)
+/* name: of the device that is to be opened, for error texts. */
+static sluice_status count_devices(const char *name, uint32_t *count_out)
 {
     int count = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
 
     if (error == cudaErrorInsufficientDriver) {
-        return fail_for_driver(ordinal);
+        return fail_for_driver(name);
     }
     if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
         (void)cudaGetLastError();
         return sli_fail(SLUICE_E_NO_DEVICE,
-                        "device cuda:%u: the driver sees no GPU (cudaErrorNoDevice); look at "
+                        "device %s: the driver sees no GPU (cudaErrorNoDevice); look at "
                         "nvidia-smi and CUDA_VISIBLE_DEVICES, or use host:0",
-                        ordinal);
+                        name);
     }
     if (error != cudaSuccess) {
-        return sli_cuda_fail(error, "device cuda:%u: cudaGetDeviceCount", ordinal);
+        return sli_cuda_fail(error, "device %s: cudaGetDeviceCount", name);
     }
-    if (ordinal >= (uint32_t)count) {
+    *count_out = (uint32_t)count;
+    return SLUICE_OK;
+}
+
+static sluice_status check_ordinal(uint32_t ordinal)
+{
+    char name[20];
+    uint32_t count = 0;
+    sluice_status st;
+
+    snprintf(name, sizeof(name), "cuda:%u", ordinal);
+    st = count_devices(name, &count);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (ordinal >= count) {
         return count == 1 ? sli_fail(SLUICE_E_NO_DEVICE,
                                      "device cuda:%u: there is 1 CUDA device, cuda:0", ordinal)
                           : sli_fail(SLUICE_E_NO_DEVICE,
-                                     "device cuda:%u: there are %d CUDA devices, cuda:0 to cuda:%d",
+                                     "device cuda:%u: there are %u CUDA devices, cuda:0 to cuda:%u",
                                      ordinal, count, count - 1);
     }
     return SLUICE_OK;
@@ -243,4 +259,10 @@ void cuda_device_close(void *state)
     sli_cuda_warn(sli_cuda_driver_error(device->driver.context_release(device->handle)),
                   "cuDevicePrimaryCtxRelease");
     sli_free(device);
+}
+
+sluice_status cuda_device_count(uint32_t *count_out)
+{
+    cuda_load_eagerly(cuda_driver_is_loaded); /* before the first call of CUDA */
+    return count_devices("cuda:local", count_out);
 }

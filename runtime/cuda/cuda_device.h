@@ -7,5 +7,6 @@
 
 sluice_status cuda_device_open(const sli_uri *uri, sli_device_caps *caps_out, void **state_out);
 void cuda_device_close(void *state);
+sluice_status cuda_device_count(uint32_t *count_out);
 
 #endif

@@ -57,6 +57,10 @@ typedef struct sli_backend {
     sluice_status (*open)(const sli_uri *uri, sli_device_caps *caps_out, void **state_out);
     void (*close)(void *state);
 
+    /* Optional: the number of devices, at least 1, which the name "kind:local" divides among the
+     * ranks of a machine. NULL: there is no such name. */
+    sluice_status (*count)(uint32_t *count_out);
+
     /* Device memory, aligned to 256 bytes. */
     sluice_status (*mem_alloc)(void *state, size_t bytes, void **block_out);
     void (*mem_free)(void *state, void *block, size_t bytes);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device names: "kind:ordinal,key=value,...". */
+/* Device names: "kind:ordinal,key=value,..."; "local" may stand for the ordinal. */
 #ifndef SLUICE_URI_INT_H
 #define SLUICE_URI_INT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sluice/status.h>
@@ -13,6 +14,7 @@ typedef struct sli_uri {
     char text[128]; /* copy of the name, separators replaced by zeros; the pointers point into it */
     const char *kind;
     uint32_t ordinal;
+    bool local; /* "cuda:local": the ordinal follows from the local rank */
     uint32_t option_count;
     struct {
         const char *key;

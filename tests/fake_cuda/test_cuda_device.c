@@ -175,6 +175,51 @@ static void what_is_missing_is_named(void)
     }
 }
 
+/* The device that this local rank opens, or what is wrong. */
+static const char *local_device(const char *local, uint32_t devices)
+{
+    static char text[300];
+    const fake_cuda_machine machine = {.devices = (int)devices, .driver = CUDART_VERSION};
+    sluice_device *device = NULL;
+
+    fake_cuda_start(&machine);
+    setenv("SLUICE_LOCAL", local, 1);
+    if (sluice_device_open("cuda:local,spin_us=7", &device) != SLUICE_OK) {
+        CU_ASSERT_PTR_NULL(device);
+        snprintf(text, sizeof(text), "%s", sluice_last_error());
+    } else {
+        snprintf(text, sizeof(text), "%s %d", sluice_device_name(device), device->caps.dlpack_id);
+        T_EQ(device->caps.spin_ns, 7000);
+        sluice_device_close(device);
+    }
+    unsetenv("SLUICE_LOCAL");
+    cuda_kit_nothing_is_live();
+    return text;
+}
+
+static void cuda_local_is_the_local_rank_modulo_the_devices(void)
+{
+    T_STR(local_device("", 2), "cuda:0 0"); /* alone */
+    T_STR(local_device("0/3", 2), "cuda:0 0");
+    T_STR(local_device("1/3", 2), "cuda:1 1");
+    T_STR(local_device("2/3", 2), "cuda:0 0");
+    T_STR(local_device("5/8", 1), "cuda:0 0"); /* a launcher showed one device to each rank */
+    T_CONTAINS(local_device("1/3", 0), "device cuda:local: the driver sees no GPU");
+    T_CONTAINS(local_device("3/3", 2), "SLUICE_LOCAL is \"3/3\", want R/W");
+}
+
+/* The first device would then be that of all ranks. */
+static void cuda_local_needs_a_local_rank(void)
+{
+    fake_cuda_start(&two_devices);
+    setenv("RANK", "1", 1);
+    setenv("WORLD_SIZE", "2", 1);
+    T_CONTAINS(local_device("", 2), "the local rank is not known: torchrun started 2 processes");
+    T_STR(local_device("1/2", 2), "cuda:1 1");
+    unsetenv("RANK");
+    unsetenv("WORLD_SIZE");
+}
+
 static void auto_is_the_host_also_where_there_is_a_gpu(void)
 {
     static const fake_cuda_machine no_driver;
@@ -521,6 +566,8 @@ const t_test cuda_device_tests[] = {
     T_TEST(a_watchdog_limits_how_long_is_polled),
     T_TEST(transports_are_chosen_by_what_the_machine_has),
     T_TEST(what_is_missing_is_named),
+    T_TEST(cuda_local_is_the_local_rank_modulo_the_devices),
+    T_TEST(cuda_local_needs_a_local_rank),
     T_TEST(auto_is_the_host_also_where_there_is_a_gpu),
     T_TEST(opening_survives_running_out_of_memory),
     T_TEST(kernels_are_loaded_eagerly_unless_somebody_has_said_how),

@@ -31,10 +31,14 @@ static void wrong_names_are_refused(void)
         sluice_status want;
         const char *says;
     } bad[] = {
-        {"tpu:0", SLUICE_E_INVALID, "auto, host:N or cuda:N"},
-        {"", SLUICE_E_INVALID, "auto, host:N or cuda:N"},
+        {"tpu:0", SLUICE_E_INVALID, "auto, host:N, cuda:N or cuda:local"},
+        {"", SLUICE_E_INVALID, "auto, host:N, cuda:N or cuda:local"},
         {"host:x", SLUICE_E_INVALID, "0 to 63"},
         {"host:64", SLUICE_E_INVALID, "0 to 63"},
+        {"host:local", SLUICE_E_INVALID, "device host:local: want host:N"},
+        {"auto:local", SLUICE_E_INVALID, "device host:local: want host:N"},
+        {"host:locals", SLUICE_E_INVALID, "0 to 63"},
+        {"tpu:local", SLUICE_E_INVALID, "auto, host:N, cuda:N or cuda:local"},
         {"host:-1", SLUICE_E_INVALID, "0 to 63"},
         {"host:0,copy", SLUICE_E_INVALID, "key=value"},
         {"host:0,=1", SLUICE_E_INVALID, "key=value"},

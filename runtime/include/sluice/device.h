@@ -18,8 +18,9 @@ typedef struct sluice_device sluice_device;
  * `host:N` is the CPU as a device and is always available; N, 0 to 63, only distinguishes several
  * host devices. Device memory is host memory: workers write batches where the step reads them.
  * `cuda:N` is CUDA device N in the order of CUDA_VISIBLE_DEVICES; it requires a build with CUDA and
- * a driver. `auto` is `host:0`, since a step is written for one kind of device. Options follow the
- * name after commas, `host:0,copy=1`:
+ * a driver. `cuda:local` is `cuda:N` with N the local rank of sluice_ranks_find() modulo the number
+ * of CUDA devices; the local rank of sluice_train_config is not used. `auto` is `host:0`, since a
+ * step is written for one kind of device. Options follow the name after commas, `host:0,copy=1`:
  *
  *   copy=1         device memory is a separate heap, filled by a copy thread; a released batch is
  *                  overwritten with a pattern, to detect steps that keep pointers
@@ -56,9 +57,11 @@ typedef struct sluice_device sluice_device;
  * @param uri         a device name as above; NULL means `auto`
  * @param device_out  owned by the caller; close it by sluice_device_close()
  *
- * Returns: E_INVALID the name cannot be parsed; E_NO_DEVICE the device does not exist, has no
- *          driver, or is not supported by this build; E_UNSUPPORTED the device lacks a feature that
- *          an option requires; E_DEVICE the device failed; E_NO_MEMORY.
+ * Returns: E_INVALID the name cannot be parsed, or the local rank of `cuda:local` is not known;
+ *          E_NO_DEVICE the device does not exist, has no driver, or is not supported by this build;
+ *          E_UNSUPPORTED the device lacks a feature that an option requires; E_DEVICE the device
+ *          failed; E_NO_MEMORY.
+ *
  * Threads: any; see above for the first `cuda:N`.
  */
 SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_device **device_out);
