@@ -335,6 +335,23 @@ good "--memory 6K makes fewer slots" 'j["queues"][-1]["capacity"] == 3 and j["me
     "$small" --memory 6K
 good "--step-us 500" 'j["seconds"] >= 0.01' "$small" --step-us 500
 good "--rank 1 --world 4" 'j["samples"] == 25 and j["steps"] == 5' "$small" --rank 1 --world 4
+# What mpirun sets: each process is a rank of one job, unless options say otherwise.
+launched() { # RANK WORLD ARGUMENTS...
+    OMPI_COMM_WORLD_RANK=$1 OMPI_COMM_WORLD_SIZE=$2
+    export OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
+    shift 2
+    "$@"
+    unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
+}
+launched 1 4 good "a rank of mpirun" 'j["samples"] == 25 and j["steps"] == 5' "$small"
+launched 1 4 good "a rank of mpirun, with --world 1" 'j["samples"] == 100' "$small" --world 1
+launched 0 2 good "--ids of rank 0" 'j["steps"] == 10' "$small" --ids "$tmp/ids-%r"
+launched 1 2 good "--ids of rank 1" 'j["steps"] == 10' "$small" --ids "$tmp/ids-%r"
+check "the ranks of mpirun share a pass" \
+    [ "$(cut -d' ' -f2- "$tmp/ids-0" "$tmp/ids-1" | tr ' ' '\n' | sort -nu | wc -l)" -eq 100 ]
+run launched 1 2 "$sluice" bench "$small"
+check "a report of several ranks begins with the rank" grep -qx 'rank 1 of 2' "$tmp/out"
+check "... and only rank 0 prints the plan" sh -c '! grep -q plan: "$1"' sh "$tmp/err"
 good "--start-step 15" 'j["steps"] == 5' "$small" --start-step 15
 good "without --digest" 'j["digest"] is None' "$small"
 good "--digest" 'len(j["digest"]) == 16 and int(j["digest"], 16) >= 0' "$small" --digest
@@ -368,6 +385,9 @@ bad "--memory 100" 'more than the bound' "$small" --memory 100
 bad "--seed x" 'seed' "$small" --seed x
 bad "--rank 2 --world 2" 'rank' "$small" --rank 2 --world 2
 bad "--world 0" 'world' "$small" --world 0
+launched 1 2 bad "one file of two ranks" '--ids .* would be written by 2 ranks; put %r' "$small" --ids "$tmp/ids-all"
+launched 1 2 bad "--seconds of two ranks" 'would not end all of 2 ranks' "$small" --seconds 1
+launched 2 2 bad "a rank beyond its world" 'OMPI_COMM_WORLD_RANK is 2' "$small"
 bad "--start-step beyond the end" 'nothing left to do' "$small" --start-step 20
 bad "--step-us 99999999999" 'step-us' "$small" --step-us 99999999999
 for cuda in cuda cuda:0 cuda:7,transport=pull; do

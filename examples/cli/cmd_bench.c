@@ -8,6 +8,8 @@
 
 #include "cli.h"
 
+enum { PATH_SIZE = 4096 };
+
 typedef struct bench {
     cli_source source;
     const char *device_name;
@@ -25,6 +27,8 @@ typedef struct bench {
     uint64_t seed;
     uint64_t rank;
     uint64_t world;
+    bool launched;                 /* rank and world are the launcher's */
+    char rank_paths[2][PATH_SIZE]; /* the paths of --digests and --ids of this rank */
     uint64_t micro_batches;
     uint64_t start_step;
     uint64_t step_us;
@@ -54,7 +58,11 @@ static sluice_status step(const sluice_step *view, void *user)
 
 static sluice_status say_plan(sluice_hook *hook, void *user)
 {
-    (void)user;
+    const bench *b = user;
+
+    if (b->launched && hook->rank > 0) { /* all ranks have the same plan */
+        return SLUICE_OK;
+    }
     cli_print_wrapped(stderr, hook->plan, 4);
     return SLUICE_OK;
 }
@@ -139,6 +147,52 @@ static bool refuse_zeros(const bench *b, const cli_option *options)
     return true;
 }
 
+/* Replaces %r in a path by the rank. Each rank of a launcher needs a file of its own. */
+static bool choose_path(const bench *b, const char *option, const char **path, char *own)
+{
+    const char *mark = *path != NULL ? strstr(*path, "%r") : NULL;
+    int length;
+
+    if (*path == NULL || !b->launched || b->world == 1) {
+        return true;
+    }
+    if (mark == NULL) {
+        cli_error("bench: --%s %s would be written by %" PRIu64
+                  " ranks; put %%r in the path, which becomes the rank",
+                  option, *path, b->world);
+        return false;
+    }
+    length = snprintf(own, PATH_SIZE, "%.*s%" PRIu64 "%s", (int)(mark - *path), *path, b->rank,
+                      mark + 2);
+    if (length >= PATH_SIZE) {
+        cli_error("bench: --%s: the path has more than %d bytes", option, PATH_SIZE - 1);
+        return false;
+    }
+    *path = own;
+    return true;
+}
+
+/* Without --rank and --world these are the launcher's, so that `mpirun -n 8 sluice bench` is one
+ * job of eight ranks. */
+static bool choose_ranks(bench *b, const cli_option *options)
+{
+    sluice_ranks ranks;
+
+    if (cli_given(options, "rank") || cli_given(options, "world")) {
+        return true;
+    }
+    sluice_ranks_init(&ranks);
+    if (sluice_ranks_find(&ranks) != SLUICE_OK) {
+        cli_error("bench: %s", sluice_last_error());
+        return false;
+    }
+    b->launched = true;
+    b->rank = ranks.rank;
+    b->world = ranks.world;
+    return choose_path(b, "digests", &b->digests_path, b->rank_paths[0]) &&
+           choose_path(b, "ids", &b->ids_path, b->rank_paths[1]);
+}
+
 /* Chooses the length of the run: by one of three options, or one epoch. */
 static bool choose_length(bench *b, const cli_option *options)
 {
@@ -148,9 +202,8 @@ static bool choose_length(bench *b, const cli_option *options)
         return false;
     }
     if (b->world > 1 && cli_given(options, "seconds")) {
-        cli_error("bench: --seconds would not end all of --world %" PRIu64
-                  " at one step; use --steps",
-                  b->world);
+        cli_error("bench: --seconds would not end all of %s%" PRIu64 "%s at one step; use --steps",
+                  b->launched ? "" : "--world ", b->world, b->launched ? " ranks" : "");
         return false;
     }
     if (b->steps == 0 && !(b->seconds > 0) && b->epochs == 0) {
@@ -190,7 +243,7 @@ static bool make_config(bench *b)
         (b->slots != 0 && !cli_in_range("bench", "slots", b->slots, 2, 1024)) ||
         !cli_in_range("bench", "step-us", b->step_us, 0, UINT64_C(3600000000)) ||
         !cli_in_range("bench", "micro-batches", b->micro_batches, 1, 65536) ||
-        !cli_in_range("bench", "world", b->world, 1, 1000000) ||
+        (!b->launched && !cli_in_range("bench", "world", b->world, 1, 1000000)) ||
         !cli_in_range("bench", "rank", b->rank, 0, b->world - 1)) {
         return false;
     }
@@ -207,8 +260,8 @@ static bool make_config(bench *b)
     config->slots = (uint32_t)b->slots;
     config->memory_bytes = b->memory;
     config->seed = b->seed;
-    config->rank = (uint32_t)b->rank;
-    config->world = (uint32_t)b->world;
+    config->rank = b->launched ? 0 : (uint32_t)b->rank; /* 0 of 0: the launcher's */
+    config->world = b->launched ? 0 : (uint32_t)b->world;
     config->micro_batches = (uint32_t)b->micro_batches;
     config->nan_guard = SLUICE_NAN_IGNORE; /* the step writes no outputs */
     config->start_step = b->start_step;
@@ -254,8 +307,8 @@ static int parse(bench *b, int argc, char **argv)
                   "random_resized_crop 224 | batch 64\"");
         return EXIT_USAGE;
     }
-    if (!refuse_zeros(b, options) || !choose_length(b, options) || !refuse_step_us(b) ||
-        !make_config(b)) {
+    if (!refuse_zeros(b, options) || !choose_ranks(b, options) || !choose_length(b, options) ||
+        !refuse_step_us(b) || !make_config(b)) {
         return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -297,6 +350,9 @@ static bool print_report(bench *b, const sluice_report *report)
         b->status = st;
         return false;
     }
+    if (b->launched && b->world > 1 && !b->json) {
+        printf("rank %" PRIu64 " of %" PRIu64 "\n", b->rank, b->world);
+    }
     printf("%s%s", text, b->json ? "\n" : "");
     sluice_string_free(text);
     b->reported = true;
@@ -335,6 +391,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
         return refused(b, st);
     }
     sluice_callback_init(&first);
+    first.user = b;
     first.train_begin = say_plan;
     sluice_callback_init(&last);
     last.user = b;
