@@ -14,7 +14,7 @@ bool sli_widens(sluice_dtype from, sluice_dtype to)
 
 /* One function per pair of types: a simple loop, which compilers vectorise. */
 #define WIDEN(name, from_type, to_type)                                                            \
-    static void name(const from_type *in, to_type *out, size_t count)                              \
+    static void name(const from_type *restrict in, to_type *restrict out, size_t count)            \
     {                                                                                              \
         for (size_t i = 0; i < count; i++) {                                                       \
             out[i] = (to_type)in[i];                                                               \
@@ -48,14 +48,14 @@ static void widen_to_i64(sluice_dtype from, const void *in, int64_t *out, size_t
 
 void sli_widen(sluice_dtype from, const void *in, sluice_dtype to, void *out, size_t count)
 {
-    if (sluice_dtype_size(from) == sluice_dtype_size(to)) {
-        memcpy(out, in, count * sluice_dtype_size(to));
-    } else if (to == SLUICE_I64) {
+    if (to == SLUICE_I64) {
         widen_to_i64(from, in, out, count);
+    } else if (from == SLUICE_U16) {
+        widen_u16_i32(in, out, count);
     } else if (from == SLUICE_U8) {
         widen_u8_i32(in, out, count);
     } else {
-        widen_u16_i32(in, out, count);
+        memcpy(out, in, count * sizeof(int32_t)); /* of u32 the bits */
     }
 }
 

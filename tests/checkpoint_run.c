@@ -3,7 +3,7 @@
  * A training that can be killed at any moment and started again: 1998 steps in sinks of 37, a
  * checkpoint every 100, resumed. Each step appends "step digest weight" to a file.
  *
- *     checkpoint_run FOLDER FILE STEP_US
+ *     checkpoint_run FOLDER FILE STEP_US [PIPELINE]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +19,12 @@ typedef struct trained {
 
 static sluice_status step(const sluice_step *s, void *user)
 {
-    const unsigned char *pixels = s->inputs[0].data;
+    const unsigned char *bytes = s->inputs[0].data;
     trained *m = user;
     const struct timespec pause = {0, 1000 * m->step_us};
 
     for (size_t i = 0; i < s->inputs[0].bytes; i++) {
-        m->weight = 0.999F * m->weight + (float)pixels[i] * (1.0F / 4096);
+        m->weight = 0.999F * m->weight + (float)bytes[i] * (1.0F / 4096);
     }
     s->outputs[0] = m->weight;
     nanosleep(&pause, NULL);
@@ -87,8 +87,8 @@ int main(int argc, char **argv)
     sluice_model model;
     int failed;
 
-    if (argc != 4 || (m.out = fopen(argv[2], "a")) == NULL) {
-        fprintf(stderr, "usage: checkpoint_run FOLDER FILE STEP_US\n");
+    if (argc < 4 || argc > 5 || (m.out = fopen(argv[2], "a")) == NULL) {
+        fprintf(stderr, "usage: checkpoint_run FOLDER FILE STEP_US [PIPELINE]\n");
         return 2;
     }
     m.step_us = atol(argv[3]);
@@ -114,8 +114,9 @@ int main(int argc, char **argv)
     checkpoint.resume = true;
     config.checkpoint = &checkpoint;
     failed = sluice_device_open("host:0", &device) < 0 ||
-             sluice_dataset_parse("synthetic samples=900 shape=8,8,3 | shuffle | "
-                                  "random_horizontal_flip 0.5 | batch 4",
+             sluice_dataset_parse(argc == 5 ? argv[4]
+                                            : "synthetic samples=900 shape=8,8,3 | shuffle | "
+                                              "random_horizontal_flip 0.5 | batch 4",
                                   &dataset) < 0 ||
              sluice_train(device, &model, dataset, &config, NULL) < 0;
     if (failed) {
