@@ -30,7 +30,7 @@ static FILE *open_below(const char *root, const char *path)
     return length > 0 && (size_t)length < sizeof(full) ? fopen(full, "re") : NULL;
 }
 
-/* Does a list "a,b,c" contain this word? */
+/* True if a list "a,b,c" contains this word. */
 static bool list_has(const char *list, const char *word)
 {
     const size_t length = strlen(word);

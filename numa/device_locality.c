@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NUMA node of a device. */
+/* Finds the NUMA node of a device, by sysfs or hwloc. */
 #include <stdio.h>
 
 #include "device_int.h"

@@ -14,7 +14,7 @@ static const char *kind_of_source(const sli_topology *topology, const sli_topolo
     return topology->this_system ? "this machine" : "HWLOC_* environment variables";
 }
 
-/* The synthetic text or the file; NULL: this machine. */
+/* The synthetic text or the name of the XML file; NULL: the source is this machine. */
 static const char *name_of_source(const sli_topology_config *source)
 {
     return source->synthetic != NULL ? source->synthetic : source->xml;
@@ -31,7 +31,7 @@ static void print_bytes(uint64_t bytes, sli_text *text)
     }
 }
 
-/* "1 core, ", "2 cores, " */
+/* Prints a count with its noun: "1 core, ", "2 cores, ". */
 static void print_count(uint32_t count, const char *what, sli_text *text)
 {
     sli_text_add(text, "%u %s%s, ", count, what, count == 1 ? "" : "s");

@@ -23,7 +23,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Injected failures of allocations apply to mapped blocks, too. */
+/* True if a test injects allocation failures, which must also apply to mapped blocks. */
 static bool must_fail(void)
 {
     void *probe = sli_calloc(1, 1);
@@ -59,8 +59,8 @@ static void *map_aligned(size_t bytes, size_t alignment)
 }
 
 /*
- * MPOL_PREFERRED, not MPOL_BIND: a full node must not end the process. numa_alloc_onnode() would
- * print to stderr if the kernel refuses, and its default policy depends on the cpuset.
+ * Uses MPOL_PREFERRED, not MPOL_BIND: a full node must not end the process. numa_alloc_onnode()
+ * would print to stderr if the kernel refuses, and its default policy depends on the cpuset.
  */
 static void prefer_node(void *data, size_t bytes, int32_t node)
 {
@@ -119,7 +119,7 @@ void sli_node_free(sli_node_block *block)
     block->wanted = -1;
 }
 
-/* Adds the pages first, first + stride, ... to the counts of their nodes; false: unknown. */
+/* Counts the pages first, first + stride, ... by node. Returns false if their nodes are unknown. */
 static bool count_pages(const sli_node_block *block, size_t first, size_t stride, size_t asked,
                         uint32_t counts[MAX_NODES])
 {

@@ -50,8 +50,8 @@ static uint32_t assign_cores(const sli_topology *topology, int32_t node, uint32_
 }
 
 /*
- * The number of cores of the rank on its device's node: its fair part of the node, clamped to its
- * share of the machine.
+ * The number of cores that the rank gets on its device's node: its fair part of the node, clamped
+ * to its share of the machine.
  */
 static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_nodes, uint32_t rank,
                              uint32_t world)
@@ -75,7 +75,7 @@ static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_n
 
 /*
  * Divides all cores among the ranks: first those of each node among the ranks with devices on it,
- * then the rest in order. Every rank computes the same result, so the shares are disjoint.
+ * then the rest in order. Every rank computes the same result, so their shares are disjoint.
  */
 static void divide_cores(const sli_topology *topology, const int32_t *rank_nodes, uint32_t world,
                          uint32_t *owners, uint32_t *given)
@@ -213,8 +213,8 @@ static bool takes_memory(const sli_topology *topology, int32_t id)
     return node != NULL && node->memory_allowed && node->memory_bytes > 0;
 }
 
-/* The device's node if memory can be allocated there, else the common node of all workers; -1:
- * neither. */
+/* The device's node if memory can be allocated there, else the common node of all workers; -1 if
+ * neither is possible. */
 static int32_t choose_memory_node(const sli_topology *topology, int32_t wanted,
                                   const rank_share *share, uint32_t worker_count)
 {

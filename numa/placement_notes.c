@@ -18,7 +18,7 @@ static void note(sli_placement *placement, const char *format, ...)
     va_end(args);
 }
 
-/* "s" unless count is 1. */
+/* The plural suffix: "s" unless count is 1. */
 static const char *plural(uint32_t count)
 {
     return count == 1 ? "" : "s";
@@ -75,7 +75,7 @@ static void note_workers(sli_placement *placement)
     }
 }
 
-/* Are all of these CPUs on the node? */
+/* True if all of these CPUs are on the node. */
 static bool is_on(const sli_cpus *cpus, const sli_node *node)
 {
     for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {

@@ -20,7 +20,7 @@ void sli_cpus_write(const sli_cpus *cpus, sli_text *text)
     }
 }
 
-/* Writes the numbers of the nodes of any of these CPUs, separated by commas. */
+/* Writes the numbers of all nodes that have any of these CPUs, separated by commas. */
 static void write_nodes(const sli_topology *topology, const sli_cpus *cpus, sli_text *text)
 {
     const char *comma = "";

@@ -13,7 +13,7 @@
 #include "status_int.h"
 #include "topology_source.h"
 
-/* The kernel's bound on node numbers. */
+/* Upper bound on the kernel's node numbers. */
 enum { MAX_NODES = 1024, WORD_BITS = 8 * sizeof(unsigned long) };
 
 /* Constants of set_mempolicy() that libnuma's header lacks. The bits above the mode are flags. */
@@ -57,7 +57,7 @@ static void read_memory_policy(unsigned long mask[MAX_NODES / WORD_BITS])
     int mode;
 
     if (get_mempolicy(&policy, mask, MAX_NODES + 1, NULL, 0) != 0) {
-        policy = MPOL_DEFAULT; /* the kernel or container does not provide it */
+        policy = MPOL_DEFAULT; /* the kernel or container does not provide the system call */
     }
     mode = policy & POLICY_MODE_BITS;
     if (mode != MPOL_BIND && mode != MPOL_INTERLEAVE && mode != POLICY_WEIGHTED_INTERLEAVE) {

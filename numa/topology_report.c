@@ -20,7 +20,7 @@ typedef struct report {
     sli_topology_config source; /* the part of config that selects the machine */
     sli_topology *topology;
     int32_t device_node;
-    char device_note[SLI_NOTE_SIZE]; /* a problem with the device's node; "": none */
+    char device_note[SLI_NOTE_SIZE]; /* a problem with the device's node; "": no problem */
     uint32_t plan_count;
     sli_placement **plans; /* placements by rank */
 } report;

@@ -51,12 +51,12 @@ static sluice_status synthetic_is_wrong(const char *text)
                     text);
 }
 
-/* State of the checks that hwloc itself lacks. */
+/* Parser state of check_synthetic(), which rejects texts that hwloc does not check itself. */
 typedef struct synthetic_walk {
-    unsigned long total; /* objects of the current level */
+    unsigned long total; /* number of objects on the current level */
     bool too_big;        /* a number is too large */
-    bool has_attached;   /* has "[numa]" between the levels */
-    bool has_node_level; /* has a level such as "numa:2" */
+    bool has_attached;   /* the text has "[numa]" between the levels */
+    bool has_node_level; /* the text has a level such as "numa:2" */
     bool ends_in_cpus;   /* the last level has no name, or is "pu" */
 } synthetic_walk;
 
@@ -213,7 +213,8 @@ sluice_status sli_topology_load(const sli_topology_config *config, bool devices,
 }
 
 /*
- * Is `node` a better choice than `than`? Nodes with memory come first, then nodes with fewer CPUs.
+ * True if `node` is a better choice than `than`: nodes with memory come first, then nodes with
+ * fewer CPUs.
  */
 static bool is_nearer(hwloc_obj_t node, hwloc_obj_t than)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading of hwloc topologies. No other file loads them. */
+/* Loads hwloc topologies. No other file calls hwloc_topology_load(). */
 #ifndef SLUICE_TOPOLOGY_SOURCE_H
 #define SLUICE_TOPOLOGY_SOURCE_H
 
@@ -8,9 +8,9 @@
 #include "topology_int.h"
 
 /*
- * Loads the machine, text or file of config, including CPUs and nodes that are not allowed.
- * devices: loads PCI devices, too, which takes much longer. The caller destroys the topology by
- * hwloc_topology_destroy().
+ * Loads the machine, text or file that config selects, including CPUs and nodes that are not
+ * allowed. If devices is true, it also loads PCI devices, which takes much longer. The caller
+ * destroys the topology by hwloc_topology_destroy().
  */
 sluice_status sli_topology_load(const sli_topology_config *config, bool devices,
                                 hwloc_topology_t *loaded_out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks of XML files. hwloc does not check its input: an object that lacks a set, or has a CPU
- * that its parent lacks, crashes hwloc 2.9. So objects are checked before hwloc parses them.
+ * Validates XML topology files before hwloc parses them. hwloc does not check its input: an object
+ * that lacks a set, or has a CPU that its parent lacks, crashes hwloc 2.9.
  */
 #include "topology_xml.h"
 
@@ -20,7 +20,7 @@
 /* Upper bound on the size of a file. The file of a machine with 10000 CPUs is a few megabytes. */
 enum { MAX_BYTES = 16 << 20 };
 
-/* Upper bounds: nesting of objects; numbers of CPUs and nodes; size of a set's text, in bytes. */
+/* Upper bounds: depth of nested objects; index of a CPU or node; size of a set's text in bytes. */
 enum { MAX_DEPTH = 64, MAX_INDEX = 65535, SET_TEXT = (MAX_INDEX / 32 + 1) * 11 };
 
 typedef enum set_kind { CPUS, ALL_CPUS, NODES, ALL_NODES, SET_COUNT } set_kind;
@@ -36,14 +36,15 @@ typedef struct level {
 } level;
 
 typedef struct walk {
-    level *levels;      /* (MAX_DEPTH) */
-    uint32_t depth;     /* open objects */
-    uint32_t cpu_count; /* logical CPUs so far */
+    level *levels;      /* (MAX_DEPTH) stack of open objects */
+    uint32_t depth;     /* number of open objects */
+    uint32_t cpu_count; /* number of logical CPUs so far */
     bool closed;        /* the end tag of the machine was reached */
 } walk;
 
 /*
- * The value of an attribute of the tag [tag, end), terminated by a quote before `end`; NULL: none.
+ * The value of an attribute of the tag [tag, end), terminated by a quote before `end`; NULL: no
+ * such attribute.
  */
 static const char *find_attribute(const char *tag, const char *end, const char *name)
 {
@@ -75,15 +76,15 @@ static bool value_is_one_of(const char *value, const char *const *words)
     return false;
 }
 
-/* Is this a valid word of a set? A word holds 32 CPUs: "0x" and up to 8 digits, or empty for no
- * CPU. */
+/* True if this is a valid word of a set. A word holds 32 CPUs: "0x" and up to 8 digits, or empty
+ * for no CPU. */
 static bool is_word(const char *word, size_t length)
 {
     return length == 0 || (length >= 3 && length <= 10 && strncmp(word, "0x", 2) == 0 &&
                            strspn(word + 2, "0123456789abcdefABCDEF") >= length - 2);
 }
 
-/* Does the value have the form "0x0000ffff,,0x00000001"? hwloc aborts on any other form. */
+/* True if the value has the form "0x0000ffff,,0x00000001". hwloc aborts on any other form. */
 static bool is_set(const char *value)
 {
     const size_t length = strcspn(value, "\"");
@@ -143,7 +144,7 @@ static bool read_sets(const char *tag, const char *end, level *object)
            hwloc_bitmap_isincluded(object->sets[NODES], object->sets[ALL_NODES]);
 }
 
-/* Is the object's os_index the only member of this set? */
+/* True if the object's os_index is the only member of this set. */
 static bool is_numbered(const char *tag, const char *end, hwloc_const_bitmap_t set)
 {
     const char *index = find_attribute(tag, end, "os_index");
@@ -152,7 +153,8 @@ static bool is_numbered(const char *tag, const char *end, hwloc_const_bitmap_t s
            strtoul(index, NULL, 10) == (unsigned long)hwloc_bitmap_first(set);
 }
 
-/* Does an object fit into its parent: a subset of it, disjoint from its siblings? */
+/* True if an object fits into its parent `around`: each set is a subset of the parent's, and its
+ * CPUs are disjoint from those of earlier siblings and do not begin before the first sibling's. */
 static bool level_fits(const level *object, level *around, bool is_memory)
 {
     for (int kind = 0; kind < SET_COUNT; kind++) {

@@ -118,7 +118,7 @@ err_free_pool:
     return st;
 }
 
-/* Was the pool created by this process? A forked child has no threads to wait for. */
+/* True if this process created the pool. A forked child has no threads to wait for. */
 static bool is_of_process(const sli_worker_pool *pool)
 {
     return pool->fork_generation == sli_fork_generation();

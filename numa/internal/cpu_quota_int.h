@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits on CPU time and memory of the process's control group, as in containers. */
+/* CPU time and memory limits of the process's control group, as set for containers. */
 #ifndef SLUICE_CPU_QUOTA_INT_H
 #define SLUICE_CPU_QUOTA_INT_H
 

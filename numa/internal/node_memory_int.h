@@ -15,7 +15,7 @@
 typedef struct sli_node_block {
     void *data;     /* page-aligned, zeroed */
     size_t bytes;   /* requested size, rounded up to whole pages */
-    int32_t wanted; /* requested node; -1: none */
+    int32_t wanted; /* requested NUMA node; -1: no preference */
 } sli_node_block;
 
 /*

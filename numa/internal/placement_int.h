@@ -16,10 +16,10 @@ enum { SLI_MAX_WORKERS = 1024, SLI_MAX_LOCAL_RANKS = 65536 };
 enum { SLI_PLACEMENT_NOTES = 8, SLI_NOTE_SIZE = 256 };
 
 typedef struct sli_placement_request {
-    uint32_t workers;     /* 0: as many as the cores and the quota allow */
-    int32_t node;         /* node of the device, or the requested node; -1: any */
-    uint32_t local_rank;  /* this rank, of local_world ranks on this machine */
-    uint32_t local_world; /* 0 or 1: a single rank */
+    uint32_t workers;     /* number of workers; 0: as many as the cores and the quota allow */
+    int32_t node;         /* node of the device, or the requested node; -1: no preference */
+    uint32_t local_rank;  /* index of this rank among the local_world ranks on this machine */
+    uint32_t local_world; /* number of ranks on this machine; 0 and 1 both mean a single rank */
 
     /*
      * The node of each local rank's device (local_world entries), the same array in all ranks; NULL
@@ -33,7 +33,8 @@ typedef struct sli_placement_request {
 
 typedef struct sli_placement {
     uint32_t worker_count;
-    sli_cpus *worker_cpus; /* (worker_count) for each worker all allowed CPUs of one core */
+    sli_cpus *worker_cpus; /* (worker_count) affinity of each worker: all allowed CPUs of one
+                              core */
     sli_cpus copier_cpus;
     sli_cpus device_cpus; /* all CPUs of the share: for the thread that runs steps and the threads
                              that it starts */
@@ -43,13 +44,15 @@ typedef struct sli_placement {
     uint32_t note_count;
 
     uint32_t core_count; /* cores of this rank's share */
-    uint32_t local_rank; /* this and the next three: from the request, local_world at least 1 */
+    uint32_t local_rank; /* this and the next three: copied from the request, local_world raised
+                            to at least 1 */
     uint32_t local_world;
     int32_t device_node;
     bool step_elsewhere;
 } sli_placement;
 
-/* E_INVALID: local_rank >= local_world, or too many ranks or workers; E_NO_MEMORY. */
+/* Returns E_INVALID if local_rank >= local_world or there are too many ranks or workers, and
+ * E_NO_MEMORY if an allocation fails. */
 sluice_status sli_placement_plan(const sli_topology *topology, const sli_placement_request *request,
                                  sli_placement **placement_out);
 void sli_placement_free(sli_placement *placement);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine: nodes, cores and logical CPUs, and the part that this process may use. Read once by
- * hwloc, from this machine, an XML file or a synthetic text. It is plain data; placements
+ * The machine: nodes, cores and logical CPUs, and the part that this process may use. hwloc reads
+ * it once, from this machine, an XML file or a synthetic text. The result is plain data; placements
  * (placement_int.h) are pure functions of it.
  */
 #ifndef SLUICE_TOPOLOGY_INT_H
@@ -19,13 +19,13 @@
 typedef struct sli_core {
     uint32_t id;      /* hwloc's logical index */
     uint32_t package; /* index of its socket */
-    int32_t node;     /* operating system's number of its NUMA node; -1: unknown */
+    int32_t node;     /* OS index of its NUMA node; -1: unknown */
     sli_cpus cpus;    /* its logical CPUs (SMT siblings) that this process may use */
 } sli_core;
 
 /* A NUMA node, with the part that the process may use. */
 typedef struct sli_node {
-    uint32_t id;           /* operating system's number */
+    uint32_t id;           /* OS index */
     uint64_t memory_bytes; /* local memory; 0 for a node without memory */
     uint32_t core_count;   /* allowed cores on it; 0 for a node without CPUs */
     sli_cpus cpus;         /* the logical CPUs of those cores */
@@ -34,7 +34,8 @@ typedef struct sli_node {
 } sli_node;
 
 typedef struct sli_topology {
-    bool this_system; /* false for XML and synthetic: a placement can be planned, not applied */
+    bool this_system; /* false for XML and synthetic topologies, on which a placement can be
+                         planned but not applied */
     uint32_t node_count;
     sli_node *nodes;        /* sorted by id */
     uint32_t core_count;    /* number of allowed cores; at least 1 */
@@ -46,7 +47,8 @@ typedef struct sli_topology {
     sli_cpus allowed;      /* the intersection of the process's cpuset and affinity (numactl,
                               taskset) */
     bool bound;            /* the affinity excludes CPUs of the cpuset */
-    double quota;          /* the cgroup's limit in CPU seconds per second of wall time; 0: none */
+    double quota;          /* the cgroup's limit in CPU seconds per second of wall time; 0: no
+                              limit */
     char quota_source[64]; /* "cpu.max of /group" and the like; "": no limit */
     uint64_t memory_limit; /* bytes that the process may use, by the cgroup or the machine */
 } sli_topology;
@@ -59,13 +61,13 @@ typedef struct sli_topology_config {
 
 /*
  * Reads a topology. config NULL: this machine. CPUs from number SLI_MAX_CPUS on are ignored.
- * E_INVALID: a text or file that hwloc cannot read, with its name, or one without a usable CPU;
- * E_IO: the file cannot be opened; E_NO_MEMORY.
+ * Returns E_INVALID if the text or file is invalid (the error text names it) or has no usable CPU,
+ * E_IO if the file or this machine cannot be read, or E_NO_MEMORY.
  */
 sluice_status sli_topology_open(const sli_topology_config *config, sli_topology **topology_out);
 void sli_topology_close(sli_topology *topology);
 
-/* The node with this number; NULL: none. */
+/* The node with this OS index; NULL: no such node. */
 const sli_node *sli_topology_find_node(const sli_topology *topology, int32_t id);
 
 /*
