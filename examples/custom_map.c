@@ -15,7 +15,7 @@ static const sluice_column_spec outputs[] = {
     {"image", SLUICE_U8, 3, {SIDE, SIDE, 3}, SLUICE_ROLE_IMAGE, 0, NULL},
 };
 
-/* Your code: copies the image and cuts a hole. Workers call it, several at once. */
+/* Your code: copies the image and cuts a hole. Several workers call it concurrently. */
 static sluice_status cut_hole(sluice_sample *sample, void *user)
 {
     const uint64_t bits = sluice_sample_random(sample, 0); /* a function of seed, pass and sample */

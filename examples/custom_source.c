@@ -17,7 +17,7 @@ static const sluice_column_spec columns[] = {
     {"label", SLUICE_I32, 0, {0}, SLUICE_ROLE_PLAIN, 0, NULL},
 };
 
-/* Your code: provides record `index`. Workers call it, several at once. */
+/* Your code: provides record `index`. Several workers call it concurrently. */
 static sluice_status read_record(sluice_sample *sample, uint64_t index, void *user)
 {
     const unsigned char *record = (const unsigned char *)user + index * RECORD;

@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 #include <sluice/sluice.h>
 
-enum { PIXELS = 8 * 8 * 3 }; /* of an image; also the number of threads, at least the batch size */
+enum { PIXELS = 8 * 8 * 3 }; /* values per image; also the thread count, at least the batch size */
 const char pipeline[] = "synthetic 100 shape=8,8,3 | shuffle | normalize 0.5 0.25 | batch 64";
 __device__ float weights[PIXELS], errors[PIXELS];
 

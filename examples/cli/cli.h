@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that the tool's commands share: options, help, exit codes, progress, signals. */
+/* Functions shared by the tool's commands: options, help, exit codes, progress, signals. */
 #ifndef SLUICE_CLI_H
 #define SLUICE_CLI_H
 
@@ -10,7 +10,8 @@
 
 #include <sluice/sluice.h>
 
-/* Exit codes: success, a runtime failure, a wrong command line. After a signal: 128 + its number.
+/* Exit codes for success, a runtime failure and an invalid command line. After a signal the exit
+ * code is 128 + the signal's number.
  */
 enum { EXIT_DONE = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 
@@ -19,10 +20,10 @@ typedef enum option_type {
     OPTION_FLAG,    /* bool, set to true */
     OPTION_TEXT,    /* const char * */
     OPTION_COUNT,   /* uint64_t, not negative */
-    OPTION_MAYBE,   /* uint64_t, not negative; without a value it is unchanged */
+    OPTION_MAYBE,   /* uint64_t, not negative; unchanged if the option has no value */
     OPTION_INTEGER, /* int64_t */
     OPTION_REAL,    /* double, not negative */
-    OPTION_BYTES,   /* uint64_t with K, M, G, T */
+    OPTION_BYTES,   /* uint64_t; the text may have a suffix K, M, G or T */
     OPTION_PAIR     /* cli_args; consumes two words, a name and a value */
 } option_type;
 
@@ -54,19 +55,19 @@ int cli_parse(const char *command, int argc, char **argv, cli_option *options, c
 /* Parses "auto" as 0, or a number from 1 to 1024; false after printing an error. */
 bool cli_workers(const char *command, const char *text, uint32_t *workers);
 
-/* Is the value of an option in [low, high]? false after printing an error. */
+/* True if an option's value is in [low, high]; false after printing an error. */
 bool cli_in_range(const char *command, const char *option, uint64_t value, uint64_t low,
                   uint64_t high);
 
-/* Finds the value of an option among choices, which end with NULL; false after printing an error
- * that lists them. */
+/* Sets *chosen to the index of the option's value among choices, which end with NULL; false after
+ * printing an error that lists the choices. */
 bool cli_choose(const char *command, const char *option, const char *text,
                 const char *const *choices, int *chosen);
 
-/* The source of a command's samples: a word, or -f FILE, with the values of --arg. */
+/* A command's source of samples: a word of the command line or -f FILE, and the values of --arg. */
 typedef struct cli_source {
-    const char *word; /* a pipeline's text, or a folder; NULL: none */
-    const char *file; /* file with the pipeline's text; NULL: none */
+    const char *word; /* text of a pipeline, or path of a folder; NULL if not on the command line */
+    const char *file; /* path of a file with the pipeline's text; NULL without -f */
     cli_args args;
 } cli_source;
 
@@ -97,17 +98,18 @@ sluice_status cli_open_source(const char *command, const cli_source *source,
  */
 int cli_refused(sluice_status status);
 
-/* Does the library's last error say that a pass has no samples? The command line is valid in this
+/* True if the library's last error is that a pass has no samples. The command line is valid in this
  * case. */
 bool cli_no_data(void);
 
-/* Is the option of that name set? */
+/* True if the option called `name` was on the command line. */
 bool cli_given(const cli_option *options, const char *name);
 
-/* Is this option on the command line, before `--` and not as a part of --arg? */
+/* True if this option is on the command line, before `--` and not as an operand of --arg. */
 bool cli_has_option(int argc, char **argv, const char *option);
 
-/* Is --json on the command line? Then errors of the command line itself are JSON, too. */
+/* True if --json is on the command line. Errors in the command line are then printed as JSON, too.
+ */
 bool cli_wants_json(int argc, char **argv);
 
 /* A command and its help page. */
@@ -146,12 +148,11 @@ typedef struct cli_progress {
 
 void cli_progress_begin(cli_progress *progress);
 
-/* The monotonic clock. */
+/* Reads the monotonic clock. */
 int64_t cli_now_ns(void);
 
-/*
- * Draws a progress bar, up to a few times per second. `done` of `all` samples are done, `here` of
- * them by this process in `seconds`; the rate is here / seconds. all = 0: unknown.
+/* Draws a progress bar, up to a few times per second: `done` of `all` samples are done, `here` of
+ * them by this process in `seconds`. The rate is here / seconds. all is 0 if the number is unknown.
  */
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t here, uint64_t all,
                        double seconds);
@@ -162,7 +163,7 @@ void cli_progress_end(cli_progress *progress);
 /* Prints an error on stderr: "sluice: ...". */
 void cli_error(const char *format, ...) SLUICE_PRINTF(1, 2);
 
-/* The last text of cli_error(); "": none. */
+/* The last text printed by cli_error(); "" if it was not called. */
 const char *cli_said(void);
 
 /* Prints a text as a JSON string, including the quotes. */
@@ -181,24 +182,24 @@ void cli_print_wrapped(FILE *file, const char *text, int indent);
  * is not broken. */
 void cli_print_message(FILE *file, const char *text);
 
-/* Prints {"schema":1,"status":...,"error":...} on stdout: the one JSON object after a failure. */
+/* Prints {"schema":1,"status":...,"error":...} on stdout, which is the only JSON object of a
+ * command that failed. */
 void cli_json_failure(sluice_status status, const char *error);
 
-/*
- * From now on SIGINT and SIGTERM request a stop by this token, and the tool exits with 128 + n once
- * its command has returned. A second signal, half a second later or more, ends it at once. Call
- * with NULL before the token is destroyed.
+/* Installs handlers: SIGINT and SIGTERM request a stop by this token, and the tool exits with 128 +
+ * n once its command has returned. A second signal, half a second later or more, ends the tool at
+ * once. Call with NULL before the token is destroyed.
  */
 void cli_catch_signals(sluice_stop *stop);
 
 /* Restores the default: SIGINT and SIGTERM end the process. */
 void cli_leave_signals(void);
 
-/* The signal that was caught; 0: none. */
+/* The number of the signal that was caught, or 0. */
 int cli_signal(void);
 
-/* Returns the exit status of a run: EXIT_DONE or EXIT_RUNTIME by its status, 128 + n after signal
- * n. */
+/* Returns the exit code for a run's status: EXIT_DONE or EXIT_RUNTIME, or 128 + n after signal n.
+ */
 int cli_exit_code(sluice_status status);
 
 #endif

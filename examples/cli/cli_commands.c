@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands and their help pages: the only source of the texts of `sluice help` and the manual.
+/* The table of commands and their help pages. `sluice help` and the manual are both printed from
+ * these texts.
  */
 #include "cli.h"
 

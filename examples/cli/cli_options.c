@@ -191,7 +191,8 @@ int cli_refused(sluice_status status)
     return status == SLUICE_E_INVALID && !cli_no_data() ? EXIT_USAGE : EXIT_RUNTIME;
 }
 
-/* Finds the option of a word, --NAME or --NAME=VALUE, and the length of NAME; NULL: no such option.
+/* Finds the option that a word --NAME or --NAME=VALUE names, and the length of NAME. Returns NULL
+ * if there is no such option.
  */
 static cli_option *find_option(const char *word, cli_option *options, size_t *length)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress bar of commands that take long. */
+/* The progress bar of long-running commands. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

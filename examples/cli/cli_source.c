@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source of a command: a pipeline or a folder as a word, or a file with a pipeline. */
+/* Opens a command's dataset: from a word with a pipeline or a folder, or from a file with a
+ * pipeline. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -40,7 +41,7 @@ sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **datas
                                            dataset_out);
 }
 
-/* Is it a single word? Then it is probably a folder that does not exist, not a pipeline. */
+/* True if the source is a single word. It is then probably a missing folder, not a pipeline. */
 static bool is_one_word(const char *source)
 {
     return strpbrk(source, " \t\n|") == NULL;

@@ -28,7 +28,7 @@ static int utf8_length(const unsigned char *s)
     return length;
 }
 
-/* Is it a control character that a terminal may interpret: C0, DEL, or C1 (two bytes)? */
+/* True for control characters that a terminal may interpret: C0, DEL, or C1 (two bytes). */
 static bool is_control(const unsigned char *s, int length)
 {
     return (length == 1 && (s[0] < 0x20 || s[0] == 0x7F)) ||

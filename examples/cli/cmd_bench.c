@@ -44,7 +44,7 @@ typedef struct bench {
 
 /* ---- the step and the hooks ------------------------------------------------------------------ */
 
-/* In place of training: uses --step-us microseconds of CPU time. */
+/* The benchmark's step: spins for --step-us microseconds of CPU time instead of training. */
 static sluice_status step(const sluice_step *view, void *user)
 {
     const bench *b = user;
@@ -67,7 +67,7 @@ static sluice_status say_plan(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* A write error ends the run; it is reported once. */
+/* Returns an error if a write to the file failed, which ends the run; prints it only once. */
 static sluice_status check_output(bench *b, const char *path, FILE *file)
 {
     if (file == NULL || !ferror(file)) {
@@ -96,7 +96,7 @@ static sluice_status write_records(sluice_hook *hook, void *user)
         if (b->ids != NULL) {
             fprintf(b->ids, "%" PRIu64, r->step);
             for (uint32_t row = 0; row < hook->batch_size * hook->micro_batches; row++) {
-                if (r->samples[row] != UINT64_MAX) { /* no padding */
+                if (r->samples[row] != UINT64_MAX) { /* skip padding rows */
                     fprintf(b->ids, " %" PRIu64, r->samples[row]);
                 }
             }
@@ -193,7 +193,7 @@ static bool choose_ranks(bench *b, const cli_option *options)
            choose_path(b, "ids", &b->ids_path, b->rank_paths[1]);
 }
 
-/* Chooses the length of the run: by one of three options, or one epoch. */
+/* Sets the length of the run from one of three options; by default it is one epoch. */
 static bool choose_length(bench *b, const cli_option *options)
 {
     if (cli_given(options, "epochs") + cli_given(options, "steps") + cli_given(options, "seconds") >
@@ -359,7 +359,7 @@ static bool print_report(bench *b, const sluice_report *report)
     return true;
 }
 
-/* Reports an error before the run: of the command line, or a runtime failure. */
+/* Reports an error that occurred before the run, in the command line or at run time. */
 static int refused(bench *b, sluice_status status)
 {
     b->status = status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice classes: the name of each class, by its label. */
+/* sluice classes: prints the class name of each label. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,8 +29,8 @@ static int parse(classes *c, int argc, char **argv)
     return code;
 }
 
-/* Lists the names for labels 0, 1, ... up to the first label without a class. Without any name the
- * status has the reason. */
+/* Lists the class names of labels 0, 1, ... up to the first label without a class. If there is no
+ * name, the status has the reason. */
 static sluice_status list_names(classes *c)
 {
     sluice_status st = SLUICE_OK;

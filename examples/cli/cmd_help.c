@@ -52,8 +52,8 @@ static int print_stages(const char *name, const char *refused)
     return EXIT_DONE;
 }
 
-/* Prints text in the format of man(7): escapes backslashes, and points and quotes at the beginning
- * of a line. */
+/* Prints text in man(7) format: escapes backslashes, and dots and quotes at the beginning of a
+ * line. */
 static void print_roff(const char *text)
 {
     bool line_start = true;

@@ -161,7 +161,8 @@ static double rate(const sluice_pack_stats *stats)
     return stats->seconds > 0 ? (double)(stats->done - stats->resumed) / stats->seconds : 0;
 }
 
-/* Images that are stored as pixels may have been resized before. */
+/* True if packing may lose image data. Images that are stored as pixels may have been resized
+ * before. */
 static bool is_lossy(const pack *p)
 {
     return p->stats.fates[SLUICE_PACK_ENCODED] > 0 ||
@@ -194,7 +195,7 @@ static void print_text(const pack *p)
     }
     cli_print_name(p->folder);
     printf(": %" PRIu64, s->written);
-    if (s->samples > 0) { /* 0: unknown, of a stream */
+    if (s->samples > 0) { /* 0 for a stream: its length is unknown */
         printf(" of %" PRIu64, s->samples);
     }
     printf(" samples in %" PRIu32 " shards, %s\n", s->shards,

@@ -16,8 +16,8 @@ enum { POLL_MS = 100 };
 
 typedef struct show {
     cli_source source;
-    const char *npy;   /* folder; NULL: none */
-    const char *sheet; /* file; NULL: none */
+    const char *npy;   /* folder for .npy files; NULL: write no arrays */
+    const char *sheet; /* path of the contact sheet; NULL: write no sheet */
     const char *on_error;
     uint64_t steps;
     uint64_t start_step;
@@ -38,7 +38,8 @@ typedef struct show {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Chooses one sample over passes, or batches of a run; false after printing an error. */
+/* Chooses what to show: one sample over several passes, or the batches of a run. Returns false
+ * after printing an error. */
 static bool choose_samples(show *s, const cli_option *options)
 {
     static const char *const others[] = {"steps", "rank", "world", NULL};
@@ -60,7 +61,7 @@ static bool choose_samples(show *s, const cli_option *options)
     return cli_in_range("show", "times", s->times, 1, 1000000);
 }
 
-/* Chooses the outputs: by default a sheet, unless arrays are written. */
+/* Chooses the outputs. By default a contact sheet is written, unless arrays are written. */
 static bool choose_outputs(show *s, const cli_option *options)
 {
     s->wants_sheet = cli_given(options, "o");
@@ -129,7 +130,8 @@ static int parse(show *s, int argc, char **argv)
 
 /* ---- the dataset of --sample ----------------------------------------------------------------- */
 
-/* Is this a stage of order, or `batch`? Such a stage does not apply to one sample. */
+/* True if the stage determines the order of samples, or is `batch`. Such stages do not apply to one
+ * sample. */
 static bool is_order(const char *stage)
 {
     static const char *const names[] = {"shuffle", "shard",  "split", "take",
@@ -142,7 +144,7 @@ static bool is_order(const char *stage)
     return names[i] != NULL;
 }
 
-/* Writes the pipeline, with stages that select the sample in place of the stages of order. */
+/* Writes the pipeline; stages that select the sample replace the stages that order samples. */
 static void write_single(FILE *file, const char *text, uint64_t sample)
 {
     bool is_source = true;
@@ -226,7 +228,7 @@ static bool next_batch(const show *s, sluice_channel *channel, uint64_t done,
     return st == SLUICE_OK;
 }
 
-/* The column for the sheet; NULL: none. */
+/* Returns the column to draw on the sheet; NULL if there is no image column. */
 static const sluice_column *find_image(const show *s)
 {
     for (uint32_t i = 0; i < s->info.column_count; i++) {

@@ -52,7 +52,7 @@ static int parse(synth *s, int argc, char **argv)
         cli_error("synth: want a folder to make, such as `sluice synth pictures`");
         return EXIT_USAGE;
     }
-    /* DIR/test gets a fifth, which is empty with fewer than five pictures per class. */
+    /* DIR/test gets a fifth of the pictures, which would be none with fewer than five per class. */
     return cli_in_range("synth", "classes", s->classes, 1, 1000) &&
                    cli_in_range("synth", "per-class", s->per_class, 5, 100000) &&
                    cli_in_range("synth", "size", s->size, 8, 4096) &&

@@ -33,7 +33,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* The number of tiles per row that makes the sheet about square. */
+/* Number of tiles per row that makes the sheet approximately square. */
 static uint32_t choose_across(const contact_sheet *sheet)
 {
     const double ratio = (double)sheet->cell_height / sheet->cell_width;

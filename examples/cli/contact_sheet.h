@@ -11,7 +11,7 @@
 
 #include "pixel_view.h"
 
-/* Empty if zeroed. Calls that return false have printed an error. */
+/* A zeroed struct is an empty sheet. Functions that return false have printed an error. */
 typedef struct contact_sheet {
     sluice_dataset *dataset; /* borrowed, for names */
     bool has_passes;         /* captions have the pass instead of the file */

@@ -12,11 +12,11 @@
  */
 const char *text_next_stage(const char *text, size_t *length_out);
 
-/* Is this the name of the stage? */
+/* True if the stage has this name. */
 bool text_stage_is(const char *stage, const char *name);
 
-/* The value of `key=` in a stage of `length` bytes; NULL: none. The value ends at a blank or at the
- * end of the stage. */
+/* Returns the value of `key=` in a stage of `length` bytes, or NULL if the stage has no such key.
+ * The value ends at a blank or at the end of the stage. */
 const char *text_stage_value(const char *stage, size_t length, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes files of numpy: .npy, format version 1.0, C order. */
+/* Writes numpy's .npy files: format version 1.0, C order. */
 #ifndef SLUICE_NPY_WRITER_H
 #define SLUICE_NPY_WRITER_H
 
@@ -11,15 +11,14 @@
 
 #include "safe_file.h"
 
-/*
- * Writes the header of an array of `shape` (rank); the caller writes the elements after it. numpy
- * has no bf16, so its bits are written as u16. False, with errno set: EINVAL for a type without an
- * array type.
+/* Writes the header of an array of `shape` (rank); the caller writes the elements after it. numpy
+ * has no bf16, so the bits of bf16 are written as u16. Returns false with errno set; EINVAL if
+ * numpy has no type for dtype.
  */
 bool npy_write_header(FILE *file, sluice_dtype dtype, const uint64_t *shape, uint32_t rank);
 
-/* A folder with a file for each column of batches. Empty if zeroed. Calls that return false have
- * printed an error. */
+/* A folder with one .npy file per column of the batches. A zeroed struct is empty. Functions that
+ * return false have printed an error. */
 typedef struct npy_folder {
     const char *path; /* borrowed */
     const sluice_column *columns;

@@ -117,7 +117,7 @@ bool pixel_view_init(pixel_view *view, const sluice_column *column, const char *
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The index of the element of a pixel's channel. */
+/* Index of the tensor element that holds channel c of a pixel. */
 static size_t find_element(const pixel_view *view, uint32_t row, uint32_t y, uint32_t x, uint32_t c)
 {
     const size_t pixels = (size_t)view->height * view->width;
@@ -127,7 +127,7 @@ static size_t find_element(const pixel_view *view, uint32_t row, uint32_t y, uin
            (view->is_chw ? c * pixels + pixel : pixel * view->channels + c);
 }
 
-/* Minimum and maximum of the mapped values of a batch, without non-finite values. */
+/* Finds the minimum and maximum of a batch's mapped values, ignoring non-finite values. */
 static void find_range(const pixel_view *view, const pixel_map *map, const sluice_tensor *tensor,
                        uint32_t rows, double *least, double *most)
 {

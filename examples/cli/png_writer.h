@@ -9,7 +9,8 @@
 
 bool png_is_built(void);
 
-/* Writes pixels (height, width, 3). False: an error of the file, or no memory; errno is set. */
+/* Writes pixels (height, width, 3). Returns false on a file error or out of memory, with errno set.
+ */
 bool png_write(FILE *file, const uint8_t *pixels, uint32_t width, uint32_t height);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Sets path and temporary; false: no memory. */
+/* Allocates path and temporary; false if out of memory. */
 static bool make_names(safe_file *file, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -25,7 +25,7 @@ static bool make_names(safe_file *file, const char *path)
     return true;
 }
 
-/* Is there a device or a folder at this path, which must not be replaced? */
+/* True if the path is a device, a folder or anything else that must not be replaced. */
 static bool is_other(const char *path)
 {
     struct stat info;

@@ -6,9 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/*
- * A file, written under a temporary name in the same folder until safe_file_publish(). Empty if
- * zeroed. Calls that return false have set errno.
+/* A file that has a temporary name in the same folder until safe_file_publish(). A zeroed struct is
+ * empty. Functions that return false have set errno.
  */
 typedef struct safe_file {
     char *path;
@@ -19,7 +18,7 @@ typedef struct safe_file {
 /* Creates the temporary file. Refuses a path that exists and is not a regular file. */
 bool safe_file_create(safe_file *file, const char *path);
 
-/* Closes the temporary file: false if any byte of it was not written. */
+/* Closes the temporary file. Returns false if any byte could not be written. */
 bool safe_file_close(safe_file *file);
 
 /* Renames a closed file to its final name; replaces an older file. */

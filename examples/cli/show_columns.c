@@ -35,7 +35,7 @@ int64_t show_integer(sluice_dtype dtype, const void *data, size_t i)
     }
 }
 
-/* IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction. */
+/* Converts IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits. */
 static double half_value(uint16_t bits)
 {
     const int exponent = bits >> 10 & 0x1F;
@@ -52,7 +52,7 @@ static double half_value(uint16_t bits)
     return (bits & 0x8000) != 0 ? -value : value;
 }
 
-/* The upper half of a binary32. */
+/* Converts bf16, which is the upper half of a binary32. */
 static double bf16_value(uint16_t bits)
 {
     const uint32_t whole = (uint32_t)bits << 16;
@@ -117,7 +117,7 @@ static void write_first(column_range *range, const sluice_tensor *tensor, size_t
     strcpy(range->first + used, i < count ? " ..." : "");
 }
 
-/* Are the first values of the column printed? Not for images. */
+/* True if the first values of the column are printed; false for images. */
 static bool is_short(const sluice_tensor *tensor)
 {
     return tensor->rank <= 2 || (tensor->rank == 3 && tensor->shape[1] * tensor->shape[2] <= 64);

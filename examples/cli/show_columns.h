@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of batches as numbers: values, and a table of minimum, maximum and mean. */
+/* Prints columns of batches as numbers: first values, and a table of minimum, maximum and mean. */
 #ifndef SLUICE_SHOW_COLUMNS_H
 #define SLUICE_SHOW_COLUMNS_H
 
@@ -9,7 +9,7 @@
 
 #include <sluice/channel.h>
 
-/* Is it an integer type? */
+/* True for integer types. */
 bool show_is_integer(sluice_dtype dtype);
 
 /* Element i of an integer array; int64_t holds all types. */
@@ -20,11 +20,11 @@ double show_real(sluice_dtype dtype, const void *data, size_t i);
 
 enum { COLUMN_FIRST_SIZE = 64 };
 
-/* Statistics of one column. Zeroed: no values yet. */
+/* Statistics of one column. A zeroed struct has no values yet. */
 typedef struct column_range {
     uint64_t count;     /* number of values */
-    int64_t low, high;  /* of integer columns */
-    double least, most; /* of other columns, without NaN */
+    int64_t low, high;  /* range of integer columns */
+    double least, most; /* range of other columns, ignoring NaN */
     double sum;
     char first[COLUMN_FIRST_SIZE]; /* first values as text, for columns with small rows */
 } column_range;

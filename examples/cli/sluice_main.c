@@ -17,7 +17,7 @@ static _Atomic int caught;
 static _Atomic int64_t caught_ns;
 
 /* A job manager may signal both the process and its group. So a second signal within this time
- * counts as the same one. */
+ * counts as a repetition of the first. */
 static const int64_t AGAIN_NS = 500000000;
 
 int64_t cli_now_ns(void)

@@ -2,7 +2,7 @@
 /*
  * A class is a shape filled with a pattern. Position, size, rotation and colours of the shape, the
  * background, other objects, light and noise are random for each picture. So no single pixel
- * determines the class; edges and textures do, which are local.
+ * determines the class, but local edges and textures do.
  */
 #include "synth_picture.h"
 
@@ -22,13 +22,13 @@ typedef struct colour {
     double channel[3]; /* 0 to 1 */
 } colour;
 
-/* A figure in the picture. Unit of lengths: the width of the picture. */
+/* A figure in the picture. Lengths are in units of the picture's width. */
 typedef struct figure {
     uint32_t shape;
     uint32_t pattern;
     double x, y;     /* centre */
     double cosine;   /* cosine of the rotation angle, divided by the radius */
-    double sine;     /* sine, likewise */
+    double sine;     /* sine of the rotation angle, divided by the radius */
     double periods;  /* periods of the pattern per radius */
     double phase[2]; /* phase of the pattern */
     colour inks[2];
@@ -71,7 +71,7 @@ static uint64_t first_state(uint64_t seed, uint32_t class_index, uint32_t index)
     return next_number(&state);
 }
 
-/* hue, saturation and value, each 0 to 1. */
+/* Converts hue, saturation and value, each 0 to 1. */
 static colour make_colour(double hue, double saturation, double value)
 {
     colour made;
@@ -157,7 +157,7 @@ static void choose_scene(scene *s, uint32_t class_index, uint32_t classes, uint6
 
 /* ---- painting ------------------------------------------------------------------------------ */
 
-/* Is the point in the shape? Shapes fill about the unit circle. */
+/* True if the point is in the shape. Shapes roughly fill the unit circle. */
 static bool is_inside(uint32_t shape, double u, double v)
 {
     const double far = u * u + v * v;
@@ -194,7 +194,7 @@ static int ink_at(uint32_t pattern, double u, double v)
     }
 }
 
-/* Returns the figure's colour at the point; NULL: the point is outside. */
+/* Returns the figure's colour at the point; NULL if the point is outside. */
 static const colour *colour_at(const figure *f, double x, double y)
 {
     const double u = (x - f->x) * f->cosine + (y - f->y) * f->sine;
@@ -206,7 +206,7 @@ static const colour *colour_at(const figure *f, double x, double y)
     return &f->inks[ink_at(f->pattern, u * f->periods + f->phase[0], v * f->periods + f->phase[1])];
 }
 
-/* Adds the colour at a point: of the frontmost figure there, or of the background. */
+/* Adds the colour of the frontmost figure at a point, or of the background. */
 static void add_point(const scene *s, double x, double y, double sum[3])
 {
     const colour *found = colour_at(&s->clutter[CLUTTER - 1], x, y);

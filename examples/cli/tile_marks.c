@@ -20,7 +20,7 @@ static uint8_t *find_pixel(const sheet_tile *tile, uint32_t x, uint32_t y)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* Does the mask have the image's size, as (rows, H, W), (rows, H, W, 1) or (rows, 1, H, W)? */
+/* True if the mask has the image's size, as (rows, H, W), (rows, H, W, 1) or (rows, 1, H, W). */
 static bool is_mask(const sheet_tile *tile, const sluice_tensor *mask)
 {
     const uint64_t *shape = mask->shape + 1;
@@ -56,7 +56,7 @@ void tile_mark_mask(const sheet_tile *tile, const sluice_batch *batch, uint32_t 
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-/* Clips a side to pixels [low, high); false: no pixels are left. */
+/* Clips one side of a box to pixels [low, high). Returns false if no pixels are left. */
 static bool clip(float from, float to, uint32_t size, uint32_t scale, uint32_t *low, uint32_t *high)
 {
     if (!(to > from) || !(to > 0) || !(from < (float)size)) {

@@ -8,7 +8,7 @@
 
 #include <sluice/channel.h>
 
-/* The area of an image in a picture of bytes (..., 3). */
+/* The area that an image occupies in a picture, an array (..., 3) of bytes. */
 typedef struct sheet_tile {
     uint8_t *pixels; /* upper left pixel of the image */
     size_t stride;   /* bytes between lines */
@@ -22,9 +22,8 @@ typedef struct sheet_tile {
  */
 void tile_mark_mask(const sheet_tile *tile, const sluice_batch *batch, uint32_t row);
 
-/*
- * Draws the frames of the column `boxes`, f32 (n, 4), x0 y0 x1 y1 in pixels. The column
- * `boxes_length`, if it exists, has their number. Boxes without area are not drawn.
+/* Draws the frames of the column `boxes`, f32 (n, 4), x0 y0 x1 y1 in pixels. The column
+ * `boxes_length`, if it exists, has the number of boxes. Boxes without area are not drawn.
  */
 void tile_mark_boxes(const sheet_tile *tile, const sluice_batch *batch, uint32_t row);
 

@@ -7,7 +7,7 @@
 
 enum { FONT_WIDTH = 5, FONT_HEIGHT = 7, FONT_ADVANCE = 6 };
 
-/* Is this pixel of the character set? Characters that the font does not have are drawn as a box. */
+/* True if this pixel of the character is set. Characters that the font lacks are drawn as a box. */
 bool font_pixel(char character, int x, int y);
 
 #endif

@@ -62,13 +62,13 @@ static sluice_status run_batch(network *net, const sluice_step *s, float rate, f
     return SLUICE_OK;
 }
 
-/* Monitor and log show the outputs of a step: means over the batch. */
+/* The training step: its outputs, which monitor and log show, are means over the batch. */
 static sluice_status step(const sluice_step *s, void *net)
 {
     return run_batch(net, s, *s->learning_rate, 1 / (float)*s->valid_rows);
 }
 
-/* Outputs of validation are sums, which the library divides by the number of samples. */
+/* The validation step: its outputs are sums, which the library divides by the number of samples. */
 static sluice_status judge(const sluice_step *s, void *net)
 {
     return run_batch(net, s, 0, 1);
@@ -111,7 +111,8 @@ static void on_signal(int number)
     sluice_stop_request(stop);
 }
 
-/* Trains, with checkpoints and log in `folder`. Makes no report after an error before the training.
+/* Trains, with checkpoints and log in `folder`. Creates no report if an error occurs before the
+ * training.
  */
 static sluice_status run(const char *folder, double hours, sluice_report **report_out)
 {
@@ -172,7 +173,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: overnight PICTURES RUN [HOURS]\n");
         return 2;
     }
-    setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also in a file */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* line-buffered, even when stdout is a file */
     setenv("PICTURES", argv[1], 1);
     mkdir(argv[2], 0777);
     failed = sluice_stop_create(&stop) < 0;
@@ -185,5 +186,5 @@ int main(int argc, char **argv)
     if (report != NULL && sluice_report_text(report, &text) == SLUICE_OK) {
         printf("%s", text);
     }
-    return failed || text == NULL; /* the exit frees the rest */
+    return failed || text == NULL; /* process exit frees the remaining memory */
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The bytes of the UTF-8 character at c; 0 if it is a control character, or is not UTF-8. */
+/* Length in bytes of the UTF-8 character at c; 0 if it is a control character or not UTF-8. */
 static size_t printable_bytes(const unsigned char *c)
 {
     const size_t more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
@@ -39,7 +39,7 @@ void print_name(FILE *file, const char *name)
     }
 }
 
-/* Adds a name of `length` bytes; false: no memory. */
+/* Adds a name of `length` bytes; false if out of memory. */
 static bool add_name(class_names *c, const char *name, size_t length)
 {
     char **names = realloc(c->names, (c->count + 1U) * sizeof(*names));
@@ -97,7 +97,7 @@ bool class_names_read(class_names *c, const char *dir)
     return true;
 }
 
-/* Is every class of `a` in `b`? False: the first class that is missing was printed. */
+/* True if `b` has every class of `a`; false after printing the first class that is missing. */
 static bool has_all(const class_names *a, const char *dir_a, const class_names *b,
                     const char *dir_b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The classes of a folder of pictures: the names of the folders in it, in the order of the labels.
+/* The class names of a picture folder: the names of its subfolders, in label order.
  */
 #ifndef CLASS_NAMES_H
 #define CLASS_NAMES_H
@@ -13,19 +13,18 @@ typedef struct class_names {
     uint32_t count;
 } class_names;
 
-/*
- * Lists the class folders in dir as the stage image_folder does: follows links, skips hidden
- * folders. False: an error was printed; the names are then empty. Freed by class_names_free().
+/* Lists the class folders in dir as the stage image_folder does: follows links, skips hidden
+ * folders. Returns false after printing an error; the list of names is then empty. Freed by
+ * class_names_free().
  */
 bool class_names_read(class_names *c, const char *dir);
 
-/* Have both folders the same classes? False: a class that differs was printed. */
+/* True if both folders have the same classes; false after printing a class that differs. */
 bool class_names_agree(const class_names *a, const char *dir_a, const class_names *b,
                        const char *dir_b);
 
-/*
- * Writes each name followed by a slash, which names cannot contain, one per line; reads such lines
- * up to the end of the file. False: a file error, or out of memory.
+/* Write and read the names, one per line, each terminated by a slash, which names cannot contain.
+ * Reading ends at the end of the file. Return false on a file error or out of memory.
  */
 bool class_names_write(const class_names *c, FILE *file);
 bool class_names_load(class_names *c, FILE *file);

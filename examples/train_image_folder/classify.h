@@ -5,10 +5,9 @@
 
 #include <stdbool.h>
 
-/*
- * Prints one line per picture with its most likely classes, by the network of the newest checkpoint
- * in the folder. False: an error was printed, of the network, or one line on stderr for each
- * picture that cannot be read.
+/* Classifies pictures with the network of the newest checkpoint in the folder. Prints one line per
+ * picture with its most likely classes. Returns false after printing an error: of the network, or
+ * one line on stderr for each picture that cannot be read.
  */
 bool classify(const char *checkpoints, char *const *pictures, int count);
 

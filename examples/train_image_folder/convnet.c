@@ -58,7 +58,7 @@ typedef struct layer {
 
 /* A part of the batch, processed by one thread. */
 typedef struct chunk {
-    float *gradient; /* of the weights: the sum over the chunk's rows */
+    float *gradient; /* gradient of the weights, summed over the chunk's rows */
     float *scratch;  /* the grids of one image */
     double loss;
     uint64_t correct;
@@ -76,10 +76,10 @@ struct convnet {
     chunk chunks[CHUNKS];
 };
 
-/*
- * Convolves x to y, which have the same height, width and border. Serves the forward pass, with the
- * weights, and the backward pass, with the flipped weights, from the gradient of a layer's output
- * to that of its input. panels is (y->channels / 16, window, window * x->channels, 16).
+/* Convolves x to y, which have the same height, width and border. The forward pass uses it with the
+ * weights. The backward pass uses it with the flipped weights, to compute the gradient of a layer's
+ * input from the gradient of its output. panels is (y->channels / 16, window, window * x->channels,
+ * 16).
  */
 static void convolve(tile_fn *tile, float *scratch, size_t window, const grid *x, float *panels,
                      const grid *y)
@@ -110,7 +110,7 @@ static void convolve_gradient(tile_fn *tile, float *scratch, size_t window, cons
     multiply(tile, &p);
 }
 
-/* values where mask is true, else zero */
+/* Returns the values where mask is true, else zero. */
 static inline quad keep(quad_mask mask, quad values)
 {
     return (quad)(mask & (quad_mask)values);
@@ -182,7 +182,7 @@ static void pool_gradient(const layer *l, float *scratch, const float *bias, flo
     }
 }
 
-/* Copies an image from (3, H, W) to the first layer's (H, W, 3). */
+/* Copies an image from (3, H, W) to the first layer's input, which is (H, W, 3). */
 static void load_image(const grid *to, const float *image, float *scratch)
 {
     for (size_t y = 0; y < to->height; y++) {

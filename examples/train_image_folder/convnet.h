@@ -34,11 +34,11 @@ typedef struct convnet_config {
     uint32_t classes;    /**< 1 to 65536 */
     float learning_rate; /**< 0.02 works well with batches of 128 */
     float momentum;      /**< 0 to below 1; usually 0.9 */
-    uint64_t seed;       /**< of the initial weights */
+    uint64_t seed;       /**< seed of the random initial weights */
 } convnet_config;
 
 /**
- * Makes a network with random weights. It allocates all memory here, none later.
+ * Creates a network with random weights. All memory is allocated here; later calls allocate none.
  *
  * Returns: NULL if a size is out of range or memory is short. The caller destroys the network.
  */

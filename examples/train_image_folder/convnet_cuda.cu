@@ -14,7 +14,7 @@
 enum { THREADS = 128 };
 
 struct convnet_cuda {
-    convnet_job job; /* without the fields of a step */
+    convnet_job job; /* arguments of the kernels; the fields of a single step are unset */
     int device;
     void *memory;
 };
@@ -36,7 +36,8 @@ static const char *text_of(cudaError_t error)
     return error == cudaSuccess ? NULL : cudaGetErrorString(error);
 }
 
-/* Thread indices have 31 bits, which suffices for any reasonable batch. */
+/* True if the thread indices of all kernels fit 31 bits, which suffices for any reasonable batch.
+ */
 static bool fits(const convnet_job *job)
 {
     uint64_t most = job->weight_count;
@@ -49,7 +50,7 @@ static bool fits(const convnet_job *job)
     return most <= INT32_MAX;
 }
 
-/* Loads all kernels: none may be loaded while a step is captured or runs. */
+/* Loads all kernels now, since CUDA may not load kernels while a step is captured or runs. */
 static cudaError_t load_kernels(void)
 {
     cudaFuncAttributes attributes;

@@ -29,16 +29,16 @@ typedef struct convnet_cuda_batch {
     const float *images;        /**< (batch, 3, H, W), as for convnet_train_step() */
     const int32_t *labels;      /**< (batch) */
     const uint32_t *valid_rows; /**< 0 to batch */
-    const float *learning_rate; /**< of a training step; replaces the config's */
+    const float *learning_rate; /**< rate of a training step, used instead of the config's */
     float *loss_out;            /**< training: mean over the valid rows; evaluation: sum */
     float *correct_out;         /**< training: share of correct rows; evaluation: their number */
 } convnet_cuda_batch;
 
 /**
- * Makes a network with the weights that convnet_create() makes.
+ * Creates a network with the same initial weights as convnet_create().
  *
- * @param device   as CUDA numbers them
- * @param why_out  the error if it returns NULL; static
+ * @param device CUDA device ordinal
+ * @param why_out error text if the function returns NULL; a static string
  */
 convnet_cuda *convnet_cuda_create(const convnet_config *config, int device, const char **why_out);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The data of the kernels of convnet_kernels.h: sizes, offsets and one block of memory, on a device
- * or, in tests, of the CPU. Weights in it have the layout of convnet_weights().
+/* Arguments of the kernels in convnet_kernels.h: sizes, offsets, and addresses in one block of
+ * device memory (in tests, host memory). The weights have the layout of convnet_weights().
  */
 
 #ifndef CONVNET_JOB_H
@@ -20,7 +19,7 @@ enum {
     CONVNET_LANES = 16,     /* outputs in a panel of weights, see convnet.c */
     CONVNET_SLICES = 64,    /* parts of a logit's sum */
     CONVNET_MAX_PARTS = 64, /* parts of a gradient's sum */
-    CONVNET_CLOSED = 4      /* value of `winner` if the ReLU is inactive */
+    CONVNET_CLOSED = 4      /* `winner` if the ReLU is inactive */
 };
 
 /* A convolution with bias, ReLU and max-pool. (H, W) is the size of its input. */
@@ -42,7 +41,7 @@ typedef struct convnet_job {
     uint32_t batch, classes, panels, features; /* panels of 16 classes */
     uint32_t parts;                            /* parts of a batch's rows */
     float momentum;
-    size_t weight_count; /* of all layers, in the layout of convnet_weights() */
+    size_t weight_count; /* floats of all layers, in the layout of convnet_weights() */
     size_t linear;       /* offset of the linear layer, (panels, features, 16), then biases */
     float *weights;      /* (weight_count) */
     float *velocity;     /* (weight_count), after the weights */
@@ -52,7 +51,7 @@ typedef struct convnet_job {
     float *losses;       /* (batch) */
     uint8_t *correct;    /* (batch) */
 
-    /* fields of this step */
+    /* Fields of a single step, set before its kernels are launched. */
     const float *images;   /* (batch, 3, H, W) */
     const int32_t *labels; /* (batch) */
     const uint32_t *valid_rows;

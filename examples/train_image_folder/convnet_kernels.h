@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The arithmetic of convnet.h for many threads: the work of thread t of each kernel, and the order
- * of the kernels. nvcc makes kernels of these functions (convnet_cuda.cu). A C compiler can run the
- * same functions in loops, which is how they are tested without a GPU
- * (tests/examples/test_convnet_kernels.c).
+ * The arithmetic of convnet.h for many threads: one function per kernel, with the work of its
+ * thread t, and the order of the kernels. nvcc compiles these functions to kernels
+ * (convnet_cuda.cu). A C compiler can run the same functions in loops, which is how they are tested
+ * without a GPU (tests/examples/test_convnet_kernels.c).
  *
  * Activations are (batch, H, W, C) without borders. Neighbouring threads process neighbouring
  * channels, so they read adjacent weights, whose layout is that of convnet.c, and the same pixels.
@@ -32,8 +32,7 @@
 #define CONVNET_UNROLL
 #endif
 
-/*
- * The sequence of kernels in a step: X(kernel, block). A kernel is the functions
+/* The sequence of kernels in a step, as X(kernel, block). Each kernel consists of the functions
  * convnet_KERNEL_threads(job, block) and convnet_KERNEL(job, block, thread).
  */
 #define CONVNET_FORWARD(X)                                                                         \
@@ -332,9 +331,8 @@ CONVNET_FN uint64_t convnet_gradient_threads(const convnet_job *job, uint32_t bl
     return (convnet_block_weights(b) + b->out) * job->parts;
 }
 
-/*
- * The contribution of one output to the gradient of one of its weights: the output's gradient times
- * the weight's input.
+/* Returns one output's contribution to the gradient of one of its weights: the output's gradient
+ * times the weight's input.
  */
 CONVNET_FN float convnet_seen(const convnet_block *b, const float *input, uint32_t winner,
                               convnet_place p, uint32_t pixel)
@@ -395,9 +393,8 @@ CONVNET_FN uint64_t convnet_input_slope_threads(const convnet_job *job, uint32_t
     return (uint64_t)job->batch * b->height * b->width * b->in;
 }
 
-/*
- * The contribution of one pooled pixel's outputs to the gradient of an input; zero for outputs with
- * the input outside their window.
+/* Returns the contribution of one pooled pixel's outputs to the gradient of an input. An output
+ * contributes zero if the input is outside its window.
  */
 CONVNET_FN float convnet_sent_back(const convnet_block *b, convnet_place p, uint32_t cell_y,
                                    uint32_t cell_x)

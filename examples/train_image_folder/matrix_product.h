@@ -24,7 +24,8 @@ typedef struct operand {
  *   c[panel, line, row][n] += sum over j < outer, k < inner of
  *                             a[line, row, j, k] * b[panel, j, k][n]
  *
- * Lines of rows and a sum of two levels make it possible to traverse an image with a border.
+ * The rows are grouped in lines and the sum has two levels, so that an image with a border can be
+ * traversed.
  */
 typedef struct product {
     size_t panels, lines, rows, outer, inner;
@@ -34,7 +35,7 @@ typedef struct product {
 /* Computes the next rows of a line of c, up to `left` rows; returns their number. */
 typedef size_t tile_fn(const product *p, const float *a, const float *b, float *c, size_t left);
 
-/* Four floats, on any processor. may_alias: it accesses plain floats. */
+/* A vector of four floats, on any processor. may_alias permits it to access plain floats. */
 typedef float quad __attribute__((vector_size(16), may_alias));
 typedef int32_t quad_mask __attribute__((vector_size(16)));
 

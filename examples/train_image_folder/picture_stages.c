@@ -6,9 +6,9 @@
  * call adds a stage; after a failed call the later ones return its error, so one check at the end
  * is enough.
  *
- * The same as a text, for sluice_dataset_parse() or the tool: image_folder DIR | shuffle | decode |
- * random_resized_crop 64 scale=0.8,1 | random_horizontal_flip 0.5 | normalize imagenet | to_chw |
- * batch 32 drop_remainder=true
+ * The same pipeline as text, for sluice_dataset_parse() or the tool: image_folder DIR | shuffle |
+ * decode | random_resized_crop 64 scale=0.8,1 | random_horizontal_flip 0.5 | normalize imagenet |
+ * to_chw | batch 32 drop_remainder=true
  */
 bool picture_stages_add(sluice_dataset *set, const picture_form *form, bool training)
 {

@@ -35,7 +35,7 @@ typedef struct trainer {
     train_options opt; /* from the command line */
     const char *program;
 
-    /* created from it */
+    /* created from the options */
     sluice_device *device;
     sluice_dataset *train_set;
     sluice_dataset *test_set;
@@ -44,7 +44,7 @@ typedef struct trainer {
     convnet_cuda *cuda_net; /* NULL on a host device; else `net` is its copy for saving */
     class_names classes;
     uint64_t batches; /* batches of the training pictures */
-    uint64_t steps;   /* of the whole training */
+    uint64_t steps;   /* total number of steps of the training */
 
     /* results */
     double loss_sum; /* sums over the steps since the last printed line */
@@ -92,7 +92,8 @@ static float learning_rate(uint64_t step, void *user)
     return (float)(is_late ? t->opt.learning_rate / 10 : t->opt.learning_rate);
 }
 
-/* Called for every batch of the training. It reads values that change through the addresses in s.
+/* The training step, called for each batch. Values that change from step to step are read through
+ * the pointers in s.
  */
 static sluice_status train_step(const sluice_step *s, void *user)
 {
@@ -105,9 +106,8 @@ static sluice_status train_step(const sluice_step *s, void *user)
     return SLUICE_OK;
 }
 
-/*
- * Called for every batch of the test. Outputs are the sum of the rows' losses and the number of
- * correct answers. The last batch may be padded with empty rows.
+/* The test step, called for each batch. Its outputs are the sum of the rows' losses and the number
+ * of correct answers. The last batch may be padded with empty rows.
  */
 static sluice_status test_step(const sluice_step *s, void *user)
 {
@@ -122,8 +122,8 @@ static sluice_status test_step(const sluice_step *s, void *user)
     return SLUICE_OK;
 }
 
-/* The same two steps on a CUDA device. They enqueue kernels, which later read through the
- * addresses. */
+/* The arguments of the same two steps on a CUDA device. These steps only enqueue kernels, which
+ * later read through the pointers. */
 static convnet_cuda_batch cuda_batch(const sluice_step *s)
 {
     return (convnet_cuda_batch){.images = sluice_step_input(s, "image")->data,
@@ -178,7 +178,8 @@ static void say_progress(trainer *t, double seconds)
     }
 }
 
-/* Is there a progress bar? Not with TERM=dumb, which supports no escape sequences. */
+/* True if a progress bar is drawn. With TERM=dumb, which supports no escape sequences, there is
+ * none. */
 static bool draws(void)
 {
     const char *term = getenv("TERM");
@@ -217,7 +218,7 @@ static sluice_status say_losses(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-/* The records of the test: outputs are sums. */
+/* Adds up the test's records, whose outputs are sums. */
 static sluice_status count_answers(sluice_hook *hook, void *user)
 {
     trainer *t = user;
@@ -422,7 +423,7 @@ static bool make_network(trainer *t)
     return why == NULL;
 }
 
-/* The number of pictures of the training or of the test; 0: none, or they cannot be listed. */
+/* Number of training or test pictures; 0 if there are none or they cannot be listed. */
 static uint64_t count_pictures(const trainer *t, bool training)
 {
     const picture_form form = {.size = (uint32_t)t->opt.size, .batch = 1};
@@ -439,7 +440,7 @@ static uint64_t count_pictures(const trainer *t, bool training)
 /* Prints why there is no batch of training or test pictures, in terms of the command line. */
 static void say_what_is_missing(const trainer *t)
 {
-    char error[1024]; /* of the dataset; counting samples below may replace the last error */
+    char error[1024]; /* the dataset's error; counting samples below may replace the last error */
     const char *dir = t->opt.train_dir;
     uint64_t train;
     uint64_t test;
@@ -465,7 +466,7 @@ static void say_what_is_missing(const trainer *t)
     }
 }
 
-/* Opens everything that the runs need; false after printing an error. */
+/* Opens the device and the datasets, and creates the network; false after printing an error. */
 static bool prepare(trainer *t)
 {
     sluice_dataset_info info = {.struct_size = sizeof(info)};
@@ -510,7 +511,7 @@ static void on_signal(int number)
     sluice_stop_request(stop_on_signal);
 }
 
-/* Ctrl-C or SIGTERM ends a run after the current step, with its report; a second one ends the
+/* Ctrl-C or SIGTERM ends a run after the current step, with its report; a second signal ends the
  * program. */
 static void catch_signals(sluice_stop *stop)
 {

@@ -33,7 +33,7 @@ static const char help[] =
 typedef struct number_option {
     const char *name;
     double low, high;
-    double step; /* the value must be a multiple of it; 0: any value */
+    double step; /* the value must be a multiple of `step`; 0: any value */
     size_t offset;
 } number_option;
 
@@ -116,7 +116,7 @@ static bool read_option(train_options *o, const char *name, const char *value)
     return false;
 }
 
-/* Checks the words that are not options against the options. */
+/* Checks that the words that are not options fit the options, and assigns them. */
 static bool assign_words(train_options *o)
 {
     if (o->classify) {

@@ -8,12 +8,12 @@
 #include <sluice/train.h>
 
 typedef struct train_options {
-    bool classify;           /* words are pictures to classify; false: words are folders */
+    bool classify;           /* true: the words are pictures to classify; false: they are folders */
     char *const *words;      /* (word_count) words of the command line that are not options */
     int word_count;          /* 1 or 2 folders, or at least 1 picture */
     const char *train_dir;   /* NULL with classify */
     const char *test_dir;    /* NULL: hold out a part of train_dir */
-    const char *checkpoints; /* NULL: none */
+    const char *checkpoints; /* folder of checkpoints; NULL: no checkpoints */
     const char *device_name;
     sluice_mode mode;
     double size;

@@ -38,7 +38,7 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
     if (!channel_is_started(channel)) {
         return channel_not_started(function);
     }
-    profile = channel->data.profile; /* copies the end time only; the counter cells are shared */
+    profile = channel->data.profile; /* shallow copy: the counters stay shared */
     sli_profile_stop(&profile);
     counts.steps = atomic_load_explicit(&channel->given, memory_order_relaxed);
     counts.samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);

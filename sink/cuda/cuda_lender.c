@@ -30,8 +30,7 @@
 typedef struct shared_part {
     _Alignas(64) sli_getnext_command command;
     _Alignas(64) sli_getnext_report report;
-    _Alignas(64) uint64_t
-        stop; /* stop word of the kernels; always 0, since a launch of one batch is not stopped */
+    _Alignas(64) uint64_t stop; /* stop word; always 0: one-batch launches are not stopped */
     _Alignas(64) sli_getnext_state initial; /* copied to the kernels' state at the start */
 } shared_part;
 

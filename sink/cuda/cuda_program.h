@@ -19,8 +19,7 @@ typedef struct device_part {
  * rates. */
 typedef struct shared_part {
     _Alignas(64) sli_getnext_command command;
-    _Alignas(64)
-        sli_getnext_command turns; /* command of the unrolled loop, which is launched first */
+    _Alignas(64) sli_getnext_command turns; /* for the unrolled loop, which runs first */
     _Alignas(64) sli_getnext_report getnext;
     _Alignas(64) step_report report;
     _Alignas(64) uint64_t stop;
@@ -78,10 +77,9 @@ typedef struct cuda_program {
     bool launched;     /* a launch was enqueued since the last collect */
     bool yielded; /* the last launch yielded: the next one runs single steps with the batches that
                      are available */
-    program_end pending; /* how the run ends after the launches in flight; DONE: it continues */
-    uint64_t
-        more_launches;   /* launches in addition to the calls of launch(), since the last collect */
-    bool stop_requested; /* requested by the step that is being launched */
+    program_end pending;    /* how the run ends after the launches in flight; DONE: it continues */
+    uint64_t more_launches; /* launches beyond the launch() calls since the last collect */
+    bool stop_requested;    /* requested by the step that is being launched */
     sli_error error;
     uint64_t idle_ns;            /* idle time of the device that was already added to the profile */
     sluice_step_record *records; /* (capacity) */

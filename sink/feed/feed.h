@@ -42,9 +42,8 @@ typedef struct data_feed {
     uint64_t stream_bytes; /* upper bound of the memory for samples of a stream */
     uint32_t held;         /* at least 1 */
     uint32_t slots;
-    uint64_t passes; /* passes of a stream to produce; 0: no limit. Set before the start */
-    sli_profile
-        profile; /* stages: the plan's, then FEED_*; threads: the workers, then the device's */
+    uint64_t passes;     /* passes of a stream to produce; 0: no limit. Set before the start */
+    sli_profile profile; /* stages: the plan's, then FEED_*; threads: workers, then the device's */
     const char *stage_names[16];
     sli_engine *engine;
 } data_feed;

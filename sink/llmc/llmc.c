@@ -28,11 +28,10 @@ struct sluice_llmc {
     sli_llmc_shape shape;
     sluice_device *device;
     sluice_dataset *dataset;
-    sluice_channel *channel; /* channel that reads ahead; NULL: no read-ahead */
-    bool shuffled;           /* the channel's order is shuffled */
-    uint64_t begin;          /* the channel's first sample */
-    const sluice_batch
-        *batch;   /* the channel's batch that is lent to the caller; NULL: no batch is lent */
+    sluice_channel *channel;   /* channel that reads ahead; NULL: no read-ahead */
+    bool shuffled;             /* the channel's order is shuffled */
+    uint64_t begin;            /* the channel's first sample */
+    const sluice_batch *batch; /* channel's batch lent to the caller; NULL: no batch is lent */
     int32_t *own; /* (2, batch, seq) buffer for batches that are read without a channel; NULL: not
                      needed yet */
 };
