@@ -41,8 +41,8 @@ void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status sta
 }
 
 /*
- * Does the error end the run whatever the policy is? Yes, if it is a fault of the machine (out of
- * memory or file descriptors), or of user code for the whole run.
+ * True if the error ends the run whatever the policy is: it is a fault of the machine (out of
+ * memory or file descriptors), or an error of user code that concerns the whole run.
  */
 static bool ends_run(const sample_loader *loader, sluice_status status)
 {

@@ -109,7 +109,7 @@ static bool claim_run(worker *w, row_run *run_out)
     }
 }
 
-/* Can a row of batch seq be begun? Sleeps while the engine is paused. */
+/* True if a row of batch seq may be begun. Sleeps while the engine is paused. */
 static bool may_begin(sli_engine *engine, uint64_t seq)
 {
     return seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed) &&

@@ -24,13 +24,13 @@ static row_run run_at(const row_claims *claims, uint64_t row, uint32_t count)
     return (row_run){row / claims->batch_size + 1, (uint32_t)(row % claims->batch_size), count};
 }
 
-/* Is the run after END? END takes one row after the last batch. */
+/* True if the run is after END. END takes one row after the last batch. */
 static bool is_past_end(const row_claims *claims, const row_run *run)
 {
     return run->seq > claims->batches && (run->seq - claims->batches > 1 || run->first > 0);
 }
 
-/* Claims the first one of the released rows, if there are any. */
+/* Claims the first released row. False: no released rows. */
 static bool take_spare(row_claims *claims, row_run *run_out)
 {
     uint64_t spare = atomic_load_explicit(&claims->spare, memory_order_relaxed);

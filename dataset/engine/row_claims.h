@@ -19,14 +19,14 @@ typedef struct row_run {
     uint32_t count;
 } row_run;
 
-/* The longest run. */
+/* The largest number of rows in a run. */
 enum { ROW_RUN_MOST = 64 };
 
 typedef struct row_claims {
     uint64_t batches; /* number of batches in the whole run */
     uint32_t batch_size;
     _Alignas(64) _Atomic uint64_t next; /* the next row to claim, counted through all batches */
-    _Atomic uint64_t spare;             /* the released rows, packed; 0: there are none */
+    _Atomic uint64_t spare; /* the released rows, packed into one word; 0: no released rows */
 } row_claims;
 
 typedef enum row_claim {
@@ -37,7 +37,9 @@ typedef enum row_claim {
 
 void row_claims_init(row_claims *claims, uint64_t batches, uint32_t batch_size);
 
-/* Claims up to `most` rows of batches up to `room`; released rows first. Any thread. */
+/*
+ * Claims up to `most` rows of batches up to `room`; released rows first. Callable from any thread.
+ */
 row_claim row_claims_take(row_claims *claims, uint64_t room, uint32_t most, row_run *run_out);
 
 /*
@@ -47,7 +49,7 @@ row_claim row_claims_take(row_claims *claims, uint64_t room, uint32_t most, row_
  */
 bool row_claims_give_back(row_claims *claims, const row_run *run);
 
-/* Can a claim succeed, or return ROW_CLAIM_NOTHING, without more room? */
+/* True if a claim can succeed, or return ROW_CLAIM_NOTHING, without more room. */
 bool row_claims_need_no_room(const row_claims *claims);
 
 /* The batch of the next row to claim. */

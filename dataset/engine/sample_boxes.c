@@ -116,7 +116,7 @@ static void zero_tail(const sluice_column *column, void *row, uint32_t from)
     memset((uint8_t *)row + from * size, 0, ((size_t)column->shape[0] - from) * size);
 }
 
-/* Does column i belong to these boxes, and is it needed? */
+/* True if column i is needed and its elements belong to these boxes. */
 static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *const *buffers)
 {
     return schema->infos[i].role == ROLE_OF_BOX && schema->infos[i].boxes == boxes &&

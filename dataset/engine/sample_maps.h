@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the maps of the pipeline, which are functions of the user. */
+/* Runs the maps of the pipeline, which are user functions. */
 #ifndef SLUICE_SAMPLE_MAPS_H
 #define SLUICE_SAMPLE_MAPS_H
 

@@ -10,7 +10,10 @@
 #include "resample.h"
 #include "sample_boxes.h"
 
-/* Tools of the worker, which are unused at this time: masks are processed after their image. */
+/*
+ * The worker's decoder, resampler and buffers. They are free by then, since masks are processed
+ * after their image.
+ */
 typedef struct mask_tools {
     image_decoder *decoder;
     image_resampler *resampler;

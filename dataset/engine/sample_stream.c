@@ -19,7 +19,7 @@ struct sample_stream {
     uint64_t passes;
     int stop_fd; /* becomes readable when a stop is requested */
     _Atomic bool stopped;
-    _Atomic uint64_t dropping; /* batch that will be dropped once all its rows are done; 0: none */
+    _Atomic uint64_t dropping; /* batch to drop once all its rows are done; 0: no batch */
     sli_event changed;         /* notified when stopped or dropping changes */
     pthread_mutex_t lock;      /* guards the fields below */
     stream_hold hold;          /* budget for the workers' samples; needs no lock */
@@ -35,7 +35,7 @@ struct sample_stream {
     stream_kind rest;  /* kind of the batch's remaining rows; STREAM_SAMPLE: not determined yet */
     bool failed;
     bool over;
-    stream_item others; /* holds samples of other ranks, and skipped samples */
+    stream_item others; /* receives the skipped samples and those of other ranks */
 };
 
 /* ---- passes -------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a run whose source is a stream. A worker claims a row and reads its sample in one
- * step, under a lock. So position p of a pass has the p-th sample of the stream, whichever worker
- * reads it. All later work is as parallel as for other sources. Each rank reads all samples and
- * keeps its own.
+ * Deals the samples of a stream source to the rows of a run. A worker claims a row and reads its
+ * sample in one step, under a lock. So position p of a pass has the p-th sample of the stream,
+ * whichever worker reads it. All later work is as parallel as for other sources. Each rank reads
+ * all samples and keeps its own.
  */
 #ifndef SLUICE_SAMPLE_STREAM_H
 #define SLUICE_SAMPLE_STREAM_H
@@ -35,8 +35,8 @@ typedef struct stream_claim {
 typedef struct sample_stream sample_stream;
 
 /*
- * Makes up to this many batches, from up to this many passes (0: unlimited). The plan determines
- * where they begin. E_NO_MEMORY, E_IO.
+ * Creates a stream that yields up to this many batches, from up to this many passes (0: unlimited).
+ * The plan determines where they begin. Returns E_NO_MEMORY or E_IO on failure.
  */
 sluice_status sample_stream_create(const sli_plan *plan, uint64_t batches, uint64_t passes,
                                    sample_stream **stream_out);
@@ -44,7 +44,7 @@ void sample_stream_destroy(sample_stream *stream);
 
 /*
  * Ends all pending and later takes, including one that waits for bytes: they return STREAM_NOTHING.
- * Any thread.
+ * Callable from any thread.
  */
 void sample_stream_stop(sample_stream *stream);
 
@@ -60,13 +60,13 @@ uint64_t sample_stream_freeze(sample_stream *stream);
  */
 void sample_stream_rewind(sample_stream *stream, uint64_t base, uint64_t limit);
 
-/* Claims the next row, and reads its sample into the item. Any worker. */
+/* Claims the next row, and reads its sample into the item. Callable from any worker. */
 void sample_stream_take(sample_stream *stream, stream_item *item, stream_claim *claim_out);
 
-/* Releases the bytes of the item's sample. Any worker. */
+/* Releases the bytes of the item's sample. Callable from any worker. */
 void sample_stream_done(sample_stream *stream, stream_item *item);
 
-/* Will this batch be dropped? All its rows must be done. */
+/* True if this batch will be dropped. All its rows must be done. */
 bool sample_stream_drops(const sample_stream *stream, uint64_t seq);
 
 /* Reuses the number of a dropped batch for the next batch, and lets takes continue. */

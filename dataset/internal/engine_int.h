@@ -40,7 +40,10 @@ typedef struct sli_engine_config {
 /* Starts the workers. Everything in the config is borrowed until sli_engine_stop(). */
 sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **engine_out);
 
-/* Requests a stop and closes the queue: workers end after their current rows. Any thread. */
+/*
+ * Requests a stop and closes the queue: workers end after their current rows. Callable from any
+ * thread.
+ */
 void sli_engine_close(sli_engine *engine);
 
 /* Calls sli_engine_close() and waits until all workers have ended. */
@@ -48,7 +51,7 @@ void sli_engine_stop(sli_engine *engine);
 
 /*
  * Pauses the workers: each finishes its current row and begins no other until it is resumed (paused
- * false) or stopped. Neither the rows nor their order change. Any thread.
+ * false) or stopped. Neither the rows nor their order change. Callable from any thread.
  */
 void sli_engine_pause(sli_engine *engine, bool paused);
 
@@ -86,14 +89,14 @@ void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint
 void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out);
 
 /*
- * The placement of thread i, requested and actual; first the workers, then the threads of
- * readahead. The engine must be stopped. NULL: there is no thread i.
+ * Returns the requested and actual placement of thread i: workers come first, then readahead
+ * threads. The engine must be stopped. NULL: thread i does not exist.
  */
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i);
 
 /*
- * Adds stall diagnostics of batch seq as text: its filled rows, and for each worker its stage and
- * the time in it.
+ * Adds stall diagnostics for batch seq as text: the number of its filled rows, and each worker's
+ * current stage with the time spent in it.
  */
 void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *text);
 

@@ -14,9 +14,10 @@ typedef struct sli_index_counts {
      * JPEG images that were decoded from their beginning, since they have neither an index nor
      * restart markers. Images of a pack and small images do not count: an index would gain nothing.
      */
-    uint64_t lacking; /* their number */
-    uint64_t above;  /* pixels of their lines from the top to the lower edge of the needed region */
-    uint64_t needed; /* pixels of the needed regions */
+    uint64_t lacking; /* number of these images */
+    uint64_t above;   /* pixels in these images' lines, from the top down to the lower edge of the
+                         needed region */
+    uint64_t needed;  /* pixels in these images' needed regions */
 } sli_index_counts;
 
 #endif

@@ -16,7 +16,7 @@
 
 typedef struct sli_llmc_files sli_llmc_files;
 
-/* The parameters of an order. */
+/* The parameters of an llm.c order. */
 typedef struct sli_llmc_shape {
     uint32_t batch;
     uint64_t seq;
@@ -42,12 +42,15 @@ uint64_t sli_llmc_tokens(const sli_llmc_files *files, size_t shard);
 uint64_t sli_llmc_file_bytes(const sli_llmc_files *files, size_t shard);
 uint32_t sli_llmc_pieces(const sli_llmc_files *files, size_t shard);
 
-/* The number of the first sample of the rank's part of a piece, in datasets of these files. */
+/*
+ * Returns the number that datasets of these files give to the first sample in the rank's part of a
+ * piece.
+ */
 uint64_t sli_llmc_sample(const sli_llmc_files *files, size_t shard, size_t piece);
 
 /*
- * Reads the rank's part of a piece; inputs and targets are (batch, seq). E_IO, E_CORRUPT,
- * E_NO_MEMORY.
+ * Reads the rank's part of a piece; inputs and targets are (batch, seq). Returns E_IO, E_CORRUPT or
+ * E_NO_MEMORY on failure.
  */
 sluice_status sli_llmc_read(const sli_llmc_files *files, size_t shard, size_t piece,
                             int32_t *inputs, int32_t *targets);

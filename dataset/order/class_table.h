@@ -26,13 +26,16 @@ typedef struct class_table {
     uint32_t *members; /* sorted by class, then in their original order */
 } class_table;
 
-/* Makes one class for each distinct value in labels; n is 1 to UINT32_MAX. E_NO_MEMORY. */
+/*
+ * Makes one class for each distinct value in labels; n is 1 to UINT32_MAX. Returns E_NO_MEMORY on
+ * failure.
+ */
 sluice_status class_table_make(const int64_t *labels, uint64_t n, class_table **table_out);
 
 /*
- * Returns the member at a position of a pass of `length` positions; position p is of class p modulo
- * the number of classes. *repetition_out counts from 0 how often the class began again in this
- * pass, so it differs each time a pass draws the same member.
+ * Returns the member at a position of a pass of `length` positions; position p draws from class p
+ * modulo the number of classes. *repetition_out counts from 0 how often the class began again in
+ * this pass, so it differs each time a pass draws the same member.
  */
 uint64_t class_table_at(const class_table *table, uint64_t key, uint64_t length, uint64_t pass,
                         uint64_t position, uint64_t *repetition_out);

@@ -14,8 +14,8 @@ typedef struct shuffle_args {
 enum { SHUFFLE_BUFFER = 1000 };
 
 typedef struct shard_args {
-    uint32_t rank;  /* or SLUICE_OF_RUN, or PARAM_RANK_NONE */
-    uint32_t world; /* or SLUICE_OF_RUN */
+    uint32_t rank;  /* a rank; SLUICE_OF_RUN: the run's; PARAM_RANK_NONE: `none` */
+    uint32_t world; /* number of ranks; SLUICE_OF_RUN: the run's */
 } shard_args;
 
 typedef struct split_args {
@@ -33,8 +33,7 @@ typedef struct split_args {
 uint64_t split_share(double fraction);
 
 /*
- * Does the split keep the sample of this name? It does if the hash of the name is in the split's
- * range.
+ * True if the split keeps the sample with this name: the hash of the name is in the split's range.
  */
 bool split_keeps(const split_args *args, const char *name);
 
@@ -44,7 +43,7 @@ typedef struct subset_args {
 
 typedef struct weights_args {
     const char *by;   /* name of a column, or path of a file */
-    uint64_t samples; /* samples of a pass; 0: as many as before the stage */
+    uint64_t samples; /* samples in a pass; 0: as many as before the stage */
     uint64_t seed;    /* or SLUICE_SEED_OF_RUN */
 } weights_args;
 

@@ -15,7 +15,9 @@
  */
 static const uint64_t MOST_POSITIONS = UINT64_C(1) << 62;
 
-/* Numbers of positions: on this rank, on the rank with most, on the rank with fewest. */
+/*
+ * Numbers of positions: on this rank, on the rank with the most, and on the rank with the fewest.
+ */
 typedef struct lengths {
     uint64_t own;
     uint64_t longest;
@@ -58,8 +60,8 @@ static void after_shard(const order_step *step, lengths *l)
 }
 
 /*
- * The key of the random numbers of stage i. `own` is the seed in its arguments, `seed` that of the
- * run.
+ * The key of the random numbers of stage i. `own` is the seed in the stage's arguments, `seed` is
+ * the run's seed.
  */
 static uint64_t stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t own, uint64_t seed)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sample at a position of a pass: the index stages of a dataset, composed into one pure
+ * Maps a position of a pass to a sample: the index stages of a dataset are composed into one pure
  * function of (pass, position). Only members, weights and classes are stored; they are computed
  * when the dataset is opened.
  */
@@ -13,9 +13,9 @@
 /* One index stage: maps a position after it to a position before it. */
 typedef struct order_step {
     index_kind kind;
-    uint64_t n;    /* argument of take, skip, repeat; subset, weights, balance: number of positions
-                      after it; INDEX_OF_SOURCE: 1 if for all ranks */
-    uint64_t key;  /* shuffle, weights, balance: key of their random numbers */
+    uint64_t n;   /* take, skip, repeat: the argument; subset, weights, balance: number of positions
+                     after the step; INDEX_OF_SOURCE: 1 if the order covers all ranks, else 0 */
+    uint64_t key; /* shuffle, weights, balance: key of their random numbers */
     uint32_t rank; /* shard: rank and world */
     uint32_t world;
     uint64_t before;               /* number of positions before this step, on this rank */
@@ -29,27 +29,27 @@ typedef struct sample_order {
     uint32_t count;
     order_step steps[DATASET_MAX_STAGES + 2];
     uint64_t length;   /* number of positions in a pass, on this rank */
-    uint64_t longest;  /* the same, on the rank with most */
-    uint64_t shortest; /* the same, on the rank with fewest */
+    uint64_t longest;  /* the same, on the rank with the most positions */
+    uint64_t shortest; /* the same, on the rank with the fewest positions */
 } sample_order;
 
 /* The inputs of an order, in addition to the dataset. */
 typedef struct order_settings {
     uint64_t seed;
     uint32_t rank;
-    uint32_t world; /* if more than 1 and the dataset has no shard stage, a shard step is added at
-                       the end */
-    bool all_ranks; /* for the samples of all ranks together, not of one rank */
+    uint32_t world; /* number of ranks; if more than 1 and the dataset has no shard stage, a shard
+                       step is added at the end */
+    bool all_ranks; /* true: the order covers the samples of all ranks, not of one rank */
     uint64_t done;  /* samples of the pass to skip, over all ranks; must be a multiple of world if
                        the dataset has a shard stage */
 } order_settings;
 
-/* Does the dataset have a shard stage? If not, order_make() adds a shard step. */
+/* True if the dataset has a shard stage. If it has none, order_make() adds a shard step. */
 bool dataset_has_shard(const sluice_dataset *dataset);
 
 /*
- * The key of stage i, a shuffle. Its permutation of a pass depends on this key and the pass. seed
- * is that of the run.
+ * The key of stage i, a shuffle. Its permutation of a pass depends on this key and the pass. `seed`
+ * is the run's seed.
  */
 uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);
 

@@ -28,7 +28,7 @@ bool sample_mixer_is_full(const sample_mixer *mixer);
 
 /*
  * Adds the item's sample to the buffer; ownership of its bytes is transferred. The buffer must not
- * be full. E_NO_MEMORY.
+ * be full. Returns E_NO_MEMORY on failure.
  */
 sluice_status sample_mixer_put(sample_mixer *mixer, stream_item *item);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounds the memory of the samples of a stream that workers hold. Each worker keeps a buffer for
- * small samples. Large samples share one budget, so their memory does not grow with the number of
+ * Bounds the memory of the stream samples that workers hold. Each worker keeps a buffer for small
+ * samples. Large samples share one budget, so their memory does not grow with the number of
  * workers.
  */
 #ifndef SLUICE_STREAM_HOLD_H
@@ -30,12 +30,12 @@ void stream_hold_init(stream_hold *hold, uint64_t most);
 void stream_hold_take(stream_hold *hold, stream_item *item);
 
 /*
- * Releases the charge of an item, and frees its buffer if that is large. Any thread; may be called
- * twice.
+ * Releases the charge of an item, and frees its buffer if that is large. Callable from any thread;
+ * may be called twice.
  */
 void stream_hold_give_back(stream_hold *hold, stream_item *item);
 
-/* Ends the current wait and all later ones. Any thread. */
+/* Ends the current wait and all later ones. Callable from any thread. */
 void stream_hold_stop(stream_hold *hold);
 
 /*

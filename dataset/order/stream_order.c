@@ -185,8 +185,8 @@ static void begin_step(stream_step *step, uint64_t pass)
 }
 
 /*
- * Should the order of the files be shuffled, too? Only if shuffle is the first stage: an earlier
- * stage, such as take, must see the same samples in every pass.
+ * True if the order of the files is shuffled, too: shuffle must be the first stage, since an
+ * earlier stage, such as take, must see the same samples in every pass.
  */
 static bool mixes_files(const stream_order *order)
 {

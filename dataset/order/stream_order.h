@@ -12,14 +12,14 @@
 typedef struct stream_order stream_order;
 
 /*
- * E_UNSUPPORTED: the dataset has an index stage that streams do not support; the message has an
- * alternative.
+ * Checks the index stages of a dataset. E_UNSUPPORTED: streams do not support one of them; the
+ * message has an alternative.
  */
 sluice_status stream_order_check(const sluice_dataset *dataset);
 
 /*
- * The dataset must be open, have passed stream_order_check(), and outlive the order. seed is that
- * of the run. E_NO_MEMORY.
+ * Creates the order of a dataset, which must be open, have passed stream_order_check(), and outlive
+ * the order. `seed` is the run's seed. Returns E_NO_MEMORY on failure.
  */
 sluice_status stream_order_create(const sluice_dataset *dataset, uint64_t seed,
                                   stream_order **order_out);

@@ -8,8 +8,8 @@
 #include "status_int.h"
 
 /*
- * Counts for each entry how often its sample is listed before it. *repeats_out: is a sample listed
- * more than once?
+ * Counts for each entry how often its sample is listed before it. *repeats_out becomes true if a
+ * sample is listed more than once.
  */
 static sluice_status count_repetitions(const uint32_t *members, uint64_t count, uint64_t limit,
                                        uint32_t *repetitions, bool *repeats_out)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Positions chosen by a list, in the order of the list. A position may be listed several times. */
+/*
+ * The positions that a subset stage selects, in the order of its list, which may contain a position
+ * several times.
+ */
 #ifndef SLUICE_SUBSET_TABLE_H
 #define SLUICE_SUBSET_TABLE_H
 
@@ -17,7 +20,7 @@ typedef struct subset_table {
     uint32_t members[];
 } subset_table;
 
-/* Members must be below `limit`. E_NO_MEMORY. */
+/* Makes a table of the members, which must be below `limit`. Returns E_NO_MEMORY on failure. */
 sluice_status subset_table_make(const uint32_t *members, uint64_t count, uint64_t limit,
                                 subset_table **table_out);
 

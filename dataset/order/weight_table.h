@@ -24,9 +24,9 @@ typedef struct weight_table {
 } weight_table;
 
 /*
- * n is 1 to UINT32_MAX; weights must be finite and at least 0. The probability of an entry is its
- * weight divided by the sum of all, with an error of about 2^-32 / n. An entry of weight 0 is never
- * drawn. E_INVALID: all weights are 0; E_NO_MEMORY.
+ * Makes a table of n weights, n from 1 to UINT32_MAX; weights must be finite and at least 0. The
+ * probability of an entry is its weight divided by the sum of all, with an error of about 2^-32 /
+ * n. An entry of weight 0 is never drawn. E_INVALID: all weights are 0; E_NO_MEMORY.
  */
 sluice_status weight_table_make(const double *weights, uint64_t n, weight_table **table_out);
 

@@ -20,7 +20,7 @@
 #include "subset_table.h"
 #include "weight_table.h"
 
-/* Limit on the number of samples before such a stage, which visits all of them. */
+/* Limit on the number of samples before one of these stages, since it visits all of them. */
 static const uint64_t MOST_LISTED = UINT32_MAX;
 
 /* Limit on the size of a file of numbers, so that it cannot exhaust memory. */
@@ -96,7 +96,7 @@ static sluice_status make_split(sluice_dataset *dataset, uint32_t i, const sampl
 
 /* ---- files of numbers ------------------------------------------------------------------------ */
 
-/* Adds the stage, the file and the line to the message of an error; line 0: no line. */
+/* Adds the stage, the file and the line to an error message; line 0: the error has no line. */
 static sluice_status file_error(const char *stage, const char *path, uint64_t line,
                                 sluice_status status)
 {

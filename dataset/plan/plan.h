@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The private parts of a plan. */
+/* The private data of a plan, for the planner and the engine. */
 #ifndef SLUICE_PLAN_H
 #define SLUICE_PLAN_H
 
@@ -23,7 +23,7 @@ typedef struct plan_flip {
     const dataset_stage *stage;
     uint64_t key;
     uint32_t segment;
-    bool on_device; /* GetNext flips the row, as a flag of the row requests */
+    bool on_device; /* true: GetNext flips the row if the row's flags request it */
 } plan_flip;
 
 /*
@@ -97,10 +97,10 @@ enum {
 };
 
 struct plan_details {
-    sample_order order;          /* this rank's order */
-    sample_order rest;           /* this rank's order of the rest of the first pass */
-    sample_order all_ranks;      /* order of all ranks, for drawing replacements */
-    source_order *own_order;     /* the source's own order; NULL: it has none */
+    sample_order order;      /* this rank's order */
+    sample_order rest;       /* this rank's order for the rest of the first pass */
+    sample_order all_ranks;  /* order over all ranks, from which replacements are drawn */
+    source_order *own_order; /* the source's own order; NULL: the source has no order of its own */
     const dataset_stage *decode; /* NULL: the source returns pixels */
     plan_stage geometry[DATASET_MAX_STAGES];
     uint32_t geometry_count;
@@ -135,7 +135,7 @@ struct plan_details {
                                        stored by sample_stream.c */
     _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by sample_stream.c */
     char pixels_name[64];           /* profile name of the geometry and conversion stage */
-    char notes[1200];               /* lines that the passes add, for explain */
+    char notes[1200];               /* text lines that the planner's passes add for explain */
 };
 
 /*
@@ -170,7 +170,7 @@ typedef struct batch_span {
     uint64_t done;
 } batch_span;
 
-/* Passes of the planner in files of their own. plan_note() adds a line for explain. */
+/* Passes of the planner that have a file of their own. plan_note() adds a text line for explain. */
 sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);

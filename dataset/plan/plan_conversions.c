@@ -14,8 +14,8 @@ static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_sch
 }
 
 /*
- * Are there conversions that scale on both sides of the split? Two roundings give other results
- * than one.
+ * True if conversions on both sides of the split scale values: rounding twice gives other results
+ * than rounding once.
  */
 static bool splits_affine(const sluice_dataset *dataset, const plan_segment *c, uint32_t split)
 {
@@ -215,7 +215,7 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     return SLUICE_OK;
 }
 
-/* Is the segment's result the image of the batch, which no map reads or writes? */
+/* True if the segment's result is the batch's image, which no map reads or writes. */
 static bool is_last(const sli_plan *plan, const plan_segment *segment)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Returns names of samples and classes. */
+/* Public functions that return the names of samples and classes. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@
 
 enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_MAX_FILES = 5 };
 
-/* Describes one of the datasets. */
+/* Describes one of the two CIFAR datasets. */
 typedef struct cifar_kind {
     const char *source;  /* name of the source, for messages */
     const char *dataset; /* name of the dataset, for messages */
@@ -19,7 +19,7 @@ typedef struct cifar_kind {
     uint32_t label_bytes;
 } cifar_kind;
 
-/* A source of this kind; the struct of a source begins with it. */
+/* The open files of a CIFAR dataset; the struct of a CIFAR source begins with it. */
 typedef struct cifar_files {
     const cifar_kind *kind;
     uint32_t file_count;
@@ -31,7 +31,8 @@ typedef struct cifar_files {
 
 /*
  * Opens dir/NAME or, if that does not exist, dir/FOLDER/NAME, and appends its records. On failure
- * the files opened before stay open. E_IO; E_CORRUPT: it is not a sequence of records.
+ * the files opened before stay open. E_IO: a file cannot be opened or read; E_CORRUPT: it is not a
+ * sequence of records.
  */
 sluice_status cifar_files_add(cifar_files *files, const char *dir, const char *name);
 void cifar_files_close(cifar_files *files);
@@ -42,7 +43,7 @@ void cifar_files_name(const void *source, uint64_t index, char *text, size_t siz
 
 /*
  * Reads a record into io. data_out receives the image; *labels_out points to the labels, until the
- * next read. E_IO; E_CORRUPT: the file is truncated; E_NO_MEMORY.
+ * next read. E_IO: reading failed; E_CORRUPT: the file is truncated; E_NO_MEMORY: out of memory.
  */
 sluice_status cifar_files_read(const cifar_files *files, uint64_t index, sample_io *io,
                                const uint8_t **labels_out, sample_data *data_out);

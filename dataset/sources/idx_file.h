@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IDX files: rows are read by pread(), or from memory if the file was loaded. */
+/* An open IDX file, whose rows are read by pread(), or from memory if the file was loaded. */
 #ifndef SLUICE_IDX_FILE_H
 #define SLUICE_IDX_FILE_H
 
@@ -19,20 +19,21 @@ typedef struct idx_file {
 } idx_file;
 
 /*
- * Opens a file; its length must be that in its header. A compressed file, of up to 4 GiB when
- * decompressed, is loaded into memory; with `load` any file is. Errors name the file. E_IO;
- * E_CORRUPT: another length, a damaged header, or damaged compression; E_UNSUPPORTED: not a regular
- * file, an unsupported element type, larger than 4 GiB, or this build has no libarchive;
- * E_NO_MEMORY.
+ * Opens a file, whose length must match its header. A compressed file, of up to 4 GiB when
+ * decompressed, is loaded into memory; with `load` any file is. Errors name the file. E_IO: the
+ * file cannot be read; E_CORRUPT: another length, a damaged header, or damaged compression;
+ * E_UNSUPPORTED: not a regular file, an unsupported element type, larger than 4 GiB, or this build
+ * has no libarchive; E_NO_MEMORY.
  */
 sluice_status idx_file_open(const char *path, bool load, idx_file *file_out);
 void idx_file_close(idx_file *file);
 
-/* The rows of a file in memory; NULL: it is not in memory. */
+/* Returns the rows of a file in memory; NULL: the file is not in memory. */
 const uint8_t *idx_file_rows(const idx_file *file);
 
 /*
- * Reads a row of a file that is not in memory. Error texts do not name the file. E_IO, E_CORRUPT.
+ * Reads a row of a file that is not in memory. Error texts do not name the file. Returns E_IO or
+ * E_CORRUPT on failure.
  */
 sluice_status idx_file_read(const idx_file *file, uint64_t row, uint8_t *to);
 

@@ -43,10 +43,9 @@ typedef struct store_entry {
 struct index_store {
     char *folder;
     sli_held_file files[MAX_FILES]; /* files of other processes, opened for reading */
-    int own;                        /* number of this process's file, the only one that it writes
-                                       to; -1: none */
-    int own_fd;                     /* its descriptor; -1: none */
-    bool can_add;                   /* no write has failed so far */
+    int own; /* number of this process's file, the only one that it writes to; -1: no such file */
+    int own_fd;   /* descriptor of file `own`; -1: not open */
+    bool can_add; /* no write has failed so far */
     uint64_t own_end;
     store_entry *entries;
     uint64_t mask; /* number of entries - 1; the number is a power of two */
@@ -201,7 +200,7 @@ static void remove_empty(const index_store *store, int number)
     }
 }
 
-/* Was the file removed, by the process that held the lock before? */
+/* True if the process that held the lock before has removed the file. */
 static bool is_removed(int fd)
 {
     struct stat info;

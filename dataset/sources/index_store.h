@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores indexes of image files (image_decoder.h) in a folder, for later passes and runs. Each
- * process writes to a file of its own in the folder and reads the files of all processes, so
- * several can share a folder. The format of a file; numbers are little-endian:
+ * An index store: a folder that keeps the decode indexes of image files (image_index in image.h)
+ * for later passes and runs. Each process writes to its own file in the folder and reads the files
+ * of all processes, so several processes can share a folder. The file format is little-endian:
  *
  *     "SLUICEPL", u32 1 (the version), u32 0, then records:
  *     u32 0x44524353, u32 size of the index, u64 hash of the image's name, u64 its size in bytes,
  *     i64 its modification time (ns), u32 CRC-32C of these 32 bytes and the index, u32 0, the index
  *
- * A record is valid only for an image with that name, size and time. A truncated or damaged record
- * is ignored, and the index is rebuilt.
+ * A record is valid only for an image whose name, size and modification time match. A truncated or
+ * damaged record is ignored, and the index is rebuilt.
  */
 #ifndef SLUICE_INDEX_STORE_H
 #define SLUICE_INDEX_STORE_H
@@ -26,8 +26,8 @@ typedef struct index_key {
 } index_key;
 
 /*
- * Opens a folder of indexes for this number of images, and creates it if needed. From a read-only
- * folder indexes are only read. E_IO: it cannot be opened or created; E_NO_MEMORY.
+ * Opens a folder of indexes for this number of images, and creates it if needed. If the folder is
+ * read-only, no indexes are stored. E_IO: the folder cannot be opened or created; E_NO_MEMORY.
  */
 sluice_status index_store_open(const char *folder, uint64_t images, index_store **store_out);
 
@@ -35,14 +35,15 @@ sluice_status index_store_open(const char *folder, uint64_t images, index_store 
 void index_store_close(index_store *store);
 
 /*
- * Sets *index to the stored index of the image. If there is none, or it is refused, index->wanted
- * requests that the decoder builds one, provided that it can be stored. Any thread.
+ * Sets *index to the stored index of the image. If there is no stored index, or it is refused,
+ * index->wanted requests that the decoder builds an index, provided that it can be stored. Callable
+ * from any thread.
  */
 void index_store_find(index_store *store, const index_key *key, image_index *index);
 
 /*
  * Stores the index that the decoder built for the image. An index that was wrong is replaced by an
- * empty one. Returns whether an index was stored. Any thread.
+ * empty one. Returns whether an index was stored. Callable from any thread.
  */
 bool index_store_keep(index_store *store, const index_key *key, const image_index *index);
 

@@ -25,7 +25,7 @@ typedef struct file_search {
     const char *stem;         /* label files: the whole name without suffix; NULL: image files are
                                  searched */
     char found[NAME_MAX + 1];
-    char other[NAME_MAX + 1]; /* a match with another prefix; "": there is none */
+    char other[NAME_MAX + 1]; /* a match with another prefix; "": no such match */
 } file_search;
 
 /* The length of a name without the suffix of a compressed file. */
@@ -78,7 +78,7 @@ static void keep_name(file_search *search, const char *name)
     }
 }
 
-/* Searches a folder. One that does not exist counts as empty. */
+/* Searches a folder. A folder that does not exist counts as empty. */
 static sluice_status search_folder(const char *dir, file_search *search)
 {
     DIR *folder = opendir(dir);

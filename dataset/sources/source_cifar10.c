@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cifar10: the binary version of CIFAR-10. Each record has one label. */
+/* Source `cifar10`: the binary version of CIFAR-10. Each record has one label. */
 #include <stdio.h>
 
 #include "alloc_int.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cifar100: the binary version of CIFAR-100. Each record has a coarse and a fine label. */
+/* Source `cifar100`: the binary version of CIFAR-100. Each record has a coarse and a fine label. */
 #include <stdio.h>
 
 #include "alloc_int.h"

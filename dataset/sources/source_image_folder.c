@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source image_folder: files DIR/CLASS/FILE. The folders are listed once, when the source is
- * opened; a file takes the bytes of its name and 8 more. The files of a class are consecutive
- * samples, so a binary search finds the class of a sample.
+ * Source `image_folder`: image files DIR/CLASS/FILE. The folders are listed once, when the source
+ * is opened; each file takes the bytes of its name plus 8 bytes of memory. The files of a class are
+ * consecutive samples, so a binary search finds the class of a sample.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -58,8 +58,8 @@ typedef struct image_folder {
 /* ---- names -------------------------------------------------------------------------------- */
 
 /*
- * Are the first `length` bytes equal, ignoring the case of ASCII letters? Does not depend on the
- * locale.
+ * True if the first `length` bytes are equal, ignoring the case of ASCII letters. Independent of
+ * the locale.
  */
 static bool same_letters(const char *a, const char *b, size_t length)
 {
@@ -73,7 +73,7 @@ static bool same_letters(const char *a, const char *b, size_t length)
     return true;
 }
 
-/* Does the name end in one of the extensions? Hidden files do not count. */
+/* True if the name ends in one of the extensions and the file is not hidden. */
 static bool is_image_name(const char *name, const char *extensions)
 {
     const char *dot = strrchr(name, '.');
@@ -103,7 +103,7 @@ static int compare_classes(const void *a, const void *b)
     return strcmp(((const folder_class *)a)->name, ((const folder_class *)b)->name);
 }
 
-/* Is the entry a folder, or a link to one? */
+/* True if the entry is a folder, or a link to a folder. */
 static bool is_folder(int fd, const struct dirent *entry)
 {
     struct stat info;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * llmc: token files in the order of llm.c, beginning with any state of it. Only sli_llmc_dataset()
- * can add it, so it is not in the table of stages.
+ * Source `llmc`: token files in llm.c's order, beginning at any state of that order. Only
+ * sli_llmc_dataset() can add it, so it is not in the table of stages.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory: arrays of the program. Only sluice_dataset_memory() can add it, so it is not in the table
- * of stages.
+ * Source `memory`: arrays in the program's memory. Only sluice_dataset_memory() can add it, so it
+ * is not in the table of stages.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct memory_source {
     sluice_column columns[SLUICE_MAX_COLUMNS];
     const uint8_t *data[SLUICE_MAX_COLUMNS];
     size_t row_bytes[SLUICE_MAX_COLUMNS];
-    int image; /* index of the image column; -1: none */
+    int image; /* index of the image column; -1: no image */
 } memory_source;
 
 static sluice_status check_shape(const sluice_array *array)

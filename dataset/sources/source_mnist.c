@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mnist: images and labels in IDX files, the format of MNIST, Fashion-MNIST, KMNIST and EMNIST.
- * Labels are stored in memory, one byte per sample. Images are read when needed; if their file is
- * compressed, they are stored in memory, too.
+ * Source `mnist`: images and labels in IDX files, the format of MNIST, Fashion-MNIST, KMNIST and
+ * EMNIST. Labels are stored in memory, one byte per sample. Images are read when needed; if their
+ * file is compressed, they are stored in memory, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct mnist_args {
 
 typedef struct mnist_source {
     idx_file images;
-    idx_file labels; /* rank 0: there are no labels */
+    idx_file labels; /* the label file; rank 0: no labels */
     uint32_t height;
     uint32_t width;
     uint32_t channels;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * npy: arrays in .npy files. Each file is a column, with samples along its first dimension. A row
- * is read by pread() directly to its destination in the batch.
+ * Source `npy`: arrays in .npy files. Each file is a column, with samples along its first
+ * dimension. A row is read by pread() directly to its destination in the batch.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ typedef struct npy_source {
     uint32_t count; /* number of open files */
     npy_file files[SLUICE_MAX_COLUMNS];
     sluice_column columns[SLUICE_MAX_COLUMNS];
-    int image; /* index of the image column; -1: none */
+    int image; /* index of the image column; -1: no image */
 } npy_source;
 
 static void npy_close(void *source)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* synthetic: generated samples, a function of their index, for measurements without files. */
+/*
+ * Source `synthetic`: samples that are generated from their index, for measurements without files.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tokens: windows of seq + 1 tokens from files with the data of a language model. `inputs` are the
- * first seq tokens of a window, `targets` the last seq. token_samples.c reads them.
+ * Source `tokens`: windows of seq + 1 tokens from the token files of a language model. `inputs` are
+ * the first seq tokens of a window, `targets` the last seq. token_samples.c reads them.
  */
 #include <sluice/tokens.h>
 

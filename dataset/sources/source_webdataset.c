@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source webdataset: samples in tar archives (shards), accessed in any order by an index of each
- * archive (shard_index.h), which takes 32 bytes and the name per sample. A sample's bytes are read
- * at their offset in the shard. source_webstream.c reads the same archives sequentially.
+ * Source `webdataset`: samples in tar archives (shards), accessed in any order by an index of each
+ * archive (shard_index.h). The index takes 32 bytes plus the name per sample. A sample's bytes are
+ * read at their offset in the shard. source_webstream.c reads the same archives sequentially.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     return SLUICE_OK;
 }
 
-/* The fields in the first shard that has any, for the error message. */
+/* Returns the fields of the first shard in which fields were found, for the error message. */
 static const char *fields_seen(const webdataset *web)
 {
     for (size_t i = 0; i < web->shard_count; i++) {
@@ -213,8 +213,8 @@ static sluice_status read_bytes(int fd, const web_shard *shard, const shard_samp
 }
 
 /*
- * Could the decoder read only a part of this image (PNM), judging by its name? Its first bytes
- * decide later. Small images are always read whole.
+ * True if, judging by its name, the decoder may be able to read only a part of this image (PNM).
+ * Its first bytes decide later. Small images are always read whole.
  */
 static bool may_have_head(const web_shard *shard, const shard_sample *sample)
 {
@@ -371,8 +371,8 @@ static const source_ops web_ops = {
 /* ---- the stage ----------------------------------------------------------------------------- */
 
 /*
- * Is it a valid list of fields, or if `one`, a valid field? A field is the part of a member's name
- * after its first dot.
+ * True if the text is a valid list of fields or, with `one`, a valid field. A field is the part of
+ * a member's name after its first dot.
  */
 static bool is_field_list(const char *list, bool one)
 {

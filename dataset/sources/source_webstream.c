@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * webdataset as a stream: pipes, compressed shards, or plain shards with access=stream. A pass
- * reads each shard from its first byte to its last; only the current sample is in memory.
+ * Source `webdataset` as a stream: pipes, compressed shards, or plain shards with access=stream. A
+ * pass reads each shard from its first byte to its last; only the current sample is in memory.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -37,16 +37,16 @@ typedef struct web_pass {
     byte_feed *feed;
     shard_fields fields;
     shard_walk walk;
-    shard_index index;  /* holds the sample that is complete, if there is one */
+    shard_index index;  /* holds the complete sample, if there is one */
     image_buffer image; /* image of that sample, or of the incomplete one */
     uint64_t given;
     webdataset_skipped skipped;
-    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard that has any */
+    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard in which fields were found */
 } web_pass;
 
 /* ---- the source ---------------------------------------------------------------------------- */
 
-/* Is this a path that can be read only once? */
+/* True if the path can be read only once. */
 static bool is_pipe(const char *path)
 {
     struct stat info;

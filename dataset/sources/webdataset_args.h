@@ -32,7 +32,7 @@ extern const file_list_kind web_list_kind;
 /* The part of a path after its last slash. */
 const char *web_base_of(const char *path);
 
-/* Is there a label column? */
+/* True if the source has a label column. */
 bool web_is_labelled(const web_args *args);
 
 /*
@@ -41,7 +41,10 @@ bool web_is_labelled(const web_args *args);
  */
 sluice_status web_check_sample(uint32_t flags, uint64_t size, bool labelled, const char *shard);
 
-/* Are shards with these arguments read sequentially? Errors of file_list_make(). */
+/*
+ * Determines whether shards with these arguments are read sequentially. Returns the errors of
+ * file_list_make().
+ */
 sluice_status web_is_stream(const web_args *args, bool *is_stream_out);
 
 /* The operations of the sequential reader. */

@@ -31,10 +31,10 @@ typedef struct webdataset_skipped {
 void skipped_count(skipped_items *items, uint64_t count, const char *shard, const char *name,
                    size_t length);
 
-/* Adds the counts in a shard's index. */
+/* Adds the counts that a shard's index contains. */
 void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, const char *shard);
 
-/* Logs one warning for each kind. */
+/* Logs one warning for each kind of skipped items. */
 void skipped_warn(const webdataset_skipped *skipped, const web_args *args);
 
 /*

@@ -20,7 +20,7 @@
 #include "llmc_int.h"
 #include "source.h"
 
-/* A shard, as its pieces. */
+/* A shard, divided into pieces. */
 typedef struct llmc_shard {
     uint64_t first;
     uint32_t pieces; /* at least 1 */
@@ -29,7 +29,7 @@ typedef struct llmc_shard {
 typedef struct llmc_request {
     const llmc_shard *shards; /* copied */
     uint32_t shard_count;
-    uint32_t batch; /* rows of a batch of one rank */
+    uint32_t batch; /* rows of one rank's batch */
     uint32_t rank;
     uint32_t world;
     bool shuffled;
@@ -37,7 +37,7 @@ typedef struct llmc_request {
                                     Copied */
 } llmc_request;
 
-/* E_NO_MEMORY. The order is freed by its close(). */
+/* Makes the order, which is freed by its close(). Returns E_NO_MEMORY on failure. */
 sluice_status llmc_order_make(const llmc_request *request, source_order **order_out);
 
 #endif

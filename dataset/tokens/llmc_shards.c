@@ -4,7 +4,10 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* Tokens of one piece: a batch of all ranks. UINT64_MAX: more than any file has. */
+/*
+ * Returns the number of tokens in one piece, which is one batch on every rank; UINT64_MAX: more
+ * than any file has.
+ */
 static uint64_t tokens_of_piece(const llmc_bounds *bounds, uint64_t seq)
 {
     uint64_t tokens = seq;

@@ -7,7 +7,7 @@
 #include "token_shards.h"
 
 typedef struct llmc_bounds {
-    uint32_t batch; /* rows of a batch of one rank */
+    uint32_t batch; /* rows of one rank's batch */
     uint32_t rank;
     uint32_t world;
     bool shuffled;
@@ -21,9 +21,9 @@ sluice_status llmc_list_shards(const token_shards *shards, const llmc_bounds *bo
                                llmc_shard **list_out);
 
 /*
- * The stride of the shards must equal their seq. `begin` may be NULL. E_INVALID, with the file: it
- * has fewer tokens than one batch of all ranks; E_UNSUPPORTED: more batches than can be counted;
- * E_NO_MEMORY.
+ * Makes the order of the shards, whose stride must equal their seq. `begin` may be NULL. E_INVALID:
+ * a file has fewer tokens than one batch of all ranks; the message names it; E_UNSUPPORTED: more
+ * batches than can be counted; E_NO_MEMORY.
  */
 sluice_status llmc_order_of_shards(const token_shards *shards, const llmc_bounds *bounds,
                                    const sli_llmc_begin *begin, source_order **order_out);

@@ -23,7 +23,7 @@ static uint32_t field(const uint8_t *bytes, int number)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* The index in `kinds` of the file's magic number; -1: it is not there. */
+/* Returns the index in `kinds` of the file's magic number; -1: not in `kinds`. */
 static int find_kind(const uint8_t *bytes, size_t size)
 {
     for (int i = 0; size >= TOKEN_HEAD && i < (int)(sizeof(kinds) / sizeof(kinds[0])); i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window is read once, by pread(), and copied from the buffer into both columns. */
+/*
+ * Reads windows of tokens by pread(): each once, then it is copied from the buffer to both columns.
+ */
 #include "token_samples.h"
 
 #include <fcntl.h>

@@ -21,7 +21,7 @@ sluice_status token_samples_read(const void *source, uint64_t index, sample_io *
 /* Describes the stored windows of seq + 1 tokens. */
 void token_samples_windows(const void *source, uint32_t offload, source_windows *windows_out);
 
-/* The columns: both are i32 of shape (seq). */
+/* Sets the columns inputs and targets; both are i32 of shape (seq). */
 void token_samples_schema(uint64_t seq, stage_schema *schema);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Token files, and the windows in them. A window is seq + 1 tokens; one begins every `stride`
- * tokens of a file if it ends within the file. A window takes no memory; a file takes a few dozen
- * bytes.
+ * Token files, and the windows in them. A window is seq + 1 tokens. Windows begin every `stride`
+ * tokens of a file, as long as they end within the file. A window takes no memory; a file takes a
+ * few dozen bytes.
  */
 #ifndef SLUICE_TOKEN_SHARDS_H
 #define SLUICE_TOKEN_SHARDS_H
@@ -49,20 +49,20 @@ typedef struct token_window {
 
 /*
  * Opens all files and reads their headers. A file without a window stays in the list, with a
- * warning. E_CORRUPT, E_INVALID: as for token_header_parse(), with the file; E_INVALID: files of
- * different types, or no window in any file; errors of the list; E_IO, E_NO_MEMORY. The struct must
- * not be moved afterwards.
+ * warning. Returns the errors of token_header_parse(), with the file's name in the message;
+ * E_INVALID: files of different types, or no window in any file; errors of file_list_make(); E_IO;
+ * E_NO_MEMORY. The struct must not be moved afterwards.
  */
 sluice_status token_shards_open(const token_request *request, token_shards *shards_out);
 void token_shards_close(token_shards *shards);
 
-/* Finds the window of a number, which must be below shards->windows. */
+/* Returns the window with this number, which must be below shards->windows. */
 token_window token_shards_find(const token_shards *shards, uint64_t number);
 
 /*
  * Reads a window's tokens as stored, and the bytes after it in the file, up to `most` bytes; `most`
- * is at least the size of the window. *got_out: how many bytes were read. The interrupt may be
- * NULL. E_CORRUPT, E_IO, with the file. Any thread.
+ * is at least the size of the window. *got_out: number of bytes read. The interrupt may be NULL.
+ * Returns E_CORRUPT or E_IO on failure; the message names the file. Callable from any thread.
  */
 sluice_status token_shards_read(const token_shards *shards, const token_window *window,
                                 const sli_interrupt *interrupt, void *tokens, size_t most,
