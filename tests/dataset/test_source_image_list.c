@@ -226,8 +226,8 @@ static void boxes_may_have_other_forms(void)
         "boxes[3]\tc:i32[3]@b\na.ppm\t0,0,4,30;10,5,30,25;36,0,40,3\t1,2,3\n",
         "coco[3]\tc:i32[3]@b\na.ppm\t0,0,4,30;10,5,20,20;36,0,4,3\t1,2,3\n",
         "voc[3]\tc:i32[3]@b\na.ppm\t1,1,4,30;11,6,30,25;37,1,40,3\t1,2,3\n",
-        "darknet[3]\tc:i32[3]@b\n"
-        "a.ppm\t0.05,0.5,0.1,1.00001;0.5,0.5,0.5,0.666666667;0.95,0.05,0.1,0.1\t1,2,3\n",
+        ("darknet[3]\tc:i32[3]@b\n"
+         "a.ppm\t0.05,0.5,0.1,1.00001;0.5,0.5,0.5,0.666666667;0.95,0.05,0.1,0.1\t1,2,3\n"),
     };
     static const char *const stages[] = {"center_crop 28,38", "random_horizontal_flip 1",
                                          "random_resized_crop 20 | random_horizontal_flip"};
