@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_filter: a choice of samples of one's own. Batches have the images that are bright enough,
- * however many these are. Prints the label and the brightness of each sample of a pass.
+ * custom_filter: a user-defined filter. Batches hold only the images that are bright enough; their
+ * number need not be known. Prints the label and the brightness of each kept sample of a pass.
  *     cc -o custom_filter custom_filter.c $(pkg-config --cflags --libs sluice)
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@ static double brightness(const unsigned char *pixels, size_t count)
     return sum / (double)count;
 }
 
-/* Your code: says of each sample whether to keep it. Workers call it, several at once. */
+/* Your code: decides whether to keep a sample. Workers call it concurrently. */
 static sluice_status choose_bright(sluice_sample *sample, uint32_t *keep_out, void *user)
 {
     sluice_sample_view image;
@@ -59,7 +59,7 @@ int main(void)
     filter.filter = choose_bright;
     filter.user = &least;
     sluice_channel_config_init(&config);
-    config.end_of_pass = true; /* get_next returns END_OF_PASS behind the last batch of a pass */
+    config.end_of_pass = true; /* get_next returns END_OF_PASS after the last batch of a pass */
     st = st < 0 ? st : sluice_dataset_parse("synthetic 300 4,4,3 300 | shuffle", &dataset);
     st = st < 0 ? st : sluice_dataset_filter(dataset, &filter);
     st = st < 0 ? st : sluice_dataset_add(dataset, "batch 16");

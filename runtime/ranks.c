@@ -20,8 +20,10 @@ typedef struct launcher {
     const char *node;  /* holds this machine's index in the list that local_world then holds. NULL:
                           local_world is one number */
     const char *nodes; /* the number of machines: if it is 1, all ranks are on this one */
-    const char *role;  /* if set, a rank or a world alone is an error only if this is set, too */
-    const char *inner; /* set by a launcher inside this one, whose variables are used then */
+    const char *role;  /* if not NULL: rank without world, or the reverse, is an error only if this
+                          variable is set, and ignored otherwise */
+    const char *inner; /* set by a launcher that runs inside this one; if it is set, this launcher
+                          is skipped */
 } launcher;
 
 /*
@@ -137,7 +139,7 @@ static bool find_in_list(const char *list, uint32_t node, uint32_t *number_out)
     return true;
 }
 
-/* Whether all ranks are on this machine, by the number of machines. */
+/* Sets the local world to the world if the job has one machine, else to 0: not known. */
 static sluice_status find_nodes(const launcher *l, uint32_t world, uint32_t *local_world_out)
 {
     const char *value = value_of(l->nodes);
@@ -235,7 +237,7 @@ sluice_status sli_ranks_override_local(sluice_ranks *ranks, uint32_t most)
     return SLUICE_OK;
 }
 
-/* msrun starts the program once more, as its scheduler, with RANK_ID 0. */
+/* Fails in msrun's scheduler: msrun starts the program one extra time for it, with RANK_ID 0. */
 static sluice_status check_role(const launcher *l)
 {
     const char *role = value_of(l->role);
@@ -283,7 +285,7 @@ static sluice_status find_by(const launcher *l, sluice_ranks *ranks, bool *has_l
     return st == SLUICE_OK ? find_local(l, ranks, has_local_out) : st;
 }
 
-/* Whether the variables of a launcher are those of this process. */
+/* True if this launcher started this process, judging by its variables. */
 static bool has_started(const launcher *l)
 {
     const bool has_rank = value_of(l->rank) != NULL;
@@ -302,7 +304,7 @@ static bool has_started(const launcher *l)
     return has_world || (has_rank && l->node == NULL);
 }
 
-/* has_local_out: whether the local rank is known. */
+/* Finds the ranks. *has_local_out: true if the local rank is known. */
 static sluice_status find(sluice_ranks *ranks, bool *has_local_out)
 {
     *ranks = (sluice_ranks){sizeof(*ranks), 0, 1, 0, 1, "alone"};
@@ -314,7 +316,7 @@ static sluice_status find(sluice_ranks *ranks, bool *has_local_out)
             return find_by(&launchers[i], ranks, has_local_out);
         }
     }
-    /* Rank and world may be in config, so they do not bound the variable. */
+    /* Rank and world may come from the run's config, so 1 is no upper bound for SLUICE_LOCAL. */
     return sli_ranks_override_local(ranks, UINT32_MAX);
 }
 

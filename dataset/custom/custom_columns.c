@@ -94,7 +94,8 @@ static bool is_size(const uint64_t *shape)
            shape[SCHEMA_W] <= LARGEST_SIDE;
 }
 
-/* What follows is encoded, and the first image is not: decode would have nothing to begin with. */
+/* Refuses an encoded mask or further image if the first image is not encoded: decode requires an
+ * encoded first image. */
 static sluice_status mixed_kinds(const making *m, const custom_column *column)
 {
     return sli_fail(SLUICE_E_UNSUPPORTED,

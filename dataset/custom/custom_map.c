@@ -65,7 +65,7 @@ static sluice_status check_outputs(const custom_map *made)
     return SLUICE_OK;
 }
 
-/* Makes it but for its outputs. */
+/* Makes a map without its outputs. */
 static sluice_status make_without_outputs(const sluice_map *map, custom_map **map_out)
 {
     custom_map *made = sli_calloc(1, sizeof(*made));
@@ -264,7 +264,8 @@ bool custom_map_is_early(const custom_map *map, const stage_schema *schema)
     return true;
 }
 
-/* Stages that count or deal samples, where a filter changes their number. */
+/* Refuses a filter on a source with an order of its own: that order consists of whole batches, from
+ * which a filter would drop samples. */
 static sluice_status check_filter(const custom_map *map, const stage_schema *schema)
 {
     return schema->own_order == NULL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A map or filter, a function of the user: its settings, copied and checked, and its effect on the
- * columns. A filter is a map without outputs.
+ * A map or filter, which calls a user function: its settings, copied and checked, and its effect on
+ * the columns. A filter is a map without outputs.
  */
 #ifndef SLUICE_CUSTOM_MAP_H
 #define SLUICE_CUSTOM_MAP_H
@@ -31,7 +31,7 @@ typedef struct map_args {
     custom_map *map; /* NULL: the stage was parsed from text, for example from a checkpoint */
 } map_args;
 
-/* Frees the map that the arguments of an added stage own. */
+/* stage_def.release of maps and filters: frees the map if the dataset owns it. `args`: map_args. */
 void custom_map_release(void *args);
 
 /*
@@ -58,8 +58,8 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
 sluice_status custom_map_infer(const custom_map *map, stage_schema *schema);
 
 /*
- * Do the inputs have their values as soon as the source has read a sample? They are plain columns
- * of the source.
+ * True if all inputs are plain columns of the source, so that they have their values as soon as the
+ * source has read a sample.
  */
 bool custom_map_is_early(const custom_map *map, const stage_schema *schema);
 

@@ -17,7 +17,7 @@ static void worker_main(void *arg, uint32_t worker)
 
 /* ---- readahead ------------------------------------------------------------------------------- */
 
-/* The callback readahead_config.row for candidates of filters. */
+/* row_ahead() for a run with filters: readahead is by candidates, not by rows. */
 static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidate,
                                      uint64_t *sample_out)
 {
@@ -85,7 +85,7 @@ static void start_readahead(sli_engine *engine, const sli_placement *placement)
                                      .arg = engine,
                                      .fetch = page_cache_fetch};
 
-    /* Which files are read is known only once filters have chosen. */
+    /* If filters choose before images are read, the files to read are unknown until then. */
     if (config.ops->locate != NULL && reads_rows && !readahead_is_off() &&
         readahead_start(&config, &engine->ahead) != SLUICE_OK) {
         sli_log(SLUICE_LOG_WARN, "no readahead: %s", sluice_last_error());

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The batches of an engine: their slots and headers, and what workers wait for. */
+/* The batches of an engine: acquires their slots, fills their headers, makes workers wait. */
 #include <string.h>
 
 #include "engine_state.h"
 #include "nvtx_ranges_int.h"
 
-/* The header, all zero, of a batch; one that was abandoned has no rows. */
+/* Fills a header that is all zero. The header of an abandoned batch is left zero: no valid rows. */
 static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
 {
     const sli_plan *plan = engine->plan;
@@ -46,7 +46,7 @@ bool engine_is_closed(void *arg)
     return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
 }
 
-/* A batch that a worker sleeps for. */
+/* Argument of is_resumed() and may_claim(): the batch that a sleeping worker waits for. */
 typedef struct batch_sleep {
     sli_engine *engine;
     uint64_t seq;
@@ -61,8 +61,8 @@ static bool is_resumed(void *arg)
            engine_is_closed(sleep->engine) || !engine_batch(sleep->engine, sleep->seq, &number);
 }
 
-/* Sleeps while the engine is paused and the batch is wanted; false when it was stopped meanwhile.
- */
+/* Sleeps while the engine is paused, unless a rewind abandons the batch. False: the engine was
+ * stopped. */
 bool engine_wait_while_paused(sli_engine *engine, uint64_t seq)
 {
     batch_sleep sleep = {engine, seq};
@@ -91,7 +91,8 @@ static bool may_claim(void *arg)
            engine_needs_no_room(sleep->engine) || engine_is_closed(sleep->engine);
 }
 
-/* Sleeps until the engine is rewound, where its batches are all claimed; false: it is stopped. */
+/* Called once all batches up to the limit are claimed: sleeps until a rewind raises the limit.
+ * False: the engine was stopped. */
 bool engine_await_rewind(sli_engine *engine, uint64_t seq)
 {
     batch_sleep sleep = {engine, seq};

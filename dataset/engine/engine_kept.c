@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work of a worker where filters drop samples: candidates, choices, rows. */
+/* The worker loop of a run with filters: takes candidates, calls the filters, writes kept samples.
+ */
 #include <string.h>
 
 #include "engine_state.h"
@@ -7,32 +8,33 @@
 #include "sample_filters.h"
 
 /*
- * Target duration of the candidates that a worker takes at once: workers wait for each other's
- * choices, and a sleep takes some 5 us.
+ * Target time that a worker spends on the candidates of one claim. Workers wait for each other's
+ * choices, and each sleep costs about 5 us.
  */
 enum { CANDIDATES_NS = 100000 };
 
 typedef struct kept_worker {
     sli_engine *engine;
     sample_loader *loader;
-    sli_layout own; /* of a row of the worker's, in which a candidate waits for its row */
+    sli_layout own; /* layout of the worker's private rows, which hold candidates until they are
+                       copied into a batch */
     row_pace pace;
     kept_choice choice;
-    uint64_t samples[KEPT_MOST]; /* of the candidates, with the passes of their random numbers */
-    uint64_t passes[KEPT_MOST];
-    uint32_t bad; /* the candidate that failed, the last one; KEPT_MOST: none */
-    sli_error error;
-    const char *bad_stage; /* what the loader said of it */
+    uint64_t samples[KEPT_MOST]; /* sample of each candidate */
+    uint64_t passes[KEPT_MOST];  /* pass that keys its random numbers */
+    uint32_t bad;                /* index of the failed candidate; KEPT_MOST: no failure */
+    sli_error error;             /* the error of the failed candidate */
+    const char *bad_stage;       /* the loader's state at that failure, with the next two members */
     sli_fault bad_fault;
     bool bad_ends_run;
-    sli_batch batch; /* whose rows are being written; */
-    uint64_t seq;    /* 0: none */
-    uint32_t done;   /* its rows that do not count yet */
+    sli_batch batch; /* batch whose rows are being written; valid if seq is not 0 */
+    uint64_t seq;    /* its sequence number; 0: no batch */
+    uint32_t done;   /* rows of the batch that are written but not counted yet */
 } kept_worker;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Lets the rows that were written count; publishes the batch if they are the last ones. */
+/* Counts the rows that were written; publishes the batch if it is complete. */
 static void count_rows(kept_worker *w)
 {
     sli_engine *engine = w->engine;
@@ -43,7 +45,7 @@ static void count_rows(kept_worker *w)
     if (done == 0 || !sli_queue_add_rows(engine->queue, seq, done)) {
         return;
     }
-    w->seq = 0; /* published, the slot is the consumer's */
+    w->seq = 0; /* the batch is complete: once published, its slot belongs to the consumer */
     if (kept_rows_drops(engine->kept, seq) && sli_queue_begin_again(engine->queue, seq)) {
         kept_rows_again(engine->kept, seq);
     } else {
@@ -51,13 +53,13 @@ static void count_rows(kept_worker *w)
     }
 }
 
-/* Waits for the slot of a batch whose rows are to be written; false: the engine stops. */
+/* Switches to the batch of the next rows, and waits for its slot. False: the engine stops. */
 static bool go_to_batch(kept_worker *w, uint64_t seq)
 {
     if (w->seq == seq) {
         return true;
     }
-    count_rows(w); /* before it sleeps: the consumer may wait for that batch */
+    count_rows(w); /* before the worker sleeps: the consumer may wait for the previous batch */
     w->seq = 0;
     if (seq > atomic_load_explicit(&w->engine->stop_at, memory_order_relaxed) ||
         engine_acquire_batch(w->engine, w->loader, seq, &w->batch) != SLUICE_OK) {
@@ -67,7 +69,7 @@ static bool go_to_batch(kept_worker *w, uint64_t seq)
     return true;
 }
 
-/* Does the rows of a claim that have no sample. */
+/* Zeroes or skips the rows of a claim without samples. False: the engine stops. */
 static bool fill_empty(kept_worker *w, const kept_claim *claim)
 {
     row_task task = {.seq = claim->seq, .number = claim->row, .sample = ENGINE_NO_SAMPLE};
@@ -96,7 +98,7 @@ static bool fill_empty(kept_worker *w, const kept_claim *claim)
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* A row of the worker's. */
+/* Finds the memory of one of the worker's private rows. */
 static void own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
 {
     uint8_t *row = w->loader->own_rows + number * w->own.slot_bytes;
@@ -107,7 +109,10 @@ static void own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
     row_out->flags = row + w->own.row_flags_offset;
 }
 
-/* Calls the filters for candidates, up to the first that fails. Returns how many. */
+/*
+ * Calls the filters for candidates, up to and including the first one that fails. Returns the
+ * number of candidates processed.
+ */
 static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
 {
     const struct plan_details *details = w->engine->plan->details;
@@ -129,7 +134,7 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
             st = sample_load_filtered(w->loader, w->samples[i], w->passes[i], &row);
             readahead_was_read(w->engine->ahead, w->loader->read_ticks, w->loader->read_bytes);
         }
-        w->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped; /* a bad sample has a turn */
+        w->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped; /* a bad sample takes a turn */
         if (st != SLUICE_OK) {
             sli_error_take(st, &w->error);
             w->bad_stage = w->loader->stage;
@@ -142,7 +147,7 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
     return count;
 }
 
-/* Writes a candidate that is kept into a row. */
+/* Writes a kept candidate into a row of the current batch. */
 static void fill_row(kept_worker *w, const kept_claim *claim, uint32_t i, uint32_t number)
 {
     sli_engine *engine = w->engine;
@@ -175,7 +180,7 @@ static void fill_row(kept_worker *w, const kept_claim *claim, uint32_t i, uint32
     w->batch.samples[number] = task.sample;
 }
 
-/* Writes the row of a candidate, if it has one; false: the engine stops. */
+/* Writes the row of a candidate if it was assigned one. False: the engine stops. */
 static bool place(kept_worker *w, const kept_claim *claim, uint32_t i)
 {
     const uint32_t size = w->engine->plan->batch_size;
@@ -194,7 +199,7 @@ static bool place(kept_worker *w, const kept_claim *claim, uint32_t i)
     return true;
 }
 
-/* Writes the rows that a choice gave; false: the engine stops. */
+/* Writes the rows that a choice assigned. False: the engine stops. */
 static bool place_all(kept_worker *w, const kept_claim *claim)
 {
     const uint64_t whole = w->choice.whole;
@@ -204,7 +209,8 @@ static bool place_all(kept_worker *w, const kept_claim *claim)
     if (whole != 0 && !fill_empty(w, &held)) {
         return false;
     }
-    /* In their order: behind a row that waits for its slot there is none of an earlier batch. */
+    /* In ascending order, so that a worker that waits for a slot owes no row to an earlier batch.
+     */
     for (uint32_t i = 0; i < claim->count; i++) {
         if (!place(w, claim, i)) {
             return false;
@@ -216,7 +222,7 @@ static bool place_all(kept_worker *w, const kept_claim *claim)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* A worker that sleeps with candidates. */
+/* Argument of is_resumed(): a worker that sleeps while it holds candidates. */
 typedef struct kept_sleep {
     sli_engine *engine;
     const kept_claim *claim;
@@ -247,7 +253,7 @@ static bool work_on_candidates(kept_worker *w, kept_claim *claim)
         wait_while_paused(w->engine, claim);
         part.count = call_filters(w, &part);
         if (!kept_rows_choose(w->engine->kept, &part, &w->choice)) {
-            return true; /* kept_rows_take() says what comes now */
+            return true; /* the next kept_rows_take() returns the reason */
         }
         sli_counter_add(&w->loader->counters[PLAN_READ]->wait_input_ticks, w->choice.waited_ticks);
         if (!place_all(w, &part)) {
@@ -260,7 +266,7 @@ static bool work_on_candidates(kept_worker *w, kept_claim *claim)
     return true;
 }
 
-/* How many candidates to take. */
+/* Returns the number of candidates to take. */
 static uint32_t candidates_to_take(const kept_worker *w, uint64_t ticks)
 {
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
@@ -305,7 +311,7 @@ void engine_work_kept(sli_engine *engine, sample_loader *loader)
         sli_ticks_in(CANDIDATES_NS, engine->profile->start_ticks, engine->profile->start_ns);
     kept_worker w = {.engine = engine, .loader = loader};
 
-    /* It fits: the layout of whole batches did. */
+    /* Cannot fail: the layout of whole batches was made from the same columns. */
     (void)sli_layout_make(engine->plan->wire, engine->plan->wire_count, 1, &w.own);
     while (work_once(&w, ticks)) {
     }

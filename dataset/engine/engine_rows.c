@@ -58,7 +58,7 @@ static void note_failure(sli_engine *engine, const sample_loader *loader, uint64
     error_samples_note(&engine->errors, sample, name, loader->stage, sluice_last_error());
 }
 
-/* Loads a sample into a row if filters keep it. */
+/* Loads a sample into a row if the filters keep it, else sets loader->dropped. */
 static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64_t pass,
                                   const sample_row *row)
 {
@@ -72,8 +72,9 @@ static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64
 }
 
 /*
- * Replaces a failed candidate by the next one of the pass that filters keep, on this rank alone:
- * the turns of all samples stay. Returns the last error if REPLACE_TRIES of them fail, too.
+ * Replaces a failed candidate by the next candidate of the pass that the filters keep. The turns of
+ * samples do not change, since only this row is affected. If REPLACE_TRIES replacements fail,
+ * returns the last error.
  */
 static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, row_task *task)
 {
@@ -85,7 +86,7 @@ static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, 
         uint64_t sample_pass;
 
         if (engine_is_closed(engine)) {
-            return SLUICE_OK; /* nobody reads the row */
+            return SLUICE_OK; /* the row will not be read */
         }
         order_at(all, task->pass, (task->global_position + i) % all->length, &task->sample,
                  &sample_pass);

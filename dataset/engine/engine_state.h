@@ -40,7 +40,7 @@ struct sli_engine {
 /* The main loop of a worker. Returns when the engine stops or no rows are left (engine_work.c). */
 void engine_work(sli_engine *engine, sample_loader *loader);
 
-/* The same for a plan with filters (engine_kept.c). */
+/* The main loop of a worker for a plan with filters (engine_kept.c). */
 void engine_work_kept(sli_engine *engine, sample_loader *loader);
 
 /* Returns the number of batch seq in the run, from 0. False: a rewind has abandoned the batch. */
@@ -56,7 +56,7 @@ static inline bool engine_batch(const sli_engine *engine, uint64_t seq, uint64_t
 
 /* ---- batches (engine_batches.c) -------------------------------------------------------------- */
 
-/* Was the engine stopped? arg is the engine. */
+/* True if the engine was stopped. arg is the engine. */
 bool engine_is_closed(void *arg);
 
 /* Publishes a batch whose rows are all done. */
@@ -67,16 +67,17 @@ void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_b
 sluice_status engine_acquire_batch(sli_engine *engine, sample_loader *loader, uint64_t seq,
                                    sli_batch *batch);
 
-/* Sleeps while the engine is paused and the batch is wanted; false when it was stopped meanwhile.
- */
+/* Sleeps while the engine is paused, unless a rewind abandons the batch. False: the engine was
+ * stopped. */
 bool engine_wait_while_paused(sli_engine *engine, uint64_t seq);
 
 bool engine_is_past_limit(const sli_engine *engine, uint64_t seq);
 
-/* Can a row be claimed without more room? arg is the engine. */
+/* True if a claim needs no further free slot (row_claims_need_no_room()). arg is the engine. */
 bool engine_needs_no_room(void *arg);
 
-/* Sleeps until the engine is rewound, where its batches are all claimed; false: it is stopped. */
+/* Called once all batches up to the limit are claimed: sleeps until a rewind raises the limit.
+ * False: the engine was stopped. */
 bool engine_await_rewind(sli_engine *engine, uint64_t seq);
 
 /* ---- rows (engine_rows.c) -------------------------------------------------------------------- */
@@ -89,12 +90,12 @@ typedef struct row_task {
     uint64_t seq;
     uint32_t number; /* number of the row in its batch */
     uint64_t pass;
-    uint64_t global_position; /* position in the pass, over all ranks; with filters before them */
+    uint64_t global_position; /* position in the pass over all ranks, before filtering */
     uint64_t sample;          /* ENGINE_NO_SAMPLE: padding */
     sample_row row;
 } row_task;
 
-/* The memory of a row. */
+/* Finds the memory of a row's columns and flags. */
 void engine_row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
                    sample_row *row_out);
 

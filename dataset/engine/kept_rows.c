@@ -12,26 +12,28 @@
 struct kept_rows {
     const sli_plan *plan;
     uint64_t batches;
-    uint64_t candidates;   /* of a pass */
-    uint64_t end;          /* candidates of all passes of the run; UINT64_MAX: without end */
+    uint64_t candidates;   /* candidates per pass */
+    uint64_t end;          /* candidates of all passes of the run; UINT64_MAX: unlimited */
     _Atomic uint64_t next; /* the next candidate; written under the lock */
     sli_event changed;     /* signals a change of the fields below */
-    pthread_mutex_t lock;  /* guards them */
-    uint64_t chosen;       /* candidates whose choice is made */
-    uint64_t turn;         /* samples of the pass that were kept, over all ranks */
-    uint64_t row;          /* the next row of this rank, over all batches */
-    uint64_t pass_row;     /* the first row of the pass */
-    uint64_t round;        /* rewinds */
-    uint64_t base;         /* rows of batches up to this one are abandoned */
-    uint64_t limit;        /* no batch behind it is given before a rewind */
-    uint64_t dropping;     /* a batch to be dropped once its rows are done; 0: none */
-    uint64_t held;         /* a batch whose last row has a turn that may be left out; 0: none */
+    pthread_mutex_t lock;  /* guards the fields below */
+    uint64_t chosen;       /* number of candidates whose choice is made */
+    uint64_t turn;         /* samples kept in this pass so far, over all ranks */
+    uint64_t row;          /* the next row of this rank, counted over all batches */
+    uint64_t pass_row;     /* the first row of the pass, counted over all batches */
+    uint64_t round;        /* number of rewinds */
+    uint64_t base;         /* batches up to this one are abandoned */
+    uint64_t limit;        /* rows of later batches are not assigned until a rewind */
+    uint64_t dropping;     /* batch to drop once its rows are done; 0: no batch */
+    uint64_t held;         /* batch whose last row does not count yet, since the batch is dropped if
+                              the pass ends before every rank has a turn for this row; 0: no batch */
     bool held_is_written;
-    uint64_t whole; /* a batch whose last row counts since a rewind; 0: none */
+    uint64_t whole; /* batch whose written last row must be counted after a rewind; 0: no batch */
     bool stopped;
-    bool over; /* the end, or an error, was given */
+    bool over; /* KEPT_END or KEPT_FAILED was returned */
     sli_error error;
-    int64_t begin_ns; /* when the walk of samples that were done began; 0: there is none */
+    int64_t begin_ns; /* when the repeated filter calls for samples of an earlier run began; 0: not
+                         in progress */
 };
 
 /* ---- passes ---------------------------------------------------------------------------------- */
@@ -41,13 +43,13 @@ static uint64_t pass_index(const kept_rows *rows, uint64_t candidate)
     return candidate / rows->candidates;
 }
 
-/* Turns of a pass that were done before the run. */
+/* Returns the number of turns of a pass that were done before this run. */
 static uint64_t turns_done(const kept_rows *rows, uint64_t pass)
 {
     return pass == 0 ? rows->plan->begin.done : 0;
 }
 
-/* Are all rows given that there are before a rewind? */
+/* True if all rows up to the last batch, or up to the limit, are assigned. */
 static bool is_full(const kept_rows *rows)
 {
     const uint32_t size = rows->plan->batch_size;
@@ -57,7 +59,10 @@ static bool is_full(const kept_rows *rows)
            (seq > rows->batches || seq > rows->limit);
 }
 
-/* What is to be said of a pass that has ended, in which `turns` samples were kept. */
+/*
+ * Checks a pass that has ended with `turns` kept samples. E_INVALID: fewer samples than were done
+ * before the run, or no batch.
+ */
 static sluice_status check_pass(const kept_rows *rows, uint64_t pass, uint64_t turns,
                                 uint64_t batches)
 {
@@ -81,7 +86,10 @@ static sluice_status check_pass(const kept_rows *rows, uint64_t pass, uint64_t t
     return SLUICE_OK;
 }
 
-/* Gives the rest of the last batch of a pass, which ends with row `end`. */
+/*
+ * Completes the last batch of a pass, whose rows end before row `end`: pads it, or leaves out its
+ * remaining rows and marks it to be dropped.
+ */
 static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
 {
     const uint32_t size = rows->plan->batch_size;
@@ -103,7 +111,8 @@ static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
     }
 }
 
-/* Lets the last row of the batch that is held count. */
+/* Ends the hold on a batch. If its last row is written already, sets *whole for it to be counted.
+ */
 static void release_held(kept_rows *rows, uint64_t *whole)
 {
     if (rows->held != 0 && rows->held_is_written) {
@@ -112,7 +121,7 @@ static void release_held(kept_rows *rows, uint64_t *whole)
     rows->held = 0;
 }
 
-/* Ends the pass whose last candidate was chosen. */
+/* Ends a pass after the choice for its last candidate. */
 static void end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice)
 {
     const sli_plan *plan = rows->plan;
@@ -136,7 +145,7 @@ static void end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Gives rows without samples up to `end`, of one batch. */
+/* Claims rows without samples: those before row `end` in the current batch. */
 static void give_empty(kept_rows *rows, kept_kind kind, uint64_t end, kept_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
@@ -172,14 +181,14 @@ static void give_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
     atomic_store_explicit(&rows->next, next + claim->count, memory_order_relaxed);
 }
 
-/* What there is to take; false: it depends on other workers. */
+/* Makes a claim if possible. False: the caller must wait for other workers. */
 static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
     const uint64_t next = atomic_load_explicit(&rows->next, memory_order_relaxed);
 
     if (rows->over || rows->stopped) {
-        return true; /* NOTHING */
+        return true; /* the claim remains KEPT_NOTHING */
     }
     if (rows->whole != 0) {
         *claim =
@@ -222,7 +231,7 @@ typedef struct kept_call {
     bool result;
 } kept_call;
 
-/* Repeats a call under the lock until it is done; returns the ticks that it waited for. */
+/* Repeats a call under the lock until it returns true. Returns the time spent waiting, in ticks. */
 static uint64_t call_until(kept_rows *rows, bool (*call)(kept_rows *rows, kept_call *arg),
                            kept_call *arg)
 {
@@ -269,14 +278,17 @@ void kept_rows_take(kept_rows *rows, uint32_t most, kept_claim *claim_out)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Gives the turn of a sample that is kept to a rank; false: this rank has no row left for it. */
+/*
+ * Assigns the next turn to a kept sample and, if the turn is this rank's, a row. False: this rank
+ * has no row left.
+ */
 static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_t *whole)
 {
     const sli_run_settings *settings = &rows->plan->settings;
     const uint32_t size = rows->plan->batch_size;
     const uint64_t turn = rows->turn - done;
 
-    if (rows->turn < done) { /* before the run */
+    if (rows->turn < done) { /* done before the run */
         rows->turn++;
         return true;
     }
@@ -285,7 +297,7 @@ static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_
             return false;
         }
         *row_out = rows->row++;
-        /* The batch is dropped if the pass ends before all ranks had their turns of this row. */
+        /* The batch is dropped if the pass ends before every rank has a turn for this row. */
         if (rows->row % size == 0 && rows->plan->drop_remainder) {
             rows->held = rows->row / size;
             rows->held_is_written = false;
@@ -298,7 +310,7 @@ static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_
     return true;
 }
 
-/* Logs how long the walk of samples that were done took. */
+/* Logs how long the repeated filter calls for samples of an earlier run took. */
 static void note_walk(kept_rows *rows, uint64_t done)
 {
     if (rows->begin_ns != 0 && rows->turn >= done) {
@@ -309,7 +321,7 @@ static void note_walk(kept_rows *rows, uint64_t done)
     }
 }
 
-/* Is a choice for the claim of no use any more? */
+/* True if candidates of the claim can get no rows any more. */
 static bool is_useless(const kept_rows *rows, const kept_claim *claim)
 {
     return rows->stopped || rows->over || rows->error.status != SLUICE_OK ||
@@ -333,7 +345,7 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
     arg->result = true;
     for (uint32_t i = 0; i < claim->count; i++) {
         if (choice->keeps[i] && !give_turn(rows, done, &choice->rows[i], &choice->whole)) {
-            return true; /* the rest is useless, and so are all later choices */
+            return true; /* neither later candidates nor later choices can get rows */
         }
     }
     rows->chosen += claim->count;
@@ -358,7 +370,7 @@ bool kept_rows_choose(kept_rows *rows, const kept_claim *claim, kept_choice *cho
     return call.result;
 }
 
-/* ---- rows that are written ------------------------------------------------------------------- */
+/* ---- written rows ---------------------------------------------------------------------------- */
 
 bool kept_rows_counts(kept_rows *rows, uint64_t seq, uint32_t row)
 {
@@ -393,7 +405,7 @@ void kept_rows_again(kept_rows *rows, uint64_t seq)
     sli_event_notify(&rows->changed);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- lifetime and rewinds -------------------------------------------------------------------- */
 
 const _Atomic uint64_t *kept_rows_next(const kept_rows *rows)
 {

@@ -57,7 +57,8 @@ static bool follow(const image_way *way, const box *from, box *to)
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
-/* One axis of a group, from its window back to the image before it: at + scale * i. */
+/* Extends the map of one axis back over a group: composes it with the inverse of the group's crop,
+ * resize and window. The map is offset + scale * i. */
 static void back_axis(double *scale, double *offset, int64_t at, uint32_t length, uint32_t grown,
                       int64_t window)
 {
@@ -123,7 +124,7 @@ static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *
            buffers[i] != NULL;
 }
 
-/* A box as the source gives it, in pixels of the image. */
+/* Converts a box of the source to pixels. in_parts: its coordinates are fractions of the image. */
 static box in_pixels(bool in_parts, const image_way *way, const box *from)
 {
     const double width = in_parts ? way->width : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies the geometry of an image to its boxes; and the map back to the source. */
+/* Applies an image's geometry to its boxes, and computes the map back to the source's image. */
 #ifndef SLUICE_SAMPLE_BOXES_H
 #define SLUICE_SAMPLE_BOXES_H
 
@@ -15,9 +15,9 @@ typedef struct image_way {
 } image_way;
 
 /*
- * Writes the map from points of the result to points of the image before all geometry, (2, 3): x =
- * map[0] * X + map[1] * Y + map[2], y = map[3] * X + map[4] * Y + map[5]. Pixel i of a line covers
- * [i, i + 1), as for boxes.
+ * Writes the (2, 3) affine map from a point (X, Y) of the result to a point (x, y) of the image
+ * before all geometry: x = map[0] * X + map[1] * Y + map[2], y = map[3] * X + map[4] * Y + map[5].
+ * Pixel i of a line covers [i, i + 1), as for boxes.
  */
 void way_back(const image_way *way, float map[6]);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples that filters may drop. */
+/* Loads samples and calls the filters, which may drop them. */
 #ifndef SLUICE_SAMPLE_FILTERS_H
 #define SLUICE_SAMPLE_FILTERS_H
 
 #include "sample_loader.h"
 
 /*
- * sample_load() with filters, which it leaves out. loader->dropped: one of them drops the
- * sample; the contents of the row are undefined then.
+ * Like sample_load(), but also calls the filters. Sets loader->dropped if a filter drops the
+ * sample; the contents of the row are then undefined.
  */
 sluice_status sample_load_filtered(sample_loader *loader, uint64_t sample, uint64_t pass,
                                    const sample_row *row);
 
 /*
- * Calls the filters of a plan whose tests_first is set, and loads no image: loader->dropped. The
- * contents of the row are undefined.
+ * For a plan with tests_first: calls the filters without decoding the image. Sets loader->dropped
+ * if a filter drops the sample. `row` is scratch memory.
  */
 sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
                           const sample_row *row);

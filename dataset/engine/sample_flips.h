@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flips of a sample. */
+/* Draws the random flips of a sample. */
 #ifndef SLUICE_SAMPLE_FLIPS_H
 #define SLUICE_SAMPLE_FLIPS_H
 
 #include "plan.h"
 
 /*
- * Draws the flips of a segment. *here is the flip by workers, and *on_device is toggled for the
- * device; two flips cancel each other.
+ * Draws the flips of a segment. Sets *here to SLI_ROW_FLIP if the worker must flip, and toggles it
+ * in *on_device for flips by the device; two flips cancel each other.
  */
 static inline void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
                               uint64_t pass, uint8_t *here, uint8_t *on_device)

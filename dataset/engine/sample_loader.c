@@ -80,7 +80,7 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 typedef struct current_image {
     bool encoded;
     bool from_pack;
-    bool follows;     /* the first image of its sample, for which the profile counts samples */
+    bool follows;     /* true for a further image of a sample: the profile does not count it */
     image_view image; /* while encoded, only the size and the channels are valid */
 } current_image;
 
@@ -216,7 +216,7 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
     return st;
 }
 
-/* Counts work on an image. One that follows another is no sample of its own. */
+/* Counts the work on an image. A further image of a sample is not counted as a sample. */
 static inline void count_image(sli_counters *counters, const current_image *current, uint64_t ticks,
                                uint64_t bytes)
 {
@@ -282,8 +282,8 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
     return st;
 }
 
-/* An image behind the first one has its size: with the same draws it then gets the same geometry.
- */
+/* Checks that a further image has the size of the first one. With the same draws it then gets the
+ * same geometry. */
 static sluice_status check_size(const image_way *way, const image_view *image)
 {
     return image->width == way->width && image->height == way->height
@@ -293,8 +293,8 @@ static sluice_status check_size(const image_way *way, const image_view *image)
 }
 
 /*
- * Processes the first image of a sample (partner NULL), and stores what is done to it; or another
- * image of the sample, by the same geometry and flips.
+ * Processes an image of a sample. For the first image (partner NULL), stores its geometry and flip
+ * in loader->way; a further image gets the same geometry and flip.
  */
 static sluice_status process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
                                    const sample_data *data, const plan_partner *partner,
@@ -373,7 +373,7 @@ static void name_column_of_error(const char *column, sluice_status status)
     sli_fail(status, "%s: %.900s", column, error.text);
 }
 
-/* Reads the mask or image that a column of the source is. */
+/* Reads a mask or further image of a sample, by its column. */
 static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t column,
                                 sample_data *data)
 {
@@ -383,7 +383,8 @@ static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t
     return dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
 }
 
-/* Reads and writes the masks among columns [*column, ...) up to the next image. */
+/* Processes the masks from *column on, up to the next further image. Reads that image's bytes, and
+ * sets *column to it, or to the number of columns if there is no further image. */
 static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void *const *buffers,
                                     uint32_t *column, sample_data *data)
 {
@@ -412,9 +413,10 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
 }
 
 /*
- * Takes the boxes and masks of a sample along with its first image, up to the next image, whose
- * data are read. `partner` is the image that was processed last, NULL the first one; then the next
- * one, NULL behind the last.
+ * Continues a sample after one of its images. After the first image, transforms the boxes and
+ * writes the geometry column. Then processes masks up to the next further image, and reads that
+ * image's bytes. *partner: in, the image just processed, NULL for the first one; out, the next
+ * image, NULL if there is none.
  */
 static sluice_status follow_image(sample_loader *loader, uint64_t sample, void *const *buffers,
                                   const plan_partner **partner, sample_data *data)
@@ -439,7 +441,8 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, void *
     return st;
 }
 
-/* Processes the first image of a sample, whose data were read, and all that follows it. */
+/* Processes the first image of a sample, whose bytes are already read, then its boxes, masks and
+ * further images. */
 static sluice_status process_images(sample_loader *loader, uint64_t sample, uint64_t pass,
                                     sample_data *data, uint8_t *flags, void *const *buffers,
                                     uint64_t ticks)

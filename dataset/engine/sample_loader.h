@@ -47,14 +47,14 @@ typedef struct sample_loader {
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     sluice_sample *maps;     /* states of the maps, indexed by step of the plan; NULL: none yet */
     uint8_t *scratch;        /* memory of columns that are not in the row (plan_buffer) */
-    uint8_t *own_rows;       /* details->own_rows rows; NULL: there is no filter */
-    image_way way;           /* geometry of the last image, for its masks and boxes */
+    uint8_t *own_rows; /* the worker's private rows (plan_details.own_rows); NULL: no filter */
+    image_way way;     /* geometry of the last image, for its masks and boxes */
     fused_geometry groups[DATASET_MAX_STAGES + 1]; /* storage for way.groups */
     const char *stage;                             /* stage of the last failure */
     sli_fault fault;     /* fault of the machine in the last read; NONE: there was none */
     uint64_t read_ticks; /* duration of the last read, 0 if it failed; and its bytes */
     uint64_t read_bytes;
-    bool filters; /* sample_load() calls filters */
+    bool filters; /* sample_load() must call the filters */
     bool dropped; /* a filter has dropped the last sample */
     bool drops;   /* drop pages of samples from the page cache after use */
     worker_state state;

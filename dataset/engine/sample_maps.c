@@ -108,10 +108,10 @@ static void set_outputs(const plan_step *step, void *const *buffers, sluice_samp
     }
 }
 
-/* What a filter has not set. */
+/* The value of *keep_out before a filter is called, to detect that it did not set it. */
 static const uint32_t NOT_SET = UINT32_MAX;
 
-/* Calls a map, or a filter, which sets *keep_out. */
+/* Calls a map or filter. A filter must set *keep_out. */
 static sluice_status call_map(custom_map *map, sluice_sample *state, uint32_t *keep_out)
 {
     const uint64_t before = sli_fail_count();

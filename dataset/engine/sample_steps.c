@@ -18,7 +18,7 @@ void sample_find_buffers(const sample_loader *loader, const sample_row *row, voi
     }
 }
 
-/* Converts the image from one buffer into another. */
+/* Runs the conversion of a segment from its input buffer to its output buffer. */
 static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
                            uint64_t pass, uint8_t *flags, void *const *buffers)
 {

@@ -51,9 +51,9 @@ typedef struct sli_plan {
     sli_run_settings settings;
     uint32_t batch_size;
     bool drop_remainder;
-    uint64_t samples_per_pass; /* over all ranks; if it is not known (sli_plan_uncounted()) a number
-                                  larger than any real one */
-    uint64_t batches_per_pass; /* of each rank; if it is not known as samples_per_pass */
+    uint64_t samples_per_pass; /* over all ranks; if unknown (sli_plan_uncounted()), a number larger
+                                  than any real one */
+    uint64_t batches_per_pass; /* on each rank; if unknown, likewise larger than any real number */
     sli_position begin;        /* where the run begins */
     uint64_t begin_batches;    /* batches in the rest of the first pass, at least 1 */
     uint32_t column_count;
@@ -101,12 +101,12 @@ uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
 uint64_t sli_plan_left(const sli_plan *plan);
 
 /*
- * What makes the number of samples of a pass unknown, for messages: "a stream", "a dataset with a
- * filter". NULL: the number is known.
+ * Returns why the number of samples per pass is unknown, as a noun for messages: "a stream" or "a
+ * dataset with a filter". NULL: the number is known.
  */
 const char *sli_plan_uncounted(const sli_plan *plan);
 
-/* Is the source a stream, read sequentially? */
+/* True if the source is a stream, which is read sequentially. */
 bool sli_plan_is_stream(const sli_plan *plan);
 
 /*

@@ -11,7 +11,7 @@
 /* Limit on N in NAME:KIND[N]: a column's row then has up to 64 MiB. */
 enum { MOST_ELEMENTS = 1 << 22 };
 
-/* By list_box_form: the kind of a field, and what a box is. */
+/* Indexed by list_box_form: the KIND in a header field, and the valid boxes, for messages. */
 static const struct {
     const char *name;
     const char *box;
@@ -141,7 +141,7 @@ static int find_boxes(const list_columns *columns, const char *name)
     return -1;
 }
 
-/* Is it a kind of boxes? */
+/* Finds a box format by its KIND. False: the word is not a box format. */
 static bool find_form(const char *word, list_box_form *form_out)
 {
     for (uint32_t i = 0; i < sizeof(box_forms) / sizeof(box_forms[0]); i++) {
@@ -379,7 +379,7 @@ static sluice_status write_numbers(const list_column *field, const list_field *t
     return SLUICE_OK;
 }
 
-/* Makes a coordinate in parts of the image, which was rounded to a few digits, one from 0 to 1. */
+/* Clamps a coordinate, a fraction of the image, to [0, 1] if rounding put it just outside. */
 static double part_of_image(double part)
 {
     static const double ROUNDED = 1e-4;
@@ -387,7 +387,7 @@ static double part_of_image(double part)
     return part < 0 && part >= -ROUNDED ? 0 : part > 1 && part <= 1 + ROUNDED ? 1 : part;
 }
 
-/* Converts a box to x0,y0,x1,y1, of darknet in parts of the image. False: it is none. */
+/* Converts a box to x0,y0,x1,y1; a darknet box remains in fractions. False: the box is invalid. */
 static bool convert_box(list_box_form form, float *box)
 {
     const double size[2] = {(double)box[2], (double)box[3]};
@@ -414,7 +414,7 @@ static bool convert_box(list_box_form form, float *box)
            (form != BOX_DARKNET || (box[2] <= 1 && box[3] <= 1));
 }
 
-/* Parses a box. `number` counts from 1. */
+/* Parses a box and converts it to x0,y0,x1,y1. `number`, from 1, is for the error text. */
 static sluice_status write_box(list_box_form form, const char *text, uint32_t number, float *box)
 {
     elements from = {text, text + strlen(text)};

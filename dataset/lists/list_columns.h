@@ -3,12 +3,14 @@
  * The columns of a list, declared by the fields of its header: `image`, `label`, `NAME:KIND`. KIND
  * is one of
  *
- *     image        the path of an image; the first one is that which geometry is drawn for
+ *     image        the path of an image; the first one determines the geometry of the others
  *     mask         the path of an image of class numbers
  *     boxes[N]     up to N boxes, x0,y0,x1,y1;..., in pixels of the image
- *     coco[N]      the same, written as in COCO: x0,y0,width,height in pixels
- *     voc[N]       as in PASCAL VOC: x0,y0,x1,y1, numbers of pixels from 1, the last one included
- *     darknet[N]   as in darknet: x,y of the middle, width, height, in parts of the image's
+ *     coco[N]      up to N boxes as in COCO: x0,y0,width,height in pixels
+ *     voc[N]       up to N boxes as in PASCAL VOC: x0,y0,x1,y1, pixel indices from 1, x1 and y1
+ *                  inclusive
+ *     darknet[N]   up to N boxes as in darknet: x,y of the centre, width, height, as fractions of
+ *                  the image's width and height
  *     T            one number of type T: u8, i8, u16, i32, u32, i64, f32
  *     T[N]         up to N numbers, separated by commas
  *     T[N]@BOXES   one number per box of the column BOXES, dropped with its box
@@ -29,7 +31,7 @@ typedef enum list_kind {
     LIST_TEXT
 } list_kind;
 
-/* How a record writes a box. */
+/* The format of a box in a record. */
 typedef enum list_box_form { BOX_CORNERS, BOX_COCO, BOX_VOC, BOX_DARKNET } list_box_form;
 
 /* A field that every record has. */
@@ -38,7 +40,7 @@ typedef struct list_column {
     int column;         /* index of its column in the batch */
     int length;         /* index of the column with its length; -1: none */
     int boxes;          /* for T[N]@BOXES: index of the field with the boxes; -1: none */
-    list_box_form form; /* LIST_BOXES */
+    list_box_form form; /* LIST_BOXES: format of its boxes */
     sluice_dtype dtype;
     uint32_t most; /* largest number of elements: boxes, numbers or bytes */
 } list_column;

@@ -91,8 +91,8 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
 }
 
 /*
- * Ranks take the samples that a filter keeps in turns. With a shard stage before the filter each
- * rank would have another number of batches.
+ * Refuses a filter after a shard stage: the ranks would have different numbers of batches. Without
+ * shard, the samples that the filter keeps are dealt to the ranks round-robin.
  */
 static sluice_status check_filter_order(const sluice_dataset *dataset, const stage_def *def)
 {

@@ -11,8 +11,8 @@
 enum { DATASET_MAX_STAGES = 64 };
 
 /*
- * The assumed number of samples of a stream, or of those that filters keep: more than any dataset
- * has, but sums of it fit in 64 bits.
+ * The number of samples assumed for a stream or after a filter, where it is unknown: larger than
+ * any dataset, but small enough that sums of it fit in 64 bits.
  */
 #define UNCOUNTED_SAMPLES (UINT64_C(1) << 61)
 
@@ -80,7 +80,7 @@ uint32_t dataset_geometry_end(const sluice_dataset *dataset);
 sluice_status dataset_source_open(sluice_dataset *dataset);
 void dataset_source_close(sluice_dataset *dataset);
 
-/* Are the source's columns known only once it is open? Then it is opened when it is added. */
+/* True if the source's columns are unknown until it is open. It is then opened when it is added. */
 bool dataset_opens_early(const sluice_dataset *dataset);
 
 /* Opens the source, computes the data of index stages and finds unknown sizes, once. Any thread. */

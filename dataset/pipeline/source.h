@@ -174,8 +174,8 @@ typedef struct source_ops {
     /* Optional: describes the stored array of the columns' windows. False: it has none. */
     bool (*windows)(const void *source, source_windows *windows_out);
 
-    /* For a source with masks, or with images behind the first one: reads the one of a column, into
-     * the same buffers as read(). */
+    /* For a source with masks or further images: reads the mask or image of one column. Uses the
+     * same buffers of `io` as read(), so the previous image's bytes are overwritten. */
     sluice_status (*read_other)(const void *source, uint64_t index, uint32_t column, sample_io *io,
                                 sample_data *data_out);
 

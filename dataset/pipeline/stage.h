@@ -7,15 +7,15 @@
  *   a source       opens files, returns the number of samples, reads a sample
  *   an index stage maps each position of a pass to a position of its input, a pure function
  *                  (order.h)
- *   decode         turns a file's bytes into an image (there is one)
- *   a column stage chooses, orders and names columns; nothing is copied for it
+ *   decode         turns a file's bytes into an image; at most one per pipeline
+ *   a column stage chooses, orders and names columns without copying them
  *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
  *                  planner fuses adjacent ones with each other and with decode
  *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
  *                  last, in the workers or on the device
  *   an array stage computes new values of a plain column, for example of another type
- *   a map          calls a function of the user, after all geometry; a filter is a map that drops
- *                  samples, called as soon as its inputs are there
+ *   a map          calls a user function, after all geometry; a filter is a map that drops samples,
+ *                  and is called as soon as its inputs are available
  *   batch          forms batches; the last stage
  */
 #ifndef SLUICE_STAGE_H
@@ -38,13 +38,14 @@
 
 /* How geometry stages affect a column. */
 typedef enum column_role {
-    ROLE_PLAIN,   /* they do not; also the first image, which is stage_schema.image */
+    ROLE_PLAIN,   /* not affected; also the role of the first image, stage_schema.image */
     ROLE_MASK,    /* class numbers: resampled like the image, by nearest neighbour */
     ROLE_BOXES,   /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: boxes are moved, clipped and
                      dropped */
     ROLE_OF_BOX,  /* one element per box, dropped with its box */
-    ROLE_IMAGE,   /* an image behind the first one: every stage changes it like the first one */
-    ROLE_GEOMETRY /* f32 (2, 3), the map back to the pixels of the source; no source has it */
+    ROLE_IMAGE,   /* a further image: every stage transforms it like the first image */
+    ROLE_GEOMETRY /* f32 (2, 3), the affine map from the batch's image to the source's image; only
+                     stage geometry adds it */
 } column_role;
 
 /*
@@ -56,8 +57,8 @@ typedef struct column_info {
     uint32_t buffer;
     uint32_t boxes;    /* ROLE_OF_BOX: buffer of the boxes */
     uint32_t length;   /* ROLE_BOXES: buffer of the number of boxes, i32 */
-    uint32_t channels; /* ROLE_IMAGE: set once it is decoded */
-    bool in_parts;     /* ROLE_BOXES: the source gives parts of the image's width and height */
+    uint32_t channels; /* ROLE_IMAGE: number of channels, set once it is decoded */
+    bool in_parts;     /* ROLE_BOXES: the source has fractions of the image's width and height */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
@@ -75,12 +76,12 @@ typedef struct stage_schema {
                             to another buffer */
     bool maps_followers; /* an earlier map writes masks or boxes */
     bool is_mapped;      /* an earlier stage is a map, or a filter that is called after geometry */
-    uint32_t map_count;  /* maps and filters */
+    uint32_t map_count;  /* number of maps and filters */
     uint32_t filter_count;
     uint32_t source_buffers; /* buffers below this number are the columns of the source */
     double value_range;      /* the value of white in the image: 255 for bytes */
-    const char *own_order;   /* if the source has an order of its own, which stages of order cannot
-                                change: the argument that selects it; else NULL */
+    const char *own_order;   /* the argument that selects the source's own order, which index stages
+                                cannot change; NULL: the source has no order of its own */
     uint32_t batch_size;     /* 0: not batched yet */
     bool drop_remainder;
 } stage_schema;
@@ -91,14 +92,14 @@ enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
 /* E_INVALID unless the image is decoded and not converted, as geometry requires. */
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 
-/* Does a column of this role follow the geometry of the first image? */
+/* True if a column of this role follows the geometry of the first image. */
 bool schema_follows(column_role role);
 
-/* Is there an image behind the first one? */
+/* True if a sample has further images. */
 bool schema_has_partners(const stage_schema *schema);
 
-/* Sets the height and width of decoded masks, and type and shape of further images but for their
- * channels, to those of the first image. */
+/* Sets the height and width of decoded masks, and the type and shape of further images except
+ * their channels, to those of the first image. */
 void schema_size_followers(stage_schema *schema);
 
 /* Assigns buffer numbers to the columns of a source. */
@@ -155,13 +156,13 @@ typedef struct stage_window {
     uint32_t new_width;
     uint32_t new_height;
     resize_filter filter; /* valid if `resizes` */
-    bool frames;          /* only if `resizes`: takes the window below of the resized box */
-    int64_t window_x;     /* the window may extend beyond the resized box, for padding */
+    bool frames;          /* take the window below from the resized box; requires `resizes` */
+    int64_t window_x;     /* the window may extend beyond the resized box; the rest is padding */
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
-    uint8_t fill;      /* bytes of that padding */
-    uint8_t mask_fill; /* of the padding of masks */
+    uint8_t fill;      /* value of that padding */
+    uint8_t mask_fill; /* value of that padding in masks */
 } stage_window;
 
 /* Where a conversion runs. The argument struct of every conversion begins with conversion_args. */
@@ -233,7 +234,7 @@ typedef struct stage_def {
      * here. */
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
-    bool filters; /* for STAGE_MAP: it drops samples */
+    bool filters; /* STAGE_MAP: the stage is a filter, which drops samples */
 
     const source_ops *source; /* for STAGE_SOURCE */
 
@@ -241,7 +242,8 @@ typedef struct stage_def {
      * when it is added, and has no infer. */
     sluice_status (*source_schema)(const void *source, stage_schema *schema);
 
-    /* Optional, with source_schema: does it hold for these arguments? Else infer does. */
+    /* Optional, with source_schema: true if source_schema sets the columns for these arguments;
+     * false if infer does. */
     bool (*opens_early)(const void *args);
 
     /* Optional, STAGE_SOURCE: chooses the operations for these arguments, before the source is
@@ -260,7 +262,7 @@ typedef struct stage_def {
                               uint32_t height, stage_window *geometry_out);
     bool resizes; /* geometry() may set `resizes` */
     bool pads;    /* its crop may extend beyond the image */
-    bool fills;   /* it pads by other values than zeros */
+    bool fills;   /* its padding may be other than zeros */
     bool squares; /* a size of one number means a square */
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */

@@ -151,7 +151,8 @@ static void locate_in_stream(const sli_plan *plan, uint64_t batch, batch_span *s
     span_out->first = (batch - first) % whole * plan->batch_size;
 }
 
-/* Passes of what filters keep differ in length; the one that has not ended has no length yet. */
+/* plan_locate() for a run with filters: its passes differ in length, and the length of the current
+ * pass is unknown until it ends. */
 static void locate_kept(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
     const kept_pass pass = pass_lengths_find(&plan->details->kept, batch);

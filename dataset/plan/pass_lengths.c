@@ -6,7 +6,7 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* Passes [first, first + count), each of so many samples and batches. */
+/* Passes [first, first + count), each with `samples` samples and `batches` batches. */
 struct pass_run {
     uint64_t first;
     uint64_t count;
@@ -27,7 +27,7 @@ void pass_lengths_free(pass_lengths *lengths)
     sli_free(lengths->runs);
 }
 
-/* The run of a pass that has ended; NULL: it has not. */
+/* Finds the entry of a pass. NULL: the pass has not ended. */
 static const pass_run *find_pass(const pass_lengths *lengths, uint64_t number)
 {
     for (size_t i = lengths->count; i-- > 0;) {
@@ -98,7 +98,7 @@ kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch)
         if (pass.number < run->count) {
             pass.samples = run->samples;
         } else {
-            pass.number = run->count; /* behind all passes that have ended */
+            pass.number = run->count; /* after all passes that have ended */
         }
         pass.first_batch = run->first_batch + pass.number * run->batches;
         pass.number += run->first;

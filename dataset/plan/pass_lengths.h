@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes of a run whose lengths are known only once they have ended: what filters keep. Passes
- * of one length in sequence are stored once.
+ * The lengths of the passes of a run with filters; a length is known only once its pass has ended.
+ * Consecutive passes of equal length share one entry.
  */
 #ifndef SLUICE_PASS_LENGTHS_H
 #define SLUICE_PASS_LENGTHS_H
@@ -12,11 +12,11 @@
 
 #include <sluice/status.h>
 
-/* A pass that has ended, or the one behind them all. */
+/* A pass that has ended, or the first pass that has not. */
 typedef struct kept_pass {
-    uint64_t number;      /* in the run, from 0 */
-    uint64_t first_batch; /* in the run */
-    uint64_t samples;     /* over all ranks; UINT64_MAX: it has not ended */
+    uint64_t number;      /* number of the pass in the run, from 0 */
+    uint64_t first_batch; /* number of its first batch in the run, from 0 */
+    uint64_t samples;     /* samples kept over all ranks; UINT64_MAX: the pass has not ended */
 } kept_pass;
 
 typedef struct pass_run pass_run;
@@ -32,13 +32,15 @@ void pass_lengths_init(pass_lengths *lengths);
 void pass_lengths_free(pass_lengths *lengths);
 
 /*
- * Notes that pass `number` of the run has ended, after those before it. E_CORRUPT: it had another
- * length before a rewind; E_NO_MEMORY.
+ * Records the length of pass `number` of the run when it ends. Passes must end in order. Returns
+ * E_CORRUPT if the pass had another length before a rewind, E_NO_MEMORY if out of memory.
  */
 sluice_status pass_lengths_add(pass_lengths *lengths, uint64_t number, uint64_t samples,
                                uint64_t batches);
 
-/* The pass of a batch of the run. Any thread. */
+/*
+ * Finds the pass of a batch, which is numbered in the run from 0. Callable from any thread.
+ */
 kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch);
 
 #endif

@@ -8,11 +8,10 @@
 #include "alloc_int.h"
 #include "stream_order.h"
 
-/* Bounds on the rows that a worker has for samples that filters have not kept yet. */
+/* Limits on a worker's private rows, which hold samples until the filters' choice is known. */
 enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 64 };
 
-/* ---- streams and filters ---------------------------------------------------------------------
- */
+/* ---- streams and filters ------------------------------------------------------------------ */
 
 /* Refuses stages and settings that a stream does not support. */
 static sluice_status plan_stream(sli_plan *plan)
@@ -39,9 +38,10 @@ static sluice_status plan_filters(sli_plan *plan)
 }
 
 /*
- * Filters that want no image are called first where that is little work, or spares work for samples
- * of other ranks. Else a sample is in a row of the worker's until it is kept; there are several of
- * them where samples are small.
+ * If all filters read only plain columns, they are called before a sample is loaded, provided that
+ * the source can read these columns alone, or that it saves loading samples of other ranks.
+ * Otherwise a sample is loaded into a private row of the worker until the choice is made. A worker
+ * has several such rows if samples are small.
  */
 static sluice_status plan_tests(sli_plan *plan)
 {
@@ -67,7 +67,7 @@ static sluice_status plan_tests(sli_plan *plan)
     return st;
 }
 
-/* How many samples a filter keeps is not known: more than any dataset has, as for a stream. */
+/* The number of kept samples is unknown: sets the counts to the bound that streams use. */
 static void forget_counts(sli_plan *plan)
 {
     plan->samples_per_pass = UNCOUNTED_SAMPLES;
@@ -153,8 +153,8 @@ static sluice_status plan_columns(sli_plan *plan)
 /* ---- pass 3: geometry ---------------------------------------------------------------------- */
 
 /*
- * Can stage b join the group of stages [first, b)? A group resizes at most once, and padding must
- * not be resized and has one value.
+ * True if stage b can join the group of stages [first, b). A group resizes at most once, does not
+ * resize padding, and has only one padding value.
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {

@@ -51,7 +51,7 @@ typedef struct plan_step {
     custom_map *map;            /* the map or filter; NULL: an array stage or conversions */
     uint64_t key;               /* map: key of its random numbers */
     uint32_t profiled;          /* map: its number among the maps of the profile */
-    bool is_early;              /* filter: called after read, not at its place among the steps */
+    bool is_early;              /* filter: called right after read, before all steps */
     custom_columns outputs;     /* map: its outputs, with their sizes at this point */
     uint32_t first_output;      /* buffer of the first output; the others follow */
     sluice_column input_types[SLUICE_MAX_COLUMNS];
@@ -61,9 +61,10 @@ typedef struct plan_step {
     sli_conversion conversion;           /* conversions: their program */
 } plan_step;
 
-/* An image behind the first one: its program, which is all of the workers. */
+/* A further image of a sample. Workers run all of its conversions, also those that the device runs
+ * for the first image. */
 typedef struct plan_partner {
-    uint32_t column; /* of the source, and its buffer */
+    uint32_t column; /* its column in the source, which is also its buffer */
     sli_conversion conversion;
 } plan_partner;
 
@@ -121,16 +122,16 @@ struct plan_details {
     int stored_column;  /* index in wire of the source's stored array (source_windows); -1: none */
     bool has_followers; /* there are masks, boxes or further images, which follow the geometry of
                            the first image */
-    int map;            /* buffer of the column of ROLE_GEOMETRY; -1: there is none */
+    int map;            /* buffer of the ROLE_GEOMETRY column; -1: no such column */
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
     bool is_filtered;
-    bool has_late_filters; /* filters that are called at their place among the steps */
-    bool tests_first;      /* filters are called before a sample is loaded; else while it is */
-    uint32_t own_rows;     /* rows of each worker, for samples that filters have not kept yet */
-    size_t own_row_bytes;
-    pass_lengths kept;              /* lengths of passes behind filters; stored by kept_rows.c */
+    bool has_late_filters; /* some filter is not early (plan_step.is_early) */
+    bool tests_first;      /* filters are called before a sample is loaded; else during loading */
+    uint32_t own_rows;     /* private rows of each worker, for samples not yet kept or dropped */
+    size_t own_row_bytes;  /* bytes of a private row */
+    pass_lengths kept;     /* lengths of passes after filtering; stored by kept_rows.c */
     _Atomic uint64_t stream_length; /* samples in a pass, over all ranks; UINT64_MAX: not known yet;
                                        stored by sample_stream.c */
     _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by sample_stream.c */
@@ -154,8 +155,8 @@ typedef struct fused_geometry {
     uint32_t window_width;
     uint32_t window_height;
     resize_filter filter;
-    uint8_t fill; /* outside of (new_width, new_height); of masks */
-    uint8_t mask_fill;
+    uint8_t fill;      /* value of the image's padding, outside (new_width, new_height) */
+    uint8_t mask_fill; /* value of the masks' padding */
 } fused_geometry;
 
 /*
@@ -178,7 +179,10 @@ sluice_status plan_windows(sli_plan *plan);
 sluice_status plan_partners(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
 
-/* Batches of so many samples in sequence, over all ranks, the same on every rank. */
+/*
+ * Returns the number of batches that each rank makes of `samples` consecutive samples over all
+ * ranks; equal on every rank.
+ */
 uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples);
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
@@ -201,7 +205,7 @@ sluice_status plan_own_order(sli_plan *plan);
 sluice_status plan_make_order(const sli_plan *plan, const order_settings *settings,
                               sample_order *order_out);
 
-/* The further image that is this column of the source. */
+/* Finds the further image with this source column, which must exist. */
 const plan_partner *plan_partner_of(const struct plan_details *details, uint32_t column);
 
 /* The key of the random numbers of stage i. */

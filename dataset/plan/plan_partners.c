@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The planner's pass over images behind the first one of a sample: a conversion program for each.
- * Their conversions are those of the first segment, for none may stand behind a map where a sample
- * has several images. Before the pass over conversions, which may shorten that segment.
+ * The planner's pass over further images of a sample: makes a conversion program for each. All
+ * their conversions are in the first segment, since a pipeline with several images has no
+ * conversion after a map. Runs before the pass over conversions, which may shorten that segment.
  */
 #include <string.h>
 
 #include "alloc_int.h"
 #include "plan.h"
 
-/* Folds all conversions into the program of an image of this type behind them. */
+/* Folds all conversions into one program. `type` is the image's type after the conversions. */
 static sluice_status make_program(const sli_plan *plan, const sluice_column *type,
                                   sli_conversion *out)
 {

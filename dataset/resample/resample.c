@@ -212,12 +212,12 @@ static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* One line of the window: padding, the visible part, padding. */
+/* The layout of a line of the window: left padding, visible part, right padding; all in bytes. */
 typedef struct window_line {
-    size_t bytes;   /* of the whole line */
-    size_t before;  /* padding on the left */
-    size_t visible; /* bytes of image */
-    uint8_t fill;   /* of the padding */
+    size_t bytes;   /* length of the whole line */
+    size_t before;  /* length of the left padding */
+    size_t visible; /* length of the visible part */
+    uint8_t fill;   /* value of the padding */
 } window_line;
 
 static window_line window_of(const image_resampler *r)

@@ -84,7 +84,7 @@ static inline const char *shard_sample_name(const shard_index *index, uint64_t s
 size_t shard_key_length(const char *name);
 
 /*
- * Does a member's name have a key and a field? Members without one, such as ".hidden", "README" and
+ * True if a member's name has a key and a field. Other members, such as ".hidden", "README" and
  * "__meta__", belong to no sample.
  */
 bool shard_has_field(const char *name, size_t key_length);

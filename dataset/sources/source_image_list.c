@@ -351,7 +351,7 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
     return st;
 }
 
-/* Is it the path of a mask, or of an image behind the first one? */
+/* True if the column is the path of a mask or of a further image. */
 static bool is_other(const image_list *list, const list_column *column)
 {
     return column->kind == LIST_MASK ||

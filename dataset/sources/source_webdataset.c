@@ -24,7 +24,7 @@
 
 typedef struct web_shard {
     web_shard_file file;
-    uint64_t first; /* number of its first sample */
+    uint64_t first; /* number of its first sample in the dataset */
     shard_index index;
 } web_shard;
 
@@ -417,7 +417,7 @@ static sluice_status web_check(void *opaque)
     return SLUICE_OK;
 }
 
-/* With fields= the columns are known once the source is open. */
+/* Sets the columns, except with fields=: web_source_schema() then sets them after opening. */
 static sluice_status web_infer(const void *opaque, stage_schema *schema)
 {
     const web_args *args = opaque;

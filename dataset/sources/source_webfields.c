@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * webdataset with fields=: members of samples as columns (web_fields.h). Opening walks over the
- * headers of all shards and keeps the place of each member, 16 bytes, in memory; no index is
- * stored. The label and the columns' bytes are read with their sample.
+ * webdataset with fields=: members of samples as columns (web_fields.h). Opening reads the headers
+ * of all shards, and stores the offset and size of each member, 16 bytes, in memory; it writes no
+ * index file. The contents of members are read when their sample is read.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@
 #include "web_fields_shard.h"
 #include "webdataset_args.h"
 
-/* The most bytes of a member with a number. */
+/* The size limit of a member that holds a number, in bytes. */
 enum { MOST_NUMBER = 64 };
 
 typedef struct webfields {
     web_fields fields;
-    sluice_column types[SLUICE_MAX_COLUMNS]; /* of arrays, by field */
+    sluice_column types[SLUICE_MAX_COLUMNS]; /* types[i]: dtype and shape of field i, an array */
     file_list list;
     fields_shard *shards;
     size_t shard_count;
@@ -79,7 +79,7 @@ static fields_shard *shard_of(const webfields *web, uint64_t *index)
     return &web->shards[low];
 }
 
-/* An error in a member. */
+/* Adds the member's field and its shard to the text of an error. */
 static sluice_status member_error(const fields_shard *shard, const web_field *field,
                                   sluice_status status)
 {
@@ -90,12 +90,12 @@ static sluice_status member_error(const fields_shard *shard, const web_field *fi
                     error.text);
 }
 
-/* Reads the header of an array; it and its data are all of the member. */
+/* Reads the header of an array. Fails unless header and data fill the member exactly. */
 static sluice_status read_npy_header(const fields_shard *shard, int fd, const member_place *place,
                                      sample_io *io, npy_header *header)
 {
     const size_t head = place->size < NPY_HEAD ? (size_t)place->size : NPY_HEAD;
-    /* Streams alone use these bytes; io->bytes has the image. */
+    /* io->item.bytes is otherwise used by streams only; io->bytes holds the image. */
     sluice_status st = image_buffer_reserve(&io->item.bytes, NPY_HEAD);
 
     if (st == SLUICE_OK) {
@@ -112,7 +112,7 @@ static sluice_status read_npy_header(const fields_shard *shard, int fd, const me
     return st;
 }
 
-/* Takes the type and shape of the arrays of a field from the first sample. */
+/* Sets the dtype and shape of an array field to those of the first sample. */
 static sluice_status find_type(webfields *web, uint32_t i, sample_io *io)
 {
     uint64_t index = 0;
@@ -142,7 +142,8 @@ static sluice_status find_type(webfields *web, uint32_t i, sample_io *io)
     return SLUICE_OK;
 }
 
-/* The first shard with samples is the one that shard_of() finds for sample 0. */
+/* Sets the dtypes and shapes of all array fields from sample 0. shard_of() finds it in the first
+ * shard that has samples. */
 static sluice_status find_types(webfields *web)
 {
     sample_io io = {.bytes_read = 0};
@@ -299,7 +300,8 @@ static sluice_status read_array(const fields_shard *shard, int fd, const member_
                            : st;
 }
 
-/* Reads bytes, and zeros behind them; `length` may be NULL. */
+/* Reads a member of up to `most` bytes into `to`, zero-padded, and its size into *length. Both may
+ * be NULL. */
 static sluice_status read_text(const fields_shard *shard, int fd, const member_place *place,
                                uint32_t most, uint8_t *to, int32_t *length)
 {
@@ -319,7 +321,8 @@ static sluice_status read_text(const fields_shard *shard, int fd, const member_p
     return st;
 }
 
-/* Reads one field into its columns, if they are wanted; data_out is NULL where the image is not. */
+/* Reads one field into those of its columns whose pointers are not NULL. The image is read into io
+ * unless data_out is NULL; masks are skipped. */
 static sluice_status read_field(const webfields *web, const fields_shard *shard, int fd, uint32_t i,
                                 const member_place *place, sample_io *io, void *const *row,
                                 sample_data *data_out)
@@ -347,7 +350,7 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     }
 }
 
-/* Reads all fields of a sample, or all but the image. */
+/* Reads all fields of a sample except masks; data_out NULL: also except the image. */
 static sluice_status read_fields(const webfields *web, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
@@ -406,7 +409,7 @@ static sluice_status fields_read_mask(const void *source, uint64_t index, uint32
     return st == SLUICE_OK ? st : member_error(shard, &web->fields.fields[i], st);
 }
 
-/* The members of a sample are neighbours: from the first of them to the end of the last. */
+/* The members of a sample are adjacent: the range extends from the first to the end of the last. */
 static bool fields_locate(const void *source, uint64_t index, sample_location *location_out)
 {
     const webfields *web = source;

@@ -7,7 +7,7 @@
 
 #include "status_int.h"
 
-/* Limit on N in NAME:FIELD[N]: a row of the column has at most 64 MiB. */
+/* Upper bound of N in NAME:FIELD[N]: limits a row of the column to 64 MiB. */
 enum { MOST_BYTES = 1 << 26 };
 
 static sluice_status bad_field(const char *text)
@@ -19,7 +19,7 @@ static sluice_status bad_field(const char *text)
                     text, MOST_BYTES);
 }
 
-/* What a field's last part says of it. */
+/* Returns the kind of a field by its extension. */
 static web_kind kind_of(const char *field)
 {
     static const char *const images[] = {"jpg", "jpeg", "png", "ppm", "pgm", "pnm"};
@@ -36,7 +36,7 @@ static web_kind kind_of(const char *field)
                                          : WEB_BYTES;
 }
 
-/* Parses [N], all of the text. */
+/* Parses a text that must be exactly "[N]". */
 static bool parse_most(const char *text, uint32_t *most_out)
 {
     uint64_t most = 0;
@@ -51,7 +51,10 @@ static bool parse_most(const char *text, uint32_t *most_out)
     return strcmp(text, "]") == 0 && most > 0 && most <= MOST_BYTES;
 }
 
-/* Copies the text up to a stop; NULL: nothing, or too much. Else what follows. */
+/*
+ * Copies the text up to the first of `stops`. Returns the rest, from that character on; NULL if the
+ * part is empty or does not fit.
+ */
 static const char *copy_until(const char *text, const char *stops, char *copy, size_t size)
 {
     const size_t length = strcspn(text, stops);
@@ -84,7 +87,7 @@ static sluice_status parse_field(const char *text, web_field *field)
     return SLUICE_OK;
 }
 
-/* Is the field, or a second image, there already? */
+/* Fails if the field is listed already, or would be a second image. */
 static sluice_status check_new(const web_fields *fields, const web_field *field)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
@@ -145,7 +148,7 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out)
     return SLUICE_OK;
 }
 
-/* Writes the columns of a field. */
+/* Writes the columns of a field into the schema. */
 static sluice_status add_columns(const web_field *field, const sluice_column *type,
                                  stage_schema *schema)
 {

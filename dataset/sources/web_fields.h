@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The argument fields= of webdataset: members of a sample as columns. It is a list with commas of
- * NAME:FIELD, where FIELD is the rest of a member's name behind its first dot; what it ends in says
- * what it is:
+ * Parses the argument fields= of webdataset, which maps members of a sample to columns. It is a
+ * comma-separated list of NAME:FIELD. FIELD is the part of the member's name after its first dot;
+ * its extension determines the column's type:
  *
  *     NAME:jpg         jpg, jpeg, png, ppm, pgm, pnm: the image, at most one
- *     NAME:png@mask    an image of class numbers, which follows the image
- *     NAME:cls         a whole number, i32
- *     NAME:npy         an array of the type and shape of the first sample's
- *     NAME:txt[N]      any other: at most N bytes, u8 (N), and NAME_length i32
+ *     NAME:png@mask    a mask of class numbers, transformed like the image
+ *     NAME:cls         an integer, i32
+ *     NAME:npy         an array; dtype and shape are those of the first sample's array
+ *     NAME:txt[N]      any other extension: up to N bytes, u8 (N), and NAME_length i32
  */
 #ifndef SLUICE_WEB_FIELDS_H
 #define SLUICE_WEB_FIELDS_H
@@ -21,8 +21,8 @@ typedef struct web_field {
     web_kind kind;
     char name[SLUICE_NAME_SIZE];
     char field[40];
-    uint32_t most;   /* of WEB_BYTES */
-    uint32_t column; /* that of its length is behind it */
+    uint32_t most;   /* WEB_BYTES: the largest number of bytes */
+    uint32_t column; /* index of its column; WEB_BYTES: the next column is the length */
 } web_field;
 
 typedef struct web_fields {
@@ -31,17 +31,20 @@ typedef struct web_fields {
     web_field fields[SLUICE_MAX_COLUMNS];
 } web_fields;
 
-/* E_INVALID: the text says what is wrong and what to write. */
+/* Returns E_INVALID for a malformed list. The error text names the fault and a correct form. */
 sluice_status web_fields_parse(const char *text, web_fields *fields_out);
 
 /*
- * The columns; types[i] is the type and shape of field i where it is an array. E_INVALID: bad or
- * equal names.
+ * Writes the columns of the fields into a schema. types[i] is the dtype and shape of field i if it
+ * is an array. Returns E_INVALID for invalid or duplicate names.
  */
 sluice_status web_fields_schema(const web_fields *fields, const sluice_column *types,
                                 stage_schema *schema);
 
-/* The field that a member has, by what stands behind the first dot of its name; -1: none. */
+/*
+ * Returns the index of a field by the part of a member's name after its first dot; -1: the member
+ * belongs to no field.
+ */
 int web_fields_find(const web_fields *fields, const char *field);
 
 #endif

@@ -10,7 +10,7 @@
 #include "tar_reader.h"
 #include "webdataset_args.h"
 
-/* The sample whose members are being found. */
+/* The state of a walk over a shard, with the sample whose members are being collected. */
 typedef struct fields_walk {
     const web_fields *fields;
     fields_shard *shard;
@@ -19,7 +19,7 @@ typedef struct fields_walk {
     char *key;
     size_t key_capacity;
     bool is_open;
-    uint64_t name; /* offset in the shard's text */
+    uint64_t name; /* offset of the sample's name in the shard's text */
     member_place places[SLUICE_MAX_COLUMNS];
 } fields_walk;
 
@@ -51,7 +51,7 @@ static sluice_status append_sample(fields_walk *walk)
     return SLUICE_OK;
 }
 
-/* Keeps the sample that is open, if it has all fields. */
+/* Ends the open sample: appends it if it has all fields, else counts it as skipped. */
 static sluice_status close_sample(fields_walk *walk)
 {
     fields_skipped *skipped = walk->skipped;
@@ -106,7 +106,7 @@ static sluice_status keep_name(fields_walk *walk, const char *name)
     return SLUICE_OK;
 }
 
-/* Adds a member to its sample, which is the open one or begins with it. */
+/* Adds a member to the open sample; a member with another key begins a new sample. */
 static sluice_status take_member(fields_walk *walk, const tar_member *member)
 {
     const size_t key_length = shard_key_length(member->name);

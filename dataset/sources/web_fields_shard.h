@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The samples of a shard, with the places of the members that fields= names. */
+/* The samples of a shard, with the offsets and sizes of the members that fields= names. */
 #ifndef SLUICE_WEB_FIELDS_SHARD_H
 #define SLUICE_WEB_FIELDS_SHARD_H
 
 #include "web_fields.h"
 #include "web_shard_file.h"
 
-/* Where a member's bytes are. */
+/* The position of a member's bytes in the shard. */
 typedef struct member_place {
-    uint64_t offset; /* MEMBER_NOWHERE: there is none; MEMBER_TWICE: there are two */
+    uint64_t offset; /* MEMBER_NOWHERE: no such member; MEMBER_TWICE: more than one */
     uint64_t size;
 } member_place;
 
@@ -17,26 +17,27 @@ typedef struct member_place {
 
 typedef struct fields_shard {
     web_shard_file file;
-    uint64_t first; /* number of its first sample */
+    uint64_t first; /* number of its first sample in the dataset */
     uint64_t count;
     member_place *places; /* (count, fields) */
     size_t capacity;
-    uint64_t *names; /* (count): offsets in text, of the name of the first field's member */
+    uint64_t *names; /* (count): offset in text of the member name of the sample's first field */
     size_t names_capacity;
     char *text;
     size_t text_size;
     size_t text_capacity;
 } fields_shard;
 
-/* Samples that lack a field. */
+/* Samples that were skipped since they lack a field. */
 typedef struct fields_skipped {
     uint64_t count;
-    char first[256]; /* SHARD/KEY of the first */
+    char first[256]; /* SHARD/KEY of the first such sample */
 } fields_skipped;
 
 /*
- * Walks over the headers of an open shard, and adds its samples. E_CORRUPT, E_UNSUPPORTED: it is no
- * archive, or damaged; E_IO, E_NO_MEMORY. What was added stays, for fields_shard_close().
+ * Reads the headers of an open shard and appends its samples. Returns E_CORRUPT or E_UNSUPPORTED if
+ * it is not a tar archive or is damaged, E_IO, or E_NO_MEMORY. After an error, the samples appended
+ * so far remain in `shard`; fields_shard_close() frees them.
  */
 sluice_status fields_shard_walk(const web_fields *fields, const char *path, int fd, uint64_t size,
                                 fields_shard *shard, fields_skipped *skipped);

@@ -13,7 +13,7 @@ sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, i
                              uint64_t *size_out)
 {
     struct stat info;
-    /* Non-blocking, since opening a fifo would wait for its writer. */
+    /* O_NONBLOCK, since opening a FIFO would otherwise wait for a writer. */
     int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
 
     if (fd < 0) {
@@ -34,8 +34,8 @@ sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, i
     return SLUICE_OK;
 }
 
-/* With cache=drop the kernel's own readahead is turned off: it would leave pages between samples in
- * the page cache, and large folios that span several samples, which cannot be dropped one by one.
+/* With cache=drop, turns off kernel readahead. It would leave pages between samples in the page
+ * cache, and large folios that span several samples and cannot be dropped sample by sample.
  */
 static void prepare_shard(int fd, bool drops)
 {
@@ -46,7 +46,7 @@ static void prepare_shard(int fd, bool drops)
 
 void web_shard_hold(web_shard_file *file, const char *path, int fd, uint64_t size, bool drops)
 {
-    if (drops) { /* pages that indexing, or the writer of the shard, left in the cache */
+    if (drops) { /* drops the pages that indexing, or the writer of the shard, left in the cache */
         page_cache_drop(&(sample_location){.fd = fd});
     }
     prepare_shard(fd, drops);

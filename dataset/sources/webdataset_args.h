@@ -16,7 +16,7 @@ typedef struct web_args {
     const char *index;
     uint32_t cache;
     uint32_t access;     /* 0: auto, 1: stream */
-    const char *fields;  /* "": image and label */
+    const char *fields;  /* the list of fields (web_fields.h); "": image and label */
     uint64_t max_sample; /* limit on the bytes of an image in a stream */
 } web_args;
 
@@ -50,7 +50,7 @@ sluice_status web_is_stream(const web_args *args, bool *is_stream_out);
 /* The operations of the sequential reader. */
 extern const source_ops web_stream_ops;
 
-/* The source of other fields than image and label, and its columns, once it is open. */
+/* The operations for fields=, and the stage_def.source_schema for it (source_webfields.c). */
 extern const source_ops web_fields_ops;
 sluice_status web_source_schema(const void *source, stage_schema *schema);
 

@@ -27,8 +27,8 @@ typedef struct bench {
     uint64_t seed;
     uint64_t rank;
     uint64_t world;
-    bool launched;                 /* rank and world are the launcher's */
-    char rank_paths[2][PATH_SIZE]; /* the paths of --digests and --ids of this rank */
+    bool launched;                 /* rank and world are from the launcher */
+    char rank_paths[2][PATH_SIZE]; /* paths of --digests and --ids with %r replaced */
     uint64_t micro_batches;
     uint64_t start_step;
     uint64_t step_us;
@@ -147,7 +147,7 @@ static bool refuse_zeros(const bench *b, const cli_option *options)
     return true;
 }
 
-/* Replaces %r in a path by the rank. Each rank of a launcher needs a file of its own. */
+/* Replaces %r in a path by the rank. Each rank that a launcher started needs its own file. */
 static bool choose_path(const bench *b, const char *option, const char **path, char *own)
 {
     const char *mark = *path != NULL ? strstr(*path, "%r") : NULL;
@@ -172,8 +172,8 @@ static bool choose_path(const bench *b, const char *option, const char **path, c
     return true;
 }
 
-/* Without --rank and --world these are the launcher's, so that `mpirun -n 8 sluice bench` is one
- * job of eight ranks. */
+/* Without --rank and --world, takes both from the launcher, so that `mpirun -n 8 sluice bench` is
+ * one job of eight ranks. */
 static bool choose_ranks(bench *b, const cli_option *options)
 {
     sluice_ranks ranks;
@@ -260,7 +260,7 @@ static bool make_config(bench *b)
     config->slots = (uint32_t)b->slots;
     config->memory_bytes = b->memory;
     config->seed = b->seed;
-    config->rank = b->launched ? 0 : (uint32_t)b->rank; /* 0 of 0: the launcher's */
+    config->rank = b->launched ? 0 : (uint32_t)b->rank; /* both 0: from the launcher */
     config->world = b->launched ? 0 : (uint32_t)b->world;
     config->micro_batches = (uint32_t)b->micro_batches;
     config->nan_guard = SLUICE_NAN_IGNORE; /* the step writes no outputs */

@@ -44,7 +44,7 @@ static sluice_status fail_for_driver(const char *name)
                     CUDART_VERSION % 1000 / 10);
 }
 
-/* name: of the device that is to be opened, for error texts. */
+/* Counts the CUDA devices. `name`: the device name that the user requested, for error texts. */
 static sluice_status count_devices(const char *name, uint32_t *count_out)
 {
     int count = 0;
@@ -263,6 +263,6 @@ void cuda_device_close(void *state)
 
 sluice_status cuda_device_count(uint32_t *count_out)
 {
-    cuda_load_eagerly(cuda_driver_is_loaded); /* before the first call of CUDA */
+    cuda_load_eagerly(cuda_driver_is_loaded); /* before the first CUDA call */
     return count_devices("cuda:local", count_out);
 }

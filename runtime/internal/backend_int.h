@@ -57,8 +57,8 @@ typedef struct sli_backend {
     sluice_status (*open)(const sli_uri *uri, sli_device_caps *caps_out, void **state_out);
     void (*close)(void *state);
 
-    /* Optional: the number of devices, at least 1, which the name "kind:local" divides among the
-     * ranks of a machine. NULL: there is no such name. */
+    /* Optional: returns the number of devices, at least 1. The device name "kind:local" assigns
+     * them to the local ranks round-robin. NULL: the backend does not support that name. */
     sluice_status (*count)(uint32_t *count_out);
 
     /* Device memory, aligned to 256 bytes. */

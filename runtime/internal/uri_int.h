@@ -14,7 +14,7 @@ typedef struct sli_uri {
     char text[128]; /* copy of the name, separators replaced by zeros; the pointers point into it */
     const char *kind;
     uint32_t ordinal;
-    bool local; /* "cuda:local": the ordinal follows from the local rank */
+    bool local; /* "cuda:local": the ordinal is derived from the local rank */
     uint32_t option_count;
     struct {
         const char *key;

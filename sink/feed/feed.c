@@ -12,8 +12,8 @@
 /* Default memory bound: 1 / MEMORY_SHARE of the memory that the process may use. */
 enum { MEMORY_SHARE = 4 };
 
-/* Sets local rank and world, if a launcher started this very rank. What else it says, or a variable
- * that it left in a bad state, does not concern a run with a rank and a world of its own. */
+/* Sets local rank and local world if the launcher's rank and world match the config's. Otherwise
+ * ignores the launcher's variables, even invalid ones, since the config sets rank and world. */
 static void find_local(sluice_ranks *ranks)
 {
     sluice_ranks by = {.struct_size = sizeof(by)};

@@ -48,10 +48,10 @@ typedef struct data_feed {
     sli_engine *engine;
 } data_feed;
 
-/* Finds the rank and world size of this process, from the config or, if the config has 0 of 0, from
- * the launcher's variables. Finds its local rank and local world from SLUICE_LOCAL, else from the
- * config or, if local_world is 0 there, from the launcher that started this rank. set: these fields
- * of the config. */
+/* Finds the rank and world of this process: from the config or, if both are 0 there, from the
+ * launcher's variables. Finds its local rank and local world: from SLUICE_LOCAL, else from the
+ * config or, if local_world is 0 there, from the launcher that started this rank. `set` holds these
+ * fields of the config. */
 sluice_status feed_find_ranks(const sluice_ranks *set, sluice_ranks *ranks_out);
 
 /* Opens the feed without starting the workers. On failure nothing remains allocated. */

@@ -76,20 +76,22 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cast(sluice_dataset *dataset, co
                                                      sluice_dtype dtype);
 
 /**
- * Adds a column f32 (2, 3), the map from the image of the batch to that of the file, for
- * coordinates that a program keeps itself: with a point (X, Y) of the batch's image, before to_chw,
+ * Adds a column m, f32 (2, 3): the affine map from the batch's image to the file's image, for
+ * coordinates that the program handles itself. A point (X, Y) of the batch's image, before to_chw,
+ * is at (x, y) of the file's image:
  *
  *     x = m[0][0] * X + m[0][1] * Y + m[0][2]
  *     y = m[1][0] * X + m[1][1] * Y + m[1][2]
  *
- * It covers all crops, resizes, paddings and flips of the pipeline, those behind this stage, too.
- * Coordinates are those of boxes: pixel i of a line covers [i, i + 1), and its centre is i + 0.5.
- * So of numbers of pixels i (centres at whole numbers, as in OpenCV) take X = i + 0.5, and 0.5 off
- * the result. It is computed in f64 and rounded once to f32.
+ * The map includes all crops, resizes, paddings and flips of the pipeline, also those after this
+ * stage. Coordinates are as for boxes: pixel i of a line covers [i, i + 1), and its centre is
+ * i + 0.5. For pixel indices i, whose centres are integers as in OpenCV, use X = i + 0.5 and
+ * subtract 0.5 from the result. The map is computed in f64 and rounded once to f32.
  *
- * @param column  its name; NULL: "geometry". E_INVALID: another column has it
+ * @param column  name of the new column; NULL: "geometry"
  *
- * Returns: also E_INVALID behind a map, before decode, or a second time.
+ * Returns: E_INVALID also if another column has this name, after a map, before decode, or if the
+ *          pipeline has a geometry stage already.
  *
  * Threads: the one that builds the dataset.
  */

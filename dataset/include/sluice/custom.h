@@ -29,17 +29,18 @@ SLUICE_BEGIN_DECLS
 
 /** How transforms affect a column. */
 typedef enum sluice_column_role {
-    SLUICE_ROLE_PLAIN = 0, /**< they do not: its bytes go into the batch unchanged */
-    SLUICE_ROLE_IMAGE = 1, /**< a column that they process: u8 (height, width, 1 to 4 channels), or
-                                SLUICE_ENCODED. If there are several, each gets the same crops,
-                                resizes and flips as the first one, and must have its size; encoded
-                                ones follow an encoded one */
+    SLUICE_ROLE_PLAIN = 0, /**< not affected: its bytes go into the batch unchanged */
+    SLUICE_ROLE_IMAGE = 1, /**< an image to transform: u8 (height, width, 1 to 4 channels), or
+                                SLUICE_ENCODED. Further images get the same crops, resizes and
+                                flips as the first image, and must have its size; they may be
+                                encoded only if the first image is */
     SLUICE_ROLE_MASK = 2,  /**< a map of class numbers, which follows crops, resizes and flips of
                                 the image by nearest neighbour. The image must be declared before
                                 it. u8 (height, width), with the size of the image; or
                                 SLUICE_ENCODED, if the image is */
-    SLUICE_ROLE_BOXES = 3  /**< boxes, which follow them, too: f32 (most, 4), x0 y0 x1 y1 in pixels
-                                of the image, with 0 <= x0 < x1 and 0 <= y0 < y1; always ragged */
+    SLUICE_ROLE_BOXES = 3  /**< boxes, which follow crops, resizes and flips of the image: f32
+                                (most, 4), x0 y0 x1 y1 in pixels of the image, with 0 <= x0 < x1 and
+                                0 <= y0 < y1; always ragged */
 } sluice_column_role;
 
 /**
@@ -315,24 +316,24 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_map(sluice_dataset *dataset, con
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
-/** A choice of samples by a function of your own, initialized by sluice_filter_init(). */
+/** A user function that keeps or drops samples, initialized by sluice_filter_init(). */
 typedef struct sluice_filter {
     size_t struct_size;        /**< bytes; set by sluice_filter_init() */
-    const char *name;          /**< in errors and reports: 1 to 63 bytes; copied */
-    uint32_t version;          /**< of the choice: raise it when that changes, so that a resumed run
-                                    is told */
+    const char *name;          /**< name in messages and reports: 1 to 63 bytes; copied */
+    uint32_t version;          /**< version of the choices of filter(): increase it when they
+                                    change, so that a resumed run detects the change */
     uint32_t serial;           /**< not 0: calls are serialized, in no fixed order, on any worker */
-    uint32_t input_count;      /**< entries in inputs */
+    uint32_t input_count;      /**< number of entries in inputs */
     const char *const *inputs; /**< names of the columns that it reads; copied */
 
     /**
      * Reads inputs by sluice_sample_get() and sets *keep_out: 0 drops the sample, any other number
-     * keeps it. It must choose the same for the same sample, inputs and random bits, since a
-     * resumed run and each rank call it again. Workers call it, several at once unless `serial` is
-     * set.
+     * keeps it. For the same sample, inputs and random bits the choice must be the same, since a
+     * resumed run and each rank repeat the calls. Several workers may call it at once, unless
+     * `serial` is set.
      *
-     * Returns: OK or a positive status: done. A negative status is a bad sample, which is kept, and
-     *          to which the error policy applies, with the text of sluice_fail(); E_NO_MEMORY ends
+     * Returns: OK or a positive status: success. A negative status is a bad sample, with the text
+     *          of sluice_fail(): it counts as kept, and the error policy applies. E_NO_MEMORY ends
      *          the run.
      */
     sluice_status (*filter)(sluice_sample *sample, uint32_t *keep_out, void *user);
@@ -343,13 +344,13 @@ typedef struct sluice_filter {
      */
     sluice_status (*begin)(void *user, void **worker_out);
 
-    /** Optional: frees a worker's state, on its thread. Called after each begin() that was OK. */
+    /** Optional: frees a worker's state, on its thread. Called after each successful begin(). */
     void (*end)(void *worker, void *user);
 
-    /** Optional: called when the dataset is destroyed; not where sluice_dataset_filter() failed. */
+    /** Optional: called when the dataset is destroyed; not if sluice_dataset_filter() failed. */
     void (*close)(void *user);
 
-    void *user; /**< handed to all of them; borrowed until close() */
+    void *user; /**< passed to all callbacks; borrowed until close() */
 } sluice_filter;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -366,27 +367,29 @@ static inline void sluice_filter_init(sluice_filter *filter)
 }
 
 /**
- * Adds a filter: batches have the samples that it keeps, in the order of the stages before it. How
- * many there are is not known beforehand, so a run with epochs of whole passes has one epoch; other
- * runs count steps. Each rank calls the filter for all samples, and takes every world-th of those
- * kept. A resumed run calls it again for the samples of the pass that were done, and logs at level
- * info how long that took. Policy replace takes the next sample that is kept.
+ * Adds a filter: batches hold the samples that it keeps, in the order of the stages before it.
+ * Their number is not known beforehand, so a run whose epochs are whole passes has only one epoch;
+ * other runs count steps. Each rank calls the filter for all samples, and takes every world-th kept
+ * sample. A resumed run repeats the calls for the samples of the pass that were already done, and
+ * logs their duration at level info. Error policy replace takes the next kept sample.
  *
- * A filter that reads only plain columns of the source may stand before decode. It is called before
- * the image is decoded, wherever it stands. Other filters stand behind decode, crops and resizes,
- * as maps do. Stages that choose or order samples (shuffle, take, ...) stand before all filters.
+ * A filter that reads only plain columns of the source may come before decode; it is called before
+ * the image is decoded, wherever it is in the pipeline. Other filters must come after decode, crops
+ * and resizes, like maps. Stages that choose or order samples (shuffle, take, ...) must come before
+ * all filters.
  *
  * @param filter  copied
  *
- * Returns: E_INVALID a NULL, no name, an input that is no column, a stage `shard`, a source with an
- *          order of its own, more than 8 maps and filters; the sticky error of building;
- *          E_NO_MEMORY. The error names the filter. A run over a stream is E_UNSUPPORTED.
+ * Returns: E_INVALID a NULL, no name, an input that is not a column, a stage `shard`, a source with
+ *          an order of its own, more than 8 maps and filters; the sticky error of building;
+ *          E_NO_MEMORY. The message has the name of the filter. A run fails with E_UNSUPPORTED if
+ *          the source is read as a stream.
  *
- * In sluice_dataset_describe() it is `filter`, with name and version, which sluice_dataset_parse()
- * does not read.
+ * sluice_dataset_describe() writes it as `filter`, with name and version, which
+ * sluice_dataset_parse() refuses.
  *
- * Threads: the one that builds the dataset. The callbacks are called by workers while a run uses
- *          the dataset.
+ * Threads: the one that builds the dataset. Workers call the callbacks while a run uses the
+ *          dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_filter(sluice_dataset *dataset,
                                                        const sluice_filter *filter);

@@ -327,8 +327,8 @@ typedef struct sluice_webdataset_config {
                               are; NULL: "auto" */
     uint64_t max_sample; /**< bytes of the largest image in a shard that is read sequentially, at
                               most 2^30; 0: 2^28 */
-    const char *fields;  /**< members as columns, in place of image and label: see below; NULL:
-                              image and label */
+    const char *fields;  /**< list of members that become columns, instead of image and label; see
+                              sluice_dataset_webdataset(). NULL: image and label */
 } sluice_webdataset_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -345,18 +345,19 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * the first dot are one sample; the rest of the name is the field. Samples without an image or a
  * label are ignored with a warning.
  *
- * With config.fields each member that the text names is a column. The text is a list with commas of
- * NAME:FIELD, and what FIELD ends in says what the member is:
+ * With config.fields the listed members become the columns. It is a comma-separated list of
+ * NAME:FIELD; the extension of FIELD determines the column's type:
  *
  *     NAME:jpg       jpg, jpeg, png, ppm, pgm, pnm: the image, at most one
  *     NAME:png@mask  an image of class numbers, which follows the geometry of the image
- *     NAME:cls       a whole number, i32
- *     NAME:npy       an array of numpy; type and shape are those of the first sample's
- *     NAME:txt[N]    any other: at most N bytes, u8 (N), their number in NAME_length, i32
+ *     NAME:cls       an integer, i32
+ *     NAME:npy       a NumPy array; type and shape are those of the first sample's array
+ *     NAME:txt[N]    any other extension: up to N bytes, u8 (N); their number is in the column
+ *                    NAME_length, i32
  *
- * The shards, plain files, are then opened, and their headers read, by this call, which returns
- * E_IO, E_CORRUPT and E_UNSUPPORTED for them; image, label and index are not given. A sample that
- * lacks one of the fields is ignored with a warning.
+ * This call then opens the shards, which must be regular files, and reads their headers. It returns
+ * E_IO, E_CORRUPT or E_UNSUPPORTED if that fails. config.image, label and index must not be set.
+ * Samples that lack one of the fields are ignored with a warning.
  *
  * @param shards  comma-separated files, folders (all *.tar in them) and patterns with {000..123}
  *                and wildcards; "-": standard input
@@ -373,18 +374,20 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  * commas if the file's name ends in .csv; a field may be in double quotes. The first line declares
  * the columns: `image` (a path), `label` (i32), and NAME:KIND, where KIND is one of
  *
- *     image        the path of an image after the first one, whose size it must have: each stage
- *                  does the same to both, by the same draws
+ *     image        the path of a further image, of the same size as the first one. Every stage
+ *                  applies to it, too, with the same random draws
  *     mask         the path of an image of class numbers: PNG with a palette or in gray, or PGM,
  *                  of the same size as the image. Every crop, resize and flip of the image applies
  *                  to it, too, by nearest neighbour. u8 (height, width)
  *     boxes[N]     at most N boxes, x0,y0,x1,y1;... in pixels of the image, 0 <= x0 < x1 <= width.
  *                  They follow the image: they are moved, clipped, and dropped if nothing is left.
  *                  f32 (N, 4), and NAME_length i32
- *     coco[N]      the same, written as in COCO: x,y,width,height in pixels
- *     voc[N]       as in PASCAL VOC: x0,y0,x1,y1 are numbers of pixels from 1, x1 and y1 included
- *     darknet[N]   as in darknet and YOLO: x,y of the middle, width, height, in parts of the
- *                  image's size. Coordinates outside of it by up to 1e-4 are taken as rounded
+ *     coco[N]      boxes in the format of COCO: x,y,width,height in pixels
+ *     voc[N]       boxes in the format of PASCAL VOC: x0,y0,x1,y1 are pixel indices from 1, and x1
+ *                  and y1 are inclusive
+ *     darknet[N]   boxes in the format of darknet and YOLO: x,y of the centre, width, height, as
+ *                  fractions of the image's width and height. Edges up to 1e-4 outside the image
+ *                  are treated as rounding errors and clamped
  *     T            one number: u8, i8, u16, i32, u32, i64 or f32
  *     T[N]         at most N comma-separated numbers, and NAME_length i32
  *     T[N]@BOXES   one number for each box of the column BOXES, dropped with its box

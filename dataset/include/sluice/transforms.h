@@ -148,10 +148,10 @@ sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32_t height, uin
  */
 typedef struct sluice_letterbox_config {
     size_t struct_size;  /**< bytes; set by sluice_letterbox_config_init() */
-    const uint8_t *fill; /**< the value of the padding, in every channel; NULL: 114 */
-    uint8_t mask_fill;   /**< the class number of the padding in masks, such as 0 or 255 */
-    bool no_antialias;   /**< as sluice_dataset_resize() with antialias false */
-    const char *filter;  /**< as of sluice_dataset_resize(); NULL: "bilinear" */
+    const uint8_t *fill; /**< value of the padding, in every channel; NULL: 114 */
+    uint8_t mask_fill;   /**< class number of the padding in masks, such as 0 or 255 */
+    bool no_antialias;   /**< like antialias = false of sluice_dataset_resize() */
+    const char *filter;  /**< as in sluice_dataset_resize(); NULL: "bilinear" */
 } sluice_letterbox_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -164,12 +164,12 @@ static inline void sluice_letterbox_config_init(sluice_letterbox_config *config)
 }
 
 /**
- * Resizes the whole image to the largest size that fits, and pads it: Ultralytics' LetterBox. With
- * r = min(height / old height, width / old width) the new sides are the old ones times r, rounded
- * to the nearest whole number, halves up. The image stands in the middle; of an odd padding the
- * larger half is on the right and at the bottom.
+ * Resizes the whole image to the largest size that fits, and pads it: Ultralytics' LetterBox. The
+ * new height and width are the old ones times r = min(height / old height, width / old width),
+ * rounded to nearest, halves up. The image is centred; if the padding is odd, the larger half is on
+ * the right and at the bottom.
  *
- * @param height, width  of the result, in pixels; width 0 is a square
+ * @param height, width  size of the result, in pixels; width 0: a square
  * @param config         NULL: all defaults
  *
  * Threads: the one that builds the dataset.

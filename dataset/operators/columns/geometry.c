@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* geometry: a column with the map from the pixels of the batch to those of the file. */
+/* geometry: adds a column with the affine map from pixels of the batch's image to the file's. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter: a choice of samples by the program. It is made by its call; its text is for checkpoints.
+/* filter: keeps the samples that a user function chooses. Only sluice_dataset_filter() adds it; its
+ * text form exists for checkpoints.
  */
 #include "custom_map.h"
 #include "status_int.h"
@@ -60,6 +61,6 @@ sluice_status sluice_dataset_filter(sluice_dataset *dataset, const sluice_filter
         custom_map_free(args.map);
         return st;
     }
-    args.map->is_added = true; /* from now on the dataset's */
+    args.map->is_added = true; /* ownership is transferred to the dataset */
     return SLUICE_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * letterbox: resized as a whole, to fit, and padded to the size. Redmon et al., "You only look
- * once" (2016), in the form of Ultralytics' LetterBox: the padding is halved, and an odd pixel of
- * it comes behind the image.
+ * letterbox: resizes the whole image to fit, keeping its aspect ratio, and pads it to the requested
+ * size. Redmon et al., "You only look once" (2016), as in Ultralytics' LetterBox: the padding is
+ * split evenly between both sides, and an odd pixel goes to the right or to the bottom.
  */
 #include "crop.h"
 #include "status_int.h"
@@ -27,7 +27,7 @@ static sluice_status letterbox_infer(const void *args, stage_schema *schema)
     return crop_infer(&((const letterbox_args *)args)->size, "letterbox", schema);
 }
 
-/* length * to / from, to the nearest whole number, halves up; at least 1. */
+/* Returns length * to / from, rounded to nearest with halves up, and at least 1. */
 static uint32_t scaled(uint32_t length, uint32_t to, uint32_t from)
 {
     const uint64_t side = ((uint64_t)length * to * 2 + from) / ((uint64_t)from * 2);
@@ -41,7 +41,7 @@ static sluice_status letterbox_geometry(const void *opaque, const sli_draws *dra
     const letterbox_args *args = opaque;
     const uint32_t to_width = crop_width(&args->size);
     const uint32_t to_height = args->size.height;
-    /* The side that needs the stronger reduction has the full length. */
+    /* The side with the smaller scale factor fills the output. */
     const bool is_wide = (uint64_t)width * to_height > (uint64_t)height * to_width;
 
     (void)draws;

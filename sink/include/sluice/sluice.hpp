@@ -194,7 +194,7 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
 
     /**
      * sluice_dataset_filter() of a callable (sluice::sample &, bool &keep) that returns status,
-     * sluice_status or nothing, which is OK; `keep` is false before. It takes the place of
+     * sluice_status or nothing, which is OK; `keep` is false at the call. It takes the place of
      * settings.filter; otherwise as source().
      */
     template <typename Filter>

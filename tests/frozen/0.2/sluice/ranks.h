@@ -40,9 +40,10 @@ static inline void sluice_ranks_init(sluice_ranks *ranks)
  *   torchrun   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
  *              (docs.pytorch.org/docs/stable/elastic/run.html, "Environment Variables"); set by
  *              hand, they override the other launchers
- *   msrun      RANK_ID, RANK_SIZE; no local rank (mindspore.cn, "msrun Launching"). One of them
- *              alone counts only if MS_ROLE is set. MS_ROLE=MS_SCHED is E_INVALID: that process
- *              is the scheduler, and has the RANK_ID of a worker
+ *   msrun      RANK_ID, RANK_SIZE; no local rank (mindspore.cn, "msrun Launching"). If only one
+ *              of the two is set, that is an error if MS_ROLE is set; otherwise it is ignored.
+ *              MS_ROLE=MS_SCHED is E_INVALID: that process is the scheduler, and its RANK_ID is
+ *              also the RANK_ID of a worker
  *   Open MPI   OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
  *              (docs.open-mpi.org, "Environment variables set for MPI applications")
  *   MVAPICH    MV2_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
@@ -59,8 +60,8 @@ static inline void sluice_ranks_init(sluice_ranks *ranks)
  *
  * If none is found: rank 0 of 1, local_rank 0 of 1. An empty variable counts as not set.
  *
- * SLUICE_LOCAL, "R/W", is local rank and local world in place of the launcher's variables. Without
- * a launcher W may be above world, for programs that set rank and world themselves.
+ * SLUICE_LOCAL=R/W overrides the launcher's local rank by R and its local world by W. Without a
+ * launcher, W may exceed world, for programs that set rank and world themselves.
  *
  * Returns: E_INVALID a rank without a size or the reverse, a value that is not a number, a rank not
  *          below its size, a local world larger than the world, the scheduler of msrun, or
