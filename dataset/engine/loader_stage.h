@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which stage of the profile a worker is in. */
+/* Records the stage of the profile that a worker is in. */
 #ifndef SLUICE_LOADER_STAGE_H
 #define SLUICE_LOADER_STAGE_H
 

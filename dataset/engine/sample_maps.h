@@ -8,7 +8,7 @@
 /*
  * Calls the map or filter of a step of the plan; its inputs and outputs are in `buffers`.
  * *keep_out: false if a filter drops the sample. The first call of a worker creates the worker's
- * states. After a failure io.ends_run says whether it ends the run.
+ * states. After a failure, io.ends_run is true if the failure ends the run.
  */
 sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, uint64_t pass,
                          void *const *buffers, bool *keep_out);

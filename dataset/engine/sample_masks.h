@@ -11,8 +11,8 @@
 #include "sample_boxes.h"
 
 /*
- * The worker's decoder, resampler and buffers. They are free by then, since masks are processed
- * after their image.
+ * The worker's decoder, resampler and buffers, for use by masks. Masks are processed after their
+ * image, when these tools are idle.
  */
 typedef struct mask_tools {
     image_decoder *decoder;

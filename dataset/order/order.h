@@ -29,8 +29,8 @@ typedef struct sample_order {
     uint32_t count;
     order_step steps[DATASET_MAX_STAGES + 2];
     uint64_t length;   /* number of positions in a pass, on this rank */
-    uint64_t longest;  /* the same, on the rank with the most positions */
-    uint64_t shortest; /* the same, on the rank with the fewest positions */
+    uint64_t longest;  /* largest `length` of any rank */
+    uint64_t shortest; /* smallest `length` of any rank */
 } sample_order;
 
 /* The inputs of an order, in addition to the dataset. */

@@ -10,7 +10,8 @@
 #include "plan.h"
 #include "tensor_int.h"
 
-/* Stores the last type of each buffer, over all stages, and the buffer of ROLE_GEOMETRY. */
+/* Stores each buffer's type after the last stage that has it, and finds the buffer of the
+ * ROLE_GEOMETRY column. */
 static sluice_status find_types(sli_plan *plan)
 {
     struct plan_details *details = plan->details;

@@ -37,7 +37,7 @@ typedef struct web_pass {
     byte_feed *feed;
     shard_fields fields;
     shard_walk walk;
-    shard_index index;  /* holds the complete sample, if there is one */
+    shard_index index;  /* holds the sample once it is complete, else empty */
     image_buffer image; /* image of that sample, or of the incomplete one */
     uint64_t given;
     webdataset_skipped skipped;

@@ -10,7 +10,7 @@
 #include "ranks_int.h"
 #include "status_int.h"
 
-/* Sets the ordinal of the name "kind:local": the local rank, modulo the number of devices. */
+/* Sets the ordinal for a name "kind:local": the local rank modulo the number of devices. */
 static sluice_status choose_ordinal(const sli_backend *backend, sli_uri *uri)
 {
     uint32_t rank;

@@ -352,8 +352,7 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  *     NAME:png@mask  an image of class numbers, which follows the geometry of the image
  *     NAME:cls       an integer, i32
  *     NAME:npy       a NumPy array; type and shape are those of the first sample's array
- *     NAME:txt[N]    any other extension: up to N bytes, u8 (N); their number is in the column
- *                    NAME_length, i32
+ *     NAME:txt[N]    any other extension: up to N bytes, u8 (N); NAME_length, i32, is their number
  *
  * This call then opens the shards, which must be regular files, and reads their headers. It returns
  * E_IO, E_CORRUPT or E_UNSUPPORTED if that fails. config.image, label and index must not be set.
@@ -382,12 +381,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *     boxes[N]     at most N boxes, x0,y0,x1,y1;... in pixels of the image, 0 <= x0 < x1 <= width.
  *                  They follow the image: they are moved, clipped, and dropped if nothing is left.
  *                  f32 (N, 4), and NAME_length i32
- *     coco[N]      boxes in the format of COCO: x,y,width,height in pixels
- *     voc[N]       boxes in the format of PASCAL VOC: x0,y0,x1,y1 are pixel indices from 1, and x1
- *                  and y1 are inclusive
- *     darknet[N]   boxes in the format of darknet and YOLO: x,y of the centre, width, height, as
- *                  fractions of the image's width and height. Edges up to 1e-4 outside the image
- *                  are treated as rounding errors and clamped
+ *     coco[N]      boxes as in COCO: x,y,width,height in pixels
+ *     voc[N]       boxes as in PASCAL VOC: x0,y0,x1,y1, pixel indices from 1, x1 and y1 inclusive
+ *     darknet[N]   boxes as in darknet and YOLO: x,y of the centre, width, height, as fractions of
+ *                  the image's size. Edges up to 1e-4 outside it, by rounding, are clamped
  *     T            one number: u8, i8, u16, i32, u32, i64 or f32
  *     T[N]         at most N comma-separated numbers, and NAME_length i32
  *     T[N]@BOXES   one number for each box of the column BOXES, dropped with its box

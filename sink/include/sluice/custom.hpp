@@ -174,14 +174,14 @@ inline sluice_status call_c(const sluice_map &made, sluice_dataset *dataset) noe
     return sluice_dataset_map(dataset, &made);
 }
 
-/** The C call of a filter. */
+/** Adds a filter by its C function. */
 inline sluice_status call_c(const sluice_filter &made, sluice_dataset *dataset) noexcept
 {
     return sluice_dataset_filter(dataset, &made);
 }
 
-/** Holds the callable of a source, map or filter; owned by the dataset. Other callbacks are those
- * of the settings. */
+/** Holds the callable of a source, map or filter; owned by the dataset. The other callbacks come
+ * from the settings. */
 template <typename Settings, typename Callable> class callable_holder
 {
   public:
@@ -281,7 +281,7 @@ template <typename Settings, typename Callable> class callable_holder
     Callable callable_;
 };
 
-/** sluice_dataset_source(), _map() or _filter() of a callable, which is copied or moved. */
+/** Copies or moves a callable, and calls sluice_dataset_source(), _map() or _filter() with it. */
 template <typename Settings, typename Callable, typename Dataset>
 status give_callable(const Settings &settings, Callable &&callable, Dataset dataset) noexcept
 {

@@ -193,9 +193,9 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     }
 
     /**
-     * sluice_dataset_filter() of a callable (sluice::sample &, bool &keep) that returns status,
-     * sluice_status or nothing, which is OK; `keep` is false at the call. It takes the place of
-     * settings.filter; otherwise as source().
+     * Calls sluice_dataset_filter() with a callable (sluice::sample &, bool &keep), which replaces
+     * settings.filter. The callable returns status, sluice_status or nothing (OK); `keep` is false
+     * when it is called. Ownership and exceptions are as in source().
      */
     template <typename Filter>
     [[nodiscard]] status filter(const filter_settings &settings, Filter &&filter) noexcept
@@ -203,7 +203,7 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
         return detail::give_callable<sluice_filter>(settings, std::forward<Filter>(filter), get());
     }
 
-    /** The same with its inputs. */
+    /** The same, with an array of the names of the input columns. */
     template <std::size_t N, typename Filter>
     [[nodiscard]] status filter(const filter_settings &settings, const char *const (&inputs)[N],
                                 Filter &&filter) noexcept

@@ -385,9 +385,10 @@ typedef struct sluice_train_config {
     void *agree_user;      /**< handed to agree; borrowed */
     uint64_t total_steps;  /**< of the whole training, over all its runs; shortens the last sink. A
                               resumed run that has done them has no steps. 0: no limit */
-    uint32_t local_rank;   /**< rank of this process on its machine, if local_world is set */
-    uint32_t local_world;  /**< number of ranks of this job on this machine; 0: from the launcher,
-                              see sluice_ranks_find(). The variable SLUICE_LOCAL overrides both */
+    uint32_t local_rank;  /**< rank of this process on its machine; must be 0 if local_world is 0 */
+    uint32_t local_world; /**< number of ranks of this job on this machine; 0: local rank and world
+                             are those of the launcher, see sluice_ranks_find(). The environment
+                             variable SLUICE_LOCAL overrides both fields */
 } sluice_train_config;
 
 /**
@@ -436,12 +437,13 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * Returns: OK all epochs or steps are done, or max_seconds are over; STOPPED on request of the
  *          token, a hook (such as early stopping) or the step; END_OF_DATA a stream ended before
  *          the last epoch, and the report has the number of epochs; E_NAN an output was not finite;
- * E_STALLED no data arrived; E_RANK another rank failed; E_INVALID settings, including those of the
- * environment, columns that do not match the model, ranks with different settings, a stop request
- * on one of several ranks without config.agree, or a difference that config.check found;
- * E_NO_MEMORY; else the first error of the pipeline (which names the stage and the sample) or the
- * device, or the status that a hook, the step, eval, save, load or agree returned. Steps before an
- * error are done and were passed to the hook `records`. All threads of the run have ended.
+ *          E_STALLED no data arrived; E_RANK another rank failed; E_INVALID settings, including
+ *          those of the environment, columns that do not match the model, ranks with different
+ *          settings, a stop request on one of several ranks without config.agree, or a difference
+ *          that config.check found; E_NO_MEMORY; else the first error of the pipeline (which names
+ *          the stage and the sample) or the device, or the status that a hook, the step, eval,
+ *          save, load or agree returned. Steps before an error are done and were passed to the hook
+ *          `records`. All threads of the run have ended.
  *
  * Threads: any, while no thread changes the environment; several runs at once are independent.
  */
