@@ -10,7 +10,7 @@ static uint64_t big_endian(const uint8_t *bytes)
     return (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 | (uint64_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Checks the type of the elements, the third byte of the file. */
+/* Checks the element type, which is the third byte of the file. */
 static sluice_status check_type(uint8_t type)
 {
     static const char *const others[] = {

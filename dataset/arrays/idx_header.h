@@ -14,22 +14,22 @@
 
 enum {
     IDX_MAX_RANK = 4,
-    IDX_HEAD = 4 + 4 * IDX_MAX_RANK /* size of the longest header accepted */
+    IDX_HEAD = 4 + 4 * IDX_MAX_RANK /* size of the longest accepted header */
 };
 
-/* A parsed header; elements are unsigned bytes. */
+/* A parsed header; the elements are unsigned bytes. */
 typedef struct idx_header {
-    uint32_t rank;                /* at least 1 */
+    uint32_t rank;                /* number of dimensions, at least 1 */
     uint64_t shape[IDX_MAX_RANK]; /* shape[0] is the number of rows, which may be 0 */
-    uint64_t row_bytes;           /* bytes of one row: shape[1..rank), at least 1 */
+    uint64_t row_bytes;           /* bytes of one row: the product of shape[1..rank), at least 1 */
     uint64_t data_at;             /* offset of the first element */
     uint64_t data_bytes;          /* shape[0] * row_bytes, below 2^62 */
 } idx_header;
 
 /*
- * Parses the first bytes of a file. E_CORRUPT: not an IDX file, or a truncated or invalid header;
- * E_UNSUPPORTED: elements that are not unsigned bytes, more than IDX_MAX_RANK dimensions, or rows
- * without elements.
+ * Parses the first bytes of a file. E_CORRUPT: the file is not an IDX file, or its header is
+ * truncated or invalid. E_UNSUPPORTED: the elements are not unsigned bytes, there are more than
+ * IDX_MAX_RANK dimensions, or rows have no elements.
  */
 sluice_status idx_header_parse(const uint8_t *bytes, size_t size, idx_header *header_out);
 

@@ -8,7 +8,7 @@
 
 static const uint64_t MOST_BYTES = UINT64_C(1) << 62;
 
-/* The part of the dict's text that is not parsed yet. */
+/* The unparsed rest of the header's Python dict. */
 typedef struct npy_text {
     const char *at;
     const char *end;
@@ -26,7 +26,7 @@ static void skip_blanks(npy_text *text)
     }
 }
 
-/* Skips blanks, then consumes the character `want`. False: the next one differs. */
+/* Skips blanks, then consumes the character `want`. False: the next character differs. */
 static bool take(npy_text *text, char want)
 {
     skip_blanks(text);
@@ -83,7 +83,7 @@ static bool take_number(npy_text *text, uint64_t *number_out)
     return text->at > begin;
 }
 
-/* numpy's type strings: byte order, kind, size in bytes. */
+/* numpy's type strings: byte order, kind and size in bytes. */
 static const struct {
     const char *descr;
     sluice_dtype dtype;

@@ -13,22 +13,22 @@
 #include <sluice/status.h>
 #include <sluice/tensor.h>
 
-/* How many bytes at the beginning of a file may hold the header. numpy writes 128 bytes. */
+/* Maximum size of a header, read from the beginning of a file. numpy writes 128 bytes. */
 enum { NPY_HEAD = 16 * 1024 };
 
 typedef struct npy_header {
     sluice_dtype dtype;
-    uint32_t rank;                       /* at least 1 */
+    uint32_t rank;                       /* number of dimensions, at least 1 */
     uint64_t shape[SLUICE_MAX_RANK + 1]; /* in C order; shape[0] is the number of rows */
-    uint64_t row_bytes;                  /* bytes of one row: shape[1..rank) */
-    uint64_t data_at;                    /* offset of the first element */
-    uint64_t data_bytes;                 /* shape[0] * row_bytes, below 2^62 */
+    uint64_t row_bytes;  /* bytes of one row: the product of shape[1..rank) and the element size */
+    uint64_t data_at;    /* offset of the first element */
+    uint64_t data_bytes; /* shape[0] * row_bytes, below 2^62 */
 } npy_header;
 
 /*
- * Parses the first bytes of a file. E_CORRUPT: not a .npy file, or a damaged header; E_UNSUPPORTED:
- * Fortran order, an element type without a dtype (the text says which conversion to make), no
- * dimension, or more than SLUICE_MAX_RANK + 1.
+ * Parses the first bytes of a file. E_CORRUPT: the file is not a .npy file, or its header is
+ * damaged. E_UNSUPPORTED: the array has Fortran order, an element type without a dtype (the message
+ * says which conversion to make), no dimension, or more than SLUICE_MAX_RANK + 1 dimensions.
  */
 sluice_status npy_header_parse(const uint8_t *bytes, size_t size, npy_header *header_out);
 

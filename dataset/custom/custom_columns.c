@@ -7,21 +7,21 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Size of an entry in the first version of the struct, in which `boxes` was the last field. */
+/* Size of sluice_column_spec in its first version, in which `boxes` was the last field. */
 static const size_t FIRST_SPEC =
     offsetof(sluice_column_spec, boxes) + sizeof(((sluice_column_spec *)NULL)->boxes);
 
 enum { LARGEST_SPEC = 4096, LARGEST_SIDE = 65535 };
 
-/* The columns that are being built, and their owner's name for messages. */
+/* The columns being built, and their owner's name for messages. */
 typedef struct making {
     const char *owner;
     custom_columns *made;
 } making;
 
 /*
- * Copies entry i of the caller's array. Fields that this version of the library does not have must
- * be zero.
+ * Copies entry i of the caller's array. Fields that this version of the library does not define
+ * must be zero.
  */
 static sluice_status read_spec(const making *m, const sluice_column_spec *specs, size_t stride,
                                uint32_t i, sluice_column_spec *spec)
@@ -66,7 +66,7 @@ static sluice_status add_to_schema(const making *m, const sluice_column *column,
     return SLUICE_OK;
 }
 
-/* Adds the i32 column NAME_length, for the actual length. */
+/* Adds the i32 column NAME_length, which holds a sample's actual length. */
 static sluice_status add_length(const making *m, custom_column *column)
 {
     sluice_column length = {.dtype = SLUICE_I32};
@@ -87,7 +87,7 @@ static sluice_status add_length(const making *m, custom_column *column)
 
 /* ---- kinds of columns ------------------------------------------------------------------------ */
 
-/* Are height and width both 0 (they vary), or both valid? */
+/* True if height and width are both 0 (they vary between samples), or both valid. */
 static bool is_size(const uint64_t *shape)
 {
     return (shape[SCHEMA_H] == 0) == (shape[SCHEMA_W] == 0) && shape[SCHEMA_H] <= LARGEST_SIDE &&
@@ -143,7 +143,7 @@ static sluice_status check_image(const making *m, custom_column *column)
     return SLUICE_OK;
 }
 
-/* Checks that there is an image, for a column that follows it. */
+/* Checks that there is an image for a column that follows the image. */
 static sluice_status check_follows(const making *m, const custom_column *column)
 {
     return m->made->schema.image >= 0
@@ -190,7 +190,7 @@ static sluice_status check_boxes(const making *m, custom_column *column)
     return check_follows(m, column);
 }
 
-/* Finds the boxes that the column belongs to. */
+/* Finds the boxes column that the column belongs to. */
 static sluice_status find_boxes(const making *m, const char *boxes, custom_column *column)
 {
     const int at = custom_columns_find(m->made, boxes);
@@ -257,7 +257,9 @@ static sluice_status check_role(const making *m, custom_column *column)
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* Sets the role of the column in the schema. It tells the planner which column this one follows. */
+/*
+ * Sets the column's role in the schema, from which the planner determines what the column follows.
+ */
 static void set_info(const making *m, const custom_column *column)
 {
     column_info *info = &m->made->schema.infos[column->column];

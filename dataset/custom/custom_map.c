@@ -159,8 +159,8 @@ void custom_map_release(void *args)
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /*
- * If the map does not declare the height and width of an image or mask, sets them to those of the
- * image before it; 0: not known yet.
+ * Replaces an undeclared height and width (0) of an image or mask by those of the current image,
+ * which are 0 if not known yet.
  */
 static void size_like_image(const stage_schema *before, uint64_t *shape)
 {
@@ -208,7 +208,7 @@ static sluice_status find_inputs(const custom_map *map, stage_schema *schema)
     return SLUICE_OK;
 }
 
-/* Refuses an image among the outputs whose name differs from that of the current image. */
+/* Refuses an output image whose name differs from that of the current image. */
 static sluice_status check_image(const custom_map *map, const custom_columns *outputs,
                                  const stage_schema *schema)
 {
@@ -241,8 +241,7 @@ static sluice_status put_column(const custom_map *map, const stage_schema *own, 
         schema->image = -1;
     }
     schema->columns[column] = own->columns[i];
-    schema->infos[column] = (column_info){.buffer = buffer}; /* plain: no stage after a map moves
-                                                                masks or boxes */
+    schema->infos[column] = (column_info){.buffer = buffer}; /* later stages do not move it */
     if (own->image == (int)i) {
         schema->image = column;
         schema->is_chw = false;

@@ -12,19 +12,19 @@
 
 typedef struct custom_map {
     char name[CUSTOM_NAME_SIZE];
-    sluice_map of; /* copy; its name, inputs and outputs point to memory of the caller, so they must
-                      not be used */
+    sluice_map of; /* copy of the caller's struct; its name, inputs and outputs point to the
+                      caller's memory, so they must not be used */
     sluice_status (*filter)(sluice_sample *sample, uint32_t *keep_out,
-                            void *user); /* NULL: a map */
+                            void *user); /* NULL: not a filter */
     uint32_t input_count;
     char inputs[SLUICE_MAX_COLUMNS][SLUICE_NAME_SIZE];
     custom_columns outputs;
-    bool guards;          /* its samples have guards */
+    bool guards;          /* its samples have guard bytes around outputs */
     bool is_added;        /* the map was added to a dataset, which then owns it */
     pthread_mutex_t lock; /* held during calls of a serial map */
 } custom_map;
 
-/* The arguments of the stage. */
+/* The arguments of the map and filter stages. */
 typedef struct map_args {
     const char *name;
     uint64_t version;
@@ -35,8 +35,8 @@ typedef struct map_args {
 void custom_map_release(void *args);
 
 /*
- * Copies and checks the settings. E_INVALID, E_UNSUPPORTED, E_NO_MEMORY; `call` is the caller's
- * name, for messages.
+ * Copies and checks the settings. Returns E_INVALID, E_UNSUPPORTED or E_NO_MEMORY on failure.
+ * `call` is the name of the calling function, for messages.
  */
 sluice_status custom_map_make(const sluice_map *map, const char *call, custom_map **map_out);
 sluice_status custom_filter_make(const sluice_filter *filter, const char *call,
@@ -53,7 +53,7 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
 
 /*
  * Updates the columns to those after the map. E_INVALID: an input does not exist, or columns are
- * incompatible; E_UNSUPPORTED: a second image.
+ * incompatible. E_UNSUPPORTED: there would be a second image.
  */
 sluice_status custom_map_infer(const custom_map *map, stage_schema *schema);
 

@@ -10,7 +10,7 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Guard bytes before and after an output's memory; a multiple of its alignment. */
+/* Number of guard bytes before and after an output's memory; a multiple of its alignment. */
 enum { GUARD = 64 };
 enum { GUARD_BYTE = 0xA7 };
 
@@ -107,7 +107,7 @@ sluice_status sluice_sample_get(const sluice_sample *sample, const char *column,
 /* ---- outputs --------------------------------------------------------------------------------- */
 
 /*
- * An output that the callback is writing or lending: its column, and the shape and bytes for this
+ * An output that the callback is writing or lending: its column, and its shape and size for this
  * sample.
  */
 typedef struct giving {
@@ -145,7 +145,7 @@ static sluice_status wrong_shape(const sluice_sample *sample, const giving *g)
                                         : "");
 }
 
-/* Is this a valid length for a dimension of the column? */
+/* True if this is a valid length for a dimension of the column. */
 static bool fits(const custom_column *column, uint32_t dimension, uint64_t length)
 {
     const uint64_t declared = column->spec.shape[dimension];
@@ -157,8 +157,8 @@ static bool fits(const custom_column *column, uint32_t dimension, uint64_t lengt
 }
 
 /*
- * Determines and checks shape and size of an output. *size is the size of lent bytes; NULL: not
- * lent.
+ * Determines and checks the shape and size of an output. *size is the size of lent bytes; with size
+ * NULL, the output is not lent.
  */
 static sluice_status measure(const sluice_sample *sample, giving *g, const uint64_t *shape,
                              const size_t *size)
@@ -185,8 +185,8 @@ static sluice_status measure(const sluice_sample *sample, giving *g, const uint6
         if (!fits(g->column, i, g->shape[i])) {
             return wrong_shape(sample, g);
         }
-        g->size *= (size_t)g->shape[i]; /* no overflow: at most the declared bytes, or 65535 * 65535
-                                         * 4 */
+        /* No overflow: the product is up to the declared bytes, or 65535 * 65535 * 4. */
+        g->size *= (size_t)g->shape[i];
     }
     return SLUICE_OK;
 }
@@ -220,7 +220,7 @@ static void give(const giving *g, const void *bytes, bool in_buffer)
     g->output->in_buffer = in_buffer;
 }
 
-/* Reserves the output's buffer, with guards around `size` bytes if the sample has guards. */
+/* Reserves the output's buffer; adds guard bytes around `size` bytes if the sample has guards. */
 static sluice_status reserve(const sluice_sample *sample, custom_output *output, size_t size,
                              uint8_t **bytes_out)
 {
@@ -317,7 +317,7 @@ static bool is_guard(const uint8_t *bytes)
     return true;
 }
 
-/* Checks that the guards around all outputs are intact. Called even if the callback has failed. */
+/* Checks that the guard bytes around all outputs are intact, even if the callback has failed. */
 static sluice_status check_guards(sluice_sample *sample, const char *callback)
 {
     for (uint32_t i = 0; i < sample->columns->count && sample->guards; i++) {
@@ -353,8 +353,8 @@ static void fill_row(const custom_column *column, const custom_output *output)
 }
 
 /*
- * Checks that boxes are x0 y0 x1 y1 with a positive area, and not NaN. Whether they are within the
- * image is checked later, with the image.
+ * Checks that boxes are x0 y0 x1 y1 with a positive area, without NaN. Whether they are within the
+ * image is checked later, when its size is known.
  */
 static sluice_status check_boxes(const sluice_sample *sample, const custom_column *column,
                                  const custom_output *output)
@@ -374,7 +374,7 @@ static sluice_status check_boxes(const sluice_sample *sample, const custom_colum
     return SLUICE_OK;
 }
 
-/* Checks that the column has a row for each of its boxes. */
+/* Checks that the column has one row for each of its boxes. */
 static sluice_status check_rows(const sluice_sample *sample, const custom_column *column,
                                 const custom_output *output)
 {
@@ -434,7 +434,8 @@ sluice_status custom_sample_pixels(sluice_sample *sample, uint32_t output, image
     custom_output *given = &sample->outputs[output];
     const uint64_t channels = column->spec.rank == 3 ? given->shape[SCHEMA_C] : 1;
 
-    if (!given->in_buffer) { /* lent memory: IMAGE_SLACK bytes after its end may not be readable */
+    if (!given->in_buffer) { /* up to IMAGE_SLACK bytes after the end of lent memory may not be
+                                readable */
         sluice_status st = image_buffer_reserve(&given->buffer, given->size);
 
         if (st != SLUICE_OK) {

@@ -18,14 +18,13 @@
 #include "image.h"
 #include "rng_int.h"
 
-/* An output during a call of the callback. */
+/* The state of one output during a call of the callback. */
 typedef struct custom_output {
-    void *row;            /* destination in the batch; NULL: the output is not needed, or is an
-                             image or mask */
-    int32_t *length_row;  /* ragged outputs: destination of the length; NULL: not needed */
-    const uint8_t *bytes; /* the output's bytes; NULL: not written yet */
+    void *row;            /* destination in the batch; NULL: not needed, or an image or mask */
+    int32_t *length_row;  /* ragged outputs: where the length goes; NULL: not needed */
+    const uint8_t *bytes; /* the output's bytes; NULL: the output was not written yet */
     size_t size;          /* size of bytes */
-    bool in_buffer; /* bytes point into `buffer`: they were not lent, and are not in the row */
+    bool in_buffer;       /* `bytes` points into `buffer`, not to lent memory or the row */
     uint64_t shape[SLUICE_MAX_RANK]; /* shape of the output for this sample */
     image_buffer buffer;
 } custom_output;
@@ -38,10 +37,8 @@ typedef struct custom_input {
 struct sluice_sample {
     const char *owner;             /* name of the source or map, for messages */
     const custom_columns *columns; /* the declared columns, which are the outputs */
-    bool guards;                   /* detect writes outside the memory that sluice_sample_room()
-                                      returned */
-    bool overran;                  /* the last call wrote outside that memory, so other memory may
-                                      be damaged */
+    bool guards;  /* detect writes outside the memory that sluice_sample_room() returned */
+    bool overran; /* the last call wrote outside that memory, so other memory may be damaged */
     uint64_t number;
     sli_draws draws;
     void *worker;
@@ -50,37 +47,40 @@ struct sluice_sample {
     custom_output outputs[SLUICE_MAX_COLUMNS]; /* indexed by declared column */
 };
 
-/* owner and columns are borrowed until custom_sample_fini(). */
+/* Initialises the sample. `owner` and `columns` are borrowed until custom_sample_fini(). */
 void custom_sample_init(sluice_sample *sample, const char *owner, const custom_columns *columns,
                         bool guards);
 void custom_sample_fini(sluice_sample *sample);
 
-/* Should samples have guards? SLUICE_GUARDS decides; by default, in builds with assertions. */
+/*
+ * True if samples should have guard bytes. The environment variable SLUICE_GUARDS decides; by
+ * default, only builds with assertions have them.
+ */
 bool custom_sample_guards(void);
 
-/* Begins a call: no output is written yet, and none has a row. */
+/* Begins a call: resets all outputs to not written, without a row. */
 void custom_sample_begin(sluice_sample *sample, uint64_t number, const sli_draws *draws);
 
 /*
- * Ends a call that returned `status`. `before` is the thread's sli_fail_count() before the call.
- * Checks the status, and that every output was written, and copies outputs into their rows.
- * `callback` is its name, for messages. E_CALLBACK: it returned an invalid status, or wrote outside
- * the memory of an output; E_CORRUPT: boxes are invalid, or ragged columns contradict each other;
- * E_INVALID: an output is missing.
+ * Ends a call that returned `status`: checks the status, and that every output was written, and
+ * copies outputs into their rows. `before` is the thread's sli_fail_count() before the call.
+ * `callback` is the callback's name, for messages. E_CALLBACK: it returned an invalid status, or
+ * wrote outside the memory of an output. E_CORRUPT: boxes are invalid, or ragged columns contradict
+ * each other. E_INVALID: an output is missing.
  */
 sluice_status custom_sample_end(sluice_sample *sample, const char *callback, uint64_t before,
                                 sluice_status status);
 
 /*
  * Converts the status that a callback returned. `before` is the thread's sli_fail_count() before
- * the call. A positive status is OK; an error keeps the callback's text. E_CALLBACK: it is not a
- * valid status.
+ * the call. A positive status becomes OK; an error keeps the callback's message. E_CALLBACK: the
+ * callback returned an invalid status.
  */
 sluice_status custom_status(const char *owner, const char *callback, uint64_t before,
                             sluice_status status);
 
 /*
- * Returns the image in an output of the last call. It has IMAGE_SLACK readable bytes after its last
+ * Returns the image in an output of the last call, with IMAGE_SLACK readable bytes after its last
  * line.
  */
 sluice_status custom_sample_pixels(sluice_sample *sample, uint32_t output, image_view *image_out);

@@ -35,7 +35,7 @@ static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidat
     return READAHEAD_SAMPLE;
 }
 
-/* The callback readahead_config.row: what readahead has to do for a row. */
+/* The callback readahead_config.row: determines the readahead action for a row. */
 static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
 {
     const sli_engine *engine = arg;
@@ -57,7 +57,7 @@ static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
                : READAHEAD_NOTHING;
 }
 
-/* Does SLUICE_READAHEAD=off disable readahead? */
+/* True if SLUICE_READAHEAD=off disables readahead. */
 static bool readahead_is_off(void)
 {
     const char *value = getenv("SLUICE_READAHEAD");
@@ -70,7 +70,7 @@ static bool readahead_is_off(void)
     return off;
 }
 
-/* Starts readahead. A failure is only logged: workers read every sample anyway. */
+/* Starts readahead. A failure is only logged, since workers read every sample in any case. */
 static void start_readahead(sli_engine *engine, const sli_placement *placement)
 {
     const sluice_dataset *dataset = engine->plan->dataset;
@@ -197,12 +197,12 @@ void sli_engine_pause(sli_engine *engine, bool paused)
 
 uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
 {
-    /* No row after batch `base` can be claimed before the consumer releases more batches. */
+    /* No row of a batch after `base` can be claimed before the consumer releases more batches. */
     uint64_t base = released + sli_queue_depth(engine->queue);
     uint64_t limit;
 
-    if (engine->stream != NULL || engine->kept != NULL) { /* rows are claimed before they have a
-                                                             slot, so check them, too */
+    /* Rows of these are claimed before they have a slot, so claimed batches count, too. */
+    if (engine->stream != NULL || engine->kept != NULL) {
         const uint64_t claimed = engine->stream != NULL ? sample_stream_freeze(engine->stream)
                                                         : kept_rows_freeze(engine->kept);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a running engine, for the files of the engine only. */
+/* The state of a running engine; private to the engine's files. */
 #ifndef SLUICE_ENGINE_STATE_H
 #define SLUICE_ENGINE_STATE_H
 
@@ -16,7 +16,7 @@ struct sli_engine {
     sli_queue *queue;
     sli_profile *profile;
     sli_layout layout;
-    uint64_t batches; /* number of batches to make, followed by END; UINT64_MAX: unlimited */
+    uint64_t batches; /* number of batches to make before END; UINT64_MAX: unlimited */
     uint64_t round;   /* number of batches to make after each rewind; UINT64_MAX: unlimited */
     uint64_t first_whole_pass; /* the first pass that this run processes from its beginning */
     uint32_t worker_count;
@@ -25,16 +25,16 @@ struct sli_engine {
     kept_rows *kept;       /* NULL: there is no filter */
     sli_worker_pool *pool;
     readahead *ahead;    /* NULL: no readahead */
-    _Atomic bool paused; /* no row is begun while true; read for each row, so in a cache line that
-                            rarely changes */
+    _Atomic bool paused; /* while true, no row is begun; read for each row, so it is in a cache line
+                            that rarely changes */
     sli_event resumed;   /* notified when paused, stop_at, base or limit has changed */
     error_samples errors;
     sli_interrupt closed;       /* cancels waits for a free file descriptor */
-    row_claims claims;          /* which rows are claimed; unused for a stream */
-    _Atomic uint64_t stop_at;   /* no row of a later batch is begun */
-    _Atomic uint64_t base;      /* the run begins after this batch; earlier batches are abandoned */
-    _Atomic uint64_t limit;     /* no row of a later batch is claimed until a rewind */
-    _Atomic uint64_t run_ticks; /* target duration of a run of rows, in ticks; 0: not known yet */
+    row_claims claims;          /* the rows that workers have claimed; unused for a stream */
+    _Atomic uint64_t stop_at;   /* seq of the last batch whose rows may be begun */
+    _Atomic uint64_t base;      /* seq of the last batch that a rewind abandoned */
+    _Atomic uint64_t limit;     /* seq of the last batch to claim before a rewind */
+    _Atomic uint64_t run_ticks; /* target duration of a range of rows, in ticks; 0: unknown */
 };
 
 /* The main loop of a worker. Returns when the engine stops or no rows are left (engine_work.c). */
@@ -43,11 +43,16 @@ void engine_work(sli_engine *engine, sample_loader *loader);
 /* The main loop of a worker for a plan with filters (engine_kept.c). */
 void engine_work_kept(sli_engine *engine, sample_loader *loader);
 
-/* Returns the number of batch seq in the run, from 0. False: a rewind has abandoned the batch. */
+/*
+ * Returns the number, from 0, of batch `seq` within the run. False: a rewind has abandoned the
+ * batch.
+ */
 static inline bool engine_batch(const sli_engine *engine, uint64_t seq, uint64_t *batch_out)
 {
-    /* Relaxed: a worker claims a batch after a new base only once it has seen the slot for it. The
-     * consumer frees that slot after it has stored the base. */
+    /*
+     * Relaxed is sufficient: a worker claims a batch after a new base only once it has seen the
+     * batch's slot. The consumer frees that slot after it has stored the base.
+     */
     const uint64_t base = atomic_load_explicit(&engine->base, memory_order_relaxed);
 
     *batch_out = seq - 1 - base;
@@ -59,11 +64,11 @@ static inline bool engine_batch(const sli_engine *engine, uint64_t seq, uint64_t
 /* True if the engine was stopped. arg is the engine. */
 bool engine_is_closed(void *arg);
 
-/* Publishes a batch whose rows are all done. */
+/* Publishes a batch, all rows of which are done. */
 void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                           uint64_t seq);
 
-/* Waits for the slot of a claimed row; the time is counted as wait_room of the read stage. */
+/* Waits for the slot of a claimed row; the wait counts as wait_room of the read stage. */
 sluice_status engine_acquire_batch(sli_engine *engine, sample_loader *loader, uint64_t seq,
                                    sli_batch *batch);
 
@@ -85,7 +90,7 @@ bool engine_await_rewind(sli_engine *engine, uint64_t seq);
 /* Marks a row without a sample. */
 #define ENGINE_NO_SAMPLE UINT64_MAX
 
-/* A row to fill, and the sample for it. */
+/* A row to fill, and the sample to fill it with. */
 typedef struct row_task {
     uint64_t seq;
     uint32_t number; /* number of the row in its batch */
@@ -99,21 +104,24 @@ typedef struct row_task {
 void engine_row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
                    sample_row *row_out);
 
-/* Zeroes a row that has no sample, and marks it so that conversion on the device leaves zeros. */
+/* Zeroes a row without a sample, and marks it so that the device's conversion leaves it zero. */
 void engine_zero_row(const sli_engine *engine, const sample_row *row);
 
-/* Fails the batch, and so the run: no row of a later batch is begun. */
+/* Fails the batch, and so the run: rows of later batches are not begun. */
 void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status status,
                      const char *text);
 
-/* Replaces or zeroes a sample that has just failed, or ends the run. */
+/*
+ * Applies the error policy to a sample that has just failed: replaces it, zeroes its row, or ends
+ * the run.
+ */
 void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task,
                        sluice_status status);
 
 /*
- * Fill a row of a batch: by its number in the run, or with the sample of a stream's claim. If the
- * sample fails, it is replaced, or the row is zeroed, or the run ends, according to the error
- * policy (engine_rows.c).
+ * Fill a row of a batch: the row with the given number, or the row of a stream's claim. If the
+ * sample fails, it is replaced, its row is zeroed, or the run ends, according to the error policy
+ * (engine_rows.c).
  */
 void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                      uint64_t seq, uint32_t row);

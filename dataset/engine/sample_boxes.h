@@ -5,13 +5,13 @@
 
 #include "plan.h"
 
-/* The geometry that was applied to an image, for its boxes and masks. */
+/* The geometry applied to a sample's first image. Boxes and masks follow it. */
 typedef struct image_way {
-    uint32_t width; /* size of the image before all geometry */
+    uint32_t width; /* width of the image before all geometry */
     uint32_t height;
     const fused_geometry *groups; /* groups of geometry stages, in order */
     uint32_t group_count;
-    bool flipped; /* finally flipped, by the workers or by the device */
+    bool flipped; /* the image is flipped after all geometry, by the workers or by the device */
 } image_way;
 
 /*
@@ -22,10 +22,10 @@ typedef struct image_way {
 void way_back(const image_way *way, float map[6]);
 
 /*
- * Moves and clips the boxes of a sample. Boxes that have no area left are dropped; the others keep
- * their order. Elements that belong to a box are dropped with it. Rows after the last box are
+ * Moves and clips the boxes of a sample. Boxes without remaining area are dropped; the others keep
+ * their order. Elements that belong to a dropped box are also dropped. Rows after the last box are
  * zeroed, and the length is updated. `buffers` has one entry for each column of `schema`, the
- * columns of the source; NULL: not needed. E_CORRUPT: a box extends beyond its image.
+ * columns of the source; NULL: the column is not needed. E_CORRUPT: a box extends beyond its image.
  */
 sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers);
 

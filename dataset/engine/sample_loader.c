@@ -62,7 +62,7 @@ void sample_loader_fini(sample_loader *loader)
     image_buffer_free(&loader->between[1]);
 }
 
-/* The destination of the last group: lines are converted and stored in the row. */
+/* The destination of the last geometry group: lines are converted and stored in the row. */
 typedef struct row_sink {
     const sli_conversion *conversion;
     void *row;
@@ -76,7 +76,9 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
     sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
 }
 
-/* The current image between two groups: pixels, or an encoded image whose header was read. */
+/*
+ * The current image between two geometry groups: pixels, or an encoded image whose header was read.
+ */
 typedef struct current_image {
     bool encoded;
     bool from_pack;
@@ -113,7 +115,7 @@ static bool scales_fast(const struct plan_details *details)
     return ((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale;
 }
 
-/* Converts one axis of a box to the scaled-down image, rounded to the nearest pixels. */
+/* Converts one axis of a box to scaled-image pixels, rounded to the nearest pixel. */
 static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
 {
     *length = (*length + divisor / 2) / divisor;
@@ -122,8 +124,8 @@ static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t
 }
 
 /*
- * Lets the decoder scale the image down, as far as the crop remains at least as large as the target
- * of the resize.
+ * Makes the decoder scale the image down, as long as the crop remains at least as large as the
+ * resize's target size.
  */
 static void scale_down(const sample_loader *loader, fused_geometry *window, current_image *current)
 {
@@ -140,7 +142,7 @@ static void scale_down(const sample_loader *loader, fused_geometry *window, curr
     }
 }
 
-/* Decodes a box of the image, and counts the pixels that an index would have saved. */
+/* Decodes a box of the image, and counts the pixels that an index would have avoided decoding. */
 static sluice_status decode_box(sample_loader *loader, const current_image *current,
                                 const image_box *box, image_view *pixels_out)
 {
@@ -156,7 +158,7 @@ static sluice_status decode_box(sample_loader *loader, const current_image *curr
     return st;
 }
 
-/* Returns the pixels of a box; decodes them if the image is still encoded. */
+/* Returns the pixels of a box, and decodes them if the image is still encoded. */
 static sluice_status find_pixels(sample_loader *loader, const current_image *current,
                                  const image_box *box, image_view *pixels_out)
 {
@@ -185,10 +187,7 @@ static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *w
                     want->height, want->channels, advice);
 }
 
-/*
- * Determines where group `number` writes its lines: into the row, or into the image for the next
- * group.
- */
+/* Determines the destination of group `number`: the row, or the image for the next group. */
 static sluice_status choose_sink(sample_loader *loader, uint32_t number,
                                  const fused_geometry *window, uint32_t channels, row_sink *row,
                                  line_sink *sink)
@@ -228,7 +227,7 @@ static inline void count_image(sli_counters *counters, const current_image *curr
     sli_counter_add(&counters->bytes, bytes);
 }
 
-/* Runs one group of geometry: from the current image to the next one, or into the row. */
+/* Runs one geometry group: from the current image to the next image or the row. */
 static sluice_status process_group(sample_loader *loader, uint32_t number, uint64_t sample,
                                    uint64_t pass, row_sink *row, current_image *current,
                                    uint64_t *ticks)
@@ -331,8 +330,8 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
 }
 
 /*
- * Called after decoding, even if that failed: stores a new index of the image, and counts the
- * outcome.
+ * Stores a new index of the image, and counts the outcome. Called after decoding, even if that
+ * failed.
  */
 static void count_index(sample_loader *loader, uint64_t sample, const sample_data *data,
                         sluice_status st)
@@ -471,7 +470,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         }
         break;
     }
-    /* Decoding a region may have read more of the file. */
+    /* Decoding a region may have read more bytes of the file. */
     sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
     return st;
 }

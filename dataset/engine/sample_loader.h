@@ -17,14 +17,13 @@
 #include "sample_masks.h"
 #include "sample_stream.h"
 
-/* A worker's current work, for stall diagnostics; written by the worker, read by any thread. */
+/* A worker's current activity, for stall diagnostics; written by the worker, read by any thread. */
 typedef struct worker_state {
-    _Atomic(const char *) stage; /* current stage; "": between samples */
+    _Atomic(const char *) stage; /* name of the current stage; "": the worker is between samples */
     _Atomic uint64_t sample;
     _Atomic uint64_t since_ticks;
-    _Atomic uint64_t seq;  /* batch whose rows it fills */
-    _Atomic uint32_t rows; /* rows of that batch that it has filled but the queue has not counted
-                              yet */
+    _Atomic uint64_t seq;  /* sequence number of the batch whose rows the worker is filling */
+    _Atomic uint32_t rows; /* rows of that batch filled but not yet reported to the queue */
 } worker_state;
 
 /* Index statistics of one worker (sli_index_counts); written by the worker, read by any thread. */
@@ -45,24 +44,24 @@ typedef struct sample_loader {
     sample_io io;
     image_resampler resampler;
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
-    sluice_sample *maps;     /* states of the maps, indexed by step of the plan; NULL: none yet */
+    sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     uint8_t *scratch;        /* memory of columns that are not in the row (plan_buffer) */
     uint8_t *own_rows; /* the worker's private rows (plan_details.own_rows); NULL: no filter */
     image_way way;     /* geometry of the last image, for its masks and boxes */
     fused_geometry groups[DATASET_MAX_STAGES + 1]; /* storage for way.groups */
-    const char *stage;                             /* stage of the last failure */
-    sli_fault fault;     /* fault of the machine in the last read; NONE: there was none */
-    uint64_t read_ticks; /* duration of the last read, 0 if it failed; and its bytes */
+    const char *stage;   /* name of the stage at which the last sample failed */
+    sli_fault fault;     /* machine fault of the last read; NONE: no fault */
+    uint64_t read_ticks; /* duration of the last read, 0 if it failed; next field: its bytes */
     uint64_t read_bytes;
     bool filters; /* sample_load() must call the filters */
     bool dropped; /* a filter has dropped the last sample */
-    bool drops;   /* drop pages of samples from the page cache after use */
+    bool drops;   /* drop the samples' pages from the page cache after use */
     worker_state state;
     worker_indexes indexes;
-    sli_counters *counters[PLAN_PROFILED]; /* counters of this worker */
+    sli_counters *counters[PLAN_PROFILED]; /* this worker's counters */
 } sample_loader;
 
-/* The destination of a sample: one row of each column. */
+/* The destination of a sample: its row in each column. */
 typedef struct sample_row {
     void *columns[SLUICE_MAX_COLUMNS];
     uint8_t *flags;
@@ -70,27 +69,30 @@ typedef struct sample_row {
 
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan);
 
-/* Frees the state of user code for this worker; the last call on the worker's thread. */
+/* Frees the user code's state for this worker; must be the last call on the worker's thread. */
 void sample_loader_end(sample_loader *loader);
 void sample_loader_fini(sample_loader *loader);
 
 /*
- * Loads a sample into its row. On failure loader->stage is the stage that failed, the last error
- * has the cause, and the row is undefined.
+ * Loads a sample into its row. On failure, loader->stage is the stage that failed, the last error
+ * has the cause, and the contents of the row are undefined.
  */
 sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
                           const sample_row *row);
 
-/* Claims a row of a stream and reads its sample; sample_load() then writes it into the row. */
+/* Claims a row of a stream and reads its sample, which sample_load() then writes into the row. */
 void sample_claim(sample_loader *loader, sample_stream *stream, stream_claim *claim_out);
 
-/* Adds this worker's index statistics to *counts. Any thread. */
+/* Adds this worker's index statistics to *counts. Callable from any thread. */
 void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts);
 
-/* Writes the name of a sample; for a stream, of the sample that was claimed last. */
+/* Writes the name of a sample; for a stream, the name of the sample that was claimed last. */
 void sample_name(const sample_loader *loader, uint64_t sample, char *text, size_t size);
 
-/* Writes "decode: sample 7, cat/7.jpg: why", after the loader has failed on that sample. */
+/*
+ * Writes the message for a sample that the loader failed on, such as "decode: sample 7, cat/7.jpg:
+ * why".
+ */
 void sample_failure_text(const sample_loader *loader, uint64_t sample, char *text, size_t size);
 
 #endif

@@ -22,26 +22,26 @@
 #include "output_int.h"
 #include "text_int.h"
 
-/* What to do with a sample that cannot be read or decoded. Same values as sluice_on_error. */
+/* Policy for a sample that cannot be read or decoded. The values equal those of sluice_on_error. */
 typedef enum sli_error_policy {
     SLI_ON_ERROR_FAIL = 0,    /* the run ends with the error */
     SLI_ON_ERROR_REPLACE = 1, /* another sample replaces it */
-    SLI_ON_ERROR_ZERO = 2     /* its row is zero, and the column `mask` is 0 there */
+    SLI_ON_ERROR_ZERO = 2     /* its row is zero, and its element of the column `mask` is 0 */
 } sli_error_policy;
 
-/* Inputs of the plan in addition to the dataset. */
+/* The planner's inputs other than the dataset. */
 typedef struct sli_run_settings {
     uint64_t seed;
     uint32_t rank;
     uint32_t world;
     sli_error_policy on_error;
-    bool prefer_device; /* offload=auto selects the device, since batches cross a bus */
+    bool prefer_device; /* offload=auto selects the device, since a bus transfers the batches */
 } sli_run_settings;
 
-/* A position between two batches. */
+/* A position in a run, between two batches. */
 typedef struct sli_position {
     uint64_t pass;
-    uint64_t done; /* samples of the pass before it, over all ranks, including padding */
+    uint64_t done; /* samples of the pass before this position, over all ranks, including padding */
 } sli_position;
 
 struct plan_details; /* private to the dataset module */
@@ -57,20 +57,19 @@ typedef struct sli_plan {
     sli_position begin;        /* where the run begins */
     uint64_t begin_batches;    /* batches in the rest of the first pass, at least 1 */
     uint32_t column_count;
-    uint32_t wire_count;                    /* column_count, unless device_widens */
+    uint32_t wire_count; /* number of wire columns: column_count, unless device_widens */
     sluice_column wire[SLUICE_MAX_COLUMNS]; /* (wire_count) columns as workers write them */
     sluice_column seen[SLUICE_MAX_COLUMNS]; /* (column_count) columns as a step receives them */
-    int image_column;                       /* index; -1: no image */
-    int label_column;                       /* index; -1: no label */
-    int mask_column;                        /* index in wire of the column that SLI_ON_ERROR_ZERO
-                                               adds; -1: none */
-    bool device_widens;                     /* GetNext makes `seen` from `wire` by `outputs` */
-    sli_output outputs[SLUICE_MAX_COLUMNS]; /* (column_count) if device_widens */
+    int image_column;                       /* index of the image column; -1: no image */
+    int label_column;                       /* index of the label column; -1: no label */
+    int mask_column;    /* index in wire of the column that SLI_ON_ERROR_ZERO adds; else -1 */
+    bool device_widens; /* GetNext computes `seen` from `wire`, as described by `outputs` */
+    sli_output outputs[SLUICE_MAX_COLUMNS]; /* (column_count) valid if device_widens */
     bool device_converts;
     sli_conversion device_conversion;
     sli_conversion host_conversion;
-    uint32_t stage_count;        /* number of the profile's stages that workers run */
-    const char *stage_names[12]; /* "": not used */
+    uint32_t stage_count;        /* number of profile stages that run in workers */
+    const char *stage_names[12]; /* "": unused entry */
     struct plan_details *details;
 } sli_plan;
 
@@ -84,20 +83,20 @@ void sli_plan_close(sli_plan *plan);
 
 /*
  * Sets the position at which the run begins, and the number of batches per step. The batches of a
- * pass are reduced to a multiple of `group`; the remaining samples are left out. Without this call
- * a run begins at the first sample, with group 1. E_INVALID: a pass has fewer batches than `group`.
- * If the source has its own order, also if the number of batches is not a multiple of `group`, or
- * if the position is within a batch.
+ * pass are rounded down to a multiple of `group`; the remaining samples are left out. Without this
+ * call a run begins at the first sample, with group 1. E_INVALID: a pass has fewer batches than
+ * `group`; or the source has its own order, and either the number of batches is not a multiple of
+ * `group` or the position is within a batch.
  */
 sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group);
 
-/* The position of the run after `batches` batches. */
+/* Returns the run's position after `batches` batches. */
 sli_position sli_plan_position(const sli_plan *plan, uint64_t batches);
 
-/* The number of passes over which the first `batches` batches of the run extend. */
+/* Returns the number of passes that the first `batches` batches of the run span. */
 uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
 
-/* The number of samples in the rest of the run's first pass, over all ranks. */
+/* Returns the number of samples in the rest of the run's first pass, over all ranks. */
 uint64_t sli_plan_left(const sli_plan *plan);
 
 /*
@@ -110,62 +109,60 @@ const char *sli_plan_uncounted(const sli_plan *plan);
 bool sli_plan_is_stream(const sli_plan *plan);
 
 /*
- * Is the source a stream that can be read only once, such as a pipe? Then it serves one pass of one
- * run.
+ * True if the source is a stream that can be read only once, such as a pipe. It then serves one
+ * pass of one run.
  */
 bool sli_plan_reads_once(const sli_plan *plan);
 
 /*
- * Is the last batch of a pass padded, on any rank? For a stream: can it be? *rest_out: only in the
- * run's first pass, which began in the middle.
+ * True if the last batch of a pass is padded, on any rank; for a stream, if it may be. *rest_out:
+ * only the run's first pass is affected, because the run began in the middle of it.
  */
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
 
 /*
- * Does the pipeline itself distribute samples to ranks, by a stage or the source's own order? Then
- * a pass can be resumed in the middle only with the number of ranks that began it.
+ * True if the pipeline itself distributes samples to ranks, by a stage or the source's own order. A
+ * pass can then be resumed in the middle only with the number of ranks that began it.
  */
 bool sli_plan_deals_itself(const sli_plan *plan);
 
-/*
- * Does the source have an order of its own? It depends on the batch size and the number of ranks.
- */
+/* True if the source has its own order, which depends on the batch size and the number of ranks. */
 bool sli_plan_has_own_order(const sli_plan *plan);
 
-/* Adds a description of the plan as text: the result of each pass of the planner, and why. */
+/* Appends a description of the plan: the result of each planner pass, and the reason for it. */
 void sli_plan_explain(const sli_plan *plan, sli_text *text);
 
-/* The name of the source stage. */
+/* Returns the name of the source stage. */
 const char *sli_plan_source(const sli_plan *plan);
 
 /*
- * Bytes of memory that the source uses for its list of samples, and index stages for members,
- * weights and classes.
+ * Returns the bytes of memory used by the source's list of samples, and by index stages for
+ * members, weights and classes.
  */
 uint64_t sli_plan_source_memory(const sli_plan *plan);
 
 /*
- * An upper bound on the bytes that samples of a stream take with `workers` workers; 0 for other
- * sources.
+ * Returns an upper bound on the memory in bytes for samples of a stream with `workers` workers; 0
+ * for other sources.
  */
 uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers);
 
-/* Identifies a dataset when a run is resumed. It does not depend on the folder of the files. */
+/* Identifies a dataset when a run is resumed; independent of the folder of the files. */
 typedef struct sli_dataset_identity {
     uint64_t samples; /* number of samples of the source */
-    uint64_t names; /* hash of the samples' names (of all, or of up to 1024 evenly spaced ones), and
-                       of the data of subset, weights and balance */
-    char *stages;   /* text of the stages between source and batch; includes the source if its
-                       arguments identify it (user code, tokens); freed by sluice_string_free() */
+    uint64_t names;   /* hash of the samples' names (all of them, or up to 1024 evenly spaced ones),
+                         and of the data of subset, weights and balance */
+    char *stages;     /* text of the stages between source and batch; includes the source if its
+                         arguments identify it (user code, tokens); freed by sluice_string_free() */
 } sli_dataset_identity;
 
 /*
- * Do the stages in a checkpoint give the same results as those of this run? E_INVALID: they do not;
- * the message has the stages and arguments that differ. E_NO_MEMORY.
+ * Checks that the stages in a checkpoint give the same results as those of this run. E_INVALID:
+ * they do not; the message has the stages and arguments that differ. Also returns E_NO_MEMORY.
  */
 sluice_status sli_stages_compare(const char *kept, const char *mine);
 
-/* Makes the identity of the plan's dataset. E_NO_MEMORY. */
+/* Makes the identity of the plan's dataset. Returns E_NO_MEMORY on failure. */
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out);
 
 #endif

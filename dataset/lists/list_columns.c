@@ -8,7 +8,7 @@
 #include "tensor_int.h"
 #include "text_int.h"
 
-/* Limit on N in NAME:KIND[N]: a column's row then has up to 64 MiB. */
+/* Limit on N in NAME:KIND[N]; it limits a column's row to 64 MiB. */
 enum { MOST_ELEMENTS = 1 << 22 };
 
 /* Indexed by list_box_form: the KIND in a header field, and the valid boxes, for messages. */
@@ -41,12 +41,12 @@ typedef struct header_words {
     char word[16];
     bool has_most;
     uint64_t most;
-    char boxes[SLUICE_NAME_SIZE]; /* "": no @BOXES */
+    char boxes[SLUICE_NAME_SIZE]; /* name in @BOXES; "": the field has no @BOXES */
 } header_words;
 
 /*
- * Copies the text up to the first of the stop characters. Returns the rest, which begins with that
- * character; NULL: the copy is too long.
+ * Copies the text up to the first stop character. Returns the remaining text, which begins with
+ * that character, or NULL if the copy is too long.
  */
 static const char *take_until(const char *text, const char *stops, char *copy, size_t size)
 {
@@ -99,7 +99,7 @@ static bool take_apart(const char *text, header_words *words)
     return text != NULL && *text == '\0' && words->word[0] != '\0';
 }
 
-/* Adds a column to the batch. NULL: there are too many. */
+/* Adds a column to the batch. Returns NULL if there are too many columns. */
 static sluice_column *add_to_schema(stage_schema *schema, const char *name, sluice_dtype dtype)
 {
     sluice_column *column;
@@ -127,7 +127,7 @@ static bool add_length(list_columns *columns, list_column *field, const char *na
            add_to_schema(&columns->schema, text, SLUICE_I32) != NULL;
 }
 
-/* Returns the index of the field with kind boxes and this name; -1: there is none. */
+/* Returns the index of the boxes field with this name, or -1 if there is no such field. */
 static int find_boxes(const list_columns *columns, const char *name)
 {
     for (uint32_t i = 0; i < columns->count; i++) {
@@ -264,7 +264,7 @@ void list_plain_columns(list_columns *columns, uint32_t fields)
 
 /* ---- fields of a record ---------------------------------------------------------------------- */
 
-/* The rest of a field's text while its elements are parsed; at is NULL after the last one. */
+/* The unparsed rest of a field's text; `at` is NULL after the last element. */
 typedef struct elements {
     const char *at;
     const char *end;
@@ -309,8 +309,8 @@ static bool parse_integer(const char *text, int64_t low, int64_t high, int64_t *
 }
 
 /*
- * Parses an integer within the bounds of its type, and stores its `size` low bytes; machines are
- * little-endian.
+ * Parses an integer within the bounds of its type, and stores its `size` low-order bytes; supported
+ * machines are little-endian.
  */
 static bool write_integer(const char *text, int64_t low, int64_t high, size_t size, void *to)
 {
@@ -351,7 +351,7 @@ static bool write_number(const char *text, sluice_dtype dtype, void *to)
     }
 }
 
-/* Parses comma-separated numbers and stores them; to NULL: only checks them. */
+/* Parses comma-separated numbers and stores them. With `to` NULL it only checks them. */
 static sluice_status write_numbers(const list_column *field, const list_field *text, uint8_t *to,
                                    uint32_t *count_out)
 {
@@ -467,7 +467,7 @@ static sluice_status write_text(const list_column *field, const list_field *text
     uint32_t count = 0;
 
     for (size_t i = 0; i < text->length; i++) {
-        i += text->quoted && text->text[i] == '"'; /* skip the first of two quotes */
+        i += text->quoted && text->text[i] == '"'; /* skip the first quote of a doubled quote */
         if (count == field->most) {
             return sli_fail(SLUICE_E_CORRUPT, "more than %u bytes", field->most);
         }

@@ -34,7 +34,7 @@ typedef enum list_kind {
 /* The format of a box in a record. */
 typedef enum list_box_form { BOX_CORNERS, BOX_COCO, BOX_VOC, BOX_DARKNET } list_box_form;
 
-/* A field that every record has. */
+/* A field declared in the list's header. */
 typedef struct list_column {
     list_kind kind;
     int column;         /* index of its column in the batch */
@@ -42,18 +42,18 @@ typedef struct list_column {
     int boxes;          /* for T[N]@BOXES: index of the field with the boxes; -1: none */
     list_box_form form; /* LIST_BOXES: format of its boxes */
     sluice_dtype dtype;
-    uint32_t most; /* largest number of elements: boxes, numbers or bytes */
+    uint32_t most; /* maximum number of elements: boxes, numbers or bytes */
 } list_column;
 
 typedef struct list_columns {
     uint32_t count; /* number of fields */
     list_column fields[SLUICE_MAX_COLUMNS];
-    stage_schema schema; /* the columns of the batch, before decode */
+    stage_schema schema; /* the columns of the batch, before decoding */
 } list_columns;
 
 /*
- * Adds the column that a header field declares. E_INVALID: the message says what is wrong and what
- * a field may be.
+ * Adds the column that a header field declares. E_INVALID: the declaration is invalid; the message
+ * says why and lists the valid forms.
  */
 sluice_status list_add_column(list_columns *columns, const char *text);
 
@@ -63,7 +63,8 @@ void list_plain_columns(list_columns *columns, uint32_t fields);
 /*
  * Parses a field that is not a path, and writes it into its columns of a row. `row` has one entry
  * per column of the schema; NULL: the column is not needed. Unused elements are set to zero.
- * *count_out: the number of elements in the field. E_CORRUPT, with the reason.
+ * *count_out: the number of elements in the field. E_CORRUPT: the field is invalid; the message has
+ * the reason.
  */
 sluice_status list_write_field(const list_columns *columns, uint32_t field, const list_field *text,
                                void *const *row, uint32_t *count_out);

@@ -5,7 +5,7 @@
 
 #include "status_int.h"
 
-/* Skips a line break, LF or CRLF, if there is one here. */
+/* Skips a line break, LF or CRLF, at the cursor. False: there is no line break. */
 static bool take_break(list_cursor *cursor)
 {
     const char *at = cursor->at;
@@ -82,7 +82,7 @@ sluice_status list_copy_field(const list_field *field, char *text, size_t size)
     size_t length = 0;
 
     for (size_t i = 0; i < field->length; i++) {
-        i += field->quoted && field->text[i] == '"'; /* skip the first of two quotes */
+        i += field->quoted && field->text[i] == '"'; /* skip the first quote of a doubled quote */
         if (length + 1 >= size || field->text[i] == '\0') {
             return sli_fail(SLUICE_E_CORRUPT, field->text[i] == '\0'
                                                   ? "a zero byte"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of a list: records whose fields are separated by tabs (TSV) or commas (CSV, RFC 4180). A
- * field may be in double quotes; then it may contain separators and line breaks, and quotes in it
+ * field may be in double quotes. It may then contain separators and line breaks, and quotes in it
  * are doubled. Lines end in LF or CRLF.
  */
 #ifndef SLUICE_LIST_TEXT_H
@@ -13,14 +13,14 @@
 
 #include <sluice/status.h>
 
-/* A field as in the text; for a quoted field, the text between its quotes. Borrowed. */
+/* A field of the text, without its enclosing quotes; borrowed from the text. */
 typedef struct list_field {
     const char *text;
     size_t length;
-    bool quoted; /* the field was quoted, so quotes in text are doubled */
+    bool quoted; /* the field was quoted, so quotes in `text` are doubled */
 } list_field;
 
-/* A position in a text. */
+/* A position in the text of a list. */
 typedef struct list_cursor {
     const char *begin; /* beginning of the text */
     const char *at;
@@ -28,22 +28,23 @@ typedef struct list_cursor {
     char separator;
 } list_cursor;
 
-/* Skips empty lines. False: the end of the text was reached. */
+/* Moves to the next record; skips empty lines. False: the end of the text was reached. */
 bool list_begin_record(list_cursor *cursor);
 
 /*
- * Reads the next field of a record. *last_out: it was the last one, and the cursor is after the
- * record's line break. E_CORRUPT: the closing quote is missing, or text follows it.
+ * Reads the next field of a record. *last_out: the field is the last one of its record, and the
+ * cursor is after the record's line break. E_CORRUPT: the closing quote is missing, or text follows
+ * it.
  */
 sluice_status list_next_field(list_cursor *cursor, list_field *field_out, bool *last_out);
 
 /*
- * Copies a field, with doubled quotes made single, and terminates it. E_CORRUPT: the copy does not
- * fit, or the field contains a zero byte.
+ * Copies a field, replaces doubled quotes by single ones, and terminates the copy. E_CORRUPT: the
+ * copy does not fit, or the field contains a zero byte.
  */
 sluice_status list_copy_field(const list_field *field, char *text, size_t size);
 
-/* The line and column, both from 1, of a position in the text. */
+/* Returns the line and column, both from 1, of a position in the text. */
 void list_place(const list_cursor *cursor, const char *at, uint64_t *line_out,
                 uint64_t *column_out);
 

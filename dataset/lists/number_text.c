@@ -7,10 +7,10 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* Size of the buffer for a line. A longer line is not a valid number. */
+/* Size of the line buffer. A longer line is not a valid number. */
 enum { LINE_SIZE = 64 };
 
-/* The lines that were not read yet. */
+/* The lines that have not been read yet. */
 typedef struct line_cursor {
     const char *at;
     const char *end;
@@ -26,7 +26,10 @@ uint64_t number_text_lines(const char *text, size_t size)
     return lines;
 }
 
-/* Copies the next line, or "" if it is too long or contains a zero byte. False: no line is left. */
+/*
+ * Copies the next line, or "" if the line is too long or contains a zero byte. False: no line is
+ * left.
+ */
 static bool take_line(line_cursor *cursor, char line[LINE_SIZE])
 {
     const char *stop;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses a text that has one number in each line. Lines end in LF or CRLF; the last line needs no
- * line end.
+ * Parses a text with one number per line. Lines end in LF or CRLF; the last line needs no line
+ * break.
  */
 #ifndef SLUICE_NUMBER_TEXT_H
 #define SLUICE_NUMBER_TEXT_H
@@ -15,13 +15,13 @@
 uint64_t number_text_lines(const char *text, size_t size);
 
 /*
- * Parses whole numbers below `limit` into numbers_out, which must have room for number_text_lines()
- * numbers. E_CORRUPT: a line is not such a number; *line_out is the number of the line, from 1.
+ * Parses integers below `limit` into numbers_out, which must have space for number_text_lines()
+ * numbers. E_CORRUPT: a line is not such an integer; *line_out is the number of the line, from 1.
  */
 sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
                                   uint32_t *numbers_out, uint64_t *line_out);
 
-/* The same for finite numbers that are at least 0. */
+/* Like number_text_indices(), but for finite numbers that are at least 0. */
 sluice_status number_text_weights(const char *text, size_t size, double *numbers_out,
                                   uint64_t *line_out);
 

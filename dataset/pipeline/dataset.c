@@ -11,7 +11,7 @@ static const char **text_argument(const stage_def *def, uint32_t i, void *args)
     return (const char **)(void *)((unsigned char *)args + def->params[i].offset);
 }
 
-/* Replaces the texts among the arguments, which belong to the caller, by copies. */
+/* Replaces the caller's texts among the arguments by copies. */
 static sluice_status copy_texts(const stage_def *def, void *args)
 {
     const char *theirs[STAGE_ARGS_SIZE / sizeof(char *)];
@@ -34,7 +34,7 @@ static sluice_status copy_texts(const stage_def *def, void *args)
     return SLUICE_OK;
 }
 
-/* Can a stage of this kind be appended? */
+/* Checks that a stage of this kind can be appended. */
 static sluice_status check_can_follow(const sluice_dataset *dataset, const stage_def *def)
 {
     if (dataset->stage_count == DATASET_MAX_STAGES) {
@@ -67,9 +67,9 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
 }
 
 /*
- * Some stages look at all samples when the dataset is opened. The samples before them must be the
- * same in every pass, so no earlier stage may shuffle, shard, repeat or draw them. A subset must be
- * the first index stage, because it lists numbers of the source.
+ * Some stages process all samples when the dataset is opened. The samples before these stages must
+ * be the same in every pass, so no earlier stage may shuffle, shard, repeat or draw samples. A
+ * subset must be the first index stage, because it lists sample numbers of the source.
  */
 static sluice_status check_index_order(const sluice_dataset *dataset, const stage_def *def)
 {
@@ -106,7 +106,7 @@ static sluice_status check_filter_order(const sluice_dataset *dataset, const sta
     return SLUICE_OK;
 }
 
-/* Updates the columns by what a stage does to them. */
+/* Updates the columns to those after a stage. */
 static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_kind kind = stage->def->kind;

@@ -8,7 +8,7 @@
 
 /*
  * Improves the error of a source that could not be opened: if its text arguments, joined by blanks,
- * are an existing path, then the quotes around the path are missing, and the message says so.
+ * are an existing path, the message says that the path must be quoted.
  */
 static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status status)
 {

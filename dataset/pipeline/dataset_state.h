@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contents of a dataset. */
+/* The internal state of a dataset. */
 #ifndef SLUICE_DATASET_STATE_H
 #define SLUICE_DATASET_STATE_H
 
@@ -17,8 +17,8 @@ enum { DATASET_MAX_STAGES = 64 };
 #define UNCOUNTED_SAMPLES (UINT64_C(1) << 61)
 
 /*
- * The members of a split: the indices of the samples that it keeps, in order, among those before
- * it.
+ * The members of a split: the indices of the samples that it keeps, in order. Indices refer to the
+ * samples before the split.
  */
 typedef struct split_members {
     uint64_t *members; /* NULL: the stage is not a split */
@@ -27,10 +27,11 @@ typedef struct split_members {
 
 /* The data of a subset, weights or balance stage, computed when the dataset is opened. */
 typedef struct index_table {
-    void *block; /* subset_table, weight_table or class_table; NULL: no such stage, or no samples */
+    void *block; /* subset_table, weight_table or class_table; NULL: the stage has no table, or no
+                    samples */
     uint64_t bytes;
-    uint64_t length; /* number of positions after the stage */
-    uint64_t hash;   /* identifies the contents, for the identity of a run */
+    uint64_t length; /* number of positions in a pass after the stage */
+    uint64_t hash;   /* hash of the contents, part of the identity of a run */
 } index_table;
 
 struct sluice_dataset {
@@ -40,41 +41,40 @@ struct sluice_dataset {
     stage_schema schema;        /* columns after the last stage */
     stage_schema source_schema; /* columns of the source: the input of the first stage after it */
 
-    pthread_mutex_t lock; /* guards the fields below while the dataset is opened; afterwards they
-                             are read-only */
+    pthread_mutex_t lock; /* guards the fields below while the dataset is being opened; once it is
+                             open, they are read-only */
     bool opened;
-    const source_ops *ops; /* operations of the source; NULL: it was not opened yet */
+    const source_ops *ops; /* operations of the source; NULL: the source was not opened yet */
     void *source;
     uint64_t source_count;
-    split_members splits[DATASET_MAX_STAGES]; /* indexed by stage */
-    index_table tables[DATASET_MAX_STAGES];   /* indexed by stage */
+    split_members splits[DATASET_MAX_STAGES]; /* members of each split, indexed by stage */
+    index_table tables[DATASET_MAX_STAGES];   /* index tables, indexed by stage */
     uint32_t image_width; /* image width after all geometry, if it had to be read from the files;
-                             else 0 */
+                             otherwise 0 */
     uint32_t image_height;
-    stage_schema opened_schema; /* `schema`, with this image size */
-    char shape_note[400];       /* how the image size was found; "": it was known from the stages */
+    stage_schema opened_schema; /* `schema` with this image size */
+    char shape_note[400];       /* how the image size was determined; "": the stages determine it */
 };
 
-/* Returns the dataset's first error as that of this call; OK if there is none. */
+/* Returns the dataset's first error as the error of this call; OK if no error occurred. */
 sluice_status dataset_status(sluice_dataset *dataset, const char *function);
 
 /*
- * E_INVALID: the dataset is open. Other threads may use its stages and its error, so neither may
- * change any more. `name`: the name of the caller, without "sluice_dataset_".
+ * Checks that the dataset is not open. E_INVALID: the dataset is open. Other threads may then use
+ * its stages and its error, so neither may change. `name`: the caller's name without
+ * "sluice_dataset_".
  */
 sluice_status dataset_check_unused(sluice_dataset *dataset, const char *name);
 
-/*
- * Infers the columns after the first `count` stages; they include the image size once it is known.
- */
+/* Infers the columns after the first `count` stages, including the image size once it is known. */
 sluice_status dataset_schema_after(const sluice_dataset *dataset, uint32_t count,
                                    stage_schema *schema_out);
 
-/* The number of stages up to and including the last one that decodes or does geometry. */
+/* Returns the number of stages up to and including the last one that decodes or does geometry. */
 uint32_t dataset_geometry_end(const sluice_dataset *dataset);
 
 /*
- * Opens the source, unless it is open. Requires the lock, or that no other thread can access the
+ * Opens the source, unless it is open. The caller holds the lock, or no other thread can access the
  * dataset yet.
  */
 sluice_status dataset_source_open(sluice_dataset *dataset);
@@ -83,13 +83,19 @@ void dataset_source_close(sluice_dataset *dataset);
 /* True if the source's columns are unknown until it is open. It is then opened when it is added. */
 bool dataset_opens_early(const sluice_dataset *dataset);
 
-/* Opens the source, computes the data of index stages and finds unknown sizes, once. Any thread. */
+/*
+ * Opens the source, computes the tables of index stages and finds unknown sizes, once. Callable
+ * from any thread.
+ */
 sluice_status dataset_open(sluice_dataset *dataset);
 
-/* Like dataset_open(), for functions that access samples by number: E_UNSUPPORTED for a stream. */
+/*
+ * Like dataset_open(), for functions that access samples by number. E_UNSUPPORTED: the source is a
+ * stream.
+ */
 sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function);
 
-/* Writes an advice: what to add to the pipeline so that all images have one size. */
+/* Writes advice: what to add to the pipeline so that all images have the same size. */
 void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size);
 
 static inline const source_ops *dataset_source(const sluice_dataset *dataset)
@@ -98,8 +104,8 @@ static inline const source_ops *dataset_source(const sluice_dataset *dataset)
 }
 
 /*
- * Is the source a stream, read sequentially, with an unknown number of samples? The dataset must be
- * open.
+ * True if the source is a stream: read sequentially, with an unknown number of samples. The dataset
+ * must be open.
  */
 static inline bool dataset_is_stream(const sluice_dataset *dataset)
 {
@@ -110,20 +116,20 @@ static inline bool dataset_is_stream(const sluice_dataset *dataset)
 void dataset_print(const sluice_dataset *dataset, uint32_t first, uint32_t end, sli_text *text);
 
 /*
- * A hash of the names of the source's samples: of all, or of up to 1024 evenly spaced ones. The
- * dataset must be open.
+ * Returns a hash of the source's sample names: of all names, or of up to 1024 evenly spaced ones.
+ * The dataset must be open.
  */
 uint64_t dataset_names_hash(const sluice_dataset *dataset);
 
 /*
- * The number of earlier stages with the same name as stage i. It is part of the key of the stage's
- * random numbers, so adding or removing other stages does not change them.
+ * Returns the number of earlier stages with the same name as stage i. It is part of the key of the
+ * stage's random numbers, so adding or removing other stages does not change them.
  */
 uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
 
-/* The arguments of the stage decode. */
+/* The arguments of the decode stage. */
 typedef struct decode_args {
-    uint32_t mode; /* 0 rgb, 1 gray */
+    uint32_t mode; /* 0: rgb, 1: gray */
     uint64_t max_pixels;
     bool fast_scale;
 } decode_args;

@@ -8,8 +8,8 @@
 #include "status_int.h"
 
 /*
- * The length of the identifier at the beginning of a text: letters, digits and _, not beginning
- * with a digit.
+ * Returns the length of the identifier at the beginning of a text: letters, digits and _, not
+ * beginning with a digit.
  */
 static size_t identifier_length(const char *text)
 {
@@ -73,7 +73,7 @@ sluice_status pipeline_args_init(pipeline_args *args, const char *const *names,
     return st;
 }
 
-/* Adds "${NAME}" to the list of variables, unless it is there already or the list is full. */
+/* Adds "${NAME}" to the list of variables, unless it is listed already or the list is full. */
 static void note_variable(pipeline_args *args, const char *name)
 {
     const size_t used = strlen(args->variables);

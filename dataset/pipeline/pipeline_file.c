@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads pipeline files. */
+/* Reads pipeline files as text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,10 +10,13 @@
 #include "pipeline_text.h"
 #include "status_int.h"
 
-/* Largest size of a file in bytes; a larger one is no text of stages. */
+/* Maximum size of a pipeline file in bytes; larger files are refused. */
 enum { FILE_MOST = 1 << 20 };
 
-/* Reads `size` bytes, fewer at the end of the file. Returns their number, or -1 with errno set. */
+/*
+ * Reads `size` bytes; reads fewer only at the end of the file. Returns the number of bytes, or -1
+ * with errno set.
+ */
 static ssize_t read_all(int fd, char *bytes, size_t size)
 {
     size_t got = 0;
@@ -64,8 +67,7 @@ sluice_status pipeline_read_file(const char *path, char **text_out)
     sluice_status st;
     int fd;
 
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* non-blocking: a FIFO without a writer
-                                                           would hang */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO must not block */
     if (fd < 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the pipeline in %s", path);
     }

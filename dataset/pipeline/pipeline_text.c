@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses pipelines: words, stages, arguments. Errors show the line with a caret. */
+/* Parses pipelines into words, stages and arguments. Errors show the line with a caret. */
 #include "pipeline_text.h"
 
 #include <stdarg.h>
@@ -12,33 +12,33 @@
 
 enum { WORD_SIZE = 4096 };
 
-/* One word, after its quotes and variables were resolved. */
+/* One word of the text, with quotes and variables resolved. */
 typedef struct text_word {
     char text[WORD_SIZE];
     size_t length;
     size_t at;  /* offset of its first character in the text */
-    size_t key; /* length of the key before an unquoted '='; 0: none */
+    size_t key; /* length of the key before an unquoted '='; 0: the word has no key */
 } text_word;
 
 typedef struct text_parser {
     const stage_def *const *table;
     const char *text;
-    const char *file;    /* name of the file that has the text; NULL: no file */
-    pipeline_args *args; /* values of variables; NULL: only the environment */
+    const char *file;    /* name of the pipeline file; NULL: the text is not from a file */
+    pipeline_args *args; /* values of variables; NULL: the environment only */
     size_t at;
     text_word word;
     sluice_dataset *dataset;
-    bool is_addition;      /* the stages are appended to a dataset that has a source */
+    bool is_addition;      /* the stages are appended to a dataset, which has a source */
     dataset_stage *stages; /* output of pipeline_parse_stages(); NULL: stages are appended to the
                               dataset */
     uint32_t stage_count;
-    dataset_stage stage; /* the stage being parsed; def NULL: none */
-    size_t stage_at;     /* offset of its name in the text */
-    uint32_t positional; /* number of its arguments without a key so far */
+    dataset_stage stage; /* the stage being parsed; def NULL: no stage has begun */
+    size_t stage_at;     /* offset of the stage's name in the text */
+    uint32_t positional; /* number of the stage's arguments without a key so far */
     uint64_t given;      /* bit i: parameter i was set */
 } text_parser;
 
-/* Is it a blank? Does not depend on the locale. */
+/* True if the character is a blank, in every locale. */
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -49,7 +49,7 @@ static bool ends_word(char c)
     return c == '\0' || c == '|' || is_blank(c);
 }
 
-/* Is the byte a UTF-8 continuation byte? */
+/* True if the byte is a UTF-8 continuation byte. */
 static bool continues_character(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
@@ -58,8 +58,8 @@ static bool continues_character(char c)
 enum { SHOWN = 100 };
 
 /*
- * Finds the part of the line around `at` that a message shows, and the blanks before the caret: one
- * for each character, except that tabs are kept. Returns the length of the part.
+ * Finds the part of the line around `at` that a message shows, and the indentation of the caret:
+ * one blank for each character, except that tabs are kept. Returns the length of the part.
  */
 static size_t show_context(const text_parser *p, size_t at, const char **line, char indent[SHOWN])
 {
@@ -90,8 +90,8 @@ static size_t show_context(const text_parser *p, size_t at, const char **line, c
 }
 
 /*
- * Is the stage a source of files with several words before any key=value? They may be parts of one
- * path with blanks.
+ * True if the stage is a source of files with several words before any key=value. The words may be
+ * parts of one unquoted path with blanks.
  */
 static bool may_be_split_path(const text_parser *p)
 {
@@ -102,8 +102,8 @@ static bool may_be_split_path(const text_parser *p)
 }
 
 /*
- * Writes "FILE:LINE:COLUMN: " for a position, as compilers do; columns count characters. Writes ""
- * if the text is not from a file.
+ * Writes the position "FILE:LINE:COLUMN: ", as compilers do; columns count characters. Writes "" if
+ * the text is not from a file.
  */
 static void write_position(const text_parser *p, size_t at, char *text, size_t size)
 {
@@ -125,7 +125,7 @@ static void write_position(const text_parser *p, size_t at, char *text, size_t s
     snprintf(text, size, "%.255s:%u:%u: ", p->file, line, column);
 }
 
-/* Sets the last error: the message, then the line of the text with a caret below position `at`. */
+/* Sets the last error: the message, then the line of the text with a caret under position `at`. */
 static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
@@ -143,7 +143,7 @@ static sluice_status error_at(const text_parser *p, size_t at, const char *forma
     va_end(args);
     if (p->text[at] == '\0') {
         while (at > 0 && is_blank(p->text[at - 1])) {
-            at--; /* something is missing at the end: point at the last word */
+            at--; /* the end of the text is missing: the caret points at the last word */
         }
     }
     length = show_context(p, at, &line, indent);
@@ -314,7 +314,7 @@ static sluice_status unknown_key(text_parser *p, const char *key)
                     p->stage.def->name, key, known[0] != '\0' ? known : " none");
 }
 
-/* Finds the parameter that the word sets, and the beginning of its value. */
+/* Finds the parameter that the word sets, and where its value begins. */
 static sluice_status which_param(text_parser *p, uint32_t *param, const char **value)
 {
     char key[64];
@@ -369,8 +369,7 @@ static sluice_status add_stage(text_parser *p)
     sluice_status st = p->dataset == NULL ? dataset_begin(def, p->stage.args.bytes, &p->dataset)
                                           : dataset_try(p->dataset, def, p->stage.args.bytes);
 
-    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) { /* also errors of files; the status is
-                                                          preserved */
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) { /* file errors included; keeps the status */
         (void)error_at(p, p->stage_at, "%s", sluice_last_error());
     }
     stage_args_free(def, p->stage.args.bytes);
@@ -450,7 +449,7 @@ static sluice_status parse_all(text_parser *p)
     return st;
 }
 
-/* Creates a parser at the beginning of a text; NULL: out of memory. */
+/* Creates a parser at the beginning of a text. Returns NULL if out of memory. */
 static text_parser *make_parser(const stage_def *const *table, const char *text)
 {
     text_parser *p = sli_calloc(1, sizeof(*p));
@@ -523,7 +522,7 @@ sluice_status pipeline_parse_stages(const stage_def *const *table, const char *t
     }
     p->stages = stages;
     st = parse_all(p);
-    *count_out = p->stage_count; /* also after an error, since the caller frees them */
+    *count_out = p->stage_count; /* also set after an error, since the caller frees the stages */
     sli_free(p);
     return st;
 }

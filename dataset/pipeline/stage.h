@@ -49,8 +49,8 @@ typedef enum column_role {
 } column_role;
 
 /*
- * A buffer holds the bytes of a column from the stage that writes them to the last one that reads
- * them. The buffers of a source have the numbers of its columns.
+ * A buffer holds the bytes of a column from the stage that writes them to the last stage that reads
+ * them. The buffer numbers of a source are its column numbers.
  */
 typedef struct column_info {
     column_role role;
@@ -63,13 +63,13 @@ typedef struct column_info {
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
 
-/* The columns between two stages. */
+/* The columns between two consecutive stages. */
 typedef struct stage_schema {
     uint32_t buffer_count; /* number of buffers so far */
     uint32_t column_count;
     sluice_column columns[SLUICE_MAX_COLUMNS];
     column_info infos[SLUICE_MAX_COLUMNS];
-    int image; /* index of the first image, which transforms change; -1: none */
+    int image; /* index of the first image, which transforms change; -1: no image */
     bool is_chw;
     bool is_converted;   /* an earlier stage is a conversion, so no geometry may follow */
     bool image_is_fixed; /* a map has read or written the image, so the next conversion must write
@@ -78,7 +78,7 @@ typedef struct stage_schema {
     bool is_mapped;      /* an earlier stage is a map, or a filter that is called after geometry */
     uint32_t map_count;  /* number of maps and filters */
     uint32_t filter_count;
-    uint32_t source_buffers; /* buffers below this number are the columns of the source */
+    uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
     double value_range;      /* the value of white in the image: 255 for bytes */
     const char *own_order;   /* the argument that selects the source's own order, which index stages
                                 cannot change; NULL: the source has no order of its own */
@@ -86,10 +86,16 @@ typedef struct stage_schema {
     bool drop_remainder;
 } stage_schema;
 
-/* The dimensions of the image's shape unless it is CHW. Length 0: differs between samples. */
+/*
+ * Indices of the image's dimensions in its shape, unless the image is CHW. A length of 0 means that
+ * it differs between samples.
+ */
 enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
 
-/* E_INVALID unless the image is decoded and not converted, as geometry requires. */
+/*
+ * Checks that the image is decoded and not converted, as geometry requires. Returns E_INVALID
+ * otherwise.
+ */
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 
 /* True if a column of this role follows the geometry of the first image. */
@@ -105,46 +111,52 @@ void schema_size_followers(stage_schema *schema);
 /* Assigns buffer numbers to the columns of a source. */
 void schema_number_buffers(stage_schema *schema);
 
-/* Finds a column by name; -1: there is none. */
+/* Finds a column by name. Returns its index, or -1 if there is no such column. */
 int schema_find(const stage_schema *schema, const char *name);
 
-/* Fails with E_INVALID and the names of all columns: `stage` needs a column that does not exist. */
+/*
+ * Fails with E_INVALID because `stage` needs a column that does not exist. The message has the
+ * names of all columns.
+ */
 sluice_status schema_no_column(const stage_schema *schema, const char *stage, const char *name);
 
 /*
  * Finds a plain column for an array stage to recompute, and assigns a new buffer to it. E_INVALID:
- * there is no column of that name, it is the image or follows it, or there are too many such
+ * no column has that name, the column is the image or follows it, or there are too many array
  * stages.
  */
 sluice_status schema_array_column(stage_schema *schema, const char *stage, const char *name,
                                   sluice_column **column_out);
 
-/* E_INVALID: the text is not a valid column name. `stage` is for the message. */
+/* Checks a column name. E_INVALID: the text is not a valid name. `stage` is used in the message. */
 sluice_status schema_check_name(const char *name, const char *stage);
 
-/* Is the height or width of the image still unknown? */
+/* True if the height or width of the image is still unknown. */
 bool schema_lacks_size(const stage_schema *schema);
 
 /* Sets the height and width of the image, if they are unknown. */
 void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height);
 
-/* Sets the columns of a source of files: the encoded image and, if labelled, the label. */
+/* Sets the columns of a source of files: the encoded image and, if `labelled`, the label. */
 void schema_of_files(stage_schema *schema, bool labelled);
 
-/* E_INVALID: a column's name is not an identifier, or occurs twice. `stage` is for the message. */
+/*
+ * Checks the names of all columns. E_INVALID: a name is not an identifier, or occurs twice. `stage`
+ * is used in the message.
+ */
 sluice_status schema_check_names(const stage_schema *schema, const char *stage);
 
 /*
  * Sets the columns of a source of arrays, up to SLUICE_MAX_COLUMNS. A column named image, u8 (H, W,
- * C) with C from 1 to 4, becomes the image that transforms change. E_INVALID: invalid or equal
- * names. `stage` is the source's name, for messages.
+ * C) with C from 1 to 4, becomes the image that transforms change. E_INVALID: a name is invalid or
+ * occurs twice. `stage` is the source's name, for messages.
  */
 sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
                                stage_schema *schema);
 
 /*
- * What a geometry stage does to an image of a given size: it cuts out a box, then resizes it, then
- * takes a window of the result. Parts of the box outside the image are zeros.
+ * The geometry of a stage for an image of a given size: crops the image to a box, resizes the box,
+ * and takes a window of the result. Parts of the box outside the image are zeros.
  */
 typedef struct stage_window {
     bool crops;
@@ -176,10 +188,10 @@ typedef struct conversion_args {
     uint32_t offload; /* a value of offload_target */
 } conversion_args;
 
-/* The combined effect of the conversions so far: scale, bias, flip and layout. */
+/* The combined effect of all conversions so far: scale, bias, flip and layout. */
 typedef struct conversion_state {
     sluice_dtype dtype;
-    double scale[SLI_MAX_CHANNELS]; /* combined as double, rounded once at the end */
+    double scale[SLI_MAX_CHANNELS]; /* combined in double precision and rounded once, at the end */
     double bias[SLI_MAX_CHANNELS];
     bool affine;
     bool flip;
@@ -211,53 +223,63 @@ typedef enum index_kind {
     INDEX_SUBSET,
     INDEX_WEIGHTS,
     INDEX_BALANCE,
-    INDEX_OF_SOURCE /* not a stage: the source's own order */
+    INDEX_OF_SOURCE /* the source's own order, which is not a stage */
 } index_kind;
 
 typedef struct stage_def {
     const char *name;
-    const char *summary; /* one line of help */
+    const char *summary; /* one-line help text */
     const char *gives;   /* types and shapes of input and output, for help */
     stage_kind kind;
-    index_kind index; /* for STAGE_INDEX */
+    index_kind index; /* STAGE_INDEX only */
     const stage_param *params;
     uint32_t param_count;
     size_t args_size;
 
-    /* Optional: completes arguments, and checks those that depend on each other. */
+    /* Optional: completes arguments, and checks arguments that depend on each other. */
     sluice_status (*check)(void *args);
 
-    /* Optional: frees resources of the arguments other than texts. */
+    /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
 
-    /* Optional: updates the columns to those after this stage. E_INVALID: the stage cannot be used
-     * here. */
+    /*
+     * Optional: updates the columns to those after this stage. E_INVALID: the stage cannot be used
+     * at this position.
+     */
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
     bool filters; /* STAGE_MAP: the stage is a filter, which drops samples */
 
-    const source_ops *source; /* for STAGE_SOURCE */
+    const source_ops *source; /* STAGE_SOURCE only */
 
-    /* STAGE_SOURCE whose columns are known only once it is open: sets them. Such a source is opened
-     * when it is added, and has no infer. */
+    /*
+     * Optional, STAGE_SOURCE: sets the columns of a source whose columns are known only once it is
+     * open. Such a source is opened when it is added, and has no infer().
+     */
     sluice_status (*source_schema)(const void *source, stage_schema *schema);
 
     /* Optional, with source_schema: true if source_schema sets the columns for these arguments;
      * false if infer does. */
     bool (*opens_early)(const void *args);
 
-    /* Optional, STAGE_SOURCE: chooses the operations for these arguments, before the source is
-     * opened. E_NO_MEMORY, E_IO. */
+    /*
+     * Optional, STAGE_SOURCE: chooses the operations for these arguments, before the source is
+     * opened. Returns E_NO_MEMORY or E_IO on failure.
+     */
     sluice_status (*choose_source)(const void *args, const source_ops **ops_out);
 
-    /* STAGE_SOURCE: its arguments are part of the identity of a run. For sources of files they are
-     * not, since the files may be moved to another folder. */
+    /*
+     * STAGE_SOURCE: true if its arguments are part of the identity of a run. For sources of files
+     * it is false, since the files may be moved to another folder.
+     */
     bool identifies;
-    const char *path; /* name of the argument that is not part of the identity, since it is a path;
-                         NULL: all are */
+    const char *path; /* name of the path argument, which is not part of the identity; NULL: all
+                         arguments are part of it */
 
-    /* STAGE_GEOMETRY: returns what to do with an image of this size. E_INVALID: the size does not
-     * fit. */
+    /*
+     * STAGE_GEOMETRY: returns the geometry for an image of this size. E_INVALID: the size is
+     * unsuitable.
+     */
     sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,
                               uint32_t height, stage_window *geometry_out);
     bool resizes; /* geometry() may set `resizes` */
@@ -268,19 +290,23 @@ typedef struct stage_def {
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */
     const char *(*array_column)(const void *args);
 
-    /* STAGE_ARRAY: recomputes the column for one sample; the types are those before and after the
-     * stage. E_CORRUPT: a value that the new type cannot hold. */
+    /*
+     * STAGE_ARRAY: recomputes the column for one sample. from_type and to_type are the column's
+     * types before and after the stage. E_CORRUPT: the new type cannot represent a value.
+     */
     sluice_status (*array)(const void *args, const sluice_column *from_type, const void *from,
                            const sluice_column *to_type, void *to);
 
-    /* STAGE_CONVERSION: adds its effect to the state. */
+    /* STAGE_CONVERSION: adds the stage's effect to the state. */
     void (*convert)(const void *args, const stage_schema *before, conversion_state *state);
 
-    /* STAGE_CONVERSION: it moves pixels without changing values, so its position among the
-     * conversions does not matter. */
+    /*
+     * STAGE_CONVERSION: true if it moves pixels without changing values, so its position among the
+     * conversions does not matter.
+     */
     bool moves;
 
-    /* For a conversion that flips some rows: is this row flipped? */
+    /* For a conversion that flips some rows: returns whether this row is flipped. */
     bool (*flips)(const void *args, const sli_draws *draws);
 } stage_def;
 
@@ -295,16 +321,20 @@ typedef struct dataset_stage {
 
 /* ---- arguments, by the parameter tables (stage_args.c) ----------------------------------- */
 
-/* Sets every argument to its default, or to zero if it has none. */
+/* Sets every argument to its default, or to zero if it has no default. */
 sluice_status stage_args_default(const stage_def *def, void *args);
 
-/* Parses one argument. E_INVALID: the message has the parameter, the text, and what is expected. */
+/*
+ * Parses one argument. E_INVALID: the text is invalid; the message has the parameter, the text, and
+ * the expected format.
+ */
 sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, const char *text,
                               void *args);
 
 /*
  * Finds a text among the choices of a parameter, for functions that take a choice as text; NULL is
- * no choice. E_INVALID, with the message of stage_arg_parse().
+ * not a valid choice. E_INVALID: the text is not a choice; the message is that of
+ * stage_arg_parse().
  */
 sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
                                uint32_t *choice);
@@ -313,20 +343,20 @@ sluice_status stage_arg_choose(const stage_def *def, const char *name, const cha
 sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
                                           uint32_t *choice);
 
-/* Checks the bounds of all arguments, then calls def->check. */
+/* Checks the bounds of all arguments, then calls def->check(). */
 sluice_status stage_args_check(const stage_def *def, void *args);
 
-/* Adds the value of one argument, as text. */
+/* Appends the value of one argument to `text`. */
 void stage_arg_print(const stage_param *param, const void *args, sli_text *text);
 
-/* Adds " name=value" for every argument. */
+/* Appends " name=value" to `text` for every argument. */
 void stage_args_print(const stage_def *def, const void *args, sli_text *text);
 
 void stage_args_free(const stage_def *def, void *args);
 
 /* ---- for the files of stages -------------------------------------------------------------- */
 
-/* The parameter that every conversion has; the last one. */
+/* The last parameter of every conversion. */
 #define OFFLOAD_PARAM                                                                              \
     {                                                                                              \
         .name = "offload", .type = PARAM_CHOICE, .offset = 0, .default_text = "auto",              \
@@ -337,16 +367,17 @@ extern const char *const offload_targets[];
 #define STAGE_PARAMS(array) .params = (array), .param_count = sizeof(array) / sizeof((array)[0])
 
 /*
- * Appends a stage. `args` is the stage's argument struct; its strings are copied. The dataset
- * stores the error.
+ * Appends a stage. `args` is the stage's argument struct; its strings are copied. An error is also
+ * stored in the dataset.
  */
 sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, const void *args);
 
-/* Like dataset_append(), but the dataset does not store the error. */
+/* Like dataset_append(), but an error is not stored in the dataset. */
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args);
 
 /*
- * Stores an error that occurred before a stage could be appended. Returns the first error stored.
+ * Stores an error that occurred before a stage could be appended. Returns the dataset's first
+ * stored error.
  */
 sluice_status dataset_keep(sluice_dataset *dataset, const stage_def *def, sluice_status status);
 

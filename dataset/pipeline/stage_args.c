@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses, checks and prints the arguments of stages, by their parameter tables. */
+/* Parses, checks and prints the arguments of stages, using their parameter tables. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static bool parse_count(const char *text, uint64_t *count)
     return errno == 0 && *end == '\0';
 }
 
-/* Units of bytes, each 1024 times the previous one. */
+/* Suffixes of byte counts; each unit is 1024 times the previous one. */
 static const char byte_units[] = "KMGT";
 
 static bool parse_bytes(const char *text, uint64_t *bytes)
@@ -68,7 +68,7 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
 
 /*
  * Removes the first item of a comma-separated list. False: the item is empty, too long, or followed
- * by a comma at the end of the list.
+ * by a trailing comma.
  */
 static bool next_item(const char **rest, char *item, size_t size)
 {
@@ -211,7 +211,8 @@ static sluice_status parse_text(const char *text, const char **copy)
 }
 
 /*
- * Parses all types but texts and choices. False: the text is invalid; *want says what is expected.
+ * Parses the types other than texts and choices. False: the text is invalid; *want describes the
+ * expected format.
  */
 static bool parse_value(const stage_param *param, const char *text, void *to, const char **want)
 {
@@ -290,7 +291,7 @@ sluice_status stage_args_default(const stage_def *def, void *args)
 
 static sluice_status check_bounds(const stage_def *def, const stage_param *param, double value)
 {
-    /* Also rejects NaN, which only callers from C can pass. */
+    /* Also rejects NaN, which only C callers can pass. */
     if ((param->low != 0 || param->high != 0) && !(value >= param->low && value <= param->high)) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name,
                         param->name, value, param->low, param->high);
@@ -357,7 +358,7 @@ sluice_status stage_args_check(const stage_def *def, void *args)
     return def->check != NULL ? def->check(args) : SLUICE_OK;
 }
 
-/* Does the parser read this text unchanged without quotes? */
+/* True if the parser reads this text unchanged without quotes. */
 static bool is_plain(const char *value)
 {
     for (const unsigned char *c = (const unsigned char *)value; *c != '\0'; c++) {
@@ -378,7 +379,7 @@ static void print_text(sli_text *text, const char *value)
         sli_text_add(text, "%s", value);
         return;
     }
-    /* In single quotes only the single quote itself is special: it is put in double quotes. */
+    /* In single quotes only the single quote itself is special, so it is put in double quotes. */
     sli_text_add(text, "'");
     for (; *value != '\0'; value++) {
         if (*value == '\'') {
@@ -406,7 +407,7 @@ static void print_counts(sli_text *text, const uint64_t *values, uint32_t count)
     }
 }
 
-/* Prints bytes with the largest unit that is exact. */
+/* Prints a number of bytes in the largest unit that represents it exactly. */
 static void print_bytes(sli_text *text, uint64_t bytes)
 {
     size_t unit = 0;
@@ -486,7 +487,7 @@ void stage_arg_print(const stage_param *param, const void *args, sli_text *text)
     print_value(param, const_field(param, args), text);
 }
 
-/* Is the argument empty, so that it is not printed? */
+/* True if the argument is empty, so that it is not printed. */
 static bool is_nothing(const stage_param *param, const void *from)
 {
     const param_reals *reals = from;

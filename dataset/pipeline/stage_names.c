@@ -13,7 +13,7 @@ const stage_def *stage_find(const stage_def *const *table, const char *name)
     return NULL;
 }
 
-/* Names that DALI, MindSpore, torch, tf.data and FFCV use for our stages and arguments. */
+/* Names of our stages and arguments in DALI, MindSpore, torch, tf.data and FFCV. */
 static const struct {
     const char *theirs;
     const char *ours;
@@ -80,7 +80,7 @@ const char *stage_name_from_elsewhere(const char *name)
     return NULL;
 }
 
-/* Levenshtein's edit distance; LONGEST if a name is longer than the table. */
+/* Returns the Levenshtein distance of two names; LONGEST if a name is too long for the table. */
 static size_t edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };
@@ -109,8 +109,8 @@ static size_t edit_distance(const char *a, const char *b)
 }
 
 /*
- * Returns the candidate if its edit distance is less than *best_distance, which is updated; else
- * `best`.
+ * Returns the candidate if its edit distance is smaller than *best_distance, which is then updated;
+ * otherwise `best`.
  */
 static const char *nearer(const char *name, const char *candidate, const char *best,
                           size_t *best_distance)
@@ -124,7 +124,7 @@ static const char *nearer(const char *name, const char *candidate, const char *b
     return best;
 }
 
-/* Names with this edit distance or more are not suggested. */
+/* Returns the edit distance from which on names are not suggested. */
 static size_t too_far(const char *name)
 {
     return strlen(name) / 3 + 2;

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds stages and arguments by name: exactly, by edit distance, or by their names in other
- * libraries.
+ * Finds stages and arguments by exact name, by edit distance, or by their names in other libraries.
  */
 #ifndef SLUICE_STAGE_NAMES_H
 #define SLUICE_STAGE_NAMES_H
 
 #include "stage.h"
 
-/* The stage of that name in a NULL-terminated table; NULL: there is none. */
+/*
+ * Returns the stage with that name in a NULL-terminated table, or NULL if there is no such stage.
+ */
 const stage_def *stage_find(const stage_def *const *table, const char *name);
 
-/* The stage, or argument, with the smallest edit distance; NULL: none is close. */
+/*
+ * Return the name of the stage, or argument, with the smallest edit distance; NULL if no name is
+ * close.
+ */
 const char *stage_find_nearest(const stage_def *const *table, const char *name);
 const char *stage_param_nearest(const stage_def *def, const char *name);
 
-/* Our name for what DALI, MindSpore, torch, tf.data or FFCV call `name`; NULL: unknown. */
+/*
+ * Returns our name for what DALI, MindSpore, torch, tf.data or FFCV call `name`, or NULL if it is
+ * unknown.
+ */
 const char *stage_name_from_elsewhere(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a stage: an argument struct, and a table with the name, type and bounds of each
- * field.
+ * The description of a stage's arguments: an argument struct, and a table with the name, type and
+ * bounds of each field.
  */
 #ifndef SLUICE_STAGE_PARAM_H
 #define SLUICE_STAGE_PARAM_H
@@ -11,7 +11,7 @@
 
 #include <sluice/transforms.h>
 
-/* Types of arguments. Comments: the type of the field, and examples of the text. */
+/* Types of arguments. The comments have the C type of the field, and examples of its text. */
 typedef enum param_type {
     PARAM_TEXT,   /* const char *, owned by the stage */
     PARAM_COUNT,  /* uint64_t */
@@ -19,9 +19,9 @@ typedef enum param_type {
     PARAM_REAL,   /* double */
     PARAM_BOOL,   /* bool */
     PARAM_SIZE,   /* param_size: "224" or "224,320" */
-    PARAM_REALS,  /* param_reals: "0.5,1", or a name for the stage to look up */
+    PARAM_REALS,  /* param_reals: "0.5,1", or the name of values that the stage defines */
     PARAM_SHAPE,  /* param_shape: "32,32,3" */
-    PARAM_CHOICE, /* uint32_t, the index in choices */
+    PARAM_CHOICE, /* uint32_t, the index in `choices` */
     PARAM_DTYPE,  /* sluice_dtype */
     PARAM_SEED,   /* uint64_t; "run" is SLUICE_SEED_OF_RUN */
     PARAM_RANK    /* uint32_t; "run" is SLUICE_OF_RUN, "none" is PARAM_RANK_NONE */
@@ -32,13 +32,13 @@ enum { PARAM_MAX_REALS = 4 };
 
 typedef struct param_size {
     uint32_t height;
-    uint32_t width; /* 0: the text has only one number */
+    uint32_t width; /* 0: the text has a single number */
 } param_size;
 
 typedef struct param_reals {
     uint32_t count;
     double values[PARAM_MAX_REALS];
-    char name[16]; /* a name instead of numbers; "": numbers */
+    char name[16]; /* a name given instead of numbers; "": numbers were given */
 } param_reals;
 
 typedef struct param_shape {
@@ -51,13 +51,13 @@ typedef struct stage_param {
     param_type type;
     size_t offset;            /* offset in the stage's argument struct */
     const char *default_text; /* NULL: the argument is required */
-    double low;               /* bounds of numbers, inclusive; 0, 0: no bounds */
+    double low;               /* inclusive bounds of numbers; both 0: no bounds */
     double high;
-    const char *const *choices; /* PARAM_CHOICE: the choices; ends with NULL */
+    const char *const *choices; /* PARAM_CHOICE: NULL-terminated list of choices */
     const char *help;
 } stage_param;
 
-/* The largest size of an argument struct. */
+/* Maximum size of an argument struct in bytes. */
 enum { STAGE_ARGS_SIZE = 160 };
 
 /* An entry of a parameter table. */

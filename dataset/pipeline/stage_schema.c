@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of sources, and checks that stages make on columns. */
+/* The columns of sources, and the checks that stages make on columns. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)
     }
 }
 
-/* Is it an identifier of C, so that every file format and language can use it? */
+/* True if the name is a C identifier, which every file format and language can use. */
 static bool is_column_name(const char *name)
 {
     for (const char *c = name; *c != '\0'; c++) {
@@ -169,7 +169,7 @@ sluice_status schema_check_name(const char *name, const char *stage)
                           stage, name);
 }
 
-/* Is it an array of images that transforms can process? */
+/* True if the column is an array of images that transforms can process. */
 static bool is_image(const sluice_column *column)
 {
     const uint64_t *shape = column->shape;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The batch schedule of a run: the pass of each batch, and its position in that pass. A run may
- * begin in the middle of a pass, part of which earlier runs did with another batch size or number
- * of ranks. The rest of that pass is then divided into new batches; later passes begin at their
- * first sample.
+ * begin in the middle of a pass that earlier runs began with another batch size or number of ranks.
+ * The rest of that pass is then divided into new batches; later passes begin at their first sample.
  */
 #include "plan.h"
 
 /*
- * The number of batches in an order. It must be the same on every rank: otherwise collectives would
- * wait for ever.
+ * Returns the number of batches in an order. It must be the same on every rank: otherwise
+ * collectives would hang.
  */
 uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order)
 {
@@ -25,8 +24,8 @@ sluice_status plan_own_order(sli_plan *plan)
     const source_order_bounds bounds = {plan->batch_size, plan->settings.rank,
                                         plan->settings.world};
 
-    if (source->make_order == NULL || bounds.rank >= bounds.world) { /* order_make() reports the
-                                                                        error */
+    /* order_make() reports an invalid rank. */
+    if (source->make_order == NULL || bounds.rank >= bounds.world) {
         return SLUICE_OK;
     }
     return source->make_order(plan->dataset->source, &bounds, &plan->details->own_order);
@@ -42,7 +41,7 @@ sluice_status plan_make_order(const sli_plan *plan, const order_settings *settin
     return SLUICE_OK;
 }
 
-/* Makes the order of the rest of the first pass, and determines its number of batches. */
+/* Creates the order for the rest of the first pass, and computes its number of batches. */
 static sluice_status make_rest(sli_plan *plan, const sli_position *position, uint32_t group)
 {
     const order_settings settings = {.seed = plan->settings.seed,
@@ -57,8 +56,8 @@ static sluice_status make_rest(sli_plan *plan, const sli_position *position, uin
 }
 
 /*
- * Checks that the run fits the source's own order, which consists of whole batches and leaves none
- * out.
+ * Checks that the run fits the source's own order, which consists of whole batches and leaves out
+ * no batch.
  */
 static sluice_status check_own_order(const sli_plan *plan, const sli_position *position,
                                      uint32_t group)
@@ -110,7 +109,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
     return st;
 }
 
-/* The number of batches that `samples` samples of all ranks give. */
+/* Returns the number of batches on each rank for `samples` samples over all ranks. */
 uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples)
 {
     const uint64_t round = (uint64_t)plan->batch_size * plan->settings.world;
@@ -118,7 +117,7 @@ uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples)
     return samples / round + (!plan->drop_remainder && samples % round != 0);
 }
 
-/* This rank's share of `samples` samples. */
+/* Returns the number of this rank's samples among `samples` samples over all ranks. */
 static uint64_t share_of(const sli_plan *plan, uint64_t samples)
 {
     const uint32_t rank = plan->settings.rank;
@@ -128,7 +127,7 @@ static uint64_t share_of(const sli_plan *plan, uint64_t samples)
 
 /*
  * Until the end of the stream is reached, all batches belong to the first pass. After that, every
- * pass has the length of that one.
+ * pass has the length of the first pass.
  */
 static void locate_in_stream(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {

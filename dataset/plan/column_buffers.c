@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The planner's pass over columns: determines which buffers are needed, and where each is stored.
- * Buffers that no column of the batch and no stage needs are not written.
+ * The planner's column pass: determines which buffers are needed, and where each one is stored.
+ * Buffers that neither a column of the batch nor a stage needs are not written.
  */
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,9 @@ static void need_columns_of_batch(sli_plan *plan)
     }
 }
 
-/* Marks the inputs of maps and array stages, and the images with which later conversions begin. */
+/*
+ * Marks as needed the inputs of maps and array stages, and the input images of later conversions.
+ */
 static void need_inputs_of_steps(struct plan_details *details)
 {
     for (uint32_t i = details->step_count; i-- > 0;) {
@@ -79,7 +81,8 @@ static void need_inputs_of_steps(struct plan_details *details)
 }
 
 /*
- * Columns that belong to boxes are dropped with them, so they require the boxes and their number.
+ * Marks boxes and their number as needed if a column belongs to them, since its elements are
+ * dropped with the boxes.
  */
 static void need_boxes(sli_plan *plan)
 {
@@ -101,7 +104,9 @@ static void need_boxes(sli_plan *plan)
     }
 }
 
-/* Masks, boxes and further images require the first image, since the geometry depends on its size.
+/*
+ * Marks the first image as needed if masks, boxes or further images are, since the geometry depends
+ * on its size.
  */
 static void need_image_of_followers(sli_plan *plan)
 {
@@ -131,7 +136,7 @@ static void need_image_of_followers(sli_plan *plan)
     }
 }
 
-/* Assigns scratch memory to the buffers that are needed but are not columns of the batch. */
+/* Assigns scratch memory to the needed buffers that are not columns of the batch. */
 static sluice_status lay_out_scratch(struct plan_details *details)
 {
     for (uint32_t i = 0; i < details->buffer_count; i++) {
@@ -151,7 +156,7 @@ static sluice_status lay_out_scratch(struct plan_details *details)
     return SLUICE_OK;
 }
 
-/* Is every buffer a column of the batch's row, with the same index? */
+/* True if every buffer is a column of the batch's row with the same index. */
 static bool are_rows(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
@@ -165,7 +170,7 @@ static bool are_rows(const sli_plan *plan)
     return details->buffer_count == columns && plan->dataset->opened_schema.column_count == columns;
 }
 
-/* Adds notes for the source's columns that nothing needs. */
+/* Adds a note for the source's columns that neither the batch nor a stage needs. */
 static void note_dropped(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens a dataset: its source, the tables of its index stages, and the size of its images if it has
- * to be read from the files.
+ * Opens a dataset: its source, the tables of its index stages and, if it must be read from the
+ * files, the size of its images.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "plan.h"
 #include "printable_int.h"
 
-/* How many samples are tried in order to find the size of an image. */
+/* Number of samples that are tried to find the size of an image. */
 enum { PROBES = 100 };
 
 /* Reads the width and height of one sample's image, before any transform. */
@@ -32,7 +32,7 @@ static sluice_status image_size(sluice_dataset *dataset, const decode_args *deco
     return st;
 }
 
-/* Applies all geometry stages, in order, to the size of an image. */
+/* Applies all geometry stages to the size of an image, in order. */
 static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *width,
                                       uint32_t *height)
 {
@@ -71,7 +71,7 @@ static const decode_args *find_decode(const sluice_dataset *dataset)
     return NULL;
 }
 
-/* Does the size of the image have to be read from the files? */
+/* True if the size of the image must be read from the files. */
 static bool lacks_size(const sluice_dataset *dataset)
 {
     stage_schema schema;
@@ -101,7 +101,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
              given->height);
 }
 
-/* Finds a readable sample and the size of its image. Tries evenly spaced samples. */
+/* Finds a readable sample, trying evenly spaced samples, and returns the size of its image. */
 static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out, uint32_t *width,
                                   uint32_t *height)
 {
@@ -134,7 +134,8 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
 }
 
 /*
- * Reads the size of one sample's image and uses it for all: images in a batch have the same size.
+ * Reads the size of one sample's image and uses it for all samples, since images in a batch have
+ * the same size.
  */
 static sluice_status probe_size(sluice_dataset *dataset)
 {

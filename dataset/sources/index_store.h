@@ -20,14 +20,15 @@ typedef struct index_store index_store;
 
 /* Identifies an image file and its version. */
 typedef struct index_key {
-    uint64_t name; /* hash of the file's name */
+    uint64_t name; /* hash of the file name */
     uint64_t size;
     int64_t modified_ns;
 } index_key;
 
 /*
  * Opens a folder of indexes for this number of images, and creates it if needed. If the folder is
- * read-only, no indexes are stored. E_IO: the folder cannot be opened or created; E_NO_MEMORY.
+ * read-only, no indexes are stored. E_IO: the folder cannot be opened or created. Also returns
+ * E_NO_MEMORY.
  */
 sluice_status index_store_open(const char *folder, uint64_t images, index_store **store_out);
 
@@ -47,7 +48,7 @@ void index_store_find(index_store *store, const index_key *key, image_index *ind
  */
 bool index_store_keep(index_store *store, const index_key *key, const image_index *index);
 
-/* Bytes of memory that the store uses. */
+/* Returns the bytes of memory that the store uses. */
 uint64_t index_store_memory(const index_store *store);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source: samples that functions of the program read. Only sluice_dataset_source() can add it, not
- * a text.
+ * The source stage: samples that functions of the program read. Only sluice_dataset_source() can
+ * add it, not a pipeline text.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "struct_size_int.h"
 
 /*
- * The arguments of the stage. name and version are in its parameter table. `of` is used only while
+ * The arguments of the stage; name and version are in its parameter table. `of` is used only while
  * the source is opened, before sluice_dataset_source() returns.
  */
 typedef struct custom_args {
@@ -25,10 +25,10 @@ typedef struct custom_args {
 
 typedef struct custom_source {
     char name[CUSTOM_NAME_SIZE];
-    sluice_source of; /* copy; its name and columns point to memory of the caller, so they must not
-                         be used */
+    sluice_source of; /* copy of the caller's struct; its name and columns point to the caller's
+                         memory, so they must not be used */
     custom_columns columns;
-    int image; /* index of the first declared image column; -1: none */
+    int image; /* index of the first declared image column; -1: no image */
     bool guards;
 } custom_source;
 
@@ -98,7 +98,7 @@ static void custom_name(const void *source, uint64_t index, char *text, size_t s
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* The state of a worker, kept between samples. */
+/* A worker's state, kept between samples. */
 typedef struct custom_worker {
     const custom_source *source;
     sluice_sample sample;
@@ -117,8 +117,8 @@ static void free_worker(void *state)
 }
 
 /*
- * Creates the worker's state at its first sample. An error ends the run; it does not concern the
- * sample.
+ * Creates the worker's state at its first sample. A failure ends the run, since it is not an error
+ * of the sample.
  */
 static sluice_status begin_worker(const custom_source *custom, sample_io *io)
 {

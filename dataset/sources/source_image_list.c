@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image_list: samples from a list, TSV or CSV, of paths of images and masks, labels, boxes, numbers
- * and text. The list is stored in memory and checked as a whole when the source is opened. A record
- * is parsed again whenever its sample is read.
+ * The image_list source: samples from a TSV or CSV list with paths of images and masks, labels,
+ * boxes, numbers and text. The whole list is stored in memory and checked when the source is
+ * opened. A record is parsed again whenever its sample is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "stage.h"
 #include "status_int.h"
 
-/* Limit on the size of the list, which bounds memory. */
+/* Limit on the size of the list; it bounds memory. */
 static const uint64_t MOST_LIST_BYTES = UINT64_C(1) << 32;
 
 typedef struct image_list_args {
@@ -31,11 +31,11 @@ typedef struct image_list_args {
 } image_list_args;
 
 typedef struct image_list {
-    char *text; /* the whole list */
+    char *text; /* text of the whole list */
     size_t size;
     char separator;
-    int root_fd;       /* folder to which relative paths belong */
-    uint64_t *records; /* offsets of the records in the text */
+    int root_fd;       /* folder that relative paths refer to */
+    uint64_t *records; /* offset of each record in the text */
     size_t capacity;
     uint64_t count;
     list_columns columns;
@@ -90,7 +90,7 @@ static sluice_status read_text(image_list *list, int fd)
 
 static sluice_status load_text(image_list *list, const char *path)
 {
-    /* Non-blocking: open() of a FIFO would block. */
+    /* O_NONBLOCK: open() of a FIFO would block. */
     const int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
     sluice_status st;
 
@@ -102,7 +102,7 @@ static sluice_status load_text(image_list *list, const char *path)
     return st;
 }
 
-/* Opens the folder of relative paths: `root`, or else the list's folder. */
+/* Opens the folder that relative paths refer to: `root`, or else the list's folder. */
 static sluice_status open_root(image_list *list, const image_list_args *args)
 {
     const char *slash = strrchr(args->file, '/');
@@ -126,8 +126,8 @@ static list_cursor cursor_at(const image_list *list, uint64_t offset)
 }
 
 /*
- * Parses the first record if it is a header. It is one if its first field declares a column,
- * instead of being a path. Without a header the default columns are added.
+ * Parses the first record if it is a header, that is, if its first field declares a column and is
+ * not a path. Without a header, the default columns are added.
  */
 static sluice_status read_header(image_list *list, list_cursor *cursor)
 {
@@ -167,7 +167,7 @@ static sluice_status read_header(image_list *list, list_cursor *cursor)
 }
 
 /*
- * Checks one field: a path must not be empty, another field must be valid. `counts` receives the
+ * Checks one field: a path must not be empty, any other field must be valid. counts[i] receives the
  * number of elements of field i.
  */
 static sluice_status check_field(const image_list *list, uint32_t i, const list_field *field,
@@ -190,7 +190,7 @@ static sluice_status check_field(const image_list *list, uint32_t i, const list_
     return st;
 }
 
-/* Checks a record; after an error *at_out is its position. */
+/* Checks a record. On failure, *at_out is the position of the error. */
 static sluice_status check_record(const image_list *list, list_cursor *cursor, const char **at_out)
 {
     uint32_t counts[SLUICE_MAX_COLUMNS] = {0};
@@ -311,7 +311,7 @@ static uint64_t list_memory(const void *source)
     return sizeof(*list) + list->size + list->capacity * sizeof(*list->records);
 }
 
-/* Writes the path of a sample's first image, or its number if there is none. */
+/* Writes the path of a sample's first image, or the sample's number if it has no image. */
 static void list_name(const void *source, uint64_t index, char *text, size_t size)
 {
     const image_list *list = source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds datasets from text: the parser with the table of all stages. */
+/* Builds datasets from text, using the parser with the table of all stages. */
 #include <string.h>
 
 #include <sluice/dataset.h>
@@ -32,7 +32,7 @@ sluice_status sluice_dataset_parse_args(const char *text, const char *const *nam
     return st == SLUICE_OK ? pipeline_parse(stage_table, text, NULL, &args, dataset_out) : st;
 }
 
-/* Parses a file; skips the byte order mark that some editors put at its beginning. */
+/* Parses a pipeline file; skips a byte order mark at its beginning. */
 static sluice_status parse_file(const char *path, pipeline_args *args, sluice_dataset **dataset_out)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help texts of stages, made from their parameter tables. */
+/* Generates the help texts of stages from their parameter tables. */
 #include <string.h>
 
 #include "stage_names.h"
@@ -11,7 +11,7 @@ static const char *device_note(const stage_def *def)
     return def->kind == STAGE_CONVERSION ? "workers or device" : "workers";
 }
 
-/* Adds the line, wrapped, to the text, and empties it for the next line. */
+/* Appends the wrapped line to the text, and empties it for the next line. */
 static void end_line(sli_text *line, uint32_t indent, sli_text *text)
 {
     if (line->data != NULL) {

@@ -39,7 +39,7 @@
     X(to_dtype)               \
     X(to_chw)                 \
     X(batch)
-/* Stages that only functions can add, not texts. */
+/* Stages that only function calls can add, not pipeline texts. */
 #define CALLS(X) X(source) X(map) X(filter)
 /* clang-format on */
 

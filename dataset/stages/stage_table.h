@@ -5,10 +5,13 @@
 
 #include "stage.h"
 
-/* All stages that a text can have, in the order of help; ends with NULL. */
+/* All stages that pipeline texts can contain, in the order of the help; NULL-terminated. */
 extern const stage_def *const stage_table[];
 
-/* The same, plus stages with user code, which only functions can add: for comparing texts. */
+/*
+ * The same table plus the stages with user code, which only function calls can add; used to compare
+ * texts.
+ */
 extern const stage_def *const stage_table_with_calls[];
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares two texts of stages: do they give the same results? The following makes no difference:
- * where conversions run (offload), the positions of flips and to_chw among conversions, and the
- * positions of stages of order among the others. Missing arguments have their defaults. Other
- * differences are listed. For that, as many stages as possible are matched by name, in the same
+ * Compares two texts of stages to decide whether they give the same results. Three differences have
+ * no effect: where conversions run (offload), the positions of flips and to_chw among conversions,
+ * and the positions of order stages among other stages. Missing arguments have their defaults.
+ * Other differences are listed. For the list, as many stages as possible are matched by name, in
  * order.
  */
 #include <string.h>
@@ -22,7 +22,10 @@ typedef struct stage_list {
 typedef struct comparison {
     stage_list kept; /* stages of the checkpoint */
     stage_list mine; /* stages of this run */
-    /* [i][k]: how many stages can be matched of those from i on in kept and from k on in mine. */
+    /*
+     * matches[i][k]: maximum number of matches between the stages from i on in `kept` and from k on
+     * in `mine`.
+     */
     uint8_t matches[DATASET_MAX_STAGES + 1][DATASET_MAX_STAGES + 1];
     sli_text differences;
 } comparison;
@@ -32,8 +35,8 @@ typedef struct comparison {
  */
 
 /*
- * Must stage `a` be before `b` in the canonical order? Texts that give the same results have the
- * same canonical order. Stages without a rule keep their order.
+ * True if stage `a` must precede stage `b` in the canonical order. Texts that give the same results
+ * have the same canonical order. Stages without a rule keep their order.
  */
 static bool comes_before(const stage_def *a, const stage_def *b)
 {
@@ -130,7 +133,7 @@ static void compare_arguments(const dataset_stage *kept, const dataset_stage *mi
     }
 }
 
-/* Adds a stage that only one of the lists has to the differences, with the stage before it. */
+/* Adds to the differences a stage that only one of the lists has, with the stage before it. */
 static void name_stage(const stage_list *list, uint32_t i, const char *what, sli_text *differences)
 {
     const dataset_stage *stage = &list->stages[i];
@@ -180,8 +183,8 @@ static void find_differences(comparison *c)
 }
 
 /*
- * Handles texts that this library cannot parse, such as those of another version: shows them from
- * the first stage that differs.
+ * Compares texts that this library cannot parse, such as those of another version: shows them from
+ * the first differing stage on.
  */
 static sluice_status texts_differ(const char *kept, const char *mine)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads values of integer arrays of any type. */
+/* Reads values of integer arrays, whatever their element type. */
 #ifndef SLUICE_ARRAY_VALUES_H
 #define SLUICE_ARRAY_VALUES_H
 
@@ -15,7 +15,7 @@ static inline bool array_is_integer(sluice_dtype dtype)
            dtype == SLUICE_U32 || dtype == SLUICE_I64;
 }
 
-/* Element i of an array of an integer type. */
+/* Returns element i of an array of an integer type. */
 static inline int64_t array_integer(sluice_dtype dtype, const void *array, size_t i)
 {
     switch (dtype) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast: changes the type of a plain column. */
+/* The cast stage: changes the type of a plain column. */
 #include <inttypes.h>
 
 #include <sluice/columns.h>
@@ -105,7 +105,7 @@ static bool cast_value(const sluice_column *from_type, const void *from,
             const float real = load_float(from_type->dtype, from, i);
 
             if (!(real >= -0x1p63F && real < 0x1p63F)) {
-                return false; /* also NaN */
+                return false; /* NaN is also rejected */
             }
             value = (int64_t)real;
         }

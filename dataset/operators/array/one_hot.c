@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * one_hot: turns a class number into a vector, with the label smoothing of torch's
+ * The one_hot stage: converts a class number to a vector, with the label smoothing of torch's
  * CrossEntropyLoss.
  */
 #include <inttypes.h>

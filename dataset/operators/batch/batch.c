@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch: forms batches; the last stage. */
+/* The batch stage, which forms batches and is the last stage. */
 #include "batch.h"
 
 #include "stage.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of batch. */
+/* The arguments of the batch stage. */
 #ifndef SLUICE_BATCH_H
 #define SLUICE_BATCH_H
 

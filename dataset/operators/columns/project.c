@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* project and drop: select the columns of a batch, and their order. */
+/* The project and drop stages: select and order the columns of a batch. */
 #include <string.h>
 
 #include <sluice/columns.h>
@@ -12,7 +12,7 @@ typedef struct project_args {
 } project_args;
 
 /*
- * Removes the first name from a comma-separated list, and finds its column; *list is NULL after the
+ * Removes the first name from a comma-separated list, and finds its column. *list is NULL after the
  * last name.
  */
 static sluice_status next_column(const char **list, const stage_schema *schema, const char *stage,
@@ -32,7 +32,7 @@ static sluice_status next_column(const char **list, const stage_schema *schema, 
     return column >= 0 ? SLUICE_OK : schema_no_column(schema, stage, name);
 }
 
-/* Reduces the schema to these `count` columns, given by index, in this order. */
+/* Reduces the schema to these `count` columns, given by index in their new order. */
 static void keep_columns(stage_schema *schema, const uint32_t *kept, uint32_t count)
 {
     const stage_schema before = *schema;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rename: gives a column another name. */
+/* The rename stage: gives a column another name. */
 #include <stdio.h>
 #include <string.h>
 

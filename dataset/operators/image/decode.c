@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode: the stage that marks where images are decoded. image_decoder.h has the decoders. */
+/* The decode stage: marks where images are decoded. The decoders are in image_decoder.h. */
 #include "dataset_state.h"
 #include "struct_size_int.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* normalize: computes (value - mean) / std for each channel. */
+/* The normalize stage: computes (value - mean) / std for each channel. */
 #include <math.h>
 #include <string.h>
 
@@ -8,19 +8,19 @@
 
 typedef struct normalize_args {
     conversion_args common;
-    param_reals mean; /* numbers, or the name of a preset */
+    param_reals mean; /* numbers for the channels, or the name of a preset */
     param_reals std;
     double range;
     sluice_dtype dtype;
 } normalize_args;
 
-/* Well-known statistics of data sets, for values in 0..1. */
+/* Presets: well-known statistics of data sets, for values in 0..1. */
 static const struct {
     const char *name;
     double mean[3];
     double std[3];
 } presets[] = {
-    /* The values that torchvision's models were trained with. */
+    /* The values with which torchvision's models were trained. */
     {"imagenet", {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}},
     {"cifar10", {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}},
 };
@@ -47,8 +47,8 @@ static sluice_status look_up(normalize_args *args)
 }
 
 /*
- * Refuses numbers that are plausible only for another range than the given one. It is the most
- * common mistake, and training then goes badly without any error.
+ * Refuses numbers that are plausible only for a value range other than the current one. Confusing
+ * the ranges is the most common mistake, and training then degrades without any error.
  */
 static sluice_status check_meaning(const normalize_args *args)
 {
@@ -130,8 +130,10 @@ static void normalize_convert(const void *opaque, const stage_schema *before,
                               conversion_state *state)
 {
     const normalize_args *args = opaque;
-    /* The value of white before this stage: 255 for bytes, 1 after scaling. After an earlier
-     * normalize it is unknown (0), and values are used as they are. */
+    /*
+     * The value of white before this stage: 255 for bytes, 1 after scaling. After an earlier
+     * normalize it is unknown (0), and values are used unscaled.
+     */
     const double white = before->value_range > 0 ? before->value_range : args->range;
 
     for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {

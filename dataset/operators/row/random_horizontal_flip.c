@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random_horizontal_flip: flips left to right. It is a conversion, since pixels stay in their line.
+ * The random_horizontal_flip stage: flips left to right. It is a conversion, since pixels stay in
+ * their line.
  */
 #include "stage.h"
 #include "status_int.h"

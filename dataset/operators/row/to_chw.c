@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* to_chw: stores channels as planes instead of interleaved. */
+/* The to_chw stage: stores channels as planes instead of interleaved. */
 #include "stage.h"
 #include "status_int.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* to_dtype: casts the image's values. */
+/* The to_dtype stage: casts the image's values to another type. */
 #include "stage.h"
 #include "status_int.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * map: calls a function of the program. Only sluice_dataset_map() can add it; its text form is for
- * checkpoints.
+ * The map stage: calls a function of the program. Only sluice_dataset_map() can add it; its text
+ * form is for checkpoints.
  */
 #include "custom_map.h"
 #include "status_int.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* center_crop: crops the middle of an image; a smaller image is padded with zeros. */
+/* The center_crop stage: crops the middle of an image; smaller images are padded with zeros. */
 #include "crop.h"
 
 typedef struct center_crop_args {
@@ -23,9 +23,9 @@ static sluice_status center_crop_infer(const void *args, stage_schema *schema)
 }
 
 /*
- * The start of a centred range of length `want` within length `have`, as in torchvision: half of
- * the difference, rounded half to even. If `want` is larger, the result is negative, and the
- * smaller half of the padding comes first.
+ * Returns the start of a centred range of length `want` within length `have`, as in torchvision:
+ * half of the difference, rounded half to even. If `want` is larger, the result is negative, and
+ * the smaller half of the padding comes first.
  */
 static int64_t centred_start(uint32_t have, uint32_t want)
 {

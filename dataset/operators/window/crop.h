@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by center_crop, random_crop and random_resized_crop. */
+/* Shared by the stages center_crop, random_crop and random_resized_crop. */
 #ifndef SLUICE_CROP_H
 #define SLUICE_CROP_H
 
 #include "stage.h"
 
-/* Sets the image's size after the crop; one number means a square. */
+/*
+ * Sets the image's size in the schema to the size after the crop; a size of one number means a
+ * square.
+ */
 sluice_status crop_infer(const param_size *size, const char *stage, stage_schema *schema);
 
 static inline uint32_t crop_width(const param_size *size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_crop: crops at a random position of the image, which is padded with zeros first. */
+/* The random_crop stage: crops at a random position of the image, after padding it with zeros. */
 #include "crop.h"
 #include "status_int.h"
 

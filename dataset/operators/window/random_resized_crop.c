@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random_resized_crop: crops a part of random area and aspect ratio, and resizes it. From Szegedy
- * et al., "Going deeper with convolutions" (2015), with the draws of torchvision's
- * RandomResizedCrop: up to ten tries; if all fail, the largest part in the middle with an allowed
+ * The random_resized_crop stage: crops a part of random area and aspect ratio, and resizes it. From
+ * Szegedy et al., "Going deeper with convolutions" (2015), with the random draws of torchvision's
+ * RandomResizedCrop: up to ten tries; if all fail, the largest centred part with an allowed aspect
  * ratio.
  */
 #include <math.h>
@@ -54,7 +54,7 @@ static double round_to_whole(double value)
     return down;
 }
 
-/* Makes one try. False: the part is larger than the image. */
+/* Makes one try at drawing a part. False: the part is larger than the image. */
 static bool draw_part(const rrc_args *args, const sli_draws *draws, uint32_t try, uint32_t width,
                       uint32_t height, stage_window *out)
 {
@@ -82,7 +82,7 @@ static bool draw_part(const rrc_args *args, const sli_draws *draws, uint32_t try
     return true;
 }
 
-/* The largest part in the middle of the image that has an allowed ratio. */
+/* Computes the largest centred part of the image that has an allowed aspect ratio. */
 static void middle_part(const rrc_args *args, uint32_t width, uint32_t height, stage_window *out)
 {
     double ratio = (double)width / height;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize: resizes to a size, or so that the shorter side has a given length. */
+/* The resize stage: resizes to a given size, or so that the shorter side has a given length. */
 #include "stage.h"
 #include "status_int.h"
 
 typedef struct resize_args {
-    param_size size; /* width 0: height is the length of the shorter side */
+    param_size size; /* if the width is 0, the height is the new length of the shorter side */
     resize_filter filter;
 } resize_args;
 
@@ -27,8 +27,8 @@ sluice_status resize_filter_check(const char *stage, const resize_filter *filter
 }
 
 /*
- * The length of the longer side if the shorter side is resized to `length`: rounded down, as in
- * torchvision.
+ * Returns the length of the longer side after the shorter side is resized to `length`: rounded
+ * down, as in torchvision.
  */
 static uint32_t longer_side(uint32_t shorter, uint32_t longer, uint32_t length)
 {
