@@ -7,7 +7,7 @@
 #include "image_format.h"
 #include "status_int.h"
 
-/* The formats of this build, by precedence. */
+/* The image formats of this build, in order of precedence. */
 static const image_format *const formats[] = {
     &format_jpeg,
 #ifdef SLI_HAVE_PNG
@@ -20,13 +20,14 @@ static const image_format *const formats[] = {
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 struct image_decoder {
-    void *states[FORMATS]; /* one per format; NULL: no file of that format was opened yet */
-    int current;           /* index of the open file's format */
+    void *states[FORMATS]; /* one decoder state per format; NULL: no file of that format was opened
+                              yet */
+    int current;           /* index in `formats` of the open file's format */
 };
 
-/* Common formats that are not supported: the magic number of each, and its offset. */
+/* Common unsupported formats: the magic number of each, and its offset. */
 static const struct {
-    const char *name; /* name of the format, and what to try */
+    const char *name; /* name of the format, and a suggestion, for the error message */
     const char *magic;
     size_t size;
     size_t at;
@@ -86,7 +87,7 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
                     "not an image of a supported format; want JPEG, PNG, PPM or PGM");
 }
 
-/* The index of the format whose files begin with these bytes; FORMATS: unknown. */
+/* Returns the index of the format whose files begin with these bytes; FORMATS: unknown format. */
 static int format_of(const uint8_t *bytes, size_t size)
 {
     int i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interface of an image format: every decoder implements it, and image_decoder.c calls it. */
+/* The interface of an image format, which each decoder implements and image_decoder.c calls. */
 #ifndef SLUICE_IMAGE_FORMAT_H
 #define SLUICE_IMAGE_FORMAT_H
 
@@ -8,12 +8,12 @@
 #include "image.h"
 
 /*
- * A format: functions on a state of its own. The state is created with the first file of the format
- * that a worker opens.
+ * An image format: functions that operate on the format's own state. A worker creates the state
+ * when it opens the first file of the format.
  */
 typedef struct image_format {
     const char *name;
-    const uint8_t *magic; /* the bytes that its files begin with */
+    const uint8_t *magic; /* magic number at the beginning of its files */
     size_t magic_size;
     sluice_status (*create)(void **state_out);
     void (*destroy)(void *state);
@@ -27,8 +27,8 @@ typedef struct image_format {
     sluice_status (*region)(void *state, const image_box *box, image_view *region_out);
     bool (*scale)(void *state, uint32_t divisor, uint32_t *width_out,
                   uint32_t *height_out);                /* NULL: the format cannot scale */
-    void (*use_index)(void *state, image_index *index); /* NULL: the format has no indexes */
-    bool (*lacks_index)(const void *state);     /* NULL: files of the format can have no index */
+    void (*use_index)(void *state, image_index *index); /* NULL: indexes are not supported */
+    bool (*lacks_index)(const void *state);     /* NULL: no file of the format can have an index */
     sluice_status (*want_indices)(void *state); /* NULL: files of the format store colours */
 } image_format;
 
@@ -37,7 +37,7 @@ extern const image_format format_pgm;
 extern const image_format format_png;
 extern const image_format format_ppm;
 
-/* Fails with E_INVALID: the image has more than max_pixels pixels. */
+/* Fails with E_INVALID because the image has more than max_pixels pixels. */
 sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels);
 
 #endif

@@ -34,7 +34,7 @@ static bool find_grid(const jpeg_layout *layout, segment_grid *grid)
     return true;
 }
 
-/* The next marker in [at, end), ignoring stuffed bytes; NULL if there is no marker. */
+/* Returns the next marker in [at, end), ignoring stuffed bytes, or NULL if there is no marker. */
 static const uint8_t *next_marker(const uint8_t *at, const uint8_t *end)
 {
     while (end - at >= 2 && (at = memchr(at, 0xFF, (size_t)(end - at - 1))) != NULL) {
@@ -47,9 +47,9 @@ static const uint8_t *next_marker(const uint8_t *at, const uint8_t *end)
 }
 
 /*
- * Copies the segments within the cells to `to`. Each is followed by its restart marker, renumbered;
- * the last one is followed by EOI. Returns the end of the copy, or NULL if the markers are not
- * where the headers say.
+ * Copies the segments of the cells to `to`. Each segment is followed by its restart marker,
+ * renumbered; the last segment is followed by EOI. Returns the end of the copy, or NULL if the
+ * markers are not where the headers imply.
  */
 static uint8_t *copy_segments(const segment_grid *grid, const jpeg_cells *cells,
                               const uint8_t *from, const uint8_t *end, uint8_t *to)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cutting a JPEG file at its restart markers. The segments between them can be decoded
- * independently. So the segments under a box, after headers with the smaller size, form a JPEG file
- * of that part of the image. Data outside the box are not decoded.
+ * Shortens a JPEG file at its restart markers. The segments between the markers can be decoded
+ * independently. The segments that cover a box, preceded by headers with the smaller size, form a
+ * JPEG file of that part of the image. Data outside the box are not decoded.
  */
 #ifndef SLUICE_JPEG_CUT_H
 #define SLUICE_JPEG_CUT_H
@@ -10,8 +10,8 @@
 #include "jpeg_layout.h"
 
 /*
- * Makes a JPEG file of the segments that the box needs. CANNOT: a segment is neither a divisor of a
- * row nor whole rows, or restart markers are not where the headers say.
+ * Makes a JPEG file of the segments that the box needs. CANNOT: a segment is neither a divisor of
+ * an MCU row nor whole rows, or restart markers are not where the headers imply.
  */
 jpeg_part_result jpeg_cut(const jpeg_layout *layout, const uint8_t *bytes, size_t size,
                           const image_box *box, image_buffer *file, size_t *file_size_out,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes JPEG files, by the libjpeg API of libjpeg-turbo. A region's pixels are identical to those
- * of a full decode (accurate integer DCT, smooth chroma upsampling), for every chroma subsampling.
- * The inverse DCT runs only on the lines and columns that the region needs. If a file has restart
- * markers, or an index, it is first shortened to the part under the region, so only that part is
+ * Decodes JPEG files with libjpeg-turbo. The pixels of a region are identical to those of a full
+ * decode (accurate integer DCT, smooth chroma upsampling), for every chroma subsampling. The
+ * inverse DCT runs only on the lines and columns that the region needs. A file that has restart
+ * markers or an index is first shortened to the part that the region needs, so only that part is
  * entropy-decoded.
  */
 #include <string.h>
@@ -21,8 +21,8 @@ enum { ROWS_AT_ONCE = 8 };
 enum { SMALL_SIDE = 64 };
 
 /*
- * The layout of an image buffer: `count` lines of `length` bytes of pixels, padded with zeros up to
- * `stride`.
+ * The layout of an image buffer: `count` lines of `length` bytes of pixels, each padded with zeros
+ * to `stride` bytes.
  */
 typedef struct image_lines {
     size_t length;
@@ -34,17 +34,17 @@ typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
     bool gray;
-    jpeg_scans scans; /* completeness of the scans of the last decoded file */
-    bool lacks_index; /* the last region was decoded from the beginning of the file, and an index
-                         would have helped */
-    uint32_t divisor; /* divides the sides of the image: 1, 2, 4 or 8 */
-    const uint8_t *bytes; /* the opened file */
+    jpeg_scans scans;     /* completeness of the scans of the last decoded file */
+    bool lacks_index;     /* the last region was decoded from the beginning of the file, although an
+                             index would have avoided it */
+    uint32_t divisor;     /* divides the sides of the image: 1, 2, 4 or 8 */
+    const uint8_t *bytes; /* contents of the open file */
     size_t size;
-    image_index *index; /* index of the opened file; NULL: it has none, and none is to be built */
+    image_index *index; /* index of the open file; NULL: there is none, and none is to be built */
     image_buffer part;  /* the shortened file */
     image_buffer image;
-    image_lines zeroed; /* layout of the image whose padding was zeroed last */
-    image_buffer cmyk;  /* one line of four channels */
+    image_lines zeroed; /* layout of the image whose line padding was zeroed last */
+    image_buffer cmyk;  /* one line of four-channel pixels */
 } jpeg_decoder;
 
 static const uint8_t magic[] = {0xFF, 0xD8};
@@ -72,7 +72,7 @@ static void jpeg_destroy_state(void *state)
     sli_free(decoder);
 }
 
-/* Reads the headers of a file. */
+/* Reads the headers of a JPEG file in memory. */
 static sluice_status open_bytes(jpeg_decoder *decoder, const uint8_t *bytes, size_t size)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -109,7 +109,8 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
 }
 
 /*
- * Sets the output colour space: gray or RGB; or CMYK, from which convert_cmyk() makes gray or RGB.
+ * Selects libjpeg's output colour space: gray, RGB, or CMYK, which convert_cmyk() converts to gray
+ * or RGB.
  */
 static void choose_output(jpeg_decoder *decoder)
 {
@@ -126,9 +127,9 @@ static void choose_output(jpeg_decoder *decoder)
 }
 
 /*
- * Widens a box so that its pixels are exact. Smooth chroma upsampling reads one pixel beyond the
- * box, and treats the edge of the decoded region as the image's edge. Rows of one or two chroma
- * samples are not smoothed at all.
+ * Widens a box so that the pixels inside it are exact. Smooth chroma upsampling reads one pixel
+ * beyond the box, and treats the edge of the decoded region as the edge of the image. Rows of one
+ * or two chroma samples are not smoothed.
  */
 static image_box widen_box(const struct jpeg_decompress_struct *info, const image_box *box)
 {
@@ -150,9 +151,9 @@ static image_box widen_box(const struct jpeg_decompress_struct *info, const imag
 }
 
 /*
- * The box of the whole image, for files in which coefficient bits are missing: the library then
- * smooths blocks by their neighbours, and it is not documented that a part is smoothed like the
- * whole image.
+ * Returns the box of the whole image, for files in which coefficient bits are missing: libjpeg then
+ * smooths blocks from their neighbours, and it is not documented that smoothing a part gives the
+ * same pixels as smoothing the whole image.
  */
 static image_box whole_of(const struct jpeg_decompress_struct *info)
 {
@@ -182,8 +183,8 @@ static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t
 }
 
 /*
- * Reserves the image. If the previous image had the same layout, the padding of its lines is still
- * zero: the memory is the same, and only pixels were written since.
+ * Reserves the image buffer. If the previous image had the same layout, the line padding is still
+ * zero, since only pixels were written to the same memory.
  */
 static sluice_status reserve_lines(jpeg_decoder *decoder, const image_lines *lines)
 {
@@ -206,7 +207,7 @@ static sluice_status reserve_lines(jpeg_decoder *decoder, const image_lines *lin
     return SLUICE_OK;
 }
 
-/* Reads the next `count` lines into the image. */
+/* Reads the next `count` scan lines into the image. */
 static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -231,8 +232,8 @@ static void read_lines(jpeg_decoder *decoder, uint32_t count, size_t stride)
         }
         got = jpeg_read_scanlines(info, rows, wanted);
         if (got == 0) {
-            ERREXIT(info, JERR_INPUT_EOF); /* cannot happen: the source makes up an end marker when
-                                              its bytes end */
+            ERREXIT(info, JERR_INPUT_EOF); /* unreachable: the data source makes up an end marker at
+                                              the end of its bytes */
         }
         y += got;
     }
@@ -256,7 +257,7 @@ static sluice_status check_for_damage(const jpeg_decoder *decoder)
     return SLUICE_OK;
 }
 
-/* Decodes a box of the file that open_bytes() opened last. */
+/* Decodes a box of the file that open_bytes() opened most recently. */
 static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, image_view *region_out)
 {
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -325,8 +326,8 @@ static jpeg_part_result shorten_file(jpeg_decoder *decoder, const jpeg_layout *l
 }
 
 /*
- * Converts one axis of a box of the scaled image into a range of the file's pixels, of at least
- * `least` pixels if the image has that many.
+ * Converts one axis of a box from scaled-image pixels to full-resolution pixels. The resulting
+ * range has at least `least` pixels, unless the image is smaller.
  */
 static void unscale_axis(uint32_t at, uint32_t length, uint32_t divisor, uint32_t least,
                          uint32_t extent, uint32_t *at_out, uint32_t *length_out)
@@ -343,9 +344,10 @@ static void unscale_axis(uint32_t at, uint32_t length, uint32_t divisor, uint32_
 }
 
 /*
- * The box in the file that a box of the scaled image needs. Smooth upsampling reads one scaled
- * pixel beyond the box; cells are multiples of scaled pixels, so jpeg_layout_cells() includes it.
- * Rows that are too narrow are not smoothed, hence the minimum width in scaled pixels.
+ * Returns the full-resolution box that a box of the scaled image needs. Smooth upsampling reads one
+ * scaled pixel beyond the box; cells are multiples of scaled pixels, so jpeg_layout_cells()
+ * includes that pixel. Rows that are too narrow are not smoothed, hence the minimum width in scaled
+ * pixels.
  */
 static image_box source_box(const jpeg_decoder *decoder, const jpeg_layout *layout,
                             const image_box *box)
@@ -363,7 +365,7 @@ static image_box source_box(const jpeg_decoder *decoder, const jpeg_layout *layo
 }
 
 /*
- * Decodes a box from a shortened file. If that fails, the caller decodes the whole file, which
+ * Decodes a box from a shortened file. If that fails, the caller decodes the original file, which
  * reports the error.
  */
 static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *layout,
@@ -389,8 +391,8 @@ static jpeg_part_result decode_part(jpeg_decoder *decoder, const jpeg_layout *la
 }
 
 /*
- * Builds the index of the open file. If the file cannot have one (layout NULL, for example), the
- * index is empty.
+ * Builds the index of the open file. If the file cannot have an index (for example, layout is
+ * NULL), the index is empty.
  */
 static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
 {
@@ -405,9 +407,9 @@ static void make_index(jpeg_decoder *decoder, const jpeg_layout *layout)
 }
 
 /*
- * Would an index or restart markers help? Only for sequential Huffman code without restart markers,
- * and for images larger than SMALL_SIDE in width or height: `sluice pack` adds no markers to
- * smaller ones.
+ * True if an index or restart markers would make decoding regions faster: the file has sequential
+ * Huffman code without restart markers, and is larger than SMALL_SIDE in width or height, since
+ * `sluice pack` adds no markers to smaller images.
  */
 static bool gains_by_index(const jpeg_decoder *decoder)
 {

@@ -6,9 +6,9 @@
 enum { SOF0 = 0xC0, SOF1 = 0xC1, DHT = 0xC4, SOS = 0xDA };
 
 /*
- * Assigns a code to each DC category that has none, longer than all existing codes. The code of all
- * ones is reserved (T.81, K.2), so its prefix is free: it yields one code of each further length.
- * If a file uses the reserved code, assign_codes() fails.
+ * Assigns a code to each DC category that has no code; the added codes are longer than all existing
+ * ones. The code of all ones is reserved (T.81, K.2), so its prefix is free: it yields one code of
+ * each greater length. If a file uses the reserved code, assign_codes() fails.
  */
 static bool complete_codes(jpeg_codes *codes)
 {
@@ -63,7 +63,7 @@ static bool assign_codes(jpeg_codes *codes, bool is_dc)
     return true;
 }
 
-/* Reads a DHT segment: a sequence of tables. */
+/* Reads a DHT segment, which is a sequence of Huffman tables. */
 static bool read_tables(const uint8_t *at, const uint8_t *end, jpeg_entropy *entropy)
 {
     while (end - at >= 17) {
@@ -115,7 +115,10 @@ bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_ent
         const uint8_t factors = frame[3 * i + 1];
         const uint8_t tables = scan[2 * i + 1];
 
-        /* A scan with components in another order than the frame: no encoder writes that. */
+        /*
+         * Rejects a scan whose components are in another order than in the frame; no encoder writes
+         * that.
+         */
         if (scan[2 * i] != frame[3 * i] || (tables & 0xCC) != 0) {
             return false;
         }
@@ -143,7 +146,7 @@ uint32_t jpeg_bits_position(const jpeg_bits *bits, const uint8_t *bytes)
 
     for (; ahead > 0; ahead -= 8) {
         at--;
-        at -= at[0] == 0 && at[-1] == 0xFF; /* stuffed */
+        at -= at[0] == 0 && at[-1] == 0xFF; /* steps back over a stuffed byte */
     }
     return (uint32_t)((size_t)(at - bytes) * 8 + (size_t)-ahead);
 }

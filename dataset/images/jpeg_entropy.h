@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses Huffman-coded JPEG data without decoding coefficients (ITU-T T.81, annexes C and F): only
- * lengths of codes, and differences of DC values. It locates MCUs in files and decodes no pixels.
- * Files may be hostile.
+ * code lengths, and DC differences. It locates MCUs in files and decodes no pixels. Files may be
+ * hostile.
  */
 #ifndef SLUICE_JPEG_ENTROPY_H
 #define SLUICE_JPEG_ENTROPY_H
@@ -15,17 +15,17 @@ enum {
     JPEG_MAX_COMPONENTS = 3
 };
 
-/* A Huffman table for decoding; for DC categories it also encodes. */
+/* A Huffman table for decoding; a table of DC categories also serves for encoding. */
 typedef struct jpeg_codes {
     bool known;
-    uint8_t lengths[17]; /* [n]: number of codes of n bits */
+    uint8_t lengths[17]; /* lengths[n]: number of codes of n bits */
     uint8_t values[256];
     uint32_t count;
     uint32_t longest; /* bits of the longest code in the file; added codes are longer */
-    uint16_t look[1 << JPEG_LOOK_BITS]; /* indexed by the next bits: length << 8 | value; 0: a
-                                           longer code */
-    int32_t last_code[17];              /* [n]: largest code of n bits; -1: none */
-    int32_t offset[17]; /* [n]: index in values of a code of n bits, minus that code */
+    uint16_t look[1 << JPEG_LOOK_BITS]; /* indexed by the next JPEG_LOOK_BITS bits: length << 8 |
+                                           value; 0: the code is longer */
+    int32_t last_code[17];              /* last_code[n]: largest code of n bits; -1: no such code */
+    int32_t offset[17]; /* offset[n]: index in `values` of a code of n bits, minus that code */
     uint16_t category_code[JPEG_DC_CATEGORIES];
     uint8_t category_length[JPEG_DC_CATEGORIES];
 } jpeg_codes;
@@ -41,30 +41,30 @@ typedef struct jpeg_entropy {
 
 /*
  * Reads the Huffman tables of a file whose layout was read. DC tables are completed: categories
- * without a code get codes longer than all existing ones. False: a table is missing, damaged or
- * full.
+ * without a code get codes longer than all existing ones. False: a table is missing or damaged, or
+ * has no space for the added codes.
  */
 bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_entropy *entropy_out);
 
 /*
- * Reads the bits of a file from a position on, without stuffed bytes. After the end of the data, or
- * a marker, it supplies zeros; made_up counts these bits.
+ * Reads the bits of a file from a given position, without stuffed bytes. After the end of the data,
+ * or a marker, it supplies zero bits; made_up counts these.
  */
 typedef struct jpeg_bits {
     const uint8_t *at;
     const uint8_t *end;
-    uint64_t bits; /* a buffer: its last `count` bits are read next */
+    uint64_t bits; /* bit buffer; its low `count` bits are read next */
     uint32_t count;
     uint32_t made_up;
 } jpeg_bits;
 
-/* position: 8 * offset in bytes + bit within the byte. */
+/* Starts at bit `position`: 8 * byte offset + bit within the byte. */
 void jpeg_bits_start(jpeg_bits *bits, const uint8_t *bytes, size_t size, uint32_t position);
 
-/* The position of the next bit. No made-up bit may have been consumed. */
+/* Returns the position of the next bit. Valid only if no made-up bit was consumed. */
 uint32_t jpeg_bits_position(const jpeg_bits *bits, const uint8_t *bytes);
 
-/* Fills the buffer to at least 56 bits. */
+/* Refills the bit buffer to at least 56 bits. */
 static inline void jpeg_bits_fill(jpeg_bits *bits)
 {
     while (bits->count <= 55) {
@@ -95,7 +95,10 @@ static inline bool jpeg_bits_ran_out(const jpeg_bits *bits)
     return bits->count < bits->made_up;
 }
 
-/* Returns the value of the next code and its length, without consuming it; -1: not a code. */
+/*
+ * Returns the value and length of the next code without consuming it; -1: the bits are no valid
+ * code.
+ */
 static inline int32_t jpeg_next_value(const jpeg_bits *bits, const jpeg_codes *codes,
                                       uint32_t *length_out)
 {

@@ -4,12 +4,14 @@
 #include "status_int.h"
 
 enum {
-    /* Limit on scans: each scan of a progressive file is a pass over the image. Encoders write
-     * about 10. */
+    /*
+     * Limit on the number of scans: each scan of a progressive file is a pass over the image.
+     * Encoders write about 10.
+     */
     MAX_SCANS = 100,
     /*
-     * Limit on scans * pixels / max_pixels: it bounds the time for a small file that declares many
-     * of both.
+     * Limit on scans * pixels / max_pixels. It bounds the decode time of a small file that declares
+     * many scans and many pixels.
      */
     MAX_SCAN_SHARE = 16,
     /* Limit on memory for the coefficients of a progressive file. */
@@ -52,7 +54,8 @@ static void give_up(j_common_ptr info)
 }
 
 /*
- * Is it a warning that means wrong pixels? Others (extraneous bytes, unusual markers) are harmless.
+ * True if the warning means wrong pixels. Other warnings (extraneous bytes, unusual markers) are
+ * harmless.
  */
 static bool is_damage(const struct jpeg_error_mgr *errors)
 {
@@ -63,7 +66,7 @@ static bool is_damage(const struct jpeg_error_mgr *errors)
     case JWRN_HUFF_BAD_CODE:
     case JWRN_MUST_RESYNC:
         return true;
-    case JWRN_EXTRANEOUS_DATA: /* extraneous bytes before a restart marker are data of blocks */
+    case JWRN_EXTRANEOUS_DATA: /* the extraneous bytes before a restart marker are data of blocks */
         return errors->msg_parm.i[1] >= JPEG_RST0 && errors->msg_parm.i[1] <= JPEG_RST0 + 7;
     default:
         return false;
@@ -71,9 +74,9 @@ static bool is_damage(const struct jpeg_error_mgr *errors)
 }
 
 /*
- * Does the trace message report an application or comment segment of length 0 or 1, which does not
- * even include the length field? libjpeg treats such a segment as empty, reports it like any other,
- * and does not save it.
+ * True if the trace message reports an application or comment segment of length 0 or 1, which does
+ * not even include the length field. libjpeg treats such a segment as empty, reports it like any
+ * other, and does not save it.
  */
 static bool has_wrong_length(const struct jpeg_error_mgr *errors)
 {
@@ -99,8 +102,8 @@ static void give_up_segment(j_common_ptr info)
 }
 
 /*
- * Ends the decode at the first sign of damage: the result would be an error anyway, and hostile
- * files take time.
+ * Aborts the decode at the first sign of damage: the result would be an error anyway, and decoding
+ * the rest of a hostile file may take long.
  */
 static void note_warning(j_common_ptr info, int level)
 {
@@ -123,8 +126,8 @@ static void nothing_to_do(j_decompress_ptr info)
 }
 
 /*
- * Called at the end of the bytes. A file without an end marker is still complete, so an end marker
- * is made up. If the decoder needs more data than that, it warns.
+ * Called when libjpeg has consumed all bytes. A file without an end marker may still be complete,
+ * so an end marker is made up. If the decoder needs more data than the file has, libjpeg warns.
  */
 static boolean made_up_end(j_decompress_ptr info)
 {
@@ -151,7 +154,7 @@ static void skip_bytes(j_decompress_ptr info, long count)
     source->bytes_in_buffer -= (size_t)count;
 }
 
-/* Called for each scan of a progressive file that is read. */
+/* libjpeg's progress callback: enforces the limits on scans while a progressive file is read. */
 static void watch_scans(j_common_ptr info)
 {
     jpeg_guard *guard = guard_of(info);

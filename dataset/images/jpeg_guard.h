@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes calls of libjpeg safe for hostile files: errors return instead of ending the process, and
+ * Makes libjpeg calls safe for hostile files: errors return instead of ending the process, and
  * input, scans and memory are bounded.
  */
 #ifndef SLUICE_JPEG_GUARD_H
@@ -25,23 +25,23 @@ typedef struct jpeg_guard {
     struct jpeg_progress_mgr progress;
     jmp_buf give_up;      /* set by setjmp() before each call of libjpeg */
     sluice_status status; /* status of the failure; its message is in text */
-    int code; /* libjpeg's message code; 0: too many scans; JTRC_MISC_MARKER: a segment that libjpeg
-                 does not save */
+    int code; /* libjpeg's message code; 0: too many scans; JTRC_MISC_MARKER: the file has a segment
+                 that libjpeg does not save */
     char text[JMSG_LENGTH_MAX];
     bool exhausted; /* libjpeg read past the end of the bytes */
-    bool strict; /* fail at every warning, not only at those that mean wrong pixels, and at segments
-                    that libjpeg does not save */
+    bool strict;    /* fail at every warning, not only at those that mean wrong pixels, and at every
+                       segment that libjpeg does not save */
     uint64_t max_pixels;
-    uint64_t pixels; /* of the image; valid once its header was read */
+    uint64_t pixels; /* number of pixels of the image; valid once its header was read */
 } jpeg_guard;
 
-/* The guard must be zero-initialised. */
+/* Initialises a guard, which must be zeroed. */
 void jpeg_guard_init(jpeg_guard *guard);
 
 /*
- * Creates libjpeg's object from scratch for a file; it must be zeroed before its first use. An
- * object that is only aborted keeps its Huffman and quantisation tables, and a file without tables
- * would be decoded with those of an earlier file.
+ * Creates libjpeg's decompression object from scratch for a file; `info` must be zeroed before its
+ * first use. An object that is merely aborted keeps its Huffman and quantisation tables, and a file
+ * without tables would be decoded with those of an earlier file.
  */
 void jpeg_guard_begin(jpeg_guard *guard, struct jpeg_decompress_struct *info, const uint8_t *bytes,
                       size_t size);
@@ -58,11 +58,14 @@ sluice_status jpeg_guard_failed(const jpeg_guard *guard, struct jpeg_decompress_
 /* Completeness of a file's scans. */
 typedef enum jpeg_scans {
     JPEG_SCANS_WHOLE,
-    JPEG_SCANS_COARSE, /* progressive: some bits of coefficients are in no scan */
+    JPEG_SCANS_COARSE, /* progressive: some coefficient bits are in no scan */
     JPEG_SCANS_MISSING /* one of the components is in no scan */
 } jpeg_scans;
 
-/* Requires a file with several scans, all of which were read. */
+/*
+ * Determines the completeness of the scans; requires a file with several scans, all of which were
+ * read.
+ */
 jpeg_scans jpeg_scans_of(const struct jpeg_decompress_struct *info);
 
 #endif

@@ -70,8 +70,8 @@ static bool read_frame(jpeg_layout *layout, const uint8_t *body, size_t size)
 }
 
 /*
- * Is it application data or a comment? The two application segments that determine the colour space
- * do not count.
+ * True if the marker begins application data or a comment, except for the two application segments
+ * that determine the colour space.
  */
 static bool is_removable(uint8_t marker)
 {
@@ -79,7 +79,7 @@ static bool is_removable(uint8_t marker)
            (marker >= APP0 && marker <= APP15 && marker != APP0 && marker != APP14);
 }
 
-/* Is it a marker that is not permitted in the headers, or that has no length field? */
+/* True if the marker is not permitted in the headers, or has no length field. */
 static bool is_unsupported(uint8_t marker)
 {
     return (marker > SOF1 && marker <= SOF15 && marker != DHT) ||
@@ -117,7 +117,7 @@ bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out
         size_t length;
 
         while (size - at >= 2 && bytes[at] == 0xFF && bytes[at + 1] == 0xFF) {
-            at++; /* a fill byte */
+            at++; /* skips a fill byte */
         }
         if (size - at < 4 || bytes[at] != 0xFF) {
             return false;
@@ -141,8 +141,8 @@ bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out
 }
 
 /*
- * Converts [low, high) of one axis into a range of cells of `cell` pixels. A margin is added first,
- * clamped to the image.
+ * Converts the pixel range [low, high) of one axis, widened by a margin and clamped to the image,
+ * to a range of cells of `cell` pixels.
  */
 static void cover_cells(uint32_t low, uint32_t high, uint32_t margin, uint32_t extent,
                         uint32_t cell, uint32_t *first_out, uint32_t *end_out)

@@ -10,8 +10,8 @@ enum { DHT = 0xC4, SOS = 0xDA, EOI = 0xD9 };
 enum { VERSION = 1, STEP = 8, HEAD = 8, ENTRY = 10 };
 
 /*
- * Zeros appended to a shortened file: libjpeg-turbo's fast Huffman loop requires this many bytes of
- * input.
+ * Number of zeros appended to a shortened file: libjpeg-turbo's fast Huffman loop requires this
+ * many bytes of input.
  */
 enum { TAIL = 6144 };
 
@@ -88,8 +88,8 @@ static bool skip_ac(jpeg_bits *bits, const jpeg_codes *codes)
 }
 
 /*
- * Reads the DC code of a block and adds its difference to *dc. False: an invalid code; also if it
- * is one that complete_codes() added, since libjpeg-turbo's fast loop decodes such codes as zero.
+ * Reads the DC code of a block and adds its difference to *dc. False: the code is invalid, or
+ * complete_codes() added it; libjpeg-turbo's fast loop decodes an added code as zero.
  */
 static bool take_dc(jpeg_bits *bits, const jpeg_codes *codes, int32_t *dc)
 {
@@ -157,7 +157,7 @@ bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t siz
 
 /* ---- stitching ------------------------------------------------------------------------------ */
 
-/* Writes bits, most significant first. `bits` holds `count` pending ones, fewer than 8. */
+/* Writes bits, most significant first. `bits` holds `count` pending bits, fewer than 8. */
 typedef struct bit_writer {
     uint8_t *to;
     uint64_t bits;
@@ -172,7 +172,7 @@ static void put_byte(bit_writer *writer, uint8_t byte)
     }
 }
 
-/* count is at most 32. */
+/* Writes `bits` as `count` bits, up to 32. Higher bits of `bits` must be zero. */
 static void put_bits(bit_writer *writer, uint32_t bits, uint32_t count)
 {
     writer->bits = writer->bits << count | bits;
@@ -247,7 +247,7 @@ static void copy_bits(bit_writer *writer, const uint8_t *bytes, uint32_t from, u
     }
 }
 
-/* Writes a DC difference. False: it needs more bits than the largest category has. */
+/* Writes a DC difference. False: the difference needs more bits than the largest category has. */
 static bool put_dc(bit_writer *writer, const jpeg_codes *codes, int32_t difference)
 {
     const uint32_t size = (uint32_t)(difference < 0 ? -difference : difference);
@@ -265,8 +265,8 @@ static bool put_dc(bit_writer *writer, const jpeg_codes *codes, int32_t differen
 }
 
 /*
- * Copies the first MCU of a row: the first DC difference of each component is recoded, relative to
- * the component's last DC value in the output. False: not a valid MCU, or it ends after `to`.
+ * Copies the first MCU of a row: the first DC difference of each component is recoded relative to
+ * the component's last DC value in the output. False: the MCU is invalid, or ends after `to`.
  */
 static bool copy_first(bit_writer *writer, const jpeg_entropy *entropy, const uint8_t *bytes,
                        size_t size, const index_entry *from, uint32_t to, const int16_t *before,
@@ -304,7 +304,8 @@ static bool copy_first(bit_writer *writer, const jpeg_entropy *entropy, const ui
 }
 
 /*
- * Writes the file's headers with the completed tables and the size of `pixels`. Returns their end.
+ * Writes the file's headers with the completed Huffman tables and the size of `pixels`. Returns the
+ * end of the headers.
  */
 static uint8_t *put_head(const jpeg_layout *layout, const uint8_t *bytes,
                          const jpeg_entropy *entropy, const image_box *pixels, uint8_t *to)
@@ -333,10 +334,10 @@ static uint8_t *put_head(const jpeg_layout *layout, const uint8_t *bytes,
     return to;
 }
 
-/* What has been copied of the file so far. */
+/* The part of the file that has been copied so far. */
 typedef struct stitch_state {
-    uint32_t copied;                 /* end of the copied bits; later ranges must begin at or after
-                                        it */
+    uint32_t copied; /* bit position of the end of the copied part; later ranges must begin at or
+                        after it */
     int16_t dc[JPEG_MAX_COMPONENTS]; /* DC values at the end of the copied part */
 } stitch_state;
 
@@ -359,8 +360,8 @@ static bool copy_range(const jpeg_entropy *entropy, const uint8_t *bytes, size_t
 }
 
 /*
- * An upper bound on the size of a shortened file: each byte may need a stuffed byte, and the first
- * MCU of each row may become longer.
+ * Returns an upper bound on the size of a shortened file: each byte may need a stuffed byte, and
+ * the first MCU of each row may become longer.
  */
 static size_t max_part_size(const jpeg_layout *layout, const jpeg_entropy *entropy, size_t size)
 {

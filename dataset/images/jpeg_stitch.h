@@ -18,21 +18,24 @@
 
 #include "jpeg_layout.h"
 
-/* Can files of this layout have an index? Files with restart markers cannot; they need none. */
+/*
+ * True if files of this layout can have an index. Files with restart markers cannot; they need
+ * none.
+ */
 bool jpeg_can_index(const jpeg_layout *layout, size_t size);
 
-/* Bytes of the index of a file of this layout. */
+/* Returns the size of an index for files of this layout, in bytes. */
 size_t jpeg_index_size(const jpeg_layout *layout);
 
 /*
- * Builds the index of a file: jpeg_index_size() bytes. False: the data are damaged, or coded in a
- * way that cannot be stitched.
+ * Builds the index of a file, which has jpeg_index_size() bytes. False: the data are damaged, or
+ * their coding cannot be stitched.
  */
 bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t size, uint8_t *index);
 
 /*
  * Makes a JPEG file of the part that the box needs. CANNOT: the index does not match the file. If
- * the index is of another file, the result is wrong pixels or a decode error, never an invalid
+ * the index belongs to another file, the result is wrong pixels or a decode error, never an invalid
  * memory access.
  */
 jpeg_part_result jpeg_stitch(const jpeg_layout *layout, const uint8_t *bytes, size_t size,

@@ -18,7 +18,7 @@ typedef struct transcoder {
     jpeg_sink sink;
     uint32_t interval;
     sluice_pack_fate fate;
-    bool is_writing; /* the source was read; errors from here on concern the copy */
+    bool is_writing; /* the source file was read; later errors concern the copy */
 } transcoder;
 
 /* ---- unsupported files ---------------------------------------------------------------------- */
@@ -32,8 +32,8 @@ static void refuse_file(transcoder *t, sluice_pack_fate fate, const char *why)
 }
 
 /*
- * The reason that corresponds to an error of libjpeg; TRANSCODED: out of memory, which is not a
- * reason.
+ * Returns the reason that corresponds to libjpeg's error; TRANSCODED: out of memory, which is not a
+ * reason to refuse the file.
  */
 static sluice_pack_fate fate_of(const transcoder *t)
 {
@@ -64,7 +64,7 @@ static sluice_pack_fate fate_of(const transcoder *t)
     }
 }
 
-/* Checks the header. */
+/* Refuses files whose header is unsupported. */
 static void check_header(transcoder *t)
 {
     if (t->in.num_components != 1 && t->in.num_components != 3) {
@@ -78,7 +78,7 @@ static void check_header(transcoder *t)
     }
 }
 
-/* The last saved marker; NULL: none was saved. */
+/* Returns the last saved marker, or NULL if no marker was saved. */
 static jpeg_saved_marker_ptr last_marker(const struct jpeg_decompress_struct *info)
 {
     jpeg_saved_marker_ptr last = info->marker_list;
@@ -90,8 +90,8 @@ static jpeg_saved_marker_ptr last_marker(const struct jpeg_decompress_struct *in
 }
 
 /*
- * Checks the whole file. A marker that defines the colour space applies only to the scans after it.
- * In the copy all markers come first, so it would apply to all scans.
+ * Checks the file after all of its scans were read. A marker that defines the colour space applies
+ * only to the scans after it. In the copy all markers come first, so it would apply to all scans.
  */
 static void check_whole(transcoder *t, jpeg_saved_marker_ptr last_of_header)
 {
@@ -125,7 +125,7 @@ static void save_markers(struct jpeg_decompress_struct *info)
     jpeg_save_markers(info, JPEG_COM, 0xFFFF);
 }
 
-/* Sets the copy's parameters: those of the source except for the entropy coding. */
+/* Sets the copy's parameters to those of the source, except for the entropy coding. */
 static void configure_jpeg(transcoder *t)
 {
     struct jpeg_compress_struct *out = &t->out;
@@ -156,7 +156,10 @@ static void copy_markers(transcoder *t)
     }
 }
 
-/* Everything that runs under setjmp(). False: libjpeg failed, or the file was refused. */
+/*
+ * The part of the transcoder that runs under setjmp(). False: libjpeg failed, or the file was
+ * refused.
+ */
 static bool run_transcoder(transcoder *t, const uint8_t *bytes, size_t size)
 {
     jpeg_saved_marker_ptr last;

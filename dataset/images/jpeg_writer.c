@@ -16,7 +16,7 @@ static jpeg_sink *sink_of(j_compress_ptr info)
     return (jpeg_sink *)(void *)info->dest; /* destination is the first field of jpeg_sink */
 }
 
-/* Called when the buffer is full. */
+/* libjpeg's callback for a full output buffer: enlarges it, up to sink->most bytes. */
 static boolean grow_output(j_compress_ptr info)
 {
     jpeg_sink *sink = sink_of(info);
@@ -80,7 +80,8 @@ void jpeg_sink_free(jpeg_sink *sink)
 /* ---- restart markers ------------------------------------------------------------------------ */
 
 /*
- * Is the ratio a / b nearer to 1 than c / d? All four are below 2^20, so products do not overflow.
+ * True if the ratio a / b is nearer to 1 than c / d is. All four are below 2^20, so products do not
+ * overflow.
  */
 static bool is_nearer(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -147,7 +148,7 @@ typedef struct jpeg_encoder {
     jpeg_sink sink;
 } jpeg_encoder;
 
-/* Everything that runs under setjmp(); false: libjpeg failed. */
+/* The part of the encoder that runs under setjmp(); false: libjpeg failed. */
 static bool encode_image(jpeg_encoder *e, const image_view *image, const jpeg_encoding *encoding)
 {
     if (setjmp(e->guard.give_up) != 0) {

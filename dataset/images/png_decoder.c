@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes PNG files, through libpng. Samples are used as stored, without gamma or colour profiles,
- * as in other loaders of training data. Any colour type and depth becomes 8-bit RGB or gray, and
+ * Decodes PNG files with libpng. Samples are used as stored, without gamma or colour profiles, as
+ * in other loaders of training data. Every colour type and bit depth becomes 8-bit RGB or gray, and
  * transparent pixels are blended with black. The whole file is read, since damage shows only in the
  * checksums at the ends of its chunks; only the lines of the box are stored.
  */
@@ -15,20 +15,20 @@
 #include "image_format.h"
 #include "status_int.h"
 
-enum { MAX_SIDE = 1000000 }; /* the limit of libpng, too */
+enum { MAX_SIDE = 1000000 }; /* also libpng's own limit */
 
 typedef struct png_decoder {
     png_structp png; /* NULL: no file is open */
     png_infop info;
     jmp_buf give_up;
-    char text[160]; /* message of the failure */
+    char text[160]; /* message of the last failure */
     const uint8_t *bytes;
     size_t left;
-    bool has_lines; /* all lines were read */
+    bool has_lines; /* all lines of the image were read */
     bool gray;
     bool indices;       /* pixels are palette indices or gray values as stored, not expanded or
                            scaled */
-    image_buffer raw;   /* output of libpng: one line, or the whole image if interlaced */
+    image_buffer raw;   /* output of libpng: one line, or the whole image if it is interlaced */
     image_buffer image; /* lines of the box */
 } png_decoder;
 
@@ -65,7 +65,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t count)
     static const uint8_t last_chunk[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
     png_decoder *decoder = png_get_io_ptr(png);
 
-    if (decoder->left == 0 && decoder->has_lines) { /* no end chunk: still complete */
+    if (decoder->left == 0 && decoder->has_lines) { /* complete, but for the end chunk */
         decoder->bytes = last_chunk;
         decoder->left = sizeof(last_chunk);
     }
@@ -103,7 +103,7 @@ static void png_destroy(void *state)
     sli_free(decoder);
 }
 
-/* Reports the failure that led to the longjmp(). Its cause may be out of memory. */
+/* Reports the failure that caused the longjmp(), which may be out of memory. */
 static sluice_status png_failed(png_decoder *decoder)
 {
     end_png(decoder);
@@ -183,7 +183,7 @@ static void convert_line(const uint8_t *in, uint32_t channels, bool gray, uint32
     }
 }
 
-/* Stores line y of the image in the box, if the box contains it. */
+/* Stores line y of the image, if the box contains it. */
 static void keep_line(png_decoder *decoder, const image_box *box, uint32_t y, const uint8_t *line)
 {
     const uint32_t channels = png_get_channels(decoder->png, decoder->info);
@@ -213,7 +213,7 @@ static void read_lines(png_decoder *decoder, const image_box *box, uint32_t pass
 
 /*
  * Checks the data after the last line, where libpng stops reading. The compressed data may end in
- * further IDAT chunks, which must be intact, too.
+ * further IDAT chunks, which must also be intact.
  */
 static void check_rest(png_decoder *decoder)
 {

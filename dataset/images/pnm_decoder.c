@@ -19,16 +19,16 @@ typedef struct pnm_decoder {
     int fd;               /* -1: the whole image is in memory */
     uint64_t offset;      /* offset in fd of the first byte of the image */
     uint64_t *bytes_read;
-    bool gray; /* requested output: one channel instead of three */
+    bool gray; /* output one channel instead of three */
     uint32_t width;
     uint32_t height;
-    uint32_t channels;  /* of the file */
-    uint64_t pixels_at; /* offset of the pixels from the image's first byte */
+    uint32_t channels;  /* number of channels in the file */
+    uint64_t pixels_at; /* offset of the pixels relative to the image's first byte */
     image_buffer lines; /* lines of the box, as wide as the image */
     image_buffer image; /* the box converted to another number of channels */
 } pnm_decoder;
 
-/* Parser state of the header. */
+/* Parser state for the text header. */
 typedef struct pnm_text {
     const uint8_t *bytes;
     size_t size;
@@ -60,7 +60,7 @@ static bool is_blank(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Skips at least one blank or comment. False: there is none, or the text ends. */
+/* Skips one or more blanks and comments. False: there is no blank, or the text ends. */
 static bool skip_blanks(pnm_text *text)
 {
     const size_t first = text->at;
@@ -243,7 +243,7 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
-/* Nothing to do: the bytes of a PGM file's pixels are its values. */
+/* A no-op: the pixel bytes of a PGM file are its values. */
 static sluice_status pgm_want_indices(void *state)
 {
     (void)state;

@@ -15,12 +15,12 @@
 #include "worker_pool_int.h"
 
 /*
- * Limit on items that were begun but not taken: high enough that workers can continue during a slow
- * item.
+ * Limit on items that were begun but not yet taken: high enough that workers can continue during a
+ * slow item.
  */
 enum { WINDOW = 256 };
 
-/* How often stop requests are polled while no item is ready. */
+/* Interval at which stop requests are polled while no item is ready. */
 static const long STOP_POLL_NS = 50000000;
 
 typedef struct ordered_item {
@@ -34,7 +34,7 @@ typedef struct ordered_item {
 typedef struct ordered_state {
     const ordered_job *job;
     pthread_mutex_t lock; /* guards the fields below */
-    pthread_cond_t room;  /* signalled when an item was taken, or at the end */
+    pthread_cond_t room;  /* signalled when an item was taken, and when the run ends */
     pthread_cond_t made;  /* signalled when the next item to take is ready */
     uint64_t next;        /* number of the next item to begin */
     uint64_t taken;       /* number of the next item to take */
@@ -51,8 +51,8 @@ static bool has_work(const ordered_state *s)
 }
 
 /*
- * Can another item be begun? The next item to take always can; otherwise the run could not
- * progress.
+ * True if another item can be begun. The next item to take can always be begun; otherwise the run
+ * could not progress.
  */
 static bool has_room(const ordered_state *s)
 {
@@ -98,7 +98,7 @@ static void make_items(void *arg, uint32_t worker)
 
 /* ---- the caller ----------------------------------------------------------------------------- */
 
-/* Waits for the next item. STOPPED: a stop was requested. */
+/* Waits for the next item. Returns STOPPED if a stop was requested. */
 static sluice_status await_item(ordered_state *s, ordered_item *item_out)
 {
     ordered_item *item = &s->items[s->taken % WINDOW];
@@ -181,7 +181,7 @@ static void drop_items(ordered_state *s)
     }
 }
 
-/* Starts the workers, placed by the topology of this machine. */
+/* Starts the workers and places them according to this machine's topology. */
 static sluice_status start_workers(ordered_state *s, sli_worker_pool **pool_out)
 {
     const sli_placement_request request = {.workers = s->job->workers, .node = -1};

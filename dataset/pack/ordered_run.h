@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parallel work with ordered results: workers make items in any order, and the caller's thread
- * takes them in order. So the results do not depend on the number of workers.
+ * takes them in order. The results therefore do not depend on the number of workers.
  */
 #ifndef SLUICE_ORDERED_RUN_H
 #define SLUICE_ORDERED_RUN_H
@@ -13,27 +13,27 @@
 #include <sluice/stop.h>
 
 typedef struct ordered_job {
-    uint64_t first; /* items [first, end) are made, or fewer if make() returns END_OF_DATA */
+    uint64_t first; /* items [first, end) are made; END_OF_DATA from make() ends the range early */
     uint64_t end;
     uint32_t workers;        /* 0: chosen by the number of cores and the CPU quota */
     size_t budget;           /* limit on the bytes of items that are ready but not taken; one item
                                 is always admitted */
-    const sluice_stop *stop; /* NULL: no stop requests */
+    const sluice_stop *stop; /* NULL: the run cannot be stopped */
     void *arg;
 
     /*
-     * Makes an item on worker `worker`, which is below SLI_MAX_WORKERS. An error ends the run once
-     * all earlier items were taken.
+     * Makes an item on worker `worker`, which is below SLI_MAX_WORKERS. If it returns an error, the
+     * run ends once all earlier items were taken.
      */
     sluice_status (*make)(void *arg, uint32_t worker, uint64_t item, void **made_out,
                           size_t *bytes_out);
 
-    /* Optional: called last on each worker's thread. */
+    /* Optional: called once on each worker's thread, after its last item. */
     void (*leave)(void *arg, uint32_t worker);
 
     /*
-     * Takes an item, on the caller's thread. Ownership is transferred, even on failure. A failure
-     * ends the run.
+     * Takes an item, on the caller's thread. Ownership of `made` is transferred, even on failure. A
+     * failure ends the run.
      */
     sluice_status (*take)(void *arg, uint64_t item, void *made);
 
@@ -44,8 +44,8 @@ typedef struct ordered_job {
 } ordered_job;
 
 /*
- * Returns after all threads have ended: STOPPED, E_NO_MEMORY, or a status of make() or take(),
- * including END_OF_DATA.
+ * Runs the job, and returns after all threads have ended. Returns STOPPED, E_NO_MEMORY, or a status
+ * of make() or take(), including END_OF_DATA.
  */
 sluice_status ordered_run(const ordered_job *job);
 

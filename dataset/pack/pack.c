@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs a dataset. Workers make samples in any order; the caller's thread writes them to shards in
- * the dataset's order (ordered_run.h). The state of a pack is in its folder only: a run reads the
+ * the dataset's order (ordered_run.h). The folder of a pack holds its whole state: a run reads the
  * lists of finished shards and continues after the last one.
  */
 #include <inttypes.h>
@@ -27,14 +27,14 @@
 #include "struct_size_int.h"
 
 /*
- * Shards are large enough to be read fast from remote storage and to keep the number of files
- * small. They are small enough that an interrupted pack loses only seconds of work.
+ * Default shard size. It is large enough for fast reads from remote storage and for a small number
+ * of files, and small enough that an interrupted pack loses only seconds of work.
  */
 static const uint64_t DEFAULT_SHARD_BYTES = UINT64_C(1) << 30;
 
 static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
 
-/* Written last: if it exists, the pack is complete. */
+/* The summary file, which is written last: if it exists, the pack is complete. */
 static const char SUMMARY[] = "pack.json";
 
 /* Size of the end marker of an archive. */
@@ -45,18 +45,18 @@ typedef struct pack_run {
     pack_settings settings;
     uint64_t shard_bytes;
     sample_order order;
-    stream_turns *stream; /* used instead of `order` for a stream */
+    stream_turns *stream; /* samples of a stream, used instead of `order` */
     int key_digits;
     pack_folder folder;
-    pack_worker *workers[SLI_MAX_WORKERS]; /* each is created by its own thread */
+    pack_worker *workers[SLI_MAX_WORKERS]; /* worker states, created on the workers' threads */
     pack_shard shard;
     uint32_t next_shard;
-    uint64_t names; /* hash of the names of the samples in finished shards, in order */
+    uint64_t names; /* hash of the sample names in finished shards, in order */
     sluice_pack_stats stats;
     pack_summary summary;
     int64_t start_ns;
     atomic_bool cancelled;
-    sli_interrupt interrupt; /* cancels the workers' retries after faults of the machine */
+    sli_interrupt interrupt; /* cancels the workers' retries after machine faults */
 } pack_run;
 
 /* ---- settings ---------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ static sluice_status set_up(pack_run *run)
     return is_stream(run) ? stream_order_check(config->dataset) : SLUICE_OK;
 }
 
-/* Writes the options that determine the bytes of a pack, and its source. */
+/* Writes the options that determine the bytes of a pack, and the pack's source. */
 static sluice_status print_options(const pack_run *run, char **text_out)
 {
     const sluice_dataset *dataset = run->config->dataset;
@@ -155,7 +155,7 @@ static sluice_status print_options(const pack_run *run, char **text_out)
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-/* Counts a sample that was packed by this run or an earlier one. */
+/* Counts a sample that this run or an earlier one packed. */
 static void count_line(void *arg, const pack_line *line)
 {
     pack_run *run = arg;
@@ -186,7 +186,7 @@ static void report_progress(pack_run *run)
     }
 }
 
-/* Counts a sample of a shard that was finished by an earlier run. */
+/* Counts a sample of a shard that an earlier run finished. */
 static void count_done(void *arg, const pack_line *line)
 {
     pack_run *run = arg;
@@ -197,7 +197,7 @@ static void count_done(void *arg, const pack_line *line)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* Finds the sample at a position; for a stream, takes the next one. */
+/* Finds the index of the sample at a position; for a stream, takes the next sample. */
 static sluice_status find_sample(pack_run *run, pack_worker *worker, uint64_t position,
                                  uint64_t *index_out)
 {
@@ -260,7 +260,7 @@ static void drop_sample(void *made)
 
 /* ---- finished shards ------------------------------------------------------------------------- */
 
-/* Tries again to read a sample that was left out. */
+/* Retries reading a sample that an earlier run left out. */
 static sluice_status read_again(void *arg, uint64_t position)
 {
     pack_run *run = arg;
@@ -269,7 +269,8 @@ static sluice_status read_again(void *arg, uint64_t position)
     uint64_t pass;
 
     if (is_stream(run)) {
-        return SLUICE_OK; /* faults of a stream end the pack, so no sample was left out for one */
+        return SLUICE_OK; /* a machine fault during a stream ends the pack, so no sample was left
+                             out because of one */
     }
     if (sli_stop_is_requested(run->config->stop)) {
         return SLUICE_STOPPED;
@@ -285,7 +286,7 @@ static sluice_status read_again(void *arg, uint64_t position)
     return st;
 }
 
-/* Counts the samples of finished shards, up to the first shard that must be packed again. */
+/* Counts the samples of finished shards, up to the first shard that must be repacked. */
 static sluice_status resume_pack(pack_run *run)
 {
     const pack_resume what = {&run->folder, run->config->leave_out_unreadable, read_again, run};
@@ -311,7 +312,7 @@ static sluice_status resume_pack(pack_run *run)
     return st;
 }
 
-/* Finishes the open shard; `position` is the first one of the next shard. */
+/* Finishes the open shard; `position` is the next shard's first position. */
 static sluice_status finish_shard(pack_run *run, uint64_t position)
 {
     uint64_t tar_bytes = 0;
@@ -324,7 +325,7 @@ static sluice_status finish_shard(pack_run *run, uint64_t position)
     return st;
 }
 
-/* Makes sure that the open shard has room for the sample. */
+/* Ensures that the open shard has space for the sample; finishes it first if it is full. */
 static sluice_status make_room(pack_run *run, uint64_t position, const packed_sample *sample)
 {
     const uint64_t takes = pack_shard_takes(sample);
@@ -390,7 +391,9 @@ static sluice_status write_classes(const pack_run *run)
     return st;
 }
 
-/* E_IO if samples were left out for faults of the machine. The pack is complete nevertheless. */
+/*
+ * Returns E_IO if samples were left out because of machine faults, although the pack is complete.
+ */
 static sluice_status report_faults(const pack_run *run)
 {
     const uint64_t faults = run->stats.fates[SLUICE_PACK_LEFT_FAULT];
@@ -404,7 +407,7 @@ static sluice_status report_faults(const pack_run *run)
                           run->folder.path, faults, run->summary.first_fault);
 }
 
-/* Once all samples are written: finishes the last shard, and writes the summary. */
+/* Finishes the last shard and writes the summary, once all samples are written. */
 static sluice_status complete_pack(pack_run *run)
 {
     sluice_status st = SLUICE_OK;
@@ -435,8 +438,8 @@ static sluice_status complete_pack(pack_run *run)
 }
 
 /*
- * Finds the number of samples. For a stream it is known only if the pack is complete, from its
- * summary.
+ * Finds the number of samples. For a stream it is known only if the pack is complete; it is then
+ * read from the summary.
  */
 static sluice_status find_end(const pack_run *run, uint64_t *end_out)
 {
@@ -468,8 +471,7 @@ static sluice_status pack_rest(pack_run *run)
         .drop = drop_sample,
         .cancel = cancel_pack,
     };
-    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* invalid as long as shards are
-                                                                     missing */
+    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* invalid until all is packed */
 
     if (st == SLUICE_OK && is_stream(run)) {
         st = stream_turns_create(run->config->dataset, run->config->seed, job.first, run->names,

@@ -44,7 +44,7 @@ static sluice_status check_numbers(const sluice_pack_config *config)
     return SLUICE_OK;
 }
 
-/* The label must be one i32: a pack stores no other labels. */
+/* Checks that the label is a single i32: a pack stores no other labels. */
 static sluice_status check_label(const stage_schema *schema)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
@@ -62,8 +62,8 @@ static sluice_status check_label(const stage_schema *schema)
 }
 
 /*
- * Checks the stages of the dataset. Only stages of order may follow the source, since a pack stores
- * images as the source has them.
+ * Checks the stages of the dataset. Only order stages may follow the source, since a pack stores
+ * images as the source provides them.
  */
 static sluice_status check_stages(const sluice_dataset *dataset)
 {

@@ -35,8 +35,8 @@ sluice_status pack_folder_failed(const pack_folder *folder, const char *what, co
 /* ---- the lock ------------------------------------------------------------------------------- */
 
 /*
- * Is the open lock file still the file of that name in the folder? A process removes the lock file
- * when it ends, while it holds the lock. That may happen between open() and flock() here.
+ * True if the open lock file still has its name in the folder. A process removes the lock file when
+ * it ends, while it holds the lock. That may happen between open() and flock() here.
  */
 static bool has_name(int folder_fd, int fd)
 {
@@ -170,8 +170,8 @@ sluice_status pack_folder_read(const pack_folder *folder, const char *name, char
 /* ---- options -------------------------------------------------------------------------------- */
 
 /*
- * May this file exist although no pack has begun? Yes, if it is a file that a killed process leaves
- * at the start.
+ * True if the file may exist although no pack has begun, since a process that is killed at the
+ * start leaves it.
  */
 static bool is_left_over(const char *name)
 {
@@ -204,13 +204,13 @@ static sluice_status want_empty(const pack_folder *folder)
     return st;
 }
 
-/* Length of the name in an option line: of "interval" in "interval 32". */
+/* Returns the length of the name in an option line, such as "interval" in "interval 32". */
 static size_t name_length(const char *line)
 {
     return strcspn(line, " \n");
 }
 
-/* The beginning of the next line; after the last one, the end of the text. */
+/* Returns the beginning of the next line, or the end of the text after the last line. */
 static const char *next_line(const char *line)
 {
     line += strcspn(line, "\n");
@@ -240,7 +240,7 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
                     (int)strcspn(want, "\n"), want);
 }
 
-/* Compares options line by line. Lines that begin with "source" may differ. */
+/* Compares two texts of options line by line. Lines that begin with "source" may differ. */
 static sluice_status compare_options(const pack_folder *folder, const char *had, const char *want)
 {
     for (; *had != '\0' || *want != '\0'; had = next_line(had), want = next_line(want)) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of a pack. One packer at a time locks it; files appear in it atomically. */
+/*
+ * The folder of a pack. It is locked by one packer at a time, and its files are created atomically.
+ */
 #ifndef SLUICE_PACK_FOLDER_H
 #define SLUICE_PACK_FOLDER_H
 
@@ -17,12 +19,15 @@ typedef struct pack_folder {
 /* Suffix of a file that is still being written. */
 #define PACK_PART ".part"
 
-/* Creates the folder if needed, and locks it. E_BUSY: another process packs into it; E_IO. */
+/*
+ * Creates the folder if needed, and locks it. E_BUSY: another process is packing into it. Also
+ * returns E_IO.
+ */
 sluice_status pack_folder_open(pack_folder *folder, const char *path);
 void pack_folder_close(pack_folder *folder);
 
 /*
- * Does another process pack into this folder? The folder must not have been opened by
+ * True if another process is packing into this folder. The folder must not have been opened by
  * pack_folder_open().
  */
 bool pack_folder_is_locked(const pack_folder *folder);
@@ -30,28 +35,31 @@ bool pack_folder_is_locked(const pack_folder *folder);
 /*
  * Claims the folder for a pack with these options, one "NAME VALUE" per line. Lines that begin with
  * "source" may differ from those of the existing pack. E_INVALID: the folder has other files, or a
- * pack with other options; the message says which.
+ * pack with other options; the message names them.
  */
 sluice_status pack_folder_claim(const pack_folder *folder, const char *options);
 
-/* Writes a file atomically: to a temporary file, which is synced and renamed. E_IO. */
+/*
+ * Writes a file atomically: to a temporary file, which is synced and renamed. Returns E_IO on
+ * failure.
+ */
 sluice_status pack_folder_write(const pack_folder *folder, const char *name, const char *text);
 
-/* Renames NAME.part to NAME, and syncs the folder. E_IO. */
+/* Renames NAME.part to NAME, and syncs the folder. Returns E_IO on failure. */
 sluice_status pack_folder_publish(const pack_folder *folder, const char *name);
 
-/* Removes a file and syncs the folder; a missing file is not an error. E_IO. */
+/* Removes a file and syncs the folder; a missing file is not an error. Returns E_IO on failure. */
 sluice_status pack_folder_remove(const pack_folder *folder, const char *name);
 
 /*
  * Reads a file; the caller frees the text by sli_free(). *text_out is NULL if the file does not
- * exist. E_IO.
+ * exist. Returns E_IO on failure.
  */
 sluice_status pack_folder_read(const pack_folder *folder, const char *name, char **text_out);
 
 /*
- * Sets the last error from the errno value `error`, with the path of a file in the folder, and
- * advice if there is any.
+ * Sets the last error from the errno value `error`, with the path of a file in the folder and, for
+ * some errors, advice.
  */
 sluice_status pack_folder_failed(const pack_folder *folder, const char *what, const char *name,
                                  int error);

@@ -129,8 +129,8 @@ static bool read_number(const char *text, uint64_t *number_out)
 }
 
 /*
- * Splits a line into fields, in place. Returns their number; FIELDS + 1 if there are more than
- * FIELDS.
+ * Splits a line into fields, in place. Returns the number of fields, or FIELDS + 1 if there are
+ * more than FIELDS.
  */
 static int cut_fields(char *line, char **fields)
 {
@@ -157,7 +157,7 @@ static bool read_line(char **fields, pack_line *line)
     unescape_text(fields[7]);
     line->name = fields[6];
     line->why = fields[7];
-    /* Lists by earlier versions do not use LEFT_FAULT. */
+    /* Earlier versions did not write LEFT_FAULT; it is derived from the reason. */
     if (line->fate == SLUICE_PACK_LEFT_UNREADABLE &&
         sli_fault_of_text(line->why) != SLI_FAULT_NONE) {
         line->fate = SLUICE_PACK_LEFT_FAULT;

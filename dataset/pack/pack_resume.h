@@ -11,17 +11,17 @@ typedef struct pack_resume {
     bool leave_out_unreadable;
 
     /*
-     * Tries to read the sample at a position, which was left out for a fault of the machine. OK: it
-     * can be packed now. E_IO, E_NO_MEMORY: the fault persists.
+     * Retries reading the sample at a position, which was left out because of a machine fault. OK:
+     * the sample can be packed now. E_IO, E_NO_MEMORY: the fault persists.
      */
     sluice_status (*read_again)(void *arg, uint64_t position);
     void *arg;
 } pack_resume;
 
 /*
- * Should shard `number` be kept? Yes, if it is finished, begins with position `first`, and none of
- * the samples that were left out of it can be read now. Returns errors of read_again(), except E_IO
- * if leave_out_unreadable is set; E_IO: the list cannot be read; E_NO_MEMORY.
+ * Determines whether to keep shard `number`. It is kept if it is finished, begins with position
+ * `first`, and none of its left-out samples can be read now. Returns the errors of read_again(),
+ * except E_IO if leave_out_unreadable is set; E_IO if the list cannot be read; or E_NO_MEMORY.
  */
 sluice_status pack_resume_keeps(const pack_resume *resume, uint32_t number, uint64_t first,
                                 bool *keeps_out);

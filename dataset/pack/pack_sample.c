@@ -12,13 +12,13 @@
 
 enum { DEFAULT_QUALITY = 90 };
 
-/* How long to retry after faults of memory or storage. Opening files has a limit of its own. */
+/* How long reading is retried after memory or storage faults. Opening files has its own limit. */
 static const int64_t RETRY_NS = INT64_C(2000000000);
 
 struct pack_worker {
     const pack_settings *settings;
     image_decoder *decoder;
-    image_decoder *checker; /* decodes results for verification; NULL: no verification */
+    image_decoder *checker; /* decodes results to verify them; NULL: results are not verified */
     sample_io io;
     image_resampler resampler;
     image_buffer resized;
@@ -95,7 +95,8 @@ static void set_fate(packed_sample *sample, sluice_pack_fate fate, sluice_status
 }
 
 /*
- * Leaves the sample out because of the last error. Out of memory is returned as an error instead.
+ * Leaves the sample out because of the last error. If that is out of memory, returns it as an error
+ * instead.
  */
 static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, sluice_status status)
 {
@@ -122,7 +123,7 @@ static bool is_jpeg(const sample_data *data)
     return data->size >= 2 && data->bytes[0] == 0xFF && data->bytes[1] == 0xD8;
 }
 
-/* The field for a file that is stored unchanged, according to its magic number. */
+/* Returns the field (file extension) for a file that is stored unchanged, from its magic number. */
 static const char *field_of(const sample_data *data)
 {
     if (is_jpeg(data)) {
@@ -258,7 +259,7 @@ static sluice_status store_encoded(pack_worker *worker, packed_sample *sample, i
     return st;
 }
 
-/* Encodes pixels according to the settings; *image may be changed. */
+/* Encodes pixels according to the settings; may change *image. */
 static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, image_view *image)
 {
     sluice_status st = SLUICE_OK;
@@ -276,7 +277,10 @@ static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, im
     return worker->settings->raw ? store_raw(sample, image) : store_encoded(worker, sample, image);
 }
 
-/* Compares the decoded result with the decoded source. E_CORRUPT: they differ; E_NO_MEMORY. */
+/*
+ * Compares the decoded result with the decoded source. E_CORRUPT: the pixels differ. Also returns
+ * E_NO_MEMORY.
+ */
 static sluice_status compare_pixels(pack_worker *worker, const sample_data *data,
                                     const jpeg_bytes *file)
 {
@@ -339,7 +343,7 @@ static sluice_status transcode_sample(pack_worker *worker, packed_sample *sample
 
 /*
  * Reads the header of an encoded image. *same_out: the settings require no change of its pixels.
- * E_CORRUPT and similar: not an image.
+ * Returns E_CORRUPT or another decoder error if the file is not an image.
  */
 static sluice_status check_image(pack_worker *worker, const sample_data *data, bool *same_out)
 {
@@ -396,7 +400,10 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
 
-/* Packs raw pixels, as from an array source; there is no file that could be stored unchanged. */
+/*
+ * Packs raw pixels, for example from an array source, which has no file that could be stored
+ * unchanged.
+ */
 static sluice_status pack_image(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
     image_view image = data->image;
@@ -428,7 +435,7 @@ static sluice_status read_once(pack_worker *worker, uint64_t index, void *const 
     return st;
 }
 
-/* Reads a sample; retries after faults of the machine that may pass. */
+/* Reads a sample; retries after transient machine faults. */
 static sluice_status read_with_retries(pack_worker *worker, uint64_t index, void *const *row,
                                        sample_data *data_out, sli_fault *fault_out)
 {
@@ -443,8 +450,8 @@ static sluice_status read_with_retries(pack_worker *worker, uint64_t index, void
 }
 
 /*
- * Ends the pack for a fault of the machine: adds the sample's name to the last error; its errno is
- * preserved.
+ * Ends the pack because of a machine fault: adds the sample's name to the last error and preserves
+ * its errno.
  */
 static sluice_status fail_read(const pack_worker *worker, uint64_t index, sli_fault fault,
                                sluice_status status)
@@ -512,7 +519,7 @@ sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **s
     } else {
         st = pack_image(worker, sample, &data);
     }
-    if (pack_is_left_out(sample->fate)) { /* frees what an earlier step stored */
+    if (pack_is_left_out(sample->fate)) { /* frees the file that an earlier step stored */
         sli_free(sample->file.data);
         sample->file = (jpeg_bytes){NULL, 0};
     }

@@ -12,19 +12,19 @@
 
 enum { PACK_NAME_SIZE = 1024, PACK_WHY_SIZE = 256, PACK_FIELD_SIZE = 8 };
 
-/* Settings for all samples. */
+/* Settings that apply to all samples. */
 typedef struct pack_settings {
-    const sluice_dataset *dataset; /* opened by dataset_open() */
-    int label;                     /* column of the label; -1: none */
+    const sluice_dataset *dataset; /* a dataset that was opened by dataset_open() */
+    int label;                     /* index of the label column; -1: no label */
     uint32_t interval;
     uint32_t max_side;
-    uint32_t quality; /* 0: the default, 90 */
+    uint32_t quality; /* JPEG quality; 0: the default, 90 */
     uint32_t subsampling;
     bool raw;
     bool verify;
     bool leave_out_unreadable;
     uint64_t max_pixels;
-    const sli_interrupt *interrupt; /* cancels retries after faults of the machine */
+    const sli_interrupt *interrupt; /* cancels retries after machine faults */
 } pack_settings;
 
 /* A sample as it will be stored in a shard. */
@@ -33,52 +33,49 @@ typedef struct packed_sample {
     bool has_label;
     int32_t label;
     uint64_t bytes_in;
-    jpeg_bytes file;             /* no data: the sample is left out */
-    char field[PACK_FIELD_SIZE]; /* for example "jpg" */
-    char name[PACK_NAME_SIZE];   /* name in the source */
-    char why[PACK_WHY_SIZE];     /* reason of the outcome, if it is a problem */
+    jpeg_bytes file;             /* contents of the image file; no data if the sample is left out */
+    char field[PACK_FIELD_SIZE]; /* field of the file in the archive, for example "jpg" */
+    char name[PACK_NAME_SIZE];   /* name of the sample in the source */
+    char why[PACK_WHY_SIZE];     /* reason for the outcome, if it is a problem */
 } packed_sample;
 
-/*
- * The default limit on the pixels of an image, according to its header; larger images are not
- * decoded.
- */
+/* Default limit on an image's pixels according to its header; larger images are not decoded. */
 #define PACK_MAX_PIXELS UINT64_C(100000000)
 
 /* The state of one worker. */
 typedef struct pack_worker pack_worker;
 
-/* E_NO_MEMORY. */
+/* Creates a worker's state. Returns E_NO_MEMORY on failure. */
 sluice_status pack_worker_create(const pack_settings *settings, pack_worker **worker_out);
 void pack_worker_destroy(pack_worker *worker);
 
 /*
- * Frees the state of user code for this worker. Call it on the thread that has read with the
- * worker; afterwards another thread may read with it. Accepts NULL.
+ * Frees the user code's state for this worker. Call it on the thread that read with the worker;
+ * afterwards another thread may read with it. Accepts NULL.
  */
 void pack_worker_end(pack_worker *worker);
 
 /*
- * The stream item of the worker: it receives the next sample of a stream, which pack_sample() then
- * packs.
+ * Returns the worker's stream item: it receives the next sample of a stream, which pack_sample()
+ * then packs.
  */
 stream_item *pack_worker_item(pack_worker *worker);
 
 /*
  * Packs sample `index` of the source, or the current item of a stream. If the sample itself cannot
- * be packed, the status is OK, and `fate` and `why` of the result say so. E_IO, E_NO_MEMORY: a
- * fault of the machine that persisted after retries.
+ * be packed, the status is OK, and the result's `fate` and `why` say so. E_IO, E_NO_MEMORY: a
+ * machine fault persisted after retries.
  */
 sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out);
 /*
- * Reads the sample once, without retries. OK: it was read, or it has a problem of its own. E_IO,
- * E_NO_MEMORY: a fault of the machine.
+ * Reads the sample once, without retries. OK: the sample was read, or the sample itself is bad.
+ * E_IO, E_NO_MEMORY: a machine fault occurred.
  */
 sluice_status pack_try_to_read(pack_worker *worker, uint64_t index);
 
 void packed_sample_free(packed_sample *sample);
 
-/* Decodes a whole image in memory. */
+/* Decodes a complete image in memory. */
 sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uint8_t *bytes,
                           size_t size, image_view *image_out);
 

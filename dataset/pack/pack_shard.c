@@ -66,7 +66,7 @@ sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uin
     if (st != SLUICE_OK) {
         return st;
     }
-    /* O_RDWR, not O_WRONLY: the index is built by reading it. */
+    /* O_RDWR, since the index is built by reading the archive back. */
     shard->fd = sli_openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666, NULL);
     if (shard->fd < 0) {
         st = pack_folder_failed(folder, "make", name, errno);
@@ -206,8 +206,8 @@ static void ignore_line(void *arg, const pack_line *line)
 }
 
 /*
- * Reads a list as text, twice, since parsing modifies it. *text_out is NULL if the list does not
- * exist.
+ * Reads a list as two copies, since parsing modifies the text. *text_out is NULL if the list does
+ * not exist.
  */
 static sluice_status read_list(const pack_folder *folder, uint32_t number, char **text_out,
                                char **copy_out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes one shard: its archive, its list, its index. */
+/* Writes one shard: its archive, its list and its index. */
 #ifndef SLUICE_PACK_SHARD_H
 #define SLUICE_PACK_SHARD_H
 
@@ -9,7 +9,7 @@
 
 enum { PACK_KEY_SIZE = 24, PACK_SHARD_MOST = 1000000 };
 
-/* The shard that is being written, if is_open; zero-initialise. */
+/* The shard being written; zero-initialise. Its fields are valid if is_open. */
 typedef struct pack_shard {
     bool is_open;
     const pack_folder *folder;
@@ -22,29 +22,29 @@ typedef struct pack_shard {
 } pack_shard;
 
 /*
- * Writes "shard-000007" and a suffix such as ".tar" into name, a buffer of PACK_SHARD_NAME_SIZE
- * bytes.
+ * Writes "shard-000007", followed by a suffix such as ".tar", to name, a buffer of
+ * PACK_SHARD_NAME_SIZE bytes.
  */
 enum { PACK_SHARD_NAME_SIZE = 40 };
 void pack_shard_name(uint32_t number, const char *end, char *name);
 
-/* The bytes that a sample takes in an archive; 0 if it is left out. */
+/* Returns the bytes that a sample occupies in an archive; 0 if it is left out. */
 uint64_t pack_shard_takes(const packed_sample *sample);
 
 sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uint32_t number);
 
-/* Adds a sample to the archive and to the list. E_IO, E_NO_MEMORY. */
+/* Adds a sample to the archive and to the list. Returns E_IO or E_NO_MEMORY on failure. */
 sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sample *sample);
 
 /*
- * Writes the list and the index, and renames the archive into place last: if a shard's archive
- * exists, the shard is finished. `next` is the first position of the next shard.
+ * Writes the list and the index, and renames the archive last, so an existing archive means that
+ * the shard is finished. `next` is the next shard's first position.
  */
 sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_bytes_out);
 
 /*
- * Removes the files of finished shards from `number` on. They are left from an earlier pack of more
- * samples. E_IO.
+ * Removes the files of finished shards from `number` on, which an earlier pack of more samples
+ * left. Returns E_IO on failure.
  */
 sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number);
 
@@ -52,8 +52,8 @@ sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
 void pack_shard_drop(pack_shard *shard);
 
 /*
- * Reads the list of a finished shard, and calls each() for every line. *next_out: 0 if the shard is
- * not finished, or its files do not match. E_IO, E_NO_MEMORY.
+ * Reads the list of a finished shard, and calls each() for every sample's line. *next_out is 0 if
+ * the shard is not finished, or its files do not match. Returns E_IO or E_NO_MEMORY on failure.
  */
 sluice_status pack_shard_read(const pack_folder *folder, uint32_t number,
                               void (*each)(void *arg, const pack_line *line), void *arg,

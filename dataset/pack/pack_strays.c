@@ -14,7 +14,7 @@
 #include "log_int.h"
 #include "pack_shard.h"
 
-/* Skips at least one digit. */
+/* Skips one or more digits. False: there is no digit. */
 static bool skip_digits(const char **text)
 {
     const size_t length = strspn(*text, "0123456789");
@@ -33,8 +33,8 @@ static bool skip_word(const char **text, const char *word)
 }
 
 /*
- * Is this a temporary name that shard_index_write() uses for an index? *number_out: the shard of
- * the index.
+ * True if the name is a temporary name that shard_index_write() uses for an index. *number_out:
+ * number of the index's shard.
  */
 static bool is_stray(const char *name, uint32_t *number_out)
 {

@@ -9,21 +9,25 @@
 
 enum { PACK_PROBLEMS_NAMED = 100, PACK_FIRST_SIZE = 320 };
 
-/* Zero-initialise. */
+/* The contents of a summary; zero-initialise. */
 typedef struct pack_summary {
-    uint32_t count;                  /* number of problems in the list, up to PACK_PROBLEMS_NAMED */
-    sli_text problems;               /* JSON objects, separated by commas */
-    char first_why[PACK_FIRST_SIZE]; /* name and reason of the first problem */
-    char first_fault[PACK_FIRST_SIZE]; /* name and reason of the first LEFT_FAULT, or "" */
+    uint32_t count;    /* number of problems in `problems`, up to PACK_PROBLEMS_NAMED */
+    sli_text problems; /* comma-separated JSON objects, one per problem */
+    char first_why[PACK_FIRST_SIZE];   /* name and reason of the first problem */
+    char first_fault[PACK_FIRST_SIZE]; /* name and reason of the first LEFT_FAULT sample; "": no
+                                          such sample */
 } pack_summary;
 
 void pack_summary_note(pack_summary *summary, const sluice_pack_problem *problem);
 
-/* Writes one JSON object and a newline; identical for identical packs. */
+/* Writes the summary as one JSON object and a newline; identical packs give identical texts. */
 sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_stats *stats,
                                  char **text_out);
 
-/* Reads the number of samples from a summary. UINT64_MAX: the text is not a summary, or NULL. */
+/*
+ * Reads the number of samples from the text of a summary, which may be NULL. UINT64_MAX: the text
+ * is not a summary.
+ */
 uint64_t pack_summary_samples(const char *text);
 void pack_summary_free(pack_summary *summary);
 

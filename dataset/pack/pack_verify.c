@@ -25,7 +25,7 @@
 #include "struct_size_int.h"
 #include "verify_shard.h"
 
-/* Limit on the bytes of results that wait; a result is small. */
+/* Memory budget in bytes for results that were made but not yet taken; each result is small. */
 enum { BUDGET = 1 << 20 };
 
 /* The state of a worker. */
@@ -38,19 +38,19 @@ typedef struct verify_run {
     const sluice_verify_config *config;
     uint64_t max_pixels;
     verify_reporter reporter;
-    sluice_dataset *dataset; /* the source, for a folder of images; NULL: shards are verified */
+    sluice_dataset *dataset; /* source of a folder of images; NULL: shards are verified */
     verify_shard *shards;
     size_t shard_count;
     size_t shard_capacity;
     verify_worker *workers[SLI_MAX_WORKERS];
     sluice_verify_stats stats;
     int64_t start_ns;
-    sli_interrupt interrupt; /* cancels workers that wait for a free file descriptor */
+    sli_interrupt interrupt; /* cancels the workers' waits for a free file descriptor */
 } verify_run;
 
 /* The result for one sample. */
 typedef struct verified {
-    sli_error error; /* status OK: the sample is intact */
+    sli_error error; /* the sample's problem; status OK: the sample is intact */
     bool is_checked;
     uint64_t bytes;
 } verified;
@@ -150,11 +150,11 @@ static bool has_file(const char *folder, const char *name)
 
 /* ---- a pack as a whole ---------------------------------------------------------------------- */
 
-/* What the list of a shard contains. */
+/* Facts gathered from a shard's list. */
 typedef struct verify_list {
     verify_run *run;
     bool has_first;
-    uint64_t first; /* position in the first line */
+    uint64_t first; /* position in the list's first sample line */
     uint64_t lines;
     uint64_t written;
 } verify_list;
@@ -290,8 +290,8 @@ static const verify_shard *shard_of(const verify_run *run, uint64_t sample)
 }
 
 /*
- * Writes the name for messages: "shard-000000.tar: 000000012.jpg", or the sample's name in its
- * folder.
+ * Writes a sample's name for messages: "shard-000000.tar: 000000012.jpg", or its name in the folder
+ * of images.
  */
 static void name_sample(const verify_run *run, uint64_t sample, char *text, size_t size)
 {

@@ -22,7 +22,7 @@ const char *verify_shard_name(const verify_shard *shard)
 }
 
 /*
- * Reports the last error as a problem of the file. A fault of the process, such as too few file
+ * Reports the last error as a problem of the file. A process fault, such as too few file
  * descriptors, is returned instead.
  */
 static sluice_status report_error(const verify_reporter *reporter, const char *name,
@@ -38,8 +38,8 @@ static sluice_status report_error(const verify_reporter *reporter, const char *n
 /* ---- the index ------------------------------------------------------------------------------ */
 
 /*
- * Is sample i the same in an index built from the archive's headers and in a stored one? A CRC,
- * which only the stored one may have, is not compared.
+ * True if sample i is the same in an index built from the archive's headers and in a stored index.
+ * CRCs are not compared, since only the stored index may have them.
  */
 static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t i)
 {
@@ -51,7 +51,10 @@ static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t
            strcmp(shard_sample_name(walked, i), shard_sample_name(kept, i)) == 0;
 }
 
-/* Compares a stored index with the archive's headers. If they agree, its CRCs are copied. */
+/*
+ * Compares a stored index with the index built from the archive's headers. If they agree, copies
+ * the stored CRCs.
+ */
 static void compare_index(verify_shard *shard, const shard_index *kept, const char *path,
                           const verify_reporter *reporter)
 {
@@ -98,7 +101,7 @@ static sluice_status read_index(verify_shard *shard, bool has_index,
 
 /* ---- the archive ---------------------------------------------------------------------------- */
 
-/* Reports problems of the archive that concern no sample. */
+/* Reports problems of the archive that are not those of one sample. */
 static void report_archive(const verify_shard *shard, const verify_reporter *reporter)
 {
     char why[SHARD_FIRST_SIZE + 80];

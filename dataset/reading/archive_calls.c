@@ -13,12 +13,12 @@
 #include "fault_int.h"
 #include "status_int.h"
 
-/* The soname is the same for every release of libarchive 3. */
+/* The soname is the same for all libarchive 3 releases. */
 static const char library_name[] = "libarchive.so.13";
 _Static_assert(ARCHIVE_VERSION_NUMBER >= 3000000 && ARCHIVE_VERSION_NUMBER < 4000000,
                "libarchive.so.13 is libarchive 3");
 
-/* How long to retry while no file descriptor is free. */
+/* How long loading is retried while no file descriptor is free. */
 static const int64_t RETRY_NS = INT64_C(10000000000);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the variables below */
@@ -28,8 +28,8 @@ static archive_calls calls;
 const archive_calls *const archive_library = &calls;
 
 /*
- * Looks up a function. memcpy() is used because ISO C does not allow a cast of dlsym()'s object
- * pointer to a function pointer.
+ * Looks up a function of the library. memcpy() is used because ISO C does not allow a cast of
+ * dlsym()'s object pointer to a function pointer.
  */
 static bool find_call(void *library, const char *name, void *call, size_t size)
 {
@@ -59,12 +59,15 @@ static bool ends_in(const char *text, const char *end)
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-/* Classifies an error text of dlopen(). If the cause is an errno, its text is at the end. */
+/*
+ * Classifies an error text of dlopen(). If the cause has an errno value, its strerror() text is at
+ * the end.
+ */
 static sli_fault fault_of_loader(const char *text)
 {
     static const char *const without_errno[] = {
         "out of memory", "cannot create shared object descriptor",
-        "failed to map segment from shared object"}; /* errors that mean out of memory, without an
+        "failed to map segment from shared object"}; /* errors that mean out of memory but have no
                                                         errno text */
 
     for (size_t i = 0; i < sizeof(without_errno) / sizeof(without_errno[0]); i++) {
@@ -92,7 +95,7 @@ static sluice_status fail_archive(sli_fault fault, const char *text)
                     text);
 }
 
-/* Loads the library; retries while no file descriptor is free. The caller holds the lock. */
+/* Loads the library, and retries while no file descriptor is free. The caller holds the lock. */
 static sluice_status load_with_retries(void)
 {
     sli_backoff backoff = {.limit_ns = RETRY_NS};

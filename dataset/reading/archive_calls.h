@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libarchive, loaded on first use: it depends on a dozen libraries, including a C++ runtime, which
- * a process that only trains does not need.
+ * libarchive functions, loaded by dlopen() on first use. libarchive depends on a dozen libraries,
+ * including a C++ runtime, which a process that only trains does not need.
  */
 #ifndef SLUICE_ARCHIVE_CALLS_H
 #define SLUICE_ARCHIVE_CALLS_H
@@ -43,7 +43,7 @@
     X(archive_write_set_bytes_per_block)                                                           \
     X(archive_write_set_format_ustar)
 
-/* Pointers to the functions above, under their own names. */
+/* Pointers to the functions above, each member named like its function. */
 typedef struct archive_calls {
 #define ARCHIVE_CALL_MEMBER(name) __typeof__(&name) name;
     ARCHIVE_CALLS(ARCHIVE_CALL_MEMBER)
@@ -51,13 +51,13 @@ typedef struct archive_calls {
 } archive_calls;
 
 /*
- * Loads the library, once. E_UNSUPPORTED: the library is missing, or lacks a function. E_IO: no
- * free file descriptor, after retries for 10 s. E_NO_MEMORY. After E_IO and E_NO_MEMORY the call
- * may be repeated. Any thread.
+ * Loads libarchive, once. E_UNSUPPORTED: the library is missing, or lacks a function. E_IO: no file
+ * descriptor became free within 10 s. After E_IO or E_NO_MEMORY, the call may be repeated. Callable
+ * from any thread.
  */
 sluice_status archive_calls_load(void);
 
-/* The functions of the loaded library. */
+/* The functions of the loaded library; valid after archive_calls_load() succeeded. */
 extern const archive_calls *const archive_library;
 
 #endif

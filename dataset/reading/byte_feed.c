@@ -13,7 +13,7 @@
 #include "raw_feed.h"
 #include "status_int.h"
 
-/* Size of the buffer, and of each read; skipped bytes are read into it, too. */
+/* Size of the buffer, and of each read; skipped bytes are also read into the buffer. */
 enum { BUFFER = 1 << 16 };
 
 struct byte_feed {
@@ -24,7 +24,7 @@ struct byte_feed {
     uint8_t buffer[BUFFER];
 };
 
-/* Refills the empty buffer. It stays empty at the end of the data. */
+/* Refills the empty buffer; the buffer stays empty at the end of the data. */
 static sluice_status refill_buffer(byte_feed *feed)
 {
     feed->at = 0;
@@ -71,8 +71,8 @@ static sluice_status open_path(raw_feed *raw, const char *path)
         return SLUICE_OK;
     }
     /*
-     * Non-blocking: open() of a FIFO without a writer would block and could not be interrupted by a
-     * stop request. raw_feed.c waits for the data instead.
+     * O_NONBLOCK: open() of a FIFO without a writer would block, and a stop request could not
+     * interrupt it. raw_feed.c waits for the data instead.
      */
     raw->fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, &interrupt);
     if (raw->fd >= 0) {
@@ -122,7 +122,7 @@ void byte_feed_close(byte_feed *feed)
     sli_free(feed);
 }
 
-/* Copies bytes to `to`; skips them if `to` is NULL. */
+/* Copies bytes to `to`, or skips them if `to` is NULL. */
 static sluice_status take_bytes(byte_feed *feed, uint8_t *to, uint64_t size, uint64_t *got_out)
 {
     uint64_t got = 0;

@@ -19,7 +19,7 @@ static const struct {
 };
 
 /*
- * Distinguishes bzip2 from a tar archive whose first member's name begins with "BZh" and a digit.
+ * True for bzip2, false for a tar archive whose first member's name begins with "BZh" and a digit.
  * In bzip2 a block marker or an end marker follows, which cannot be part of a name.
  */
 static bool is_bzip2(const uint8_t *bytes, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compression formats of whole files. */
+/* Detects the compression format of a whole file, by magic number or suffix. */
 #ifndef SLUICE_COMPRESSION_H
 #define SLUICE_COMPRESSION_H
 
@@ -17,18 +17,18 @@ typedef enum compression {
 } compression;
 
 /*
- * Bytes at the beginning of a file that suffice to identify each format, and to rule out a tar
- * archive.
+ * Number of bytes at the beginning of a file that suffice to identify each format, and to rule out
+ * a tar archive.
  */
 enum { COMPRESSION_MAGIC = 10 };
 
 /* Detects the format by the magic number at the beginning of a file. */
 compression compression_of(const uint8_t *bytes, size_t size);
 
-/* Does the path end in the suffix of a compressed file, such as .gz or .tbz? */
+/* True if the path has the suffix of a compressed file, such as .gz or .tbz. */
 bool compression_has_suffix(const char *path);
 
-/* The name of a format, for example "gzip". */
+/* Returns the name of a format, for example "gzip". */
 const char *compression_name(compression format);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decompresses by one filter of libarchive. libarchive must not detect filters by itself: it would
- * nest them as long as the output is compressed, too, and so endlessly for a file that decompresses
+ * Decompresses with one libarchive filter. libarchive must not detect filters by itself: it would
+ * nest them as long as the output is also compressed, and so endlessly for a file that decompresses
  * to itself.
  */
 #include "decompressor.h"
@@ -16,8 +16,8 @@
 enum { BUFFER = 1 << 16 };
 
 /*
- * Limit on compressed bytes in a row that produce no output. libarchive buffers a gzip header up to
- * the end of the file name in it, and that end may be missing.
+ * Limit on consecutive compressed bytes that produce no output. libarchive buffers a gzip header up
+ * to the end of the file name in it, and that end may be missing.
  */
 static const uint64_t MAX_WITHOUT_OUTPUT = UINT64_C(1) << 24;
 
@@ -31,9 +31,9 @@ struct decompressor {
     compression format;
     struct archive *archive;
     sluice_status status;    /* result of the last read of compressed bytes */
-    uint64_t without_output; /* compressed bytes since the last output */
+    uint64_t without_output; /* compressed bytes read since the last output */
     bool ended;
-    size_t first; /* bytes in buffer that open() copied */
+    size_t first; /* bytes that decompressor_open() copied to buffer */
     uint8_t buffer[BUFFER];
 };
 
@@ -57,7 +57,7 @@ static sluice_status read_raw(decompressor *d, size_t *got_out)
     return st;
 }
 
-/* The read callback of libarchive. */
+/* libarchive's read callback. */
 static la_ssize_t give_raw(struct archive *archive, void *arg, const void **bytes_out)
 {
     decompressor *d = arg;
@@ -73,8 +73,8 @@ static la_ssize_t give_raw(struct archive *archive, void *arg, const void **byte
 }
 
 /*
- * Returns the status after a call of libarchive. Its result alone does not suffice: it reports some
- * failed reads as the end of the data.
+ * Returns the status after a libarchive call. Its return value alone does not suffice: it reports
+ * some failed reads as the end of the data.
  */
 static sluice_status status_of(const decompressor *d, bool failed)
 {
@@ -94,7 +94,7 @@ static sluice_status begin_input(decompressor *d)
     struct archive_entry *entry;
     int answer = archive_library->archive_read_append_filter(d->archive, filters[d->format]);
 
-    if (answer >= ARCHIVE_WARN) { /* libarchive warns if its filter runs another program */
+    if (answer >= ARCHIVE_WARN) { /* libarchive warns if its filter runs an external program */
         archive_library->archive_read_support_format_raw(d->archive);
         archive_library->archive_read_support_format_empty(d->archive);
         answer = archive_library->archive_read_open(d->archive, d, NULL, give_raw, NULL);
@@ -141,8 +141,8 @@ sluice_status decompressor_read(decompressor *d, void *to, size_t size, size_t *
     la_ssize_t got = 0;
 
     /*
-     * A few compressed bytes can become gigabytes. Meanwhile no raw bytes are read, so the stop
-     * request is polled here, too.
+     * A few compressed bytes can become gigabytes. No raw bytes are read meanwhile, so the stop
+     * request is polled here as well.
      */
     if (raw_feed_is_stopped(d->raw)) {
         return SLUICE_CLOSED;

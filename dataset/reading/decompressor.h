@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequential decompression of one layer in one format. */
+/* Decompresses one layer of one compression format sequentially. */
 #ifndef SLUICE_DECOMPRESSOR_H
 #define SLUICE_DECOMPRESSOR_H
 
@@ -9,15 +9,18 @@
 typedef struct decompressor decompressor;
 
 /*
- * Decompresses `bytes`, followed by the bytes of raw. `bytes` are copied and begin with the
- * format's magic number; raw must outlive the decompressor. Output that is itself compressed is
- * returned unchanged. E_UNSUPPORTED: this build has no libarchive; E_CORRUPT, E_IO, E_NO_MEMORY,
- * CLOSED.
+ * Creates a decompressor of `bytes`, followed by the bytes of `raw`. `bytes` are copied and begin
+ * with the format's magic number; `raw` must outlive the decompressor. Output that is itself
+ * compressed is returned unchanged. E_UNSUPPORTED: this build has no libarchive. Also returns
+ * E_CORRUPT, E_IO, E_NO_MEMORY and CLOSED.
  */
 sluice_status decompressor_open(raw_feed *raw, compression format, const uint8_t *bytes,
                                 size_t size, decompressor **decompressor_out);
 
-/* Reads up to `size` bytes; 0 at the end of the data. E_CORRUPT, E_IO, E_NO_MEMORY, CLOSED. */
+/*
+ * Reads up to `size` bytes; 0 bytes at the end of the data. Returns E_CORRUPT, E_IO, E_NO_MEMORY or
+ * CLOSED on failure.
+ */
 sluice_status decompressor_read(decompressor *d, void *to, size_t size, size_t *got_out);
 
 /* Accepts NULL. */

@@ -15,7 +15,9 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* Limit on the files of one range, and of a whole list, as a guard against typing errors. */
+/*
+ * Limit on the number of files of a brace range, and of the whole list; it catches typing errors.
+ */
 static const uint64_t MAX_FILES = 1000000;
 
 void file_list_free(file_list *list)
@@ -154,7 +156,7 @@ static sluice_status add_matches(file_list *list, const char *pattern)
                               list->kind->source, pattern);
     }
     for (size_t i = 0; i < found.gl_pathc && st == SLUICE_OK; i++) {
-        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* skip the index of a shard */
+        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* skip the index files of shards */
             st = add_path(list, found.gl_pathv[i]);
         }
     }
@@ -179,7 +181,8 @@ static sluice_status bad_range(const file_list *list, const char *text, const ch
 }
 
 /*
- * Parses the decimal digits [digits, end). False: none, other characters, or more than 18 digits.
+ * Parses the decimal digits in [digits, end). False: the text is empty, has other characters, or
+ * has more than 18 digits.
  */
 static bool parse_digits(const char *digits, const char *end, uint64_t *number)
 {
@@ -196,7 +199,7 @@ static bool parse_digits(const char *digits, const char *end, uint64_t *number)
     return true;
 }
 
-/* Finds the first range in a text; range->begin is NULL if there is none. */
+/* Finds the first brace range in a text; range->begin is NULL if there is no range. */
 static sluice_status find_range(const file_list *list, const char *text, brace_range *range)
 {
     const char *open = strchr(text, '{');
@@ -233,8 +236,8 @@ static sluice_status find_range(const file_list *list, const char *text, brace_r
 }
 
 /*
- * Adds a pattern, expanded for each number of its first range. depth: the number of ranges it may
- * have.
+ * Adds a pattern, expanded for each number of its first brace range. depth: maximum number of
+ * ranges in the pattern.
  */
 static sluice_status add_pattern(file_list *list, const char *text, int depth)
 {
@@ -266,7 +269,7 @@ static sluice_status add_pattern(file_list *list, const char *text, int depth)
     return st;
 }
 
-/* Adds one entry of the list. */
+/* Adds one entry of the comma-separated list. */
 static sluice_status add_entry(file_list *list, const char *text)
 {
     bool exists = false;
@@ -299,8 +302,7 @@ sluice_status file_list_make(const char *text, const file_list_kind *kind, file_
     if (copy == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
     }
-    st = add_existing(&list, text, &exists); /* first as a whole: the name of an existing file may
-                                                contain commas */
+    st = add_existing(&list, text, &exists); /* first as one path: a file name may contain commas */
     for (char *entry = copy; st == SLUICE_OK && !exists && entry != NULL;) {
         char *comma = strchr(entry, ',');
 

@@ -9,7 +9,7 @@
 #include "descriptor_int.h"
 #include "status_int.h"
 
-/* Limit on the file of one sample, which bounds memory. */
+/* Limit on the size of one sample's file; it bounds memory. */
 static const off_t MAX_FILE_BYTES = INT64_C(1) << 30;
 
 static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_out)
@@ -36,7 +36,7 @@ static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_ou
 
 sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out)
 {
-    /* Non-blocking: open() of a FIFO would block the worker. */
+    /* O_NONBLOCK: open() of a FIFO would block the worker. */
     int fd = sli_openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, io->interrupt);
     struct stat info;
     size_t size = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces decompressor.c in builds without libarchive. */
+/* Stubs that replace decompressor.c in builds without libarchive. */
 #include "decompressor.h"
 
 #include "status_int.h"

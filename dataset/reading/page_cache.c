@@ -12,7 +12,7 @@
 
 /*
  * Heuristic for file systems on which the kernel does not report residency: if opening the file
- * takes longer than this, it was not cached.
+ * takes longer than this, its bytes count as not cached.
  */
 static const int64_t CACHED_NS = 20000;
 
@@ -42,7 +42,9 @@ static page_answer fetch_pages(int fd, const sample_location *location, uint64_t
         size = (uint64_t)info.st_size - location->offset;
     }
     size = size < most ? size : most;
-    /* Check a page in the middle: the first or last one may have been read along with a neighbour.
+    /*
+     * Checks a page in the middle: the first or last page may have been read along with a
+     * neighbouring sample.
      */
     cached = is_cached(fd, location->offset + size / 2, start_ns);
     if (cached) {
@@ -53,9 +55,9 @@ static page_answer fetch_pages(int fd, const sample_location *location, uint64_t
     return PAGES_ASKED;
 }
 
-/* The open file of a location, and whether its descriptor was borrowed or opened. */
+/* The open file of a location; its descriptor was borrowed or opened. */
 typedef struct location_file {
-    int fd;              /* -1: open failed */
+    int fd;              /* -1: the file could not be opened */
     sli_held_file *lent; /* the owner of a borrowed descriptor; NULL: not borrowed */
     bool opened;
 } location_file;
@@ -69,7 +71,7 @@ static location_file open_at(const sample_location *location)
         file.lent = file.fd >= 0 ? location->held : NULL;
     }
     if (file.fd < 0) {
-        /* Non-blocking: open() of a FIFO would block. */
+        /* O_NONBLOCK: open() of a FIFO would block. */
         file.fd = openat(location->folder_fd, location->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         file.opened = file.fd >= 0;
     }

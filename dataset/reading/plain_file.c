@@ -11,7 +11,7 @@
 sluice_status plain_file_open(const char *path, const sli_interrupt *interrupt, int *fd_out,
                               uint64_t *size_out)
 {
-    /* Non-blocking: open() of a FIFO would block. */
+    /* O_NONBLOCK: open() of a FIFO would block. */
     const int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
     struct stat info;
     sluice_status st;

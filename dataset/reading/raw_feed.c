@@ -8,10 +8,10 @@
 #include "page_cache.h"
 #include "status_int.h"
 
-/* How many bytes are dropped from the page cache by one call. */
+/* Number of bytes that one call drops from the page cache. */
 enum { DROPPED_AT_ONCE = 1 << 22 };
 
-/* Sleeps until bytes, the end of the data, or a stop request arrive. */
+/* Waits until bytes, the end of the data, or a stop request arrive. */
 static sluice_status await_bytes(const raw_feed *raw)
 {
     struct pollfd fds[2] = {{.fd = raw->fd, .events = POLLIN},
@@ -61,7 +61,7 @@ void raw_feed_drop(raw_feed *raw, bool ended)
     const sample_location read = {
         .fd = raw->fd,
         .offset = raw->dropped,
-        .size = ended ? 0 /* up to the end of the file */ : raw->at - raw->dropped};
+        .size = ended ? 0 /* 0: up to the end of the file */ : raw->at - raw->dropped};
 
     if (raw->drops && (ended || read.size > 0)) {
         page_cache_drop(&read);

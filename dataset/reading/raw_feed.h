@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads bytes from a file descriptor, uninterpreted. A stop request ends a wait for bytes. Bytes
+ * Reads uninterpreted bytes from a file descriptor. A stop request ends a wait for bytes. Bytes
  * that were read can be dropped from the page cache.
  */
 #ifndef SLUICE_RAW_FEED_H
@@ -21,15 +21,15 @@ typedef struct raw_feed {
     uint64_t dropped; /* bytes dropped from the page cache so far */
 } raw_feed;
 
-/* Reads at least one byte; 0 bytes at the end of the data. E_IO, CLOSED. */
+/* Reads at least one byte, or 0 bytes at the end of the data. Returns E_IO or CLOSED on failure. */
 sluice_status raw_feed_read(raw_feed *raw, void *to, size_t size, size_t *got_out);
 
-/* Was a stop requested? Never waits. */
+/* True if a stop was requested; never waits. */
 bool raw_feed_is_stopped(const raw_feed *raw);
 
 /*
- * Drops the bytes that were read from the page cache, if raw->drops. ended: everything up to the
- * end of the file.
+ * If raw->drops is set, drops the bytes that were read from the page cache. ended: drop everything
+ * up to the end of the file.
  */
 void raw_feed_drop(raw_feed *raw, bool ended);
 

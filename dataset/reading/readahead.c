@@ -12,21 +12,21 @@
 #include "worker_pool_int.h"
 
 /*
- * How many consecutive rows must be cached before the threads sleep: initially 8; after a needless
- * wake-up 4, after a useful one 32.
+ * Number of consecutive cached rows after which the threads sleep: initially CACHED_AT_FIRST;
+ * CACHED_AGAIN after a needless wake-up; CACHED_IN_TURN after a useful one.
  */
 enum { CACHED_AT_FIRST = 8, CACHED_AGAIN = 4, CACHED_IN_TURN = 32 };
 
 /*
- * Upper limit of the back-off: the threads wake after `backoff` slow reads by workers. That is 1 at
- * first; each needless wake-up doubles it.
+ * Upper limit of the back-off. The threads wake after `backoff` slow reads by workers. `backoff` is
+ * initially 1 and doubles with each needless wake-up.
  */
 enum { MAX_BACKOFF = 1024 };
 
 /*
- * A read counts as slow if it takes longer than SLOW_NS, plus SLOW_NS per SLOW_BYTES: a read from
- * the page cache is faster. A false alarm, after a worker was preempted, costs a few residency
- * checks.
+ * A read counts as slow if it takes longer than SLOW_NS, plus SLOW_NS per SLOW_BYTES; a read from
+ * the page cache is faster than that. If a worker was only preempted, the threads wake needlessly,
+ * which costs a few residency checks.
  */
 enum { SLOW_NS = 50000, SLOW_BYTES = 1 << 18 };
 
@@ -39,13 +39,13 @@ struct readahead {
     sli_event woken; /* notified when any input of choose_row() changes */
 
     pthread_mutex_t lock;           /* guards the fields below, up to `backoff` */
-    uint64_t next;                  /* the next row to check */
-    uint64_t behind;                /* the first row that no worker has claimed */
+    uint64_t next;                  /* number of the next row to check */
+    uint64_t behind;                /* number of the first row that no worker has claimed */
     uint64_t bytes;                 /* bytes requested for rows [behind, next) */
     uint64_t sizes[READAHEAD_ROWS]; /* bytes requested for each row, indexed by row modulo
                                        READAHEAD_ROWS */
     uint32_t cached;                /* number of consecutive cached rows */
-    bool useful;                    /* a row was not cached since the threads last woke */
+    bool useful; /* at least one row was not cached since the threads last woke */
     bool asleep;
     int32_t backoff;
 
@@ -53,15 +53,18 @@ struct readahead {
     _Atomic uint64_t total_bytes;
 
     _Alignas(64) _Atomic uint64_t wake_row; /* the worker that claims this row wakes the threads;
-                                               UINT64_MAX: no worker does */
+                                               UINT64_MAX: no claim wakes them */
     _Atomic uint64_t slow_ticks;            /* SLOW_NS in ticks; UINT64_MAX while the threads are
                                                awake */
-    _Atomic int32_t slow_left;              /* number of slow reads until the threads wake */
+    _Atomic int32_t slow_left;              /* slow reads by workers until the threads wake */
 };
 
 /* ---- sleeping and waking --------------------------------------------------------------------- */
 
-/* Stops checking rows until workers have slow reads. The caller holds the lock. */
+/*
+ * Puts the threads to sleep: they check no more rows until workers have slow reads. The caller
+ * holds the lock.
+ */
 static void fall_asleep(readahead *ahead)
 {
     const double ns = (double)(sli_now_ns() - ahead->start_ns);
@@ -123,7 +126,8 @@ void readahead_was_read(readahead *ahead, uint64_t ticks, uint64_t bytes)
 /* ---- the rows ahead of the workers ----------------------------------------------------------- */
 
 /*
- * Removes rows that workers have claimed from the window [behind, next). The caller holds the lock.
+ * Removes the rows that workers have claimed from the window [behind, next). The caller holds the
+ * lock.
  */
 static void follow_workers(readahead *ahead)
 {
@@ -140,7 +144,8 @@ static void follow_workers(readahead *ahead)
 }
 
 /*
- * Should the threads check rows now? Wakes them after enough slow reads. The caller holds the lock.
+ * True if the threads should check rows now; wakes them after enough slow reads. The caller holds
+ * the lock.
  */
 static bool is_awake(readahead *ahead)
 {
@@ -151,8 +156,8 @@ static bool is_awake(readahead *ahead)
 }
 
 /*
- * Can one more row be added to the window? If not, the threads are woken by the worker whose claim
- * leaves the window half empty. The caller holds the lock.
+ * True if one more row can be added to the window. Otherwise the worker whose claim leaves the
+ * window half empty wakes the threads. The caller holds the lock.
  */
 static bool has_room(readahead *ahead)
 {
@@ -176,8 +181,9 @@ static bool has_room(readahead *ahead)
 }
 
 /*
- * Finds the next row with bytes to fetch. READAHEAD_WAIT and READAHEAD_END: as returned by
- * config.row(). The caller holds the lock.
+ * Finds the next row with bytes to fetch. Returns READAHEAD_WAIT if config.row() returned it, the
+ * threads sleep or the window is full; READAHEAD_END if config.row() returned it or readahead was
+ * stopped. The caller holds the lock.
  */
 static readahead_row choose_row(readahead *ahead, uint64_t *row_out, sample_location *location_out)
 {
@@ -206,7 +212,8 @@ static readahead_row choose_row(readahead *ahead, uint64_t *row_out, sample_loca
 }
 
 /*
- * The number of consecutive cached rows after which the threads sleep. The caller holds the lock.
+ * Returns the number of consecutive cached rows after which the threads sleep. The caller holds the
+ * lock.
  */
 static uint32_t cached_enough(const readahead *ahead)
 {

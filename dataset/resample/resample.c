@@ -10,8 +10,8 @@
 #include "status_int.h"
 
 /*
- * Intersects the window [start, start + length) with [0, out). The result is [*from, *from +
- * *count).
+ * Intersects the window [start, start + length) with [0, out), in pixels of the resized crop. The
+ * result is [*from, *from + *count).
  */
 static void visible_range(int64_t start, uint32_t length, uint32_t out, uint32_t *from,
                           uint32_t *count)
@@ -53,7 +53,7 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     return st;
 }
 
-/* Does the filter have negative weights, so that results can be outside 0..255? */
+/* True if the filter has negative weights, so that results can be outside 0..255. */
 static bool has_negative_weights(const image_resampler *r)
 {
     return r->job.filter.filter == FILTER_BICUBIC;
@@ -62,8 +62,8 @@ static bool has_negative_weights(const image_resampler *r)
 /* ---- the passes ------------------------------------------------------------------------------ */
 
 /*
- * The number of weights of output line i without trailing zeros, rounded up to even. Many output
- * lines need fewer than `taps` weights.
+ * Returns the number of weights of output line i without trailing zeros, rounded up to even. Many
+ * output lines need fewer than `taps` weights.
  */
 static uint32_t taps_of(const image_resampler *r, uint32_t i, const int16_t **weights)
 {
@@ -76,18 +76,18 @@ static uint32_t taps_of(const image_resampler *r, uint32_t i, const int16_t **we
     return taps;
 }
 
-/* The row of the needed pixels to which weight k of output line i applies. */
+/* Returns the row of the needed pixels to which weight k of output line i applies. */
 static uint32_t row_of(const image_resampler *r, uint32_t i, uint32_t k)
 {
     const uint32_t row = (uint32_t)r->y.first[i] - r->needed.y + k;
 
-    /* Weights past the end of the crop are zero, so any row can stand in. */
+    /* Weights past the end of the crop are zero, so any row can be used for them. */
     return row < r->needed.height ? row : r->needed.height - 1;
 }
 
 /*
- * Elements in one line of the middle buffer: the needed pixels, then zeros for weights that are
- * padding.
+ * Returns the number of elements in one line of the intermediate buffer: the needed pixels, then
+ * zeros for padding weights.
  */
 static size_t middle_line(const image_resampler *r)
 {
@@ -96,7 +96,7 @@ static size_t middle_line(const image_resampler *r)
     return (elements + 31) / 32 * 32;
 }
 
-/* Line l of the STRIP lines of the middle buffer. */
+/* Returns line l of the intermediate buffer, which has STRIP lines. */
 static int16_t *middle_of(const image_resampler *r, uint32_t l)
 {
     return (int16_t *)(void *)r->middle.data + l * middle_line(r);
@@ -104,7 +104,7 @@ static int16_t *middle_of(const image_resampler *r, uint32_t l)
 
 /* ---- vertical pass first --------------------------------------------------------------------- */
 
-/* Vertical pass: computes output line i of the y axis, into one line of the middle buffer. */
+/* Vertical pass: computes output line i of the y axis, into one line of the intermediate buffer. */
 static void vertical_line(const image_resampler *r, const image_view *needed, uint32_t i,
                           int16_t *out)
 {
@@ -144,16 +144,16 @@ static void resample_strip(image_resampler *r, const image_view *needed, uint32_
 
 /* ---- horizontal pass first ------------------------------------------------------------------- */
 
-/* Elements in one line of the `across` buffer. */
+/* Returns the number of elements in one line of the `across` buffer. */
 static size_t across_line(const image_resampler *r)
 {
     return (size_t)r->x.count * r->job.channels + WIDE_SLACK;
 }
 
 /*
- * The line of the `across` buffer that holds needed line `row` after the horizontal pass. The
- * buffer is a ring. It has room for the lines that one output line needs, plus one strip, since
- * lines are added a strip at a time.
+ * Returns the line of the `across` buffer that holds needed line `row` after the horizontal pass.
+ * The buffer is a ring. Its size is the number of lines that one output line needs, plus one strip,
+ * since lines are added a strip at a time.
  */
 static int16_t *across_of(const image_resampler *r, uint32_t row)
 {
@@ -234,7 +234,10 @@ static window_line window_of(const image_resampler *r)
     return line;
 }
 
-/* The address of line y: in the destination itself, or in the resampler's line buffer. */
+/*
+ * Returns the address to write line y to: in the destination itself, or in the resampler's line
+ * buffer.
+ */
 static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_line *line,
                         uint32_t y)
 {
@@ -315,7 +318,7 @@ static void resize_lines(image_resampler *r, const image_view *needed, const lin
     }
 }
 
-/* Reserves the buffers between the passes. */
+/* Reserves the buffers between the two passes. */
 static sluice_status reserve_middle(image_resampler *r)
 {
     const size_t bytes = STRIP * middle_line(r) * sizeof(int16_t);

@@ -40,36 +40,39 @@ typedef struct image_resampler {
     resample_job job;
     resample_axis x;
     resample_axis y;
-    image_box needed;      /* part of the crop that has to be decoded */
-    bool empty;            /* no part of the image is in the window */
-    bool copies;           /* no resizing: lines are copied */
-    image_buffer middle;   /* (4, needed.width * channels + slack) int16: between the passes */
-    image_buffer across;   /* for filters with negative weights: lines after the horizontal pass, a
-                              ring of (y.taps + 4, x.count * channels + slack) int16 */
-    uint32_t across_lines; /* needed lines [0, across_lines) were written to `across` */
-    image_buffer rows;     /* (y.taps) pointers to lines */
+    image_box needed;    /* the part of the crop that must be decoded */
+    bool empty;          /* the window contains no part of the image */
+    bool copies;         /* no resizing is needed: lines are copied */
+    image_buffer middle; /* output of the first pass, (4, needed.width * channels + slack) int16 */
+    image_buffer across; /* for filters with negative weights: output of the horizontal pass, a ring
+                            of (y.taps + 4, x.count * channels + slack) int16 */
+    uint32_t across_lines; /* needed lines [0, across_lines) have been written to `across` */
+    image_buffer rows;     /* (y.taps) line pointers */
     image_buffer line;     /* (4, window_width * channels + slack) uint8 */
 } image_resampler;
 
 /*
- * The destination of lines: line() is called for each, in order; pixels is (window_width,
- * channels).
+ * The destination of output lines. line() is called for each line, in order; pixels is
+ * (window_width, channels).
  */
 typedef struct line_sink {
     void (*line)(void *arg, uint32_t y, const uint8_t *pixels);
     void *arg;
-    uint8_t *direct; /* not NULL: lines are written here instead, (height, width, channels), and
+    uint8_t *direct; /* if not NULL, lines are written here instead, (height, width, channels), and
                         line() is not called */
 } line_sink;
 
 /*
- * Computes the weights, and the part of the crop that they apply to (needed_out; width 0: none of
- * it). E_NO_MEMORY.
+ * Computes the weights and needed_out, the part of the crop that they apply to (width 0: no part of
+ * the crop is needed). Returns E_NO_MEMORY on failure.
  */
 sluice_status resample_prepare(image_resampler *resampler, const resample_job *job,
                                image_box *needed_out);
 
-/* Writes the lines of the window to the sink. needed: the pixels of needed_out. E_NO_MEMORY. */
+/*
+ * Writes the lines of the window to the sink. `needed` holds the pixels of the box needed_out.
+ * Returns E_NO_MEMORY on failure.
+ */
 sluice_status resample_run(image_resampler *resampler, const image_view *needed,
                            const line_sink *sink);
 

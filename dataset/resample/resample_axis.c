@@ -33,7 +33,7 @@ static double area_weight(double x)
 
 static const struct {
     double (*weight)(double x);
-    double support; /* weight(x) is 0 for larger |x| */
+    double support; /* weight(x) is 0 for |x| larger than this */
 } filters[FILTERS] = {
     [FILTER_BILINEAR] = {bilinear_weight, 1},
     [FILTER_BICUBIC] = {bicubic_weight, 2},
@@ -41,8 +41,8 @@ static const struct {
 };
 
 /*
- * An offset larger than the sum of the negative weights: sums plus UP are positive, so truncation
- * rounds down.
+ * An offset larger than the absolute sum of the negative weights: sums plus UP are positive, so
+ * truncation rounds down.
  */
 enum { UP = 1 << (RESAMPLE_WEIGHT_BITS + 2) };
 
@@ -64,7 +64,7 @@ static span span_of(const resample_axis *axis)
     return s;
 }
 
-/* The inputs [*from, *to) of output i: those within the filter's support. */
+/* Returns the inputs [*from, *to) that are within the filter's support for output i. */
 static void support_of(const resample_axis *axis, const span *s, uint32_t i, int64_t *from,
                        int64_t *to)
 {
@@ -75,12 +75,15 @@ static void support_of(const resample_axis *axis, const span *s, uint32_t i, int
     *to = *to > axis->in ? axis->in : *to;
 }
 
-/* Computes the weights of output i, not normalised: of inputs [*first, *first + n). Returns n. */
+/*
+ * Computes the weights of output i, not yet normalised, for the inputs [*first, *first + n).
+ * Returns n.
+ */
 static uint32_t weigh_inputs(const resample_axis *axis, const span *s, uint32_t i, int32_t *first,
                              double *weights, double *sum)
 {
     const double center = (i + 0.5) * s->scale;
-    const double narrowed = 1 / s->widened; /* multiply by this, like Pillow: a division would round
+    const double narrowed = 1 / s->widened; /* multiplied by, as in Pillow: a division would round
                                                differently at the edges of area */
     uint32_t n = 0;
     int64_t from;
@@ -97,8 +100,8 @@ static uint32_t weigh_inputs(const resample_axis *axis, const span *s, uint32_t 
 }
 
 /*
- * Rounds the running sum, not each weight: the weights add up to exactly 2^14, and the error stays
- * small for any number of weights.
+ * Rounds the running sum instead of each weight, so that the weights add up to exactly 2^14 and the
+ * error stays small for any number of weights.
  */
 static void quantise_weights(const double *weights, uint32_t n, double sum, int16_t *out)
 {
@@ -110,7 +113,7 @@ static void quantise_weights(const double *weights, uint32_t n, double sum, int1
         int32_t now;
 
         running += weights[k];
-        now = (int32_t)(running * factor + (UP + 0.5)); /* positive: rounds down */
+        now = (int32_t)(running * factor + (UP + 0.5)); /* positive, so the cast rounds down */
         out[k] = (int16_t)(now - before);
         before = now;
     }
@@ -118,7 +121,7 @@ static void quantise_weights(const double *weights, uint32_t n, double sum, int1
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* The largest number of inputs of an output, rounded up to an even number. */
+/* Returns the largest number of inputs of an output, rounded up to an even number. */
 static uint32_t most_taps(const resample_axis *axis, const span *s)
 {
     int64_t most = 1;
@@ -152,8 +155,8 @@ static sluice_status reserve_weights(resample_axis *axis, size_t weights)
 }
 
 /*
- * Nearest: one input for each output, at a position that is summed up. The rounding error of the
- * sum is far smaller than the half step at its end.
+ * Nearest: each output has one input, whose position is accumulated by addition. The rounding error
+ * of the sum is far smaller than the half step at its end.
  */
 static sluice_status prepare_nearest(resample_axis *axis)
 {

@@ -29,11 +29,11 @@ enum { RESAMPLE_WEIGHT_BITS = 14, RESAMPLE_MID_BITS = 7 };
 /* The weights of one axis for a range of outputs; zero-initialise. */
 typedef struct resample_axis {
     resize_filter filter;
-    uint32_t in;   /* length of the crop */
-    uint32_t out;  /* length it is resized to */
-    uint32_t from; /* outputs [from, from + count) */
+    uint32_t in;   /* length of the crop on this axis */
+    uint32_t out;  /* length to which the crop is resized */
+    uint32_t from; /* first output; the range is [from, from + count) */
     uint32_t count;
-    uint32_t taps;    /* number of weights of each output, even; the last may be zero */
+    uint32_t taps;    /* number of weights of each output, even; trailing weights may be zero */
     int32_t *first;   /* (count) first input of each output */
     int16_t *weights; /* (count, taps); the weights of each output sum to 2^14 */
     size_t first_capacity;
@@ -41,13 +41,13 @@ typedef struct resample_axis {
 } resample_axis;
 
 /*
- * Computes the weights of outputs [from, from + count), count > 0; reuses the current ones if no
- * argument changed. E_NO_MEMORY.
+ * Computes the weights of outputs [from, from + count), with count > 0; reuses the current ones if
+ * no argument changed. Returns E_NO_MEMORY on failure.
  */
 sluice_status resample_axis_prepare(resample_axis *axis, const resize_filter *filter, uint32_t in,
                                     uint32_t out, uint32_t from, uint32_t count);
 
-/* The inputs [*from, *to) that any output of the axis uses. */
+/* Returns the inputs [*from, *to) that the outputs of the axis use. */
 void resample_axis_span(const resample_axis *axis, uint32_t *from, uint32_t *to);
 
 void resample_axis_free(resample_axis *axis);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file is compiled once for each instruction set level (SLI_LEVEL). */
+/*
+ * The resize kernels of one instruction set level. This file is compiled once for each level
+ * (SLI_LEVEL).
+ */
 #include "resample_kernels.h"
 
 #include <string.h>
@@ -13,13 +16,16 @@ enum {
     MIDDLE_MOST = 255 << RESAMPLE_MID_BITS,
     ALL_WEIGHT = 1 << RESAMPLE_WEIGHT_BITS, /* the weight of one input when all others are zero */
 #if defined(__AVX512BW__)
-    BLOCK = 64 /* samples of one iteration of the vertical pass */
+    BLOCK = 64 /* samples per iteration of the vertical pass */
 #else
     BLOCK = 32
 #endif
 };
 
-/* Scalar vertical_wide() of samples [i, n), also used for the tail of the vector version. */
+/*
+ * Scalar implementation of vertical_wide() for samples [i, n); also processes the tail of the
+ * vector version.
+ */
 static void vertical_wide_from(size_t i, const int16_t *const *rows, const int16_t *weights,
                                uint32_t taps, uint8_t *out, size_t n)
 {
@@ -54,8 +60,7 @@ static void vertical(const uint8_t *const *rows, const int16_t *weights, uint32_
             const int16_t weight1 = weights[k + 1];
 
             for (int j = 0; j < BLOCK; j++) {
-                const int16_t sample0 = row0[j]; /* int16 factors: compilers vectorise 16 by 16 bit
-                                                    products */
+                const int16_t sample0 = row0[j]; /* int16, for vectorised 16 by 16 bit products */
                 const int16_t sample1 = row1[j];
 
                 sums[j] += sample0 * weight0 + sample1 * weight1;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two passes of resizing: one set of kernels for each instruction set level. All give the same
- * bytes.
+ * The kernels of the two resize passes: one set for each instruction set level. All sets give the
+ * same bytes.
  */
 #ifndef SLUICE_RESAMPLE_KERNELS_H
 #define SLUICE_RESAMPLE_KERNELS_H
 
 #include "resample.h"
 
-/* Lines that the horizontal pass handles together. */
+/* Number of lines that the horizontal pass processes together. */
 enum { STRIP = 4 };
 
 /*
- * The vertical pass works on whole vectors: it reads rows, and writes its output, up to this many
- * elements past the end.
+ * The vertical pass processes whole vectors: it reads up to this many elements past the end of its
+ * rows, and writes up to this many past the end of its output.
  */
 enum { MIDDLE_SLACK = 64 };
 

@@ -4,9 +4,9 @@
 enum { MAX_CHANNELS = 4 };
 
 /*
- * Computes one line, either to `bytes`, or to `wide` with the fractional bits of the middle buffer;
- * the other pointer is NULL. Callers pass constants for `channels` and for the NULL, so that the
- * inlined copies are specialised.
+ * Computes one line, either to `bytes`, or to `wide` with the fractional bits of the intermediate
+ * buffer; the other pointer is NULL. Callers pass constants for `channels` and for the NULL
+ * pointer, so that the inlined copies are specialised.
  */
 static inline void horizontal_line(const resample_axis *axis, int32_t origin, const int16_t *in,
                                    uint8_t *bytes, int16_t *wide, const uint32_t channels)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes of resizing in AVX2 and AVX-512; included by resample_kernels.c only. */
+/* The resize passes in AVX2 and AVX-512; included by resample_kernels.c only. */
 #ifndef SLUICE_RESAMPLE_X86_H
 #define SLUICE_RESAMPLE_X86_H
 
 #include <immintrin.h>
 
 /*
- * Forces a copy of the function per call, in which the number of taps and the kind of output are
- * constants. Without it gcc makes one function for all, which takes 1.2 times as long.
+ * Forces a specialised copy of the function per call, in which the number of taps and the kind of
+ * output are constants. Without it gcc generates one shared function, which takes 1.2 times as
+ * long.
  */
 #define INLINED static inline __attribute__((always_inline))
 
 /* ---- the vertical pass ----------------------------------------------------------------------- */
 
-/* Two 16-bit weights as one 32-bit value, to be broadcast to all lanes. */
+/* Returns two 16-bit weights as one 32-bit value, to be broadcast to all lanes. */
 static inline int32_t weight_pair(const int16_t *weights)
 {
     int32_t pair;
@@ -22,7 +23,7 @@ static inline int32_t weight_pair(const int16_t *weights)
     return pair;
 }
 
-/* Vectors of the vertical pass: BLOCK bytes each. */
+/* The vector type of the vertical pass: BLOCK bytes. */
 #if defined(__AVX512BW__)
 typedef __m512i vec;
 #define VEC(op) _mm512_##op
@@ -38,8 +39,8 @@ static inline vec signed_samples(vec samples)
 }
 
 /*
- * Stores two vectors of 16 bits in order: they hold alternate groups of eight, as unpacking leaves
- * them.
+ * Stores two vectors of 16-bit values in sample order. Unpacking leaves alternate groups of eight
+ * in `low` and `high`.
  */
 static inline void store_samples(int16_t *to, vec low, vec high)
 {
@@ -64,8 +65,8 @@ static inline vec signed_samples(vec samples)
 }
 
 /*
- * Stores two vectors of 16 bits in order: they hold alternate groups of eight, as unpacking leaves
- * them.
+ * Stores two vectors of 16-bit values in sample order. Unpacking leaves alternate groups of eight
+ * in `low` and `high`.
  */
 static inline void store_samples(int16_t *to, vec low, vec high)
 {
@@ -74,7 +75,7 @@ static inline void store_samples(int16_t *to, vec low, vec high)
 }
 #endif
 
-/* Adds two rows of BLOCK bytes, weighted. The sums are in the order that unpacking leaves. */
+/* Adds two weighted rows of BLOCK bytes to the sums, whose order is that of unpacking. */
 static inline void add_pair(vec sums[4], vec a, vec b, vec weights)
 {
     const vec zero = VEC(set1_epi8)(0);
@@ -108,7 +109,7 @@ static void vertical_any(const uint8_t *const *rows, const int16_t *weights, uin
     }
 }
 
-/* A pair of weights of one byte each, broadcast to every 16-bit lane. */
+/* Returns a pair of one-byte weights, broadcast to every 16-bit lane. */
 static inline vec byte_pair(uint32_t a, uint32_t b)
 {
     return VEC(set1_epi32)((int32_t)((a | b << 8) * 0x10001U));
@@ -162,7 +163,7 @@ INLINED void vertical_few(const uint8_t *const *rows, const int16_t *weights, ui
 static void vertical(const uint8_t *const *rows, const int16_t *weights, uint32_t taps,
                      int16_t *out, size_t n)
 {
-    bool bytes = taps <= 4; /* false after the loop: a weight needs more than two bytes */
+    bool bytes = taps <= 4; /* false after the loop if a weight needs more than two bytes */
 
     for (uint32_t k = 0; k < taps && bytes; k++) {
         bytes = weights[k] != ALL_WEIGHT;
@@ -215,12 +216,12 @@ static inline __m128i load_pixels(const int16_t *in)
     return _mm_loadu_si128((const __m128i *)(const void *)in);
 }
 
-/* Shuffle: packs four pixels of bytes r g b _ into 12 bytes r g b. */
+/* Shuffle mask: packs four 4-byte pixels r g b _ into 12 bytes r g b. */
 #define DENSE _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)
 
 /*
- * Stores 12 bytes. Unless `exact`, four more are overwritten: more of the line is written
- * afterwards.
+ * Stores 12 bytes. Unless `exact` is set, it overwrites four more, which a later store of the same
+ * line replaces.
  */
 static inline void store_group(uint8_t *to, __m128i bytes, bool exact)
 {
@@ -235,8 +236,8 @@ static inline void store_group(uint8_t *to, __m128i bytes, bool exact)
 }
 
 /*
- * Stores four pixels of 16-bit r g b _, two in each half, as 12 values, and overwrites up to four
- * more.
+ * Stores four 16-bit pixels r g b _, two in each half, as 12 values, and overwrites up to four
+ * values after them.
  */
 static inline void store_wide(int16_t *to, __m256i pixels)
 {
@@ -250,7 +251,7 @@ static inline void store_wide(int16_t *to, __m256i pixels)
     _mm_storeu_si128((__m128i *)(void *)(to + 6), _mm256_extracti128_si256(pixels, 1));
 }
 
-/* Two 32-bit values, one in each half. */
+/* Returns two 32-bit values, one broadcast to each half. */
 static inline __m256i in_halves(int32_t low, int32_t high)
 {
     return _mm256_blend_epi32(_mm256_set1_epi32(low), _mm256_set1_epi32(high), 0xF0);
@@ -271,8 +272,8 @@ static inline __m256i load_two(const int16_t *low, const int16_t *high)
 }
 
 /*
- * Rounds the sums of two lines to bytes, one line in each half. [0] holds outputs 0 and 1, [1]
- * outputs 2 and 3.
+ * Rounds the sums of two lines to bytes, one line in each half. Element [0] of `a` and `b` holds
+ * outputs 0 and 1, element [1] outputs 2 and 3.
  */
 static inline __m256i finish_two(const __m256i a[2], const __m256i b[2])
 {
@@ -351,7 +352,7 @@ INLINED void group_any(const resample_axis *axis, uint32_t i, int32_t origin,
 
 #if defined(__AVX512BW__)
 
-/* Can outputs [i, i + 4) be computed by group_near()? */
+/* True if group_near() can compute outputs [i, i + 4). */
 static inline bool is_near(const resample_axis *axis, uint32_t i)
 {
     return ((uint32_t)(axis->first[i + 3] - axis->first[i]) + axis->taps) * 3 <= 32 &&
@@ -380,8 +381,9 @@ static inline void finish_near(__m512i sums[STRIP], uint32_t i, const line_out *
 }
 
 /*
- * Computes outputs [i, i + 4) if all their inputs are within 32 values. These are loaded once per
- * line. For each pair of taps they are permuted to r0 r1 g0 g1 b0 b1 - - of all four outputs.
+ * Computes outputs [i, i + 4) if all their inputs are within 32 values. These values are loaded
+ * once per line. For each pair of taps they are permuted to r0 r1 g0 g1 b0 b1 - - of all four
+ * outputs.
  */
 INLINED void group_near(const resample_axis *axis, uint32_t i, int32_t origin,
                         const int16_t *const *in, const line_out *out, bool exact, uint32_t taps,
@@ -393,7 +395,7 @@ INLINED void group_near(const resample_axis *axis, uint32_t i, int32_t origin,
     const __m512i weights = _mm512_maskz_loadu_epi32(loaded, axis->weights + (size_t)i * taps);
     const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)(axis->first + i));
     const __m128i ahead = _mm_sub_epi32(first, _mm_broadcastd_epi32(first));
-    /* A pixel has three values; the same offset goes into both halves of a lane. */
+    /* A pixel has three values; both halves of a lane get the same offset. */
     const __m128i offsets = _mm_mullo_epi32(ahead, _mm_set1_epi32(0x00030003));
     const size_t at = (size_t)(axis->first[i] - origin) * 3;
     __m512i places =
@@ -464,7 +466,7 @@ static void horizontal_rgb(const resample_axis *axis, int32_t origin, const int1
     const line_out to[STRIP] = {
         {.bytes = out[0]}, {.bytes = out[1]}, {.bytes = out[2]}, {.bytes = out[3]}};
 
-    /* Constant numbers of taps, so that the loops over few taps are unrolled. */
+    /* The numbers of taps are constants, so that the loops over few taps are unrolled. */
     if (axis->taps == 2) {
         horizontal_taps(axis, origin, in, to, 2, false);
     } else if (axis->taps == 4) {

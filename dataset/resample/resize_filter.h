@@ -8,7 +8,7 @@
 
 #include <sluice/status.h>
 
-/* The order is that of resize_filter_names. */
+/* The filters, in the order of resize_filter_names. */
 enum { FILTER_BILINEAR, FILTER_BICUBIC, FILTER_NEAREST, FILTER_AREA, FILTERS };
 
 typedef struct resize_filter {
@@ -18,7 +18,10 @@ typedef struct resize_filter {
 
 extern const char *const resize_filter_names[];
 
-/* E_INVALID: area without antialiasing, which would not be an area filter. */
+/*
+ * Checks the filter arguments. E_INVALID: area without antialiasing, which would not be an area
+ * filter.
+ */
 sluice_status resize_filter_check(const char *stage, const resize_filter *filter);
 
 /* The stage parameters for an argument struct that has a resize_filter in `field`. */

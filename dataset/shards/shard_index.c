@@ -44,7 +44,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* Is field equal to word[0..length), ignoring the case of ASCII letters? */
+/* True if `field` equals word[0..length), ignoring ASCII case. */
 static bool same_field(const char *field, const char *word, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -55,7 +55,10 @@ static bool same_field(const char *field, const char *word, size_t length)
     return field[length] == '\0';
 }
 
-/* The position of a field in a comma-separated list, from 0; UINT32_MAX: not in the list. */
+/*
+ * Returns the position of a field in a comma-separated list, from 0, or UINT32_MAX if it is not in
+ * the list.
+ */
 static uint32_t rank_of(const char *field, const char *list)
 {
     for (uint32_t rank = 0; *list != '\0'; rank++) {
@@ -69,7 +72,7 @@ static uint32_t rank_of(const char *field, const char *list)
     return UINT32_MAX;
 }
 
-/* Adds a field to index->seen, the first few fields, which error messages list. */
+/* Adds a field name to index->seen, which error messages show; only the first few are stored. */
 static void note_seen(shard_index *index, const char *field)
 {
     char small[24];
@@ -203,8 +206,8 @@ static sluice_status add_name(shard_walk *walk, const char *name)
 }
 
 /*
- * Adds an image to the current sample. Of several images, the one whose field is first in the list
- * is used.
+ * Adds an image to the current sample. If a sample has several images, the one whose field comes
+ * first in the list of image fields is used.
  */
 static sluice_status take_image(shard_walk *walk, const tar_member *member, uint32_t rank)
 {
@@ -236,7 +239,7 @@ static void note_imageless(shard_walk *walk)
 }
 
 /*
- * Completes the current sample, once a member of another sample or the end of the archive was
+ * Completes the current sample when a member of another sample, or the end of the archive, is
  * reached.
  */
 static sluice_status close_sample(shard_walk *walk)
@@ -269,7 +272,7 @@ static sluice_status close_sample(shard_walk *walk)
     return SLUICE_OK;
 }
 
-/* Begins a new sample, with the key of this member name. */
+/* Begins a new sample, whose key is the first key_length bytes of the member name. */
 static sluice_status open_next(shard_walk *walk, const char *name, size_t key_length)
 {
     open_sample *current = &walk->current;

@@ -16,7 +16,7 @@
 
 #include <sluice/status.h>
 
-/* The names of fields: the image's, the preferred one first, and the label's. */
+/* The field names of the image, in order of preference, and the field name of the label. */
 typedef struct shard_fields {
     const char *image; /* comma-separated, for example "jpg,jpeg,png,ppm" */
     const char *label; /* for example "cls" */
@@ -31,11 +31,11 @@ enum {
     SHARD_DUPLICATE = 8 /* ambiguous: two images, or two labels, with the same field */
 };
 
-/* A sample with an image. */
+/* A sample of the index; it always has an image. */
 typedef struct shard_sample {
     uint64_t offset; /* offset of the image's bytes in the shard */
     uint64_t size;
-    uint32_t name; /* offset in index->names of the image's member name, KEY.FIELD */
+    uint32_t name; /* offset of the image's member name, KEY.FIELD, in index->names */
     int32_t label;
     uint32_t crc; /* CRC-32C of the image's bytes */
     uint32_t flags;
@@ -45,37 +45,37 @@ enum { SHARD_SEEN_SIZE = 120, SHARD_FIRST_SIZE = 256 };
 
 typedef struct shard_index {
     uint64_t shard_size;
-    shard_sample *samples; /* in the order of the archive; only samples with an image */
+    shard_sample *samples; /* in archive order; only samples with an image */
     uint64_t count;
     size_t capacity;
-    char *names; /* the member names, each zero-terminated */
+    char *names; /* the images' member names, each zero-terminated */
     size_t names_size;
     size_t names_capacity;
-    uint64_t imageless; /* number of samples without any of the image's fields */
-    char first_imageless[SHARD_FIRST_SIZE]; /* key of the first of them, truncated if it is long */
-    uint64_t passed_over;                   /* number of links, special files and sparse files,
-                                               which are skipped */
-    bool has_more;                          /* bytes follow the archive's end */
-    bool lacks_end;                         /* there is no end-of-archive block, so the file may be
-                                               truncated */
-    bool is_unkept;                         /* the index could not be written to the folder that the
-                                               caller named */
-    char seen[SHARD_SEEN_SIZE];             /* the first few fields found, for example "cls,jpg" */
+    uint64_t imageless; /* number of samples that have none of the image fields */
+    char first_imageless[SHARD_FIRST_SIZE]; /* key of the first sample without an image, truncated
+                                               if it is long */
+    uint64_t passed_over; /* number of skipped members: links, special files and sparse files */
+    bool has_more;        /* data follow the end of the archive */
+    bool lacks_end;       /* there is no end-of-archive block, so the file may be
+                             truncated */
+    bool is_unkept;       /* the index could not be written to the folder that the
+                             caller named */
+    char seen[SHARD_SEEN_SIZE]; /* the first few field names found, for example "cls,jpg" */
 } shard_index;
 
 void shard_index_free(shard_index *index);
 
 /*
  * Builds the index of the open shard fd. with_crc: also reads all images and stores their CRCs.
- * path is used in messages. E_CORRUPT, E_UNSUPPORTED: not an archive, or a damaged one; E_IO,
- * E_NO_MEMORY.
+ * path is used in messages. E_CORRUPT: the shard is not a tar archive, or is damaged.
+ * E_UNSUPPORTED: it is compressed. Also returns E_IO and E_NO_MEMORY.
  */
 sluice_status shard_index_build(int fd, const char *path, const shard_fields *fields, bool with_crc,
                                 shard_index *index_out);
 
 /*
- * The member name of a sample's image, "cat/7.jpg". The key is its first shard_key_length() bytes,
- * "cat/7".
+ * Returns the member name of a sample's image, such as "cat/7.jpg". The sample's key is the first
+ * shard_key_length() bytes of the name, such as "cat/7".
  */
 static inline const char *shard_sample_name(const shard_index *index, uint64_t sample)
 {
@@ -89,22 +89,23 @@ size_t shard_key_length(const char *name);
  */
 bool shard_has_field(const char *name, size_t key_length);
 
-/* Parses an int32_t, with optional blanks before and after. */
+/* Parses an int32_t; blanks before and after the number are skipped. */
 bool shard_parse_label(const char *text, size_t size, int32_t *label_out);
 
 /* ---- index files (shard_index_file.c) ------------------------------------------------------ */
 
 /*
- * Writes an index atomically: to a temporary file, which is then renamed. synced: also waits until
- * it is on disk, which takes milliseconds. Otherwise a system crash may leave a damaged file, which
- * its checksum reveals. E_IO, E_NO_MEMORY.
+ * Writes an index atomically: to a temporary file, which is then renamed. If `synced` is set, the
+ * call also waits until the file is on disk, which takes milliseconds. Otherwise a system crash may
+ * leave a damaged file, which its checksum reveals. Returns E_IO or E_NO_MEMORY on failure.
  */
 sluice_status shard_index_write(const shard_index *index, const shard_fields *fields, bool synced,
                                 const char *path);
 
 /*
- * Reads an index file, for a shard of shard_size bytes. E_IO: it cannot be read; E_CORRUPT: it is
- * not an index, is damaged, or belongs to another shard or other fields; E_NO_MEMORY.
+ * Reads the index file of a shard of shard_size bytes. E_IO: the file cannot be read; E_CORRUPT: it
+ * is not an index, is damaged, or was built for another shard or other fields. Also returns
+ * E_NO_MEMORY.
  */
 sluice_status shard_index_read(const char *path, uint64_t shard_size, const shard_fields *fields,
                                shard_index *index_out);
@@ -112,18 +113,18 @@ sluice_status shard_index_read(const char *path, uint64_t shard_size, const shar
 /* ---- index folders (shard_index_cache.c) --------------------------------------------------- */
 
 /*
- * The path of the index file next to a shard: SHARD.sluice, or SHARD.HASH.sluice for fields other
- * than the default. The text is freed by sli_free(). E_NO_MEMORY.
+ * Returns the path of the index file next to a shard: SHARD.sluice for the default fields, else
+ * SHARD.HASH.sluice. The caller frees it by sli_free(). Returns E_NO_MEMORY on failure.
  */
 sluice_status shard_index_path(const char *shard, const shard_fields *fields, char **path_out);
 
 /*
- * Returns the index of the open shard fd. It reads a stored index that is not older than the shard,
- * or else builds and stores one.
+ * Returns the index of the open shard fd: a stored index if it is not older than the shard, else
+ * one that is built now and stored.
  *
  * The index is stored in `folder`; is_unkept is set if that fails. With folder NULL it is stored
  * next to the shard or, failing that, in ${XDG_CACHE_HOME:-~/.cache}/sluice. With folder "none" it
- * is built and not stored. Errors: those of shard_index_build(), and E_IO, E_NO_MEMORY.
+ * is built but not stored. Returns the errors of shard_index_build(), E_IO or E_NO_MEMORY.
  */
 sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
                                  const char *folder, shard_index *index_out);

@@ -40,8 +40,8 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
 }
 
 /*
- * The path of an index in an index folder. Shards of the same name in different folders get
- * different paths. E_NO_MEMORY.
+ * Returns the path of a shard's index in an index folder. Shards of the same name in different
+ * folders get different paths. Returns E_NO_MEMORY on failure.
  */
 static sluice_status path_in(const char *folder, const char *shard, const shard_fields *fields,
                              char **path_out)
@@ -71,7 +71,7 @@ static void make_folders(char *path)
     (void)mkdir(path, 0700);
 }
 
-/* The user's cache folder; "" if the environment defines none. */
+/* Returns the user's cache folder, or "" if the environment defines none. */
 static sluice_status cache_folder(char **folder_out)
 {
     const char *cache = getenv("XDG_CACHE_HOME");
@@ -95,8 +95,9 @@ static bool is_older(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Does the index match the shard? Checks that the last sample's header is where the index says.
- * Modification times are not enough: a replacement of the same size may have an older one.
+ * True if the index matches the shard: the last sample's header must be where the index says.
+ * Comparing modification times is not enough, since a replacement shard of the same size may have
+ * an older one.
  */
 static bool is_of_shard(const shard_index *index, int fd)
 {
@@ -110,7 +111,7 @@ static bool is_of_shard(const shard_index *index, int fd)
             tar_header_is_of(header, shard_sample_name(index, last), index->samples[last].size));
 }
 
-/* Reads the index at a path. END_OF_DATA: there is no usable index. */
+/* Reads the index file at a path. END_OF_DATA: there is no usable index at that path. */
 static sluice_status try_read(const char *path, int fd, const struct stat *shard,
                               const shard_fields *fields, shard_index *index_out)
 {
@@ -139,7 +140,7 @@ static sluice_status try_read(const char *path, int fd, const struct stat *shard
     return st;
 }
 
-/* Candidate paths of an index file, the preferred one first; NULL: not used. */
+/* Candidate paths of an index file, in order of preference; NULL: unused entry. */
 typedef struct index_places {
     char *paths[2];
     char *folder; /* folder of paths[1]; created only when an index is written there */
@@ -177,7 +178,7 @@ static sluice_status find_places(const char *shard, const shard_fields *fields, 
     return st;
 }
 
-/* Stores a new index at the first path that can be written. False: none can be. */
+/* Writes a new index to the first candidate path that is writable; false if no path is. */
 static bool store_index(const shard_index *index, const char *shard, const shard_fields *fields,
                         index_places *places)
 {

@@ -221,7 +221,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
     return SLUICE_OK;
 }
 
-/* Pointers into the file's bytes; lengths were checked. */
+/* Pointers to the parts of an index file in memory; their lengths have been checked. */
 typedef struct index_parts {
     uint64_t count;
     const uint8_t *samples;
@@ -230,7 +230,10 @@ typedef struct index_parts {
     size_t names_size;
 } index_parts;
 
-/* Locates the parts of a file. False: a length does not fit, or a text is not terminated. */
+/*
+ * Locates the parts of an index file. False: a length exceeds the file, or a text is not
+ * terminated.
+ */
 static bool find_parts(const uint8_t *bytes, size_t size, index_parts *parts)
 {
     const size_t room = size - HEAD - 4;
@@ -260,7 +263,7 @@ static bool find_parts(const uint8_t *bytes, size_t size, index_parts *parts)
            (names_size == 0 ? parts->count == 0 : parts->names[names_size - 1] == '\0');
 }
 
-/* Decodes a sample; false: it is invalid. */
+/* Decodes one sample entry; false if it is invalid. */
 static bool get_sample(const uint8_t *from, uint64_t shard_size, size_t names_size,
                        shard_sample *sample)
 {

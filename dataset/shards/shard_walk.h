@@ -14,7 +14,7 @@ typedef struct open_sample {
     bool is_open;
     bool has_image;
     bool has_label; /* a label member was found, even if it is not a number */
-    uint32_t rank;  /* position of the image's field in the list */
+    uint32_t rank;  /* position of the image's field in the list of image fields */
     shard_sample sample;
 } open_sample;
 
@@ -22,15 +22,18 @@ typedef struct open_sample {
 typedef struct shard_walk {
     tar_reader tar;
     const shard_fields *fields;
-    bool with_crc;   /* compute CRCs; not possible for a feed */
-    bool has_member; /* `member` is pending: it belongs to the next sample, and is added after the
-                        current one is completed */
+    bool with_crc;   /* compute the images' CRCs; not possible for a feed */
+    bool has_member; /* `member` was read but not processed: it belongs to the next sample and is
+                        added once the current sample is completed */
     tar_member member;
-    uint8_t *chunk; /* buffer of CRC_CHUNK bytes; with_crc only */
+    uint8_t *chunk; /* buffer of CRC_CHUNK bytes; allocated only if with_crc */
     open_sample current;
     shard_index *index; /* receives the samples */
 
-    /* Optional: called for each image of the current sample; the last call counts. */
+    /*
+     * Optional: stores an image of the current sample. It is called for each image; the last call
+     * determines the sample's image.
+     */
     sluice_status (*keep_image)(void *arg, const tar_member *member);
     void *arg;
 } shard_walk;
@@ -41,7 +44,7 @@ typedef struct shard_walk {
  */
 sluice_status shard_walk_step(shard_walk *walk);
 
-/* Empties the index. Valid only right after a sample was completed. */
+/* Empties the index; valid only immediately after a sample was completed. */
 void shard_walk_forget(shard_walk *walk);
 
 void shard_walk_end(shard_walk *walk);

@@ -10,7 +10,7 @@ bool tar_parse_number(const uint8_t *field, size_t size, uint64_t *number_out)
 
     if (field[0] & 0x80) {
         if (field[0] != 0x80) {
-            return false; /* a negative number, or more than 64 bits */
+            return false; /* the number is negative or exceeds 64 bits */
         }
         for (i = 1; i < size; i++) {
             if (number >> 56 != 0) {
@@ -25,7 +25,7 @@ bool tar_parse_number(const uint8_t *field, size_t size, uint64_t *number_out)
         i++;
     }
     for (; i < size && field[i] >= '0' && field[i] <= '7'; i++) {
-        number = number << 3 | (uint64_t)(field[i] - '0'); /* at most 36 bits */
+        number = number << 3 | (uint64_t)(field[i] - '0'); /* 12 digits have 36 bits */
     }
     for (; i < size; i++) {
         if (field[i] != ' ' && field[i] != '\0') {
@@ -70,8 +70,8 @@ void tar_header_name(const uint8_t *header, char name[TAR_HEADER_NAME])
 }
 
 /*
- * Would the name be stored in the header block itself (short, printable ASCII), not in an extended
- * header?
+ * True if the name is stored in the header block itself (short, printable ASCII) and not in an
+ * extended header.
  */
 static bool fits_header(const char *name)
 {
@@ -85,8 +85,7 @@ static bool fits_header(const char *name)
 
 bool tar_header_is_of(const uint8_t *header, const char *name, uint64_t size)
 {
-    const uint64_t most = UINT64_C(1) << 33; /* sizes from 8 GiB on do not fit in eleven octal
-                                                digits */
+    const uint64_t most = UINT64_C(1) << 33; /* 8 GiB needs more than eleven octal digits */
     char found[TAR_HEADER_NAME];
     uint64_t number = 0;
 

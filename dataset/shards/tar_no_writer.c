@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces tar_writer.c in builds without libarchive. */
+/* Stubs that replace tar_writer.c in builds without libarchive. */
 #include "status_int.h"
 #include "tar_writer.h"
 

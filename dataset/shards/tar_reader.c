@@ -12,12 +12,12 @@
 
 enum { BLOCK = TAR_BLOCK, RECORD = 20 * BLOCK };
 
-/* Limit on the size of an extended header, which bounds memory. */
+/* Limit on the size of an extended header; it bounds memory. */
 static const uint64_t MAX_RECORDS = 1 << 20;
 
 /*
  * Limit on the bytes of a feed before its first regular file: enough for half a million folders.
- * Without it, a few compressed bytes could decompress to an endless sequence of folders.
+ * Without it, a small compressed file could decompress to an endless sequence of folders.
  */
 static const uint64_t MAX_WITHOUT_FILE = UINT64_C(1) << 28;
 
@@ -45,8 +45,8 @@ void tar_end(tar_reader *reader)
 /* ---- bytes -------------------------------------------------------------------------------- */
 
 /*
- * read_at() for a feed that has not passed the offset yet. The size of a feed is unknown until its
- * end.
+ * Implements read_at() for a feed, whose position must not be past `offset`. The size of a feed is
+ * unknown until its end is reached.
  */
 static sluice_status read_feed(tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
                                size_t *got_out)
@@ -66,7 +66,7 @@ static sluice_status read_feed(tar_reader *reader, uint64_t offset, uint8_t *to,
     return st;
 }
 
-/* Reads up to `size` bytes; fewer only at the end of the file. */
+/* Reads up to `size` bytes; reads fewer only at the end of the file. */
 static sluice_status read_at(tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
                              size_t *got_out)
 {
@@ -183,8 +183,8 @@ static sluice_status compressed_archive(const tar_reader *reader, compression fo
 }
 
 /*
- * Reports a block that is not a header. At the start of the file: reports what kind of file it is
- * instead.
+ * Reports a block that is not a header. For the first block, the message says that the file is
+ * compressed, or is not a tar archive.
  */
 static sluice_status not_a_header(const tar_reader *reader, const uint8_t *bytes)
 {
@@ -234,7 +234,7 @@ static bool parse_decimal(const char *digits, size_t length, uint64_t *number_ou
     return length > 0;
 }
 
-/* Applies one pax record. Unused keys are ignored; an empty value resets the key. */
+/* Applies one pax record. Unsupported keys are ignored; an empty value resets the key. */
 static sluice_status take_record(tar_reader *reader, tar_extension *extension, uint64_t at,
                                  const char *key, size_t key_length, const char *value,
                                  size_t length)
@@ -292,7 +292,7 @@ static sluice_status take_records(tar_reader *reader, tar_extension *extension, 
     return SLUICE_OK;
 }
 
-/* Reads the body of an extended header: pax records, or a long name of GNU tar. */
+/* Reads the body of an extended header: pax records, or a GNU tar long name. */
 static sluice_status take_extension(tar_reader *reader, uint8_t type, uint64_t at, uint64_t data,
                                     uint64_t size)
 {
@@ -332,7 +332,7 @@ static sluice_status check_start(const tar_reader *reader)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Does a member of this type have no bytes, whatever its size field says? */
+/* True if a member of this type has no contents, whatever its size field says. */
 static bool has_no_bytes(uint8_t type)
 {
     return type >= '1' && type <= '6';
@@ -441,18 +441,15 @@ static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool
     return SLUICE_OK;
 }
 
-/*
- * Checks whether the bytes after the end of the archive are not all zero, as in concatenated
- * archives.
- */
+/* Checks for nonzero bytes after the end of the archive, as in concatenated archives. */
 static sluice_status check_trailing_bytes(tar_reader *reader)
 {
     for (uint64_t at = reader->at; at < reader->file_size && at - reader->at <= RECORD;
          at += BLOCK) {
         uint8_t block[BLOCK];
         sluice_status st = reader->feed != NULL ? load_window(reader, at, BLOCK) : SLUICE_OK;
-        const uint64_t left = reader->file_size - at; /* also valid for a feed: load_window() has
-                                                         found its end, if that is here */
+        const uint64_t left = reader->file_size - at; /* also valid for a feed: if the feed ends
+                                                         here, load_window() has detected its end */
         const size_t size = left < BLOCK ? (size_t)left : BLOCK;
 
         if (st == SLUICE_OK) {
@@ -470,7 +467,7 @@ static sluice_status check_trailing_bytes(tar_reader *reader)
 }
 
 /*
- * Moves to the next header. If a feed ends here, it is truncated: the size of a feed is unknown, so
+ * Moves to the next header. Reports a feed that ends here as truncated: since its size is unknown,
  * only the zero blocks at the end of an archive show that it is complete.
  */
 static sluice_status reach_header(tar_reader *reader)

@@ -10,7 +10,7 @@
 #include "archive_calls.h"
 #include "status_int.h"
 
-/* Size of the buffer, and so of most write() calls. */
+/* Size of the write buffer, and so of most write() calls. */
 enum { BUFFER = 1 << 20 };
 
 struct tar_writer {
@@ -20,7 +20,7 @@ struct tar_writer {
     struct archive_entry *entry;
     size_t used; /* bytes in buffer */
     uint64_t bytes;
-    int error; /* errno of the write that failed; 0: no failure */
+    int error; /* errno of the failed write; 0: no write has failed */
     uint8_t buffer[BUFFER];
 };
 
@@ -55,9 +55,9 @@ static bool flush_buffer(tar_writer *writer)
 }
 
 /*
- * The write callback of libarchive. It buffers because libarchive writes a member's header and
- * contents separately. It never returns an error, since libarchive would then leak memory; callers
- * check writer->error instead.
+ * libarchive's write callback. It buffers because libarchive writes a member's header and contents
+ * separately. It never returns an error, since libarchive would then leak memory; callers check
+ * writer->error instead.
  */
 static la_ssize_t take_bytes(struct archive *archive, void *arg, const void *bytes, size_t size)
 {

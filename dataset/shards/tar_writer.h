@@ -15,30 +15,36 @@
 typedef struct tar_writer tar_writer;
 
 /*
- * The bytes of a member in an archive: its header block, and its contents rounded up to whole
- * blocks.
+ * Returns the bytes that a member occupies in an archive: its header block, and its contents
+ * rounded up to whole blocks.
  */
 static inline uint64_t tar_member_bytes(uint64_t size)
 {
     return 512 + (size + 511) / 512 * 512;
 }
 
-/* E_UNSUPPORTED: this build cannot write archives; the message says what is missing. */
+/*
+ * Checks that this build can write archives. E_UNSUPPORTED: it cannot; the message names what is
+ * missing.
+ */
 sluice_status tar_writer_check(void);
 
 /*
- * Begins an archive in the open file fd. `path` is used in messages; it is borrowed, as is fd.
- * E_NO_MEMORY.
+ * Begins an archive in the open file fd. `path` is used in messages. Both are borrowed. Returns
+ * E_NO_MEMORY on failure.
  */
 sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out);
 
-/* Adds a member. E_IO, with the file's path; the writer is unusable afterwards. */
+/*
+ * Adds a member. E_IO, with the file's path in the message: a write failed, and the writer is
+ * unusable afterwards.
+ */
 sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size);
 
-/* Writes the end of the archive and syncs the file. E_IO. */
+/* Writes the end of the archive and syncs the file. Returns E_IO on failure. */
 sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out);
 
-/* Frees a writer, finished or not. NULL is fine. */
+/* Frees a writer, finished or not. Accepts NULL. */
 void tar_writer_close(tar_writer *writer);
 
 #endif
