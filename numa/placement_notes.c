@@ -96,7 +96,7 @@ static uint32_t workers_on(const sli_placement *placement, const sli_node *node)
     return count;
 }
 
-/* Notes workers that are not on the device's node, with the reason. */
+/* Adds a note about workers that are not on the device's node, with the reason. */
 static void note_distance(const sli_node *node, const sli_placement_request *request,
                           sli_placement *placement)
 {

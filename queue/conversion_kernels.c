@@ -35,7 +35,7 @@ static inline __m128i channel16(__m128i a, __m128i b, __m128i d, int c)
                         _mm_shuffle_epi8(d, _mm_loadu_si128(m + 2)));
 }
 
-/* Pixels 0..15 of a line, as one vector of bytes per channel. */
+/* Splits pixels 0..15 of a line into one byte vector per channel. */
 static inline void split16(const uint8_t *in, uint32_t channels, __m128i planes[3])
 {
     const __m128i *p = (const __m128i *)(const void *)in;

@@ -55,7 +55,7 @@ void sli_widen(sluice_dtype from, const void *in, sluice_dtype to, void *out, si
     } else if (from == SLUICE_U8) {
         widen_u8_i32(in, out, count);
     } else {
-        memcpy(out, in, count * sizeof(int32_t)); /* i32, or u32 as the same bits */
+        memcpy(out, in, count * sizeof(int32_t)); /* i32; u32 has the same bits */
     }
 }
 

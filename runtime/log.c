@@ -25,7 +25,7 @@ typedef struct log_receiver {
     uint64_t generation; /* number of receivers set before this one */
 } log_receiver;
 
-/* A call of a receiver in progress; the struct is on the stack of the calling thread. */
+/* A call to a receiver, in progress; the struct is on the stack of the calling thread. */
 typedef struct receiver_call {
     uint64_t generation; /* generation of the receiver */
     struct receiver_call *next;

@@ -6,8 +6,9 @@
 #include "plan.h"
 
 /*
- * Draws the flips of a segment. Sets *here to SLI_ROW_FLIP if the worker must flip, and toggles it
- * in *on_device for flips by the device; two flips cancel each other.
+ * Makes the random decisions of all flip stages in a segment of conversions. Each flip toggles
+ * SLI_ROW_FLIP, so two flips cancel each other: in *here, which starts at 0, if the worker flips,
+ * or in *on_device.
  */
 static inline void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
                               uint64_t pass, uint8_t *here, uint8_t *on_device)

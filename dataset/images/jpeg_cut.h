@@ -10,8 +10,9 @@
 #include "jpeg_layout.h"
 
 /*
- * Makes a JPEG file of the segments that the box needs. CANNOT: a segment is neither a divisor of
- * an MCU row nor whole rows, or restart markers are not where the headers imply.
+ * Makes a JPEG file of the restart intervals that the box needs. Returns CANNOT if the restart
+ * interval neither divides an MCU row nor is a multiple of one, or if restart markers are not where
+ * the headers imply.
  */
 jpeg_part_result jpeg_cut(const jpeg_layout *layout, const uint8_t *bytes, size_t size,
                           const image_box *box, image_buffer *file, size_t *file_size_out,

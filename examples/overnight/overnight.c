@@ -111,9 +111,8 @@ static void on_signal(int number)
     sluice_stop_request(stop);
 }
 
-/* Trains, with checkpoints and log in `folder`. Creates no report if an error occurs before the
- * training.
- */
+/* Trains; writes checkpoints and the log to `folder`. Creates no report if an error occurs before
+ * training starts. */
 static sluice_status run(const char *folder, double hours, sluice_report **report_out)
 {
     static const char *const names[] = {"loss", "accuracy"};

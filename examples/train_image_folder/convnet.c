@@ -43,7 +43,7 @@ typedef struct grid {
     size_t height, width, channels;
     size_t row;    /* floats between vertically adjacent pixels */
     size_t size;   /* floats, border included */
-    size_t start;  /* offset of the first float, in the border if there is one */
+    size_t start;  /* offset of the first float, border included */
     size_t origin; /* offset of pixel (0, 0) */
 } grid;
 
@@ -126,7 +126,7 @@ static inline float *pixel_at(float *scratch, const grid *g, size_t y, size_t x)
     return scratch + g->origin + y * g->row + x * g->channels;
 }
 
-/* The maximum of four pooled pixels, in four channels; first is the upper left one. */
+/* 2 x 2 max pooling of four channels; first is the upper left pixel of the window. */
 static inline quad largest(const layer *l, const float *first)
 {
     const float *below = first + l->output.row;
@@ -404,7 +404,7 @@ static void make_layers(convnet *net)
         const size_t border = i < LAST ? 1 : 0;
         const size_t out = i < LAST ? (size_t)16 << i : padded_classes;
 
-        if (i == LAST) { /* the pixels become channels of a single pixel */
+        if (i == LAST) { /* flatten: (H, W, C) becomes (1, 1, H * W * C) */
             input.height = input.width = 1;
             input.channels = input.row = input.size;
         }

@@ -40,7 +40,7 @@ typedef struct sli_topology {
     sli_node *nodes;        /* sorted by id */
     uint32_t core_count;    /* number of allowed cores; at least 1 */
     sli_core *cores;        /* (core_count) sorted by package, node, id */
-    uint32_t package_count; /* this and the next three: of the whole machine, allowed or not */
+    uint32_t package_count; /* this and the next three: whole machine, not only what is allowed */
     uint32_t machine_core_count;
     uint32_t machine_cpu_count;
     uint64_t machine_memory;

@@ -4,7 +4,7 @@
  * position of each word. It is a sum, so that any device can compute it in any order.
  *
  *     column = sum mod 2^64 of mix64(word[i] + i * K) over its 8-byte little-endian words
- *     step   = the columns' digests and valid_rows folded in order
+ *     step   = hash chain over the columns' digests, in column order, and valid_rows
  *
  * with K = 0x9E3779B97F4A7C15 and mix64 the finaliser of splitmix64. If the size of a column is not
  * a multiple of 8, its last word is padded with zeros.

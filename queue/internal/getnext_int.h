@@ -60,8 +60,8 @@ typedef struct sli_getnext_report {
 typedef struct sli_getnext_state {
     uint64_t seq;   /* seq of the next batch or, during a gather, of the current one */
     uint64_t left;  /* steps of this launch that have not ended */
-    uint64_t steps; /* steps completed since the host last collected; the next three count since
-                       then, too */
+    uint64_t steps; /* steps completed since the host last collected the counters; the next three
+                       count since then, too */
     uint64_t waits;
     uint64_t wait_ns;
     uint64_t polls;

@@ -105,7 +105,7 @@ typedef struct sli_batch {
  */
 uint64_t sli_queue_room(const sli_queue *queue);
 
-/* The number of batches that may be filled after the last one that the consumer has released. */
+/* Queue depth: how many batches the workers may run ahead of the last one that was released. */
 uint64_t sli_queue_depth(const sli_queue *queue);
 
 /* The condition that a worker waits for in sli_queue_await_room(). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host memory allocation. The whole library allocates by these functions, so that a test can make
- * the n-th request fail. They neither log nor set the last error: the caller does, and names the
- * purpose of the memory.
+ * Host memory allocation. The whole library allocates through these functions, so that a test can
+ * make the n-th request fail. They neither log nor set the last error: the caller does, and names
+ * the purpose of the memory.
  */
 #ifndef SLUICE_ALLOC_INT_H
 #define SLUICE_ALLOC_INT_H

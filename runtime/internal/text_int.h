@@ -32,7 +32,7 @@ void sli_text_add_line(sli_text *text, const char *format, ...) SLUICE_PRINTF(2,
  * U+FFFD. */
 void sli_text_add_json(sli_text *text, const char *value);
 
-/* Adds a name on one line, control characters and bytes that are not UTF-8 escaped. */
+/* Adds a name on one line; escapes control characters and invalid UTF-8 bytes. */
 void sli_text_add_printable(sli_text *text, const char *value);
 
 /* Adds a finite number as its shortest round-trip decimal, independent of the locale. */

@@ -6,7 +6,7 @@
 #include "feed.h"
 #include "text_int.h"
 
-/* feed: an open feed. */
+/* Appends rank, world, local rank, device, cores and node to one line. The feed must be open. */
 void rank_identity_print(const sluice_ranks *ranks, const data_feed *feed, sli_text *text);
 
 /* Logs the line at level info. */

@@ -18,7 +18,7 @@ typedef struct sluice_topology_config {
     size_t struct_size;    /**< bytes; set by sluice_topology_config_init() */
     const char *synthetic; /**< an hwloc synthetic topology, "numa:2 core:4 pu:1"; or NULL */
     const char *xml; /**< path of an XML file written by lstopo; or NULL. Both NULL: this machine */
-    uint32_t workers;      /**< workers of each rank; 0: as many as fit */
+    uint32_t workers;      /**< workers per rank; 0: as many as cores and quota allow */
     uint32_t ranks;        /**< ranks that share the machine; 0 means 1 */
     bool json;             /**< report as one JSON object instead of a table */
     sluice_device *device; /**< device that the placement is for; NULL: no device */

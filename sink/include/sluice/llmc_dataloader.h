@@ -46,7 +46,7 @@ typedef struct DataLoader {
     int process_rank;          /**< from 0 */
     int num_processes;         /**< number of processes that share the files */
     size_t B;                  /**< rows of a batch of this process */
-    size_t T;                  /**< tokens of a row */
+    size_t T;                  /**< tokens per row (sequence length) */
     size_t num_tokens;         /**< of all files */
     size_t shard_num_samples;  /**< global batches in the current file */
     glob_t glob_result;        /**< the files */

@@ -221,9 +221,9 @@ typedef struct sluice_hook {
     uint64_t step_count; /**< step_begin: steps that begin, 1 or a sink; *_end: steps that ran since
                             then; records: steps of this launch; 0 in epoch_end if an earlier run
                             has run the steps of the epoch */
-    const void *records; /**< step_end and records: see sluice_hook_record() */
-    uint64_t record_count; /**< step_count; after a sink of more than 1 048 576 steps step_end has
-                              fewer: the latest */
+    const void *records; /**< of the hooks step_end and records: see sluice_hook_record() */
+    uint64_t record_count; /**< equals step_count; if more than 1 048 576 steps ran in a sink, the
+                              hook step_end gets only the latest */
     uint32_t batch_size;   /**< rows of a batch */
     uint32_t output_count; /**< outputs of a step */
     const char *const *output_names; /**< (output_count) */

@@ -307,10 +307,10 @@ SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channe
                                                           sluice_channel_stats *stats);
 
 /**
- * Creates a report of the channel so far: the table, the bottleneck and the advice of
- * sluice_train(), where a step is the time of the loop between a batch and the next call of
- * sluice_channel_get_next(). Each fetched batch counts as a step. The seconds are wall time since
- * sluice_channel_start(), pauses included. The workers continue meanwhile.
+ * Creates a report of the channel so far, with the table, the bottleneck and the advice of a report
+ * of sluice_train(). Each fetched batch counts as a step, whose time lasts from the return of
+ * sluice_channel_get_next() to its next call. The seconds are wall time since
+ * sluice_channel_start(), pauses included. Workers keep running during the call.
  *
  * @param report_out  owned by the caller: freed by sluice_report_destroy(), also after close. Its
  *                    status is the error of the pipeline or the device that get_next returned,
