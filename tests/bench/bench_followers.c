@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_followers: what a mask and boxes cost behind an image. One thread loads photographs of a
+ * bench_followers: what a mask and boxes cost beside an image. One thread loads photographs of a
  * list through random_resized_crop, alone, with a mask, and with a mask and boxes; the masks are
  * PNG files with a palette, of regions, made in a temporary folder. Prints the CPU time of a
  * sample, and that of reading and decoding a whole mask alone: medians of rounds in which all take
@@ -147,8 +147,9 @@ static void write_files(const char *photographs, uint32_t most)
                 write_mask(file_count, width, height);
                 fprintf(lists[0], "%s\n", path);
                 fprintf(lists[1], "%s\t%u.png\n", path, file_count);
-                fprintf(lists[2], "%s\t%u.png\t0,0,%u,%u;10,10,%u,%u;5.5,5.5,60,60\n", path,
-                        file_count, width, height, width / 2 + 11, height / 2 + 11);
+                fprintf(lists[2], "%s\t%u.png\t0,0,%u,%u;1,1,%u,%u;0.5,0.5,%u,%u\n", path,
+                        file_count, width, height, width / 2 + 2, height / 2 + 2, width / 4 + 1,
+                        height / 4 + 1);
                 file_count++;
             }
             free(bytes);
