@@ -5,6 +5,7 @@
 
 #include <sluice/arrays.h>
 #include <sluice/columns.h>
+#include <sluice/sampling.h>
 #include <sluice/tokens.h>
 #include <sluice/transforms.h>
 

@@ -17,6 +17,7 @@
 #include <sluice/pack.h>
 #include <sluice/ranks.h>
 #include <sluice/report.h>
+#include <sluice/sampling.h>
 #include <sluice/status.h>
 #include <sluice/stop.h>
 #include <sluice/tensor.h>
