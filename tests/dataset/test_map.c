@@ -201,6 +201,7 @@ static void a_map_that_reads_changes_no_bits(void)
         {"random_horizontal_flip | normalize imagenet", "to_chw"},
         {"random_horizontal_flip | normalize imagenet | to_chw", "rename number y"},
         {"to_chw", "random_horizontal_flip | to_dtype f16"},
+        {"random_horizontal_flip", "random_horizontal_flip | to_chw"}, /* each flips once */
     };
 
     fill_arrays();
