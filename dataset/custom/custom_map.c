@@ -134,6 +134,18 @@ sluice_status custom_filter_make(const sluice_filter *filter, const char *call,
     return st;
 }
 
+sluice_status custom_map_add(sluice_dataset *dataset, const stage_def *def, const map_args *args)
+{
+    const sluice_status st = dataset_append(dataset, def, args);
+
+    if (st != SLUICE_OK) {
+        custom_map_free(args->map);
+        return st;
+    }
+    args->map->is_added = true;
+    return SLUICE_OK;
+}
+
 void custom_map_free(custom_map *map)
 {
     if (map == NULL) {

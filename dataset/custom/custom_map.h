@@ -42,6 +42,10 @@ sluice_status custom_map_make(const sluice_map *map, const char *call, custom_ma
 sluice_status custom_filter_make(const sluice_filter *filter, const char *call,
                                  custom_map **map_out);
 
+/* Appends the stage of a map or filter, and transfers args->map to the dataset; frees it on an
+ * error. */
+sluice_status custom_map_add(sluice_dataset *dataset, const stage_def *def, const map_args *args);
+
 /* Frees a map; calls its close() if it was added to a dataset. Accepts NULL. */
 void custom_map_free(custom_map *map);
 

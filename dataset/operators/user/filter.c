@@ -56,11 +56,5 @@ sluice_status sluice_dataset_filter(sluice_dataset *dataset, const sluice_filter
     }
     args.name = own.name;
     args.version = own.version;
-    st = dataset_append(dataset, &stage_filter, &args);
-    if (st != SLUICE_OK) {
-        custom_map_free(args.map);
-        return st;
-    }
-    args.map->is_added = true; /* ownership is transferred to the dataset */
-    return SLUICE_OK;
+    return custom_map_add(dataset, &stage_filter, &args);
 }

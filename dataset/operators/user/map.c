@@ -56,11 +56,5 @@ sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map)
     }
     args.name = own.name;
     args.version = own.version;
-    st = dataset_append(dataset, &stage_map, &args);
-    if (st != SLUICE_OK) {
-        custom_map_free(args.map);
-        return st;
-    }
-    args.map->is_added = true; /* the dataset owns the map from now on */
-    return SLUICE_OK;
+    return custom_map_add(dataset, &stage_map, &args);
 }
