@@ -271,7 +271,7 @@ sluice_status npy_header_parse(const uint8_t *bytes, size_t size, npy_header *he
     st = parse_dict(&text, &header);
     if (st == SLUICE_OK) {
         skip_blanks(&text);
-        st = text.at == text.end ? check_sizes(&header) : bad_header("bytes behind the dict");
+        st = text.at == text.end ? check_sizes(&header) : bad_header("bytes after the dict");
     }
     if (st == SLUICE_OK) {
         header.data_at = begin + length;

@@ -330,7 +330,7 @@ static sluice_status check_guards(sluice_sample *sample, const char *callback)
         sample->overran = true;
         return sli_fail(
             SLUICE_E_CALLBACK, "%s: %s() wrote %s the %zu bytes of %s: other memory may be damaged",
-            sample->owner, callback, is_guard(output->bytes - GUARD) ? "behind" : "in front of",
+            sample->owner, callback, is_guard(output->bytes - GUARD) ? "past" : "in front of",
             output->size, sample->columns->columns[i].spec.name);
     }
     return SLUICE_OK;

@@ -110,7 +110,7 @@ static void check_whole(transcoder *t, jpeg_saved_marker_ptr last_of_header)
     }
     for (; marker != NULL; marker = marker->next) {
         if (marker->marker == JPEG_APP0 || marker->marker == JPEG_APP0 + 14) {
-            refuse_file(t, SLUICE_PACK_KEPT_HEADER, "a marker of its colours stands behind a scan");
+            refuse_file(t, SLUICE_PACK_KEPT_HEADER, "a marker of its colours comes after a scan");
         }
     }
 }

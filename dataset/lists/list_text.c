@@ -72,7 +72,7 @@ sluice_status list_next_field(list_cursor *cursor, list_field *field_out, bool *
     }
     *last_out = cursor->at == cursor->end || take_break(cursor);
     if (!*last_out && *cursor->at++ != cursor->separator) {
-        return sli_fail(SLUICE_E_CORRUPT, "text behind a closing quote");
+        return sli_fail(SLUICE_E_CORRUPT, "text after a closing quote");
     }
     return SLUICE_OK;
 }

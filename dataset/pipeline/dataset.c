@@ -55,7 +55,7 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
     }
     if (def->kind == STAGE_INDEX && dataset->schema.filter_count > 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s stands behind a filter; put it before: stages of order choose samples "
+                        "%s comes after a filter; put it before: stages of order choose samples "
                         "by their numbers, which those that a filter keeps do not have",
                         def->name);
     }
@@ -99,7 +99,7 @@ static sluice_status check_filter_order(const sluice_dataset *dataset, const sta
     for (uint32_t i = 1; i < dataset->stage_count && def->filters; i++) {
         if (dataset->stages[i].def->index == INDEX_SHARD) {
             return sli_fail(SLUICE_E_INVALID,
-                            "filter stands behind shard; leave shard out: ranks take the samples "
+                            "filter comes after shard; leave shard out: ranks take the samples "
                             "that the filter keeps in turns");
         }
     }
@@ -114,13 +114,13 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
 
     if (schema->is_mapped && (kind == STAGE_DECODE || kind == STAGE_GEOMETRY)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s stands behind a map; put it before, since maps work "
+                        "%s comes after a map; put it before, since maps work "
                         "on the image as geometry has left it",
                         stage->def->name);
     }
     if (schema->is_mapped && kind == STAGE_CONVERSION && schema_has_partners(schema)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s stands behind a map, and a sample has several images; put it before "
+                        "%s comes after a map, and a sample has several images; put it before "
                         "the map, where it works on all of them",
                         stage->def->name);
     }

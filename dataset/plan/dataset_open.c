@@ -96,7 +96,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
      * files. */
     given = (const param_size *)(const void *)(last->args.bytes + last->def->params[0].offset);
     snprintf(text, size,
-             "%s %u sets the shorter side only; write %s %u,%u, or put center_crop %u behind it",
+             "%s %u sets the shorter side only; write %s %u,%u, or put center_crop %u after it",
              last->def->name, given->height, last->def->name, given->height, given->height,
              given->height);
 }

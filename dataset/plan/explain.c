@@ -33,7 +33,7 @@ static void explain_order(const sli_plan *plan, sli_text *text)
                      : details->has_late_filters
                          ? "where their columns have their values; samples wait in a row of the "
                            "worker's"
-                         : "behind read; samples wait in a row of the worker's");
+                         : "after read; samples wait in a row of the worker's");
         return;
     }
     sli_text_add(text, "order: %llu samples a pass", (unsigned long long)plan->samples_per_pass);
@@ -93,7 +93,7 @@ static void explain_reading(const sli_plan *plan, sli_text *text)
                      "samples or %d MB ahead%s\n",
                      READAHEAD_ROWS, READAHEAD_BYTES >> 20,
                      source->drops != NULL && source->drops(plan->dataset->source)
-                         ? ", and dropped behind them"
+                         ? ", and dropped after them"
                          : "");
     }
     if (plan->details->is_stream) {

@@ -221,7 +221,7 @@ static sluice_status find_number(const sluice_dataset *dataset, uint32_t i, cons
     *number_out = (number_column){stage, schema.columns[found], schema.infos[found].buffer};
     if (number_out->source_column >= dataset->source_schema.column_count) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: column %s is computed by a stage before it; put %s behind the source",
+                        "%s: column %s is computed by a stage before it; put %s after the source",
                         stage, name, stage);
     }
     if (number_out->type.rank != 0 || schema.infos[found].role != ROLE_PLAIN ||

@@ -42,7 +42,7 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args)
     warn_of(&skipped->passed_over, args, "links, special and sparse members passed over");
     warn_of(
         &skipped->has_more, args,
-        "shards have bytes behind the archive's end, which are not read (several archives in one "
+        "shards have bytes after the archive's end, which are not read (several archives in one "
         "file?)");
     warn_of(&skipped->lacks_end, args,
             "shards end without the zeros that end an archive (cut off between two members?)");
@@ -57,7 +57,7 @@ sluice_status skipped_all(const webdataset_skipped *skipped, const web_args *arg
     if (skipped->unlabelled.count > 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "no valid data in the dataset: webdataset %.200s: none of %llu images has "
-                        "a label, a member KEY.%.40s directly before or behind it; fields seen: "
+                        "a label, a member KEY.%.40s directly before or after it; fields seen: "
                         "%s. label=FIELD names another, label=none reads images alone, and tar "
                         "--sort=name puts the members of a sample together",
                         args->shards, (unsigned long long)skipped->unlabelled.count, args->label,

@@ -144,7 +144,7 @@ static void name_stage(const stage_list *list, uint32_t i, const char *what, sli
     if (stage->def->kind == STAGE_SOURCE) {
         sli_text_add(differences, "\"");
     } else {
-        sli_text_add(differences, "\" behind %s",
+        sli_text_add(differences, "\" after %s",
                      i > 0 ? list->stages[i - 1].def->name : "the source");
     }
 }

@@ -66,7 +66,7 @@ const cli_command cli_commands[] = {
      "restart markers, 3 percent larger; a random crop is decoded in half the time. Files "
      "that cannot be rewritten so are stored unchanged, and reported.\n"
      "\n"
-     "The same options give the same bytes. An interrupted pack continues behind its last "
+     "The same options give the same bytes. An interrupted pack continues after its last "
      "complete shard when the same command is run again.\n"
      "\n"
      "A file that cannot be read because the disk, the file server or the process fails (EIO, "

@@ -59,7 +59,7 @@ void cuda_check_connections(void)
 
     if (text != NULL && end != text && count > 0 && count < MIN_CONNECTIONS) {
         sli_log(SLUICE_LOG_WARN,
-                "%s=%ld: copies may wait behind kernels that wait for them, and every sink yields; "
+                "%s=%ld: copies may queue after kernels that wait for them, and every sink yields; "
                 "unset it (CUDA's default is 8), or set %d or more",
                 CONNECTIONS, count, MIN_CONNECTIONS);
     }

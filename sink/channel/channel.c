@@ -103,7 +103,7 @@ static sluice_status check_position(const sli_plan *plan, const sluice_channel_c
     }
     if (sli_plan_uncounted(plan) == NULL && position->samples > plan->samples_per_pass) {
         return sli_fail(SLUICE_E_INVALID,
-                        "config.position is behind %llu samples of a pass, which has %llu; is it "
+                        "config.position is after %llu samples of a pass, which has %llu; is it "
                         "a position in another dataset?",
                         (unsigned long long)position->samples,
                         (unsigned long long)plan->samples_per_pass);

@@ -318,7 +318,7 @@ static void columns_that_do_not_serve_are_refused(void)
     check_open_fails("synthetic 3 1,1,1 | weights image", SLUICE_E_INVALID,
                      "column image is not one number");
     check_open_fails("synthetic 3 1,1,1 | cast label i64 | balance", SLUICE_E_INVALID,
-                     "computed by a stage before it; put balance behind the source");
+                     "computed by a stage before it; put balance after the source");
     dataset = list_dataset(folder, "image\tw:f32\na.png\t1\nb.png\t-0.5\n",
                            " | weights w | drop image | batch 1");
     T_STATUS(dataset_open(dataset), SLUICE_E_CORRUPT);

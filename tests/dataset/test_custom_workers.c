@@ -161,14 +161,14 @@ static void writes_beyond_the_room_are_found_by_guards(void)
 {
     setenv("SLUICE_GUARDS", "on", 1);
     check_overrun(11, NULL);
-    check_overrun(12, "my_arrays: read() wrote behind the 12 bytes of image");
-    check_overrun(60, "my_arrays: read() wrote behind the 12 bytes of image");
+    check_overrun(12, "my_arrays: read() wrote past the 12 bytes of image");
+    check_overrun(60, "my_arrays: read() wrote past the 12 bytes of image");
     check_overrun(-1, "my_arrays: read() wrote in front of the 12 bytes of image");
     setenv("SLUICE_GUARDS", "off", 1);
     check_overrun(12, NULL); /* into what images have behind them anyway */
     unsetenv("SLUICE_GUARDS");
 #ifndef NDEBUG
-    check_overrun(12, "behind");
+    check_overrun(12, "wrote past");
 #endif
 }
 

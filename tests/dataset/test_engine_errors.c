@@ -83,7 +83,7 @@ static void an_error_names_its_stage_and_both_sizes(void)
     T_EQ(t.end, SLUICE_E_INVALID);
     T_STR(t.error, "resize: sample 1, a/2.jpg: the image is 82x48x3 where the batch has 80x48x3; "
                    "resize 48 sets the shorter side only; write resize 48,48, or put center_crop "
-                   "48 behind it");
+                   "48 after it");
     free(t.bytes);
     sluice_dataset_destroy(dataset);
     snprintf(text, sizeof(text), "image_folder %s | skip 2 | decode | resize 8,8 | batch 1",

@@ -259,12 +259,11 @@ static void filters_that_cannot_stand_there_are_refused(void)
         {"synthetic 20 8,8,3 2", "colour", NULL,
          "third: there is no column 'colour'; there are image, label"},
         {"synthetic 20 8,8,3 2 | shard", "label", NULL,
-         "filter stands behind shard; leave shard out"},
-        {"synthetic 20 8,8,3 2", "label", "shuffle",
-         "shuffle stands behind a filter; put it before"},
-        {"synthetic 20 8,8,3 2", "label", "take 3", "take stands behind a filter; put it before"},
+         "filter comes after shard; leave shard out"},
+        {"synthetic 20 8,8,3 2", "label", "shuffle", "shuffle comes after a filter; put it before"},
+        {"synthetic 20 8,8,3 2", "label", "take 3", "take comes after a filter; put it before"},
         {"synthetic 20 8,8,3 2 | resize 4", "image", "center_crop 2",
-         "center_crop stands behind a map; put it before"},
+         "center_crop comes after a map; put it before"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -241,7 +241,7 @@ static void a_marker_of_colours_behind_a_scan_is_refused(void)
     memcpy(bytes, plain, last);
     memcpy(bytes + last, adobe, sizeof(adobe));
     memcpy(bytes + last + sizeof(adobe), plain + last, size - last);
-    check_refused(bytes, size + sizeof(adobe), SLUICE_PACK_KEPT_HEADER, "behind a scan");
+    check_refused(bytes, size + sizeof(adobe), SLUICE_PACK_KEPT_HEADER, "after a scan");
     bytes[last + 1] = 0xFE; /* a comment is welcome there */
     {
         jpeg_bytes copy;

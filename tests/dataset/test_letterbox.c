@@ -283,7 +283,7 @@ static void geometry_stands_where_the_image_is_that_of_the_source(void)
         T_STATUS(i == 0 ? sluice_dataset_geometry(dataset, NULL)
                         : sluice_dataset_random_horizontal_flip(dataset, 0.5),
                  SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), "stands behind a map; put it before");
+        T_CONTAINS(sluice_last_error(), "comes after a map; put it before");
         sluice_dataset_destroy(dataset);
     }
 }

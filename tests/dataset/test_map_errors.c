@@ -131,10 +131,10 @@ static void maps_stand_behind_geometry(void)
         const char *words;
     } cases[] = {
         {"take 1", "decode", false, "mine: image is still encoded; put decode before it"},
-        {"decode", "resize 8", false, "resize stands behind a map"},
-        {"decode", "center_crop 8", false, "center_crop stands behind a map"},
+        {"decode", "resize 8", false, "resize comes after a map"},
+        {"decode", "center_crop 8", false, "center_crop comes after a map"},
         {"decode", "random_horizontal_flip", false,
-         "random_horizontal_flip stands behind a map; put it before, since masks and boxes"},
+         "random_horizontal_flip comes after a map; put it before, since masks and boxes"},
         {"decode", "to_chw", true, "mine: other would be a second image beside image"},
         {"decode | normalize 0.5 0.5 offload=device", "to_chw | batch 1", false,
          "normalize offload=device stands before a map, which runs on the host"},

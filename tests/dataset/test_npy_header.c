@@ -83,7 +83,7 @@ static void bad_headers_are_refused_with_the_reason(void)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'x': 1}", SLUICE_E_CORRUPT,
          "once each"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x", SLUICE_E_CORRUPT,
-         "bytes behind the dict"},
+         "bytes after the dict"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)", SLUICE_E_CORRUPT, "no end"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3", SLUICE_E_CORRUPT, "no end"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': 3}", SLUICE_E_CORRUPT, "tuple"},

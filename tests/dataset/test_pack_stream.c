@@ -200,7 +200,7 @@ static void streams_that_end_too_soon_are_errors(void)
     dataset = archive(top, "x.tar", "access=stream");
     config = config_of(dataset, folder_named(top, "cut"));
     T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "the stream ends behind 1 samples; it was to go on behind");
+    T_CONTAINS(sluice_last_error(), "the stream ends after 1 samples; it was to go on after");
     sluice_dataset_destroy(dataset);
 }
 

@@ -291,7 +291,7 @@ static void conversions_stand_before_maps(void)
     map.map = map_nothing;
     T_OK(sluice_dataset_map(dataset, &map));
     T_STATUS(sluice_dataset_to_chw(dataset), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "to_chw stands behind a map, and a sample has several images");
+    T_CONTAINS(sluice_last_error(), "to_chw comes after a map, and a sample has several images");
     sluice_dataset_destroy(dataset);
 }
 

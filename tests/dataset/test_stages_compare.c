@@ -59,12 +59,12 @@ static void differences_are_named(void)
          "is "
          "f16 now; random_horizontal_flip: p was 0.5 and is 0.25 now"},
         {"shuffle | decode", "shuffle | split part=train fraction=0.5 | decode",
-         "there is now \"split part=train fraction=0.5 seed=0 test=0\" behind shuffle"},
-        {"take n=3", "", "there was \"take n=3\" behind the source"},
+         "there is now \"split part=train fraction=0.5 seed=0 test=0\" after shuffle"},
+        {"take n=3", "", "there was \"take n=3\" after the source"},
         {"take n=3 | skip n=1", "skip n=1 | take n=3",
-         "there was \"take n=3\" behind the source; there is now \"take n=3\" behind skip"},
+         "there was \"take n=3\" after the source; there is now \"take n=3\" after skip"},
         {"take n=1 | take n=2 | skip n=1", "take n=1 | skip n=1",
-         "there was \"take n=2\" behind take"},
+         "there was \"take n=2\" after take"},
         {FLIP " | random_horizontal_flip p=0.25", "random_horizontal_flip p=0.25 | " FLIP,
          "p was 0.5 and is 0.25 now; random_horizontal_flip: p was 0.25 and is 0.5 now"},
     };

@@ -76,7 +76,7 @@ static void a_pass_without_samples_is_an_error(void)
     }
 }
 
-/* What stands behind a `take` is not read: the stream may go on for ever. */
+/* What comes after a `take` is not read: the stream may go on for ever. */
 static void a_pipe_is_read_as_far_as_it_is_taken(void)
 {
     char path[400];

@@ -326,7 +326,7 @@ static const char *open_with_connections(const char *value)
 
 static void too_few_connections_are_warned_of(void)
 {
-    T_CONTAINS(open_with_connections("1"), "2 CUDA_DEVICE_MAX_CONNECTIONS=1: copies may wait");
+    T_CONTAINS(open_with_connections("1"), "2 CUDA_DEVICE_MAX_CONNECTIONS=1: copies may queue");
     T_CONTAINS(open_with_connections("3"), "set 4 or more");
     T_STR(open_with_connections("4"), "");
     T_STR(open_with_connections("32"), "");

@@ -178,7 +178,7 @@ static void positions_that_make_no_sense_are_refused(void)
     config.first_batch = 0;
     position.samples = 71;
     T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "config.position is behind 71 samples of a pass, which has 70");
+    T_CONTAINS(sluice_last_error(), "config.position is after 71 samples of a pass, which has 70");
     position.samples = 0;
     position.batch = UINT64_MAX - 5;
     config.batches = 5;

@@ -20,7 +20,7 @@ static sluice_status check_place(const stage_schema *schema)
     }
     if (schema->is_mapped) {
         return sli_fail(SLUICE_E_INVALID,
-                        "geometry stands behind a map; put it before, where the image is that of "
+                        "geometry comes after a map; put it before, where the image is that of "
                         "the source");
     }
     if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {

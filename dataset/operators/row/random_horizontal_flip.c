@@ -23,7 +23,7 @@ static sluice_status flip_infer(const void *args, stage_schema *schema)
 
         if (schema->maps_followers || schema_follows(role) || role == ROLE_GEOMETRY) {
             return sli_fail(SLUICE_E_INVALID,
-                            "random_horizontal_flip stands behind a map; put it before, since "
+                            "random_horizontal_flip comes after a map; put it before, since "
                             "masks and boxes do not follow the image any more");
         }
     }
