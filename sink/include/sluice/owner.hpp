@@ -11,6 +11,7 @@
 
 #include <sluice/sluice.h>
 
+/** The C++ wrapper. */
 namespace sluice
 {
 
