@@ -206,6 +206,13 @@ static void place_copier(const sli_topology *topology, const rank_share *share,
     }
 }
 
+static bool keeps_policy(const sli_topology *topology, const sli_placement_request *request)
+{
+    return !(request->node_given && request->node >= 0) &&
+           (topology->policy.mode == SLI_POLICY_PREFERRED ||
+            topology->policy.mode == SLI_POLICY_INTERLEAVE);
+}
+
 static bool takes_memory(const sli_topology *topology, int32_t id)
 {
     const sli_node *node = sli_topology_find_node(topology, id);
@@ -213,13 +220,20 @@ static bool takes_memory(const sli_topology *topology, int32_t id)
     return node != NULL && node->memory_allowed && node->memory_bytes > 0;
 }
 
-/* The device's node if memory can be allocated there, else the common node of all workers; -1 if
- * neither is possible. */
-static int32_t choose_memory_node(const sli_topology *topology, int32_t wanted,
-                                  const rank_share *share, uint32_t worker_count)
+/*
+ * The device's node if memory can be allocated there, else the common node of all workers; -1 if
+ * neither is possible, or if the process has a preferred or interleave policy and no node is given.
+ */
+static int32_t choose_memory_node(const sli_topology *topology,
+                                  const sli_placement_request *request, const rank_share *share,
+                                  uint32_t worker_count)
 {
     const int32_t first = topology->cores[share->cores[0]].node;
+    const int32_t wanted = request->node;
 
+    if (keeps_policy(topology, request)) {
+        return -1;
+    }
     if (wanted >= 0 && takes_memory(topology, wanted)) {
         return wanted;
     }
@@ -264,8 +278,9 @@ static sluice_status decide_placement(const sli_topology *topology,
     st = place_workers(topology, &share, placement);
     if (st == SLUICE_OK) {
         place_device(topology, &share, placement);
+        placement->keeps_policy = keeps_policy(topology, request);
         placement->memory_node =
-            choose_memory_node(topology, request->node, &share, placement->worker_count);
+            choose_memory_node(topology, request, &share, placement->worker_count);
         place_copier(topology, &share, placement);
         sli_placement_add_notes(topology, request, placement);
     }

@@ -134,7 +134,7 @@ static void note_memory(const sli_node *node, const char *whose, sli_placement *
 {
     char where[64] = "wherever the kernel puts them";
 
-    if (placement->memory_node == (int32_t)node->id) {
+    if (placement->keeps_policy || placement->memory_node == (int32_t)node->id) {
         return;
     }
     if (placement->memory_node >= 0) {
@@ -182,6 +182,16 @@ static void note_worker_node(const sli_topology *topology, sli_placement *placem
     }
 }
 
+static void note_policy(const sli_topology *topology, sli_placement *placement)
+{
+    char policy[128];
+
+    note(placement,
+         "the buffers follow the memory policy of the process, %s; the device option node= sets "
+         "another one for them",
+         sli_memory_policy_format(&topology->policy, policy, sizeof(policy)));
+}
+
 void sli_placement_add_notes(const sli_topology *topology, const sli_placement_request *request,
                              sli_placement *placement)
 {
@@ -189,6 +199,9 @@ void sli_placement_add_notes(const sli_topology *topology, const sli_placement_r
         note_device_node(topology, request, placement);
     } else {
         note_worker_node(topology, placement);
+    }
+    if (placement->keeps_policy) {
+        note_policy(topology, placement);
     }
     note_ranks(topology, placement);
     note_quota(topology, placement);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "topology_int.h"
 
-#include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,6 @@
 #include "log_int.h"
 #include "status_int.h"
 #include "topology_source.h"
-
-/* Upper bound on the kernel's node numbers. */
-enum { MAX_NODES = 1024, WORD_BITS = 8 * sizeof(unsigned long) };
-
-/* Constants of set_mempolicy() that libnuma's header lacks. The bits above the mode are flags. */
-enum { POLICY_WEIGHTED_INTERLEAVE = 6, POLICY_MODE_BITS = 0xFF };
 
 static int32_t id_of_node(hwloc_obj_t node)
 {
@@ -47,38 +40,18 @@ static int by_place(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/*
- * Reads the nodes that the thread's memory policy permits (numactl --membind, --interleave). The
- * library must check it, since the buffers' own policies would override it.
- */
-static void read_memory_policy(unsigned long mask[MAX_NODES / WORD_BITS])
-{
-    int policy = MPOL_DEFAULT;
-    int mode;
-
-    if (get_mempolicy(&policy, mask, MAX_NODES + 1, NULL, 0) != 0) {
-        policy = MPOL_DEFAULT; /* the kernel or container does not provide the system call */
-    }
-    mode = policy & POLICY_MODE_BITS;
-    if (mode != MPOL_BIND && mode != MPOL_INTERLEAVE && mode != POLICY_WEIGHTED_INTERLEAVE) {
-        memset(mask, 0xFF, MAX_NODES / 8);
-    }
-}
-
 static sluice_status read_nodes(hwloc_topology_t loaded, sli_topology *topology)
 {
     const int count = hwloc_get_nbobjs_by_type(loaded, HWLOC_OBJ_NUMANODE);
     const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_nodeset(loaded);
-    unsigned long policy[MAX_NODES / WORD_BITS];
     hwloc_obj_t node = NULL;
 
     topology->nodes = sli_calloc(count > 0 ? (size_t)count : 0, sizeof(*topology->nodes));
     if (topology->nodes == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "topology of %d nodes", count);
     }
-    memset(policy, 0xFF, sizeof(policy));
     if (topology->this_system) {
-        read_memory_policy(policy);
+        sli_memory_policy_read(&topology->policy);
     }
     while ((node = hwloc_get_next_obj_by_type(loaded, HWLOC_OBJ_NUMANODE, node)) != NULL) {
         sli_node *entry = &topology->nodes[topology->node_count];
@@ -91,10 +64,10 @@ static sluice_status read_nodes(hwloc_topology_t loaded, sli_topology *topology)
         entry->id = id;
         entry->memory_bytes = node->attr->numanode.local_memory;
         entry->has_cpus = !hwloc_bitmap_iszero(node->cpuset);
-        entry->memory_allowed =
-            hwloc_bitmap_isset(allowed, id) != 0 &&
-            (id >= MAX_NODES || (policy[id / WORD_BITS] >> id % WORD_BITS & 1) != 0);
+        entry->memory_allowed = hwloc_bitmap_isset(allowed, id) != 0 &&
+                                sli_memory_policy_permits(&topology->policy, id);
         topology->machine_memory += entry->memory_bytes;
+        topology->memory_limit += entry->memory_allowed ? entry->memory_bytes : 0;
     }
     qsort(topology->nodes, topology->node_count, sizeof(*topology->nodes), by_node_id);
     return SLUICE_OK;
@@ -208,7 +181,6 @@ static void read_limits(sli_topology *topology)
 {
     sli_cgroup_limits limits;
 
-    topology->memory_limit = topology->machine_memory;
     if (!topology->this_system) {
         return;
     }

@@ -88,6 +88,7 @@ static sluice_status make_plans(report *self, int32_t *rank_nodes)
         const sli_placement_request request = {
             .workers = self->config.workers,
             .node = self->device_node,
+            .node_given = device != NULL && device->caps.node >= 0,
             .local_rank = rank,
             .local_world = self->config.ranks,
             .rank_nodes = rank_nodes,

@@ -180,7 +180,7 @@ const sli_batch_header *sli_queue_header(const sli_queue *queue, uint64_t seq)
     return queue_header(queue, seq);
 }
 
-int32_t sli_queue_memory_node(const sli_queue *queue)
+void sli_queue_memory_nodes(const sli_queue *queue, sli_node_shares *shares_out)
 {
-    return sli_node_of_block(&queue->front_memory);
+    sli_node_shares_of_block(&queue->front_memory, shares_out);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Large blocks of host memory on a NUMA node. If the kernel refuses the node (containers, cpusets),
- * the block is allocated elsewhere; sli_node_of_block() returns its node. Uses no function of
- * libnuma that prints or exits.
+ * the block is allocated elsewhere; sli_node_shares_of_block() returns its nodes. A block of a
+ * thread that is bound to nodes (numactl --membind) never leaves them. Uses no function of libnuma
+ * that prints or exits.
  */
 #ifndef SLUICE_NODE_MEMORY_INT_H
 #define SLUICE_NODE_MEMORY_INT_H
@@ -19,8 +20,9 @@ typedef struct sli_node_block {
 } sli_node_block;
 
 /*
- * Maps `bytes`, preferably on `node` (-1: no preference). A block of 2 MiB or more is aligned for
- * huge pages.
+ * Maps `bytes`, preferably on `node` (-1: by the policy of the threads that touch it). A block of 2
+ * MiB or more is aligned for huge pages; E_NO_MEMORY if the nodes to which the calling thread is
+ * bound have less available.
  */
 sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_out);
 
@@ -33,6 +35,26 @@ sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_o
 void sli_node_ask_huge(const sli_node_block *block);
 
 void sli_node_free(sli_node_block *block);
+
+enum { SLI_NODE_SHARES = 8 };
+
+/* The touched pages of one node. */
+typedef struct sli_node_share {
+    int32_t node;
+    uint32_t pages;
+} sli_node_share;
+
+/* The nodes with the most touched pages of a block, in descending order. */
+typedef struct sli_node_shares {
+    uint64_t pages; /* pages on all nodes; of a large block only some are counted */
+    uint32_t count; /* 0: unknown */
+    sli_node_share of[SLI_NODE_SHARES];
+} sli_node_shares;
+
+void sli_node_shares_of_block(const sli_node_block *block, sli_node_shares *shares_out);
+
+/* Writes "node 0", "node 0 77 %, node 1 23 %" or "unknown", and returns text. */
+char *sli_node_shares_format(const sli_node_shares *shares, char *text, size_t size);
 
 /* The NUMA node of most of the block's touched pages (move_pages); -1: unknown. */
 int32_t sli_node_of_block(const sli_node_block *block);

@@ -29,6 +29,8 @@ typedef struct sli_placement_request {
      */
     const int32_t *rank_nodes;
     bool step_elsewhere; /* a GPU runs the step: its thread here only launches and waits */
+    bool node_given;     /* the user has set `node` (device option node=): for memory it precedes a
+                            preferred or interleave policy of the process */
 } sli_placement_request;
 
 typedef struct sli_placement {
@@ -39,7 +41,9 @@ typedef struct sli_placement {
     sli_cpus device_cpus; /* all CPUs of the share: for the thread that runs steps and the threads
                              that it starts */
     uint32_t spare_cores; /* cores of the share without a pinned worker */
-    int32_t memory_node;  /* node of staging and slots; -1: chosen by the kernel */
+    int32_t memory_node;  /* node of staging and slots; -1: chosen by the kernel, by the policy
+                             of the process */
+    bool keeps_policy;    /* memory follows the process's preferred or interleave policy */
     char notes[SLI_PLACEMENT_NOTES][SLI_NOTE_SIZE]; /* problems and decisions */
     uint32_t note_count;
 

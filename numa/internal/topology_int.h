@@ -13,6 +13,7 @@
 #include <sluice/device.h>
 #include <sluice/status.h>
 
+#include "memory_policy_int.h"
 #include "thread_int.h"
 
 /* One physical core that the process may use, with its allowed logical CPUs. */
@@ -30,7 +31,7 @@ typedef struct sli_node {
     uint32_t core_count;   /* allowed cores on it; 0 for a node without CPUs */
     sli_cpus cpus;         /* the logical CPUs of those cores */
     bool has_cpus;         /* the node has CPUs, allowed or not */
-    bool memory_allowed;   /* cpuset and memory policy permit allocations here */
+    bool memory_allowed;   /* the cpuset, and the policy if it binds, permit allocations here */
 } sli_node;
 
 typedef struct sli_topology {
@@ -44,13 +45,15 @@ typedef struct sli_topology {
     uint32_t machine_core_count;
     uint32_t machine_cpu_count;
     uint64_t machine_memory;
-    sli_cpus allowed;      /* the intersection of the process's cpuset and affinity (numactl,
-                              taskset) */
-    bool bound;            /* the affinity excludes CPUs of the cpuset */
-    double quota;          /* the cgroup's limit in CPU seconds per second of wall time; 0: no
-                              limit */
-    char quota_source[64]; /* "cpu.max of /group" and the like; "": no limit */
-    uint64_t memory_limit; /* bytes that the process may use, by the cgroup or the machine */
+    sli_cpus allowed;         /* the intersection of the process's cpuset and affinity (numactl,
+                                 taskset) */
+    bool bound;               /* the affinity excludes CPUs of the cpuset */
+    double quota;             /* the cgroup's limit in CPU seconds per second of wall time; 0: no
+                                 limit */
+    char quota_source[64];    /* "cpu.max of /group" and the like; "": no limit */
+    uint64_t memory_limit;    /* bytes that the process may use: the memory of the allowed nodes, or
+                                 the cgroup's limit if that is less */
+    sli_memory_policy policy; /* of the thread that opened the topology of this system */
 } sli_topology;
 
 /* The source of a topology: at most one of the two is set; both NULL: this machine. */

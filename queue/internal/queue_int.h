@@ -35,6 +35,7 @@
 #include "device_int.h"
 #include "getnext_int.h"
 #include "layout_int.h"
+#include "node_memory_int.h"
 #include "profiler_int.h"
 
 typedef struct sli_queue sli_queue;
@@ -254,7 +255,7 @@ uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq);
 /* The number of rows of seq that are done, for stall diagnostics. */
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
 
-/* NUMA node of staging memory or, without staging, of the slots; -1: unknown. */
-int32_t sli_queue_memory_node(const sli_queue *queue);
+/* NUMA nodes of staging memory or, without staging, of the slots. */
+void sli_queue_memory_nodes(const sli_queue *queue, sli_node_shares *shares_out);
 
 #endif

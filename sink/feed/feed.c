@@ -203,10 +203,15 @@ static sluice_status choose_slots(data_feed *f)
 
 static sluice_status plan_placement(data_feed *f)
 {
-    const sli_placement_request request = {
-        .workers = f->config.workers, .node = f->config.device->caps.node, .local_world = 1};
+    sli_placement_request request = {.workers = f->config.workers,
+                                     .node = f->config.device->caps.node,
+                                     .node_given = f->config.device->caps.node >= 0,
+                                     .local_world = 1};
     sluice_status st = sli_topology_open(NULL, &f->topology);
 
+    if (st == SLUICE_OK && f->topology->node_count > 1) {
+        request.node = sli_topology_node_of_device(NULL, f->config.device);
+    }
     if (st == SLUICE_OK) {
         st = sli_placement_plan(f->topology, &request, &f->placement);
     }

@@ -13,11 +13,11 @@
 #include "status_int.h"
 #include "step_threads.h"
 
-/* Requested and actual NUMA node of the batches' memory. */
+/* Requested and actual NUMA nodes of the batches' memory. */
 typedef struct report_memory {
     const char *name; /* "staging" or "slots" */
     int32_t wanted;   /* requested NUMA node; -1: no preference */
-    int32_t got;      /* NUMA node of the memory; -1: unknown */
+    sli_node_shares got;
 } report_memory;
 
 enum { REPORT_STAGES = 16, REPORT_QUEUES = 2 };

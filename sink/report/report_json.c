@@ -174,18 +174,15 @@ static void add_cpus(sli_text *text, const char *key, const sli_cpus *cpus)
 static void add_memory_place(const report_memory *memory, sli_text *text)
 {
     char wanted[20] = "any node";
-    char got[20] = "unknown";
+    char got[200];
 
     if (memory->wanted >= 0) {
         snprintf(wanted, sizeof(wanted), "node %d", memory->wanted);
     }
-    if (memory->got >= 0) {
-        snprintf(got, sizeof(got), "node %d", memory->got);
-    }
     sli_text_add(text, ",{\"buffer\":");
     sli_text_add_json(text, memory->name);
     add_string(text, "wanted", wanted);
-    add_string(text, "got", got);
+    add_string(text, "got", sli_node_shares_format(&memory->got, got, sizeof(got)));
     sli_text_add(text, "}");
 }
 

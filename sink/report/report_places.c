@@ -51,7 +51,7 @@ static void place_memory(const report_run *run, report_memory *memory)
 {
     memory->name = run->feed->memory.staging_bytes > 0 ? "staging" : "slots";
     memory->wanted = run->feed->placement->memory_node;
-    memory->got = sli_queue_memory_node(run->feed->queue);
+    sli_queue_memory_nodes(run->feed->queue, &memory->got);
 }
 
 sluice_status report_collect_places(const report_run *run, sluice_report *report)
@@ -176,11 +176,17 @@ void report_add_places(const sluice_report *report, sli_text *text)
         add_row(report, first, end, text);
         first = end;
     }
-    if (memory->got >= 0) {
-        const bool elsewhere = memory->wanted >= 0 && memory->wanted != memory->got;
+    if (memory->got.count > 0) {
+        char got[200];
 
-        sli_text_add_line(text, "memory of %s: node %d%s", memory->name, memory->got,
-                          elsewhere ? ", not the one wanted" : "");
+        sli_node_shares_format(&memory->got, got, sizeof(got));
+        if (memory->wanted >= 0 &&
+            (memory->got.count > 1 || memory->got.of[0].node != memory->wanted)) {
+            sli_text_add_line(text, "memory of %s: %s; to be on node %d", memory->name, got,
+                              memory->wanted);
+        } else {
+            sli_text_add_line(text, "memory of %s: %s", memory->name, got);
+        }
     }
     if (step_threads_take_turns(&report->step)) {
         const uint32_t count = sli_cpus_count(&report->step.cpus);

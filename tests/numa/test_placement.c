@@ -353,6 +353,30 @@ static void workers_on_two_nodes_leave_memory_to_the_kernel(void)
     close_plan(&made);
 }
 
+/* The process asked for it, by numactl: the library has no better reason than the user's node=. */
+static void a_preferred_or_interleave_policy_yields_to_a_given_node_only(void)
+{
+    static const sli_policy_mode modes[] = {SLI_POLICY_PREFERRED, SLI_POLICY_INTERLEAVE};
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        sli_placement_request request = {.workers = 2, .node = 1};
+        plan made = {.topology = open_text("pack:2 [numa(memory=1GB)] core:2 pu:1")};
+
+        made.topology->policy.mode = modes[i];
+        made.topology->policy.nodes[0] = 0x1;
+        T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+        T_EQ(made.placement->memory_node, -1);
+        T_CONTAINS(notes_of(made.placement), "the buffers follow the memory policy of the process");
+        T_TRUE(strstr(notes_of(made.placement), "not allowed") == NULL);
+        sli_placement_free(made.placement);
+        request.node_given = true;
+        T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+        T_EQ(made.placement->memory_node, 1);
+        T_TRUE(strstr(notes_of(made.placement), "policy") == NULL);
+        close_plan(&made);
+    }
+}
+
 static void impossible_requests_are_refused(void)
 {
     static const sli_placement_request requests[] = {
@@ -410,6 +434,7 @@ const t_test placement_tests[] = {
     T_TEST(cores_far_from_the_device_are_told),
     T_TEST(a_node_without_cpus_is_told),
     T_TEST(workers_on_two_nodes_leave_memory_to_the_kernel),
+    T_TEST(a_preferred_or_interleave_policy_yields_to_a_given_node_only),
     T_TEST(impossible_requests_are_refused),
     T_TEST(planning_survives_running_out_of_memory),
     T_END,
