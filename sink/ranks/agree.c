@@ -4,13 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "last_call.h"
 #include "log_int.h"
 #include "status_int.h"
-
-/* A rank that fails passes FAILED minus its rank number, so the maximum identifies the lowest
- * failed rank. All other values, including the bits of a double, are below FAILED_LEAST. */
-static const int64_t FAILED = INT64_MAX;
-static const int64_t FAILED_LEAST = INT64_MAX - UINT32_MAX;
+#include "text_int.h"
 
 bool agree_asks(const rank_group *ranks)
 {
@@ -48,6 +45,26 @@ static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_
     return SLUICE_OK;
 }
 
+/* call_agree() for rank_failure_exchange(). */
+static sluice_status next_round(int64_t value, int64_t *most_out, void *user)
+{
+    return call_agree(user, value, most_out);
+}
+
+/* Receives the failure that another rank sends, and returns E_RANK. */
+static sluice_status hear_failure(rank_group *ranks, int64_t most)
+{
+    rank_failure first;
+    const sluice_status st = rank_failure_exchange(most, NULL, next_round, ranks, &first);
+
+    ranks->parted = true;
+    ranks->others_know = true;
+    return sli_fail(SLUICE_E_RANK, "rank %u failed with %s, so rank %u ends after step %llu: %s%s",
+                    first.rank, sluice_status_name(first.status), ranks->own.rank,
+                    (unsigned long long)*ranks->step,
+                    first.text[0] != '\0' ? first.text : "see there", st < 0 ? "..." : "");
+}
+
 sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out)
 {
     sluice_status st;
@@ -57,13 +74,7 @@ sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out)
         return SLUICE_OK;
     }
     st = call_agree(ranks, value, most_out);
-    if (st == SLUICE_OK && *most_out >= FAILED_LEAST) {
-        ranks->parted = true;
-        st = sli_fail(SLUICE_E_RANK, "rank %lld failed, so rank %u ends after step %llu; see there",
-                      (long long)(FAILED - *most_out), ranks->own.rank,
-                      (unsigned long long)*ranks->step);
-    }
-    return st;
+    return st == SLUICE_OK && *most_out >= FAILURE_LEAST ? hear_failure(ranks, *most_out) : st;
 }
 
 sluice_status agree_barrier(rank_group *ranks)
@@ -73,13 +84,54 @@ sluice_status agree_barrier(rank_group *ranks)
     return agree_most(ranks, 0, &most);
 }
 
-void agree_part(rank_group *ranks, sluice_status status)
+/* Appends the numbers of the other ranks: "ranks 0, 2"; of many ranks only how many they are. */
+static void name_others(const sluice_ranks *own, sli_text *text)
 {
-    int64_t most;
+    const char *between = "";
 
-    if (agree_asks(ranks) && status < 0) {
-        /* An error of this call is ignored: the caller reports `status`, the first error. */
-        (void)call_agree(ranks, FAILED - ranks->own.rank, &most);
+    if (own->world > 9) {
+        sli_text_add(text, "the other %u ranks", own->world - 1);
+        return;
+    }
+    sli_text_add(text, own->world > 2 ? "ranks " : "rank ");
+    for (uint32_t rank = 0; rank < own->world; rank++) {
+        if (rank != own->rank) {
+            sli_text_add(text, "%s%u", between, rank);
+            between = ", ";
+        }
+    }
+}
+
+/* Logs that not all of the other ranks have called agree. Which of them have is not known: a
+ * max-allreduce returns to none of them. */
+static void warn_of_silence(const rank_group *ranks, const rank_failure *own)
+{
+    sli_text others = {0};
+
+    name_others(&ranks->own, &others);
+    sli_log(SLUICE_LOG_WARN,
+            "no answer from %s within %.1f s of the failure of rank %u: they wait in a collective "
+            "of their step, or are gone. This rank ends alone; config.abort can end all of them. "
+            "The failure is %s: %s",
+            others.failed || others.data == NULL ? "the other ranks" : others.data,
+            (double)ranks->timeout_ms / 1e3, ranks->own.rank, sluice_status_name(own->status),
+            own->text);
+    sli_text_free(&others);
+}
+
+void agree_part(rank_group *ranks, const sli_error *error)
+{
+    if (agree_asks(ranks) && error->status < 0) {
+        rank_failure own;
+        bool heard;
+
+        rank_failure_set(ranks->own.rank, error, &own);
+        watchdog_enter(&ranks->watch->callbacks, warn_of_agree, *ranks->step);
+        heard = last_call_make(&own, ranks->agree, ranks->agree_user, ranks->timeout_ms);
+        watchdog_leave(&ranks->watch->callbacks);
+        if (!heard) {
+            warn_of_silence(ranks, &own);
+        }
     }
     ranks->parted = true;
 }
@@ -175,7 +227,7 @@ sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early)
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 /* The bits of a double, as a value for agree. Every NaN maps to the same positive value below
- * FAILED_LEAST. */
+ * FAILURE_LEAST. */
 static int64_t bits_of(double number)
 {
     int64_t bits;

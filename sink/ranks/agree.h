@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives of a training's ranks, all built on config.agree, a max-allreduce of one integer. All
- * ranks call it equally often, at the same boundaries. A rank that fails calls it a last time with
- * a value above all others, so the other ranks detect the failure in their next call. Without
- * config.agree or with a single rank, the result is the caller's own value.
+ * ranks call it equally often, at the same boundaries. A rank that fails calls it with a value
+ * above all others, so the other ranks detect the failure in their next call; a few more calls of
+ * all ranks carry the text (rank_failure.h). Without config.agree or with a single rank, the result
+ * is the caller's own value.
  */
 #ifndef SLUICE_AGREE_H
 #define SLUICE_AGREE_H
@@ -11,6 +12,7 @@
 #include <sluice/ranks.h>
 #include <sluice/train.h>
 
+#include "error_int.h"
 #include "run_watch.h"
 
 /* State of this rank in its group. */
@@ -18,7 +20,9 @@ typedef struct rank_group {
     sluice_ranks own; /* rank and world of this process, from the config or the launcher */
     sluice_agree_fn agree;
     void *agree_user;
+    int64_t timeout_ms;   /* how long this rank, once it has failed, waits for the others */
     bool parted;          /* agree must not be called again */
+    bool others_know;     /* all ranks end, by a failure of another rank or of all together */
     run_watch *watch;     /* the run's monitors: agree is a user callback */
     const uint64_t *step; /* the run's next step, for messages */
 } rank_group;
@@ -33,8 +37,8 @@ typedef struct agree_subject {
 /* True if there is more than one rank and the callback `agree` is set. */
 bool agree_asks(const rank_group *ranks);
 
-/* Max-allreduce of `value`, which must be below INT64_MAX - UINT32_MAX. Returns E_RANK if another
- * rank has failed, or the error of config.agree. */
+/* Max-allreduce of `value`, which must be below FAILURE_LEAST. Returns E_RANK, with
+ * the status and the text of the other rank, if one has failed, or the error of config.agree. */
 sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out);
 
 /* Returns once all ranks have called it. */
@@ -55,8 +59,9 @@ sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early);
 /* Sums sums[i] over all ranks, in rank order, so the result is the same on all ranks. */
 sluice_status agree_on_sums(rank_group *ranks, double *sums, uint32_t count);
 
-/* Call last, when the run has ended or failed. Reports a failure to the other ranks; later calls
- * are no longer collective. */
-void agree_part(rank_group *ranks, sluice_status status);
+/* Call last, when the run has ended or failed. Reports a failure to the other ranks, for up to
+ * timeout_ms; a warning names the ranks if they do not answer. Later calls are no longer
+ * collective. */
+void agree_part(rank_group *ranks, const sli_error *error);
 
 #endif

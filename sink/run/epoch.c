@@ -5,6 +5,7 @@
 #include "hooks.h"
 #include "nvtx_ranges_int.h"
 #include "run_agreement.h"
+#include "run_failure.h"
 #include "sink_modes.h"
 #include "stall_monitor.h"
 
@@ -152,7 +153,7 @@ sluice_status train_end(train_run *run, sluice_status st)
     sluice_hook hook;
 
     sli_error_take(st, &error);
-    agree_part(&run->ranks, st);
+    train_part(run, &error);
     fill_end_hook(run, &span, &hook);
     hook.epoch = sink_plan_epoch(&run->plan.sinks, run->progress.step);
     ended = train_call_hooks(run, HOOK_TRAIN_END, &hook);

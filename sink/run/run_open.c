@@ -12,11 +12,15 @@
 #include "step_threads.h"
 #include "watched_model.h"
 
+/* The default of config.agree_timeout_ms. */
+enum { AGREE_TIMEOUT_MS = 60000 };
+
 sluice_status train_create(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config,
                            train_run **run_out)
 {
     train_run *run = sli_calloc(1, sizeof(*run));
+    int64_t timeout;
     sluice_status st;
 
     if (run == NULL) {
@@ -28,10 +32,12 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
         sli_free(run);
         return st;
     }
+    timeout = run->config.agree_timeout_ms;
     run->device = device;
     run->progress.validation_step = UINT64_MAX;
     run->ranks = (rank_group){.agree = run->config.agree,
                               .agree_user = run->config.agree_user,
+                              .timeout_ms = timeout > 0 ? timeout : AGREE_TIMEOUT_MS,
                               .watch = &run->watch,
                               .step = &run->progress.step};
     run->feed.config.dataset = dataset;
@@ -43,10 +49,10 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
  * run has the outer run's settings. */
 static sluice_status read_environment(train_run *run)
 {
-    sluice_status st = run->nested ? SLUICE_OK : report_file_find(run->environment.report_path);
+    sluice_status st = train_find_ranks(run); /* first, so that the others hear of what follows */
 
-    if (st == SLUICE_OK) {
-        st = train_find_ranks(run);
+    if (st == SLUICE_OK && !run->nested) {
+        st = report_file_find(run->environment.report_path);
     }
     if (st == SLUICE_OK && !run->nested) {
         st = overrides_of_run(&run->config, run->environment.overridden);

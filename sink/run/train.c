@@ -6,8 +6,9 @@
 #include "epoch.h"
 #include "error_int.h"
 #include "mode_check.h"
-#include "report_run.h"
+#include "run_failure.h"
 #include "run_open.h"
+#include "run_report.h"
 #include "stall_monitor.h"
 #include "validation.h"
 
@@ -112,57 +113,6 @@ static sluice_status open_run(train_run *run)
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Writes the report to the file named by SLUICE_REPORT and passes it to the caller, where
- * requested. report is NULL if it could not be created. */
-static void hand_out(sluice_report *report, const char *path, uint32_t rank,
-                     sluice_report **report_out)
-{
-    if (path[0] != '\0') {
-        report_file_write(path, rank, report);
-    }
-    if (report_out != NULL) {
-        *report_out = report;
-    } else {
-        sluice_report_destroy(report);
-    }
-}
-
-/* Collects the parts of a run that report_make() reads. */
-static report_run reported_parts(const train_run *run)
-{
-    return (report_run){.feed = &run->feed,
-                        .profile = &run->feed.profile,
-                        .program = run->program,
-                        .watchdog = &run->watch.callbacks.thread,
-                        .plan = &run->plan.sinks,
-                        .step = run->progress.step,
-                        .counts = &run->counts,
-                        .mode = run->plan.mode,
-                        .mode_reason = run->plan.mode_reason,
-                        .micro_batches = run->config.micro_batches,
-                        .regrouped_batch_size = run->origin.batch_size,
-                        .regrouped_world = run->origin.world,
-                        .has_digest = run->config.digest};
-}
-
-/* Creates the report if the environment or the caller requests it. A failure is returned only if
- * the caller requested the report. */
-static sluice_status make_report(const train_run *run, const sli_error *error,
-                                 sluice_report **report_out)
-{
-    const report_run parts = reported_parts(run);
-    sluice_report *report = NULL;
-    sluice_status made;
-
-    if (report_out == NULL && run->environment.report_path[0] == '\0') {
-        return SLUICE_OK;
-    }
-    made = run->feed.engine != NULL ? report_make(&parts, error->status, error->text, &report)
-                                    : report_make_empty(error->status, error->text, &report);
-    hand_out(report, run->environment.report_path, run->config.rank, report_out);
-    return report_out != NULL ? made : SLUICE_OK;
-}
-
 /* Opens the run, does the mode check, runs, reports and closes. Returns the first error with its
  * text.
  */
@@ -182,11 +132,11 @@ static sluice_status train(train_run *run, sluice_report **report_out)
         st = run_with_hooks(run);
     }
     sli_error_take(st, &error);
-    agree_part(&run->ranks, st);
+    train_part(run, &error);
     if (run->feed.plan != NULL) {
         feed_stop(&run->feed);
     }
-    reported = make_report(run, &error, report_out);
+    reported = run_report_make(run, &error, report_out);
     train_close(run);
     return st >= 0 && reported < 0 ? reported : sli_error_raise(&error);
 }
@@ -194,17 +144,10 @@ static sluice_status train(train_run *run, sluice_report **report_out)
 /* Makes a report with the error for a run that could not be created. */
 static sluice_status refuse(sluice_status st, sluice_report **report_out)
 {
-    sluice_ranks ranks = {.struct_size = sizeof(ranks)};
-    uint32_t rank;
-    char path[REPORT_PATH_SIZE];
     sli_error error;
-    sluice_report *report = NULL;
 
     sli_error_take(st, &error);
-    (void)report_file_find(path);
-    rank = sluice_ranks_find(&ranks) == SLUICE_OK ? ranks.rank : 0;
-    (void)report_make_empty(st, error.text, &report);
-    hand_out(report, path, rank, report_out);
+    run_report_refuse(&error, report_out);
     return sli_error_raise(&error);
 }
 

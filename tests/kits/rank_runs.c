@@ -89,6 +89,7 @@ static int body(ranks_member *me)
     o->steps = k.report != NULL ? k.report->stats.steps : 0;
     o->regrouped_world = k.report != NULL ? k.report->stats.regrouped_world : 0;
     kit_fini(&k);
+    ranks_tell(me);
     return 0;
 }
 

@@ -11,7 +11,7 @@ enum { RANK_RUNS_PASSES = 6, RANK_RUNS_SAMPLES = 256 };
 /* What came of one rank, in memory that the test sees. */
 typedef struct rank_outcome {
     sluice_status status;
-    char error[400];
+    char error[800];
     uint64_t steps;
     uint64_t last_step;
     uint64_t train_ends;
@@ -27,7 +27,7 @@ typedef struct rank_outcome {
  * changed by `prepare` (which runs in the child, and must not use T_*). */
 void rank_runs(ranks_kit *ranks, uint32_t world, void (*prepare)(kit *k, ranks_member *me));
 
-/* The same without waiting for their ends. */
+/* The same without waiting for their ends. Each rank calls ranks_tell() when its run has ended. */
 void rank_runs_start(ranks_kit *ranks, uint32_t world, void (*prepare)(kit *k, ranks_member *me));
 
 const rank_outcome *outcome_of(const ranks_kit *ranks, uint32_t rank);

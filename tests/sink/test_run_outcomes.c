@@ -538,7 +538,7 @@ static void the_failure_of_another_rank_is_an_ending_too(void)
         T_EQ(s[rank].begins, 1);
         T_EQ(s[rank].ends, 1);
     }
-    T_CONTAINS(s[0].error, "rank 1 failed, so rank 0 ends after step 20");
+    T_CONTAINS(s[0].error, "rank 1 failed with E_IO, so rank 0 ends after step 20: step 14: ");
     T_CONTAINS(s[1].error, "step 14: the step function returned E_IO");
     ranks_end(&ranks);
 }

@@ -99,7 +99,8 @@ static sluice_status load(void *load_user, const char *folder, uint32_t rank, ui
 /* ---- MPI ------------------------------------------------------------------------------------- */
 
 typedef int MPI_Comm;
-enum { MPI_SUCCESS, MPI_INT64_T, MPI_MAX };
+enum { MPI_SUCCESS, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD };
+int MPI_Abort(MPI_Comm over, int status);
 int MPI_Allreduce(const void *from, void *to, int count, int type, int operation, MPI_Comm over);
 extern MPI_Comm communicator;
 

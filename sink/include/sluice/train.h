@@ -320,14 +320,29 @@ static inline void sluice_validating_init(sluice_validating *validation)
 
 /**
  * Max-allreduce of one integer over all ranks; collective: all ranks call it equally often, at the
- * same points. With MPI: MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, communicator). It
- * must not block for ever when a rank is gone; sluice_fail() can name that rank. Called on the
- * thread of sluice_train(): at the beginning, after sinks (in direct and data mode, steps), epochs
- * and validations, around checkpoints, and at the end.
+ * same points. With MPI: MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, communicator), on
+ * a communicator of its own: on a host device the step runs meanwhile, on another thread. It must
+ * not block for ever when a rank is gone; sluice_fail() can name that rank. Called on the thread of
+ * sluice_train(): at the beginning, after sinks (in direct and data mode, steps), epochs and
+ * validations, around checkpoints, and at the end.
+ *
+ * When a rank fails it calls agree for the last time on a thread of the library, while
+ * sluice_train() waits; see config.agree_timeout_ms. All ranks then call it up to 36 times more,
+ * which carries the text of the failure.
  *
  * Returns: a negative status ends the run with it.
  */
 typedef sluice_status (*sluice_agree_fn)(int64_t value, int64_t *most_out, void *user);
+
+/**
+ * Ends all ranks, when one has failed: with MPI, MPI_Abort(MPI_COMM_WORLD, 1). It may return; then
+ * sluice_train() does so, too, with the error. Called at most once for a run of several ranks, on
+ * the thread of sluice_train() of the rank that fails: after the error was logged, at level error,
+ * and the report was written to the file of SLUICE_REPORT, and before agree. `text` is that of the
+ * error, until abort returns. Not called where all ranks end together, without a failure or with
+ * the same one, or for a failure of another rank (E_RANK).
+ */
+typedef void (*sluice_abort_fn)(sluice_status status, const char *text, void *user);
 
 /** Settings of a run, initialized by sluice_train_config_init(). Zero is the default of each. */
 typedef struct sluice_train_config {
@@ -389,6 +404,14 @@ typedef struct sluice_train_config {
     uint32_t local_world; /**< number of ranks of this job on this machine; 0: local rank and world
                              are those of the launcher, see sluice_ranks_find(). The environment
                              variable SLUICE_LOCAL overrides both fields */
+    sluice_abort_fn abort;    /**< ends all ranks when this one fails; NULL: none. Without it, ranks
+                                   that wait for this one in a collective of their step wait for ever:
+                                   a library cannot end them */
+    void *abort_user;         /**< handed to abort; borrowed */
+    int64_t agree_timeout_ms; /**< how long this rank, once it has failed, waits for the others to
+                                 call agree. 0 is 60 000. If they do not, a warning names them, and
+                                 sluice_train() returns while a thread of it remains in agree: then
+                                 agree_user must stay valid until the process ends */
 } sluice_train_config;
 
 /**
@@ -437,13 +460,14 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * Returns: OK all epochs or steps are done, or max_seconds are over; STOPPED on request of the
  *          token, a hook (such as early stopping) or the step; END_OF_DATA a stream ended before
  *          the last epoch, and the report has the number of epochs; E_NAN an output was not finite;
- *          E_STALLED no data arrived; E_RANK another rank failed; E_INVALID settings, including
- *          those of the environment, columns that do not match the model, ranks with different
- *          settings, a stop request on one of several ranks without config.agree, or a difference
- *          that config.check found; E_NO_MEMORY; else the first error of the pipeline (which names
- *          the stage and the sample) or the device, or the status that a hook, the step, eval,
- *          save, load or agree returned. Steps before an error are done and were passed to the hook
- *          `records`. All threads of the run have ended.
+ *          E_STALLED no data arrived; E_RANK another rank failed, with its number, status and text;
+ *          E_INVALID settings, including those of the environment, columns that do not match the
+ *          model, ranks with different settings, a stop request on one of several ranks without
+ *          config.agree, or a difference that config.check found; E_NO_MEMORY; else the first error
+ *          of the pipeline (which names the stage and the sample) or the device, or the status that
+ *          a hook, the step, eval, save, load or agree returned. Steps before an error are done and
+ *          were passed to the hook
+ *          `records`. All threads of the run have ended, but see config.agree_timeout_ms.
  *
  * Threads: any, while no thread changes the environment; several runs at once are independent.
  */

@@ -4,7 +4,8 @@
  *
  * By default messages of level warn and above go to stderr. The environment variable SLUICE_LOG
  * (`off|error|warn|info|debug`) sets the level at first use. An error that a call returns is logged
- * at level debug only: its text reaches the caller by sluice_last_error().
+ * at level debug only: its text reaches the caller by sluice_last_error(). But sluice_train() also
+ * logs it at level error on the rank that fails, if there are several, before it returns.
  */
 #ifndef SLUICE_LOG_H
 #define SLUICE_LOG_H

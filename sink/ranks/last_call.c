@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "last_call.h"
+
+#include "alloc_int.h"
+#include "clock_int.h"
+#include "event_int.h"
+#include "log_int.h"
+#include "polled_time.h"
+#include "thread_int.h"
+
+/* Longest time between two polls of the clock. */
+static const int64_t SLICE_NS = 100000000;
+
+typedef struct last_call last_call;
+struct last_call {
+    rank_failure own;
+    sluice_agree_fn agree;
+    void *user;
+    sli_thread thread;
+    sli_event event; /* notified when `done` is set */
+    _Atomic bool done;
+    last_call *next;
+};
+
+/* Calls whose time was over. They are never freed, since their threads may return at any time. */
+static _Atomic(last_call *) abandoned;
+
+static void send_failure(const rank_failure *own, sluice_agree_fn agree, void *user)
+{
+    rank_failure first;
+    int64_t most = INT64_MIN;
+
+    if (agree(rank_failure_value(own), &most, user) >= 0 && most >= FAILURE_LEAST) {
+        (void)rank_failure_exchange(most, own, agree, user, &first);
+    }
+}
+
+static void run_call(void *arg)
+{
+    last_call *c = arg;
+
+    send_failure(&c->own, c->agree, c->user);
+    atomic_store_explicit(&c->done, true, memory_order_relaxed);
+    sli_event_notify(&c->event);
+}
+
+static bool is_done(void *arg)
+{
+    return atomic_load_explicit(&((last_call *)arg)->done, memory_order_relaxed);
+}
+
+/* Leaves the call to its thread. The list keeps it reachable, for tools that find leaks. */
+static void abandon(last_call *c)
+{
+    last_call *head = atomic_load_explicit(&abandoned, memory_order_relaxed);
+
+    (void)pthread_detach(c->thread.handle);
+    do {
+        c->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&abandoned, &head, c, memory_order_relaxed,
+                                                    memory_order_relaxed));
+}
+
+/* Waits until the call is done. Time in which the process is suspended does not count. */
+static bool await_call(last_call *c, int64_t timeout_ms)
+{
+    const int64_t timeout_ns = timeout_ms < INT64_MAX / 1000000 ? timeout_ms * 1000000 : INT64_MAX;
+    polled_time waited = {.interval_ns = timeout_ns < SLICE_NS ? timeout_ns : SLICE_NS};
+
+    (void)polled_time_poll(&waited, sli_now_ns());
+    while (!sli_event_await(&c->event, is_done, c, waited.interval_ns)) {
+        if (polled_time_poll(&waited, sli_now_ns()) >= timeout_ns) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool last_call_make(const rank_failure *own, sluice_agree_fn agree, void *user, int64_t timeout_ms)
+{
+    last_call *c = sli_calloc(1, sizeof(*c));
+
+    if (c != NULL) {
+        c->own = *own;
+        c->agree = agree;
+        c->user = user;
+    }
+    if (c == NULL || sli_thread_start(&c->thread, "sluice/agree", NULL, run_call, c) != SLUICE_OK) {
+        sli_log(SLUICE_LOG_WARN, "no memory for a thread to tell the other ranks of the failure, "
+                                 "so this one does, and waits for them as long as agree does");
+        sli_free(c);
+        send_failure(own, agree, user);
+        return true;
+    }
+    if (!await_call(c, timeout_ms)) {
+        abandon(c);
+        return false;
+    }
+    sli_thread_join(&c->thread);
+    sli_free(c);
+    return true;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_report.h"
+
+#include "report_run.h"
+
+/* Collects the parts of a run that report_make() reads. */
+static report_run reported_parts(const train_run *run, const sli_profile *profile)
+{
+    return (report_run){.feed = &run->feed,
+                        .profile = profile,
+                        .program = run->program,
+                        .watchdog = &run->watch.callbacks.thread,
+                        .plan = &run->plan.sinks,
+                        .step = run->progress.step,
+                        .counts = &run->counts,
+                        .mode = run->plan.mode,
+                        .mode_reason = run->plan.mode_reason,
+                        .micro_batches = run->config.micro_batches,
+                        .regrouped_batch_size = run->origin.batch_size,
+                        .regrouped_world = run->origin.world,
+                        .has_digest = run->config.digest};
+}
+
+/* profile: that of the feed, or a copy; its end time is set. */
+static sluice_status make(const train_run *run, const sli_profile *profile, const sli_error *error,
+                          sluice_report **report_out)
+{
+    const report_run parts = reported_parts(run, profile);
+
+    return run->feed.engine != NULL ? report_make(&parts, error->status, error->text, report_out)
+                                    : report_make_empty(error->status, error->text, report_out);
+}
+
+/* Writes the report to the file and passes it to the caller, where requested. report is NULL if it
+ * could not be created. */
+static void hand_out(sluice_report *report, const char *path, uint32_t rank,
+                     sluice_report **report_out)
+{
+    if (path[0] != '\0') {
+        report_file_write(path, rank, report);
+    }
+    if (report_out != NULL) {
+        *report_out = report;
+    } else {
+        sluice_report_destroy(report);
+    }
+}
+
+void run_report_write_early(train_run *run, const sli_error *error)
+{
+    sli_profile profile = run->feed.profile; /* shallow copy: the counters stay shared */
+    sluice_report *report = NULL;
+
+    if (run->environment.report_path[0] == '\0') {
+        return;
+    }
+    if (run->feed.engine != NULL) {
+        sli_profile_stop(&profile);
+    }
+    (void)make(run, &profile, error, &report);
+    hand_out(report, run->environment.report_path, run->config.rank, NULL);
+    run->environment.report_path[0] = '\0';
+}
+
+sluice_status run_report_make(const train_run *run, const sli_error *error,
+                              sluice_report **report_out)
+{
+    sluice_report *report = NULL;
+    sluice_status made;
+
+    if (report_out == NULL && run->environment.report_path[0] == '\0') {
+        return SLUICE_OK;
+    }
+    made = make(run, &run->feed.profile, error, &report);
+    hand_out(report, run->environment.report_path, run->config.rank, report_out);
+    return report_out != NULL ? made : SLUICE_OK;
+}
+
+void run_report_refuse(const sli_error *error, sluice_report **report_out)
+{
+    sluice_ranks ranks = {.struct_size = sizeof(ranks)};
+    char path[REPORT_PATH_SIZE];
+    sluice_report *report = NULL;
+    uint32_t rank;
+
+    (void)report_file_find(path);
+    rank = sluice_ranks_find(&ranks) == SLUICE_OK ? ranks.rank : 0;
+    (void)report_make_empty(error->status, error->text, &report);
+    hand_out(report, path, rank, report_out);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of a run: for the caller, and for the file that SLUICE_REPORT names. */
+#ifndef SLUICE_RUN_REPORT_H
+#define SLUICE_RUN_REPORT_H
+
+#include "error_int.h"
+#include "train_run.h"
+
+/* Writes the file, if one is requested, before the run is stopped: for a rank that fails. Nothing
+ * else writes it afterwards. */
+void run_report_write_early(train_run *run, const sli_error *error);
+
+/* Creates the report of a stopped run if the caller or the environment requests it. Writes the file
+ * unless that was done early. Returns a failure only if the caller requested the report. */
+sluice_status run_report_make(const train_run *run, const sli_error *error,
+                              sluice_report **report_out);
+
+/* The same for a run that could not be created. */
+void run_report_refuse(const sli_error *error, sluice_report **report_out);
+
+#endif
