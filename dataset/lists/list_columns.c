@@ -11,7 +11,7 @@
 /* Limit on N in NAME:KIND[N]; it limits a column's row to 64 MiB. */
 enum { MOST_ELEMENTS = 1 << 22 };
 
-/* Indexed by list_box_form: the KIND in a header field, and the valid boxes, for messages. */
+/* Indexed by box_form: the KIND in a header field, and the valid boxes, for messages. */
 static const struct {
     const char *name;
     const char *box;
@@ -142,11 +142,11 @@ static int find_boxes(const list_columns *columns, const char *name)
 }
 
 /* Finds a box format by its KIND. False: the word is not a box format. */
-static bool find_form(const char *word, list_box_form *form_out)
+static bool find_form(const char *word, box_form *form_out)
 {
     for (uint32_t i = 0; i < sizeof(box_forms) / sizeof(box_forms[0]); i++) {
         if (strcmp(box_forms[i].name, word) == 0) {
-            *form_out = (list_box_form)i;
+            *form_out = (box_form)i;
             return true;
         }
     }
@@ -379,43 +379,8 @@ static sluice_status write_numbers(const list_column *field, const list_field *t
     return SLUICE_OK;
 }
 
-/* Clamps a coordinate, a fraction of the image, to [0, 1] if rounding put it just outside. */
-static double part_of_image(double part)
-{
-    static const double ROUNDED = 1e-4;
-
-    return part < 0 && part >= -ROUNDED ? 0 : part > 1 && part <= 1 + ROUNDED ? 1 : part;
-}
-
-/* Converts a box to x0,y0,x1,y1; a darknet box remains in fractions. False: the box is invalid. */
-static bool convert_box(list_box_form form, float *box)
-{
-    const double size[2] = {(double)box[2], (double)box[3]};
-
-    for (int i = 0; i < 2; i++) {
-        const double at = (double)box[i];
-
-        switch (form) {
-        case BOX_CORNERS:
-            break;
-        case BOX_VOC:
-            box[i] = (float)(at - 1);
-            break;
-        case BOX_COCO:
-            box[i + 2] = (float)(at + size[i]);
-            break;
-        case BOX_DARKNET:
-            box[i] = (float)part_of_image(at - size[i] / 2);
-            box[i + 2] = (float)part_of_image(at + size[i] / 2);
-            break;
-        }
-    }
-    return box[0] >= 0 && box[1] >= 0 && box[0] < box[2] && box[1] < box[3] &&
-           (form != BOX_DARKNET || (box[2] <= 1 && box[3] <= 1));
-}
-
 /* Parses a box and converts it to x0,y0,x1,y1. `number`, from 1, is for the error text. */
-static sluice_status write_box(list_box_form form, const char *text, uint32_t number, float *box)
+static sluice_status write_box(box_form form, const char *text, uint32_t number, float *box)
 {
     elements from = {text, text + strlen(text)};
     bool good = true;
@@ -426,7 +391,10 @@ static sluice_status write_box(list_box_form form, const char *text, uint32_t nu
         good = from.at != NULL && take_element(&from, ',', word, sizeof(word)) &&
                write_number(word, SLUICE_F32, &box[i]);
     }
-    return good && from.at == NULL && convert_box(form, box)
+    if (good) {
+        box_to_corners(form, box);
+    }
+    return good && from.at == NULL && box_is_valid(form, box)
                ? SLUICE_OK
                : sli_fail(SLUICE_E_CORRUPT, "box %u is not %s", number, box_forms[form].box);
 }

@@ -19,6 +19,7 @@
 #ifndef SLUICE_LIST_COLUMNS_H
 #define SLUICE_LIST_COLUMNS_H
 
+#include "box_form.h"
 #include "list_text.h"
 #include "stage.h"
 
@@ -31,16 +32,13 @@ typedef enum list_kind {
     LIST_TEXT
 } list_kind;
 
-/* The format of a box in a record. */
-typedef enum list_box_form { BOX_CORNERS, BOX_COCO, BOX_VOC, BOX_DARKNET } list_box_form;
-
 /* A field declared in the list's header. */
 typedef struct list_column {
     list_kind kind;
-    int column;         /* index of its column in the batch */
-    int length;         /* index of the column with its length; -1: none */
-    int boxes;          /* for T[N]@BOXES: index of the field with the boxes; -1: none */
-    list_box_form form; /* LIST_BOXES: format of its boxes */
+    int column;    /* index of its column in the batch */
+    int length;    /* index of the column with its length; -1: none */
+    int boxes;     /* for T[N]@BOXES: index of the field with the boxes; -1: none */
+    box_form form; /* LIST_BOXES: format of its boxes */
     sluice_dtype dtype;
     uint32_t most; /* maximum number of elements: boxes, numbers or bytes */
 } list_column;

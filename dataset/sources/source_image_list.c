@@ -19,6 +19,7 @@
 #include "error_int.h"
 #include "file_reader.h"
 #include "list_columns.h"
+#include "root_folder.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -100,24 +101,6 @@ static sluice_status load_text(image_list *list, const char *path)
     st = read_text(list, fd);
     close(fd);
     return st;
-}
-
-/* Opens the folder that relative paths refer to: `root`, or else the list's folder. */
-static sluice_status open_root(image_list *list, const image_list_args *args)
-{
-    const char *slash = strrchr(args->file, '/');
-    char folder[PATH_MAX];
-
-    if (args->root[0] != '\0') {
-        snprintf(folder, sizeof(folder), "%s", args->root);
-    } else {
-        snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - args->file) + 1 : 1,
-                 slash != NULL ? args->file : ".");
-    }
-    list->root_fd = sli_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
-    return list->root_fd >= 0
-               ? SLUICE_OK
-               : sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder %s", folder);
 }
 
 static list_cursor cursor_at(const image_list *list, uint64_t offset)
@@ -267,7 +250,7 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
     sli_error error;
 
     if (st == SLUICE_OK) {
-        st = open_root(list, args);
+        st = root_folder_open(args->file, args->root, &list->root_fd);
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
