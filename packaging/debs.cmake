@@ -43,6 +43,9 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
 if(PNG_FOUND)
     string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libpng-dev")
 endif()
+if(JANSSON_FOUND)
+    string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libjansson-dev")
+endif()
 set(CPACK_COMPONENT_DEV_DESCRIPTION "This package contains the headers, the static library, sluice.pc \
 for pkg-config, and what find_package(Sluice) of CMake reads.")
 

@@ -18,5 +18,6 @@ const char *sluice_version(void)
 const char *sluice_build_options(void)
 {
     return "cuda " SLI_BUILD_CUDA ", png " SLI_BUILD_PNG ", archive " SLI_BUILD_ARCHIVE
-           ", kernels " SLI_BUILD_KERNELS ", sanitize " SLI_BUILD_SANITIZE ", " COMPILER;
+           ", jansson " SLI_BUILD_JANSSON ", kernels " SLI_BUILD_KERNELS
+           ", sanitize " SLI_BUILD_SANITIZE ", " COMPILER;
 }

@@ -6,6 +6,7 @@
 #define STAGES(X)             \
     X(image_folder)           \
     X(image_list)             \
+    X(coco)                   \
     X(webdataset)             \
     X(cifar10)                \
     X(cifar100)               \

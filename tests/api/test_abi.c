@@ -127,6 +127,7 @@ typedef struct sized {
     X(channel_stats, sluice_channel_stats_init_size)                                               \
     X(checkpointing, sluice_checkpointing_init_size)                                               \
     X(dataset_info, sluice_dataset_info_init_size)                                                 \
+    X(coco_config, sluice_coco_config_init_size)                                                   \
     X(decode_config, sluice_decode_config_init_size)                                               \
     X(image_folder_config, sluice_image_folder_config_init_size)                                   \
     X(letterbox_config, sluice_letterbox_config_init_size)                                         \

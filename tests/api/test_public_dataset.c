@@ -219,6 +219,7 @@ static void arrays_are_a_dataset(void)
     float value = 0;
     int64_t number = 0;
     void *columns[] = {&value, &number};
+    sluice_coco_config coco;
     sluice_tokens_config tokens;
 
     T_OK(sluice_dataset_memory(arrays, 2, &dataset));
@@ -242,6 +243,13 @@ static void arrays_are_a_dataset(void)
     sluice_dataset_destroy(dataset);
     T_STATUS(sluice_dataset_image_list("/nonexistent/x.tsv", NULL, &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
+    sluice_coco_config_init(&coco);
+    coco.max_boxes = 20;
+    T_OK(sluice_dataset_coco("/nonexistent/x.json", &coco, &dataset));
+    T_OK(sluice_dataset_add(dataset, "decode | batch 4"));
+    T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, NULL, NULL), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent/");
+    sluice_dataset_destroy(dataset);
 }
 
 /* Reads sample `index`: its number, and random bits that sluice_dataset_get() gives again. */

@@ -214,6 +214,20 @@ static sluice_status begin_webdataset(void *any)
     return st;
 }
 
+static void fill_coco(void *any, size_t size)
+{
+    sluice_coco_config_init_size((sluice_coco_config *)any, size);
+}
+
+static sluice_status begin_coco(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    const sluice_status st = sluice_dataset_coco("x", (const sluice_coco_config *)any, &dataset);
+
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_tokens(void *any, size_t size)
 {
     sluice_tokens_config_init_size((sluice_tokens_config *)any, size);
@@ -405,6 +419,7 @@ static const sized_call calls[] = {
      begin_image_folder, NULL},
     {"sluice_webdataset_config", sizeof(sluice_webdataset_config), fill_webdataset,
      begin_webdataset, NULL},
+    {"sluice_coco_config", sizeof(sluice_coco_config), fill_coco, begin_coco, NULL},
     {"sluice_tokens_config", sizeof(sluice_tokens_config), fill_tokens, begin_tokens, NULL},
     {"sluice_llmc_position", sizeof(sluice_llmc_position), fill_llmc, read_llmc,
      "an argument is NULL"},

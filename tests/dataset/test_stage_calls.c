@@ -22,6 +22,10 @@
 /* Files of every source. */
 static void write_sources(const char *folder)
 {
+    static const char coco[] =
+        "{\"images\": [{\"id\": 1, \"file_name\": \"x.ppm\"}], \"annotations\": [{\"image_id\": 1,"
+        " \"category_id\": 0, \"bbox\": [0, 0, 1, 1], \"iscrowd\": 1}], "
+        "\"categories\": [{\"id\": 0, \"name\": \"x\"}]}";
     tar_maker tar = {0};
     uint8_t record[3074];
 
@@ -46,6 +50,7 @@ static void write_sources(const char *folder)
     t_write_file(t_path(folder, "train.bin"), record, sizeof(record));
     t_write_file(t_path(folder, "x.ppm"), "P6 1 1 255\nabc", 14);
     t_write_file(t_path(folder, "x.csv"), "x.ppm,3\nx.ppm,4\n", 16);
+    t_write_file(t_path(folder, "x.json"), coco, strlen(coco));
     idx_write_pair(folder, "t10k-", 6, 3);
     npy_write(folder, "x.npy", "|u1", "(100, 5)", record, 500);
 }
@@ -77,6 +82,17 @@ static sluice_dataset *call_case(const stage_call *c, const char *folder)
                                    &dataset));
     T_OK(c->call(dataset));
     return dataset;
+}
+
+/* True for a source that this build can describe, but not open. */
+static bool lacks_library(const stage_call *c)
+{
+#ifdef SLI_HAVE_JANSSON
+    (void)c;
+    return false;
+#else
+    return strncmp(c->text, "coco ", 5) == 0;
+#endif
 }
 
 /* ---- the checks ------------------------------------------------------------------------------ */
@@ -111,7 +127,9 @@ static void calls_and_texts_give_the_same(void)
         sluice_dataset *call = call_case(c, folder);
 
         T_STR(described(call), described(text));
-        check_same_batches(text, call, c);
+        if (!lacks_library(c)) {
+            check_same_batches(text, call, c);
+        }
         sluice_dataset_destroy(text);
         sluice_dataset_destroy(call);
     }

@@ -34,7 +34,7 @@ fuzz() {
 }
 
 [ "$seconds" -gt 0 ] || skip_rest "SLUICE_FUZZ_SECONDS=$seconds"
-for target in idx jpeg jpeg_index list npy numbers png pnm tar tokens shard_index pipeline; do
+for target in coco idx jpeg jpeg_index list npy numbers png pnm tar tokens shard_index pipeline; do
     if [ -e "$build/bin/fuzz_$target" ]; then
         fuzz $target $target
     else

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <sluice/arrays.h>
+#include <sluice/coco.h>
 #include <sluice/columns.h>
 #include <sluice/sampling.h>
 #include <sluice/tokens.h>
@@ -82,6 +83,27 @@ static sluice_status begin_image_list(const char *folder, sluice_dataset **datas
 
     snprintf(list, sizeof(list), "%s/x.csv", folder);
     return sluice_dataset_image_list(list, folder, dataset_out);
+}
+
+static sluice_status begin_coco(const char *folder, sluice_dataset **dataset_out)
+{
+    char file[500];
+    sluice_coco_config config;
+
+    sluice_coco_config_init(&config);
+    snprintf(file, sizeof(file), "%s/x.json", folder);
+    config.root = folder;
+    config.iscrowd = "keep";
+    config.max_boxes = 7;
+    return sluice_dataset_coco(file, &config, dataset_out);
+}
+
+static sluice_status begin_coco_defaults(const char *folder, sluice_dataset **dataset_out)
+{
+    char file[500];
+
+    snprintf(file, sizeof(file), "%s/x.json", folder);
+    return sluice_dataset_coco(file, NULL, dataset_out);
 }
 
 static sluice_status begin_npy(const char *folder, sluice_dataset **dataset_out)
@@ -366,6 +388,9 @@ const stage_call stage_calls[] = {
     {NULL, "mnist ${FOLDER} part=test", NULL, begin_mnist, "batch 4"},
     {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
      "decode | resize 8,8 | batch 4"},
+    {NULL, "coco ${FOLDER}/x.json root=${FOLDER} iscrowd=keep max_boxes=7", NULL, begin_coco,
+     "decode | resize 8,8 | batch 4"},
+    {NULL, "coco ${FOLDER}/x.json", NULL, begin_coco_defaults, "decode | resize 8,8 | batch 4"},
     {NULL, "npy ${FOLDER}/x.npy names=y", NULL, begin_npy, "batch 4"},
     {NULL, "tokens ${FOLDER}/x.npy 16 stride=4 dtype=u16 offload=device", NULL, begin_tokens,
      "batch 4"},

@@ -220,6 +220,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  *
  *     image_folder  CLASS/FILE, the file's path in the folder of the source
  *     image_list    the path of the image, as in the list
+ *     coco          the file_name of the image
  *     webdataset    SHARD/MEMBER, the file name of the archive and the member name of the image
  *     cifar10       FILE:RECORD, counted from 0; also cifar100
  *     mnist         FILE:INDEX, FILE with the images, without a suffix such as .gz
@@ -237,10 +238,11 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *data
 
 /**
  * Returns the name of a class, by its label: the folder's name for image_folder, "airplane" to
- * "truck" for cifar10, "apple" to "worm" for cifar100 (the names of its fine or coarse labels).
+ * "truck" for cifar10, "apple" to "worm" for cifar100 (the names of its fine or coarse labels), the
+ * name of the category for coco.
  * Opens the dataset if it is not open. The smallest label that is refused is the number of classes.
  *
- * @param label     a value of the column `label`
+ * @param label     a value of the column `label`, or of `classes` of coco
  * @param name_out  owned by the caller: freed by sluice_string_free()
  *
  * Returns: E_INVALID dataset or name_out is NULL, no class has this label; E_UNSUPPORTED the source

@@ -7,6 +7,7 @@
 
 #include <sluice/arrays.h>
 #include <sluice/channel.h>
+#include <sluice/coco.h>
 #include <sluice/columns.h>
 #include <sluice/custom.h>
 #include <sluice/dataset.h>

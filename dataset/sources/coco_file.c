@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "coco_file.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "box_form.h"
+#include "error_int.h"
+#include "status_int.h"
+
+/* Size of the buffer for a member's name; longer names are none that is read. */
+enum { MOST_KEY = 32 };
+
+typedef struct coco_reader {
+    const coco_options *options;
+    json_walk walk;
+    coco_lists lists;
+    json_place place; /* of the element that is added; line 0: the cursor has the position */
+    char where[64];   /* that element, for messages: "annotations[7]" */
+} coco_reader;
+
+/* ---- members of an element ------------------------------------------------------------------- */
+
+/* Fails because a member is missing or is not what the text says. */
+static sluice_status fail_member(const json_t *element, const char *key, const char *want)
+{
+    return sli_fail(SLUICE_E_CORRUPT, "%s %s; want %s", key,
+                    json_object_get(element, key) == NULL ? "is missing" : "is something else",
+                    want);
+}
+
+static sluice_status get_id(const json_t *element, const char *key, int64_t *id_out)
+{
+    const json_t *member = json_object_get(element, key);
+
+    if (!json_is_integer(member)) {
+        return fail_member(element, key, "a whole number");
+    }
+    *id_out = json_integer_value(member);
+    return SLUICE_OK;
+}
+
+/* Gets the width or height of an image; 0 if it is not listed. */
+static sluice_status get_side(const json_t *element, const char *key, uint32_t *side_out)
+{
+    const json_t *member = json_object_get(element, key);
+    const json_int_t side = json_integer_value(member);
+
+    if (member != NULL && (!json_is_integer(member) || side < 1 || side > INT32_MAX)) {
+        return fail_member(element, key, "a whole number from 1 to 2147483647");
+    }
+    *side_out = (uint32_t)side;
+    return SLUICE_OK;
+}
+
+/* Copies a text of an element to the names. `most`: limit on its length. */
+static sluice_status keep_name(coco_lists *lists, const json_t *element, const char *key,
+                               size_t most, size_t *name_out)
+{
+    const json_t *member = json_object_get(element, key);
+    const size_t length = json_string_length(member);
+    char *grown;
+
+    if (!json_is_string(member) || length == 0) {
+        return fail_member(element, key, "a text that is not empty");
+    }
+    if (length > most) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s has %zu bytes, more than %zu", key, length, most);
+    }
+    grown = sli_grow(lists->names, &lists->names_capacity, lists->names_size + length + 1, 1);
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the names of the images");
+    }
+    lists->names = grown;
+    memcpy(grown + lists->names_size, json_string_value(member), length);
+    grown[lists->names_size + length] = '\0';
+    *name_out = lists->names_size;
+    lists->names_size += length + 1;
+    return SLUICE_OK;
+}
+
+static sluice_status get_box(const json_t *element, float *corners)
+{
+    static const char want[] = "a list of 4 finite numbers x,y,width,height";
+    const json_t *member = json_object_get(element, "bbox");
+
+    if (!json_is_array(member) || json_array_size(member) != 4) {
+        return fail_member(element, "bbox", want);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *number = json_array_get(member, i);
+
+        if (!json_is_number(number) || fabs(json_number_value(number)) > 1e30) {
+            return fail_member(element, "bbox", want);
+        }
+        corners[i] = (float)json_number_value(number);
+    }
+    if (corners[2] < 0 || corners[3] < 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "bbox has the negative size %gx%g", (double)corners[2],
+                        (double)corners[3]);
+    }
+    box_to_corners(BOX_COCO, corners);
+    return SLUICE_OK;
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static sluice_status add_image(coco_reader *reader, const json_t *element)
+{
+    coco_lists *lists = &reader->lists;
+    listed_image image = {.place = reader->place};
+    listed_image *grown;
+    sluice_status st = get_id(element, "id", &image.id);
+
+    if (st == SLUICE_OK) {
+        st = get_side(element, "width", &image.width);
+    }
+    if (st == SLUICE_OK) {
+        st = get_side(element, "height", &image.height);
+    }
+    if (st == SLUICE_OK) {
+        st = keep_name(lists, element, "file_name", PATH_MAX - 1, &image.name);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    grown = sli_grow(lists->images, &lists->image_capacity, lists->image_count + 1, sizeof(*grown));
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%zu images", lists->image_count);
+    }
+    lists->images = grown;
+    grown[lists->image_count++] = image;
+    return SLUICE_OK;
+}
+
+static sluice_status add_category(coco_reader *reader, const json_t *element)
+{
+    coco_lists *lists = &reader->lists;
+    listed_category category = {.place = reader->place};
+    listed_category *grown;
+    sluice_status st = get_id(element, "id", &category.id);
+
+    if (st == SLUICE_OK) {
+        st = keep_name(lists, element, "name", 1023, &category.name);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    grown = sli_grow(lists->categories, &lists->category_capacity, lists->category_count + 1,
+                     sizeof(*grown));
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%zu categories", lists->category_count);
+    }
+    lists->categories = grown;
+    grown[lists->category_count++] = category;
+    return SLUICE_OK;
+}
+
+static sluice_status get_crowd(const json_t *element, uint32_t *crowd_out)
+{
+    const json_t *member = json_object_get(element, "iscrowd");
+    const json_int_t crowd = json_is_true(member) ? 1 : json_integer_value(member);
+
+    if (member != NULL && !json_is_boolean(member) &&
+        (!json_is_integer(member) || crowd < 0 || crowd > 1)) {
+        return fail_member(element, "iscrowd", "0 or 1");
+    }
+    *crowd_out = (uint32_t)crowd;
+    return SLUICE_OK;
+}
+
+static sluice_status add_annotation(coco_reader *reader, const json_t *element)
+{
+    coco_lists *lists = &reader->lists;
+    listed_box box = {.place = reader->place};
+    listed_box *grown;
+    sluice_status st = get_crowd(element, &box.crowd);
+
+    if (st != SLUICE_OK || (box.crowd == 1 && !reader->options->keep_crowds)) {
+        return st;
+    }
+    st = get_id(element, "image_id", &box.image);
+    if (st == SLUICE_OK) {
+        st = get_id(element, "category_id", &box.category);
+    }
+    if (st == SLUICE_OK) {
+        st = get_box(element, box.corners);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    grown = sli_grow(lists->boxes, &lists->box_capacity, lists->box_count + 1, sizeof(*grown));
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%zu boxes", lists->box_count);
+    }
+    lists->boxes = grown;
+    grown[lists->box_count++] = box;
+    return SLUICE_OK;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* The lists of the file that are read, with the members of their elements that are. */
+static const struct coco_list {
+    const char *key;
+    const char *members[5];
+    sluice_status (*add)(coco_reader *reader, const json_t *element);
+} coco_list_table[] = {
+    {"images", {"id", "file_name", "width", "height"}, add_image},
+    {"annotations", {"image_id", "category_id", "bbox", "iscrowd"}, add_annotation},
+    {"categories", {"id", "name"}, add_category},
+};
+
+enum { LISTS = sizeof(coco_list_table) / sizeof(coco_list_table[0]) };
+
+/* Parses the next value of the file. */
+static sluice_status parse_value(json_walk *walk, json_t **value_out)
+{
+    const char *text = NULL;
+    size_t size = 0;
+    json_error_t error;
+    const sluice_status st = json_walk_value(walk, &text, &size);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    *value_out = json_loadb(text, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+    if (*value_out == NULL && json_error_code(&error) == json_error_out_of_memory) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%zu bytes of JSON", size);
+    }
+    return *value_out != NULL ? SLUICE_OK
+                              : sli_fail(SLUICE_E_CORRUPT, "this is not JSON: %s", error.text);
+}
+
+/* Passes the name of a member and its colon. `key` holds the name, or "" if it is longer. */
+static sluice_status pass_key(json_walk *walk, char *key, size_t size)
+{
+    const char *text = NULL;
+    size_t length = 0;
+    char next = '\0';
+    sluice_status st = json_walk_peek(walk, &next);
+
+    if (st == SLUICE_OK && next != '"') {
+        st = json_walk_pass(walk, '"');
+    }
+    if (st == SLUICE_OK) {
+        st = json_walk_value(walk, &text, &length);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    length = length - 2 < size ? length - 2 : 0;
+    memcpy(key, text + 1, length);
+    key[length] = '\0';
+    return json_walk_pass(walk, ':');
+}
+
+/* True if members of this name are read. */
+static bool is_member(const struct coco_list *list, const char *key)
+{
+    for (uint32_t i = 0; list->members[i] != NULL; i++) {
+        if (strcmp(list->members[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads a member of an element, or skips it. */
+static sluice_status read_element_member(coco_reader *reader, const struct coco_list *list,
+                                         json_t *element)
+{
+    char key[MOST_KEY];
+    json_t *value = NULL;
+    sluice_status st = pass_key(&reader->walk, key, sizeof(key));
+
+    if (st != SLUICE_OK || !is_member(list, key)) {
+        return st == SLUICE_OK ? json_walk_skip(&reader->walk) : st;
+    }
+    if (json_object_get(element, key) != NULL) {
+        return sli_fail(SLUICE_E_CORRUPT, "a second %s", key);
+    }
+    st = parse_value(&reader->walk, &value);
+    if (st == SLUICE_OK && json_object_set_new(element, key, value) != 0) {
+        st = sli_fail(SLUICE_E_NO_MEMORY, "a member %s", key);
+    }
+    return st;
+}
+
+/* Reads an element of a list. An error after it is one of its contents, at its beginning. */
+static sluice_status read_element(coco_reader *reader, const struct coco_list *list,
+                                  json_t *element)
+{
+    bool more = true;
+    char next;
+    sluice_status st = json_walk_peek(&reader->walk, &next);
+    const json_place place = json_walk_place(&reader->walk);
+
+    if (st == SLUICE_OK) {
+        st = json_walk_pass(&reader->walk, '{');
+    }
+    for (bool first = true; st == SLUICE_OK; first = false) {
+        st = json_walk_next(&reader->walk, '}', first, &more);
+        if (st == SLUICE_OK && !more) {
+            reader->place = place;
+            return list->add(reader, element);
+        }
+        if (st == SLUICE_OK) {
+            st = read_element_member(reader, list, element);
+        }
+    }
+    return st;
+}
+
+static sluice_status read_list(coco_reader *reader, const struct coco_list *list)
+{
+    bool more = true;
+    sluice_status st = json_walk_pass(&reader->walk, '[');
+
+    for (uint64_t number = 0; st == SLUICE_OK; number++) {
+        json_t *element;
+
+        reader->where[0] = '\0';
+        reader->place.line = 0;
+        st = json_walk_next(&reader->walk, ']', number == 0, &more);
+        if (st != SLUICE_OK || !more) {
+            return st;
+        }
+        snprintf(reader->where, sizeof(reader->where), "%s[%llu]: ", list->key,
+                 (unsigned long long)number);
+        element = json_object();
+        st = element != NULL ? read_element(reader, list, element)
+                             : sli_fail(SLUICE_E_NO_MEMORY, "an element");
+        json_decref(element);
+    }
+    return st;
+}
+
+/* Reads a member of the file: one of the lists, or another one, which is skipped. */
+static sluice_status read_member(coco_reader *reader, bool *seen)
+{
+    char key[MOST_KEY];
+    uint32_t list = 0;
+    const sluice_status st = pass_key(&reader->walk, key, sizeof(key));
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    while (list < LISTS && strcmp(key, coco_list_table[list].key) != 0) {
+        list++;
+    }
+    if (list == LISTS) {
+        return json_walk_skip(&reader->walk);
+    }
+    if (seen[list]) {
+        return sli_fail(SLUICE_E_CORRUPT, "a second list %s", key);
+    }
+    seen[list] = true;
+    return read_list(reader, &coco_list_table[list]);
+}
+
+static sluice_status read_file(coco_reader *reader)
+{
+    bool seen[LISTS] = {false};
+    bool more = true;
+    char next = '\0';
+    sluice_status st = json_walk_pass(&reader->walk, '{');
+
+    for (bool first = true; st == SLUICE_OK; first = false) {
+        st = json_walk_next(&reader->walk, '}', first, &more);
+        if (st != SLUICE_OK || !more) {
+            break;
+        }
+        st = read_member(reader, seen);
+    }
+    if (st == SLUICE_OK) {
+        st = json_walk_peek(&reader->walk, &next);
+    }
+    if (st == SLUICE_OK && reader->walk.at < reader->walk.end) {
+        st = sli_fail(SLUICE_E_CORRUPT, "something follows the end of the object");
+    }
+    for (uint32_t i = 0; i < LISTS && st == SLUICE_OK; i++) {
+        st = seen[i] ? st
+                     : sli_fail(SLUICE_E_CORRUPT,
+                                "there is no list %s: want COCO's annotations of detection, "
+                                "instances_*.json",
+                                coco_list_table[i].key);
+    }
+    return st;
+}
+
+/* Adds the position to an error of the contents. */
+static sluice_status add_place(coco_reader *reader, sluice_status status)
+{
+    const json_place place =
+        reader->place.line > 0 ? reader->place : json_walk_place(&reader->walk);
+    sli_error error;
+
+    if (status == SLUICE_E_IO || status == SLUICE_E_NO_MEMORY) {
+        return status;
+    }
+    sli_error_take(status, &error);
+    return sli_fail(status, "byte %llu, line %llu: %s%.700s", (unsigned long long)place.byte,
+                    (unsigned long long)place.line, reader->where, error.text);
+}
+
+sluice_status coco_file_read(int fd, const coco_options *options, coco_set *set_out)
+{
+    coco_reader reader = {.options = options};
+    sluice_status st;
+
+    json_walk_begin(fd, &reader.walk);
+    st = read_file(&reader);
+    if (st == SLUICE_OK) {
+        st = coco_set_make(&reader.lists, options->max_boxes, set_out, &reader.place);
+    }
+    if (st != SLUICE_OK) {
+        st = add_place(&reader, st);
+    }
+    json_walk_end(&reader.walk);
+    coco_lists_free(&reader.lists);
+    return st;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The annotations of COCO's detection task: a JSON file with the lists images, annotations and
+ * categories (https://cocodataset.org/#format-data). Other members of the file are skipped, and so
+ * are other members of their elements, such as segmentations.
+ */
+#ifndef SLUICE_COCO_FILE_H
+#define SLUICE_COCO_FILE_H
+
+#include "coco_set.h"
+
+typedef struct coco_options {
+    bool keep_crowds;   /* false: annotations with iscrowd=1 are left out */
+    uint64_t max_boxes; /* most boxes of an image */
+} coco_options;
+
+/*
+ * Reads a file. E_CORRUPT: the text is not JSON, an element lacks a member or has one of another
+ * type, a box has a coordinate that is not finite, or a negative size; and as coco_set_make().
+ * E_UNSUPPORTED: a value that is too large, or the build lacks jansson; E_IO. The message has
+ * the position in the file. On success the caller calls coco_set_free().
+ */
+sluice_status coco_file_read(int fd, const coco_options *options, coco_set *set_out);
+
+#endif
