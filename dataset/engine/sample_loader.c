@@ -524,7 +524,7 @@ static void drop_pages(const sample_loader *loader, uint64_t sample)
     const sluice_dataset *dataset = loader->plan->dataset;
     sample_location location = {0};
 
-    if (dataset_source(dataset)->locate(dataset->source, sample, &location)) {
+    if (dataset_source(dataset)->locate(dataset->source, sample, &location) && !location.keeps) {
         page_cache_drop(&location);
     }
 }

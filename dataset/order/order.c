@@ -174,6 +174,7 @@ static sluice_status make_step(const sluice_dataset *dataset, uint32_t i,
         make_choice(dataset, i, settings->seed, step, l);
         break;
     case INDEX_OF_SOURCE:
+    case INDEX_OF_PARTS:
     case INDEX_NONE:
         break;
     }
@@ -232,6 +233,10 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
     uint64_t ranks = 1;
 
     o->count = 0;
+    if (settings->parts != NULL) {
+        o->steps[o->count++] = (order_step){.kind = INDEX_OF_PARTS, .parts = settings->parts};
+        l = (lengths){settings->parts->length, settings->parts->length, settings->parts->length};
+    }
     if (settings->world == 0 || settings->rank >= settings->world) {
         return sli_fail(SLUICE_E_INVALID, "rank %u of world %u", settings->rank, settings->world);
     }
@@ -326,6 +331,9 @@ void order_at(const sample_order *o, uint64_t pass, uint64_t position, uint64_t 
         case INDEX_OF_SOURCE:
             position = step->n != 0 ? step->own->of_all(step->own, position)
                                     : step->own->at(step->own, pass, position);
+            break;
+        case INDEX_OF_PARTS:
+            step->parts->at(step->parts, pass, position, &position, &pass);
             break;
         case INDEX_SUBSET:
         case INDEX_WEIGHTS:

@@ -10,6 +10,15 @@
 #include "dataset_state.h"
 #include "permutation.h"
 
+/* The order of the samples of a group of datasets, before the stages after it (group_order.h). */
+typedef struct parts_order {
+    uint64_t length; /* number of positions in a pass */
+
+    /* Like order_at(): returns the sample at a position, and the pass that keys its draws. */
+    void (*at)(const struct parts_order *order, uint64_t pass, uint64_t position,
+               uint64_t *sample_out, uint64_t *pass_out);
+} parts_order;
+
 /* One index stage: maps a position after it to a position before it. */
 typedef struct order_step {
     index_kind kind;
@@ -23,6 +32,7 @@ typedef struct order_step {
     const uint64_t *members;       /* split: indices of the samples it keeps */
     source_order *own;             /* INDEX_OF_SOURCE: the source's own order */
     const void *table;             /* subset, weights, balance: their table */
+    const parts_order *parts;      /* INDEX_OF_PARTS: the order of the group */
 } order_step;
 
 typedef struct sample_order {
@@ -42,6 +52,9 @@ typedef struct order_settings {
     bool all_ranks; /* true: the order covers the samples of all ranks, not of one rank */
     uint64_t done;  /* samples of the pass to skip, over all ranks; must be a multiple of world if
                        the dataset has a shard stage */
+    const parts_order
+        *parts; /* order of the group that is the dataset's source (parts_order_make());
+                   NULL: there is none. The made order borrows it. */
 } order_settings;
 
 /* True if the dataset has a shard stage. If it has none, order_make() adds a shard step. */

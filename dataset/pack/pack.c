@@ -11,8 +11,8 @@
 
 #include "alloc_int.h"
 #include "clock_int.h"
+#include "group_order.h"
 #include "log_int.h"
-#include "order.h"
 #include "ordered_run.h"
 #include "pack_config.h"
 #include "pack_resume.h"
@@ -45,6 +45,7 @@ typedef struct pack_run {
     pack_settings settings;
     uint64_t shard_bytes;
     sample_order order;
+    group_order *group;   /* borrowed by `order`; NULL: the source is not concat or mix */
     stream_turns *stream; /* samples of a stream, used instead of `order` */
     int key_digits;
     pack_folder folder;
@@ -93,9 +94,13 @@ static bool is_cancelled(void *arg)
 static sluice_status set_up(pack_run *run)
 {
     const sluice_pack_config *config = run->config;
-    const order_settings order = {.seed = config->seed, .world = 1};
+    order_settings order = {.seed = config->seed, .world = 1};
     sluice_status st = dataset_open(config->dataset);
 
+    if (st == SLUICE_OK) {
+        st = group_order_make(config->dataset, config->seed, &run->group);
+        order.parts = group_order_parts(run->group);
+    }
     if (st == SLUICE_OK) {
         st = order_make(config->dataset, &order, &run->order);
     }
@@ -141,7 +146,13 @@ static sluice_status print_options(const pack_run *run, char **text_out)
         sli_text_add(&text, "samples %" PRIu64 "\nnames %016" PRIx64 "\nstages ", run->order.length,
                      dataset_names_hash(dataset));
     }
-    dataset_print(dataset, dataset->stages[0].def->identifies ? 0 : 1, dataset->stage_count, &text);
+    if (dataset_group(dataset) != NULL) {
+        dataset_print_source(dataset, &text);
+        sli_text_add(&text, "%s", dataset->stage_count > 1 ? " | " : "");
+    }
+    dataset_print(dataset,
+                  dataset->stages[0].def->identifies && dataset_group(dataset) == NULL ? 0 : 1,
+                  dataset->stage_count, &text);
     sli_text_add(&text, "\nseed %" PRIu64 "\ninterval %" PRIu32 "\nmax_side %" PRIu32,
                  run->config->seed, s->interval, s->max_side);
     sli_text_add(&text, "\nquality %" PRIu32 "\nsubsampling %" PRIu32 "\nraw %d", s->quality,
@@ -373,7 +384,7 @@ static sluice_status write_classes(const pack_run *run)
     char *lines = NULL;
     sluice_status st;
 
-    if (source->class_name == NULL) {
+    if (source->class_name == NULL || source->classes(dataset->source) == 0) {
         return SLUICE_OK;
     }
     for (uint32_t i = 0; i < source->classes(dataset->source); i++) {
@@ -528,6 +539,7 @@ static void tear_down(pack_run *run)
     }
     stream_turns_destroy(run->stream);
     pack_summary_free(&run->summary);
+    group_order_free(run->group);
     sli_free(run);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "dataset_state.h"
+#include "dataset_parts.h"
 
 static const char **text_argument(const stage_def *def, uint32_t i, void *args)
 {
@@ -66,6 +66,27 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
     return SLUICE_OK;
 }
 
+/* Checks a stage that processes all samples, after a group. See check_index_order(). */
+static sluice_status check_after_group(const sluice_dataset *dataset, const stage_def *def)
+{
+    const char *group = dataset->stages[0].def->name;
+    const dataset_parts *parts = dataset_group(dataset);
+
+    if (parts != NULL && (parts->varies || dataset->stages[0].def->group == GROUP_MIX)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s stands after %s, whose samples differ between passes; put it into the "
+                        "parts",
+                        def->name, group);
+    }
+    return parts != NULL && parts->is_ordered && def->index == INDEX_SUBSET &&
+                   dataset->stages[0].def->group != GROUP_ZIP
+               ? sli_fail(SLUICE_E_INVALID,
+                          "subset stands after %s, whose parts choose samples already; put it into "
+                          "the parts",
+                          group)
+               : SLUICE_OK;
+}
+
 /*
  * Some stages process all samples when the dataset is opened. The samples before these stages must
  * be the same in every pass, so no earlier stage may shuffle, shard, repeat or draw samples. A
@@ -87,7 +108,7 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
                             def->name, stage->name);
         }
     }
-    return SLUICE_OK;
+    return looks && dataset->stage_count > 0 ? check_after_group(dataset, def) : SLUICE_OK;
 }
 
 /*
@@ -185,6 +206,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     memcpy(added.args.bytes, args, def->args_size);
+    if (def->retain != NULL) {
+        def->retain(added.args.bytes);
+    }
     st = copy_texts(def, added.args.bytes);
     if (st != SLUICE_OK) {
         return st;

@@ -1,34 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses pipelines into words, stages and arguments. Errors show the line with a caret. */
+/* Parses pipelines into stages and arguments. Errors show the line with a caret. */
 #include "pipeline_text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
-#include "dataset_state.h"
+#include "dataset_parts.h"
+#include "pipeline_words.h"
 #include "stage_names.h"
-
-enum { WORD_SIZE = 4096 };
-
-/* One word of the text, with quotes and variables resolved. */
-typedef struct text_word {
-    char text[WORD_SIZE];
-    size_t length;
-    size_t at;  /* offset of its first character in the text */
-    size_t key; /* length of the key before an unquoted '='; 0: the word has no key */
-} text_word;
 
 typedef struct text_parser {
     const stage_def *const *table;
-    const char *text;
-    const char *file;    /* name of the pipeline file; NULL: the text is not from a file */
-    pipeline_args *args; /* values of variables; NULL: the environment only */
-    size_t at;
-    text_word word;
+    text_words words;
     sluice_dataset *dataset;
     bool is_addition;      /* the stages are appended to a dataset, which has a source */
+    uint32_t depth;        /* number of groups that the text is in; above 0, ')' ends it */
+    size_t opened_at;      /* above 0: offset of the '(' before the text */
     dataset_stage *stages; /* output of pipeline_parse_stages(); NULL: stages are appended to the
                               dataset */
     uint32_t stage_count;
@@ -38,245 +26,21 @@ typedef struct text_parser {
     uint64_t given;      /* bit i: parameter i was set */
 } text_parser;
 
-/* True if the character is a blank, in every locale. */
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool ends_word(char c)
-{
-    return c == '\0' || c == '|' || is_blank(c);
-}
-
-/* True if the byte is a UTF-8 continuation byte. */
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
-enum { SHOWN = 100 };
-
-/*
- * Finds the part of the line around `at` that a message shows, and the indentation of the caret:
- * one blank for each character, except that tabs are kept. Returns the length of the part.
- */
-static size_t show_context(const text_parser *p, size_t at, const char **line, char indent[SHOWN])
-{
-    size_t start = at;
-    size_t length;
-    size_t blanks = 0;
-
-    while (start > 0 && p->text[start - 1] != '\n' &&
-           (at - start < SHOWN / 2 ||
-            (at - start < SHOWN - 1 && continues_character(p->text[start])))) {
-        start--;
-    }
-    length = strcspn(p->text + start, "\n");
-    if (length > SHOWN) {
-        length = SHOWN;
-        while (length > at - start && continues_character(p->text[start + length])) {
-            length--;
-        }
-    }
-    for (size_t i = start; i < at; i++) {
-        if (!continues_character(p->text[i])) {
-            indent[blanks++] = p->text[i] == '\t' ? '\t' : ' ';
-        }
-    }
-    indent[blanks] = '\0';
-    *line = p->text + start;
-    return length;
-}
-
-/*
- * True if the stage is a source of files with several words before any key=value. The words may be
- * parts of one unquoted path with blanks.
- */
-static bool may_be_split_path(const text_parser *p)
-{
-    const stage_def *def = p->stage.def;
-
-    return def != NULL && def->kind == STAGE_SOURCE && def->param_count > 0 &&
-           def->params[0].type == PARAM_TEXT && p->positional > 1;
-}
-
-/*
- * Writes the position "FILE:LINE:COLUMN: ", as compilers do; columns count characters. Writes "" if
- * the text is not from a file.
- */
-static void write_position(const text_parser *p, size_t at, char *text, size_t size)
-{
-    unsigned line = 1;
-    unsigned column = 1;
-
-    text[0] = '\0';
-    if (p->file == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < at; i++) {
-        if (p->text[i] == '\n') {
-            line++;
-            column = 1;
-        } else {
-            column += !continues_character(p->text[i]);
-        }
-    }
-    snprintf(text, size, "%.255s:%u:%u: ", p->file, line, column);
-}
-
-/* Sets the last error: the message, then the line of the text with a caret under position `at`. */
-static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
-    SLUICE_PRINTF(3, 4);
-
-static sluice_status error_at(const text_parser *p, size_t at, const char *format, ...)
-{
-    char message[600];
-    char indent[SHOWN];
-    char where[300];
-    const char *line;
-    size_t length;
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
-    if (p->text[at] == '\0') {
-        while (at > 0 && is_blank(p->text[at - 1])) {
-            at--; /* the end of the text is missing: the caret points at the last word */
-        }
-    }
-    length = show_context(p, at, &line, indent);
-    write_position(p, at, where, sizeof(where));
-    return sli_fail(SLUICE_E_INVALID, "%s%s%s\n    %.*s\n    %s^", where, message,
-                    may_be_split_path(p) ? "; a path with blanks stands in quotes" : "",
-                    (int)length, line, indent);
-}
-
-static sluice_status add_char(text_parser *p, char c)
-{
-    if (p->word.length + 1 >= WORD_SIZE) {
-        return error_at(p, p->word.at, "a word of more than %d bytes", WORD_SIZE - 1);
-    }
-    p->word.text[p->word.length++] = c;
-    p->word.text[p->word.length] = '\0';
-    return SLUICE_OK;
-}
-
-static sluice_status add_bytes(text_parser *p, const char *bytes, size_t length)
-{
-    sluice_status st = SLUICE_OK;
-
-    for (size_t i = 0; i < length && st == SLUICE_OK; i++) {
-        st = add_char(p, bytes[i]);
-    }
-    return st;
-}
-
-/* Parses "${NAME}" at p->at and adds its value to the word; the value itself is not parsed. */
-static sluice_status add_variable(text_parser *p)
-{
-    text_variable variable;
-    const char *wrong = pipeline_variable_read(p->text + p->at, &variable);
-    const char *value;
-    sluice_status st;
-
-    if (wrong != NULL) {
-        return error_at(p, p->at, "%s", wrong);
-    }
-    value = pipeline_args_value(p->args, variable.name);
-    if (variable.fallback != NULL && (value == NULL || value[0] == '\0')) {
-        st = add_bytes(p, variable.fallback, variable.fallback_length);
-    } else if (value != NULL) {
-        st = add_bytes(p, value, strlen(value));
-    } else {
-        return error_at(p, p->at,
-                        "${%s} has no value; give it as an argument (--arg %s VALUE, "
-                        "sluice_dataset_parse_args()), set the environment variable %s, or write "
-                        "${%s:-DEFAULT}",
-                        variable.name, variable.name, variable.name, variable.name);
-    }
-    p->at += variable.length;
-    return st;
-}
-
-static sluice_status add_quoted(text_parser *p)
-{
-    const size_t start = p->at;
-    const char quote = p->text[p->at++];
-
-    while (p->text[p->at] != quote) {
-        sluice_status st;
-
-        if (p->text[p->at] == '\0') {
-            return error_at(p, start, "this quote has no end");
-        }
-        st =
-            quote == '"' && p->text[p->at] == '$' ? add_variable(p) : add_char(p, p->text[p->at++]);
-        if (st != SLUICE_OK) {
-            return st;
-        }
-    }
-    p->at++;
-    return SLUICE_OK;
-}
-
-static void skip_blanks(text_parser *p)
-{
-    for (;;) {
-        while (is_blank(p->text[p->at])) {
-            p->at++;
-        }
-        if (p->text[p->at] != '#') {
-            return;
-        }
-        p->at += strcspn(p->text + p->at, "\n");
-    }
-}
-
-/* Parses the word at p->at into p->word. */
-static sluice_status read_word(text_parser *p)
-{
-    sluice_status st = SLUICE_OK;
-
-    p->word.at = p->at;
-    p->word.length = 0;
-    p->word.key = 0;
-    p->word.text[0] = '\0';
-    while (st == SLUICE_OK && !ends_word(p->text[p->at])) {
-        char c = p->text[p->at];
-
-        if (c == '\'' || c == '"') {
-            st = add_quoted(p);
-        } else if (c == '$') {
-            st = add_variable(p);
-        } else if (c == '(' || c == ')') {
-            st = error_at(p, p->at, "parentheses are reserved; put the word in quotes");
-        } else {
-            if (c == '=' && p->word.key == 0 && p->word.length > 0) {
-                p->word.key = p->word.length;
-            }
-            st = add_char(p, c);
-            p->at++;
-        }
-    }
-    return st;
-}
-
-/* Begins the stage whose name is in p->word. */
+/* Begins the stage whose name is in p->words.word. */
 static sluice_status begin_stage(text_parser *p)
 {
-    const char *name = p->word.text;
+    const char *name = p->words.word.text;
     const char *foreign = stage_name_from_elsewhere(name);
     const char *nearest;
 
     p->stage.def = stage_find(p->table, name);
-    p->stage_at = p->word.at;
+    p->stage_at = p->words.word.at;
     p->positional = 0;
+    p->words.may_be_split_path = false;
     p->given = 0;
     if (p->stage.def != NULL && p->is_addition && p->stage.def->kind == STAGE_SOURCE) {
         p->stage.def = NULL;
-        return error_at(p, p->word.at,
+        return error_at(&p->words, p->words.word.at,
                         "%s is a source, and this dataset has one; begin another dataset with "
                         "sluice_dataset_parse()",
                         name);
@@ -285,10 +49,11 @@ static sluice_status begin_stage(text_parser *p)
         return stage_args_default(p->stage.def, p->stage.args.bytes);
     }
     if (foreign != NULL) {
-        return error_at(p, p->word.at, "%s is called %s here", name, foreign);
+        return error_at(&p->words, p->words.word.at, "%s is called %s here", name, foreign);
     }
     nearest = stage_find_nearest(p->table, name);
-    return error_at(p, p->word.at, "no stage '%.100s'%s%s; `sluice help stages` lists them", name,
+    return error_at(&p->words, p->words.word.at,
+                    "no stage '%.100s'%s%s; `sluice help stages` lists them", name,
                     nearest != NULL ? "; nearest is " : "", nearest != NULL ? nearest : "");
 }
 
@@ -299,18 +64,19 @@ static sluice_status unknown_key(text_parser *p, const char *key)
     char known[300] = "";
 
     if (foreign != NULL) {
-        return error_at(p, p->word.at, "%s: %s is called %s here", p->stage.def->name, key,
-                        foreign);
+        return error_at(&p->words, p->words.word.at, "%s: %s is called %s here", p->stage.def->name,
+                        key, foreign);
     }
     if (nearest != NULL) {
-        return error_at(p, p->word.at, "%s has no argument '%s'; nearest is %s", p->stage.def->name,
-                        key, nearest);
+        return error_at(&p->words, p->words.word.at, "%s has no argument '%s'; nearest is %s",
+                        p->stage.def->name, key, nearest);
     }
     for (uint32_t i = 0; i < p->stage.def->param_count; i++) {
         snprintf(known + strlen(known), sizeof(known) - strlen(known), " %s",
                  p->stage.def->params[i].name);
     }
-    return error_at(p, p->word.at, "%s has no argument '%s'; it takes%s; in quotes = is itself",
+    return error_at(&p->words, p->words.word.at,
+                    "%s has no argument '%s'; it takes%s; in quotes = is itself",
                     p->stage.def->name, key, known[0] != '\0' ? known : " none");
 }
 
@@ -319,10 +85,10 @@ static sluice_status which_param(text_parser *p, uint32_t *param, const char **v
 {
     char key[64];
 
-    *value = p->word.text;
-    if (p->word.key > 0) {
-        snprintf(key, sizeof(key), "%.*s", (int)p->word.key, p->word.text);
-        *value = p->word.text + p->word.key + 1;
+    *value = p->words.word.text;
+    if (p->words.word.key > 0) {
+        snprintf(key, sizeof(key), "%.*s", (int)p->words.word.key, p->words.word.text);
+        *value = p->words.word.text + p->words.word.key + 1;
         for (*param = 0; *param < p->stage.def->param_count; (*param)++) {
             if (strcmp(key, p->stage.def->params[*param].name) == 0) {
                 return SLUICE_OK;
@@ -331,15 +97,19 @@ static sluice_status which_param(text_parser *p, uint32_t *param, const char **v
         return unknown_key(p, key);
     }
     *param = p->positional++;
+    p->words.may_be_split_path = p->stage.def->kind == STAGE_SOURCE && p->positional > 1 &&
+                                 p->stage.def->param_count > 0 &&
+                                 p->stage.def->params[0].type == PARAM_TEXT;
     if (p->given >> *param != 0) {
-        return error_at(p, p->word.at,
+        return error_at(&p->words, p->words.word.at,
                         "%s: '%.100s' without a name stands after arguments with one",
-                        p->stage.def->name, p->word.text);
+                        p->stage.def->name, p->words.word.text);
     }
     if (*param >= p->stage.def->param_count) {
-        return error_at(p, p->word.at, "%s takes %u argument%s, '%.100s' is one too many",
-                        p->stage.def->name, p->stage.def->param_count,
-                        p->stage.def->param_count == 1 ? "" : "s", p->word.text);
+        return error_at(&p->words, p->words.word.at,
+                        "%s takes %u argument%s, '%.100s' is one too many", p->stage.def->name,
+                        p->stage.def->param_count, p->stage.def->param_count == 1 ? "" : "s",
+                        p->words.word.text);
     }
     return SLUICE_OK;
 }
@@ -348,29 +118,40 @@ static sluice_status read_argument(text_parser *p)
 {
     const char *value;
     uint32_t param;
-    sluice_status st = which_param(p, &param, &value);
+    sluice_status st;
 
+    if (p->stage.def->group != GROUP_NONE) {
+        return error_at(&p->words, p->words.word.at,
+                        "%s takes parts in parentheses, such as (image_folder DIR | take 9), and "
+                        "nothing else",
+                        p->stage.def->name);
+    }
+    st = which_param(p, &param, &value);
     if (st != SLUICE_OK) {
         return st;
     }
     if ((p->given >> param & 1) != 0) {
-        return error_at(p, p->word.at, "%s: %s is given twice", p->stage.def->name,
+        return error_at(&p->words, p->words.word.at, "%s: %s is given twice", p->stage.def->name,
                         p->stage.def->params[param].name);
     }
     p->given |= UINT64_C(1) << param;
     st = stage_arg_parse(p->stage.def, &p->stage.def->params[param], value, p->stage.args.bytes);
-    return st == SLUICE_E_INVALID ? error_at(p, p->word.at, "%s", sluice_last_error()) : st;
+    return st == SLUICE_E_INVALID ? error_at(&p->words, p->words.word.at, "%s", sluice_last_error())
+                                  : st;
 }
 
 /* Appends the complete stage to the dataset. */
 static sluice_status add_stage(text_parser *p)
 {
     const stage_def *def = p->stage.def;
-    sluice_status st = p->dataset == NULL ? dataset_begin(def, p->stage.args.bytes, &p->dataset)
-                                          : dataset_try(p->dataset, def, p->stage.args.bytes);
+    sluice_status st = p->depth > 0 ? dataset_parts_allow(def) : SLUICE_OK;
 
+    if (st == SLUICE_OK) {
+        st = p->dataset == NULL ? dataset_begin(def, p->stage.args.bytes, &p->dataset)
+                                : dataset_try(p->dataset, def, p->stage.args.bytes);
+    }
     if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) { /* file errors included; keeps the status */
-        (void)error_at(p, p->stage_at, "%s", sluice_last_error());
+        (void)error_at(&p->words, p->stage_at, "%s", sluice_last_error());
     }
     stage_args_free(def, p->stage.args.bytes);
     return st;
@@ -395,42 +176,215 @@ static sluice_status end_stage(text_parser *p)
 
     for (uint32_t i = 0; i < def->param_count && st == SLUICE_OK; i++) {
         if (def->params[i].default_text == NULL && (p->given >> i & 1) == 0) {
-            st = error_at(p, p->at, "%s: %s is missing (%s)", def->name, def->params[i].name,
-                          def->params[i].help);
+            st = error_at(&p->words, p->words.at, "%s: %s is missing (%s)", def->name,
+                          def->params[i].name, def->params[i].help);
         }
     }
     if (st == SLUICE_OK) {
         st = p->stages != NULL ? list_stage(p) : add_stage(p);
         p->stage.def = NULL;
+        p->words.may_be_split_path = false;
     }
     return st;
 }
 
-/* Parses stages up to the end of the text. */
+/* ---- parts of groups ------------------------------------------------------------------------- */
+
+static sluice_status parse_all(text_parser *p);
+
+static sluice_status reserved_parenthesis(const text_parser *p)
+{
+    return error_at(&p->words, p->words.at, "parentheses are reserved; put the word in quotes");
+}
+
+/* Parses what stands before a part, such as "0.7:", "0.7:end:" or "end:". */
+static sluice_status read_prefix(const text_parser *p, dataset_part *part)
+{
+    const text_word *word = &p->words.word;
+    const char *at = word->text;
+    const char *colon = strchr(at, ':');
+
+    if (colon != NULL && *at != 'e') {
+        if (!dataset_parts_weight(at, (size_t)(colon - at), &part->weight)) {
+            return error_at(&p->words, word->at,
+                            "want a weight such as 3 or 0.7 before the colon, at most 1000000 and "
+                            "with 9 digits after the point");
+        }
+        at = colon + 1;
+    }
+    if (strcmp(at, "end:") == 0) {
+        part->ends = true;
+        at += 4;
+    }
+    return *at == '\0' && colon != NULL
+               ? SLUICE_OK
+               : error_at(&p->words, word->at,
+                          "want WEIGHT:(PART) or WEIGHT:end:(PART), such as 0.7:(image_folder A)");
+}
+
+/* Creates a parser for the part that begins at p->words.at. Returns NULL if out of memory. */
+static text_parser *make_inner(const text_parser *p)
+{
+    text_parser *inner = sli_calloc(1, sizeof(*inner));
+
+    if (inner == NULL) {
+        sli_fail(SLUICE_E_NO_MEMORY, "a pipeline text");
+        return NULL;
+    }
+    inner->table = p->table;
+    inner->words.text = p->words.text;
+    inner->words.file = p->words.file;
+    inner->words.args = p->words.args;
+    inner->words.at = p->words.at + 1;
+    inner->depth = p->depth + 1;
+    inner->opened_at = p->words.at;
+    return inner;
+}
+
+/* Parses the stages of a part; sets its dataset, or its text if stages are listed. */
+static sluice_status parse_part(text_parser *inner, bool lists, dataset_part *part)
+{
+    const size_t begin = inner->words.at;
+    sluice_status st;
+
+    if (lists) {
+        inner->stages = sli_calloc(DATASET_MAX_STAGES, sizeof(*inner->stages));
+        if (inner->stages == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "a pipeline text");
+        }
+    }
+    st = parse_all(inner);
+    if (st == SLUICE_OK && lists) {
+        part->text = sli_calloc(1, inner->words.at - begin + 1);
+        if (part->text != NULL) {
+            memcpy(part->text, inner->words.text + begin, inner->words.at - begin);
+        } else {
+            st = sli_fail(SLUICE_E_NO_MEMORY, "a pipeline text");
+        }
+    }
+    for (uint32_t i = 0; i < inner->stage_count; i++) {
+        stage_args_free(inner->stages[i].def, inner->stages[i].args.bytes);
+    }
+    sli_free(inner->stages);
+    part->dataset = inner->dataset;
+    return st;
+}
+
+/* Adds a part to the arguments of the current stage. */
+static sluice_status add_part(text_parser *p, const dataset_part *part)
+{
+    group_args *args = (group_args *)(void *)p->stage.args.bytes;
+    sluice_status st = SLUICE_OK;
+
+    if (args->parts == NULL) {
+        st = dataset_parts_create(&args->parts);
+        p->given |= 1;
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    args->parts->owned = true;
+    st = dataset_parts_add(p->stage.def, args->parts, part);
+    return st == SLUICE_E_INVALID ? error_at(&p->words, p->words.at, "%s", sluice_last_error())
+                                  : st;
+}
+
+/*
+ * Parses a part of the current stage, in parentheses, from p->words.at on. `prefixed`: the word
+ * before it is its prefix.
+ */
+static sluice_status read_part(text_parser *p, bool prefixed)
+{
+    dataset_part part = {.weight = 1};
+    text_parser *inner;
+    sluice_status st = SLUICE_OK;
+
+    if (p->stage.def == NULL || p->stage.def->group == GROUP_NONE) {
+        return reserved_parenthesis(p);
+    }
+    if (p->depth == PARTS_DEPTH) {
+        return error_at(&p->words, p->words.at, "more than %d groups inside one another",
+                        PARTS_DEPTH);
+    }
+    if (p->stage.def->group == GROUP_MIX) {
+        part.weight = PARTS_WEIGHT_ONE;
+    }
+    if (prefixed) {
+        st = read_prefix(p, &part);
+    }
+    inner = st == SLUICE_OK ? make_inner(p) : NULL;
+    if (inner == NULL) {
+        return st == SLUICE_OK ? SLUICE_E_NO_MEMORY : st;
+    }
+    st = parse_part(inner, p->stages != NULL, &part);
+    if (st == SLUICE_OK) {
+        st = add_part(p, &part);
+    }
+    p->words.at = inner->words.at + 1; /* after ')'; not used after an error */
+    sli_free(inner);
+    if (st != SLUICE_OK) {
+        sluice_dataset_destroy(part.dataset);
+        sli_free(part.text);
+    }
+    return st;
+}
+
+/* ---- all stages ------------------------------------------------------------------------------ */
+
+/* Uses the word that was read: as a stage's name, an argument, or the prefix of a part. */
+static sluice_status use_word(text_parser *p)
+{
+    const char next = p->words.text[p->words.at];
+
+    if (next == ')' && p->depth == 0) {
+        return reserved_parenthesis(p);
+    }
+    if (p->stage.def == NULL) {
+        const stage_def *named = stage_find(p->table, p->words.word.text);
+
+        return next == '(' && (named == NULL || named->group == GROUP_NONE)
+                   ? reserved_parenthesis(p)
+                   : begin_stage(p);
+    }
+    return next == '(' ? read_part(p, true) : read_argument(p);
+}
+
+/* Completes a stage at '|', or at the end of the text or part. */
+static sluice_status complete_stage(text_parser *p)
+{
+    if (p->words.text[p->words.at] == '\0' && p->depth > 0) {
+        return error_at(&p->words, p->opened_at, "this parenthesis has no end");
+    }
+    if (p->stage.def == NULL) {
+        return error_at(&p->words, p->words.at, "want the name of a %s here%s",
+                        p->dataset == NULL ? "source" : "stage",
+                        p->dataset == NULL ? ", such as image_folder" : "");
+    }
+    return end_stage(p);
+}
+
+/* Parses stages up to the end of the text or part. */
 static sluice_status read_stages(text_parser *p)
 {
     for (;;) {
         sluice_status st;
         char c;
 
-        skip_blanks(p);
-        c = p->text[p->at];
-        if (c == '|' || c == '\0') {
-            if (p->stage.def == NULL) {
-                return error_at(p, p->at, "want the name of a %s here%s",
-                                p->dataset == NULL ? "source" : "stage",
-                                p->dataset == NULL ? ", such as image_folder" : "");
-            }
-            st = end_stage(p);
-            if (st != SLUICE_OK || c == '\0') {
+        words_skip_blanks(&p->words);
+        c = p->words.text[p->words.at];
+        if (c == '|' || c == '\0' || (c == ')' && p->depth > 0)) {
+            st = complete_stage(p);
+            if (st != SLUICE_OK || c != '|') {
                 return st;
             }
-            p->at++;
+            p->words.at++;
             continue;
         }
-        st = read_word(p);
-        if (st == SLUICE_OK) {
-            st = p->stage.def == NULL ? begin_stage(p) : read_argument(p);
+        if (c == '(' || c == ')') {
+            st = c == '(' ? read_part(p, false) : reserved_parenthesis(p);
+        } else {
+            st = words_read(&p->words);
+            st = st == SLUICE_OK ? use_word(p) : st;
         }
         if (st != SLUICE_OK) {
             return st;
@@ -459,7 +413,7 @@ static text_parser *make_parser(const stage_def *const *table, const char *text)
         return NULL;
     }
     p->table = table;
-    p->text = text;
+    p->words.text = text;
     return p;
 }
 
@@ -473,8 +427,8 @@ sluice_status pipeline_parse(const stage_def *const *table, const char *text, co
     if (p == NULL) {
         return SLUICE_E_NO_MEMORY;
     }
-    p->file = file;
-    p->args = args;
+    p->words.file = file;
+    p->words.args = args;
     st = parse_all(p);
     if (st == SLUICE_OK && args != NULL) {
         if (file != NULL) {

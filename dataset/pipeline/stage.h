@@ -223,8 +223,17 @@ typedef enum index_kind {
     INDEX_SUBSET,
     INDEX_WEIGHTS,
     INDEX_BALANCE,
-    INDEX_OF_SOURCE /* the source's own order, which is not a stage */
+    INDEX_OF_SOURCE, /* the source's own order, which is not a stage */
+    INDEX_OF_PARTS   /* the order of a group's parts, which is not a stage */
 } index_kind;
+
+/* The sources that are made of other datasets, their parts. */
+typedef enum group_kind {
+    GROUP_NONE,
+    GROUP_CONCAT, /* the samples of the parts, one part after another */
+    GROUP_MIX,    /* samples of all parts in turns, by weights */
+    GROUP_ZIP     /* the columns of all parts side by side */
+} group_kind;
 
 typedef struct stage_def {
     const char *name;
@@ -239,6 +248,9 @@ typedef struct stage_def {
     /* Optional: completes arguments, and checks arguments that depend on each other. */
     sluice_status (*check)(void *args);
 
+    /* Optional: called for each copy of the arguments that is made, before release() is. */
+    void (*retain)(void *args);
+
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
 
@@ -251,6 +263,7 @@ typedef struct stage_def {
     bool filters; /* STAGE_MAP: the stage is a filter, which drops samples */
 
     const source_ops *source; /* STAGE_SOURCE only */
+    group_kind group; /* STAGE_SOURCE: the source is a group; its arguments begin with its parts */
 
     /*
      * Optional, STAGE_SOURCE: sets the columns of a source whose columns are known only once it is

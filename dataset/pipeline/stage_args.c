@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "dataset_parts.h"
 #include "stage.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -249,6 +250,9 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
     case PARAM_RANK:
         *want = "a whole number, run or none";
         return parse_rank(text, to);
+    case PARAM_PARTS:
+        *want = "parts in parentheses";
+        break;
     case PARAM_TEXT:
     case PARAM_CHOICE:
         break;
@@ -341,6 +345,7 @@ static sluice_status check_arg(const stage_def *def, const stage_param *param, c
     case PARAM_DTYPE:
     case PARAM_SEED:
     case PARAM_RANK:
+    case PARAM_PARTS:
         break;
     }
     return SLUICE_OK;
@@ -437,6 +442,13 @@ static void print_rank(sli_text *text, uint32_t rank)
     }
 }
 
+static void print_parts(sli_text *text, const dataset_parts *parts)
+{
+    if (parts != NULL) {
+        parts->print(parts, false, text);
+    }
+}
+
 static void print_value(const stage_param *param, const void *from, sli_text *text)
 {
     const param_size *size = from;
@@ -479,6 +491,9 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
     case PARAM_RANK:
         print_rank(text, *(const uint32_t *)from);
         break;
+    case PARAM_PARTS:
+        print_parts(text, *(const dataset_parts *const *)from);
+        break;
     }
 }
 
@@ -512,7 +527,11 @@ void stage_args_print(const stage_def *def, const void *args, sli_text *text)
         if (is_nothing(param, from)) {
             continue;
         }
-        sli_text_add(text, " %s=", param->name);
+        if (param->type == PARAM_PARTS) {
+            sli_text_add(text, " ");
+        } else {
+            sli_text_add(text, " %s=", param->name);
+        }
         print_value(param, from, text);
     }
 }

@@ -24,7 +24,8 @@ typedef enum param_type {
     PARAM_CHOICE, /* uint32_t, the index in `choices` */
     PARAM_DTYPE,  /* sluice_dtype */
     PARAM_SEED,   /* uint64_t; "run" is SLUICE_SEED_OF_RUN */
-    PARAM_RANK    /* uint32_t; "run" is SLUICE_OF_RUN, "none" is PARAM_RANK_NONE */
+    PARAM_RANK,   /* uint32_t; "run" is SLUICE_OF_RUN, "none" is PARAM_RANK_NONE */
+    PARAM_PARTS   /* dataset_parts *; "(image_folder A) (image_folder B)" */
 } param_type;
 
 enum { PARAM_MAX_REALS = 4 };
@@ -59,6 +60,12 @@ typedef struct stage_param {
 
 /* Maximum size of an argument struct in bytes. */
 enum { STAGE_ARGS_SIZE = 160 };
+
+/*
+ * The datasets of which a group is made (dataset_parts.h), as far as the parameter tables need to
+ * know them. NULL: no parts yet.
+ */
+typedef struct dataset_parts dataset_parts;
 
 /* An entry of a parameter table. */
 #define PARAM_(struct_type, field, param_type, text, least, most, list, words)                     \

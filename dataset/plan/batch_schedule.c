@@ -35,7 +35,10 @@ sluice_status plan_make_order(const sli_plan *plan, const order_settings *settin
                               sample_order *order_out)
 {
     if (plan->details->own_order == NULL) {
-        return order_make(plan->dataset, settings, order_out);
+        order_settings all = *settings;
+
+        all.parts = group_order_parts(plan->details->group);
+        return order_make(plan->dataset, &all, order_out);
     }
     order_make_own(plan->details->own_order, settings, order_out);
     return SLUICE_OK;

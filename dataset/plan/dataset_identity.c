@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The identity of a dataset: a resumed run compares it to detect other data. */
-#include <string.h>
-
-#include "dataset_state.h"
+#include "dataset_parts.h"
 #include "plan_int.h"
 #include "rng_int.h"
 
@@ -27,22 +25,21 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset)
     return names;
 }
 
-/* Adds the source with its arguments; a path may change, so it is written as "-". */
-static void print_source(const sluice_dataset *dataset, sli_text *text)
+/* Mixes the hashes of the tables of all index stages into a hash, those of parts of a group, too.
+ */
+static uint64_t mix_tables(const sluice_dataset *dataset, uint64_t hash)
 {
-    const dataset_stage *source = &dataset->stages[0];
+    const dataset_parts *parts = dataset_group(dataset);
 
-    sli_text_add(text, "%s", source->def->name);
-    for (uint32_t i = 0; i < source->def->param_count; i++) {
-        const stage_param *param = &source->def->params[i];
-
-        sli_text_add(text, " %s=", param->name);
-        if (source->def->path != NULL && strcmp(source->def->path, param->name) == 0) {
-            sli_text_add(text, "-");
-        } else {
-            stage_arg_print(param, source->args.bytes, text);
+    for (uint32_t i = 0; parts != NULL && i < parts->count; i++) {
+        hash = mix_tables(parts->items[i].dataset, hash);
+    }
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        if (dataset->tables[i].block != NULL) {
+            hash = sli_mix_in(hash, dataset->tables[i].hash);
         }
     }
+    return hash;
 }
 
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
@@ -52,17 +49,12 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     sli_text text = {0};
 
     identity_out->samples = dataset->source_count;
-    identity_out->names = dataset_names_hash(dataset);
-    for (uint32_t i = 1; i < dataset->stage_count; i++) {
-        if (dataset->tables[i].block != NULL) {
-            identity_out->names = sli_mix_in(identity_out->names, dataset->tables[i].hash);
-        }
-    }
+    identity_out->names = mix_tables(dataset, dataset_names_hash(dataset));
     while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
         end--; /* excluded: a resumed run may have another batch size */
     }
     if (dataset->stages[0].def->identifies) {
-        print_source(dataset, &text);
+        dataset_print_source(dataset, &text);
         sli_text_add(&text, "%s", end > 1 ? " | " : "");
     }
     dataset_print(dataset, 1, end, &text);

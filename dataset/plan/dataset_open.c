@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dataset_parts.h"
 #include "image_decoder.h"
 #include "index_tables.h"
 #include "plan.h"
@@ -177,9 +178,31 @@ static void close_again(sluice_dataset *dataset)
     }
 }
 
+/* Opens the parts of a group, before the group itself. */
+static sluice_status open_parts(sluice_dataset *dataset)
+{
+    const dataset_parts *parts = dataset_group(dataset);
+    sluice_status st = SLUICE_OK;
+    sli_error error;
+
+    for (uint32_t i = 0; parts != NULL && i < parts->count && st == SLUICE_OK; i++) {
+        st = dataset_open(parts->items[i].dataset);
+        if (st != SLUICE_OK) {
+            sli_error_take(st, &error);
+            st = sli_fail(st, "%s: part %u: %.900s", dataset->stages[0].def->name, i + 1,
+                          error.text);
+        }
+    }
+    return st;
+}
+
 static sluice_status open_locked(sluice_dataset *dataset)
 {
-    sluice_status st = dataset_source_open(dataset);
+    sluice_status st = open_parts(dataset);
+
+    if (st == SLUICE_OK) {
+        st = dataset_source_open(dataset);
+    }
 
     if (st != SLUICE_OK) {
         return st;

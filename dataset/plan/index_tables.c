@@ -12,6 +12,7 @@
 
 #include "alloc_int.h"
 #include "class_table.h"
+#include "group_order.h"
 #include "index_stages.h"
 #include "number_text.h"
 #include "order.h"
@@ -32,30 +33,25 @@ static const uint64_t MOST_TEXT = UINT64_C(1) << 36;
  */
 
 /* Makes the order of the stages before stage i. It is the same in every pass. */
-static sluice_status order_before(sluice_dataset *dataset, uint32_t i, sample_order **before_out)
+static sluice_status order_before(sluice_dataset *dataset, uint32_t i, part_order **before_out)
 {
-    const order_settings settings = {.world = 1};
     const char *name = dataset->stages[i].def->name;
     const uint32_t stages = dataset->stage_count;
-    sample_order *before = sli_calloc(1, sizeof(*before));
+    part_order *before = NULL;
     sluice_status st;
 
-    if (before == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "%s", name);
-    }
     dataset->stage_count = i;
-    st = order_make(dataset, &settings, before);
+    st = part_order_make(dataset, 0, 0, &before);
     dataset->stage_count = stages;
-    if (st == SLUICE_OK && before->length > MOST_LISTED) {
+    if (st == SLUICE_OK && before->order.length > MOST_LISTED) {
         st = sli_fail(SLUICE_E_UNSUPPORTED, "%s: %llu samples are more than it can list", name,
-                      (unsigned long long)before->length);
+                      (unsigned long long)before->order.length);
+        part_order_free(before);
     }
-    if (st != SLUICE_OK) {
-        sli_free(before);
-        return st;
+    if (st == SLUICE_OK) {
+        *before_out = before;
     }
-    *before_out = before;
-    return SLUICE_OK;
+    return st;
 }
 
 static uint64_t sample_before(const sample_order *before, uint64_t position)
@@ -466,7 +462,8 @@ static sluice_status make_balance(sluice_dataset *dataset, uint32_t i, const sam
 static sluice_status make_table(sluice_dataset *dataset, uint32_t i)
 {
     const index_kind kind = dataset->stages[i].def->index;
-    sample_order *before = NULL;
+    part_order *made = NULL;
+    const sample_order *before;
     sluice_status st;
 
     if (kind == INDEX_SUBSET) {
@@ -475,17 +472,18 @@ static sluice_status make_table(sluice_dataset *dataset, uint32_t i)
     if (kind != INDEX_SPLIT && kind != INDEX_WEIGHTS && kind != INDEX_BALANCE) {
         return SLUICE_OK;
     }
-    st = order_before(dataset, i, &before);
+    st = order_before(dataset, i, &made);
     if (st != SLUICE_OK) {
         return st;
     }
+    before = &made->order;
     if (kind == INDEX_SPLIT) {
         st = make_split(dataset, i, before);
     } else if (before->length > 0) {
         st = kind == INDEX_WEIGHTS ? make_weights(dataset, i, before)
                                    : make_balance(dataset, i, before);
     }
-    sli_free(before);
+    part_order_free(made);
     return st;
 }
 

@@ -84,6 +84,9 @@ static sluice_status plan_order(sli_plan *plan)
     sluice_status st = plan_own_order(plan);
 
     if (st == SLUICE_OK) {
+        st = group_order_make(plan->dataset, settings.seed, &plan->details->group);
+    }
+    if (st == SLUICE_OK) {
         st = plan_make_order(plan, &settings, &plan->details->order);
     }
     settings.all_ranks = true;
@@ -313,6 +316,7 @@ void sli_plan_close(sli_plan *plan)
         if (plan->details->own_order != NULL) {
             plan->details->own_order->close(plan->details->own_order);
         }
+        group_order_free(plan->details->group);
         pass_lengths_free(&plan->details->kept);
         sli_free(plan->details->partners);
         sli_free(plan->details->steps);
@@ -329,6 +333,7 @@ uint64_t sli_plan_source_memory(const sli_plan *plan)
     if (plan->details->own_order != NULL) {
         bytes += plan->details->own_order->memory;
     }
+    bytes += plan->details->group != NULL ? plan->details->group->bytes : 0;
     for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
         bytes += plan->dataset->splits[i].count * sizeof(*plan->dataset->splits[i].members);
         bytes += plan->dataset->tables[i].bytes;

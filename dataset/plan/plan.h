@@ -6,8 +6,7 @@
 #include <stdatomic.h>
 
 #include "custom_map.h"
-#include "dataset_state.h"
-#include "order.h"
+#include "group_order.h"
 #include "pass_lengths.h"
 #include "plan_int.h"
 #include "profiler_int.h"
@@ -102,6 +101,7 @@ struct plan_details {
     sample_order rest;       /* this rank's order for the rest of the first pass */
     sample_order all_ranks;  /* order over all ranks, from which replacements are drawn */
     source_order *own_order; /* the source's own order; NULL: the source has no order of its own */
+    group_order *group;      /* the order of the parts of concat or mix; NULL: it is neither */
     const dataset_stage *decode; /* NULL: the source returns pixels */
     plan_stage geometry[DATASET_MAX_STAGES];
     uint32_t geometry_count;

@@ -14,6 +14,9 @@
     X(npy)                    \
     X(tokens)                 \
     X(synthetic)              \
+    X(concat)                 \
+    X(mix)                    \
+    X(zip)                    \
     X(shuffle)                \
     X(shard)                  \
     X(split)                  \

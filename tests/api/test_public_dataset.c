@@ -163,6 +163,62 @@ static void samples_are_chosen_by_list_weight_and_class(void)
     sluice_dataset_destroy(dataset);
 }
 
+static sluice_dataset *numbers(uint64_t samples)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_synthetic(samples, 1, 1, 1, 2, &dataset));
+    return dataset;
+}
+
+static void check_sample(sluice_dataset *dataset, uint64_t index, uint64_t want)
+{
+    uint64_t sample = UINT64_MAX;
+
+    T_OK(sluice_dataset_get(dataset, 1, 0, index, NULL, &sample));
+    T_EQ(sample, want);
+}
+
+static void datasets_are_made_of_others(void)
+{
+    static const uint64_t weights[] = {2, 1};
+    sluice_dataset *parts[2] = {numbers(2), numbers(3)};
+    sluice_dataset *dataset = NULL;
+    char *name = NULL;
+
+    T_OK(sluice_dataset_concat(parts, 2, &dataset)); /* the parts are the dataset's now */
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    check_sample(dataset, 4, 4);
+    T_OK(sluice_dataset_sample_name(dataset, 4, &name));
+    T_STR(name, "2/synthetic/2");
+    sluice_string_free(name);
+    sluice_dataset_destroy(dataset);
+
+    parts[0] = numbers(3);
+    parts[1] = numbers(3);
+    T_OK(sluice_dataset_mix(parts, weights, 1, 2, &dataset));
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    check_sample(dataset, 0, 0);
+    check_sample(dataset, 1, 1);
+    check_sample(dataset, 2, 3);
+    check_sample(dataset, 3, 2);
+    T_STATUS(sluice_dataset_get(dataset, 1, 0, 4, NULL, NULL), SLUICE_E_INVALID);
+    sluice_dataset_destroy(dataset);
+
+    parts[0] = numbers(3);
+    parts[1] = numbers(3);
+    dataset = NULL;
+    T_STATUS(sluice_dataset_zip(parts, 2, &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "part 2: there is a column image already");
+    CU_ASSERT_PTR_NULL(dataset);
+    T_OK(
+        sluice_dataset_add(parts[1], "drop image | rename label y")); /* the parts are ours still */
+    T_OK(sluice_dataset_zip(parts, 2, &dataset));
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    check_sample(dataset, 2, 2);
+    sluice_dataset_destroy(dataset);
+}
+
 static void check_first_use_fails(sluice_dataset *dataset, const char *words)
 {
     T_OK(sluice_dataset_batch(dataset, 2, false));
@@ -457,6 +513,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(an_error_of_building_is_kept),
     T_TEST(a_text_that_cannot_be_read_is_shown_with_its_place),
     T_TEST(samples_are_chosen_by_list_weight_and_class),
+    T_TEST(datasets_are_made_of_others),
     T_TEST(files_that_are_not_there_are_an_error_of_the_first_use),
     T_TEST(stages_have_help),
     T_TEST(arrays_are_a_dataset),

@@ -129,7 +129,7 @@ static void compositions_are_those_of_plain_arrays(void)
     for (int i = 0; i < 600; i++) {
         const uint32_t world = 1 + below(3);
         /* With a shard stage somewhere, for else one is added. */
-        const order_settings settings = {below(3), below(world), world, false, 0};
+        const order_settings settings = {below(3), below(world), world, false, 0, NULL};
         char text[400];
 
         random_pipeline(text, sizeof(text), true);
@@ -142,7 +142,7 @@ static void compositions_are_those_of_plain_arrays(void)
 
 static void orders_do_not_depend_on_what_was_asked_before(void)
 {
-    const order_settings settings = {9, 0, 1, false, 0};
+    const order_settings settings = {9, 0, 1, false, 0, NULL};
     sluice_dataset *dataset = opened("synthetic 100 1,1,1 | shuffle | take 50 | repeat 2");
     const sample_order order = order_of(dataset, &settings);
     uint64_t forward[100];
@@ -163,13 +163,13 @@ static void seeds_passes_and_occurrences_give_other_orders(void)
     sluice_dataset *own = opened("synthetic 100 1,1,1 | shuffle 3");
     sluice_dataset *two = opened("synthetic 100 1,1,1 | shuffle | shuffle");
     const sample_order orders[] = {
-        order_of(run, &(order_settings){1, 0, 1, false, 0}),
-        order_of(run, &(order_settings){2, 0, 1, false, 0}),
-        order_of(own, &(order_settings){1, 0, 1, false, 0}),
-        order_of(two, &(order_settings){1, 0, 1, false, 0}),
+        order_of(run, &(order_settings){1, 0, 1, false, 0, NULL}),
+        order_of(run, &(order_settings){2, 0, 1, false, 0, NULL}),
+        order_of(own, &(order_settings){1, 0, 1, false, 0, NULL}),
+        order_of(two, &(order_settings){1, 0, 1, false, 0, NULL}),
     };
-    const sample_order own_again = order_of(own, &(order_settings){2, 0, 1, false, 0});
-    const sample_order three = order_of(run, &(order_settings){3, 0, 1, false, 0});
+    const sample_order own_again = order_of(own, &(order_settings){2, 0, 1, false, 0, NULL});
+    const sample_order three = order_of(run, &(order_settings){3, 0, 1, false, 0, NULL});
 
     for (int a = 0; a < 4; a++) {
         uint32_t same_pass = 0;
@@ -238,7 +238,7 @@ static void sizes_beyond_counting_are_refused(void)
     sample_order order;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const order_settings settings = {0, 0, 4000000000U, false, 0};
+        const order_settings settings = {0, 0, 4000000000U, false, 0, NULL};
 
         dataset = opened(texts[i]);
         T_STATUS(order_make(dataset, &settings, &order), SLUICE_E_INVALID);
@@ -246,7 +246,7 @@ static void sizes_beyond_counting_are_refused(void)
         sluice_dataset_destroy(dataset);
     }
     dataset = opened("synthetic 1000000000000000 1,1,1 | repeat 4611 | shuffle | batch 1");
-    order = order_of(dataset, &(order_settings){0, 3999999998U, 4000000000U, false, 0});
+    order = order_of(dataset, &(order_settings){0, 3999999998U, 4000000000U, false, 0, NULL});
     T_TRUE(order.length == UINT64_C(4611000000000000000) / 4000000000U);
     T_TRUE(sample_at(&order, 1, order.length - 1) < UINT64_C(1000000000000000));
     sluice_dataset_destroy(dataset);

@@ -8,7 +8,7 @@
 
 static void a_shard_is_added_at_the_end_for_several_ranks(void)
 {
-    const order_settings settings = {7, 2, 3, false, 0};
+    const order_settings settings = {7, 2, 3, false, 0, NULL};
 
     random_state = 2;
     for (int i = 0; i < 200; i++) {
@@ -36,7 +36,7 @@ static void a_shard_is_added_at_the_end_for_several_ranks(void)
 
 static void shard_none_gives_every_rank_everything(void)
 {
-    const order_settings settings = {7, 2, 3, false, 0};
+    const order_settings settings = {7, 2, 3, false, 0, NULL};
     sluice_dataset *dataset = opened("synthetic 10 1,1,1 | shard none");
     const sample_order order = order_of(dataset, &settings);
 
@@ -197,12 +197,15 @@ static void ranks_beyond_the_world_are_refused(void)
     sluice_dataset *fixed = opened("synthetic 10 1,1,1 | shard run 3");
     sample_order order;
 
-    T_STATUS(order_make(plain, &(order_settings){0, 0, 0, false, 0}, &order), SLUICE_E_INVALID);
-    T_STATUS(order_make(plain, &(order_settings){0, 3, 3, false, 0}, &order), SLUICE_E_INVALID);
+    T_STATUS(order_make(plain, &(order_settings){0, 0, 0, false, 0, NULL}, &order),
+             SLUICE_E_INVALID);
+    T_STATUS(order_make(plain, &(order_settings){0, 3, 3, false, 0, NULL}, &order),
+             SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "rank 3 of world 3");
-    T_STATUS(order_make(fixed, &(order_settings){0, 3, 5, false, 0}, &order), SLUICE_E_INVALID);
+    T_STATUS(order_make(fixed, &(order_settings){0, 3, 5, false, 0, NULL}, &order),
+             SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "shard: rank 3 of world 3");
-    T_OK(order_make(fixed, &(order_settings){0, 2, 5, false, 0}, &order));
+    T_OK(order_make(fixed, &(order_settings){0, 2, 5, false, 0, NULL}, &order));
     T_EQ(order.length, 3);
     sluice_dataset_destroy(plain);
     sluice_dataset_destroy(fixed);

@@ -28,6 +28,9 @@ static void texts_with_the_same_bits_are_equal(void)
         {FLIP " | " NORMALIZE " | to_chw", "to_chw | " NORMALIZE " | " FLIP},
         {FLIP " | to_chw | random_horizontal_flip p=0.25",
          FLIP " | random_horizontal_flip p=0.25 | to_chw"},
+        /* parts of groups */
+        {"mix 7:(synthetic samples=3) 3:end:(synthetic) | shuffle",
+         "mix 0.7:(synthetic samples=3) 0.3:end:(synthetic) | shuffle seed=run"},
         /* where stages of order stand among those of pixels */
         {"shuffle | decode | take n=5", "decode | shuffle | take n=5"},
     };
@@ -60,6 +63,11 @@ static void differences_are_named(void)
          "f16 now; random_horizontal_flip: p was 0.5 and is 0.25 now"},
         {"shuffle | decode", "shuffle | split part=train fraction=0.5 | decode",
          "there is now \"split part=train fraction=0.5 seed=0 test=0\" after shuffle"},
+        {"concat (image_folder dir=- | take n=3) (image_folder dir=-)",
+         "concat (image_folder dir=-) (image_folder dir=-)",
+         "concat: parts was (image_folder dir=- | take n=3) (image_folder dir=-) and is "},
+        {"mix 7:(synthetic) 3:(synthetic)", "mix 7:(synthetic) 2:(synthetic)",
+         "mix: parts was 7:(synthetic) 3:(synthetic) and is 7:(synthetic) 2:(synthetic) now"},
         {"take n=3", "", "there was \"take n=3\" after the source"},
         {"take n=3 | skip n=1", "skip n=1 | take n=3",
          "there was \"take n=3\" after the source; there is now \"take n=3\" after skip"},

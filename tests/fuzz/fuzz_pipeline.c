@@ -148,6 +148,10 @@ static const char *const texts[] = {
     "to_chw",
     "synthetic | to_dtype bf16 scale=true | to_chw host | batch 3 drop_remainder=true",
     "image_folder ${A:-x y}/${B} | take ${N:-3} # ${C}\n| skip \"${B:-}\"${N:-1}",
+    "concat (synthetic 3 4,4,3 | shuffle) (synthetic | take 9) | shuffle | batch 2",
+    "mix 0.7:(synthetic 3|shuffle 5) 0.3:end:(concat (synthetic)(synthetic 2 | repeat 3)) | batch "
+    "4",
+    "zip (synthetic ${N}) (synthetic 9 | skip 6 | rename label y | drop image) | balance y",
     "webdataset ${A} label=${B:-cls} | ${N:-shuffle} | batch ${B}",
 };
 enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
@@ -163,7 +167,7 @@ static uint32_t next_random(uint32_t *state)
 /* One change: a byte replaced, taken out or put in, or the end of another text. */
 static void change(char *text, uint32_t *state)
 {
-    static const char special[] = "|='\"#${}:-ABN(), \n\t09.eazZ\xC3\xBC\x01";
+    static const char special[] = "|='\"#${}:-ABN()()), \n\t09.eazZ\xC3\xBC\x01";
     const size_t length = strlen(text);
     const size_t at = next_random(state) % (length + 1);
     const char byte = special[next_random(state) % (sizeof(special) - 1)];

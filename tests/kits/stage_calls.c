@@ -149,6 +149,61 @@ static sluice_status begin_synthetic(const char *folder, sluice_dataset **datase
     return sluice_dataset_synthetic(12, 6, 5, 1, 3, dataset_out);
 }
 
+/* Two parts, of which the second one has no column of the first one if it is to be zipped. */
+static sluice_status begin_parts(bool zips, sluice_dataset *parts[2])
+{
+    sluice_status st = sluice_dataset_synthetic(12, 6, 5, 1, 3, &parts[0]);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_synthetic(20, 6, 5, 1, 3, &parts[1]);
+    }
+    if (st == SLUICE_OK && zips) {
+        st = sluice_dataset_rename(parts[1], "label", "y");
+        st = st == SLUICE_OK ? sluice_dataset_drop(parts[1], "image") : st;
+        st = st == SLUICE_OK ? sluice_dataset_take(parts[1], 12) : st;
+    } else if (st == SLUICE_OK) {
+        st = sluice_dataset_shuffle(parts[0], SLUICE_SEED_OF_RUN, 0);
+    }
+    return st;
+}
+
+static sluice_status begin_concat(const char *folder, sluice_dataset **dataset_out)
+{
+    sluice_dataset *parts[2];
+    const sluice_status st = begin_parts(false, parts);
+
+    (void)folder;
+    return st == SLUICE_OK ? sluice_dataset_concat(parts, 2, dataset_out) : st;
+}
+
+static sluice_status begin_mix(const char *folder, sluice_dataset **dataset_out)
+{
+    static const uint64_t weights[] = {70, 30};
+    sluice_dataset *parts[2];
+    const sluice_status st = begin_parts(false, parts);
+
+    (void)folder;
+    return st == SLUICE_OK ? sluice_dataset_mix(parts, weights, 2, 2, dataset_out) : st;
+}
+
+static sluice_status begin_mix_defaults(const char *folder, sluice_dataset **dataset_out)
+{
+    sluice_dataset *parts[2];
+    const sluice_status st = begin_parts(false, parts);
+
+    (void)folder;
+    return st == SLUICE_OK ? sluice_dataset_mix(parts, NULL, 0, 2, dataset_out) : st;
+}
+
+static sluice_status begin_zip(const char *folder, sluice_dataset **dataset_out)
+{
+    sluice_dataset *parts[2];
+    const sluice_status st = begin_parts(true, parts);
+
+    (void)folder;
+    return st == SLUICE_OK ? sluice_dataset_zip(parts, 2, dataset_out) : st;
+}
+
 static sluice_status call_shuffle(sluice_dataset *d)
 {
     return sluice_dataset_shuffle(d, 5, 7);
@@ -369,6 +424,8 @@ static sluice_status call_random_resized_crop_defaults(sluice_dataset *d)
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define SOURCE "synthetic 100 24,20,3 7"
+#define PART_A "synthetic 12 6,5,1 3"
+#define PART_B "synthetic 20 6,5,1 3"
 #define JPEGS  "image_folder ${FOLDER} extensions=jpg"
 
 const stage_call stage_calls[] = {
@@ -396,6 +453,11 @@ const stage_call stage_calls[] = {
      "batch 4"},
     {NULL, "tokens ${FOLDER}/x.npy 16 dtype=u16 order=llmc", NULL, begin_tokens_llmc, "batch 4"},
     {NULL, "synthetic samples=12 shape=6,5,1 classes=3", NULL, begin_synthetic, "batch 4"},
+    {NULL, "concat (" PART_A " | shuffle) (" PART_B ")", NULL, begin_concat, "batch 4"},
+    {NULL, "mix 0.7:(" PART_A " | shuffle) 0.3:end:(" PART_B ")", NULL, begin_mix, "batch 4"},
+    {NULL, "mix (" PART_A " | shuffle) (" PART_B ")", NULL, begin_mix_defaults, "batch 4"},
+    {NULL, "zip (" PART_A ") (" PART_B " | rename label y | drop image | take 12)", NULL, begin_zip,
+     "batch 4"},
     {SOURCE, "shuffle seed=5 buffer=7", call_shuffle, NULL, "batch 4"},
     {SOURCE, "shuffle", call_shuffle_by_run, NULL, "batch 4"},
     {SOURCE, "shard 2 3", call_shard, NULL, "batch 4"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * Stages that choose which samples a pass has: a subset, weighted sampling with replacement, and
- * classes in equal numbers. The choice at a position is a pure function of the seed, the pass and
+ * classes in equal numbers; and datasets that are made of others, their parts: one after another,
+ * in turns, or side by side. The choice at a position is a pure function of the seed, the pass and
  * the position, so ranks and resumed runs need no state.
  *
  * Returns: E_INVALID a NULL, an unknown column; the sticky error of building; E_NO_MEMORY.
@@ -65,6 +66,71 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_weights(sluice_dataset *dataset,
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_balance(sluice_dataset *dataset, const char *column,
                                                         uint64_t samples, uint64_t seed);
+
+/**
+ * Creates a dataset of the samples of several datasets, one part after another. A part has a source
+ * and any stages that select or order samples (not shard), choose or rename columns; stages such as
+ * decode are added to the new dataset, and work on the samples of all parts. A shuffle in a part
+ * has an order of its own for each part. All parts have the same columns: names, types and shapes,
+ * in the same order.
+ *
+ * Samples are numbered part by part. The name of a sample is the number of its part, from 1, and
+ * its name there: "2/cat/7.jpg".
+ *
+ * On success the parts belong to the new dataset: neither use nor destroy them. After an error they
+ * are still the caller's.
+ *
+ * Returns: E_INVALID a NULL, a part that was used, is given twice, or does not fit, with its
+ * number; the sticky error of a part; E_NO_MEMORY. The files of the parts are opened at the first
+ * use of the dataset. Errors then: those of the parts; E_UNSUPPORTED a part is a stream; E_INVALID
+ * the parts have different names for the class of a label.
+ *
+ * @param parts        the parts, in order
+ * @param count        number of parts, 1 to 64; a part may be made of others, to a depth of 8
+ * @param dataset_out  the dataset, for sluice_dataset_destroy()
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_concat(sluice_dataset *const *parts, uint32_t count,
+                                                       sluice_dataset **dataset_out);
+
+/**
+ * Creates a dataset of the samples of several datasets in turns. Parts and errors are those of
+ * sluice_dataset_concat(). Among the first n positions of a pass a part has n times its share,
+ * rounded down or up; its share is its weight over the sum of all weights. The schedule of the
+ * turns is the same in each pass.
+ *
+ * A pass ends when the part that lasts longest ends, or the first one of those marked by `ends`. A
+ * part that ends before begins its next pass: with its own shuffle, in another order. In the next
+ * pass of the dataset each part continues where it was, so over many passes all samples of a part
+ * are drawn equally often. A sample that comes again in a pass has other random numbers.
+ *
+ * Returns: as sluice_dataset_concat(); also E_INVALID a weight of 0, weights whose sum is above
+ * 1000000 after division by their greatest common divisor, a bit of `ends` without a part.
+ *
+ * @param weights  for each part; NULL: all equal
+ * @param ends     bit i: a pass may end with parts[i]; 0: with the one that lasts longest
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_mix(sluice_dataset *const *parts,
+                                                    const uint64_t *weights, uint64_t ends,
+                                                    uint32_t count, sluice_dataset **dataset_out);
+
+/**
+ * Creates a dataset of the columns of several datasets side by side: sample i has the columns of
+ * sample i of each part. Parts and errors are those of sluice_dataset_concat(), but names of
+ * columns must differ between parts, and no stage of a part may draw or shuffle samples: shuffle
+ * the new dataset instead. Images after the first one are further images of the sample: they must
+ * have its size, and get its crops, resizes and flips by the same random numbers.
+ *
+ * Returns: as sluice_dataset_concat(). At the first use: E_INVALID a part has another number of
+ * samples than the first one.
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_zip(sluice_dataset *const *parts, uint32_t count,
+                                                    sluice_dataset **dataset_out);
 
 SLUICE_END_DECLS
 

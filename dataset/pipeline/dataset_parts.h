@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of a group (concat, mix, zip): datasets of a source and stages that select and order
+ * samples, choose or rename columns. The group is a source of the dataset that has it.
+ */
+#ifndef SLUICE_DATASET_PARTS_H
+#define SLUICE_DATASET_PARTS_H
+
+#include "dataset_state.h"
+
+/* Limits on the number of parts of a group, and on groups inside groups. */
+enum { PARTS_MOST = 64, PARTS_DEPTH = 8 };
+
+typedef struct dataset_part {
+    sluice_dataset *dataset; /* NULL: only the text of the part is known */
+    char *text;              /* valid if `dataset` is NULL */
+    uint64_t weight;         /* mix: its share of the samples, above 0; otherwise 1 */
+    bool ends;               /* mix: a pass may end with this part */
+} dataset_part;
+
+/* Several copies of a stage's arguments share one object; it is used by one thread at a time. */
+struct dataset_parts {
+    uint32_t references;
+    bool owned;      /* the datasets are destroyed with this object */
+    bool is_ordered; /* some part has stages that select or order samples */
+    bool varies;     /* the samples at the positions of some part differ between passes */
+    uint32_t depth;  /* 1, or more if a part is a group */
+    uint32_t count;
+    dataset_part items[PARTS_MOST];
+
+    /*
+     * Appends the parts as text, each in parentheses. for_identity: without paths, as the identity
+     * of a run has it.
+     */
+    void (*print)(const dataset_parts *parts, bool for_identity, sli_text *text);
+};
+
+/* The arguments of every group. */
+typedef struct group_args {
+    dataset_parts *parts;
+} group_args;
+
+/* Creates an object without parts, with one reference. */
+sluice_status dataset_parts_create(dataset_parts **parts_out);
+
+/* stage_def.retain, .release and .check of every group. */
+void dataset_parts_retain(void *args);
+void dataset_parts_release(void *args);
+sluice_status dataset_parts_check(void *args);
+
+/*
+ * Adds a part, which must fit the parts before it. On success its memory belongs to `parts`, and
+ * its dataset if `parts` is owned. E_INVALID: the part does not fit; the message begins with its
+ * number.
+ */
+sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
+                                const dataset_part *part);
+
+/* Checks that a stage may stand in a part. E_INVALID: it may not. */
+sluice_status dataset_parts_allow(const stage_def *stage);
+
+/* Parses a weight such as "3" or "0.7" in units of 1e-9. False: the text is no weight. */
+#define PARTS_WEIGHT_ONE UINT64_C(1000000000)
+bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out);
+
+/* The greatest common divisor of the weights: the schedule depends on their ratio only. */
+uint64_t dataset_parts_weight_unit(const dataset_parts *parts);
+
+/*
+ * Appends the source as the identity of a run has it: its name, and the arguments of which the data
+ * depend; a path may change, so it is written as "-".
+ */
+void dataset_print_source(const sluice_dataset *dataset, sli_text *text);
+
+/* The parts of the dataset's source; NULL: the source is not a group. */
+static inline const dataset_parts *dataset_group(const sluice_dataset *dataset)
+{
+    const dataset_stage *first = &dataset->stages[0];
+
+    return first->def->group != GROUP_NONE
+               ? ((const group_args *)(const void *)first->args.bytes)->parts
+               : NULL;
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parts_schema.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "status_int.h"
+
+/* Finds the column whose bytes are in a buffer. */
+static bool find_buffer(const stage_schema *schema, uint32_t buffer, uint32_t *column_out)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].buffer == buffer) {
+            *column_out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Numbers the column on which boxes, or numbers of boxes, depend, as a column of the group. `base`
+ * is the number of columns of the group before the part.
+ */
+static sluice_status follow(const char *part, const stage_schema *columns, uint32_t i,
+                            uint32_t base, column_info *info)
+{
+    const column_role role = info->role;
+    uint32_t *buffer = role == ROLE_BOXES ? &info->length : &info->boxes;
+    uint32_t column;
+
+    if (role != ROLE_BOXES && role != ROLE_OF_BOX) {
+        return SLUICE_OK;
+    }
+    if (!find_buffer(columns, *buffer, &column)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: column %s lacks %s; keep it, and drop it after the "
+                        "group",
+                        part, columns->columns[i].name,
+                        role == ROLE_BOXES ? "the column of its length" : "its column of boxes");
+    }
+    *buffer = base + column;
+    return SLUICE_OK;
+}
+
+/* Turns an image after the first one of the group into a further image. */
+static void place_image(stage_schema *group, uint32_t at)
+{
+    const sluice_column *column = &group->columns[at];
+
+    if (group->image < 0) {
+        group->image = (int)at;
+        return;
+    }
+    group->infos[at].role = ROLE_IMAGE;
+    group->infos[at].channels = column->dtype == SLUICE_U8 ? (uint32_t)column->shape[SCHEMA_C] : 0;
+}
+
+sluice_status parts_schema_join(const char *part, const stage_schema *columns, stage_schema *group)
+{
+    const uint32_t base = group->column_count;
+
+    if (base + columns->column_count > SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %u columns in all, want at most %d; drop some", part,
+                        base + columns->column_count, SLUICE_MAX_COLUMNS);
+    }
+    for (uint32_t i = 0; i < columns->column_count; i++) {
+        const uint32_t at = base + i;
+        sluice_status st;
+
+        if (schema_find(group, columns->columns[i].name) >= 0) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: there is a column %s already; put `rename %s NAME` or `drop %s` "
+                            "into the part",
+                            part, columns->columns[i].name, columns->columns[i].name,
+                            columns->columns[i].name);
+        }
+        group->columns[at] = columns->columns[i];
+        group->infos[at] = columns->infos[i];
+        st = follow(part, columns, i, base, &group->infos[at]);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        group->column_count++;
+        if ((int)i == columns->image) {
+            place_image(group, at);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Writes what a column is, for messages: "image u8 (32, 32, 3)". */
+static void describe(const stage_schema *schema, uint32_t i, char *text, size_t size)
+{
+    static const char *const roles[] = {
+        "", " (mask)", " (boxes)", " (of boxes)", " (further image)", " (geometry)"};
+    const sluice_column *column = &schema->columns[i];
+    size_t used = (size_t)snprintf(
+        text, size, "%s %s", column->name,
+        column->dtype == SLUICE_ENCODED ? "encoded" : sluice_dtype_name(column->dtype));
+
+    for (uint32_t d = 0; d < column->rank && used < size; d++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%llu%s", d == 0 ? " (" : ", ",
+                                 (unsigned long long)column->shape[d],
+                                 d + 1 == column->rank ? ")" : "");
+    }
+    if (used < size) {
+        snprintf(text + used, size - used, "%s", roles[schema->infos[i].role]);
+    }
+}
+
+/* True if column i is the same in both schemas, each the columns of one part. */
+static bool is_same(const stage_schema *a, const stage_schema *b, uint32_t i)
+{
+    const sluice_column *left = &a->columns[i];
+    const sluice_column *right = &b->columns[i];
+    const column_info *one = &a->infos[i];
+    const column_info *other = &b->infos[i];
+
+    return strcmp(left->name, right->name) == 0 && left->dtype == right->dtype &&
+           left->rank == right->rank &&
+           memcmp(left->shape, right->shape, left->rank * sizeof(left->shape[0])) == 0 &&
+           one->role == other->role && one->boxes == other->boxes && one->length == other->length &&
+           one->channels == other->channels && one->in_parts == other->in_parts &&
+           (a->image == (int)i) == (b->image == (int)i);
+}
+
+sluice_status parts_schema_agree(const char *part, const stage_schema *columns,
+                                 const stage_schema *first)
+{
+    stage_schema want = {.image = -1};
+    stage_schema have = {.image = -1};
+    char wanted[200];
+    char had[200];
+    sluice_status st = parts_schema_join("part 1", first, &want);
+
+    if (st == SLUICE_OK) {
+        st = parts_schema_join(part, columns, &have);
+    }
+    for (uint32_t i = 0; st == SLUICE_OK && i < want.column_count; i++) {
+        if (i >= have.column_count) {
+            return sli_fail(SLUICE_E_INVALID, "%s: it lacks the column %s of part 1", part,
+                            want.columns[i].name);
+        }
+        if (!is_same(&want, &have, i)) {
+            describe(&want, i, wanted, sizeof(wanted));
+            describe(&have, i, had, sizeof(had));
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: its column %u is %s, that of part 1 is %s; parts have the same "
+                            "columns in the same order (rename, project and drop may stand in "
+                            "parts)",
+                            part, i + 1, had, wanted);
+        }
+    }
+    return st == SLUICE_OK && have.column_count > want.column_count
+               ? sli_fail(SLUICE_E_INVALID,
+                          "%s: part 1 has no column %s; put `drop %s` into the part", part,
+                          have.columns[want.column_count].name,
+                          have.columns[want.column_count].name)
+               : st;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls and openings of groups refuse; texts are in test_pipeline_errors.c. */
+#include <sluice/sampling.h>
+
+#include "dataset_kit.h"
+#include "dataset_parts.h"
+#include "list_kit.h"
+#include "source_kit.h"
+#include "tar_kit.h"
+#include "testing.h"
+#include "tokens_kit.h"
+
+static sluice_dataset *numbers(uint64_t samples)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_synthetic(samples, 1, 1, 1, 2, &dataset));
+    return dataset;
+}
+
+/* The call is refused with these words, and the parts are still the caller's. */
+static void check_call(sluice_dataset *first, sluice_dataset *second, const uint64_t *weights,
+                       uint64_t ends, const char *words)
+{
+    sluice_dataset *parts[2] = {first, second};
+    sluice_dataset *dataset = NULL;
+
+    T_STATUS(sluice_dataset_mix(parts, weights, ends, 2, &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), words);
+    CU_ASSERT_PTR_NULL(dataset);
+}
+
+static void calls_refuse_what_is_no_part(void)
+{
+    static const uint64_t none[] = {1, 0};
+    static const uint64_t many[] = {1, 1000000};
+    sluice_dataset *one = numbers(4);
+    sluice_dataset *two = numbers(4);
+    sluice_dataset *batched = parsed("synthetic 4 1,1,1 | batch 2");
+    sluice_dataset *wrong = numbers(4);
+    sluice_dataset *used = numbers(4);
+    sluice_dataset *other = parsed("synthetic 4 2,1,1");
+    char *name = NULL;
+
+    T_OK(sluice_dataset_take(one, 4));
+    T_STATUS(sluice_dataset_random_crop(wrong, 0, 0, 0), SLUICE_E_INVALID);
+    T_OK(sluice_dataset_sample_name(used, 0, &name));
+    sluice_string_free(name);
+    check_call(one, NULL, NULL, 0, "dataset is NULL");
+    check_call(one, one, NULL, 0, "part 2 is part 1, too");
+    check_call(one, two, NULL, 4, "ends has a bit of a part above the 2");
+    check_call(one, two, none, 0, "part 2: a weight of 0");
+    check_call(one, two, many, 0, "add up to more than 1000000");
+    check_call(one, batched, NULL, 0, "batch stands after the group");
+    check_call(one, wrong, NULL, 0, "random_crop");
+    check_call(one, used, NULL, 0, "the dataset was used already");
+    check_call(one, other, NULL, 0, "part 2: its column 1 is image u8 (2, 1, 1), that of part 1");
+    T_STATUS(sluice_dataset_concat(NULL, 1, &(sluice_dataset *){NULL}), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_concat(&one, 1, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_concat(&one, 0, &(sluice_dataset *){NULL}), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_concat(&one, PARTS_MOST + 1, &(sluice_dataset *){NULL}),
+             SLUICE_E_INVALID);
+    sluice_dataset_destroy(one);
+    sluice_dataset_destroy(two);
+    sluice_dataset_destroy(batched);
+    sluice_dataset_destroy(wrong);
+    sluice_dataset_destroy(used);
+    sluice_dataset_destroy(other);
+}
+
+static void there_are_limits_of_parts_and_depth(void)
+{
+    sluice_dataset *parts[PARTS_MOST];
+    sluice_dataset *dataset = NULL;
+    sluice_dataset *outer = NULL;
+    char text[PARTS_MOST * 20 + 40] = "concat";
+
+    for (uint32_t i = 0; i < PARTS_MOST; i++) {
+        parts[i] = numbers(2);
+    }
+    T_OK(sluice_dataset_concat(parts, PARTS_MOST, &dataset));
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_OK(dataset_open(dataset));
+    T_EQ(dataset->source_count, 2 * PARTS_MOST);
+    sluice_dataset_destroy(dataset);
+    for (uint32_t i = 0; i <= PARTS_MOST; i++) {
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), " (synthetic 2)");
+    }
+    check_refused(text, "part 65: want at most 64");
+
+    dataset = numbers(2);
+    for (uint32_t i = 0; i < PARTS_DEPTH; i++) {
+        T_OK(sluice_dataset_zip(&dataset, 1, &outer));
+        dataset = outer;
+    }
+    T_STATUS(sluice_dataset_zip(&dataset, 1, &outer), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "more than 8 groups inside one another");
+    sluice_dataset_destroy(dataset);
+}
+
+/* The dataset of a text, where ${D} is the folder, is refused when it is opened. */
+static void check_opening(const char *text, const char *folder, sluice_status want,
+                          const char *words)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(sluice_dataset_parse_args(text, (const char *[]){"D"}, &folder,
+                                   strstr(text, "${D}") != NULL, &dataset));
+    for (int again = 0; again < 2; again++) {
+        T_STATUS(dataset_open(dataset), want);
+        if (want != SLUICE_OK) {
+            T_CONTAINS(sluice_last_error(), words);
+        }
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+static void openings_refuse_parts_that_do_not_fit(void)
+{
+    char folder[400];
+    tar_maker tar = {0};
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    tar_add_text(&tar, "1.ppm", "P6 1 1 255\nabc");
+    tar_add_text(&tar, "1.cls", "1");
+    tar_write(&tar, t_path(folder, "x.tar"));
+    tar_free(&tar);
+    check_opening("zip (synthetic 4) (synthetic 5 | project label | rename label y)", folder,
+                  SLUICE_E_INVALID,
+                  "part 2 has 5 samples and part 1 has 4; shorten the longer one "
+                  "by `take 4`");
+    check_opening("concat (webdataset ${D}/x.tar) (webdataset ${D}/x.tar access=stream)", folder,
+                  SLUICE_E_UNSUPPORTED, "concat: part 2: webdataset is a stream here");
+    check_opening("concat (image_folder ${D}/nowhere) (image_folder ${D}/nowhere)", folder,
+                  SLUICE_E_IO, "concat: part 1: ");
+}
+
+/* A part of mix without samples has no turns. */
+static void a_part_of_mix_has_samples(void)
+{
+    sluice_dataset *dataset = parsed("mix (synthetic 4) (concat (synthetic 4 | take 0)) | batch 2");
+
+    T_STATUS(sluice_dataset_explain(dataset, &(char *){NULL}), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "no valid data in the dataset: part 2 of mix has no samples");
+    sluice_dataset_destroy(dataset);
+}
+
+/* Classes are numbered in the order of their names, so folders with other ones would mix them up.
+ */
+static void classes_of_parts_have_the_same_names(void)
+{
+    char folder[400];
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    make_jpeg(folder, "a/cat/1.jpg", 8, 8, 1);
+    make_jpeg(folder, "a/dog/1.jpg", 8, 8, 1);
+    make_jpeg(folder, "b/cat/1.jpg", 8, 8, 1);
+    make_jpeg(folder, "b/eel/1.jpg", 8, 8, 1);
+    check_opening("concat (image_folder ${D}/a) (image_folder ${D}/b)", folder, SLUICE_E_INVALID,
+                  "concat: part 2: label 1 is eel, and dog in part 1");
+    check_opening("mix (image_folder ${D}/a) (image_folder ${D}/a)", folder, SLUICE_OK, "");
+    check_opening("concat (image_folder ${D}/a | drop label) (image_folder ${D}/b | drop label)",
+                  folder, SLUICE_OK, "");
+}
+
+const t_test group_errors_tests[] = {
+    T_TEST(calls_refuse_what_is_no_part),          T_TEST(there_are_limits_of_parts_and_depth),
+    T_TEST(openings_refuse_parts_that_do_not_fit), T_TEST(a_part_of_mix_has_samples),
+    T_TEST(classes_of_parts_have_the_same_names),  T_END,
+};
