@@ -338,7 +338,7 @@ sluice_status sli_ranks_local(uint32_t *local_rank_out)
     return st;
 }
 
-void sli_ranks_warn(const sluice_ranks *ranks)
+bool sli_ranks_find_outer(const sluice_ranks *ranks, sli_outer_launcher *outer_out)
 {
     const launcher *used = NULL;
 
@@ -351,13 +351,24 @@ void sli_ranks_warn(const sluice_ranks *ranks)
             used = l;
         } else if (used != NULL && has_started(l) && read_number(&text, "", &world) &&
                    world > ranks->world) {
-            sli_log(SLUICE_LOG_WARN,
-                    "%s is %u (%s), but %s is %u (%s): %s counts, so this process is rank %u of "
-                    "%u; unset %s and %s if they are left from another job",
-                    used->world, ranks->world, used->name, l->world, world, l->name, used->world,
-                    ranks->rank, ranks->world, used->rank, used->world);
-            return;
+            *outer_out =
+                (sli_outer_launcher){l->name, l->world, world, used->name, used->rank, used->world};
+            return true;
         }
+    }
+    return false;
+}
+
+void sli_ranks_warn(const sluice_ranks *ranks)
+{
+    sli_outer_launcher l;
+
+    if (sli_ranks_find_outer(ranks, &l)) {
+        sli_log(SLUICE_LOG_WARN,
+                "%s is %u (%s), but %s is %u (%s): %s counts, so this process is rank %u of "
+                "%u; unset %s and %s if they are left from another job",
+                l.inner_world, ranks->world, l.inner, l.world_name, l.world, l.name, l.inner_world,
+                ranks->rank, ranks->world, l.inner_rank, l.inner_world);
     }
 }
 

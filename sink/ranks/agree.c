@@ -11,7 +11,7 @@
 
 bool agree_asks(const rank_group *ranks)
 {
-    return ranks->own.world > 1 && ranks->agree != NULL && !ranks->parted;
+    return (ranks->own.world > 1 || ranks->has_others) && ranks->agree != NULL && !ranks->parted;
 }
 
 static void warn_of_agree(uint64_t step, double seconds)
@@ -172,6 +172,19 @@ static sluice_status find_range(rank_group *ranks, uint64_t value, uint64_t *lea
         *least_out = (uint64_t)-least;
         *most_out = (uint64_t)most;
     }
+    return st;
+}
+
+sluice_status agree_alone(rank_group *ranks, uint64_t nonce, bool *alone_out)
+{
+    uint64_t least;
+    uint64_t most;
+    sluice_status st;
+
+    ranks->has_others = true; /* so that agree is called */
+    st = find_range(ranks, nonce >> 2, &least, &most);
+    *alone_out = st == SLUICE_OK && least == most;
+    ranks->has_others = st == SLUICE_OK && !*alone_out;
     return st;
 }
 

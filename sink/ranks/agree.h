@@ -22,6 +22,7 @@ typedef struct rank_group {
     void *agree_user;
     int64_t timeout_ms;   /* how long this rank, once it has failed, waits for the others */
     bool parted;          /* agree must not be called again */
+    bool has_others;      /* agree reaches other processes, although world is 1 */
     bool others_know;     /* all ranks end, by a failure of another rank or of all together */
     run_watch *watch;     /* the run's monitors: agree is a user callback */
     const uint64_t *step; /* the run's next step, for messages */
@@ -34,7 +35,7 @@ typedef struct agree_subject {
     bool is_hash; /* value is a hash, so the error text omits it */
 } agree_subject;
 
-/* True if there is more than one rank and the callback `agree` is set. */
+/* True if there is more than one process and the callback `agree` is set. */
 bool agree_asks(const rank_group *ranks);
 
 /* Max-allreduce of `value`, which must be below FAILURE_LEAST. Returns E_RANK, with
@@ -47,6 +48,10 @@ sluice_status agree_barrier(rank_group *ranks);
 /* Checks that each rank number occurs once. Returns E_INVALID if a number is missing, since then
  * another number occurs twice. */
 sluice_status agree_on_members(rank_group *ranks);
+
+/* For a process that has found itself to be the only rank: sets *alone_out to whether agree reaches
+ * no other process. The nonce must differ between processes. Two calls of agree. */
+sluice_status agree_alone(rank_group *ranks, uint64_t nonce, bool *alone_out);
 
 /* Checks that all ranks have equal values of the subjects. Returns E_INVALID if they differ; the
  * error text names the first subject that differs. */

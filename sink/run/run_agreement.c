@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_agreement.h"
 
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "clock_int.h"
+#include "ranks_int.h"
 #include "rng_int.h"
 #include "train_run.h"
 
@@ -38,6 +43,44 @@ static sluice_status agree_on_settings(train_run *run, const sli_dataset_identit
     return agree_on_all(&run->ranks, subjects, sizeof(subjects) / sizeof(subjects[0]));
 }
 
+/* A number that differs between processes. */
+static uint64_t make_nonce(void)
+{
+    uint64_t nonce = 0;
+
+    if (getrandom(&nonce, sizeof(nonce), GRND_NONBLOCK) != (ssize_t)sizeof(nonce)) {
+        nonce = sli_mix_in(sli_mix64((uint64_t)sli_now_ns()), (uint64_t)getpid());
+    }
+    return nonce;
+}
+
+/*
+ * Checks that a process that is rank 0 of 1 by an inner launcher is alone, if an outer launcher
+ * started more: otherwise all of them would train on the same samples, each by itself.
+ */
+static sluice_status check_alone(train_run *run)
+{
+    sli_outer_launcher l;
+    bool alone;
+    sluice_status st;
+
+    if (run->nested || run->config.agree == NULL || run->ranks.own.world != 1 ||
+        !sli_ranks_find_outer(&run->ranks.own, &l)) {
+        return SLUICE_OK;
+    }
+    st = agree_alone(&run->ranks, make_nonce(), &alone);
+    if (st != SLUICE_OK || alone) {
+        return st;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "%s is 1 (%s), so this process is rank 0 of 1, but %s is %u (%s), and "
+                    "config.agree reaches other processes: each would train on all samples by "
+                    "itself. Unset %s and %s if they are left from another job, or set "
+                    "config.rank and config.world",
+                    l.inner_world, l.inner, l.world_name, l.world, l.name, l.inner_rank,
+                    l.inner_world);
+}
+
 sluice_status train_agree_on_ranks(train_run *run)
 {
     const sluice_checkpointing *checkpoint = &run->checkpoint;
@@ -49,7 +92,7 @@ sluice_status train_agree_on_ranks(train_run *run)
     sluice_status st;
 
     if (!agree_asks(&run->ranks)) {
-        return SLUICE_OK;
+        return check_alone(run);
     }
     st = agree_on_members(&run->ranks);
     return st == SLUICE_OK

@@ -10,12 +10,12 @@ static void warn_of_abort(uint64_t step, double seconds)
             (unsigned long long)step);
 }
 
-/* True if this rank fails, and the others do not know it. A rank that has not found its number,
- * whose world is 0, may be one of several. */
+/* True if this rank fails, and there are others that do not know it. A rank that has not found its
+ * number, whose world is 0, may be one of several. */
 static bool is_own_failure(const train_run *run, const sli_error *error)
 {
-    return error->status < 0 && !run->nested && run->ranks.own.world != 1 &&
-           !run->ranks.others_know;
+    return error->status < 0 && !run->nested && !run->ranks.others_know &&
+           (run->ranks.own.world != 1 || run->ranks.has_others);
 }
 
 static void tell_failure(train_run *run, const sli_error *error)
