@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that exchange records, as the ranks of a machine. */
+#include "rank_exchange_int.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "testing.h"
+
+enum { MOST = 9, HEALTHY_MS = 60000, SHORT_MS = 300 };
+
+typedef struct exchanged {
+    sluice_status status;
+    uint64_t records[MOST][40];
+    char text[300];
+} exchanged;
+
+/* One rank: its record is made of its number. */
+static void take_part(const char *key, uint32_t rank, uint32_t world, int64_t timeout_ms,
+                      exchanged *result)
+{
+    uint64_t own[40];
+
+    for (uint32_t i = 0; i < 40; i++) {
+        own[i] = 1000 * (uint64_t)rank + i;
+    }
+    result->status =
+        sli_rank_exchange(key, rank, world, timeout_ms, own, sizeof(own), result->records);
+    snprintf(result->text, sizeof(result->text), "%s", sluice_last_error());
+}
+
+static pid_t start_rank(const char *key, uint32_t rank, uint32_t world, int64_t timeout_ms,
+                        exchanged *results)
+{
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        take_part(key, rank, world, timeout_ms, &results[rank]);
+        _exit(0);
+    }
+    T_TRUE(pid > 0);
+    return pid;
+}
+
+static exchanged *make_results(void)
+{
+    exchanged *results = mmap(NULL, MOST * sizeof(*results), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    T_TRUE(results != MAP_FAILED);
+    for (uint32_t r = 0; r < MOST; r++) {
+        results[r].status = SLUICE_STOPPED; /* did not end */
+    }
+    return results;
+}
+
+/* A key of this test alone. */
+static const char *new_key(void)
+{
+    static char key[60];
+    static int number;
+
+    snprintf(key, sizeof(key), "test/%d/%d", (int)getpid(), number++);
+    return key;
+}
+
+static void every_rank_gets_every_record(void)
+{
+    for (uint32_t world = 1; world <= MOST; world += 4) {
+        exchanged *results = make_results();
+        const char *key = new_key();
+        pid_t pids[MOST];
+
+        for (uint32_t r = 0; r < world; r++) { /* local rank 0 comes last */
+            pids[r] = start_rank(key, world - 1 - r, world, HEALTHY_MS, results);
+        }
+        for (uint32_t r = 0; r < world; r++) {
+            T_EQ(waitpid(pids[r], NULL, 0), pids[r]);
+        }
+        for (uint32_t r = 0; r < world; r++) {
+            T_EQ(results[r].status, SLUICE_OK);
+            for (uint32_t i = 0; i < world * 40; i++) {
+                T_EQ(results[r].records[i / 40][i % 40], 1000 * (i / 40) + i % 40);
+            }
+        }
+        munmap(results, MOST * sizeof(*results));
+    }
+}
+
+static void without_one_rank_none_has_the_records(void)
+{
+    for (uint32_t missing = 0; missing < 3; missing++) {
+        exchanged *results = make_results();
+        const char *key = new_key();
+        pid_t pids[3];
+
+        for (uint32_t r = 0; r < 3; r++) {
+            pids[r] = r != missing ? start_rank(key, r, 3, SHORT_MS, results) : -1;
+        }
+        for (uint32_t r = 0; r < 3; r++) {
+            T_TRUE(r == missing || waitpid(pids[r], NULL, 0) == pids[r]);
+        }
+        for (uint32_t r = 0; r < 3; r++) {
+            T_EQ(results[r].status, r != missing ? SLUICE_E_IO : SLUICE_STOPPED);
+            T_EQ(results[r].records[r][1], 0); /* unchanged */
+        }
+        T_CONTAINS(results[missing == 0 ? 1 : 0].text, "of 3 ranks of this machine");
+        munmap(results, MOST * sizeof(*results));
+    }
+}
+
+/* Abstract sockets end with their process. */
+static void a_killed_rank_leaves_nothing_to_the_next_job(void)
+{
+    for (uint32_t victim = 0; victim < 2; victim++) {
+        exchanged *results = make_results();
+        const char *key = new_key();
+        pid_t pids[2] = {start_rank(key, victim, 2, HEALTHY_MS, results), -1};
+
+        usleep(20000);
+        kill(pids[0], SIGKILL);
+        T_EQ(waitpid(pids[0], NULL, 0), pids[0]);
+        for (uint32_t r = 0; r < 2; r++) {
+            pids[r] = start_rank(key, r, 2, HEALTHY_MS, results);
+        }
+        for (uint32_t r = 0; r < 2; r++) {
+            T_EQ(waitpid(pids[r], NULL, 0), pids[r]);
+            T_EQ(results[r].status, SLUICE_OK);
+        }
+        munmap(results, MOST * sizeof(*results));
+    }
+}
+
+static void two_ranks_of_one_number_are_an_error_for_all(void)
+{
+    exchanged *results = make_results();
+    const char *key = new_key();
+    pid_t pids[3] = {start_rank(key, 0, 3, HEALTHY_MS, results),
+                     start_rank(key, 1, 3, HEALTHY_MS, results),
+                     start_rank(key, 1, 3, HEALTHY_MS, results)};
+
+    T_EQ(waitpid(pids[0], NULL, 0), pids[0]);
+    kill(pids[1], SIGKILL); /* each may be the one that came too late to be told */
+    kill(pids[2], SIGKILL);
+    T_EQ(waitpid(pids[1], NULL, 0), pids[1]);
+    T_EQ(waitpid(pids[2], NULL, 0), pids[2]);
+    T_EQ(results[0].status, SLUICE_E_IO);
+    T_CONTAINS(results[0].text, "local rank 1 of 3, which does not fit");
+    munmap(results, MOST * sizeof(*results));
+}
+
+/* Another job's rank, and a process that sends nothing and hangs up. */
+static void strangers_are_turned_away(void)
+{
+    exchanged *results = make_results();
+    char key[60];
+    pid_t pids[2];
+
+    snprintf(key, sizeof(key), "%s", new_key());
+    pids[0] = start_rank(key, 0, 2, HEALTHY_MS, results);
+    for (int i = 0; i < 50; i++) {
+        const int stranger = socket(AF_UNIX, SOCK_STREAM, 0);
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        uint64_t hash = UINT64_C(0xCBF29CE484222325);
+        int length;
+
+        for (const char *c = key; *c != '\0'; c++) {
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
+        }
+        length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "sluice/%lu/%016llx",
+                          (unsigned long)geteuid(), (unsigned long long)hash);
+        if (connect(stranger, (struct sockaddr *)&address,
+                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ==
+                0 &&
+            i % 2 == 0) {
+            T_TRUE(send(stranger, "GET / HTTP/1.0\r\n\r\n1234567890", 28, MSG_NOSIGNAL) != 0);
+        }
+        close(stranger);
+        usleep(500);
+    }
+    pids[1] = start_rank(key, 1, 2, HEALTHY_MS, results);
+    for (uint32_t r = 0; r < 2; r++) {
+        T_EQ(waitpid(pids[r], NULL, 0), pids[r]);
+        T_EQ(results[r].status, SLUICE_OK);
+    }
+    munmap(results, MOST * sizeof(*results));
+}
+
+static void impossible_exchanges_are_refused(void)
+{
+    char record[SLI_EXCHANGE_BYTES + 1] = "";
+
+    T_STATUS(sli_rank_exchange("k", 2, 2, 1, record, 8, record), SLUICE_E_INVALID);
+    T_STATUS(sli_rank_exchange("k", 0, SLI_EXCHANGE_RANKS + 1, 1, record, 8, record),
+             SLUICE_E_INVALID);
+    T_STATUS(sli_rank_exchange("k", 0, 2, 1, record, 0, record), SLUICE_E_INVALID);
+    T_STATUS(sli_rank_exchange("k", 0, 2, 1, record, sizeof(record), record), SLUICE_E_INVALID);
+}
+
+static void the_key_names_the_job(void)
+{
+    const sluice_ranks ranks = {.world = 8};
+    char before[SLI_JOB_KEY_SIZE];
+    char after[SLI_JOB_KEY_SIZE];
+
+    sli_rank_job_key(&ranks, before);
+    setenv("TORCHELASTIC_RESTART_COUNT", "3", 1);
+    sli_rank_job_key(&ranks, after);
+    unsetenv("TORCHELASTIC_RESTART_COUNT");
+    T_TRUE(strcmp(before, after) != 0);
+    T_STR(sli_rank_job_key(&ranks, after), before);
+}
+
+const t_test rank_exchange_tests[] = {
+    T_TEST(every_rank_gets_every_record),
+    T_TEST(without_one_rank_none_has_the_records),
+    T_TEST(a_killed_rank_leaves_nothing_to_the_next_job),
+    T_TEST(two_ranks_of_one_number_are_an_error_for_all),
+    T_TEST(strangers_are_turned_away),
+    T_TEST(impossible_exchanges_are_refused),
+    T_TEST(the_key_names_the_job),
+    T_END,
+};
