@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { LINE_SIZE = 4096, PATH_SIZE = 1024 };
 
@@ -178,25 +179,41 @@ static bool read_number(const char *root, const char *folder, const char *name, 
     return count >= 1;
 }
 
-static void limit_cpus(double quota, double period, const char *name, const char *group,
+/* The inode of a group's folder: the same for all its processes, whatever they call it. */
+static uint64_t inode_of(const char *root, const char *folder)
+{
+    char full[4 * PATH_SIZE];
+    struct stat facts;
+
+    snprintf(full, sizeof(full), "%s%s", root, folder);
+    return stat(full, &facts) == 0 ? (uint64_t)facts.st_ino : 0;
+}
+
+/* Returns true if this is the smallest limit so far. */
+static bool limit_cpus(double quota, double period, const char *name, const char *group,
                        sli_cgroup_limits *limits)
 {
     if (!(quota > 0) || !(period > 0)) {
-        return; /* cgroup v1 reports no limit as -1 */
+        return false; /* cgroup v1 reports no limit as -1 */
     }
-    if (limits->cpus <= 0 || quota / period < limits->cpus) {
-        limits->cpus = quota / period;
-        snprintf(limits->cpus_source, sizeof(limits->cpus_source), "%s of %.40s", name,
-                 *group != '\0' ? group : "/");
+    if (limits->cpus > 0 && quota / period >= limits->cpus) {
+        return false;
     }
+    limits->cpus = quota / period;
+    snprintf(limits->cpus_source, sizeof(limits->cpus_source), "%s of %.40s", name,
+             *group != '\0' ? group : "/");
+    return true;
 }
 
-static void limit_memory(double bytes, sli_cgroup_limits *limits)
+/* Returns true if this is the smallest limit so far. */
+static bool limit_memory(double bytes, sli_cgroup_limits *limits)
 {
-    if (bytes > 0 && bytes < (double)MEMORY_UNLIMITED &&
-        (limits->memory_bytes == 0 || (uint64_t)bytes < limits->memory_bytes)) {
-        limits->memory_bytes = (uint64_t)bytes;
+    if (!(bytes > 0 && bytes < (double)MEMORY_UNLIMITED) ||
+        (limits->memory_bytes > 0 && (uint64_t)bytes >= limits->memory_bytes)) {
+        return false;
     }
+    limits->memory_bytes = (uint64_t)bytes;
+    return true;
 }
 
 /* Reads the limits of one group. folder is its full path; group is the part below the mount point,
@@ -206,24 +223,25 @@ static void read_limits(const char *root, const char *folder, const char *group,
 {
     double first = 0;
     double second = 0;
+    double unused = 0;
+    bool of_cpus = false;
+    bool of_memory = false;
 
     if (controller == NULL) {
-        if (read_number(root, folder, "cpu.max", &first, &second)) {
-            limit_cpus(first, second, "cpu.max", group, limits);
-        }
-        if (read_number(root, folder, "memory.max", &first, &second)) {
-            limit_memory(first, limits);
-        }
+        of_cpus = read_number(root, folder, "cpu.max", &first, &second) &&
+                  limit_cpus(first, second, "cpu.max", group, limits);
+        of_memory =
+            read_number(root, folder, "memory.max", &first, &unused) && limit_memory(first, limits);
     } else if (strcmp(controller, "cpu") == 0) {
-        double unused = 0;
-
-        if (read_number(root, folder, "cpu.cfs_quota_us", &first, &unused) &&
-            read_number(root, folder, "cpu.cfs_period_us", &second, &unused)) {
-            limit_cpus(first, second, "cpu.cfs_quota_us", group, limits);
-        }
-    } else if (read_number(root, folder, "memory.limit_in_bytes", &first, &second)) {
-        limit_memory(first, limits);
+        of_cpus = read_number(root, folder, "cpu.cfs_quota_us", &first, &unused) &&
+                  read_number(root, folder, "cpu.cfs_period_us", &second, &unused) &&
+                  limit_cpus(first, second, "cpu.cfs_quota_us", group, limits);
+    } else {
+        of_memory = read_number(root, folder, "memory.limit_in_bytes", &first, &unused) &&
+                    limit_memory(first, limits);
     }
+    limits->cpus_group = of_cpus ? inode_of(root, folder) : limits->cpus_group;
+    limits->memory_group = of_memory ? inode_of(root, folder) : limits->memory_group;
 }
 
 void sli_cgroup_limits_read(const char *root, sli_cgroup_limits *limits_out)

@@ -8,12 +8,11 @@
 #include "placement_notes.h"
 #include "status_int.h"
 
-#define NO_RANK UINT32_MAX
-
 /* The cores of one rank, those on its device's node first. */
 typedef struct rank_share {
-    uint32_t *cores; /* indices in the topology's cores */
+    sli_core *cores; /* with the CPUs of this rank only */
     uint32_t count;
+    uint32_t near; /* number of cores on the device's node */
 } rank_share;
 
 static void add_cpus(sli_cpus *to, const sli_cpus *from)
@@ -23,150 +22,109 @@ static void add_cpus(sli_cpus *to, const sli_cpus *from)
     }
 }
 
-/* Divides count into `parts` that differ by at most one; returns the size of part `index`. */
-static uint32_t part_of(uint32_t count, uint32_t index, uint32_t parts)
+/* Adds the core with the CPUs that are in `cpus` (NULL: all); none if there are no such CPUs. */
+static void add_core(const sli_core *core, const sli_cpus *cpus, rank_share *share)
 {
-    const uint64_t begin = (uint64_t)count * index / parts;
-    const uint64_t end = ((uint64_t)count * index + count) / parts;
+    sli_core *entry = &share->cores[share->count];
 
-    return (uint32_t)(end - begin);
-}
-
-/*
- * Assigns up to `wanted` free cores on one node (-1: any node) to the rank. Returns their number.
- */
-static uint32_t assign_cores(const sli_topology *topology, int32_t node, uint32_t rank,
-                             uint32_t wanted, uint32_t *owners)
-{
-    uint32_t given = 0;
-
-    for (uint32_t c = 0; c < topology->core_count && given < wanted; c++) {
-        if (owners[c] == NO_RANK && (node < 0 || topology->cores[c].node == node)) {
-            owners[c] = rank;
-            given++;
-        }
+    *entry = *core;
+    for (size_t i = 0; i < SLI_MAX_CPUS / 64 && cpus != NULL; i++) {
+        entry->cpus.bits[i] &= cpus->bits[i];
     }
-    return given;
-}
-
-/*
- * The number of cores that the rank gets on its device's node: its fair part of the node, clamped
- * to its share of the machine.
- */
-static uint32_t part_of_node(const sli_topology *topology, const int32_t *rank_nodes, uint32_t rank,
-                             uint32_t world)
-{
-    const uint32_t share = part_of(topology->core_count, rank, world);
-    const sli_node *node = sli_topology_find_node(topology, rank_nodes[rank]);
-    uint32_t before = 0;
-    uint32_t ranks = 0;
-    uint32_t part;
-
-    if (node == NULL) {
-        return 0;
-    }
-    for (uint32_t r = 0; r < world; r++) {
-        before += r < rank && rank_nodes[r] == rank_nodes[rank];
-        ranks += rank_nodes[r] == rank_nodes[rank];
-    }
-    part = part_of(node->core_count, before, ranks);
-    return part < share ? part : share;
-}
-
-/*
- * Divides all cores among the ranks: first those of each node among the ranks with devices on it,
- * then the rest in order. Every rank computes the same result, so their shares are disjoint.
- */
-static void divide_cores(const sli_topology *topology, const int32_t *rank_nodes, uint32_t world,
-                         uint32_t *owners, uint32_t *given)
-{
-    for (uint32_t c = 0; c < topology->core_count; c++) {
-        owners[c] = NO_RANK;
-    }
-    for (uint32_t r = 0; r < world && rank_nodes != NULL; r++) {
-        const uint32_t wanted = part_of_node(topology, rank_nodes, r, world);
-
-        given[r] = assign_cores(topology, rank_nodes[r], r, wanted, owners);
-    }
-    for (uint32_t r = 0; r < world; r++) {
-        const uint32_t share = part_of(topology->core_count, r, world);
-
-        given[r] += assign_cores(topology, -1, r, share - given[r], owners);
-    }
+    share->count += sli_cpus_next(&entry->cpus, 0) >= 0;
 }
 
 /* Lists this rank's cores in the order of use: those on its device's node first. */
-static void collect_share(const sli_topology *topology, int32_t node, uint32_t rank,
-                          const uint32_t *owners, rank_share *share)
+static sluice_status make_share(const sli_topology *topology, const sli_placement_request *request,
+                                rank_share *share)
 {
+    const sli_cpus *cpus = request->part != NULL ? &request->part->cpus : NULL;
+
+    share->cores = sli_calloc((size_t)topology->core_count + 1, sizeof(*share->cores));
+    if (share->cores == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "placement on %u cores", topology->core_count);
+    }
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t c = 0; c < topology->core_count; c++) {
-            const bool near = topology->cores[c].node == node;
-
-            if (owners[c] == rank && near == (pass == 0)) {
-                share->cores[share->count++] = c;
+            if ((topology->cores[c].node == request->node) == (pass == 0)) {
+                add_core(&topology->cores[c], cpus, share);
             }
         }
+        share->near = pass == 0 && request->node >= 0 ? share->count : share->near;
     }
-}
-
-static sluice_status make_share(const sli_topology *topology, const sli_placement_request *request,
-                                uint32_t world, rank_share *share_out)
-{
-    const uint32_t cores = topology->core_count;
-    rank_share share = {sli_calloc(cores, sizeof(*share.cores)), 0};
-    uint32_t *owners; /* the rank of each core, followed by the number of cores of each rank */
-
-    if (share.cores == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "placement on %u cores", cores);
+    if (share->count == 0) {
+        sli_free(share->cores);
+        share->cores = NULL;
+        return sli_fail(SLUICE_E_INVALID, "placement: no core of this rank's part is allowed");
     }
-    if (world > cores) {
-        /* More ranks than cores: neighbouring ranks share a core. */
-        share.cores[share.count++] = (uint32_t)((uint64_t)cores * request->local_rank / world);
-        *share_out = share;
-        return SLUICE_OK;
-    }
-    owners = sli_calloc((size_t)cores + world, sizeof(*owners));
-    if (owners == NULL) {
-        sli_free(share.cores);
-        return sli_fail(SLUICE_E_NO_MEMORY, "placement of %u ranks on %u cores", world, cores);
-    }
-    divide_cores(topology, request->rank_nodes, world, owners, owners + cores);
-    collect_share(topology, request->node, request->local_rank, owners, &share);
-    sli_free(owners);
-    *share_out = share;
     return SLUICE_OK;
 }
 
-/*
- * The number of workers: as many as can run concurrently. All ranks get the same number, since
- * ranks run in lockstep and the slowest delays the others.
- */
-static uint32_t count_workers(const sli_topology *topology, const sli_placement_request *request,
-                              uint32_t world)
+/* The number of cores for workers of one of several ranks, without the step's. */
+static uint32_t cores_for_workers(const sli_topology *topology, uint32_t world,
+                                  const sli_placement_request *request, const rank_share *share)
 {
-    uint32_t count = topology->core_count;
+    uint32_t count = share->near > 0 ? share->near : share->count;
+
+    if (request->part == NULL && topology->core_count == topology->machine_core_count) {
+        count = share->count / world; /* all ranks may use the whole machine */
+    }
+    return count > 2 ? count - 1 : count;
+}
+
+/* The number of workers: as many as can run concurrently. */
+static uint32_t count_workers(const sli_topology *topology, const sli_placement_request *request,
+                              const rank_share *share, uint32_t world)
+{
+    const bool divided = world > 1 && request->part != NULL;
+    const double quota = divided ? request->part->quota : topology->quota / world;
+    uint32_t count = share->count;
 
     if (request->workers > 0) {
         return request->workers;
     }
-    if (topology->quota > 0 && topology->quota < count) {
-        count = topology->quota < 1 ? 1 : (uint32_t)topology->quota;
+    if (world > 1) {
+        count = cores_for_workers(topology, world, request, share);
     }
-    count /= world;
+    if (quota > 0 && quota < count) {
+        count = (uint32_t)quota;
+    }
     return count < 1 ? 1 : count > SLI_MAX_WORKERS ? SLI_MAX_WORKERS : count;
 }
 
-/* Assigns a core to each worker, in a cycle: workers share cores only if there are too few. */
-static sluice_status place_workers(const sli_topology *topology, const rank_share *share,
-                                   sli_placement *placement)
+/* Adds all CPUs of the share on this node. */
+static void add_cpus_on(const rank_share *share, int32_t node, sli_cpus *cpus)
 {
+    for (uint32_t i = 0; i < share->count; i++) {
+        if (share->cores[i].node == node) {
+            add_cpus(cpus, &share->cores[i].cpus);
+        }
+    }
+}
+
+/*
+ * Assigns CPUs to each worker. A single rank's workers get a core each, in a cycle: they share
+ * cores only if there are too few. One of several ranks does so only if it owns as many cores as it
+ * has workers. Otherwise a worker that waits for its core, while the step or another rank runs
+ * there, would delay a batch: it gets the rank's CPUs on the node of that core.
+ */
+static sluice_status place_workers(const rank_share *share, sli_placement *placement)
+{
+    const bool pins = placement->local_world == 1 || (!placement->undivided && !placement->shared &&
+                                                      placement->worker_count == share->count);
+
     placement->worker_cpus = sli_calloc(placement->worker_count, sizeof(*placement->worker_cpus));
     if (placement->worker_cpus == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "placement of %u workers", placement->worker_count);
     }
     for (uint32_t w = 0; w < placement->worker_count; w++) {
-        placement->worker_cpus[w] = topology->cores[share->cores[w % share->count]].cpus;
+        const sli_core *core = &share->cores[w % share->count];
+
+        if (pins) {
+            placement->worker_cpus[w] = core->cpus;
+        } else {
+            add_cpus_on(share, core->node, &placement->worker_cpus[w]);
+        }
     }
     return SLUICE_OK;
 }
@@ -177,11 +135,10 @@ static sluice_status place_workers(const sli_topology *topology, const rank_shar
  * for time slices at each barrier. The kernel's scheduler keeps it off busy cores while others are
  * idle.
  */
-static void place_device(const sli_topology *topology, const rank_share *share,
-                         sli_placement *placement)
+static void place_device(const rank_share *share, sli_placement *placement)
 {
     for (uint32_t i = 0; i < share->count; i++) {
-        add_cpus(&placement->device_cpus, &topology->cores[share->cores[i]].cpus);
+        add_cpus(&placement->device_cpus, &share->cores[i].cpus);
     }
     placement->spare_cores =
         placement->worker_count < share->count ? share->count - placement->worker_count : 0;
@@ -189,15 +146,14 @@ static void place_device(const sli_topology *topology, const rank_share *share,
 
 /* The copier sleeps most of the time: it gets all cores of the share near the device or, if there
  * are none, all cores of the share. */
-static void place_copier(const sli_topology *topology, const rank_share *share,
-                         sli_placement *placement)
+static void place_copier(const rank_share *share, sli_placement *placement)
 {
     const int32_t node =
         placement->device_node >= 0 ? placement->device_node : placement->memory_node;
 
     for (int near = 1; near >= 0 && sli_cpus_count(&placement->copier_cpus) == 0; near--) {
         for (uint32_t i = 0; i < share->count; i++) {
-            const sli_core *core = &topology->cores[share->cores[i]];
+            const sli_core *core = &share->cores[i];
 
             if (near == 0 || core->node == node) {
                 add_cpus(&placement->copier_cpus, &core->cpus);
@@ -228,7 +184,7 @@ static int32_t choose_memory_node(const sli_topology *topology,
                                   const sli_placement_request *request, const rank_share *share,
                                   uint32_t worker_count)
 {
-    const int32_t first = topology->cores[share->cores[0]].node;
+    const int32_t first = share->cores[0].node;
     const int32_t wanted = request->node;
 
     if (keeps_policy(topology, request)) {
@@ -238,7 +194,7 @@ static int32_t choose_memory_node(const sli_topology *topology,
         return wanted;
     }
     for (uint32_t i = 1; i < share->count && i < worker_count; i++) {
-        if (topology->cores[share->cores[i]].node != first) {
+        if (share->cores[i].node != first) {
             return -1;
         }
     }
@@ -263,8 +219,8 @@ static sluice_status decide_placement(const sli_topology *topology,
                                       const sli_placement_request *request, uint32_t world,
                                       sli_placement *placement)
 {
-    rank_share share = {NULL, 0};
-    sluice_status st = make_share(topology, request, world, &share);
+    rank_share share = {NULL, 0, 0};
+    sluice_status st = make_share(topology, request, &share);
 
     if (st != SLUICE_OK) {
         return st;
@@ -274,14 +230,16 @@ static sluice_status decide_placement(const sli_topology *topology,
     placement->local_world = world;
     placement->device_node = request->node;
     placement->step_elsewhere = request->step_elsewhere;
-    placement->worker_count = count_workers(topology, request, world);
-    st = place_workers(topology, &share, placement);
+    placement->undivided = world > 1 && request->part == NULL;
+    placement->shared = request->part != NULL && request->part->shared;
+    placement->worker_count = count_workers(topology, request, &share, world);
+    st = place_workers(&share, placement);
     if (st == SLUICE_OK) {
-        place_device(topology, &share, placement);
+        place_device(&share, placement);
         placement->keeps_policy = keeps_policy(topology, request);
         placement->memory_node =
             choose_memory_node(topology, request, &share, placement->worker_count);
-        place_copier(topology, &share, placement);
+        place_copier(&share, placement);
         sli_placement_add_notes(topology, request, placement);
     }
     sli_free(share.cores);

@@ -18,6 +18,10 @@ static void note(sli_placement *placement, const char *format, ...)
     va_end(args);
 }
 
+/* Adds a note that runs log as a warning. */
+#define warn(placement, ...)                                                                       \
+    ((placement)->warnings |= 1U << (placement)->note_count, note(placement, __VA_ARGS__))
+
 /* The plural suffix: "s" unless count is 1. */
 static const char *plural(uint32_t count)
 {
@@ -34,21 +38,36 @@ static void note_quota(const sli_topology *topology, sli_placement *placement)
     }
 }
 
-static void note_ranks(const sli_topology *topology, sli_placement *placement)
+/* Notes that the rank has one core, though the machine has more for each rank. */
+static void note_one_core(const sli_topology *topology, sli_placement *placement)
 {
     const uint32_t world = placement->local_world;
 
-    if (world > topology->core_count) {
-        note(placement,
-             "%u ranks share %u core%s: start fewer ranks on this machine, or allow more CPUs",
-             world, topology->core_count, plural(topology->core_count));
+    if (placement->core_count == 1 && topology->machine_core_count / world > 1) {
+        warn(placement,
+             "each rank has one core, which its workers share with the step: if the launcher binds "
+             "ranks to cores, turn that off (mpirun --bind-to none, srun --cpu-bind=none) or give "
+             "each rank several (mpirun --map-by ppr:%u:node:PE=%u)",
+             world, topology->machine_core_count / world);
     }
-    if (world > 1 && topology->bound) {
+}
+
+static void note_ranks(const sli_topology *topology, sli_placement *placement)
+{
+    if (placement->local_world == 1) {
+        return;
+    }
+    if (placement->undivided) {
         note(placement,
-             "this process is bound to some of the CPUs it could have, and these are divided among "
-             "%u ranks; if the launcher binds each rank, turn that off (mpirun --bind-to none, "
-             "srun --cpu-bind=none)",
-             world);
+             "the cores are not divided among the %u ranks of this machine, so that no worker is "
+             "pinned to a single core",
+             placement->local_world);
+    } else if (placement->shared) {
+        warn(placement,
+             "%u ranks share %u core%s: start fewer ranks on this machine, or allow more CPUs",
+             placement->local_world, topology->core_count, plural(topology->core_count));
+    } else {
+        note_one_core(topology, placement);
     }
 }
 
@@ -97,8 +116,7 @@ static uint32_t workers_on(const sli_placement *placement, const sli_node *node)
 }
 
 /* Adds a note about workers that are not on the device's node, with the reason. */
-static void note_distance(const sli_node *node, const sli_placement_request *request,
-                          sli_placement *placement)
+static void note_distance(const sli_node *node, sli_placement *placement)
 {
     const uint32_t near = workers_on(placement, node);
 
@@ -109,23 +127,18 @@ static void note_distance(const sli_node *node, const sli_placement_request *req
         note(placement, "%u of %u workers are not on node %u, the device's; workers=%u would be",
              placement->worker_count - near, placement->worker_count, node->id, near);
     } else if (!node->has_cpus) {
-        note(placement, "node %u, the device's, has no CPUs: every batch comes from another node",
+        warn(placement, "node %u, the device's, has no CPUs: every batch comes from another node",
              node->id);
     } else if (node->core_count == 0) {
-        note(placement,
+        warn(placement,
              "no core of node %u, the device's, may be used, so that every batch comes from "
              "another node; allow its CPUs (numactl, taskset, the container's cpuset)",
              node->id);
-    } else if (request->rank_nodes != NULL) {
-        note(placement,
+    } else {
+        warn(placement,
              "the %u core%s of node %u, the device's, went to other ranks with devices there, so "
              "that every batch comes from another node; start fewer ranks on it",
              node->core_count, plural(node->core_count), node->id);
-    } else {
-        note(placement,
-             "this rank's cores are not on node %u, the device's, so that every batch comes from "
-             "another node; number the ranks in the order of their devices' nodes",
-             node->id);
     }
 }
 
@@ -141,17 +154,16 @@ static void note_memory(const sli_node *node, const char *whose, sli_placement *
         snprintf(where, sizeof(where), "on node %d", placement->memory_node);
     }
     if (node->memory_bytes == 0) {
-        note(placement, "node %u, %s, has no memory: the buffers lie %s", node->id, whose, where);
+        warn(placement, "node %u, %s, has no memory: the buffers lie %s", node->id, whose, where);
     } else {
-        note(placement,
+        warn(placement,
              "memory of node %u, %s, is not allowed: the buffers lie %s; allow it (numactl "
              "--membind, the container's cpuset)",
              node->id, whose, where);
     }
 }
 
-static void note_device_node(const sli_topology *topology, const sli_placement_request *request,
-                             sli_placement *placement)
+static void note_device_node(const sli_topology *topology, sli_placement *placement)
 {
     const sli_node *node = sli_topology_find_node(topology, placement->device_node);
 
@@ -163,7 +175,7 @@ static void note_device_node(const sli_topology *topology, const sli_placement_r
              topology->node_count > 0 ? topology->nodes[topology->node_count - 1].id : 0);
         return;
     }
-    note_distance(node, request, placement);
+    note_distance(node, placement);
     note_memory(node, "the device's", placement);
 }
 
@@ -196,7 +208,7 @@ void sli_placement_add_notes(const sli_topology *topology, const sli_placement_r
                              sli_placement *placement)
 {
     if (request->node >= 0) {
-        note_device_node(topology, request, placement);
+        note_device_node(topology, placement);
     } else {
         note_worker_node(topology, placement);
     }

@@ -105,10 +105,11 @@ static void describe_core(hwloc_topology_t loaded, hwloc_obj_t object, sli_core 
 }
 
 /*
- * Reads the logical CPUs, which are ordered by core. On a machine that does not report cores, each
- * logical CPU is a core.
+ * Reads the cores, with those of their logical CPUs that are in `allowed` (NULL: all). Logical CPUs
+ * are ordered by core. On a machine that does not report cores, each logical CPU is a core.
  */
-static sluice_status read_cores(hwloc_topology_t loaded, sli_topology *topology)
+static sluice_status read_cores(hwloc_topology_t loaded, const sli_cpus *allowed,
+                                sli_core **cores_out, uint32_t *count_out)
 {
     size_t capacity = 0;
     hwloc_obj_t last = NULL;
@@ -117,30 +118,31 @@ static sluice_status read_cores(hwloc_topology_t loaded, sli_topology *topology)
     while ((cpu = hwloc_get_next_obj_by_type(loaded, HWLOC_OBJ_PU, cpu)) != NULL) {
         hwloc_obj_t object = hwloc_get_ancestor_obj_by_type(loaded, HWLOC_OBJ_CORE, cpu);
 
-        if (!sli_cpus_has(&topology->allowed, cpu->os_index)) {
+        if (cpu->os_index >= SLI_MAX_CPUS ||
+            (allowed != NULL && !sli_cpus_has(allowed, cpu->os_index))) {
             continue;
         }
         object = object != NULL ? object : cpu;
         if (object != last) {
-            sli_core *cores = sli_grow(topology->cores, &capacity, (size_t)topology->core_count + 1,
-                                       sizeof(*cores));
+            sli_core *cores =
+                sli_grow(*cores_out, &capacity, (size_t)*count_out + 1, sizeof(*cores));
 
             if (cores == NULL) {
-                return sli_fail(SLUICE_E_NO_MEMORY, "topology of %u cores", topology->core_count);
+                return sli_fail(SLUICE_E_NO_MEMORY, "topology of %u cores", *count_out);
             }
-            topology->cores = cores;
-            memset(&cores[topology->core_count], 0, sizeof(*cores));
-            describe_core(loaded, object, &cores[topology->core_count]);
-            topology->core_count++;
+            *cores_out = cores;
+            memset(&cores[*count_out], 0, sizeof(*cores));
+            describe_core(loaded, object, &cores[*count_out]);
+            (*count_out)++;
             last = object;
         }
-        sli_cpus_add(&topology->cores[topology->core_count - 1].cpus, cpu->os_index);
+        sli_cpus_add(&(*cores_out)[*count_out - 1].cpus, cpu->os_index);
     }
-    if (topology->core_count == 0) {
+    if (*count_out == 0) {
         return sli_fail(SLUICE_E_INVALID, "topology: no CPU below %d that this process may use",
                         SLI_MAX_CPUS);
     }
-    qsort(topology->cores, topology->core_count, sizeof(*topology->cores), by_place);
+    qsort(*cores_out, *count_out, sizeof(**cores_out), by_place);
     return SLUICE_OK;
 }
 
@@ -165,6 +167,8 @@ static void count_cores(sli_topology *topology)
     for (uint32_t n = 0; n < topology->node_count; n++) {
         sli_node *node = &topology->nodes[n];
 
+        node->core_count = 0;
+        memset(&node->cpus, 0, sizeof(node->cpus));
         for (uint32_t c = 0; c < topology->core_count; c++) {
             if (topology->cores[c].node != (int32_t)node->id) {
                 continue;
@@ -186,6 +190,7 @@ static void read_limits(sli_topology *topology)
     }
     sli_cgroup_limits_read("", &limits);
     topology->quota = limits.cpus;
+    topology->quota_group = limits.cpus_group;
     snprintf(topology->quota_source, sizeof(topology->quota_source), "%s", limits.cpus_source);
     if (topology->memory_limit == 0) {
         const long pages = sysconf(_SC_PHYS_PAGES);
@@ -195,6 +200,7 @@ static void read_limits(sli_topology *topology)
     if (limits.memory_bytes > 0 &&
         (topology->memory_limit == 0 || limits.memory_bytes < topology->memory_limit)) {
         topology->memory_limit = limits.memory_bytes;
+        topology->memory_group = limits.memory_group;
     }
 }
 
@@ -209,7 +215,10 @@ static sluice_status read_topology(hwloc_topology_t loaded, sli_topology *topolo
     if (st != SLUICE_OK) {
         return st;
     }
-    st = read_cores(loaded, topology);
+    st = read_cores(loaded, &topology->allowed, &topology->cores, &topology->core_count);
+    if (st == SLUICE_OK) {
+        st = read_cores(loaded, NULL, &topology->all_cores, &topology->all_core_count);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -249,8 +258,42 @@ void sli_topology_close(sli_topology *topology)
     if (topology != NULL) {
         sli_free(topology->nodes);
         sli_free(topology->cores);
+        sli_free(topology->all_cores);
         sli_free(topology);
     }
+}
+
+sluice_status sli_topology_restrict(sli_topology *topology, const sli_cpus *cpus, const char *what)
+{
+    uint32_t kept = 0;
+
+    for (int cpu = sli_cpus_next(cpus, 0); cpu >= 0; cpu = sli_cpus_next(cpus, (uint32_t)cpu + 1)) {
+        if (!sli_cpus_has(&topology->allowed, (uint32_t)cpu)) {
+            char allowed[400];
+
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: this process may not use CPU %d, or the machine has none; it may "
+                            "use %s (affinity, cpuset)",
+                            what, cpu,
+                            sli_cpus_format(&topology->allowed, allowed, sizeof(allowed)));
+        }
+    }
+    if (sli_cpus_next(cpus, 0) < 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: no CPU", what);
+    }
+    topology->allowed = *cpus;
+    for (uint32_t c = 0; c < topology->core_count; c++) {
+        sli_core *core = &topology->cores[kept];
+
+        *core = topology->cores[c];
+        for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+            core->cpus.bits[i] &= cpus->bits[i];
+        }
+        kept += sli_cpus_next(&core->cpus, 0) >= 0;
+    }
+    topology->core_count = kept;
+    count_cores(topology);
+    return SLUICE_OK;
 }
 
 const sli_node *sli_topology_find_node(const sli_topology *topology, int32_t id)

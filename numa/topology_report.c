@@ -78,11 +78,8 @@ static void find_device(report *self)
     }
 }
 
-static sluice_status make_plans(report *self, int32_t *rank_nodes)
+static sluice_status make_plans(report *self, const sli_rank_part *parts)
 {
-    for (uint32_t rank = 0; rank < self->config.ranks; rank++) {
-        rank_nodes[rank] = self->device_node;
-    }
     for (uint32_t rank = 0; rank < self->config.ranks; rank++) {
         const sluice_device *device = self->config.device;
         const sli_placement_request request = {
@@ -91,7 +88,7 @@ static sluice_status make_plans(report *self, int32_t *rank_nodes)
             .node_given = device != NULL && device->caps.node >= 0,
             .local_rank = rank,
             .local_world = self->config.ranks,
-            .rank_nodes = rank_nodes,
+            .part = self->config.ranks > 1 ? &parts[rank] : NULL,
             .step_elsewhere = device == NULL || device->caps.pci_bus_id[0] != '\0',
         };
         const sluice_status st = sli_placement_plan(self->topology, &request, &self->plans[rank]);
@@ -104,18 +101,33 @@ static sluice_status make_plans(report *self, int32_t *rank_nodes)
     return SLUICE_OK;
 }
 
+/* Divides the machine as ranks do that may all use what this process may use. */
+static sluice_status divide(const report *self, sli_rank_claim *claims, sli_rank_part *parts)
+{
+    for (uint32_t rank = 0; rank < self->config.ranks; rank++) {
+        sli_rank_claim_make(self->topology, self->device_node, &claims[rank]);
+    }
+    return sli_divide_cores(self->topology->all_cores, self->topology->all_core_count, claims,
+                            self->config.ranks, parts);
+}
+
 static sluice_status plan_ranks(report *self)
 {
-    int32_t *rank_nodes = sli_calloc(self->config.ranks, sizeof(*rank_nodes));
+    sli_rank_claim *claims = sli_calloc(self->config.ranks, sizeof(*claims));
+    sli_rank_part *parts = sli_calloc(self->config.ranks, sizeof(*parts));
     sluice_status st;
 
     self->plans = sli_calloc(self->config.ranks, sizeof(sli_placement *));
-    if (self->plans == NULL || rank_nodes == NULL) {
-        sli_free(rank_nodes);
-        return sli_fail(SLUICE_E_NO_MEMORY, "placement of %u ranks", self->config.ranks);
+    if (self->plans == NULL || claims == NULL || parts == NULL) {
+        st = sli_fail(SLUICE_E_NO_MEMORY, "placement of %u ranks", self->config.ranks);
+    } else {
+        st = divide(self, claims, parts);
     }
-    st = make_plans(self, rank_nodes);
-    sli_free(rank_nodes);
+    if (st == SLUICE_OK) {
+        st = make_plans(self, parts);
+    }
+    sli_free(claims);
+    sli_free(parts);
     return st;
 }
 

@@ -8,7 +8,9 @@
 typedef struct sli_cgroup_limits {
     double cpus;           /* CPU seconds per second of wall time; 0: no limit */
     char cpus_source[64];  /* "cpu.max of /group"; "" without a limit */
+    uint64_t cpus_group;   /* inode of the group with this limit; 0: no limit, or unknown */
     uint64_t memory_bytes; /* 0: no limit */
+    uint64_t memory_group; /* inode of the group with this limit; 0: no limit, or unknown */
 } sli_cgroup_limits;
 
 /*

@@ -2,11 +2,12 @@
 /*
  * The placement of threads and memory: a pure function of the topology and the request. It is
  * limited to the CPUs and memory that the process may use (numactl, taskset, cpuset), and to this
- * rank's share of the machine if several ranks run on it.
+ * rank's part of the machine (core_division_int.h) if several ranks run on it.
  */
 #ifndef SLUICE_PLACEMENT_INT_H
 #define SLUICE_PLACEMENT_INT_H
 
+#include "core_division_int.h"
 #include "text_int.h"
 #include "topology_int.h"
 
@@ -22,12 +23,10 @@ typedef struct sli_placement_request {
     uint32_t local_world; /* number of ranks on this machine; 0 and 1 both mean a single rank */
 
     /*
-     * The node of each local rank's device (local_world entries), the same array in all ranks; NULL
-     * if only this rank's own node is known. With the array, ranks get cores on their devices'
-     * nodes. Without it, cores are assigned in the order of ranks. The shares are disjoint in both
-     * cases.
+     * This rank's part of the machine. NULL with several ranks: the division is unknown, and no
+     * worker is pinned to a single core. A single rank has all that the topology allows.
      */
-    const int32_t *rank_nodes;
+    const sli_rank_part *part;
     bool step_elsewhere; /* a GPU runs the step: its thread here only launches and waits */
     bool node_given;     /* the user has set `node` (device option node=): for memory it precedes a
                             preferred or interleave policy of the process */
@@ -35,8 +34,9 @@ typedef struct sli_placement_request {
 
 typedef struct sli_placement {
     uint32_t worker_count;
-    sli_cpus *worker_cpus; /* (worker_count) affinity of each worker: all allowed CPUs of one
-                              core */
+    sli_cpus *worker_cpus; /* (worker_count) affinity of each worker: the CPUs of one core; with
+                              several ranks, unless there is a worker for each core: the CPUs of
+                              this rank on a node */
     sli_cpus copier_cpus;
     sli_cpus device_cpus; /* all CPUs of the share: for the thread that runs steps and the threads
                              that it starts */
@@ -46,8 +46,11 @@ typedef struct sli_placement {
     bool keeps_policy;    /* memory follows the process's preferred or interleave policy */
     char notes[SLI_PLACEMENT_NOTES][SLI_NOTE_SIZE]; /* problems and decisions */
     uint32_t note_count;
+    uint32_t warnings; /* bit i: runs log note i as a warning */
 
     uint32_t core_count; /* cores of this rank's share */
+    bool undivided;      /* several ranks, and their division is unknown */
+    bool shared;         /* other ranks use some of these cores, too */
     uint32_t local_rank; /* this and the next three: copied from the request, local_world raised
                             to at least 1 */
     uint32_t local_world;

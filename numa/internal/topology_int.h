@@ -38,10 +38,12 @@ typedef struct sli_topology {
     bool this_system; /* false for XML and synthetic topologies, on which a placement can be
                          planned but not applied */
     uint32_t node_count;
-    sli_node *nodes;        /* sorted by id */
-    uint32_t core_count;    /* number of allowed cores; at least 1 */
-    sli_core *cores;        /* (core_count) sorted by package, node, id */
-    uint32_t package_count; /* this and the next three: whole machine, not only what is allowed */
+    sli_node *nodes;         /* sorted by id */
+    uint32_t core_count;     /* number of allowed cores; at least 1 */
+    sli_core *cores;         /* (core_count) sorted by package, node, id */
+    uint32_t all_core_count; /* number of cores of the machine, allowed or not */
+    sli_core *all_cores;     /* (all_core_count) with all their logical CPUs, in the same order */
+    uint32_t package_count;  /* this and the next three: whole machine, not only what is allowed */
     uint32_t machine_core_count;
     uint32_t machine_cpu_count;
     uint64_t machine_memory;
@@ -51,6 +53,8 @@ typedef struct sli_topology {
     double quota;             /* the cgroup's limit in CPU seconds per second of wall time; 0: no
                                  limit */
     char quota_source[64];    /* "cpu.max of /group" and the like; "": no limit */
+    uint64_t quota_group;     /* inode of the control group with the quota; 0: none, or unknown */
+    uint64_t memory_group;    /* inode of the control group that sets memory_limit; 0: none */
     uint64_t memory_limit;    /* bytes that the process may use: the memory of the allowed nodes, or
                                  the cgroup's limit if that is less */
     sli_memory_policy policy; /* of the thread that opened the topology of this system */
@@ -69,6 +73,12 @@ typedef struct sli_topology_config {
  */
 sluice_status sli_topology_open(const sli_topology_config *config, sli_topology **topology_out);
 void sli_topology_close(sli_topology *topology);
+
+/*
+ * Restricts cores, nodes and allowed CPUs to these CPUs. Returns E_INVALID, with `what` at the
+ * start of the text, if the process may not use one of them, or if there are none.
+ */
+sluice_status sli_topology_restrict(sli_topology *topology, const sli_cpus *cpus, const char *what);
 
 /* The node with this OS index; NULL: no such node. */
 const sli_node *sli_topology_find_node(const sli_topology *topology, int32_t id);

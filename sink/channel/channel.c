@@ -157,7 +157,8 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
     }
     own.settings = (sli_run_settings){config->seed, ranks.rank, ranks.world,
                                       (sli_error_policy)config->on_error, false};
-    st = overrides_of_channel(&own.workers, &own.slots, &own.memory_bytes, overridden);
+    own.ranks = ranks;
+    st = overrides_of_channel(&own.workers, &own.slots, &own.memory_bytes, &own.cores, overridden);
     return st == SLUICE_OK ? overrides_explain(feed_open(&own, data_out), overridden) : st;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nvtx_ranges_int.h"
+#include "rank_cores_int.h"
 #include "ranks_int.h"
 #include "slot_count.h"
 #include "status_int.h"
@@ -106,8 +107,8 @@ static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
     }
     st = sli_device_available(f->config.device, &request.free_bytes);
     if (st == SLUICE_OK) {
-        if (request.free_bytes > f->topology->memory_limit) { /* the limit also covers staging */
-            request.free_bytes = f->topology->memory_limit;
+        if (request.free_bytes > f->memory_limit) { /* the limit also covers staging */
+            request.free_bytes = f->memory_limit;
         }
         *slots_out = default_slots(f, &request);
     }
@@ -132,7 +133,7 @@ static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
                         (double)f->stream_bytes / 1e6, f->placement->worker_count,
                         (double)bound / 1e6);
     }
-    *bound_out = bound > 0 ? bound - f->stream_bytes : f->topology->memory_limit / MEMORY_SHARE;
+    *bound_out = bound > 0 ? bound - f->stream_bytes : f->memory_limit / MEMORY_SHARE;
     return SLUICE_OK;
 }
 
@@ -201,18 +202,46 @@ static sluice_status choose_slots(data_feed *f)
     return refuse_slots(f, slots, bytes, bound, f->config.slots > least);
 }
 
+/* Reads config.cores, and restricts the topology to a list of CPUs. */
+static sluice_status choose_cores(data_feed *f, sli_cores_setting *setting_out)
+{
+    const char *cores = f->config.cores;
+
+    if (!sli_cores_parse(cores, setting_out)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "cores is \"%.200s\", want auto, all or a list of CPUs such as 0-7,16",
+                        cores);
+    }
+    return setting_out->kind == SLI_CORES_LIST
+               ? sli_topology_restrict(f->topology, &setting_out->list, "cores")
+               : SLUICE_OK;
+}
+
 static sluice_status plan_placement(data_feed *f)
 {
+    const sluice_ranks *ranks = &f->config.ranks;
     sli_placement_request request = {.workers = f->config.workers,
                                      .node = f->config.device->caps.node,
                                      .node_given = f->config.device->caps.node >= 0,
-                                     .local_world = 1};
+                                     .local_rank = ranks->local_rank,
+                                     .local_world = ranks->local_world};
+    sli_cores_setting cores;
+    sli_rank_part part;
+    bool divided = false;
     sluice_status st = sli_topology_open(NULL, &f->topology);
 
+    if (st == SLUICE_OK) {
+        st = choose_cores(f, &cores);
+    }
     if (st == SLUICE_OK && f->topology->node_count > 1) {
         request.node = sli_topology_node_of_device(NULL, f->config.device);
     }
     if (st == SLUICE_OK) {
+        st = sli_rank_cores(f->topology, ranks, request.node, &cores, &part, &divided);
+    }
+    if (st == SLUICE_OK) {
+        request.part = divided ? &part : NULL;
+        f->memory_limit = divided ? part.memory_limit : f->topology->memory_limit;
         st = sli_placement_plan(f->topology, &request, &f->placement);
     }
     return st;

@@ -29,6 +29,9 @@ typedef struct feed_config {
     uint32_t held; /* maximum number of batches that the consumer holds at once, each in its own set
                       of tensors; 0 is 1 */
     bool rewinds;  /* the engine can be rewound; see sli_engine_config */
+    sluice_ranks ranks; /* this rank; local_world 0: unknown. The first feed of a process with
+                           several local ranks is opened by all of them at once */
+    const char *cores;  /* "auto", "all" or a list of CPUs; NULL: auto */
 } feed_config;
 
 typedef struct data_feed {
@@ -39,6 +42,7 @@ typedef struct data_feed {
     sli_placement *placement;
     sli_queue *queue;
     sli_queue_memory memory;
+    uint64_t memory_limit; /* this rank's part of the memory that the process may use */
     uint64_t stream_bytes; /* upper bound of the memory for samples of a stream */
     uint32_t held;         /* at least 1 */
     uint32_t slots;

@@ -8,6 +8,7 @@
 
 #include "log_int.h"
 #include "placement_int.h"
+#include "rank_cores_int.h"
 #include "status_int.h"
 
 enum { MOST_SLOTS = 1024 };
@@ -93,8 +94,27 @@ static sluice_status override_number(const number_override *o, uint64_t *number,
     return SLUICE_OK;
 }
 
+static sluice_status override_cores(const char **cores, char *used)
+{
+    const char *value = overrides_value("SLUICE_CORES");
+    sli_cores_setting setting;
+
+    if (value == NULL) {
+        return SLUICE_OK;
+    }
+    if (!sli_cores_parse(value, &setting)) {
+        return overrides_refuse("SLUICE_CORES", value,
+                                "auto, all or a list of CPUs such as 0-7,16");
+    }
+    sli_log(SLUICE_LOG_WARN, "environment: SLUICE_CORES=%s in place of cores %s", value,
+            *cores != NULL && (*cores)[0] != '\0' ? *cores : "auto");
+    add_used(used, "SLUICE_CORES", value);
+    *cores = value;
+    return SLUICE_OK;
+}
+
 sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t *memory_bytes,
-                                   char used_out[OVERRIDES_USED_SIZE])
+                                   const char **cores, char used_out[OVERRIDES_USED_SIZE])
 {
     uint64_t numbers[] = {*workers, *slots};
     sluice_status st;
@@ -106,6 +126,9 @@ sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t 
     }
     if (st == SLUICE_OK) {
         st = override_number(&of_memory, memory_bytes, used_out);
+    }
+    if (st == SLUICE_OK) {
+        st = override_cores(cores, used_out);
     }
     *workers = (uint32_t)numbers[0];
     *slots = (uint32_t)numbers[1];
@@ -161,8 +184,8 @@ static sluice_status override_mode(sluice_train_config *config)
 
 sluice_status overrides_of_run(sluice_train_config *config, char used_out[OVERRIDES_USED_SIZE])
 {
-    sluice_status st =
-        overrides_of_channel(&config->workers, &config->slots, &config->memory_bytes, used_out);
+    sluice_status st = overrides_of_channel(&config->workers, &config->slots, &config->memory_bytes,
+                                            &config->cores, used_out);
 
     return st == SLUICE_OK ? override_mode(config) : st;
 }

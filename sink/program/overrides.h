@@ -11,13 +11,14 @@
 enum { OVERRIDES_USED_SIZE = 200 };
 
 /*
- * Overrides the settings with SLUICE_WORKERS, SLUICE_SLOTS and SLUICE_MEMORY where these variables
- * are set. used_out: text of the variables that are set, e.g. "SLUICE_WORKERS=4 SLUICE_SLOTS=8", or
+ * Overrides the settings with SLUICE_WORKERS, SLUICE_SLOTS, SLUICE_MEMORY and SLUICE_CORES where
+ * these variables are set. used_out: text of the variables that are set, e.g. "SLUICE_WORKERS=4
+ * SLUICE_SLOTS=8", or
  * "". Returns E_INVALID on a bad value; the error text has the variable, its value and the allowed
  * values.
  */
 sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t *memory_bytes,
-                                   char used_out[OVERRIDES_USED_SIZE]);
+                                   const char **cores, char used_out[OVERRIDES_USED_SIZE]);
 
 /* Overrides a run's settings, with the same variables and SLUICE_MODE. */
 sluice_status overrides_of_run(sluice_train_config *config, char used_out[OVERRIDES_USED_SIZE]);

@@ -74,6 +74,8 @@ static sluice_status open_feed(train_run *run)
         .history = config->record_samples && run->device->caps.kernels
                        ? (uint64_t)config->output_capacity * config->micro_batches
                        : 0,
+        .ranks = run->ranks.own,
+        .cores = config->cores,
     };
 
     return overrides_explain(feed_open(&feed, &run->feed), run->environment.overridden);

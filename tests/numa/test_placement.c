@@ -6,6 +6,23 @@
 #include "testing.h"
 #include "topology_kit.h"
 
+enum { MOST_RANKS = 16 };
+
+/* The part of a rank of those with devices on these nodes (NULL: on none), which may all use the
+ * whole machine. */
+static const sli_rank_part *part_of(const sli_topology *topology, const int32_t *nodes,
+                                    uint32_t rank, uint32_t world)
+{
+    static sli_rank_part parts[MOST_RANKS];
+    static sli_rank_claim claims[MOST_RANKS];
+
+    for (uint32_t r = 0; r < world; r++) {
+        sli_rank_claim_make(topology, nodes != NULL ? nodes[r] : -1, &claims[r]);
+    }
+    T_OK(sli_divide_cores(topology->all_cores, topology->all_core_count, claims, world, parts));
+    return &parts[rank];
+}
+
 /* A machine and what is planned on it. */
 typedef struct plan {
     sli_topology *topology;
@@ -16,6 +33,9 @@ static plan plan_on(const char *synthetic, sli_placement_request request)
 {
     plan made = {.topology = open_text(synthetic)};
 
+    if (request.local_world > 1) {
+        request.part = part_of(made.topology, NULL, request.local_rank, request.local_world);
+    }
     T_OK(sli_placement_plan(made.topology, &request, &made.placement));
     return made;
 }
@@ -136,66 +156,18 @@ static void a_quota_bounds_the_workers(void)
                  {1, 4, 0, 1},   {2, 1, 6, 6},   {0, 1, 0, 8}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const sli_placement_request request = {
+        sli_placement_request request = {
             .node = -1, .workers = cases[i].workers, .local_world = cases[i].world};
         plan made = {.topology = open_text("core:8 pu:1")};
 
         made.topology->quota = cases[i].quota;
         snprintf(made.topology->quota_source, sizeof(made.topology->quota_source), "cpu.max of /");
+        request.part = part_of(made.topology, NULL, 0, cases[i].world);
         T_OK(sli_placement_plan(made.topology, &request, &made.placement));
         T_EQ(made.placement->worker_count, cases[i].want);
         T_EQ(strstr(notes_of(made.placement), "CPU quota") != NULL,
              cases[i].quota > 0 && cases[i].quota < 8);
         close_plan(&made);
-    }
-}
-
-/* Adds the rank's cores to all; fails when one of them is there already. */
-static void add_share(const sli_placement *placement, sli_cpus *all)
-{
-    for (uint32_t cpu = 0; cpu < SLI_MAX_CPUS; cpu++) {
-        if (sli_cpus_has(&placement->device_cpus, cpu)) {
-            T_TRUE(!sli_cpus_has(all, cpu));
-            sli_cpus_add(all, cpu);
-        }
-    }
-}
-
-/* Whatever the nodes of their devices: nobody's core is another's, and none is left over. */
-static void ranks_get_disjoint_shares(void)
-{
-    static const char *const machines[] = {"pack:2 [numa(memory=1GB)] core:5 pu:2", "core:3 pu:1",
-                                           "numa:4 core:4 pu:1", "core:7 pu:2"};
-    static const int32_t same[] = {1, 1, 1, 1, 1, 1, 1};
-    static const int32_t mixed[] = {1, 0, -1, 1, 0, 77, 1};
-    static const int32_t *const nodes[] = {NULL, same, mixed};
-
-    for (size_t i = 0; i < 4 * 3 * 7; i++) {
-        const int32_t *rank_nodes = nodes[i % 3];
-        const uint32_t world = 1 + (uint32_t)(i / 3 % 7);
-        sli_topology *topology = open_text(machines[i / 21]);
-        sli_cpus all = {{0}};
-
-        if (world > topology->core_count) {
-            sli_topology_close(topology);
-            continue;
-        }
-        for (uint32_t rank = 0; rank < world; rank++) {
-            const sli_placement_request request = {
-                .node = rank_nodes != NULL ? rank_nodes[rank] : -1,
-                .local_rank = rank,
-                .local_world = world,
-                .rank_nodes = rank_nodes,
-            };
-            sli_placement *placement = NULL;
-
-            T_OK(sli_placement_plan(topology, &request, &placement));
-            T_EQ(placement->worker_count, topology->core_count / world);
-            add_share(placement, &all);
-            sli_placement_free(placement);
-        }
-        T_EQ(memcmp(&all, &topology->allowed, sizeof(all)), 0);
-        sli_topology_close(topology);
     }
 }
 
@@ -205,18 +177,86 @@ static void ranks_get_cores_on_their_devices_nodes(void)
     static const char *const want[] = {"4-5", "0-1", "6-7", "2-3"};
 
     for (uint32_t rank = 0; rank < 4; rank++) {
-        plan made = plan_on("pack:2 [numa(memory=1GB)] core:4 pu:1",
-                            (sli_placement_request){.node = nodes[rank],
-                                                    .local_rank = rank,
-                                                    .local_world = 4,
-                                                    .rank_nodes = nodes,
-                                                    .step_elsewhere = true});
+        plan made = {.topology = open_text("pack:2 [numa(memory=1GB)] core:4 pu:1")};
+        const sli_placement_request request = {.node = nodes[rank],
+                                               .local_rank = rank,
+                                               .local_world = 4,
+                                               .part = part_of(made.topology, nodes, rank, 4),
+                                               .step_elsewhere = true};
 
+        T_OK(sli_placement_plan(made.topology, &request, &made.placement));
         T_STR(format(&made.placement->device_cpus), want[rank]);
         T_EQ(made.placement->memory_node, nodes[rank]);
         T_EQ(made.placement->note_count, 0);
         close_plan(&made);
     }
+}
+
+/* One core is left to the step, and the kernel chooses which: no worker waits for it. */
+static void workers_of_a_rank_leave_a_core_to_the_step(void)
+{
+    plan made = plan_on("pack:2 [numa(memory=1GB)] core:8 pu:1",
+                        (sli_placement_request){.node = -1, .local_rank = 1, .local_world = 4});
+
+    T_EQ(made.placement->worker_count, 3);
+    for (uint32_t w = 0; w < 3; w++) {
+        T_STR(format(&made.placement->worker_cpus[w]), "4-7");
+    }
+    T_STR(format(&made.placement->device_cpus), "4-7");
+    T_EQ(made.placement->spare_cores, 1);
+    close_plan(&made);
+}
+
+static void workers_of_a_rank_with_a_core_each_are_pinned(void)
+{
+    static const char *const want[] = {"4", "5", "6", "7"};
+    plan made = plan_on(
+        "core:8 pu:1",
+        (sli_placement_request){.workers = 4, .node = -1, .local_rank = 1, .local_world = 2});
+
+    for (uint32_t w = 0; w < 4; w++) {
+        T_STR(format(&made.placement->worker_cpus[w]), want[w]);
+    }
+    close_plan(&made);
+}
+
+/* The rank's two cores on node 0 and two on node 1: each worker has those of one node. */
+static void workers_of_a_rank_stay_on_a_node(void)
+{
+    static const int32_t nodes[] = {0, 0};
+    plan made = {.topology = open_text("pack:2 [numa(memory=1GB)] core:4 pu:1")};
+    sli_placement_request request = {
+        .node = 0, .local_rank = 0, .local_world = 2, .part = part_of(made.topology, nodes, 0, 2)};
+
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_EQ(made.placement->core_count, 4);
+    T_EQ(made.placement->worker_count, 2); /* on the device's node */
+    T_STR(format(&made.placement->worker_cpus[0]), "0-1");
+    T_STR(format(&made.placement->worker_cpus[1]), "0-1");
+    sli_placement_free(made.placement);
+    request.workers = 3;
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_STR(format(&made.placement->worker_cpus[1]), "0-1");
+    T_TRUE(sli_cpus_next(&made.placement->worker_cpus[2], 0) >= 4);
+    close_plan(&made);
+}
+
+static void without_a_division_no_worker_has_a_core_of_its_own(void)
+{
+    const sli_placement_request request = {.node = -1, .local_rank = 1, .local_world = 2};
+    plan made = {.topology = open_text("pack:2 [numa(memory=1GB)] core:4 pu:1")};
+
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_EQ(made.placement->worker_count, 3); /* half of the machine's, less one for the step */
+    T_STR(format(&made.placement->worker_cpus[0]), "0-3");
+    T_STR(format(&made.placement->device_cpus), "0-7");
+    T_CONTAINS(notes_of(made.placement), "not divided among the 2 ranks");
+    sli_placement_free(made.placement);
+    made.topology->core_count = 4; /* bound to node 0, perhaps alone */
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_EQ(made.placement->worker_count, 3);
+    T_STR(format(&made.placement->worker_cpus[2]), "0-3");
+    close_plan(&made);
 }
 
 static void the_step_of_a_rank_gets_every_core_of_the_rank(void)
@@ -228,23 +268,11 @@ static void the_step_of_a_rank_gets_every_core_of_the_rank(void)
                             (sli_placement_request){
                                 .workers = 1, .node = -1, .local_rank = rank, .local_world = 2});
 
-        T_STR(format(&made.placement->worker_cpus[0]), rank == 0 ? "0" : "4");
+        T_STR(format(&made.placement->worker_cpus[0]), want[rank]);
         T_STR(format(&made.placement->device_cpus), want[rank]);
         T_EQ(made.placement->spare_cores, 3);
         close_plan(&made);
     }
-}
-
-/* A rank that knows only its own device's node keeps to the order of ranks, and says so. */
-static void a_rank_on_the_wrong_node_is_told(void)
-{
-    plan made = plan_on("pack:2 [numa(memory=1GB)] core:4 pu:1",
-                        (sli_placement_request){.node = 1, .local_rank = 0, .local_world = 2});
-
-    T_STR(format(&made.placement->device_cpus), "0-3");
-    T_EQ(made.placement->memory_node, 1);
-    T_CONTAINS(notes_of(made.placement), "number the ranks in the order");
-    close_plan(&made);
 }
 
 static void more_ranks_than_cores_share_them(void)
@@ -255,20 +283,25 @@ static void more_ranks_than_cores_share_them(void)
                     (sli_placement_request){.node = -1, .local_rank = rank, .local_world = 5});
 
         T_EQ(made.placement->worker_count, 1);
-        T_STR(format(&made.placement->worker_cpus[0]), rank < 3 ? "0" : "1");
+        T_EQ(sli_cpus_count(&made.placement->worker_cpus[0]), 1);
         T_CONTAINS(notes_of(made.placement), "5 ranks share 2 cores");
         close_plan(&made);
     }
 }
 
-static void a_bound_rank_is_told_about_its_launcher(void)
+static void a_rank_with_one_core_of_many_is_told_about_its_launcher(void)
 {
-    const sli_placement_request request = {.node = -1, .local_rank = 1, .local_world = 2};
-    plan made = {.topology = open_text("core:4 pu:1")};
+    plan made = {.topology = open_text("core:8 pu:1")};
+    sli_rank_part part = {.cpus = made.topology->all_cores[3].cpus};
+    const sli_placement_request request = {
+        .node = -1, .local_rank = 1, .local_world = 2, .part = &part};
 
-    made.topology->bound = true;
     T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_EQ(made.placement->worker_count, 1);
+    T_STR(format(&made.placement->worker_cpus[0]), "3");
     T_CONTAINS(notes_of(made.placement), "--bind-to none");
+    T_CONTAINS(notes_of(made.placement), "--map-by ppr:2:node:PE=4");
+    T_EQ(made.placement->warnings, 1);
     close_plan(&made);
 }
 
@@ -410,7 +443,7 @@ static void planning_survives_running_out_of_memory(void)
         sli_alloc_fail_after(-1);
         T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
     } while (st != SLUICE_OK);
-    T_TRUE(passes > 4);
+    T_TRUE(passes > 3);
     sli_placement_free(placement);
     sli_topology_close(topology);
 }
@@ -424,11 +457,13 @@ const t_test placement_tests[] = {
     T_TEST(more_workers_than_cores_go_round),
     T_TEST(cores_of_the_devices_node_come_first),
     T_TEST(a_quota_bounds_the_workers),
-    T_TEST(ranks_get_disjoint_shares),
+    T_TEST(workers_of_a_rank_leave_a_core_to_the_step),
     T_TEST(ranks_get_cores_on_their_devices_nodes),
-    T_TEST(a_rank_on_the_wrong_node_is_told),
+    T_TEST(workers_of_a_rank_with_a_core_each_are_pinned),
+    T_TEST(workers_of_a_rank_stay_on_a_node),
+    T_TEST(without_a_division_no_worker_has_a_core_of_its_own),
     T_TEST(more_ranks_than_cores_share_them),
-    T_TEST(a_bound_rank_is_told_about_its_launcher),
+    T_TEST(a_rank_with_one_core_of_many_is_told_about_its_launcher),
     T_TEST(a_node_without_memory_gets_no_buffers),
     T_TEST(memory_that_is_not_allowed_is_not_used),
     T_TEST(cores_far_from_the_device_are_told),

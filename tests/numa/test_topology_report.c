@@ -68,7 +68,7 @@ static void remarks_name_the_rank_that_they_are_about(void)
 
     T_OK(sluice_device_open("host:0,node=0", &device));
     text = report("pack:2 [numa(memory=1GB)] core:2 pu:1", device, 4, false);
-    T_CONTAINS(text, "  - rank 0 and 1 more: the 2 cores of node 0, the device's, went to other");
+    T_CONTAINS(text, "  - rank 1 and 1 more: the 2 cores of node 0, the device's, went to other");
     sluice_string_free(text);
     sluice_device_close(device);
 }

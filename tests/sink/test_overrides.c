@@ -128,11 +128,12 @@ static void bytes_are_counted_in_powers_of_1024(void)
         uint32_t workers = 1;
         uint32_t slots = 2;
         uint64_t bytes = 3;
+        const char *cores = NULL;
 
         overrides_begin();
         setenv("SLUICE_MEMORY", cases[i].value, 1);
         kit_log_start(NULL, NULL);
-        T_OK(overrides_of_channel(&workers, &slots, &bytes, used));
+        T_OK(overrides_of_channel(&workers, &slots, &bytes, &cores, used));
         (void)kit_log_stop();
         T_TRUE(bytes == cases[i].bytes);
         T_EQ(workers, 1);
@@ -141,6 +142,45 @@ static void bytes_are_counted_in_powers_of_1024(void)
         T_STR(used, want);
         overrides_end();
     }
+}
+
+static void cores_are_what_the_environment_says(void)
+{
+    char used[OVERRIDES_USED_SIZE];
+    const char *cores = "all";
+    uint32_t workers = 1;
+    uint32_t slots = 2;
+    uint64_t bytes = 3;
+
+    overrides_begin();
+    setenv("SLUICE_CORES", "0-3", 1);
+    kit_log_start(NULL, NULL);
+    T_OK(overrides_of_channel(&workers, &slots, &bytes, &cores, used));
+    T_CONTAINS(kit_log_stop(), "SLUICE_CORES=0-3 in place of cores all");
+    T_STR(cores, "0-3");
+    T_STR(used, "SLUICE_CORES=0-3");
+    setenv("SLUICE_CORES", "3-0", 1);
+    T_STATUS(overrides_of_channel(&workers, &slots, &bytes, &cores, used), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "SLUICE_CORES is \"3-0\", want auto, all or a list of CPUs");
+    unsetenv("SLUICE_CORES");
+    overrides_end();
+}
+
+static void a_run_refuses_cores_that_it_may_not_use(void)
+{
+    kit k;
+
+    kit_init(&k);
+    k.config.max_steps = 1;
+    k.config.cores = "4095";
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "cores: this process may not use CPU 4095");
+    k.config.cores = "some";
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "cores is \"some\", want auto, all or a list of CPUs");
+    k.config.cores = "all";
+    T_OK(kit_run(&k));
+    kit_fini(&k);
 }
 
 static void the_mode_is_what_the_environment_says(void)
@@ -382,6 +422,8 @@ const t_test overrides_tests[] = {
     T_TEST(slots_are_as_many_as_the_environment_says),
     T_TEST(memory_is_bounded_as_the_environment_says),
     T_TEST(bytes_are_counted_in_powers_of_1024),
+    T_TEST(cores_are_what_the_environment_says),
+    T_TEST(a_run_refuses_cores_that_it_may_not_use),
     T_TEST(the_mode_is_what_the_environment_says),
     T_TEST(without_sink_mode_the_mode_is_left_alone_and_that_is_said),
     T_TEST(a_value_that_makes_no_sense_is_refused_by_name),

@@ -412,6 +412,10 @@ typedef struct sluice_train_config {
                                  call agree. 0 is 60 000. If they do not, a warning names them, and
                                  sluice_train() returns while a thread of it remains in agree: then
                                  agree_user must stay valid until the process ends */
+    const char *cores; /**< the cores of this rank: "auto" (or NULL), its part of the machine if
+                          there are several ranks on it; "all", every core that the process may
+                          use; or a list of CPUs, "0-7,16", of which it then has its part.
+                          Borrowed */
 } sluice_train_config;
 
 /**
@@ -444,11 +448,13 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * run; with several ranks no hook may. These runs write no checkpoints and do not validate.
  *
  * Environment variables override config, with a warning: SLUICE_WORKERS, SLUICE_SLOTS,
- * SLUICE_MEMORY (bytes; 512M) and, with dataset_sink_mode, SLUICE_MODE. SLUICE_LOCAL, "R/W",
- * overrides local_rank and local_world. SLUICE_REPORT is the path of a file for the report, which
- * is written when the run ends, also with an error: as JSON if the path ends in .json, else as
- * text; "-" is stderr, and %r is replaced by the rank. An empty variable is not set. See the guide,
- * Reference.
+ * SLUICE_MEMORY (bytes; 512M), SLUICE_CORES and, with dataset_sink_mode, SLUICE_MODE.
+ * SLUICE_LOCAL, "R/W", overrides local_rank and local_world. If several ranks of the job run on
+ * this machine, the first run or channel of each process waits for those of the others, at most
+ * SLUICE_EXCHANGE_MS (5000) milliseconds, to divide the machine's cores; without them it goes on,
+ * with a warning. SLUICE_REPORT is the path of a file for the report, which is written when the
+ * run ends, also with an error: as JSON if the path ends in .json, else as text; "-" is stderr,
+ * and %r is replaced by the rank. An empty variable is not set. See the guide, Reference.
  *
  * @param device      borrowed for the run
  * @param model       copied
