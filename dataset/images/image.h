@@ -27,6 +27,20 @@ typedef struct image_view {
     uint32_t channels;
 } image_view;
 
+/* What the header of an encoded image says besides the size. */
+typedef struct image_facts {
+    const char *format;        /* "JPEG", "PNG", "PPM" or "PGM" */
+    uint32_t channels;         /* stored channels; 1 for a palette */
+    uint32_t bits;             /* of a stored sample */
+    bool palette;              /* PNG: the samples are indices of colours */
+    bool progressive;          /* JPEG: progressive; PNG: interlaced */
+    bool arithmetic;           /* JPEG: arithmetic-coded */
+    uint32_t restart_interval; /* JPEG: MCUs between restart markers; 0: none */
+    uint32_t
+        chroma_x; /* JPEG of several channels: pixels per chroma sample, in a line; 0: not whole */
+    uint32_t chroma_y; /* the same in a column */
+} image_facts;
+
 /* A rectangle of an image: [x, x + width) by [y, y + height). */
 typedef struct image_box {
     uint32_t x;

@@ -186,6 +186,14 @@ sluice_status image_decoder_want_indices(image_decoder *decoder)
                           format->name);
 }
 
+void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out)
+{
+    const image_format *format = formats[decoder->current];
+
+    *facts_out = (image_facts){.format = format->name};
+    format->describe(decoder->states[decoder->current], facts_out);
+}
+
 bool image_decoder_lacks_index(const image_decoder *decoder)
 {
     const image_format *format = formats[decoder->current];

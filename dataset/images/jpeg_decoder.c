@@ -476,6 +476,28 @@ static bool jpeg_lacks_index(const void *state)
     return ((const jpeg_decoder *)state)->lacks_index;
 }
 
+static void jpeg_describe(const void *state, image_facts *facts)
+{
+    const struct jpeg_decompress_struct *info = &((const jpeg_decoder *)state)->info;
+
+    facts->channels = (uint32_t)info->num_components;
+    facts->bits = (uint32_t)info->data_precision;
+    facts->progressive = info->progressive_mode;
+    facts->arithmetic = info->arith_code;
+    facts->restart_interval = info->restart_interval;
+    if (info->num_components > 1) {
+        const jpeg_component_info *luma = &info->comp_info[0];
+        const jpeg_component_info *chroma = &info->comp_info[1];
+
+        facts->chroma_x = luma->h_samp_factor % chroma->h_samp_factor == 0
+                              ? (uint32_t)(luma->h_samp_factor / chroma->h_samp_factor)
+                              : 0;
+        facts->chroma_y = luma->v_samp_factor % chroma->v_samp_factor == 0
+                              ? (uint32_t)(luma->v_samp_factor / chroma->v_samp_factor)
+                              : 0;
+    }
+}
+
 const image_format format_jpeg = {
     .name = "JPEG",
     .magic = magic,
@@ -487,4 +509,5 @@ const image_format format_jpeg = {
     .scale = jpeg_scale,
     .use_index = jpeg_use_index,
     .lacks_index = jpeg_lacks_index,
+    .describe = jpeg_describe,
 };

@@ -283,6 +283,16 @@ static sluice_status png_want_indices(void *state)
     return SLUICE_OK;
 }
 
+static void png_describe(const void *state, image_facts *facts)
+{
+    const png_decoder *decoder = state;
+
+    facts->palette = png_get_color_type(decoder->png, decoder->info) == PNG_COLOR_TYPE_PALETTE;
+    facts->channels = png_get_channels(decoder->png, decoder->info);
+    facts->bits = png_get_bit_depth(decoder->png, decoder->info);
+    facts->progressive = png_get_interlace_type(decoder->png, decoder->info) != PNG_INTERLACE_NONE;
+}
+
 const image_format format_png = {
     .name = "PNG",
     .magic = magic,
@@ -292,4 +302,5 @@ const image_format format_png = {
     .open = png_open,
     .region = png_region,
     .want_indices = png_want_indices,
+    .describe = png_describe,
 };

@@ -250,6 +250,12 @@ static sluice_status pgm_want_indices(void *state)
     return SLUICE_OK;
 }
 
+static void pnm_describe(const void *state, image_facts *facts)
+{
+    facts->channels = ((const pnm_decoder *)state)->channels;
+    facts->bits = 8;
+}
+
 const image_format format_ppm = {
     .name = "PPM",
     .magic = (const uint8_t *)"P6",
@@ -259,6 +265,7 @@ const image_format format_ppm = {
     .open = pnm_open,
     .open_head = pnm_open_head,
     .region = pnm_region,
+    .describe = pnm_describe,
 };
 
 const image_format format_pgm = {
@@ -271,4 +278,5 @@ const image_format format_pgm = {
     .open_head = pnm_open_head,
     .region = pnm_region,
     .want_indices = pgm_want_indices,
+    .describe = pnm_describe,
 };

@@ -134,6 +134,7 @@ int cmd_synth(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_help(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
 int cmd_pack(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

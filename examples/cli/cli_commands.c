@@ -55,6 +55,23 @@ const cli_command cli_commands[] = {
      "repeatable\n"
      "  --json             one JSON object on stdout instead of lines\n",
      cmd_classes},
+    {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
+     "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
+     "SRC is a folder DIR/CLASS/FILE or one of tar shards, a file (.tar, .tsv, .csv, .json of "
+     "COCO, "
+     ".npy), or a pipeline in quotes, of which only the source is read. Every sample is read, and "
+     "the headers of its images; images are not decoded (`sluice verify` does that). The first 20 "
+     "samples that cannot be read are listed with the reason.\n"
+     "\n"
+     "The line of a column ends with the smallest and the largest value of whole numbers. Classes "
+     "are counted by the column label, or else by the numbers that belong to boxes.\n",
+     "  -f FILE            a file that holds the pipeline, instead of SRC\n"
+     "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
+     "repeatable\n"
+     "  --max-samples N    read N samples only, evenly spaced\n"
+     "  --workers N|auto   threads that read (auto: 4)\n"
+     "  --json             one JSON object on stdout instead of text\n",
+     cmd_inspect},
     {"pack", "pack {SRC | -f FILE} DST [OPTIONS]",
      "Packs images into tar shards, in which a part of an image can be decoded alone.",
      "SRC is a folder DIR/CLASS/FILE, or a source in quotes, optionally with stages of order, "

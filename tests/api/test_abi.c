@@ -130,6 +130,7 @@ typedef struct sized {
     X(coco_config, sluice_coco_config_init_size)                                                   \
     X(decode_config, sluice_decode_config_init_size)                                               \
     X(image_folder_config, sluice_image_folder_config_init_size)                                   \
+    X(image_info, sluice_image_info_init_size)                                                     \
     X(letterbox_config, sluice_letterbox_config_init_size)                                         \
     X(llmc_position, sluice_llmc_position_init_size)                                               \
     X(model, sluice_model_init_size)                                                               \

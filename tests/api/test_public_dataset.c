@@ -308,6 +308,30 @@ static void arrays_are_a_dataset(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Stored samples, and the header of an image. */
+static void stored_samples_are_read(void)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_reader *reader = NULL;
+    sluice_column_spec spec;
+    sluice_sample_view view;
+    sluice_image_info info;
+
+    T_OK(sluice_dataset_synthetic(5, 4, 3, 1, 2, &dataset));
+    T_OK(sluice_reader_create(dataset, &reader));
+    T_EQ(sluice_reader_samples(reader), 5);
+    T_EQ(sluice_reader_columns(reader), 2);
+    T_OK(sluice_reader_column(reader, 1, &spec));
+    T_STR(spec.name, "label");
+    T_OK(sluice_reader_get(reader, 3, 1, &view));
+    T_EQ(*(const int32_t *)view.data, 1);
+    sluice_reader_destroy(reader);
+    sluice_dataset_destroy(dataset);
+    sluice_image_info_init(&info);
+    T_OK(sluice_image_header("P5 1 1 255\nx", 12, &info));
+    T_STR(info.format, "PGM");
+}
+
 /* Reads sample `index`: its number, and random bits that sluice_dataset_get() gives again. */
 static sluice_status read_own(sluice_sample *sample, uint64_t index, void *user)
 {
@@ -517,6 +541,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(files_that_are_not_there_are_an_error_of_the_first_use),
     T_TEST(stages_have_help),
     T_TEST(arrays_are_a_dataset),
+    T_TEST(stored_samples_are_read),
     T_TEST(functions_are_a_dataset),
     T_TEST(columns_are_chosen_and_renamed_by_calls),
     T_TEST(columns_are_computed_by_calls),

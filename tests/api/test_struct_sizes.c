@@ -381,6 +381,11 @@ static sluice_status find_ranks(void *any)
     return sluice_ranks_find((sluice_ranks *)any);
 }
 
+static sluice_status read_header(void *any)
+{
+    return sluice_image_header("P5 1 1 255\nx", 12, (sluice_image_info *)any);
+}
+
 static sluice_status inspect_dataset(void *any)
 {
     return sluice_dataset_inspect(on.dataset, (sluice_dataset_info *)any);
@@ -434,6 +439,7 @@ static const sized_call calls[] = {
     {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},
     {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},
     {"sluice_ranks", sizeof(sluice_ranks), NULL, find_ranks, NULL},
+    {"sluice_image_info", sizeof(sluice_image_info), NULL, read_header, NULL},
     {"sluice_dataset_info", sizeof(sluice_dataset_info), NULL, inspect_dataset, NULL},
     {"sluice_channel_info", sizeof(sluice_channel_info), NULL, inspect_channel, NULL},
     {"sluice_channel_stats", sizeof(sluice_channel_stats), NULL, stats_of_channel, NULL},

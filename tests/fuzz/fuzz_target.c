@@ -49,6 +49,7 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
 {
     uint32_t width = 0;
     uint32_t height = 0;
+    image_facts facts;
 
     if (decoder == NULL) {
         if (image_decoder_create(&decoder) != SLUICE_OK) {
@@ -62,6 +63,10 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
     }
     if (width == 0 || height == 0 || (uint64_t)width * height > FUZZ_MAX_PIXELS) {
         fuzz_fail("an impossible size");
+    }
+    image_decoder_describe(decoder, &facts);
+    if (facts.channels < 1 || facts.channels > 4 || facts.bits == 0) {
+        fuzz_fail("a header that cannot be");
     }
     *box_out = fuzz_box(data, size, 0, width, height);
     if (image_decoder_region(decoder, box_out, region_out) != SLUICE_OK) {

@@ -17,6 +17,7 @@
 #include <sluice/log.h>
 #include <sluice/pack.h>
 #include <sluice/ranks.h>
+#include <sluice/reader.h>
 #include <sluice/report.h>
 #include <sluice/sampling.h>
 #include <sluice/status.h>

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_reader: the columns of a source's samples, on the caller's thread. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sluice/reader.h>
+
+#include "alloc_int.h"
+#include "dataset_state.h"
+#include "image_decoder.h"
+#include "struct_size_int.h"
+
+/* Limit on the pixels of an image whose header is read: none that a header can exceed. */
+static const uint64_t ANY_PIXELS = UINT64_MAX;
+
+/* The number of no sample. */
+static const uint64_t NO_SAMPLE = UINT64_MAX;
+
+struct sluice_reader {
+    const sluice_dataset *dataset;
+    uint64_t samples;
+    sample_io io;
+    uint8_t *rows[SLUICE_MAX_COLUMNS]; /* plain columns of one sample; NULL for images and masks */
+    uint64_t plain;                    /* sample whose plain columns are in `rows`, or NO_SAMPLE */
+    image_buffer pixels;               /* a raw image without gaps between its lines */
+};
+
+/* ---- headers of images ----------------------------------------------------------------------- */
+
+static const sli_struct info_struct = SLI_STRUCT(sluice_image_info, chroma_y);
+
+void sluice_image_info_init_size(sluice_image_info *info, size_t size)
+{
+    sli_struct_init(info, size);
+}
+
+sluice_status sluice_image_header(const void *bytes, size_t size, sluice_image_info *info)
+{
+    static const char call[] = "sluice_image_header";
+    sluice_image_info own = {.struct_size = sizeof(own)};
+    image_decoder *decoder = NULL;
+    image_facts facts;
+    sluice_status st = sli_struct_check(&info_struct, call, info);
+
+    if (st == SLUICE_OK && bytes == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "%s: bytes is NULL", call);
+    }
+    if (st == SLUICE_OK) {
+        st = image_decoder_create(&decoder);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = image_decoder_open(decoder, bytes, size, ANY_PIXELS, false, &own.width, &own.height);
+    if (st == SLUICE_OK) {
+        image_decoder_describe(decoder, &facts);
+        own.format = facts.format;
+        own.channels = facts.channels;
+        own.bits = facts.bits;
+        own.palette = facts.palette;
+        own.progressive = facts.progressive;
+        own.arithmetic = facts.arithmetic;
+        own.restart_interval = facts.restart_interval;
+        own.chroma_x = facts.chroma_x;
+        own.chroma_y = facts.chroma_y;
+        st = sli_struct_write(&info_struct, call, &own, info);
+    }
+    image_decoder_destroy(decoder);
+    return st;
+}
+
+/* ---- a reader -------------------------------------------------------------------------------- */
+
+/* True if the column is the first image, a further image or a mask. */
+static bool is_image(const stage_schema *schema, uint32_t column)
+{
+    const column_role role = schema->infos[column].role;
+
+    return (int)column == schema->image || role == ROLE_IMAGE || role == ROLE_MASK;
+}
+
+/* Allocates the memory of a column's row. */
+static sluice_status make_row(sluice_reader *reader, uint32_t i)
+{
+    const sluice_column *column = &reader->dataset->source_schema.columns[i];
+    size_t bytes = sluice_dtype_size(column->dtype);
+
+    for (uint32_t d = 0; d < column->rank; d++) {
+        if (__builtin_mul_overflow(bytes, column->shape[d], &bytes)) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "a row of column %s", column->name);
+        }
+    }
+    reader->rows[i] = sli_calloc(bytes, 1);
+    return reader->rows[i] != NULL
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_NO_MEMORY, "a row of column %s", column->name);
+}
+
+sluice_status sluice_reader_create(sluice_dataset *dataset, sluice_reader **reader_out)
+{
+    static const char function[] = "sluice_reader_create";
+    sluice_status st = dataset_status(dataset, function);
+    sluice_reader *reader;
+
+    if (st == SLUICE_OK && reader_out == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "%s: reader_out is NULL", function);
+    }
+    if (st == SLUICE_OK) {
+        st = dataset_open_indexed(dataset, function);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    reader = sli_calloc(1, sizeof(*reader));
+    if (reader == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a reader");
+    }
+    reader->dataset = dataset;
+    reader->samples = dataset->source_count;
+    reader->plain = NO_SAMPLE;
+    reader->io.whole = true;
+    for (uint32_t i = 0; i < dataset->source_schema.column_count && st == SLUICE_OK; i++) {
+        st = is_image(&dataset->source_schema, i) ? st : make_row(reader, i);
+    }
+    if (st != SLUICE_OK) {
+        sluice_reader_destroy(reader);
+        return st;
+    }
+    *reader_out = reader;
+    return SLUICE_OK;
+}
+
+void sluice_reader_destroy(sluice_reader *reader)
+{
+    if (reader == NULL) {
+        return;
+    }
+    sample_io_free(&reader->io);
+    image_buffer_free(&reader->pixels);
+    for (uint32_t i = 0; i < SLUICE_MAX_COLUMNS; i++) {
+        sli_free(reader->rows[i]);
+    }
+    sli_free(reader);
+}
+
+uint64_t sluice_reader_samples(const sluice_reader *reader)
+{
+    return reader != NULL ? reader->samples : 0;
+}
+
+uint32_t sluice_reader_columns(const sluice_reader *reader)
+{
+    return reader != NULL ? reader->dataset->source_schema.column_count : 0;
+}
+
+/* True if a column has a companion NAME_length. */
+static bool is_ragged(const stage_schema *schema, uint32_t column)
+{
+    char name[SLUICE_NAME_SIZE + 8];
+    int length;
+
+    snprintf(name, sizeof(name), "%s_length", schema->columns[column].name);
+    length = schema_find(schema, name);
+    return length >= 0 && schema->columns[length].dtype == SLUICE_I32 &&
+           schema->columns[length].rank == 0 && schema->columns[column].rank > 0;
+}
+
+static sluice_status check_column(const sluice_reader *reader, uint32_t column, const void *out,
+                                  const char *function)
+{
+    if (reader == NULL || out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: an argument is NULL", function);
+    }
+    return column < reader->dataset->source_schema.column_count
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "%s: column %u of %u", function, column,
+                          reader->dataset->source_schema.column_count);
+}
+
+sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
+                                   sluice_column_spec *spec_out)
+{
+    sluice_status st = check_column(reader, column, spec_out, "sluice_reader_column");
+    const stage_schema *schema;
+    const sluice_column *from;
+    const column_info *info;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    schema = &reader->dataset->source_schema;
+    from = &schema->columns[column];
+    info = &schema->infos[column];
+    *spec_out = (sluice_column_spec){.name = from->name, .dtype = from->dtype, .rank = from->rank};
+    memcpy(spec_out->shape, from->shape, sizeof(spec_out->shape));
+    spec_out->role = info->role == ROLE_MASK    ? SLUICE_ROLE_MASK
+                     : info->role == ROLE_BOXES ? SLUICE_ROLE_BOXES
+                     : is_image(schema, column) ? SLUICE_ROLE_IMAGE
+                                                : SLUICE_ROLE_PLAIN;
+    spec_out->ragged = is_ragged(schema, column) || info->role == ROLE_OF_BOX;
+    for (uint32_t i = 0; info->role == ROLE_OF_BOX && i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_BOXES && schema->infos[i].buffer == info->boxes) {
+            spec_out->boxes = schema->columns[i].name;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static sluice_status read_plain(sluice_reader *reader, uint64_t sample)
+{
+    const source_ops *ops = dataset_source(reader->dataset);
+    void *const *row = (void *const *)reader->rows;
+    sample_data data = {0};
+    sluice_status st;
+
+    if (reader->plain == sample) {
+        return SLUICE_OK;
+    }
+    reader->plain = NO_SAMPLE;
+    st = ops->read_plain != NULL
+             ? ops->read_plain(reader->dataset->source, sample, &reader->io, row)
+             : ops->read(reader->dataset->source, sample, &reader->io, row, &data);
+    if (st == SLUICE_OK) {
+        reader->plain = sample;
+    }
+    return st;
+}
+
+/* Returns the view of a raw image; copies it if its lines have gaps between them. */
+static sluice_status view_pixels(sluice_reader *reader, const image_view *image,
+                                 sluice_sample_view *view)
+{
+    const size_t line = (size_t)image->width * image->channels;
+    sluice_status st;
+
+    view->dtype = SLUICE_U8;
+    view->rank = 3;
+    view->shape[SCHEMA_H] = image->height;
+    view->shape[SCHEMA_W] = image->width;
+    view->shape[SCHEMA_C] = image->channels;
+    view->bytes = line * image->height;
+    view->data = image->pixels;
+    if (image->stride == line) {
+        return SLUICE_OK;
+    }
+    st = image_buffer_reserve(&reader->pixels, view->bytes);
+    for (uint32_t y = 0; y < image->height && st == SLUICE_OK; y++) {
+        memcpy(reader->pixels.data + y * line, image->pixels + y * image->stride, line);
+    }
+    view->data = reader->pixels.data;
+    return st;
+}
+
+static sluice_status read_image(sluice_reader *reader, uint64_t sample, uint32_t column,
+                                sluice_sample_view *view)
+{
+    const sluice_dataset *dataset = reader->dataset;
+    const source_ops *ops = dataset_source(dataset);
+    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    sample_data data = {0};
+    sluice_status st = (int)column == dataset->source_schema.image
+                           ? ops->read(dataset->source, sample, &reader->io, nowhere, &data)
+                           : ops->read_other(dataset->source, sample, column, &reader->io, &data);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (data.bytes == NULL) {
+        return view_pixels(reader, &data.image, view);
+    }
+    view->data = data.bytes;
+    view->dtype = SLUICE_ENCODED;
+    view->rank = 1;
+    view->shape[0] = data.size;
+    view->bytes = data.size;
+    return SLUICE_OK;
+}
+
+sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample, uint32_t column,
+                                sluice_sample_view *view_out)
+{
+    static const char function[] = "sluice_reader_get";
+    sluice_sample_view view = {.rank = 0};
+    sluice_status st = check_column(reader, column, view_out, function);
+
+    if (st == SLUICE_OK && sample >= reader->samples) {
+        st = sli_fail(SLUICE_E_INVALID, "%s: sample %" PRIu64 " of %" PRIu64, function, sample,
+                      reader->samples);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (is_image(&reader->dataset->source_schema, column)) {
+        sample_io_give_back(&reader->io);
+        st = read_image(reader, sample, column, &view);
+    } else {
+        const sluice_column *from = &reader->dataset->source_schema.columns[column];
+
+        st = read_plain(reader, sample);
+        view.data = reader->rows[column];
+        view.dtype = from->dtype;
+        view.rank = from->rank;
+        view.bytes = sluice_dtype_size(from->dtype);
+        for (uint32_t d = 0; d < from->rank; d++) {
+            view.shape[d] = from->shape[d];
+            view.bytes *= (size_t)from->shape[d];
+        }
+    }
+    if (st == SLUICE_OK) {
+        *view_out = view;
+    }
+    return st;
+}

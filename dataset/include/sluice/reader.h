@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Samples as their source stores them, before any transform: for tools that look at data, convert
+ * it or check it.
+ *
+ *     sluice_reader *reader = NULL;
+ *     sluice_sample_view image;
+ *     sluice_image_info info;
+ *
+ *     st = sluice_reader_create(dataset, &reader);
+ *     if (st == SLUICE_OK) {
+ *         st = sluice_reader_get(reader, 7, 0, &image);
+ *     }
+ *     if (st == SLUICE_OK) {
+ *         sluice_image_info_init(&info);
+ *         st = sluice_image_header(image.data, image.bytes, &info);
+ *     }
+ */
+#ifndef SLUICE_READER_H
+#define SLUICE_READER_H
+
+#include <sluice/custom.h>
+
+SLUICE_BEGIN_DECLS
+
+/** What the header of an encoded image says. */
+typedef struct sluice_image_info {
+    size_t struct_size; /**< bytes; set by sluice_image_info_init() */
+    const char *format; /**< "JPEG", "PNG", "PPM" or "PGM"; never freed */
+    uint32_t width;     /**< in pixels */
+    uint32_t height;    /**< in pixels */
+    uint32_t channels;  /**< stored channels: 1 (gray, or a palette), 2 (gray and alpha), 3, 4 (RGB
+                           and  alpha, or CMYK) */
+    uint32_t bits;      /**< bits of a stored sample */
+    uint32_t palette;   /**< PNG: 1 if the samples are indices of colours */
+    uint32_t progressive;      /**< 1 for a progressive JPEG file or an interlaced PNG file */
+    uint32_t arithmetic;       /**< JPEG: 1 if it is arithmetic-coded */
+    uint32_t restart_interval; /**< JPEG: MCUs between restart markers; 0: none */
+    uint32_t chroma_x; /**< JPEG of several channels: pixels per chroma sample in a line; 4:2:0 and
+                            4:2:2 have 2; 0: not a whole number */
+    uint32_t chroma_y; /**< the same in a column: 4:2:0 has 2, 4:2:2 has 1 */
+} sluice_image_info;
+
+/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_image_info_init_size(sluice_image_info *info, size_t size);
+
+/** sluice_image_info_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_image_info_init(sluice_image_info *info)
+{
+    sluice_image_info_init_size(info, sizeof(*info));
+}
+
+/**
+ * Reads the header of an encoded image. The pixels are not decoded, so damage after the header is
+ * not found.
+ *
+ * @param bytes  (size) the whole file
+ *
+ * Returns: E_CORRUPT the bytes are not an image, or the header is damaged; E_UNSUPPORTED a format
+ *          that this build does not decode; E_INVALID a NULL, or a wrong struct_size; E_NO_MEMORY.
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_image_header(const void *bytes, size_t size,
+                                                     sluice_image_info *info);
+
+/** Reads samples of a dataset's source, by their numbers. */
+typedef struct sluice_reader sluice_reader;
+
+/**
+ * Opens the dataset if it is not open, and makes a reader of its source. Stages after the source
+ * have no effect. The dataset must outlive the reader.
+ *
+ * @param reader_out  owned by the caller: freed by sluice_reader_destroy()
+ *
+ * Returns: E_INVALID a NULL; E_UNSUPPORTED the source is a stream, whose samples have no numbers;
+ *          errors of opening the source; the sticky error of building; E_NO_MEMORY.
+ *
+ * Threads: any, once the dataset is built; several readers of a dataset may be used at once.
+ */
+SLUICE_API_CHECKED sluice_status sluice_reader_create(sluice_dataset *dataset,
+                                                      sluice_reader **reader_out);
+
+/** Frees a reader. Accepts NULL. Threads: any, once no other call uses the reader. */
+SLUICE_API void sluice_reader_destroy(sluice_reader *reader);
+
+/** Returns the number of samples of the source. Threads: any. */
+SLUICE_API uint64_t sluice_reader_samples(const sluice_reader *reader);
+
+/** Returns the number of columns of the source. Threads: any. */
+SLUICE_API uint32_t sluice_reader_columns(const sluice_reader *reader);
+
+/**
+ * Describes a column of the source. The lengths of ragged columns, NAME_length, are columns of
+ * their own.
+ *
+ * @param column    below sluice_reader_columns()
+ * @param spec_out  its texts are borrowed from the dataset
+ *
+ * Returns: E_INVALID a NULL, or no such column.
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
+                                                      sluice_column_spec *spec_out);
+
+/**
+ * Reads one column of a sample. Images and masks are read from their files: their bytes are those
+ * of the file, with rank 1, if the column is SLUICE_ENCODED. Ragged columns have their declared
+ * shape, with zeros after the sample's length.
+ *
+ * @param sample    below sluice_reader_samples()
+ * @param column    below sluice_reader_columns()
+ * @param view_out  valid until the reader's next call
+ *
+ * Returns: E_INVALID a NULL, no such sample or column; errors of reading the sample, such as E_IO
+ *          and E_CORRUPT; E_NO_MEMORY. The text does not name the sample.
+ *
+ * Threads: one at a time, on the thread that used the reader first.
+ */
+SLUICE_API_CHECKED sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample,
+                                                   uint32_t column, sluice_sample_view *view_out);
+
+SLUICE_END_DECLS
+
+#endif

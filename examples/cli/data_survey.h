@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the samples of a dataset's source, and counts what they are: classes, sizes, formats. */
+#ifndef SLUICE_DATA_SURVEY_H
+#define SLUICE_DATA_SURVEY_H
+
+#include "cli.h"
+
+enum { SURVEY_NAMED = 20, SURVEY_CLASSES = 1 << 16, SURVEY_WORKERS = 64 };
+
+/* Kinds of encoded images. A file is of one format; the other kinds are of JPEG or PNG files. */
+typedef enum survey_kind {
+    KIND_JPEG,
+    KIND_PNG,
+    KIND_PPM,
+    KIND_PGM,
+    KIND_JPEG_GRAY,
+    KIND_JPEG_444,
+    KIND_JPEG_422,
+    KIND_JPEG_420,
+    KIND_JPEG_OTHER, /* another chroma subsampling of three channels */
+    KIND_JPEG_CMYK,
+    KIND_JPEG_PROGRESSIVE,
+    KIND_JPEG_ARITHMETIC,
+    KIND_JPEG_RESTARTS,
+    KIND_PNG_GRAY,
+    KIND_PNG_PALETTE,
+    KIND_PNG_RGB,
+    KIND_PNG_ALPHA,
+    KIND_PNG_16_BITS,
+    KIND_PNG_INTERLACED,
+    KINDS
+} survey_kind;
+
+/* The keys of JSON, and words for a table. */
+extern const char *const survey_kind_names[KINDS];
+
+typedef struct survey_column {
+    sluice_column_spec spec; /* its texts are borrowed from the dataset */
+    bool is_counted; /* a whole number per sample: low and high are valid, once any was read */
+    int64_t low;
+    int64_t high;
+} survey_column;
+
+/* A sample that cannot be read. */
+typedef struct survey_bad {
+    uint64_t sample;
+    char *why;
+} survey_bad;
+
+/* What one worker has counted. */
+typedef struct survey_counts {
+    uint64_t good;
+    uint64_t bad;
+    uint64_t kinds[KINDS];
+    uint64_t *classes; /* (SURVEY_CLASSES) by label */
+    uint64_t no_class; /* labels outside this range */
+    int64_t low[SLUICE_MAX_COLUMNS];
+    int64_t high[SLUICE_MAX_COLUMNS];
+    survey_bad named[SURVEY_NAMED]; /* the first bad samples of this worker */
+    uint32_t named_count;
+} survey_counts;
+
+typedef struct data_survey {
+    sluice_dataset *dataset;
+    uint64_t samples; /* of the source */
+    uint64_t looked;  /* number of samples to read, evenly spaced */
+    uint32_t column_count;
+    survey_column columns[SLUICE_MAX_COLUMNS];
+    int image;            /* column of the first image; -1: none */
+    int label;            /* column that is counted by value; -1: none */
+    int length;           /* column with the number of labels in a sample; -1: one */
+    uint32_t class_count; /* one more than the largest label that was counted */
+
+    /* (looked) of each sample that was read: 0 where it cannot be read */
+    uint64_t *widths;
+    uint64_t *heights;
+    uint64_t *bytes;
+    survey_counts all;
+} data_survey;
+
+/*
+ * Reads up to `most` samples by `workers` threads, at most SURVEY_WORKERS, and draws a progress
+ * bar. A signal ends it early; the counts then are those of the samples that were read. On failure
+ * the library's last error has the text. The caller frees the survey in any case.
+ */
+sluice_status survey_run(data_survey *survey, uint64_t most, uint32_t workers,
+                         cli_progress *progress);
+
+void survey_free(data_survey *survey);
+
+#endif

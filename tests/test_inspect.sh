@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sluice inspect: counts, classes, sizes and kinds of each kind of source; what cannot be read; errors.
+# test_inspect.sh BUILD_DIR; a line for each check, and last `inspect: N passed, N failed, N skipped`.
+set -u
+build=$(cd "${1:?usage: test_inspect.sh BUILD_DIR}" && pwd)
+title=inspect
+. "$(dirname "$0")/shell_kit.sh"
+sluice=$build/bin/sluice
+
+cd "$tmp" || exit 1
+"$sluice" synth set --classes 3 --per-class 10 --size 48 >made || skip_rest "sluice synth makes none"
+first=$(ls set/train | sed -n 1p)
+for i in $(seq 10 34); do echo "no image" >"set/train/$first/bad$i.jpg"; done
+: >"set/train/$first/empty.jpg"
+
+# ---- a folder ---------------------------------------------------------------------------------------
+expect "a folder is inspected" 0 inspect set/train
+check "... its samples are counted" out_has '^50 samples; 26 cannot be read$'
+check "... and its classes, with names" out_has '^3 classes in column label$'
+check "... without those that cannot be read" out_has "^       0          8  $first$"
+check "... columns have types and ranges" out_has '^  label            i32      0 to 2$'
+check "... sizes are those of the files" out_has '^  width           48        48        48        48        48         48.0$'
+check "... kinds of JPEG files are counted" out_has '^  24 JPEG: 24 4:2:0$'
+check "... 20 bad samples are named" [ "$(grep -c "^  [0-9]* $first/bad[0-9]*.jpg: not an image" "$tmp/out")" -eq 20 ]
+check "... in their order" out_has "^  8 $first/bad10.jpg"
+check "... the others are counted" out_has '^  and 6 more$'
+cp "$tmp/out" whole
+expect "more threads give the same" 0 inspect set/train --workers 7
+check "... every byte" cmp "$tmp/out" whole
+expect "JSON has the same" 0 inspect set/train --json
+check "... numbers" json "(j['samples'] == 50 and j['read'] == 50 and j['bad'] == 26 and j['class_column'] == 'label' and
+    [c['count'] for c in j['classes']] == [8, 8, 8] and j['classes'][0]['name'] == '$first' and j['other_labels'] == 0)"
+check "... columns" json "([(c['name'], c['dtype'], c['role']) for c in j['columns']] == [('image', 'encoded', 'image'),
+    ('label', 'i32', 'plain')] and j['columns'][1]['max'] == 2)"
+check "... and images" json "(j['width'] == j['height'] and j['width']['p50'] == 48 and j['formats']['jpeg'] == 24 and
+    j['jpeg']['4:2:0'] == 24 and j['jpeg']['progressive'] == 0 and j['bytes']['min'] > 100)"
+check "... and bad samples with reasons" json "(len(j['unreadable']) == 20 and j['unreadable'][0]['sample'] == 8 and
+    'not an image' in j['unreadable'][0]['why'])"
+expect "a part of the samples" 0 inspect set/train --max-samples 10
+check "... is spaced evenly" out_has '^50 samples, 10 of them read; 5 cannot be read$'
+
+# ---- other sources ----------------------------------------------------------------------------------
+good=set/train/$first/$(ls "set/train/$first" | grep -v bad | sed -n 1p)
+printf 'image\tboxes:boxes[4]\tc:i32[4]@boxes\tcaption:text[9]\n%s\t0,0,9,9;1,1,5,5\t1,3\thi\n%s\t0,0,9,9\t70000\t\n' "$good" "$good" >list.tsv
+expect "a list is inspected" 0 inspect list.tsv
+check "... classes are those of boxes" out_has '^4 classes in column c, 2 of them without a sample$'
+check "... others are counted" out_has '^  1 labels are not from 0 to 65535$'
+check "... columns have shapes and roles" out_has '^  boxes            f32      (4, 4) boxes$'
+check "... and what they belong to" out_has '^  c                i32      (4) of each of boxes$'
+check "... the lengths of ragged ones have a range" out_has '^  boxes_length     i32      1 to 2$'
+expect "arrays without images are inspected" 0 inspect "synthetic 100 4,5,1 7 | batch 3" --json
+check "... raw images have no format" json "j['formats']['jpeg'] == 0 and j['width']['max'] == 5 and len(j['classes']) == 7"
+if "$sluice" --version | grep -q 'jansson on'; then
+    printf '{"images":[{"id":1,"file_name":"%s"}],"annotations":[{"image_id":1,"category_id":4,"bbox":[1,2,3,4]}],
+        "categories":[{"id":4,"name":"cat"},{"id":2,"name":"dog"}]}' "$good" >coco.json
+    expect "COCO's JSON is inspected" 0 inspect coco.json
+    check "... its classes have names" out_has '^       1          1  cat$'
+else
+    skip "COCO's JSON" "built without jansson"
+fi
+if "$sluice" --version | grep -q 'archive on'; then
+    "$sluice" pack set/test packed --interval 16 >made
+    expect "a folder of shards is inspected" 0 inspect packed
+    check "... restart markers are counted" out_has '^  6 JPEG: 6 4:2:0, 6 restart markers$'
+    expect "a shard is inspected" 0 inspect packed/shard-000000.tar --json
+    check "... which has no names of classes" json "[c['name'] for c in j['classes']] == [None, None, None]"
+else
+    skip "shards" "built without libarchive"
+fi
+
+# ---- errors -----------------------------------------------------------------------------------------
+expect "nothing to inspect is an error" 2 inspect
+expect "a missing folder is an error" 2 inspect absent
+expect "no samples are an error" 2 inspect set/train --max-samples 0
+expect "a missing file is an error, as JSON" 1 inspect "image_folder absent" --json
+check "... with its text" json "j['status'] == 'E_IO' and 'absent' in j['error']"
+expect "a stream is refused" 1 inspect "webdataset -"
+check "... with a reason" err_has 'stream'
+finish
