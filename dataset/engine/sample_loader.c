@@ -11,6 +11,7 @@
 #include "page_cache.h"
 #include "printable_int.h"
 #include "sample_flips.h"
+#include "sample_indexes.h"
 #include "sample_maps.h"
 #include "sample_steps.h"
 
@@ -57,6 +58,7 @@ void sample_loader_fini(sample_loader *loader)
     sli_free(loader->scratch);
     sli_free(loader->own_rows);
     resampler_free(&loader->resampler);
+    colors_free(&loader->colors);
     sample_io_free(&loader->io);
     image_buffer_free(&loader->between[0]);
     image_buffer_free(&loader->between[1]);
@@ -203,6 +205,9 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
             return size_mismatch(plan, conversion, window, channels);
         }
         *sink = (line_sink){convert_line, row, NULL};
+        if (plan->details->color_count > 0) {
+            return colors_start(&loader->colors, conversion, sink);
+        }
         if (sli_conversion_is_identity(conversion) ||
             (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
             sink->direct = row->row;
@@ -274,6 +279,9 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
     if (st == SLUICE_OK) {
         st = resample_run(&loader->resampler, &pixels, &sink);
     }
+    if (st == SLUICE_OK && details->color_count > 0 && number + 1 == details->group_count) {
+        colors_finish(&loader->colors);
+    }
     current->encoded = false;
     current->image =
         (image_view){loader->between[number % 2].data, (size_t)window.window_width * channels,
@@ -312,6 +320,9 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
     }
+    if (plan->details->color_count > 0) {
+        colors_draw(&loader->colors, plan->details, sample, pass);
+    }
     st = open_image(loader, data, &current);
     if (partner == NULL) {
         *way = (image_way){current.image.width, current.image.height, loader->groups,
@@ -327,40 +338,6 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
                     sli_conversion_out_bytes(sink.conversion));
     }
     return st;
-}
-
-/*
- * Stores a new index of the image, and counts the outcome. Called after decoding, even if that
- * failed.
- */
-static void count_index(sample_loader *loader, uint64_t sample, const sample_data *data,
-                        sluice_status st)
-{
-    const sluice_dataset *dataset = loader->plan->dataset;
-    const image_index *index = data->index;
-    worker_indexes *counts = &loader->indexes;
-    bool kept = false;
-
-    if (st == SLUICE_OK && (index->is_made || index->is_wrong)) {
-        kept = dataset_source(dataset)->keep_index(dataset->source, sample, &loader->io, data);
-    }
-    sli_counter_add(&counts->asked, 1);
-    sli_counter_add(&counts->used, index->is_used);
-    sli_counter_add(&counts->made, kept);
-    sli_counter_add(&counts->refused, index->is_refused || index->is_wrong);
-}
-
-void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts)
-{
-    const worker_indexes *indexes = &loader->indexes;
-
-    counts->asked += atomic_load_explicit(&indexes->asked, memory_order_relaxed);
-    counts->used += atomic_load_explicit(&indexes->used, memory_order_relaxed);
-    counts->made += atomic_load_explicit(&indexes->made, memory_order_relaxed);
-    counts->refused += atomic_load_explicit(&indexes->refused, memory_order_relaxed);
-    counts->lacking += atomic_load_explicit(&indexes->lacking, memory_order_relaxed);
-    counts->above += atomic_load_explicit(&indexes->above, memory_order_relaxed);
-    counts->needed += atomic_load_explicit(&indexes->needed, memory_order_relaxed);
 }
 
 /* Prepends the name of a column to the last error. */
@@ -455,7 +432,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
     for (;;) {
         st = process_image(loader, sample, pass, data, partner, buffers[column], flags, ticks);
         if (data->index != NULL) {
-            count_index(loader, sample, data, st);
+            sample_count_index(loader, sample, data, st);
         }
         if (partner != NULL && st != SLUICE_OK) {
             name_column_of_error(loader->plan->dataset->source_schema.columns[column].name, st);

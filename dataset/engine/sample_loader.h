@@ -14,6 +14,7 @@
 #include "index_counts_int.h"
 #include "plan.h"
 #include "resample.h"
+#include "sample_colors.h"
 #include "sample_masks.h"
 #include "sample_stream.h"
 
@@ -43,6 +44,7 @@ typedef struct sample_loader {
     image_decoder *decoder;
     sample_io io;
     image_resampler resampler;
+    sample_colors colors;
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     uint8_t *scratch;        /* memory of columns that are not in the row (plan_buffer) */

@@ -133,7 +133,8 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     const stage_kind kind = stage->def->kind;
     sluice_status st = SLUICE_OK;
 
-    if (schema->is_mapped && (kind == STAGE_DECODE || kind == STAGE_GEOMETRY)) {
+    if (schema->is_mapped &&
+        (kind == STAGE_DECODE || kind == STAGE_GEOMETRY || kind == STAGE_COLOR)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after a map; put it before, since maps work "
                         "on the image as geometry has left it",
@@ -156,6 +157,7 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
         schema_size_followers(schema);
     }
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
+    schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
     return st;
 }
 

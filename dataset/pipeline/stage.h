@@ -11,6 +11,7 @@
  *   a column stage chooses, orders and names columns without copying them
  *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
  *                  planner fuses adjacent ones with each other and with decode
+ *   a colour stage changes the values of the image's pixels, line by line as geometry writes them
  *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
  *                  last, in the workers or on the device
  *   an array stage computes new values of a plain column, for example of another type
@@ -27,6 +28,7 @@
 
 #include <sluice/transforms.h>
 
+#include "color_chain.h"
 #include "conversion_int.h"
 #include "resize_filter.h"
 #include "rng_int.h"
@@ -71,7 +73,9 @@ typedef struct stage_schema {
     column_info infos[SLUICE_MAX_COLUMNS];
     int image; /* index of the first image, which transforms change; -1: no image */
     bool is_chw;
-    bool is_converted;   /* an earlier stage is a conversion, so no geometry may follow */
+    bool is_converted;         /* an earlier stage is a conversion, so no geometry may follow */
+    bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
+    uint32_t color_operations; /* most operations that the colour stages so far add for one image */
     bool image_is_fixed; /* a map has read or written the image, so the next conversion must write
                             to another buffer */
     bool maps_followers; /* an earlier map writes masks or boxes */
@@ -206,6 +210,7 @@ typedef enum stage_kind {
     STAGE_COLUMNS,
     STAGE_DECODE,
     STAGE_GEOMETRY,
+    STAGE_COLOR,
     STAGE_CONVERSION,
     STAGE_ARRAY,
     STAGE_MAP,
@@ -299,6 +304,10 @@ typedef struct stage_def {
     bool pads;    /* its crop may extend beyond the image */
     bool fills;   /* its padding may be other than zeros */
     bool squares; /* a size of one number means a square */
+
+    /* STAGE_COLOR: adds the stage's operations for one image. infer() counts how many they can be
+     * in stage_schema.color_operations. */
+    void (*colors)(const void *args, const sli_draws *draws, color_chain *chain);
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */
     const char *(*array_column)(const void *args);

@@ -59,7 +59,7 @@ typedef struct stage_param {
 } stage_param;
 
 /* Maximum size of an argument struct in bytes. */
-enum { STAGE_ARGS_SIZE = 160 };
+enum { STAGE_ARGS_SIZE = 224 };
 
 /*
  * The datasets of which a group is made (dataset_parts.h), as far as the parameter tables need to

@@ -30,6 +30,12 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
                         "normalize, to_dtype and to_chw",
                         stage);
     }
+    if (schema->is_colored) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s changes the geometry of the image; put it before the stages that "
+                        "change colours",
+                        stage);
+    }
     return SLUICE_OK;
 }
 

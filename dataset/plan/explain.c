@@ -82,6 +82,20 @@ static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
                      : "one pass");
 }
 
+static void explain_colors(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    for (uint32_t i = 0; i < details->color_count; i++) {
+        sli_text_add(text, "%s%s", i == 0 ? "colours: " : " + ",
+                     details->colors[i].stage->def->name);
+    }
+    if (details->color_count > 0) {
+        sli_text_add(text, ": on each line after the resampler; contrast, autocontrast and "
+                           "equalize wait for the whole image of the batch's size\n");
+    }
+}
+
 static void explain_reading(const sli_plan *plan, sli_text *text)
 {
     const source_ops *source = dataset_source(plan->dataset);
@@ -128,6 +142,7 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
     for (uint32_t i = 0; i < details->group_count && details->image >= 0; i++) {
         explain_group(plan, i, text);
     }
+    explain_colors(plan, text);
     explain_gray(plan, text);
     sli_text_add(text, "%s", details->notes);
     for (uint32_t i = 0; i < plan->column_count; i++) {

@@ -186,6 +186,9 @@ static void plan_geometry(sli_plan *plan)
         } else if (stage->def->kind == STAGE_GEOMETRY) {
             details->geometry[details->geometry_count++] =
                 (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed)};
+        } else if (stage->def->kind == STAGE_COLOR) {
+            details->colors[details->color_count++] =
+                (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed)};
         }
     }
     details->group_count = 1;
@@ -212,9 +215,12 @@ static void plan_names(sli_plan *plan)
                                : "";
     bool converts = !sli_conversion_is_identity(&plan->host_conversion);
 
-    snprintf(details->pixels_name, sizeof(details->pixels_name), "%s%s%s", geometry,
-             geometry[0] != '\0' && converts ? "+" : "",
-             converts || geometry[0] == '\0' ? "convert" : "");
+    snprintf(details->pixels_name, sizeof(details->pixels_name), "%s%s%s%s", geometry,
+             details->color_count == 0 ? ""
+             : geometry[0] != '\0'     ? "+color"
+                                       : "color",
+             (geometry[0] != '\0' || details->color_count > 0) && converts ? "+" : "",
+             converts || (geometry[0] == '\0' && details->color_count == 0) ? "convert" : "");
     plan->stage_count = PLAN_PROFILED;
     for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
         plan->stage_names[i] = "";

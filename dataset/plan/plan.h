@@ -11,7 +11,7 @@
 #include "plan_int.h"
 #include "profiler_int.h"
 
-/* A geometry stage, with the key of its random numbers. */
+/* A geometry or colour stage, with the key of its random numbers. */
 typedef struct plan_stage {
     const dataset_stage *stage;
     uint64_t key;
@@ -109,6 +109,8 @@ struct plan_details {
     uint32_t group_count; /* at least 1 if there is an image */
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
+    plan_stage colors[DATASET_MAX_STAGES];
+    uint32_t color_count;
     uint64_t replace_key;
     uint32_t segment_count;
     plan_segment segments[SCHEMA_MAX_MAPS + 1];

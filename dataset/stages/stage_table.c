@@ -38,6 +38,13 @@
     X(random_crop)            \
     X(random_resized_crop)    \
     X(letterbox)              \
+    X(color_jitter)           \
+    X(random_grayscale)       \
+    X(random_invert)          \
+    X(random_posterize)       \
+    X(random_solarize)        \
+    X(random_autocontrast)    \
+    X(random_equalize)        \
     X(random_horizontal_flip) \
     X(normalize)              \
     X(to_dtype)               \

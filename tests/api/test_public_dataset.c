@@ -34,6 +34,13 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
     T_OK(sluice_dataset_geometry(dataset, NULL));
     T_OK(sluice_dataset_drop(dataset, "geometry"));
+    T_OK(sluice_dataset_color_jitter(dataset, 0.4, 0.3, 0.2, 0.1));
+    T_OK(sluice_dataset_random_grayscale(dataset, 0.2));
+    T_OK(sluice_dataset_random_invert(dataset, 0.3));
+    T_OK(sluice_dataset_random_posterize(dataset, 3, 0.4));
+    T_OK(sluice_dataset_random_solarize(dataset, 128, 0.5));
+    T_OK(sluice_dataset_random_autocontrast(dataset, 0.6));
+    T_OK(sluice_dataset_random_equalize(dataset, 0.7));
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
     T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
     T_OK(sluice_dataset_to_chw(dataset));

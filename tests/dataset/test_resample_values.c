@@ -237,30 +237,6 @@ static void filters_weigh_as_their_formulas_say(void)
 
 /* ---- Pillow ---------------------------------------------------------------------------------- */
 
-/* Reads a binary PGM or PPM file of the fixtures. */
-static picture read_fixture(const char *name)
-{
-    char path[512];
-    unsigned width = 0;
-    unsigned height = 0;
-    char kind = '\0';
-    picture p = {0};
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/pillow/%s", SLUICE_TEST_DATA, name);
-    file = fopen(path, "rb");
-    if (file != NULL && fscanf(file, "P%c %u %u 255", &kind, &width, &height) == 3 &&
-        fgetc(file) == '\n') {
-        p = picture_empty(width, height, kind == '6' ? 3 : 1);
-    }
-    if (p.pixels == NULL || fread(p.pixels, 1, picture_size(&p), file) != picture_size(&p)) {
-        fprintf(stderr, "cannot read %s\n", path);
-        exit(2);
-    }
-    fclose(file);
-    return p;
-}
-
 static void resizing_is_within_1_of_pillow(void)
 {
     static const char *const cases[][2] = {
@@ -278,8 +254,8 @@ static void resizing_is_within_1_of_pillow(void)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        picture in = read_fixture(cases[i][0]);
-        picture want = read_fixture(cases[i][1]);
+        picture in = picture_read("pillow", cases[i][0]);
+        picture want = picture_read("pillow", cases[i][1]);
         picture out = resized(&in, want.width, want.height, PLAIN);
 
         for (size_t k = 0; k < picture_size(&want); k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture_kit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,5 +42,28 @@ picture picture_make(uint32_t width, uint32_t height, uint32_t channels, uint32_
             }
         }
     }
+    return p;
+}
+
+picture picture_read(const char *folder, const char *name)
+{
+    char path[512];
+    unsigned width = 0;
+    unsigned height = 0;
+    char kind = '\0';
+    picture p = {0};
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s/%s", SLUICE_TEST_DATA, folder, name);
+    file = fopen(path, "rb");
+    if (file != NULL && fscanf(file, "P%c %u %u 255", &kind, &width, &height) == 3 &&
+        fgetc(file) == '\n') {
+        p = picture_empty(width, height, kind == '6' ? 3 : 1);
+    }
+    if (p.pixels == NULL || fread(p.pixels, 1, picture_size(&p), file) != picture_size(&p)) {
+        fprintf(stderr, "cannot read %s\n", path);
+        exit(2);
+    }
+    fclose(file);
     return p;
 }

@@ -24,4 +24,7 @@ picture picture_zero(uint32_t width, uint32_t height, uint32_t channels);
 /* The picture of jpeg_maker.h. */
 picture picture_make(uint32_t width, uint32_t height, uint32_t channels, uint32_t seed);
 
+/* Reads a binary PGM or PPM file of the fixtures, tests/data/FOLDER/NAME. */
+picture picture_read(const char *folder, const char *name);
+
 #endif

@@ -321,6 +321,41 @@ static sluice_status call_letterbox_defaults(sluice_dataset *d)
     return sluice_dataset_letterbox(d, 9, 0, NULL);
 }
 
+static sluice_status call_color_jitter(sluice_dataset *d)
+{
+    return sluice_dataset_color_jitter(d, 0.4, 0.25, 0.5, 0.125);
+}
+
+static sluice_status call_random_grayscale(sluice_dataset *d)
+{
+    return sluice_dataset_random_grayscale(d, 0.25);
+}
+
+static sluice_status call_random_invert(sluice_dataset *d)
+{
+    return sluice_dataset_random_invert(d, 0.25);
+}
+
+static sluice_status call_random_posterize(sluice_dataset *d)
+{
+    return sluice_dataset_random_posterize(d, 3, 0.25);
+}
+
+static sluice_status call_random_solarize(sluice_dataset *d)
+{
+    return sluice_dataset_random_solarize(d, 100, 0.25);
+}
+
+static sluice_status call_random_autocontrast(sluice_dataset *d)
+{
+    return sluice_dataset_random_autocontrast(d, 0.25);
+}
+
+static sluice_status call_random_equalize(sluice_dataset *d)
+{
+    return sluice_dataset_random_equalize(d, 0.25);
+}
+
 static sluice_status call_random_horizontal_flip(sluice_dataset *d)
 {
     const sluice_status st = sluice_dataset_random_horizontal_flip(d, 0.75);
@@ -486,6 +521,13 @@ const stage_call stage_calls[] = {
     {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
      NULL, "batch 4"},
     {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
+    {SOURCE, "color_jitter 0.4 0.25 0.5 0.125", call_color_jitter, NULL, "batch 4"},
+    {SOURCE, "random_grayscale 0.25", call_random_grayscale, NULL, "batch 4"},
+    {SOURCE, "random_invert 0.25", call_random_invert, NULL, "batch 4"},
+    {SOURCE, "random_posterize 3 0.25", call_random_posterize, NULL, "batch 4"},
+    {SOURCE, "random_solarize 100 0.25", call_random_solarize, NULL, "batch 4"},
+    {SOURCE, "random_autocontrast 0.25", call_random_autocontrast, NULL, "batch 4"},
+    {SOURCE, "random_equalize 0.25", call_random_equalize, NULL, "batch 4"},
     {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
      "batch 4"},
     {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device", call_normalize, NULL,

@@ -6,7 +6,8 @@
  * stage). So the pixels of a sample do not depend on workers or devices, nor on whether a run was
  * resumed.
  *
- * After decode, images are uint8 (H, W, C); crops and resizes keep that format.
+ * After decode, images are uint8 (H, W, C); crops and resizes keep that format. Colour stages come
+ * after them and change the values of gray or RGB images, before the values are normalized.
  * random_horizontal_flip, normalize, to_dtype and to_chw come after them, in any order, and run in
  * one pass over the pixels.
  *
@@ -177,6 +178,69 @@ static inline void sluice_letterbox_config_init(sluice_letterbox_config *config)
 SLUICE_API_CHECKED sluice_status sluice_dataset_letterbox(sluice_dataset *dataset, uint32_t height,
                                                           uint32_t width,
                                                           const sluice_letterbox_config *config);
+
+/**
+ * Changes brightness, contrast, saturation and hue of each image by random amounts, in random
+ * order: torchvision's ColorJitter. The factors of the first three are drawn from max(0, 1 - x) to
+ * 1 + x, the turn of the hue from -x to x. The stage `color_jitter` of pipeline texts also takes
+ * ranges LOW,HIGH.
+ *
+ * @param brightness, contrast, saturation  largest change of the factor, at least 0; 0: no change
+ * @param hue                               largest turn of the hue, 0 to 0.5
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_color_jitter(sluice_dataset *dataset,
+                                                             double brightness, double contrast,
+                                                             double saturation, double hue);
+
+/**
+ * Sets the three channels to the luma with probability p: torchvision's RandomGrayscale.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_grayscale(sluice_dataset *dataset, double p);
+
+/**
+ * Inverts the values with probability p: torchvision's RandomInvert.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_invert(sluice_dataset *dataset, double p);
+
+/**
+ * Keeps the upper `bits` bits, 0 to 8, of each value with probability p: torchvision's
+ * RandomPosterize.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_posterize(sluice_dataset *dataset,
+                                                                 uint32_t bits, double p);
+
+/**
+ * Inverts the values of at least `threshold`, 0 to 256, with probability p: torchvision's
+ * RandomSolarize.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_solarize(sluice_dataset *dataset,
+                                                                double threshold, double p);
+
+/**
+ * Stretches the values of each channel to 0..255 with probability p: torchvision's
+ * RandomAutocontrast.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_autocontrast(sluice_dataset *dataset,
+                                                                    double p);
+
+/**
+ * Equalizes the histogram of each channel with probability p: torchvision's RandomEqualize.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_equalize(sluice_dataset *dataset, double p);
 
 /** Flips left to right with probability p. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,

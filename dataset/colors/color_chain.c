@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formulas: torchvision's for uint8 tensors (transforms.v2.functional: adjust_brightness,
+ * adjust_contrast, posterize, solarize, autocontrast, equalize), in single precision and in its
+ * order of operations.
+ */
+#include "color_chain.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "color_kernels.h"
+#include "cpu_int.h"
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* Applies table `after` to the results of table `table`. */
+static void compose(uint8_t table[COLOR_CHANNELS][COLOR_VALUES],
+                    const uint8_t after[COLOR_CHANNELS][COLOR_VALUES])
+{
+    for (int c = 0; c < COLOR_CHANNELS; c++) {
+        for (int v = 0; v < COLOR_VALUES; v++) {
+            table[c][v] = after[c][table[c][v]];
+        }
+    }
+}
+
+static void make_identity(uint8_t table[COLOR_CHANNELS][COLOR_VALUES])
+{
+    for (int c = 0; c < COLOR_CHANNELS; c++) {
+        for (int v = 0; v < COLOR_VALUES; v++) {
+            table[c][v] = (uint8_t)v;
+        }
+    }
+}
+
+static color_operation *add(color_chain *chain, color_kind kind, double factor)
+{
+    color_operation *operation = &chain->operations[chain->count];
+
+    assert(chain->count < COLOR_MAX_OPERATIONS);
+    chain->count++;
+    operation->kind = kind;
+    operation->factor = (float)factor;
+    operation->rest = (float)(1.0 - factor);
+    return operation;
+}
+
+/* Adds a table that is the same for all channels; consecutive tables become one. */
+static void add_table(color_chain *chain, const uint8_t values[COLOR_VALUES])
+{
+    color_operation *last = chain->count > 0 ? &chain->operations[chain->count - 1] : NULL;
+    uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
+
+    for (int c = 0; c < COLOR_CHANNELS; c++) {
+        memcpy(table[c], values, COLOR_VALUES);
+    }
+    if (last != NULL && last->kind == COLOR_TABLE) {
+        compose(last->table, (const uint8_t(*)[COLOR_VALUES])table);
+    } else {
+        memcpy(add(chain, COLOR_TABLE, 0)->table, table, sizeof(table));
+    }
+}
+
+static uint8_t to_byte(float value)
+{
+    return (uint8_t)(value <= 0 ? 0 : value >= 255 ? 255 : (int32_t)value);
+}
+
+void color_add_brightness(color_chain *chain, double factor)
+{
+    uint8_t values[COLOR_VALUES];
+
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        values[v] = to_byte((float)v * (float)factor);
+    }
+    add_table(chain, values);
+}
+
+void color_add_invert(color_chain *chain)
+{
+    uint8_t values[COLOR_VALUES];
+
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        values[v] = (uint8_t)(255 - v);
+    }
+    add_table(chain, values);
+}
+
+void color_add_posterize(color_chain *chain, uint32_t bits)
+{
+    uint8_t values[COLOR_VALUES];
+
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        values[v] = (uint8_t)(v & ~(0xFF >> bits));
+    }
+    add_table(chain, values);
+}
+
+void color_add_solarize(color_chain *chain, double threshold)
+{
+    uint8_t values[COLOR_VALUES];
+
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        values[v] = (uint8_t)(v >= threshold ? 255 - v : v);
+    }
+    add_table(chain, values);
+}
+
+void color_add_contrast(color_chain *chain, double factor)
+{
+    add(chain, COLOR_CONTRAST, factor);
+}
+
+void color_add_saturation(color_chain *chain, double factor)
+{
+    add(chain, COLOR_SATURATION, factor);
+}
+
+void color_add_hue(color_chain *chain, double shift)
+{
+    add(chain, COLOR_HUE, shift);
+}
+
+void color_add_gray(color_chain *chain)
+{
+    add(chain, COLOR_GRAY, 0);
+}
+
+void color_add_autocontrast(color_chain *chain)
+{
+    add(chain, COLOR_AUTOCONTRAST, 0);
+}
+
+void color_add_equalize(color_chain *chain)
+{
+    add(chain, COLOR_EQUALIZE, 0);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+uint32_t color_next_whole(const color_chain *chain, uint32_t first)
+{
+    while (first < chain->count && chain->operations[first].kind < COLOR_CONTRAST) {
+        first++;
+    }
+    return first;
+}
+
+static void look_up(const color_operation *operation, const uint8_t *from, uint8_t *to,
+                    uint32_t pixels, uint32_t channels)
+{
+    if (channels == 1) {
+        for (uint32_t i = 0; i < pixels; i++) {
+            to[i] = operation->table[0][from[i]];
+        }
+        return;
+    }
+    for (size_t i = 0; i < (size_t)pixels * COLOR_CHANNELS; i += COLOR_CHANNELS) {
+        to[i] = operation->table[0][from[i]];
+        to[i + 1] = operation->table[1][from[i + 1]];
+        to[i + 2] = operation->table[2][from[i + 2]];
+    }
+}
+
+/* Applies one operation. False: it has no effect, for example on an image of one channel. */
+static bool apply_one(const color_operation *operation, const uint8_t *from, uint8_t *to,
+                      uint32_t pixels, uint32_t channels)
+{
+    const color_kernels *kernels = SLI_CHOOSE(sli_color_kernels);
+
+    if (operation->kind == COLOR_TABLE) {
+        look_up(operation, from, to, pixels, channels);
+        return true;
+    }
+    if (operation->kind == COLOR_NOTHING || channels == 1) {
+        return false;
+    }
+    switch (operation->kind) {
+    case COLOR_SATURATION:
+        kernels->saturate(from, to, pixels, operation->factor, operation->rest);
+        break;
+    case COLOR_HUE:
+        kernels->shift_hue(from, to, pixels, operation->factor);
+        break;
+    default:
+        assert(operation->kind == COLOR_GRAY);
+        kernels->gray(from, to, pixels);
+        break;
+    }
+    return true;
+}
+
+void color_apply(const color_chain *chain, uint32_t first, uint32_t end, const uint8_t *from,
+                 uint8_t *to, uint32_t pixels, uint32_t channels)
+{
+    for (uint32_t i = first; i < end; i++) {
+        if (apply_one(&chain->operations[i], from, to, pixels, channels)) {
+            from = to;
+        }
+    }
+    if (from != to) {
+        memcpy(to, from, (size_t)pixels * channels);
+    }
+}
+
+/* ---- statistics of the whole image ------------------------------------------------------------
+ */
+
+void color_count(const color_operation *operation, const uint8_t *line, uint32_t pixels,
+                 uint32_t channels, color_statistics *statistics)
+{
+    statistics->pixels += pixels;
+    if (operation->kind == COLOR_CONTRAST && channels == COLOR_CHANNELS) {
+        statistics->gray += SLI_CHOOSE(sli_color_kernels)->sum_gray(line, pixels);
+        return;
+    }
+    for (uint32_t i = 0; i < pixels; i++) {
+        for (uint32_t c = 0; c < channels; c++) {
+            statistics->counts[c][line[(size_t)i * channels + c]]++;
+        }
+    }
+}
+
+static uint64_t sum_values(const uint32_t counts[COLOR_VALUES])
+{
+    uint64_t sum = 0;
+
+    for (uint32_t v = 0; v < COLOR_VALUES; v++) {
+        sum += (uint64_t)v * counts[v];
+    }
+    return sum;
+}
+
+static void settle_contrast(color_operation *operation, const color_statistics *statistics)
+{
+    /* Of an image of one channel only the histogram was counted; its luma is its value. */
+    const uint64_t sum = statistics->gray + sum_values(statistics->counts[0]);
+    const float mean = (float)sum / (float)statistics->pixels;
+    const float rest = mean * operation->rest;
+
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        operation->table[0][v] = to_byte((float)v * operation->factor + rest);
+    }
+    memcpy(operation->table[1], operation->table[0], COLOR_VALUES);
+    memcpy(operation->table[2], operation->table[0], COLOR_VALUES);
+}
+
+static void settle_autocontrast(uint8_t table[COLOR_VALUES], const uint32_t counts[COLOR_VALUES])
+{
+    int low = 0;
+    int high = COLOR_VALUES - 1;
+    float scale;
+
+    while (low < high && counts[low] == 0) {
+        low++;
+    }
+    while (high > low && counts[high] == 0) {
+        high--;
+    }
+    if (low == high) {
+        return; /* one value only: the channel stays as it is */
+    }
+    scale = (float)(high - low) * (float)(1.0 / 255);
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        table[v] = to_byte((float)(v - low) / scale);
+    }
+}
+
+/* As ImageOps.equalize() of Pillow. */
+static void settle_equalize(uint8_t table[COLOR_VALUES], const uint32_t counts[COLOR_VALUES],
+                            uint64_t pixels)
+{
+    int last = COLOR_VALUES - 1;
+    uint64_t step;
+    uint64_t sum;
+
+    while (last > 0 && counts[last] == 0) {
+        last--;
+    }
+    step = (pixels - counts[last]) / 255;
+    if (step == 0) {
+        return;
+    }
+    sum = step / 2;
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        const uint64_t value = sum / step;
+
+        table[v] = (uint8_t)(value > 255 ? 255 : value);
+        sum += counts[v];
+    }
+}
+
+void color_settle(color_chain *chain, uint32_t number, const color_statistics *statistics)
+{
+    color_operation *operation = &chain->operations[number];
+    color_operation *next = number + 1 < chain->count ? operation + 1 : NULL;
+
+    assert(operation->kind >= COLOR_CONTRAST && statistics->pixels > 0);
+    make_identity(operation->table);
+    if (operation->kind == COLOR_CONTRAST) {
+        settle_contrast(operation, statistics);
+    } else {
+        for (int c = 0; c < COLOR_CHANNELS; c++) {
+            if (operation->kind == COLOR_AUTOCONTRAST) {
+                settle_autocontrast(operation->table[c], statistics->counts[c]);
+            } else {
+                settle_equalize(operation->table[c], statistics->counts[c], statistics->pixels);
+            }
+        }
+    }
+    operation->kind = COLOR_TABLE;
+    if (next != NULL && next->kind == COLOR_TABLE) {
+        compose(operation->table, (const uint8_t(*)[COLOR_VALUES])next->table);
+        next->kind = COLOR_NOTHING;
+    }
+}

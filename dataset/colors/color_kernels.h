@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of colour operations: one set for each instruction set level. All sets give the same
+ * bytes: the arithmetic is IEEE single precision without contraction.
+ */
+#ifndef SLUICE_COLOR_KERNELS_H
+#define SLUICE_COLOR_KERNELS_H
+
+#include <stdint.h>
+
+/* Lines are (pixels, 3) uint8; `from` and `to` may be the same line. */
+typedef struct color_kernels {
+    /* x * factor + gray * rest, clamped and truncated; gray is the pixel's luma. */
+    void (*saturate)(const uint8_t *from, uint8_t *to, uint32_t pixels, float factor, float rest);
+
+    /* Adds `shift` turns, -0.5 to 0.5, to the hue. */
+    void (*shift_hue)(const uint8_t *from, uint8_t *to, uint32_t pixels, float shift);
+
+    /* Sets the three channels to the luma. */
+    void (*gray)(const uint8_t *from, uint8_t *to, uint32_t pixels);
+
+    /* The sum of the pixels' lumas. */
+    uint64_t (*sum_gray)(const uint8_t *from, uint32_t pixels);
+} color_kernels;
+
+extern const color_kernels sli_color_kernels_portable;
+extern const color_kernels sli_color_kernels_v3;
+extern const color_kernels sli_color_kernels_v4;
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The colour stages of an image, between the resampler and the conversion: each line is changed as
+ * the resampler writes it. From the first operation that needs statistics of the whole image, the
+ * lines wait in a buffer until the last one is counted.
+ */
+#ifndef SLUICE_SAMPLE_COLORS_H
+#define SLUICE_SAMPLE_COLORS_H
+
+#include "plan.h"
+#include "resample.h"
+
+/* The colour state of a worker; zero-initialise. */
+typedef struct sample_colors {
+    color_chain chain; /* the operations of the current image */
+    uint32_t whole;    /* the first of them that needs the whole image; chain.count: none */
+    color_statistics statistics;
+    image_buffer pixels; /* (height, width, channels), or one line if no operation needs the whole
+                            image */
+    uint32_t width;
+    uint32_t height;
+    uint32_t channels;
+    line_sink target; /* where the lines go */
+} sample_colors;
+
+/* Draws the operations of an image. The images of a sample get the same. */
+void colors_draw(sample_colors *colors, const struct plan_details *details, uint64_t sample,
+                 uint64_t pass);
+
+/*
+ * Puts the operations before the sink, whose line() gets an image of the conversion's size. Returns
+ * E_NO_MEMORY on failure.
+ */
+sluice_status colors_start(sample_colors *colors, const sli_conversion *conversion,
+                           line_sink *sink);
+
+/* Passes the lines that wait to the target; called after the last line. */
+void colors_finish(sample_colors *colors);
+
+void colors_free(sample_colors *colors);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The color_jitter stage: torchvision's ColorJitter. Brightness, contrast, saturation and hue are
+ * changed by random amounts, in random order.
+ */
+#include "color_stage.h"
+#include "status_int.h"
+
+enum { JITTERS = 4 };
+
+typedef struct jitter_args {
+    param_reals brightness; /* after check(): LOW,HIGH; count 0: not changed */
+    param_reals contrast;
+    param_reals saturation;
+    param_reals hue;
+} jitter_args;
+
+/* The four amounts in the order of the arguments. */
+static const struct {
+    const char *name;
+    size_t offset;
+    double centre; /* the amount that changes nothing */
+    double least;
+    double most;
+    void (*add)(color_chain *chain, double amount);
+} jitters[JITTERS] = {
+    {"brightness", offsetof(jitter_args, brightness), 1, 0, 1e6, color_add_brightness},
+    {"contrast", offsetof(jitter_args, contrast), 1, 0, 1e6, color_add_contrast},
+    {"saturation", offsetof(jitter_args, saturation), 1, 0, 1e6, color_add_saturation},
+    {"hue", offsetof(jitter_args, hue), 0, -0.5, 0.5, color_add_hue},
+};
+
+/* Replaces one number, the largest difference from the centre, by the range LOW,HIGH. */
+static sluice_status check_range(int i, param_reals *amount)
+{
+    const double centre = jitters[i].centre;
+    double *values = amount->values;
+
+    if (amount->name[0] != '\0' || amount->count > 2) {
+        return sli_fail(SLUICE_E_INVALID, "color_jitter: %s: want one number, or LOW,HIGH",
+                        jitters[i].name);
+    }
+    if (amount->count == 1) {
+        const double largest = values[0];
+
+        if (!(largest >= 0)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "color_jitter: %s=%g: one number is the largest change, at least 0",
+                            jitters[i].name, largest);
+        }
+        values[0] = i < 3 && largest > centre ? 0 : centre - largest;
+        values[1] = centre + largest;
+        amount->count = 2;
+    }
+    if (amount->count == 2 && !(values[0] >= jitters[i].least && values[0] <= values[1] &&
+                                values[1] <= jitters[i].most)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "color_jitter: %s from %g to %g: want %g <= LOW <= HIGH <= %g",
+                        jitters[i].name, values[0], values[1], jitters[i].least, jitters[i].most);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status jitter_check(void *args)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (int i = 0; i < JITTERS && st == SLUICE_OK; i++) {
+        st = check_range(i, (param_reals *)(void *)((char *)args + jitters[i].offset));
+    }
+    return st;
+}
+
+static sluice_status jitter_infer(const void *args, stage_schema *schema)
+{
+    (void)args;
+    return color_infer("color_jitter", JITTERS, schema);
+}
+
+/* A random order of the four: Fisher and Yates. */
+static void draw_order(const sli_draws *draws, int order[JITTERS])
+{
+    uint32_t bits[4];
+
+    sli_draw(draws, 0, bits);
+    for (int i = 0; i < JITTERS; i++) {
+        order[i] = i;
+    }
+    for (int i = JITTERS - 1; i > 0; i--) {
+        const uint32_t other = sli_below(bits[i], (uint32_t)i + 1);
+        const int kept = order[i];
+
+        order[i] = order[other];
+        order[other] = kept;
+    }
+}
+
+static void jitter_colors(const void *args, const sli_draws *draws, color_chain *chain)
+{
+    int order[JITTERS];
+    uint32_t bits[4];
+
+    draw_order(draws, order);
+    sli_draw(draws, 1, bits);
+    for (int k = 0; k < JITTERS; k++) {
+        const int i = order[k];
+        const param_reals *range =
+            (const param_reals *)(const void *)((const char *)args + jitters[i].offset);
+        const double *ends = range->values;
+
+        if (range->count == 2 && (ends[0] != jitters[i].centre || ends[1] != jitters[i].centre)) {
+            jitters[i].add(chain, ends[0] + sli_unit(bits[i]) * (ends[1] - ends[0]));
+        }
+    }
+}
+
+#define AMOUNT(field, words) PARAM_(jitter_args, field, PARAM_REALS, "0", 0, 0, NULL, words)
+
+static const stage_param jitter_params[] = {
+    AMOUNT(brightness, "largest change of the factor 1, or LOW,HIGH factors"),
+    AMOUNT(contrast, "the same"),
+    AMOUNT(saturation, "the same"),
+    AMOUNT(hue, "largest turn, up to 0.5, or LOW,HIGH turns"),
+};
+
+const stage_def stage_color_jitter = {
+    .name = "color_jitter",
+    .summary = "Changes brightness, contrast, saturation and hue at random.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(jitter_params),
+    .args_size = sizeof(jitter_args),
+    .check = jitter_check,
+    .infer = jitter_infer,
+    .colors = jitter_colors,
+};
+
+sluice_status sluice_dataset_color_jitter(sluice_dataset *dataset, double brightness,
+                                          double contrast, double saturation, double hue)
+{
+    const jitter_args args = {
+        {1, {brightness}, ""}, {1, {contrast}, ""}, {1, {saturation}, ""}, {1, {hue}, ""}};
+
+    return dataset_append(dataset, &stage_color_jitter, &args);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the colour stages share. They change images; masks and boxes stay as they are. */
+#ifndef SLUICE_COLOR_STAGE_H
+#define SLUICE_COLOR_STAGE_H
+
+#include "stage.h"
+
+/* The arguments of a stage that is applied to an image with probability p. */
+typedef struct chance_args {
+    double p;
+} chance_args;
+
+/*
+ * Checks that there are decoded images of uint8 with 1 or 3 channels, and adds the
+ * stage's `operations`, the most for one image, to their number. E_INVALID otherwise.
+ */
+sluice_status color_infer(const char *stage, uint32_t operations, stage_schema *schema);
+
+/* True with probability p, by the first random number of the stage. */
+bool color_chance(double p, const sli_draws *draws);
+
+#define CHANCE_PARAM(args_type, text)                                                              \
+    PARAM_(args_type, p, PARAM_REAL, text, 0, 1, NULL, "the probability")
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random_autocontrast stage: torchvision's RandomAutocontrast. */
+#include "color_stage.h"
+
+static sluice_status random_autocontrast_infer(const void *args, stage_schema *schema)
+{
+    (void)args;
+    return color_infer("random_autocontrast", 1, schema);
+}
+
+static void random_autocontrast_colors(const void *opaque, const sli_draws *draws,
+                                       color_chain *chain)
+{
+    if (color_chance(((const chance_args *)opaque)->p, draws)) {
+        color_add_autocontrast(chain);
+    }
+}
+
+static const stage_param random_autocontrast_params[] = {
+    CHANCE_PARAM(chance_args, "0.5"),
+};
+
+const stage_def stage_random_autocontrast = {
+    .name = "random_autocontrast",
+    .summary = "Stretches each channel to 0..255, with probability p.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(random_autocontrast_params),
+    .args_size = sizeof(chance_args),
+    .infer = random_autocontrast_infer,
+    .colors = random_autocontrast_colors,
+};
+
+sluice_status sluice_dataset_random_autocontrast(sluice_dataset *dataset, double p)
+{
+    const chance_args args = {.p = p};
+
+    return dataset_append(dataset, &stage_random_autocontrast, &args);
+}

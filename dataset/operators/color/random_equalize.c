@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random_equalize stage: torchvision's RandomEqualize. */
+#include "color_stage.h"
+
+static sluice_status random_equalize_infer(const void *args, stage_schema *schema)
+{
+    (void)args;
+    return color_infer("random_equalize", 1, schema);
+}
+
+static void random_equalize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    if (color_chance(((const chance_args *)opaque)->p, draws)) {
+        color_add_equalize(chain);
+    }
+}
+
+static const stage_param random_equalize_params[] = {
+    CHANCE_PARAM(chance_args, "0.5"),
+};
+
+const stage_def stage_random_equalize = {
+    .name = "random_equalize",
+    .summary = "Equalises each channel's histogram, with probability p.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(random_equalize_params),
+    .args_size = sizeof(chance_args),
+    .infer = random_equalize_infer,
+    .colors = random_equalize_colors,
+};
+
+sluice_status sluice_dataset_random_equalize(sluice_dataset *dataset, double p)
+{
+    const chance_args args = {.p = p};
+
+    return dataset_append(dataset, &stage_random_equalize, &args);
+}

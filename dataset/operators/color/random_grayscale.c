@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random_grayscale stage: torchvision's RandomGrayscale. */
+#include "color_stage.h"
+
+static sluice_status random_grayscale_infer(const void *args, stage_schema *schema)
+{
+    (void)args;
+    return color_infer("random_grayscale", 1, schema);
+}
+
+static void random_grayscale_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    if (color_chance(((const chance_args *)opaque)->p, draws)) {
+        color_add_gray(chain);
+    }
+}
+
+static const stage_param random_grayscale_params[] = {
+    CHANCE_PARAM(chance_args, "0.1"),
+};
+
+const stage_def stage_random_grayscale = {
+    .name = "random_grayscale",
+    .summary = "Sets the three channels to the luma, with probability p.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(random_grayscale_params),
+    .args_size = sizeof(chance_args),
+    .infer = random_grayscale_infer,
+    .colors = random_grayscale_colors,
+};
+
+sluice_status sluice_dataset_random_grayscale(sluice_dataset *dataset, double p)
+{
+    const chance_args args = {.p = p};
+
+    return dataset_append(dataset, &stage_random_grayscale, &args);
+}

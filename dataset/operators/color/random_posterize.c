@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random_posterize stage: torchvision's RandomPosterize. */
+#include "color_stage.h"
+
+typedef struct bits_args {
+    uint64_t bits;
+    double p;
+} bits_args;
+
+static sluice_status random_posterize_infer(const void *args, stage_schema *schema)
+{
+    (void)args;
+    return color_infer("random_posterize", 1, schema);
+}
+
+static void random_posterize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const bits_args *args = opaque;
+
+    if (color_chance(args->p, draws)) {
+        color_add_posterize(chain, (uint32_t)args->bits);
+    }
+}
+
+static const stage_param random_posterize_params[] = {
+    PARAM_(bits_args, bits, PARAM_COUNT, NULL, 0, 8, NULL, "how many upper bits to keep"),
+    CHANCE_PARAM(bits_args, "0.5"),
+};
+
+const stage_def stage_random_posterize = {
+    .name = "random_posterize",
+    .summary = "Keeps the upper bits of each value, with probability p.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(random_posterize_params),
+    .args_size = sizeof(bits_args),
+    .infer = random_posterize_infer,
+    .colors = random_posterize_colors,
+};
+
+sluice_status sluice_dataset_random_posterize(sluice_dataset *dataset, uint32_t bits, double p)
+{
+    const bits_args args = {.bits = bits, .p = p};
+
+    return dataset_append(dataset, &stage_random_posterize, &args);
+}

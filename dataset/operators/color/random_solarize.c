@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random_solarize stage: torchvision's RandomSolarize. */
+#include "color_stage.h"
+
+typedef struct threshold_args {
+    double threshold;
+    double p;
+} threshold_args;
+
+static sluice_status random_solarize_infer(const void *args, stage_schema *schema)
+{
+    (void)args;
+    return color_infer("random_solarize", 1, schema);
+}
+
+static void random_solarize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const threshold_args *args = opaque;
+
+    if (color_chance(args->p, draws)) {
+        color_add_solarize(chain, args->threshold);
+    }
+}
+
+static const stage_param random_solarize_params[] = {
+    PARAM_(threshold_args, threshold, PARAM_REAL, NULL, 0, 256, NULL,
+           "values from here on are inverted"),
+    CHANCE_PARAM(threshold_args, "0.5"),
+};
+
+const stage_def stage_random_solarize = {
+    .name = "random_solarize",
+    .summary = "Inverts the values of at least a threshold, with probability p.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(random_solarize_params),
+    .args_size = sizeof(threshold_args),
+    .infer = random_solarize_infer,
+    .colors = random_solarize_colors,
+};
+
+sluice_status sluice_dataset_random_solarize(sluice_dataset *dataset, double threshold, double p)
+{
+    const threshold_args args = {.threshold = threshold, .p = p};
+
+    return dataset_append(dataset, &stage_random_solarize, &args);
+}

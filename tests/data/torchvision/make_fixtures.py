@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the images of this folder: an input, and what torchvision's colour functions make of it.
+
+Needs torch and torchvision (made with 0.29.2). Run it in this folder; the files are kept in the
+repository, so that tests need neither. rgb-70x12.ppm is the input, NAME.ppm an output.
+"""
+import torch
+from torchvision.transforms.v2 import functional as F
+
+WIDTH, HEIGHT = 70, 12
+
+
+def sample(x, y, c):
+    """Slopes, edges, grays and noise."""
+    if y == 0:
+        return (x * 255) // (WIDTH - 1)
+    noise = (x * 2654435761 ^ y * 2246822519 ^ c * 3266489917) & 0xFFFFFFFF
+    noise = (noise ^ noise >> 15) * 2246822519 & 0xFFFFFFFF
+    return (x * (3 + c) + y * (5 - c) + ((x // 5 + y // 3 + c) & 1) * 140 + (noise >> 26)) & 255
+
+
+def save(name, image):
+    with open(name + ".ppm", "wb") as file:
+        file.write(b"P6\n%d %d\n255\n" % (WIDTH, HEIGHT))
+        file.write(image.permute(1, 2, 0).contiguous().numpy().tobytes())
+
+
+image = torch.tensor(
+    [[[sample(x, y, c) for x in range(WIDTH)] for y in range(HEIGHT)] for c in range(3)],
+    dtype=torch.uint8)
+dim = image // 3 + 40
+save("rgb-70x12", image)
+save("dim-70x12", dim)
+for factor in 0.4, 1.7:
+    save("brightness-%g" % factor, F.adjust_brightness(image, factor))
+    save("contrast-%g" % factor, F.adjust_contrast(image, factor))
+    save("saturation-%g" % factor, F.adjust_saturation(image, factor))
+for turn in -0.3, 0.1, 0.5:
+    save("hue-%g" % turn, F.adjust_hue(image, turn))
+save("grayscale", F.rgb_to_grayscale(image, num_output_channels=3))
+save("invert", F.invert(image))
+save("posterize-3", F.posterize(image, 3))
+save("solarize-100", F.solarize(image, 100))
+save("autocontrast", F.autocontrast(dim))
+save("equalize", F.equalize(dim))
+save("chain", F.adjust_hue(F.adjust_contrast(F.invert(F.adjust_brightness(image, 1.3)), 0.6), 0.2))

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colour operations on whole images, against torchvision's results, and their kernels. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "color_chain.h"
+#include "color_kernels.h"
+#include "cpu_int.h"
+#include "picture_kit.h"
+#include "testing.h"
+
+/* ---- a chain on an image -----------------------------------------------------------------------
+ */
+
+/* Applies the chain to the image, as the engine does line by line. */
+static void run_chain(color_chain *chain, picture *image)
+{
+    uint32_t first = 0;
+
+    do {
+        const uint32_t end = color_next_whole(chain, first);
+        color_statistics statistics;
+
+        memset(&statistics, 0, sizeof(statistics));
+        for (uint32_t y = 0; y < image->height; y++) {
+            uint8_t *line = image->pixels + (size_t)y * image->width * image->channels;
+
+            color_apply(chain, first, end, line, line, image->width, image->channels);
+            if (end < chain->count) {
+                color_count(&chain->operations[end], line, image->width, image->channels,
+                            &statistics);
+            }
+        }
+        if (end < chain->count) {
+            color_settle(chain, end, &statistics);
+        }
+        first = end;
+    } while (first < chain->count);
+}
+
+/* ---- torchvision -------------------------------------------------------------------------------
+ */
+
+static void add_brightness_04(color_chain *chain)
+{
+    color_add_brightness(chain, 0.4);
+}
+
+static void add_brightness_17(color_chain *chain)
+{
+    color_add_brightness(chain, 1.7);
+}
+
+static void add_contrast_04(color_chain *chain)
+{
+    color_add_contrast(chain, 0.4);
+}
+
+static void add_contrast_17(color_chain *chain)
+{
+    color_add_contrast(chain, 1.7);
+}
+
+static void add_saturation_04(color_chain *chain)
+{
+    color_add_saturation(chain, 0.4);
+}
+
+static void add_saturation_17(color_chain *chain)
+{
+    color_add_saturation(chain, 1.7);
+}
+
+static void add_hue_back(color_chain *chain)
+{
+    color_add_hue(chain, -0.3);
+}
+
+static void add_hue_a_tenth(color_chain *chain)
+{
+    color_add_hue(chain, 0.1);
+}
+
+static void add_hue_a_half(color_chain *chain)
+{
+    color_add_hue(chain, 0.5);
+}
+
+static void add_posterize_3(color_chain *chain)
+{
+    color_add_posterize(chain, 3);
+}
+
+static void add_solarize_100(color_chain *chain)
+{
+    color_add_solarize(chain, 100);
+}
+
+static void add_several(color_chain *chain)
+{
+    color_add_brightness(chain, 1.3);
+    color_add_invert(chain);
+    color_add_contrast(chain, 0.6);
+    color_add_hue(chain, 0.2);
+}
+
+/*
+ * torchvision's sums use fused multiply-adds on some machines, so a value that is nearly whole may
+ * be truncated to its neighbour.
+ */
+static const struct {
+    const char *input;
+    const char *output;
+    void (*add)(color_chain *chain);
+    int tolerance;
+} cases[] = {
+    {"rgb-70x12.ppm", "brightness-0.4.ppm", add_brightness_04, 0},
+    {"rgb-70x12.ppm", "brightness-1.7.ppm", add_brightness_17, 0},
+    {"rgb-70x12.ppm", "contrast-0.4.ppm", add_contrast_04, 1},
+    {"rgb-70x12.ppm", "contrast-1.7.ppm", add_contrast_17, 1},
+    {"rgb-70x12.ppm", "saturation-0.4.ppm", add_saturation_04, 1},
+    {"rgb-70x12.ppm", "saturation-1.7.ppm", add_saturation_17, 1},
+    {"rgb-70x12.ppm", "hue--0.3.ppm", add_hue_back, 1},
+    {"rgb-70x12.ppm", "hue-0.1.ppm", add_hue_a_tenth, 1},
+    {"rgb-70x12.ppm", "hue-0.5.ppm", add_hue_a_half, 1},
+    {"rgb-70x12.ppm", "grayscale.ppm", color_add_gray, 1},
+    {"rgb-70x12.ppm", "invert.ppm", color_add_invert, 0},
+    {"rgb-70x12.ppm", "posterize-3.ppm", add_posterize_3, 0},
+    {"rgb-70x12.ppm", "solarize-100.ppm", add_solarize_100, 0},
+    {"dim-70x12.ppm", "autocontrast.ppm", color_add_autocontrast, 0},
+    {"dim-70x12.ppm", "equalize.ppm", color_add_equalize, 0},
+    {"rgb-70x12.ppm", "chain.ppm", add_several, 2},
+};
+
+static void operations_give_what_torchvision_gives(void)
+{
+    static color_chain chain;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        picture got = picture_read("torchvision", cases[i].input);
+        picture want = picture_read("torchvision", cases[i].output);
+        size_t other = 0;
+
+        chain.count = 0;
+        cases[i].add(&chain);
+        run_chain(&chain, &got);
+        for (size_t k = 0; k < picture_size(&want); k++) {
+            T_NEAR(got.pixels[k], want.pixels[k], cases[i].tolerance);
+            other += got.pixels[k] != want.pixels[k];
+        }
+        if (other * 100 > picture_size(&want)) {
+            fprintf(stderr, "%s: %zu of %zu values differ\n", cases[i].output, other,
+                    picture_size(&want));
+        }
+        T_TRUE(other * 100 <= picture_size(&want));
+        free(got.pixels);
+        free(want.pixels);
+    }
+}
+
+/* ---- chains ------------------------------------------------------------------------------------
+ */
+
+static void tables_are_composed(void)
+{
+    static color_chain chain;
+    picture image = picture_make(5, 3, 3, 1);
+    picture before = picture_make(5, 3, 3, 1);
+
+    chain.count = 0;
+    color_add_invert(&chain);
+    color_add_posterize(&chain, 2);
+    color_add_invert(&chain);
+    T_EQ(chain.count, 1);
+    run_chain(&chain, &image);
+    for (size_t k = 0; k < picture_size(&image); k++) {
+        T_EQ(image.pixels[k], before.pixels[k] | 0x3F);
+    }
+    free(image.pixels);
+    free(before.pixels);
+}
+
+/* A table after contrast is composed into contrast's own, and applied once. */
+static void a_table_after_statistics_is_applied_once(void)
+{
+    static color_chain chain;
+    picture got = picture_make(9, 4, 3, 2);
+    picture want = picture_make(9, 4, 3, 2);
+
+    chain.count = 0;
+    color_add_contrast(&chain, 0.5);
+    run_chain(&chain, &want);
+    for (size_t k = 0; k < picture_size(&want); k++) {
+        want.pixels[k] = (uint8_t)(255 - want.pixels[k]);
+    }
+    chain.count = 0;
+    color_add_contrast(&chain, 0.5);
+    color_add_invert(&chain);
+    run_chain(&chain, &got);
+    T_TRUE(memcmp(got.pixels, want.pixels, picture_size(&want)) == 0);
+    free(got.pixels);
+    free(want.pixels);
+}
+
+/* An image of one channel has no colours; its contrast is that of its values. */
+static void gray_images_keep_what_needs_colours(void)
+{
+    static color_chain chain;
+    picture image = picture_make(7, 5, 1, 3);
+    picture before = picture_make(7, 5, 1, 3);
+
+    chain.count = 0;
+    color_add_saturation(&chain, 0);
+    color_add_hue(&chain, 0.25);
+    color_add_gray(&chain);
+    run_chain(&chain, &image);
+    T_TRUE(memcmp(image.pixels, before.pixels, picture_size(&image)) == 0);
+    chain.count = 0;
+    color_add_contrast(&chain, 0);
+    run_chain(&chain, &image);
+    for (size_t k = 1; k < picture_size(&image); k++) {
+        T_EQ(image.pixels[k], image.pixels[0]);
+    }
+    free(image.pixels);
+    free(before.pixels);
+}
+
+static void images_of_one_value_stay(void)
+{
+    static color_chain chain;
+    picture image = picture_zero(6, 6, 3);
+
+    chain.count = 0;
+    color_add_autocontrast(&chain);
+    color_add_equalize(&chain);
+    run_chain(&chain, &image);
+    for (size_t k = 0; k < picture_size(&image); k++) {
+        T_EQ(image.pixels[k], 0);
+    }
+    free(image.pixels);
+}
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+static void kernels_of_all_levels_give_the_same_bytes(void)
+{
+#if defined(__x86_64__)
+    static const color_kernels *const levels[] = {&sli_color_kernels_v3, &sli_color_kernels_v4};
+    enum { PIXELS = 1021, BYTES = 3 * PIXELS };
+    const color_kernels *portable = &sli_color_kernels_portable;
+    picture line = picture_make(PIXELS, 1, 3, 7);
+    uint8_t want[BYTES];
+    uint8_t got[BYTES];
+
+    for (int level = SLI_CPU_V3; level <= (int)sli_cpu_best(); level++) {
+        const color_kernels *kernels = levels[level - SLI_CPU_V3];
+
+        for (int k = -5; k <= 5; k++) {
+            portable->saturate(line.pixels, want, PIXELS, 1 + (float)k / 5, (float)-k / 5);
+            kernels->saturate(line.pixels, got, PIXELS, 1 + (float)k / 5, (float)-k / 5);
+            T_TRUE(memcmp(got, want, BYTES) == 0);
+            portable->shift_hue(line.pixels, want, PIXELS, (float)k / 10);
+            kernels->shift_hue(line.pixels, got, PIXELS, (float)k / 10);
+            T_TRUE(memcmp(got, want, BYTES) == 0);
+        }
+        portable->gray(line.pixels, want, PIXELS);
+        kernels->gray(line.pixels, got, PIXELS);
+        T_TRUE(memcmp(got, want, BYTES) == 0);
+        T_EQ(kernels->sum_gray(line.pixels, PIXELS), portable->sum_gray(line.pixels, PIXELS));
+    }
+    free(line.pixels);
+#endif
+}
+
+const t_test color_chain_tests[] = {
+    T_TEST(operations_give_what_torchvision_gives),
+    T_TEST(tables_are_composed),
+    T_TEST(a_table_after_statistics_is_applied_once),
+    T_TEST(gray_images_keep_what_needs_colours),
+    T_TEST(images_of_one_value_stay),
+    T_TEST(kernels_of_all_levels_give_the_same_bytes),
+    T_END,
+};
