@@ -12,11 +12,13 @@ enum { WORDS = SLI_MAX_CPUS / 64 };
 
 /* The state of a rank during the division. */
 typedef struct rank_state {
-    uint32_t owned; /* number of its cores so far */
-    uint32_t at;    /* the core after which it looks for the next one; NONE: before the first */
-    int32_t node;   /* node of the core that it took last, or will try first; -1: unknown */
-    uint32_t next;  /* the core that it would take now; NONE: there is no free one */
-    bool near;      /* that core is on the rank's preferred node, and next to `at` */
+    uint32_t owned;  /* number of its cores so far */
+    uint32_t at;     /* the core after which it looks for the next one; NONE: before the first */
+    int32_t node;    /* node of the core that it took last, or will try first; -1: unknown */
+    uint32_t next;   /* the core that it would take now; NONE: there is no free one */
+    uint32_t alike;  /* number of ranks that look for the same cores, with this one */
+    uint32_t before; /* of these, with lower numbers */
+    bool near;       /* that core is on the rank's preferred node, and next to `at` */
 } rank_state;
 
 typedef struct division {
@@ -154,23 +156,34 @@ static uint32_t count_cores(const division *d, uint32_t rank, int32_t node, uint
 }
 
 /*
- * Finds the core with which the rank begins: ranks that are alike begin at equal distances, so that
- * each gets neighbouring cores. Returns false if the rank contends for none.
+ * Of `count` cores for which the rank contends, on a node (-1: on any): the one at its distance
+ * from the first. Ranks that are alike have equal distances, so that each gets neighbouring cores.
  */
+static uint32_t core_at_distance(const division *d, uint32_t rank, int32_t node, uint32_t count)
+{
+    const rank_state *state = &d->states[rank];
+    uint32_t core = 0;
+
+    (void)count_cores(d, rank, node, (uint32_t)((uint64_t)count * state->before / state->alike),
+                      &core);
+    return core;
+}
+
+/* Finds the core with which the rank begins. Returns false if it contends for none. */
 static bool find_start(division *d, uint32_t rank)
 {
     rank_state *state = &d->states[rank];
     int32_t node = d->claims[rank].device_node;
-    uint32_t before = 0;
-    uint32_t alike = 0;
     uint32_t start = 0;
     uint32_t count = 0;
 
+    state->alike = 0;
+    state->before = 0;
     for (uint32_t r = 0; r < d->ranks; r++) {
         const bool same = r == rank || is_alike(d, &d->claims[r], &d->claims[rank]);
 
-        alike += same;
-        before += same && r < rank;
+        state->alike += same;
+        state->before += same && r < rank;
     }
     if (node >= 0) {
         count = count_cores(d, rank, node, NONE - 1, &start);
@@ -182,7 +195,7 @@ static bool find_start(division *d, uint32_t rank)
     if (count == 0) {
         return false;
     }
-    count_cores(d, rank, node, (uint32_t)((uint64_t)count * before / alike), &start);
+    start = core_at_distance(d, rank, node, count);
     state->at = start - 1; /* NONE for core 0 */
     state->node = d->cores[start].node;
     return true;
@@ -190,7 +203,8 @@ static bool find_start(division *d, uint32_t rank)
 
 /*
  * Finds the core that the rank would take now: on its device's node, else on the node of its last
- * core; on both the next one in order, else from the first one on.
+ * core; on both the next one in order, else from the first one on. If it must move to another node,
+ * it begins there at its distance from the first one.
  */
 static void find_next(division *d, uint32_t rank)
 {
@@ -209,6 +223,11 @@ static void find_next(division *d, uint32_t rank)
             best = cost;
             state->next = c;
         }
+    }
+    if (state->next != NONE && d->cores[state->next].node != state->node) {
+        uint32_t core;
+
+        state->next = core_at_distance(d, rank, -1, count_cores(d, rank, -1, NONE - 1, &core));
     }
     state->near = best == 0 && state->next == state->at + 1; /* 0 after NONE */
 }

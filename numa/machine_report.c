@@ -43,6 +43,9 @@ static void print_allowed(const sli_topology *topology, sli_text *line)
     print_count(topology->core_count, "core", line);
     sli_text_add(line, "CPUs ");
     sli_cpus_write(&topology->allowed, line);
+    if (topology->bound || topology->core_count < topology->machine_core_count) {
+        sli_text_add(line, topology->bound ? " (affinity)" : " (cpuset)");
+    }
     if (topology->quota > 0) {
         sli_text_add(line, ", CPU quota %.4g (", topology->quota);
         sli_text_add_printable(line, topology->quota_source);
@@ -51,6 +54,12 @@ static void print_allowed(const sli_topology *topology, sli_text *line)
         sli_text_add(line, ", no CPU quota, memory ");
     }
     print_bytes(topology->memory_limit, line);
+    if (topology->policy.mode != SLI_POLICY_DEFAULT) {
+        char policy[128];
+
+        sli_text_add(line, ", memory policy %s",
+                     sli_memory_policy_format(&topology->policy, policy, sizeof(policy)));
+    }
 }
 
 /* Adds the line, wrapped, and empties it. */
@@ -104,6 +113,8 @@ void sli_machine_print(const sli_topology *topology, const sli_topology_config *
 
 static void print_allowed_json(const sli_topology *topology, sli_text *text)
 {
+    char policy[128];
+
     sli_text_add(text, "\"allowed\":{\"cores\":%u,\"cpus\":\"", topology->core_count);
     sli_cpus_write(&topology->allowed, text);
     sli_text_add(text,
@@ -112,10 +123,11 @@ static void print_allowed_json(const sli_topology *topology, sli_text *text)
         sli_text_add_number(text, topology->quota);
         sli_text_add(text, ",\"quota_source\":");
         sli_text_add_json(text, topology->quota_source);
-        sli_text_add(text, "}");
     } else {
-        sli_text_add(text, "null,\"quota_source\":null}");
+        sli_text_add(text, "null,\"quota_source\":null");
     }
+    sli_text_add(text, ",\"memory_policy\":\"%s\"}",
+                 sli_memory_policy_format(&topology->policy, policy, sizeof(policy)));
 }
 
 static void print_node_json(const sli_node *node, sli_text *text)

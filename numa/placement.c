@@ -176,9 +176,28 @@ static bool takes_memory(const sli_topology *topology, int32_t id)
     return node != NULL && node->memory_allowed && node->memory_bytes > 0;
 }
 
+/* The only node on which memory can be allocated; -1: there are several, or none. */
+static int32_t only_memory_node(const sli_topology *topology)
+{
+    int32_t only = -1;
+
+    for (uint32_t n = 0; n < topology->node_count; n++) {
+        const int32_t id = (int32_t)topology->nodes[n].id;
+
+        if (takes_memory(topology, id)) {
+            if (only >= 0) {
+                return -1;
+            }
+            only = id;
+        }
+    }
+    return only;
+}
+
 /*
- * The device's node if memory can be allocated there, else the common node of all workers; -1 if
- * neither is possible, or if the process has a preferred or interleave policy and no node is given.
+ * The device's node if memory can be allocated there, else the common node of all workers, else the
+ * only node with memory; -1 if none of these is possible, or if the process has a preferred or
+ * interleave policy and no node is given.
  */
 static int32_t choose_memory_node(const sli_topology *topology,
                                   const sli_placement_request *request, const rank_share *share,
@@ -195,10 +214,10 @@ static int32_t choose_memory_node(const sli_topology *topology,
     }
     for (uint32_t i = 1; i < share->count && i < worker_count; i++) {
         if (share->cores[i].node != first) {
-            return -1;
+            return only_memory_node(topology);
         }
     }
-    return first >= 0 && takes_memory(topology, first) ? first : -1;
+    return first >= 0 && takes_memory(topology, first) ? first : only_memory_node(topology);
 }
 
 static sluice_status check_request(const sli_placement_request *request, uint32_t world)

@@ -3,6 +3,7 @@
 #include "placement_report.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void sli_cpus_write(const sli_cpus *cpus, sli_text *text)
 {
@@ -65,30 +66,94 @@ static int32_t node_of(const sli_topology *topology, const sli_cpus *cpus)
     return -1;
 }
 
+/* Finds the CPUs of the workers from `first` on that begin on one node; returns the next worker. */
+static uint32_t collect_workers(const sli_topology *topology, const sli_placement *placement,
+                                uint32_t first, sli_cpus *cpus_out)
+{
+    const int32_t node = node_of(topology, &placement->worker_cpus[first]);
+    uint32_t next = first;
+
+    memset(cpus_out, 0, sizeof(*cpus_out));
+    for (;
+         next < placement->worker_count && node_of(topology, &placement->worker_cpus[next]) == node;
+         next++) {
+        for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+            cpus_out->bits[i] |= placement->worker_cpus[next].bits[i];
+        }
+    }
+    return next;
+}
+
+/* True if the two workers may use the same CPUs, of several cores. */
+static bool share_cores(const sli_placement *placement, uint32_t first)
+{
+    const sli_cpus *cpus = placement->worker_cpus;
+
+    return placement->local_world > 1 && placement->core_count > 1 &&
+           memcmp(&cpus[first], &cpus[first + 1], sizeof(*cpus)) == 0;
+}
+
 /* Prints the workers; consecutive workers on the same node share a line. */
 static void print_workers(const sli_topology *topology, const sli_placement *placement,
                           sli_text *text)
 {
-    const char *each =
-        placement->worker_count > placement->core_count ? "several on a core" : "a core each";
-
     for (uint32_t first = 0; first < placement->worker_count;) {
-        const int32_t node = node_of(topology, &placement->worker_cpus[first]);
-        sli_cpus cpus = {{0}};
+        const char *each = "";
         char name[40];
-        uint32_t next = first;
+        sli_cpus cpus;
+        const uint32_t next = collect_workers(topology, placement, first, &cpus);
 
-        for (; next < placement->worker_count &&
-               node_of(topology, &placement->worker_cpus[next]) == node;
-             next++) {
-            for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
-                cpus.bits[i] |= placement->worker_cpus[next].bits[i];
-            }
+        if (next - first > 1) {
+            each = share_cores(placement, first)                     ? "on any of these cores"
+                   : placement->worker_count > placement->core_count ? "several on a core"
+                                                                     : "a core each";
         }
         snprintf(name, sizeof(name), next - first > 1 ? "workers %u-%u" : "worker %u", first,
                  next - 1);
-        print_row(topology, name, &cpus, next - first > 1 ? each : "", text);
+        print_row(topology, name, &cpus, each, text);
         first = next;
+    }
+}
+
+static void add_cpus_and_nodes(const sli_topology *topology, const sli_cpus *cpus, bool nodes,
+                               sli_text *text)
+{
+    sli_text_add(text, " CPU%s ", sli_cpus_count(cpus) == 1 ? "" : "s");
+    sli_cpus_write(cpus, text);
+    if (nodes && topology->node_count > 0) {
+        sli_text_add(text, " node ");
+        write_nodes(topology, cpus, text);
+    }
+}
+
+void sli_placement_print_line(const sli_topology *topology, const sli_placement *placement,
+                              sli_text *text)
+{
+    for (uint32_t first = 0; first < placement->worker_count;) {
+        sli_cpus cpus;
+        const uint32_t next = collect_workers(topology, placement, first, &cpus);
+
+        sli_text_add(text, next - first > 1 ? "workers %u-%u" : "worker %u", first, next - 1);
+        add_cpus_and_nodes(topology, &cpus, true, text);
+        sli_text_add(text, ", ");
+        first = next;
+    }
+    sli_text_add(text, "step");
+    add_cpus_and_nodes(topology, &placement->device_cpus, false, text);
+    if (placement->memory_node >= 0) {
+        sli_text_add(text, ", buffers node %d", placement->memory_node);
+    } else {
+        sli_text_add(text, ", buffers on any node");
+    }
+    if (topology->policy.mode != SLI_POLICY_DEFAULT) {
+        char policy[128];
+
+        sli_text_add(text, ", memory policy %s",
+                     sli_memory_policy_format(&topology->policy, policy, sizeof(policy)));
+    }
+    if (placement->undivided || placement->shared) {
+        sli_text_add(text, placement->shared ? "; other ranks use these cores, too"
+                                             : "; not divided among the ranks");
     }
 }
 

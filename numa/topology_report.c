@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "device_int.h"
+#include "launch_lines.h"
 #include "machine_report.h"
 #include "placement_int.h"
 #include "status_int.h"
@@ -49,6 +50,13 @@ static sluice_status read_config(const sluice_topology_config *config,
     copy.ranks = copy.ranks > 0 ? copy.ranks : 1;
     if (copy.ranks > MAX_RANKS) {
         return sli_fail(SLUICE_E_INVALID, "%u ranks: want 1 to %d", copy.ranks, MAX_RANKS);
+    }
+    if (copy.emit != NULL && !sli_launcher_is_known(copy.emit)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "emit is \"%.100s\": want numactl, mpirun, srun or torchrun", copy.emit);
+    }
+    if (copy.emit != NULL && copy.json) {
+        return sli_fail(SLUICE_E_INVALID, "emit and json: want one of them");
     }
     if (copy.device != NULL) {
         const sluice_status st = sli_device_check(copy.device, "sluice_topology_report");
@@ -279,7 +287,10 @@ sluice_status sluice_topology_report(const sluice_topology_config *config, char 
         st = plan_ranks(&self);
     }
     if (st == SLUICE_OK) {
-        if (self.config.json) {
+        if (self.config.emit != NULL) {
+            sli_launch_lines_print(self.config.emit, self.topology, self.plans, self.plan_count,
+                                   &text);
+        } else if (self.config.json) {
             print_report_json(&self, &text);
         } else {
             print_report(&self, &text);

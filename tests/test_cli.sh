@@ -244,6 +244,9 @@ check "... says so in one object" json 'j["status"] == "E_IO" and "nothing.xml" 
 expect "topo --ranks 0" 2 topo --ranks 0 --json
 check "... says so in one object" json '"--ranks 0" in j["error"]'
 expect "topo --workers 1025" 2 topo --workers 1025
+expect "topo --emit" 0 topo --synthetic 'core:4 pu:1' --ranks 2 --emit srun
+check "... prints a command" out_has '^srun --ntasks-per-node=2 --cpu-bind=mask_cpu:0x3,0xc ./train$'
+expect "topo --emit of an unknown launcher" 2 topo --emit aprun
 expect "topo with a word too many" 2 topo here
 expect "topo of an unknown device" 2 topo --device tpu:0 --json
 check "... says so in one object" json '"tpu:0" in j["error"]'

@@ -156,6 +156,8 @@ const cli_command cli_commands[] = {
      "  --xml FILE         another machine, an XML file of lstopo\n"
      "  --workers N        number of workers, instead of the default\n"
      "  --ranks N          processes that share the machine (1)\n"
+     "  --emit LAUNCHER    instead of tables, shell commands that start the ranks, each bound to\n"
+     "                     its part: numactl, mpirun, srun or torchrun\n"
      "  --json             one JSON object on stdout instead of tables\n",
      cmd_topo},
     {"verify", "verify PATH [OPTIONS]",

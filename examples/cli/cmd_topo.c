@@ -35,6 +35,7 @@ int cmd_topo(int argc, char **argv)
         {"xml", OPTION_TEXT, &config.xml, "FILE", NULL, false},
         {"workers", OPTION_COUNT, &workers, "N", NULL, false},
         {"ranks", OPTION_COUNT, &ranks, "N", NULL, false},
+        {"emit", OPTION_TEXT, &config.emit, "LAUNCHER", NULL, false},
         {"json", OPTION_FLAG, &config.json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };

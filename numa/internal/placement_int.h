@@ -70,4 +70,9 @@ void sli_placement_print(const sli_topology *topology, const sli_placement *plac
 void sli_placement_print_json(const sli_topology *topology, const sli_placement *placement,
                               sli_text *text);
 
+/* Adds one line, without its end: "workers 0-6 CPUs 16-22 node 0, step CPUs 16-23, buffers node 0".
+ */
+void sli_placement_print_line(const sli_topology *topology, const sli_placement *placement,
+                              sli_text *text);
+
 #endif

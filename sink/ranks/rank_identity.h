@@ -6,10 +6,12 @@
 #include "feed.h"
 #include "text_int.h"
 
-/* Appends rank, world, local rank, device, cores and node to one line. The feed must be open. */
-void rank_identity_print(const sluice_ranks *ranks, const data_feed *feed, sli_text *text);
+/* Appends rank, world, the machine's name, local rank, device, cores, and the places of threads and
+ * memory to one line. The feed must be open. */
+void rank_identity_print(const sluice_ranks *ranks, const char *host, const data_feed *feed,
+                         sli_text *text);
 
-/* Logs the line at level info. */
+/* Logs the line at level info, and the placement's warnings. */
 void rank_identity_log(const sluice_ranks *ranks, const data_feed *feed);
 
 #endif

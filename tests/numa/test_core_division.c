@@ -83,6 +83,7 @@ static void cores_near_the_device_come_first(void)
     CHECK(TWO_NODES, {"0-15", 1, "8-11"}, {"0-15", 0, "0-3"}, {"0-15", 1, "12-15"},
           {"0-15", 0, "4-7"});
     CHECK(TWO_NODES, {"0-15", 1, "8-15"}, {"0-15", -1, "0-7"});
+    CHECK(TWO_NODES, {"0-15", 1, "0-3,8-11"}, {"0-15", 1, "4-7,12-15"});
     /* A device on a node where the rank may not run, and on one that is not there. */
     CHECK(TWO_NODES, {"0-7", 1, "0-3"}, {"0-7", 1, "4-7"});
     CHECK(TWO_NODES, {"0-15", 77, "0-7"}, {"0-15", 77, "8-15"});

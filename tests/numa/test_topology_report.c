@@ -112,6 +112,69 @@ static void the_json_has_the_same(void)
     sluice_device_close(device);
 }
 
+static const char *emitted(const char *launcher, const char *synthetic)
+{
+    static char kept[2000];
+    sluice_device *device = NULL;
+    sluice_topology_config config;
+    char *text = NULL;
+
+    T_OK(sluice_device_open("host:0", &device));
+    sluice_topology_config_init(&config);
+    config.synthetic = synthetic;
+    config.device = device;
+    config.ranks = 2;
+    config.emit = launcher;
+    T_OK(sluice_topology_report(&config, &text));
+    snprintf(kept, sizeof(kept), "%s", text);
+    sluice_string_free(text);
+    sluice_device_close(device);
+    return kept;
+}
+
+static void launch_lines_bind_each_rank_to_its_part(void)
+{
+    static const char machine[] = "pack:2 [numa(memory=1GB)] core:2 pu:2";
+
+    T_STR(emitted("numactl", machine),
+          "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 numactl --physcpubind=0-3 "
+          "--preferred=0 ./train &\n"
+          "RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 numactl --physcpubind=4-7 "
+          "--preferred=1 ./train &\n"
+          "wait\n");
+    T_STR(emitted("mpirun", machine), "cat >rankfile <<'END'\n"
+                                      "rank 0=localhost slot=0-1\n"
+                                      "rank 1=localhost slot=2-3\n"
+                                      "END\n"
+                                      "mpirun -n 2 --rankfile rankfile ./train\n");
+    T_STR(emitted("srun", machine),
+          "srun --ntasks-per-node=2 --cpu-bind=mask_cpu:0xf,0xf0 ./train\n");
+    T_STR(emitted("torchrun", machine),
+          "torchrun --no-python --nproc-per-node=2 sh -c '\n"
+          "case $LOCAL_RANK in\n"
+          "0) exec numactl --physcpubind=0-3 --preferred=0 ./train ;;\n"
+          "1) exec numactl --physcpubind=4-7 --preferred=1 ./train ;;\n"
+          "esac'\n");
+    T_CONTAINS(emitted("srun", "core:256 pu:1"),
+               "mask_cpu:0xffffffffffffffffffffffffffffffff,"
+               "0xffffffffffffffffffffffffffffffff00000000000000000000000000000000 ");
+}
+
+static void unknown_launchers_are_refused(void)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    sluice_topology_config_init(&config);
+    config.emit = "aprun";
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "want numactl, mpirun, srun or torchrun");
+    config.emit = "srun";
+    config.json = true;
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "emit and json");
+}
+
 static void this_machine_needs_no_configuration(void)
 {
     char *text = NULL;
@@ -190,6 +253,8 @@ const t_test topology_report_tests[] = {
     T_TEST(each_rank_has_a_plan_and_each_remark_comes_once),
     T_TEST(remarks_name_the_rank_that_they_are_about),
     T_TEST(the_json_has_the_same),
+    T_TEST(launch_lines_bind_each_rank_to_its_part),
+    T_TEST(unknown_launchers_are_refused),
     T_TEST(this_machine_needs_no_configuration),
     T_TEST(a_device_of_unknown_place_is_told),
     T_TEST(wrong_configurations_are_refused),

@@ -34,8 +34,8 @@ static const known cases[] = {
      "cpu.max",
      0,
      1,
-     "rank 3 of 8 (Open MPI), local 3 of 4, host:0, 16 cores (affinity), quota 8.0 (cpu.max), "
-     "node 0"},
+     "rank 3 of 8 (Open MPI) on node07, local 3 of 4, host:0 on node 0, 3 of 16 cores (affinity), "
+     "quota 8.0 (cpu.max): workers 0-1 CPUs 4-6 node 0, step CPUs 4-6, buffers node 1"},
     {{sizeof(sluice_ranks), 1, 2, 0, 0, "config"},
      2,
      2,
@@ -44,7 +44,8 @@ static const known cases[] = {
      "",
      -1,
      -1,
-     "rank 1 of 2 (config), host:0, 2 cores"},
+     "rank 1 of 2 (config) on node07, host:0, 2 cores: workers 0-1 CPUs 4-6 node 0, step CPUs 4-6, "
+     "buffers on any node"},
     {{sizeof(sluice_ranks), 0, 1, 0, 1, "alone"},
      1,
      4,
@@ -53,8 +54,8 @@ static const known cases[] = {
      "cpu.max of /job",
      -1,
      2,
-     "rank 0 of 1 (alone), local 0 of 1, host:0, 1 core (cpuset), quota 0.25 (cpu.max of /job), "
-     "node 2"},
+     "rank 0 of 1 (alone) on node07, local 0 of 1, host:0, 1 core (cpuset), quota 0.25 (cpu.max of "
+     "/job): workers 0-1 CPUs 4-6 node 0, step CPUs 4-6, buffers node 2"},
 };
 
 static void the_line_has_what_is_known_and_nothing_else(void)
@@ -64,17 +65,29 @@ static void the_line_has_what_is_known_and_nothing_else(void)
     T_OK(sluice_device_open("host:0", &device));
     for (size_t i = 0; i < COUNT(cases); i++) {
         const known *c = &cases[i];
+        const sli_cpus cpus = {.bits = {0x70}};
+        sli_cpus workers[] = {cpus, cpus};
+        sli_node node = {.cpus = cpus};
+        sli_core cores[16] = {{.cpus = cpus}};
         sli_topology topology = {.core_count = c->cores,
+                                 .cores = cores,
                                  .machine_core_count = c->machine_cores,
                                  .bound = c->bound,
-                                 .quota = c->quota};
-        sli_placement placement = {.device_node = c->device_node, .memory_node = c->memory_node};
+                                 .quota = c->quota,
+                                 .nodes = &node,
+                                 .node_count = 1};
+        sli_placement placement = {.device_node = c->device_node,
+                                   .memory_node = c->memory_node,
+                                   .worker_count = 2,
+                                   .worker_cpus = workers,
+                                   .device_cpus = cpus,
+                                   .core_count = c->cores < 3 ? c->cores : 3};
         const data_feed feed = {
             .config.device = device, .topology = &topology, .placement = &placement};
         sli_text text = {0};
 
         snprintf(topology.quota_source, sizeof(topology.quota_source), "%s", c->quota_source);
-        rank_identity_print(&c->ranks, &feed, &text);
+        rank_identity_print(&c->ranks, "node07", &feed, &text);
         T_STR(text.data, c->line);
         sli_text_free(&text);
     }
@@ -135,9 +148,9 @@ static void every_rank_says_who_it_is_and_rank_0_what_will_happen(void)
         const char *log = log_of(rank, 2, SLUICE_LOG_INFO);
         char who[60];
 
-        snprintf(who, sizeof(who), "rank %u of 2 (config), host:0, ", rank);
+        snprintf(who, sizeof(who), "rank %u of 2 (config) on ", rank);
         T_EQ(strncmp(log, who, strlen(who)), 0);
-        T_EQ(count_of(log, " of 2 (config), "), 1); /* and not once more for each validation */
+        T_EQ(count_of(log, " of 2 (config) on "), 1); /* and not once more for each validation */
         T_EQ(count_of(log, "plan: "), rank == 0);
     }
 }
@@ -151,7 +164,7 @@ static void a_run_that_is_alone_says_both(void)
 {
     const char *log = log_of(0, 1, SLUICE_LOG_INFO);
 
-    T_EQ(count_of(log, "rank 0 of 1 (config), host:0, "), 1);
+    T_EQ(count_of(log, "rank 0 of 1 (config) on "), 1);
     T_EQ(count_of(log, "plan: "), 1);
 }
 
@@ -198,6 +211,7 @@ static void the_local_rank_is_that_of_the_variable_then_config_then_the_launcher
 
 static void a_run_takes_its_local_rank_from_config(void)
 {
+    const char *log;
     kit k;
 
     kit_init(&k);
@@ -211,7 +225,10 @@ static void a_run_takes_its_local_rank_from_config(void)
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
     T_OK(kit_run(&k));
-    T_CONTAINS(kit_log_stop(), "rank 1 of 4 (config), local 1 of 2, host:0");
+    log = kit_log_stop();
+    T_CONTAINS(log, "rank 1 of 4 (config) on ");
+    T_CONTAINS(log, ", local 1 of 2, host:0, ");
+    T_CONTAINS(log, "; not divided among the ranks");
     sluice_log_set_level(SLUICE_LOG_WARN);
     k.config.local_rank = 2;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);

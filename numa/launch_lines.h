@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that start the ranks of a job on one machine, each bound to its part. */
+#ifndef SLUICE_LAUNCH_LINES_H
+#define SLUICE_LAUNCH_LINES_H
+
+#include "placement_int.h"
+
+/* True if there are lines for this launcher: numactl, mpirun, srun or torchrun. */
+bool sli_launcher_is_known(const char *launcher);
+
+/* Adds the lines for a known launcher, as a shell script whose program is ./train. plans: (ranks).
+ */
+void sli_launch_lines_print(const char *launcher, const sli_topology *topology,
+                            sli_placement *const *plans, uint32_t ranks, sli_text *text);
+
+#endif
