@@ -16,6 +16,7 @@
 /* The state of a worker: what the sources of the parts keep. */
 typedef struct concat_worker {
     uint32_t count;
+    uint32_t last; /* the part that was read last; its data are in io->bytes */
     group_slot slots[PARTS_MOST];
 } concat_worker;
 
@@ -155,6 +156,10 @@ static sluice_status read_part(const group_source *group, uint64_t index, bool p
 
     if (worker == NULL) {
         return SLUICE_E_NO_MEMORY;
+    }
+    if (k != worker->last) {
+        io->ahead.file = NULL; /* io->bytes has data of another part */
+        worker->last = k;
     }
     group_row(part, row, part_row);
     group_lend(io, &worker->slots[k], k, &loan);

@@ -120,6 +120,40 @@ static uint32_t valid_rows(const engine_run *run)
     return run->input.header->valid_rows;
 }
 
+/*
+ * A worker that has read several windows of tokens at once, and then a sample of another source,
+ * does not take the bytes of that for tokens.
+ */
+static void parts_of_several_sources_do_not_mix_up_their_bytes(void)
+{
+    static const char list[] = "image\tinputs:i32[8]\ttargets:i32[8]\n"
+                               "a.ppm\t9,9,9,9,9,9,9,9\t9,9,9,9,9,9,9,9\n";
+    char folder[400];
+    sluice_dataset *dataset = NULL;
+    engine_run run;
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    tokens_write(folder, "t.bin", 2, 1, 100, 65);
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_list(folder, "list.tsv", list);
+    T_OK(sluice_dataset_parse_args("mix 3:(tokens ${D}/t.bin 8) 1:(image_list ${D}/list.tsv | "
+                                   "project inputs,targets) | batch 4",
+                                   (const char *[]){"D"}, (const char *[]){folder}, 1, &dataset));
+    open_run(&run, dataset, &(run_options){.workers = 1, .batches = 20});
+    for (uint32_t batch = 0; batch < 20; batch++) {
+        T_OK(next_batch(&run));
+        for (uint32_t row = 0; row < run.input.header->valid_rows; row++) {
+            const uint64_t sample = run.input.samples[row];
+            const int32_t *inputs = column_row(&run, "inputs", row);
+
+            T_EQ(inputs[7], sample < 8 ? (int32_t)(100 + sample * 8 + 7) : 9);
+        }
+        done_with_batch(&run);
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 /* The second image of a zip has the pixels of the first one, if both have the same sample. */
 static void images_of_a_zip_have_the_same_geometry(void)
 {
@@ -308,6 +342,7 @@ static void windows_of_tokens_pass_through(void)
 const t_test group_runs_tests[] = {
     T_TEST(batches_do_not_depend_on_workers_or_devices),
     T_TEST(a_part_gives_what_its_source_gives),
+    T_TEST(parts_of_several_sources_do_not_mix_up_their_bytes),
     T_TEST(images_of_a_zip_have_the_same_geometry),
     T_TEST(sources_of_the_program_keep_their_workers),
     T_TEST(names_begin_with_the_number_of_the_part),
