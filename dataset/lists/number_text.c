@@ -76,10 +76,16 @@ sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
     char line[LINE_SIZE];
     uint64_t count = 0;
 
+    if (limit > UINT32_MAX) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the source has %llu samples, and a file can list those of a source of at "
+                        "most %u",
+                        (unsigned long long)limit, UINT32_MAX);
+    }
     while (take_line(&cursor, line)) {
         uint64_t number;
 
-        if (limit > UINT32_MAX || !parse_index(line, limit, &number)) {
+        if (!parse_index(line, limit, &number)) {
             *line_out = count + 1;
             return sli_fail(SLUICE_E_CORRUPT, "'%s' is no sample number: want one from 0 to %llu",
                             line, (unsigned long long)(limit - 1));

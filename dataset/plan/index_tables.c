@@ -349,11 +349,17 @@ static sluice_status parse_weights(const sluice_dataset *dataset, const char *pa
 static sluice_status weights_of_file(const sluice_dataset *dataset, const char *path,
                                      const sample_order *before, double *weights)
 {
-    double *by_sample = dataset->source_count <= MOST_LISTED
-                            ? sli_calloc((size_t)dataset->source_count, sizeof(*by_sample))
-                            : NULL;
+    double *by_sample;
     sluice_status st;
 
+    if (dataset->source_count > MOST_LISTED) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "weights: %.600s: the source has %llu samples, and a file has weights of "
+                        "at most %llu",
+                        path, (unsigned long long)dataset->source_count,
+                        (unsigned long long)MOST_LISTED);
+    }
+    by_sample = sli_calloc((size_t)dataset->source_count, sizeof(*by_sample));
     if (by_sample == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "%llu weights",
                         (unsigned long long)dataset->source_count);

@@ -52,6 +52,19 @@ static void lines_that_are_no_numbers_are_named(void)
     check_bad_index("1\n2\0\n", 5, 2, "is no sample number");
 }
 
+/* The numbers are kept in 32 bits; the error says so, and names no line. */
+static void a_source_of_too_many_samples_is_refused(void)
+{
+    uint32_t numbers[MOST];
+    uint64_t line = 77;
+
+    T_OK(number_text_indices("4294967294", 10, UINT32_MAX, numbers, &line));
+    T_EQ(numbers[0], 4294967294);
+    T_STATUS(number_text_indices("1", 1, UINT64_C(1) << 32, numbers, &line), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "the source has 4294967296 samples");
+    T_EQ(line, 77);
+}
+
 static void weights_are_finite_numbers_from_zero(void)
 {
     static const char *const good = "0\n1e-3\r\n2.5\n1e300";
@@ -73,6 +86,7 @@ static void weights_are_finite_numbers_from_zero(void)
 const t_test number_text_tests[] = {
     T_TEST(numbers_are_read_line_by_line),
     T_TEST(lines_that_are_no_numbers_are_named),
+    T_TEST(a_source_of_too_many_samples_is_refused),
     T_TEST(weights_are_finite_numbers_from_zero),
     T_END,
 };
