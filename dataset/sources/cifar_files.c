@@ -132,6 +132,22 @@ sluice_status cifar_files_read(const cifar_files *files, uint64_t index, sample_
     return SLUICE_OK;
 }
 
+sluice_status cifar_files_read_labels(const cifar_files *files, uint64_t index, sample_io *io,
+                                      uint8_t labels_out[2])
+{
+    const size_t bytes = files->kind->label_bytes;
+    const uint32_t file = file_of(files, &index);
+    const ssize_t got =
+        pread(files->fds[file], labels_out, bytes, (off_t)(index * record_bytes(files)));
+
+    if (got < 0 || (size_t)got != bytes) {
+        return got < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read")
+                       : sli_fail(SLUICE_E_CORRUPT, "the file ends before the record");
+    }
+    io->bytes_read += bytes;
+    return SLUICE_OK;
+}
+
 sluice_status cifar_check_label(uint32_t label, uint32_t classes)
 {
     return label < classes

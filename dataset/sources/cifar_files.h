@@ -48,6 +48,10 @@ void cifar_files_name(const void *source, uint64_t index, char *text, size_t siz
 sluice_status cifar_files_read(const cifar_files *files, uint64_t index, sample_io *io,
                                const uint8_t **labels_out, sample_data *data_out);
 
+/* Reads the labels of a record only. Errors are those of cifar_files_read(). */
+sluice_status cifar_files_read_labels(const cifar_files *files, uint64_t index, sample_io *io,
+                                      uint8_t labels_out[2]);
+
 /* E_CORRUPT: the label is not below `classes`. */
 sluice_status cifar_check_label(uint32_t label, uint32_t classes);
 

@@ -61,19 +61,33 @@ static uint64_t cifar_memory(const void *source)
     return sizeof(cifar_files);
 }
 
+/* Writes the columns of a record other than the image. */
+static sluice_status write_label(uint8_t label, void *const *row)
+{
+    const sluice_status st = cifar_check_label(label, CLASSES);
+
+    if (st == SLUICE_OK && row[1] != NULL) {
+        *(int32_t *)row[1] = label;
+    }
+    return st;
+}
+
 static sluice_status cifar_read(const void *source, uint64_t index, sample_io *io, void *const *row,
                                 sample_data *data_out)
 {
     const uint8_t *label;
-    sluice_status st = cifar_files_read(source, index, io, &label, data_out);
+    const sluice_status st = cifar_files_read(source, index, io, &label, data_out);
 
-    if (st == SLUICE_OK) {
-        st = cifar_check_label(*label, CLASSES);
-    }
-    if (st == SLUICE_OK && row[1] != NULL) {
-        *(int32_t *)row[1] = *label;
-    }
-    return st;
+    return st == SLUICE_OK ? write_label(*label, row) : st;
+}
+
+static sluice_status cifar_read_plain(const void *source, uint64_t index, sample_io *io,
+                                      void *const *row)
+{
+    uint8_t labels[2];
+    const sluice_status st = cifar_files_read_labels(source, index, io, labels);
+
+    return st == SLUICE_OK ? write_label(labels[0], row) : st;
 }
 
 static uint32_t cifar_classes(const void *source)
@@ -94,6 +108,7 @@ static const source_ops cifar_ops = {
     .count = cifar_files_count,
     .name = cifar_files_name,
     .read = cifar_read,
+    .read_plain = cifar_read_plain,
     .memory = cifar_memory,
     .classes = cifar_classes,
     .class_name = cifar_class_name,

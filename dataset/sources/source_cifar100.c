@@ -109,16 +109,13 @@ static uint64_t cifar_memory(const void *source)
     return sizeof(cifar100_source);
 }
 
-static sluice_status cifar_read(const void *source, uint64_t index, sample_io *io, void *const *row,
-                                sample_data *data_out)
+/* Writes the columns of a record other than the image; `both`: the coarse label and the fine one.
+ */
+static sluice_status write_labels(const cifar100_source *cifar, const uint8_t *both,
+                                  void *const *row)
 {
-    const cifar100_source *cifar = source;
-    const uint8_t *both;
-    sluice_status st = cifar_files_read(&cifar->files, index, io, &both, data_out);
+    sluice_status st = cifar_check_label(both[0], COARSE);
 
-    if (st == SLUICE_OK) {
-        st = cifar_check_label(both[0], COARSE);
-    }
     if (st == SLUICE_OK) {
         st = cifar_check_label(both[1], FINE);
     }
@@ -132,6 +129,26 @@ static sluice_status cifar_read(const void *source, uint64_t index, sample_io *i
         *(int32_t *)row[2] = both[0];
     }
     return SLUICE_OK;
+}
+
+static sluice_status cifar_read(const void *source, uint64_t index, sample_io *io, void *const *row,
+                                sample_data *data_out)
+{
+    const cifar100_source *cifar = source;
+    const uint8_t *both;
+    const sluice_status st = cifar_files_read(&cifar->files, index, io, &both, data_out);
+
+    return st == SLUICE_OK ? write_labels(cifar, both, row) : st;
+}
+
+static sluice_status cifar_read_plain(const void *source, uint64_t index, sample_io *io,
+                                      void *const *row)
+{
+    const cifar100_source *cifar = source;
+    uint8_t both[2];
+    const sluice_status st = cifar_files_read_labels(&cifar->files, index, io, both);
+
+    return st == SLUICE_OK ? write_labels(cifar, both, row) : st;
 }
 
 static uint32_t cifar_classes(const void *source)
@@ -152,6 +169,7 @@ static const source_ops cifar_ops = {
     .count = cifar_files_count,
     .name = cifar_files_name,
     .read = cifar_read,
+    .read_plain = cifar_read_plain,
     .memory = cifar_memory,
     .classes = cifar_classes,
     .class_name = cifar_class_name,

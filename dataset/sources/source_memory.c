@@ -158,8 +158,8 @@ static sluice_status find_image(const memory_source *memory, uint64_t index, sam
     return SLUICE_OK;
 }
 
-static sluice_status memory_read(const void *source, uint64_t index, sample_io *io,
-                                 void *const *row, sample_data *data_out)
+static sluice_status memory_read_plain(const void *source, uint64_t index, sample_io *io,
+                                       void *const *row)
 {
     const memory_source *memory = source;
 
@@ -167,9 +167,22 @@ static sluice_status memory_read(const void *source, uint64_t index, sample_io *
         if ((int)i != memory->image && row[i] != NULL) {
             memcpy(row[i], memory->data[i] + index * memory->row_bytes[i], memory->row_bytes[i]);
         }
-        io->bytes_read += memory->row_bytes[i];
+        io->bytes_read += (int)i != memory->image ? memory->row_bytes[i] : 0;
     }
-    return memory->image >= 0 ? find_image(memory, index, io, &data_out->image) : SLUICE_OK;
+    return SLUICE_OK;
+}
+
+static sluice_status memory_read(const void *source, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    const memory_source *memory = source;
+
+    (void)memory_read_plain(source, index, io, row);
+    if (memory->image < 0) {
+        return SLUICE_OK;
+    }
+    io->bytes_read += memory->row_bytes[memory->image];
+    return find_image(memory, index, io, &data_out->image);
 }
 
 static const source_ops memory_ops = {
@@ -178,6 +191,7 @@ static const source_ops memory_ops = {
     .count = memory_count,
     .name = memory_name,
     .read = memory_read,
+    .read_plain = memory_read_plain,
     .memory = memory_bytes,
 };
 

@@ -88,6 +88,18 @@ static void synthetic_name(const void *source, uint64_t index, char *text, size_
     snprintf(text, size, "synthetic/%llu", (unsigned long long)index);
 }
 
+static sluice_status synthetic_read_plain(const void *opaque, uint64_t index, sample_io *io,
+                                          void *const *row)
+{
+    const synthetic_args *source = opaque;
+
+    (void)io;
+    if (row[1] != NULL) {
+        *(int32_t *)row[1] = (int32_t)(index % source->classes);
+    }
+    return SLUICE_OK;
+}
+
 /* Generates pixels by a Weyl sequence: fast, and different at every position of every sample. */
 static sluice_status synthetic_read(const void *opaque, uint64_t index, sample_io *io,
                                     void *const *row, sample_data *data_out)
@@ -105,9 +117,7 @@ static sluice_status synthetic_read(const void *opaque, uint64_t index, sample_i
         word += UINT64_C(0x9E3779B97F4A7C15);
         memcpy(io->bytes.data + i, &word, sizeof(word));
     }
-    if (row[1] != NULL) {
-        *(int32_t *)row[1] = (int32_t)(index % source->classes);
-    }
+    (void)synthetic_read_plain(opaque, index, io, row);
     data_out->image =
         (image_view){io->bytes.data, (size_t)(dims[SCHEMA_W] * dims[SCHEMA_C]),
                      (uint32_t)dims[SCHEMA_W], (uint32_t)dims[SCHEMA_H], (uint32_t)dims[SCHEMA_C]};
@@ -120,6 +130,7 @@ static const source_ops synthetic_ops = {
     .count = synthetic_count,
     .name = synthetic_name,
     .read = synthetic_read,
+    .read_plain = synthetic_read_plain,
     .memory = synthetic_memory,
 };
 

@@ -201,11 +201,32 @@ static void classes_have_their_names(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* weights, balance and filters need the label only. */
+static void a_label_is_read_without_its_image(void)
+{
+    const char *folder = t_folder();
+    sample_io io = {.bytes_read = 0};
+    int32_t label = -1;
+    void *const row[2] = {NULL, &label};
+    sluice_dataset *dataset;
+
+    write_cifar(folder);
+    dataset = open_cifar(folder, "train");
+    for (uint64_t i = 0; i < dataset->source_count; i++) {
+        T_OK(dataset_source(dataset)->read_plain(dataset->source, i, &io, row));
+        T_EQ(label, label_of(dataset, i));
+        T_EQ(io.bytes_read, i + 1);
+    }
+    sample_io_free(&io);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test source_cifar10_tests[] = {
     T_TEST(cifar10_reads_planes_and_labels_from_both_places),
     T_TEST(damaged_cifar10_files_are_refused),
     T_TEST(cifar10_says_why_a_file_cannot_be_opened),
     T_TEST(bad_records_of_cifar10_are_bad_samples),
+    T_TEST(a_label_is_read_without_its_image),
     T_TEST(classes_have_their_names),
     T_END,
 };

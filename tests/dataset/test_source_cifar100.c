@@ -198,11 +198,33 @@ static void classes_of_cifar100_are_those_of_its_labels(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void labels_are_read_without_their_image(void)
+{
+    const char *folder = t_folder();
+    sample_io io = {.bytes_read = 0};
+    int32_t fine = -1;
+    int32_t coarse = -1;
+    void *const row[3] = {NULL, &fine, &coarse};
+    sluice_dataset *dataset;
+
+    write_records(folder, "train.bin", 5, 30);
+    dataset = open_cifar(folder, "train", "both");
+    for (uint64_t i = 0; i < 5; i++) {
+        T_OK(dataset_source(dataset)->read_plain(dataset->source, i, &io, row));
+        T_EQ(fine, label_of(dataset, i));
+        T_TRUE(coarse >= 0 && coarse < 20);
+        T_EQ(io.bytes_read, 2 * (i + 1));
+    }
+    sample_io_free(&io);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test source_cifar100_tests[] = {
     T_TEST(cifar100_reads_planes_and_labels_from_both_places),
     T_TEST(the_columns_of_cifar100_follow_from_label),
     T_TEST(damaged_cifar100_files_are_refused),
     T_TEST(bad_records_of_cifar100_are_bad_samples),
+    T_TEST(labels_are_read_without_their_image),
     T_TEST(classes_of_cifar100_are_those_of_its_labels),
     T_END,
 };

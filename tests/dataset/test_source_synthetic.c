@@ -25,6 +25,9 @@ static void synthetic_samples_are_functions_of_their_index(void)
     for (uint64_t i = 10; i-- > 0;) {
         T_OK(read_sample(few, i, &ios[0], &label, &a));
         T_EQ(label, i % 4);
+        label = -1;
+        T_OK(dataset_source(few)->read_plain(few->source, i, &ios[0], (void *[]){NULL, &label}));
+        T_EQ(label, i % 4);
         T_TRUE(a.image.height == 5 && a.image.width == 7 && a.image.channels == 3);
         T_EQ(a.image.stride, 21);
         CU_ASSERT_PTR_NULL(a.bytes);
