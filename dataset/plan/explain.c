@@ -7,6 +7,27 @@
 #include "stream_order.h"
 #include "struct_size_int.h"
 
+/* Explains what a pass has of each part of concat and mix. */
+static void explain_parts(const sli_plan *plan, sli_text *text)
+{
+    const group_order *order = plan->details->group;
+
+    for (uint32_t k = 0; order != NULL && k < order->count; k++) {
+        const group_part *part = &order->parts[k];
+
+        if (order->schedule == NULL) {
+            sli_text_add(text, "part %u: %llu samples, from position %llu on\n", k + 1,
+                         (unsigned long long)part->length, (unsigned long long)part->begin);
+            continue;
+        }
+        sli_text_add(text, "part %u: %u in %u turns, %llu in a pass of the group: ", k + 1,
+                     order->schedule->weights[k], order->schedule->period,
+                     (unsigned long long)part->begin);
+        sli_text_add(text, "%.2f passes of its own of %llu samples\n",
+                     (double)part->begin / (double)part->length, (unsigned long long)part->length);
+    }
+}
+
 static void explain_order(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
@@ -138,6 +159,7 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
     const struct plan_details *details = plan->details;
 
     explain_order(plan, text);
+    explain_parts(plan, text);
     explain_reading(plan, text);
     for (uint32_t i = 0; i < details->group_count && details->image >= 0; i++) {
         explain_group(plan, i, text);

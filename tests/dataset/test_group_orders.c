@@ -299,6 +299,23 @@ static void the_identity_has_the_parts(void)
     close_plan(other.plan, other.dataset);
 }
 
+static void explain_tells_what_a_pass_has_of_each_part(void)
+{
+    opened_plan p = mixed("", "end:", "");
+    char *text = explained(p.plan);
+
+    T_CONTAINS(text, "part 1: 2 in 4 turns, ");
+    T_CONTAINS(text,
+               "part 3: 1 in 4 turns, 5 in a pass of the group: 1.00 passes of its own of 5 ");
+    sluice_string_free(text);
+    close_plan(p.plan, p.dataset);
+    p = plan_of("concat (synthetic 3 1,1,1) (synthetic 9 1,1,1 | take 4)", &alone);
+    text = explained(p.plan);
+    T_CONTAINS(text, "part 2: 4 samples, from position 3 on");
+    sluice_string_free(text);
+    close_plan(p.plan, p.dataset);
+}
+
 const t_test group_orders_tests[] = {
     T_TEST(concat_has_the_parts_one_after_another),
     T_TEST(each_part_has_a_shuffle_of_its_own),
@@ -310,5 +327,6 @@ const t_test group_orders_tests[] = {
     T_TEST(a_run_may_begin_anywhere_in_a_pass),
     T_TEST(stages_that_look_at_all_samples_may_follow),
     T_TEST(the_identity_has_the_parts),
+    T_TEST(explain_tells_what_a_pass_has_of_each_part),
     T_END,
 };
