@@ -20,8 +20,9 @@ typedef struct zip_reader {
     group_slot slot;
     sample_io io;
     sample_data data; /* what was read last */
+    uint64_t index;   /* the sample of the group that the fields below are about */
     bool is_read;     /* the part's sample was read, except for its images */
-    bool has_data;    /* `data` is of the current sample, and io has not been used since */
+    bool has_data;    /* `data` is of this sample, and io has not been used since */
 } zip_reader;
 
 typedef struct zip_worker {
@@ -204,6 +205,7 @@ static sluice_status read_beside(const group_source *zip, uint32_t k, uint64_t i
     void *part_row[SLUICE_MAX_COLUMNS];
     sluice_status st;
 
+    reader->index = index;
     reader->is_read = false;
     reader->has_data = false;
     sample_io_give_back(&reader->io);
@@ -276,8 +278,14 @@ static sluice_status read_other_beside(const group_source *zip, uint32_t k, uint
     const group_member *part = &zip->parts[k];
     const bool is_image = part->dataset->schema.image == (int)own;
     zip_reader *reader = &((zip_worker *)io->state)->readers[k];
-    sluice_status st = read_image(zip, k, index, is_image && !reader->has_data, io);
+    sluice_status st;
 
+    if (reader->index != index) { /* zip_read() was called for another sample */
+        reader->index = index;
+        reader->is_read = false;
+        reader->has_data = false;
+    }
+    st = read_image(zip, k, index, is_image && !reader->has_data, io);
     if (st == SLUICE_OK && is_image) {
         *data_out = reader->data;
         data_out->index = NULL; /* only the first image of a sample has an index */
@@ -297,6 +305,9 @@ static sluice_status zip_read_other(const void *source, uint64_t index, uint32_t
     uint32_t k = zip->part_count - 1;
     uint32_t own;
 
+    if (worker_of(zip, io) == NULL) {
+        return SLUICE_E_NO_MEMORY;
+    }
     while (zip->parts[k].first_column > column) {
         k--;
     }
