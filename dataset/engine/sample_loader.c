@@ -102,10 +102,13 @@ static sluice_status open_image(sample_loader *loader, const sample_data *data,
         return SLUICE_OK;
     }
     args = (const decode_args *)(const void *)decode->args.bytes;
-    current->image.channels = args->mode == 0 ? 3 : 1;
+    current->image.channels = args->mode == DECODE_RGB ? 3 : 1;
     st = image_decoder_open_head(loader->decoder, data->bytes, data->size, &data->rest,
-                                 args->max_pixels, args->mode == 1, &current->image.width,
+                                 args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
                                  &current->image.height);
+    if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
+        st = image_decoder_want_indices(loader->decoder);
+    }
     if (st == SLUICE_OK && data->index != NULL) {
         image_decoder_use_index(loader->decoder, data->index);
     }

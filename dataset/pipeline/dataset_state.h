@@ -127,9 +127,12 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset);
  */
 uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
 
+/* The modes of the decode stage. */
+enum { DECODE_RGB, DECODE_GRAY, DECODE_INDEX };
+
 /* The arguments of the decode stage. */
 typedef struct decode_args {
-    uint32_t mode; /* 0: rgb, 1: gray */
+    uint32_t mode; /* DECODE_RGB, DECODE_GRAY or DECODE_INDEX */
     uint64_t max_pixels;
     bool fast_scale;
 } decode_args;

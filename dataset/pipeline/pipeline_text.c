@@ -90,7 +90,8 @@ static sluice_status which_param(text_parser *p, uint32_t *param, const char **v
         snprintf(key, sizeof(key), "%.*s", (int)p->words.word.key, p->words.word.text);
         *value = p->words.word.text + p->words.word.key + 1;
         for (*param = 0; *param < p->stage.def->param_count; (*param)++) {
-            if (strcmp(key, p->stage.def->params[*param].name) == 0) {
+            if (strcmp(stage_param_name(p->stage.def, key), p->stage.def->params[*param].name) ==
+                0) {
                 return SLUICE_OK;
             }
         }

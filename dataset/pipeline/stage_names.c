@@ -159,3 +159,20 @@ const char *stage_param_nearest(const stage_def *def, const char *name)
     }
     return best;
 }
+
+const char *stage_param_name(const stage_def *def, const char *name)
+{
+    /* Arguments that had another name in 0.2. */
+    static const struct {
+        const char *stage;
+        const char *before;
+        const char *now;
+    } renamed[] = {{"mnist", "part", "split"}};
+
+    for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+        if (strcmp(def->name, renamed[i].stage) == 0 && strcmp(name, renamed[i].before) == 0) {
+            return renamed[i].now;
+        }
+    }
+    return name;
+}

@@ -19,6 +19,9 @@ const stage_def *stage_find(const stage_def *const *table, const char *name);
 const char *stage_find_nearest(const stage_def *const *table, const char *name);
 const char *stage_param_nearest(const stage_def *def, const char *name);
 
+/* Returns the name of an argument, of which `name` may be an earlier name. */
+const char *stage_param_name(const stage_def *def, const char *name);
+
 /*
  * Returns our name for what DALI, MindSpore, torch, tf.data or FFCV call `name`, or NULL if it is
  * unknown.

@@ -146,7 +146,8 @@ static void explain_gray(const sli_plan *plan, sli_text *text)
 {
     const dataset_stage *decode = plan->details->decode;
 
-    if (decode != NULL && ((const decode_args *)(const void *)decode->args.bytes)->mode == 1) {
+    if (decode != NULL &&
+        ((const decode_args *)(const void *)decode->args.bytes)->mode == DECODE_GRAY) {
         sli_text_add(text,
                      "gray: of a JPEG file the luma that it stores; of PNG and PPM, and so of what "
                      "`pack --raw` made of a JPEG file, the luma of RGB, which differs where "

@@ -19,11 +19,11 @@
 
 static const file_list_kind mnist_list_kind = {"mnist", ".idx", false};
 
-static const char *const parts[] = {"train", "test", NULL};
+static const char *const splits[] = {"train", "test", NULL};
 
 typedef struct mnist_args {
     const char *files;
-    uint32_t part;
+    uint32_t split; /* index in splits */
 } mnist_args;
 
 typedef struct mnist_source {
@@ -137,7 +137,7 @@ static sluice_status open_folder(const mnist_args *args, mnist_source *mnist)
     if (paths == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the paths of the files of %s", args->files);
     }
-    st = mnist_files_find(args->files, args->part == 1, paths);
+    st = mnist_files_find(args->files, args->split == 1, paths);
     if (st == SLUICE_OK) {
         st = open_pair(paths->images, paths->labels, mnist);
     }
@@ -253,7 +253,8 @@ static sluice_status mnist_schema(const void *source, stage_schema *schema)
 static const stage_param mnist_params[] = {
     PARAM_(mnist_args, files, PARAM_TEXT, NULL, 0, 0, NULL,
            "the folder of the files, or the files themselves: IMAGES,LABELS, or IMAGES alone"),
-    PARAM_(mnist_args, part, PARAM_CHOICE, "train", 0, 0, parts, "of a folder: which files"),
+    PARAM_(mnist_args, split, PARAM_CHOICE, "train", 0, 0, splits,
+           "of a folder: which files; part= is the same"),
 };
 
 const stage_def stage_mnist = {
@@ -268,11 +269,11 @@ const stage_def stage_mnist = {
     .source_schema = mnist_schema,
 };
 
-sluice_status sluice_dataset_mnist(const char *files, const char *part,
+sluice_status sluice_dataset_mnist(const char *files, const char *split,
                                    sluice_dataset **dataset_out)
 {
     mnist_args args = {.files = files};
-    sluice_status st = stage_arg_choose_or_default(&stage_mnist, "part", part, &args.part);
+    sluice_status st = stage_arg_choose_or_default(&stage_mnist, "split", split, &args.split);
 
     return st == SLUICE_OK ? dataset_begin(&stage_mnist, &args, dataset_out) : st;
 }

@@ -292,7 +292,7 @@ static void null_arguments_are_refused(void)
     T_STATUS(sluice_dataset_cifar100("x", "test", NULL, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_mnist(NULL, "test", &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_mnist("x", "both", &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "part=both");
+    T_CONTAINS(sluice_last_error(), "split=both");
     T_STATUS(sluice_dataset_mnist("x", NULL, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_synthetic(1, 1, 1, 1, 1, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_describe(NULL, &text), SLUICE_E_INVALID);

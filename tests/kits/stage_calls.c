@@ -477,6 +477,7 @@ const stage_call stage_calls[] = {
     {NULL, "cifar10 ${FOLDER} test", NULL, begin_cifar10, "batch 4"},
     {NULL, "cifar100 ${FOLDER} test label=both", NULL, begin_cifar100, "batch 4"},
     {NULL, "cifar100 ${FOLDER}", NULL, begin_cifar100_defaults, "batch 4"},
+    {NULL, "mnist ${FOLDER} split=test", NULL, begin_mnist, "batch 4"},
     {NULL, "mnist ${FOLDER} part=test", NULL, begin_mnist, "batch 4"},
     {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
      "decode | resize 8,8 | batch 4"},

@@ -444,7 +444,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cifar100(const char *dir, const 
  *               [PREFIX]train-labels-idx1-ubyte, or for the test part [PREFIX]t10k-... or
  *               [PREFIX]test-..., with or without a suffix such as .gz. Or the files themselves,
  *               "IMAGES,LABELS", or "IMAGES", which gives no column `label`
- * @param part   for a folder: "train" or "test"; NULL: "train"
+ * @param split  for a folder: "train" or "test"; NULL: "train"
  *
  * Returns: E_CORRUPT a file that is not an IDX file, or whose length contradicts its header;
  *          E_UNSUPPORTED elements that are not bytes, or dimensions that are not those of images or
@@ -453,7 +453,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cifar100(const char *dir, const 
  *
  * Threads: any.
  */
-SLUICE_API_CHECKED sluice_status sluice_dataset_mnist(const char *files, const char *part,
+SLUICE_API_CHECKED sluice_status sluice_dataset_mnist(const char *files, const char *split,
                                                       sluice_dataset **dataset_out);
 
 /**

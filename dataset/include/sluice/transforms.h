@@ -24,7 +24,9 @@ SLUICE_BEGIN_DECLS
 /** Optional arguments of sluice_dataset_decode(), initialized by sluice_decode_config_init(). */
 typedef struct sluice_decode_config {
     size_t struct_size; /**< bytes; set by sluice_decode_config_init() */
-    const char *mode;   /**< "rgb": (H, W, 3), or "gray": (H, W, 1); NULL: "rgb" */
+    const char *mode;   /**< "rgb": (H, W, 3); "gray": (H, W, 1); "index": (H, W, 1), the stored
+                             numbers of a PNG file with a palette or in gray, or of a PGM file, as
+                             of masks; other files are bad samples; NULL: "rgb" */
     /**
      * If a resize to half the size or less follows, decode JPEG files at 1/2, 1/4 or 1/8 of their
      * size and resize the result. That is faster for large photographs, but gives other pixels: a

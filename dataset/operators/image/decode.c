@@ -3,7 +3,7 @@
 #include "dataset_state.h"
 #include "struct_size_int.h"
 
-static const char *const modes[] = {"rgb", "gray", NULL};
+static const char *const modes[] = {"rgb", "gray", "index", NULL};
 
 static sluice_status decode_infer(const void *opaque, stage_schema *schema)
 {
@@ -17,7 +17,7 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
     }
     column->dtype = SLUICE_U8;
     column->rank = 3;
-    column->shape[SCHEMA_C] = args->mode == 0 ? 3 : 1;
+    column->shape[SCHEMA_C] = args->mode == DECODE_RGB ? 3 : 1;
     for (uint32_t i = 0; i < schema->column_count; i++) {
         if (schema->infos[i].role == ROLE_MASK) {
             schema->columns[i].dtype = SLUICE_U8;
@@ -33,7 +33,8 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
 }
 
 static const stage_param decode_params[] = {
-    PARAM_(decode_args, mode, PARAM_CHOICE, "rgb", 0, 0, modes, "colour space of the output"),
+    PARAM_(decode_args, mode, PARAM_CHOICE, "rgb", 0, 0, modes,
+           "rgb; gray; index: the numbers that a palette or gray PNG, or a PGM, stores"),
     PARAM_(decode_args, max_pixels, PARAM_COUNT, "100000000", 1, 4294836225.0, NULL,
            "an image whose header gives more is an error"),
     PARAM_(decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
@@ -43,8 +44,8 @@ static const stage_param decode_params[] = {
 const stage_def stage_decode = {
     .name = "decode",
     .summary = "Decodes JPEG, PNG, PPM and PGM files down to the lower edge of the next crop.",
-    .gives =
-        "image u8 (H, W, 3), or (H, W, 1) with mode=gray; further images, too; masks u8 (H, W)",
+    .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; further images, too; "
+             "masks u8 (H, W)",
     .kind = STAGE_DECODE,
     STAGE_PARAMS(decode_params),
     .args_size = sizeof(decode_args),
@@ -61,7 +62,7 @@ void sluice_decode_config_init_size(sluice_decode_config *config, size_t size)
 sluice_status sluice_dataset_decode(sluice_dataset *dataset, const sluice_decode_config *config)
 {
     sluice_decode_config own;
-    decode_args args = {.mode = 0};
+    decode_args args = {.mode = DECODE_RGB};
     sluice_status st =
         sli_struct_read_optional(&config_struct, "sluice_dataset_decode", config, &own);
 
