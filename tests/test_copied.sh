@@ -28,7 +28,7 @@ pictures="$tmp/it's here"
 "$prefix/bin/sluice" synth "$tmp/set" --classes 3 --per-class 20 --size 40 >"$tmp/out" || finish
 mv "$tmp/set/train" "$pictures"
 echo "no picture" >"$pictures/000-disc-stripes/bad.jpg"
-for name in overnight train_image_folder custom_filter.c custom_map.c custom_source.c double_buffer.c own_kernels.cu; do
+for name in overnight train_image_folder custom_filter.c custom_map.c custom_source.c double_buffer.c plugin_map.c plugin_source.c own_kernels.cu; do
     check "$name is installed" diff -r "$(find "$prefix/share/doc" -path "*/examples/$name")" examples/$name
 done
 rm examples # copies are made of what is installed, and of the tool's source
@@ -100,6 +100,14 @@ if copied custom_filter custom_filter; then
 fi
 if copied custom_map custom_map; then
     ends "custom_map runs" 0 ./custom_map
+fi
+if copied plugin_map plugin_map; then
+    ends "plugin_map runs in the tool" 0 "$prefix/bin/sluice" bench --plugin plugin_map.so \
+        "synthetic samples=10 shape=4,4,3 | my_solarize | batch 5"
+fi
+if copied plugin_source plugin_source; then
+    head -c 7840 "$build/bin/sluice" >images
+    ends "plugin_source runs in the tool" 0 "$prefix/bin/sluice" bench --plugin plugin_source.so "my_records images | batch 5"
 fi
 if command -v nvcc >/dev/null; then
     copied own_kernels own_kernels

@@ -9,6 +9,9 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
+const sli_struct custom_map_struct = SLI_STRUCT(sluice_map, user);
+const sli_struct custom_filter_struct = SLI_STRUCT(sluice_filter, user);
+
 /* ---- making it ------------------------------------------------------------------------------- */
 
 static sluice_status check_settings(const sluice_map *map, bool has_function, const char *call,

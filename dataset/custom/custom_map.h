@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "custom_columns.h"
+#include "struct_size_int.h"
 
 typedef struct custom_map {
     char name[CUSTOM_NAME_SIZE];
@@ -30,6 +31,10 @@ typedef struct map_args {
     uint64_t version;
     custom_map *map; /* NULL: the stage was parsed from text, for example from a checkpoint */
 } map_args;
+
+/* The public structs, for sli_struct_read(). */
+extern const sli_struct custom_map_struct;
+extern const sli_struct custom_filter_struct;
 
 /* stage_def.release of maps and filters: frees the map if the dataset owns it. `args`: map_args. */
 void custom_map_release(void *args);

@@ -216,6 +216,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     st = stage_args_check(def, added.args.bytes);
+    if (st == SLUICE_OK && def->make != NULL) {
+        st = def->make(def, added.args.bytes);
+    }
     if (st == SLUICE_OK) {
         st = infer_stage(&added, &after);
     }

@@ -256,6 +256,12 @@ typedef struct stage_def {
     /* Optional: called for each copy of the arguments that is made, before release() is. */
     void (*retain)(void *args);
 
+    /*
+     * Optional: makes what the stage needs of its arguments, once they are checked and owned by the
+     * dataset; release() frees it. An error is an error of the stage.
+     */
+    sluice_status (*make)(const struct stage_def *def, void *args);
+
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
 
@@ -364,6 +370,9 @@ sluice_status stage_arg_choose(const stage_def *def, const char *name, const cha
 /* Like stage_arg_choose(), but NULL selects the default. */
 sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
                                           uint32_t *choice);
+
+/* Checks the bounds of one argument. E_INVALID: it is out of bounds, or a text that is missing. */
+sluice_status stage_arg_check(const stage_def *def, const stage_param *param, const void *args);
 
 /* Checks the bounds of all arguments, then calls def->check(). */
 sluice_status stage_args_check(const stage_def *def, void *args);

@@ -44,6 +44,18 @@ static bool parse_count(const char *text, uint64_t *count)
     return errno == 0 && *end == '\0';
 }
 
+static bool parse_int(const char *text, int64_t *value)
+{
+    uint64_t size;
+    const bool negative = *text == '-';
+
+    if (!parse_count(text + negative, &size) || size > (uint64_t)INT64_MAX + negative) {
+        return false;
+    }
+    *value = negative ? (int64_t)(0 - size) : (int64_t)size;
+    return true;
+}
+
 /* Suffixes of byte counts; each unit is 1024 times the previous one. */
 static const char byte_units[] = "KMGT";
 
@@ -223,6 +235,9 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
     case PARAM_COUNT:
         *want = "a whole number";
         return parse_count(text, to);
+    case PARAM_INT:
+        *want = "a whole number";
+        return parse_int(text, to);
     case PARAM_BYTES:
         *want = "bytes, as 256M";
         return parse_bytes(text, to);
@@ -323,12 +338,16 @@ static sluice_status check_reals(const stage_def *def, const stage_param *param,
     return SLUICE_OK;
 }
 
-static sluice_status check_arg(const stage_def *def, const stage_param *param, const void *from)
+sluice_status stage_arg_check(const stage_def *def, const stage_param *param, const void *args)
 {
+    const void *from = const_field(param, args);
+
     switch (param->type) {
     case PARAM_COUNT:
     case PARAM_BYTES:
         return check_bounds(def, param, (double)*(const uint64_t *)from);
+    case PARAM_INT:
+        return check_bounds(def, param, (double)*(const int64_t *)from);
     case PARAM_REAL:
         return check_bounds(def, param, *(const double *)from);
     case PARAM_SIZE:
@@ -354,7 +373,7 @@ static sluice_status check_arg(const stage_def *def, const stage_param *param, c
 sluice_status stage_args_check(const stage_def *def, void *args)
 {
     for (uint32_t i = 0; i < def->param_count; i++) {
-        sluice_status st = check_arg(def, &def->params[i], const_field(&def->params[i], args));
+        sluice_status st = stage_arg_check(def, &def->params[i], args);
 
         if (st != SLUICE_OK) {
             return st;
@@ -460,6 +479,9 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
         break;
     case PARAM_COUNT:
         print_counts(text, from, 1);
+        break;
+    case PARAM_INT:
+        sli_text_add(text, "%" PRId64, *(const int64_t *)from);
         break;
     case PARAM_BYTES:
         print_bytes(text, *(const uint64_t *)from);

@@ -15,6 +15,7 @@
 typedef enum param_type {
     PARAM_TEXT,   /* const char *, owned by the stage */
     PARAM_COUNT,  /* uint64_t */
+    PARAM_INT,    /* int64_t */
     PARAM_BYTES,  /* uint64_t; "256M", with K, M, G, T for powers of 1024 */
     PARAM_REAL,   /* double */
     PARAM_BOOL,   /* bool */

@@ -1,75 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The source stage: samples that functions of the program read. Only sluice_dataset_source() can
- * add it, not a pipeline text.
- */
+#include "source_custom.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <sluice/custom.h>
 
 #include "alloc_int.h"
 #include "custom_sample.h"
 #include "status_int.h"
 #include "struct_size_int.h"
 
-/*
- * The arguments of the stage; name and version are in its parameter table. `of` is used only while
- * the source is opened, before sluice_dataset_source() returns.
- */
-typedef struct custom_args {
-    const char *name;
-    uint64_t version;
-    const sluice_source *of;
-} custom_args;
-
-typedef struct custom_source {
+struct custom_source {
     char name[CUSTOM_NAME_SIZE];
     sluice_source of; /* copy of the caller's struct; its name and columns point to the caller's
                          memory, so they must not be used */
     custom_columns columns;
     int image; /* index of the first declared image column; -1: no image */
     bool guards;
-} custom_source;
+    bool is_owned; /* the stage of a dataset owns it */
+};
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- making and opening ---------------------------------------------------------------------- */
 
-static sluice_status custom_open(const void *opaque, void **source_out)
+static bool is_printable(const char *text)
 {
-    const custom_args *args = opaque;
+    while (*text != '\0' && (unsigned char)*text >= ' ' && *text != '\x7F') {
+        text++;
+    }
+    return *text == '\0';
+}
+
+static sluice_status check_settings(const sluice_source *of, const char *call)
+{
+    if (of->name == NULL || of->name[0] == '\0' || strlen(of->name) >= CUSTOM_NAME_SIZE) {
+        return sli_fail(SLUICE_E_INVALID, "%s: name is NULL, empty or longer than %d bytes", call,
+                        CUSTOM_NAME_SIZE - 1);
+    }
+    if (!is_printable(of->name)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: name has control characters", call);
+    }
+    if (of->read == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: read is NULL", call, of->name);
+    }
+    if (of->count == 0) {
+        return sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s: count is 0", of->name);
+    }
+    return SLUICE_OK;
+}
+
+static int first_image(const custom_columns *columns)
+{
+    uint32_t i = 0;
+
+    while (i < columns->count && columns->columns[i].role != SLUICE_ROLE_IMAGE) {
+        i++;
+    }
+    return i < columns->count ? (int)i : -1;
+}
+
+/* Makes a source of the library's own version of the struct. */
+static sluice_status make_checked(const sluice_source *of, custom_source **made_out)
+{
     custom_source *custom = sli_calloc(1, sizeof(*custom));
     sluice_status st;
 
     if (custom == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "source %s", args->name);
+        return sli_fail(SLUICE_E_NO_MEMORY, "source %s", of->name);
     }
-    snprintf(custom->name, sizeof(custom->name), "%s", args->name);
-    custom->of = *args->of;
+    snprintf(custom->name, sizeof(custom->name), "%s", of->name);
+    custom->of = *of;
     custom->guards = custom_sample_guards();
-    st = custom_columns_make(args->of->columns, args->of->column_size, args->of->column_count,
-                             custom->name, &custom->columns);
+    st = custom_columns_make(of->columns, of->column_size, of->column_count, custom->name,
+                             &custom->columns);
     if (st != SLUICE_OK) {
         sli_free(custom);
         return st;
     }
-    custom->image = -1;
-    for (uint32_t i = custom->columns.count; i-- > 0;) {
-        if (custom->columns.columns[i].role == SLUICE_ROLE_IMAGE) {
-            custom->image = (int)i;
-        }
+    custom->image = first_image(&custom->columns);
+    *made_out = custom;
+    return SLUICE_OK;
+}
+
+static const sli_struct source_struct = SLI_STRUCT(sluice_source, user);
+
+void sluice_source_init_size(sluice_source *source, size_t size)
+{
+    sli_struct_init(source, size);
+}
+
+sluice_status custom_source_make(const sluice_source *source, const char *name, const char *call,
+                                 custom_source **made_out)
+{
+    sluice_source own;
+    sluice_status st = sli_struct_read(&source_struct, call, source, &own);
+
+    if (st != SLUICE_OK) {
+        return st;
     }
-    *source_out = custom;
+    own.name = name != NULL ? name : own.name;
+    st = check_settings(&own, call);
+    return st == SLUICE_OK ? make_checked(&own, made_out) : st;
+}
+
+void custom_source_own(custom_source *made)
+{
+    made->is_owned = true;
+}
+
+void custom_source_drop(custom_source *made)
+{
+    sli_free(made);
+}
+
+static void custom_release(void *opaque)
+{
+    custom_args *args = opaque;
+
+    if (args->made == NULL || !args->made->is_owned) {
+        return;
+    }
+    if (args->made->of.close != NULL) {
+        args->made->of.close(args->made->of.user);
+    }
+    sli_free(args->made);
+    args->made = NULL;
+}
+
+static sluice_status custom_open(const void *opaque, void **source_out)
+{
+    *source_out = ((const custom_args *)opaque)->made;
     return SLUICE_OK;
 }
 
 static void custom_close(void *source)
 {
-    custom_source *custom = source;
-
-    if (custom->of.close != NULL) {
-        custom->of.close(custom->of.user);
-    }
-    sli_free(custom);
+    (void)source; /* custom_release() frees it */
 }
 
 static uint64_t custom_count(const void *source)
@@ -242,49 +306,27 @@ const stage_def stage_source = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(custom_params),
     .args_size = sizeof(custom_args),
+    .release = custom_release,
     .source = &custom_ops,
     .source_schema = custom_schema,
     .identifies = true,
 };
 
-static bool is_printable(const char *text)
-{
-    while (*text != '\0' && (unsigned char)*text >= ' ' && *text != '\x7F') {
-        text++;
-    }
-    return *text == '\0';
-}
-
-static const sli_struct source_struct = SLI_STRUCT(sluice_source, user);
-
-void sluice_source_init_size(sluice_source *source, size_t size)
-{
-    sli_struct_init(source, size);
-}
-
 sluice_status sluice_dataset_source(const sluice_source *source, sluice_dataset **dataset_out)
 {
-    static const char call[] = "sluice_dataset_source";
-    sluice_source own;
-    custom_args args;
-    sluice_status st = sli_struct_read(&source_struct, call, source, &own);
+    custom_args args = {0};
+    sluice_status st = custom_source_make(source, NULL, "sluice_dataset_source", &args.made);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    if (own.name == NULL || own.name[0] == '\0' || strlen(own.name) >= CUSTOM_NAME_SIZE) {
-        return sli_fail(SLUICE_E_INVALID, "%s: name is NULL, empty or longer than %d bytes", call,
-                        CUSTOM_NAME_SIZE - 1);
+    args.name = args.made->name;
+    args.version = args.made->of.version;
+    st = dataset_begin(&stage_source, &args, dataset_out);
+    if (st != SLUICE_OK) {
+        custom_source_drop(args.made);
+        return st;
     }
-    if (!is_printable(own.name)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: name has control characters", call);
-    }
-    if (own.read == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: read is NULL", call, own.name);
-    }
-    if (own.count == 0) {
-        return sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s: count is 0", own.name);
-    }
-    args = (custom_args){own.name, own.version, &own};
-    return dataset_begin(&stage_source, &args, dataset_out);
+    custom_source_own(args.made);
+    return SLUICE_OK;
 }

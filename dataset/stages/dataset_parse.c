@@ -7,7 +7,7 @@
 #include "alloc_int.h"
 #include "dataset_state.h"
 #include "pipeline_text.h"
-#include "stage_table.h"
+#include "stage_registry.h"
 #include "status_int.h"
 
 sluice_status sluice_dataset_parse(const char *text, sluice_dataset **dataset_out)
@@ -15,7 +15,7 @@ sluice_status sluice_dataset_parse(const char *text, sluice_dataset **dataset_ou
     if (text == NULL || dataset_out == NULL) {
         return sli_fail(SLUICE_E_INVALID, "sluice_dataset_parse: text or dataset_out is NULL");
     }
-    return pipeline_parse(stage_table, text, NULL, NULL, dataset_out);
+    return pipeline_parse(registry_stages(), text, NULL, NULL, dataset_out);
 }
 
 sluice_status sluice_dataset_parse_args(const char *text, const char *const *names,
@@ -29,7 +29,7 @@ sluice_status sluice_dataset_parse_args(const char *text, const char *const *nam
         return sli_fail(SLUICE_E_INVALID, "sluice_dataset_parse_args: text or dataset_out is NULL");
     }
     st = pipeline_args_init(&args, names, values, count);
-    return st == SLUICE_OK ? pipeline_parse(stage_table, text, NULL, &args, dataset_out) : st;
+    return st == SLUICE_OK ? pipeline_parse(registry_stages(), text, NULL, &args, dataset_out) : st;
 }
 
 /* Parses a pipeline file; skips a byte order mark at its beginning. */
@@ -42,8 +42,8 @@ static sluice_status parse_file(const char *path, pipeline_args *args, sluice_da
     if (st != SLUICE_OK) {
         return st;
     }
-    st = pipeline_parse(stage_table, strncmp(text, byte_order_mark, 3) == 0 ? text + 3 : text, path,
-                        args, dataset_out);
+    st = pipeline_parse(registry_stages(), strncmp(text, byte_order_mark, 3) == 0 ? text + 3 : text,
+                        path, args, dataset_out);
     sli_free(text);
     return st;
 }
@@ -81,7 +81,7 @@ sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text)
     if (st != SLUICE_OK) {
         return st;
     }
-    st = text != NULL ? pipeline_add(stage_table, text, dataset)
+    st = text != NULL ? pipeline_add(registry_stages(), text, dataset)
                       : sli_fail(SLUICE_E_INVALID, "sluice_dataset_add: text is NULL");
     sli_error_take(st, &dataset->error);
     return st;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "stage_names.h"
-#include "stage_table.h"
+#include "stage_registry.h"
 #include "status_int.h"
 
 static const char *device_note(const stage_def *def)
@@ -65,23 +65,24 @@ static void help_one(const stage_def *def, sli_text *text)
 
 sluice_status sluice_stage_help(const char *name, char **text_out)
 {
+    const stage_def *const *table = registry_stages();
     sli_text text = {0};
 
     if (text_out == NULL) {
         return sli_fail(SLUICE_E_INVALID, "sluice_stage_help: text_out is NULL");
     }
-    if (name != NULL && stage_find(stage_table, name) == NULL) {
-        const char *nearest = stage_find_nearest(stage_table, name);
+    if (name != NULL && stage_find(table, name) == NULL) {
+        const char *nearest = stage_find_nearest(table, name);
 
         return sli_fail(SLUICE_E_INVALID, "no stage '%s'%s%s", name,
                         nearest != NULL ? "; nearest is " : "", nearest != NULL ? nearest : "");
     }
-    for (size_t i = 0; stage_table[i] != NULL; i++) {
-        if (name == NULL || strcmp(name, stage_table[i]->name) == 0) {
+    for (size_t i = 0; table[i] != NULL; i++) {
+        if (name == NULL || strcmp(name, table[i]->name) == 0) {
             if (text.length > 0) {
                 sli_text_add(&text, "\n");
             }
-            help_one(stage_table[i], &text);
+            help_one(table[i], &text);
         }
     }
     return sli_text_take(&text, text_out);

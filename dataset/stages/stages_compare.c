@@ -12,7 +12,7 @@
 #include "dataset_state.h"
 #include "pipeline_text.h"
 #include "plan_int.h"
-#include "stage_table.h"
+#include "stage_registry.h"
 
 typedef struct stage_list {
     dataset_stage stages[DATASET_MAX_STAGES];
@@ -68,7 +68,7 @@ static void sort_stages(stage_list *list)
 static sluice_status read_list(const char *text, stage_list *list)
 {
     sluice_status st =
-        pipeline_parse_stages(stage_table_with_calls, text, list->stages, &list->count);
+        pipeline_parse_stages(registry_stages_with_calls(), text, list->stages, &list->count);
 
     sort_stages(list);
     return st;

@@ -108,6 +108,12 @@ bool cli_given(const cli_option *options, const char *name);
 /* True if this option is on the command line, before `--` and not as an operand of --arg. */
 bool cli_has_option(int argc, char **argv, const char *option);
 
+/*
+ * Loads the plugins of SLUICE_PLUGINS and of the options --plugin, which are removed from the
+ * command line. Returns EXIT_DONE, or another exit code after printing an error.
+ */
+int cli_load_plugins(int *argc, char **argv);
+
 /* True if --json is on the command line. Errors in the command line are then printed as JSON, too.
  */
 bool cli_wants_json(int argc, char **argv);

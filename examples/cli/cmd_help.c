@@ -34,7 +34,8 @@ static void print_overview(void)
         cli_print_wrapped(stdout, line, 11);
     }
     printf("\n`sluice help COMMAND` tells more of one, `sluice help stages` what pipelines are\n"
-           "made of, `sluice --version` what was built. `--` ends the options of a command.\n");
+           "made of, `sluice --version` what was built. `--` ends the options of a command.\n"
+           "With any command, --plugin FILE.so loads stages of your own; repeatable.\n");
 }
 
 /* refused: prefix of the error if no stage has that name. */
@@ -122,7 +123,10 @@ static const char description[] =
     "Errors in a file of -f begin with FILE:LINE:COLUMN.\n"
     "\n"
     "Results go to standard output; messages, plans and progress go to standard error. With --json "
-    "standard output is one JSON object, also after an error. -- ends the options.\n";
+    "standard output is one JSON object, also after an error. -- ends the options.\n"
+    "\n"
+    "--plugin FILE, in any command and repeatable, loads a plugin: a shared library with stages of "
+    "your own, which pipelines may contain and help describes.\n";
 
 static const char exit_status[] =
     "0 done; 1 a failure of files, device or memory; 2 wrong usage (unknown option, text that "
@@ -142,6 +146,8 @@ static const char environment[] =
     "SLUICE_CPU: portable, v3 or v4, the kernels to use at most.\n"
     "\n"
     "SLUICE_LOG: off, error, warn, info or debug, the level of messages (warn).\n"
+    "\n"
+    "SLUICE_PLUGINS: plugins to load, paths with colons between, as by --plugin.\n"
     "\n"
     "XDG_CACHE_HOME, HOME: where indexes of shards are kept that cannot be written beside them.\n";
 

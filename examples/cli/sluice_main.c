@@ -129,7 +129,11 @@ static int finish(int code)
 static int run(int argc, char **argv)
 {
     const cli_command *command;
+    const int loaded = cli_load_plugins(&argc, argv);
 
+    if (loaded != EXIT_DONE) {
+        return loaded;
+    }
     if (argc < 2) {
         cli_error("want a command; `sluice help` lists them");
         return EXIT_USAGE;

@@ -497,6 +497,111 @@ static void functions_map_samples(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Builds a map, and checks the arguments. */
+static sluice_status build_squares(sluice_builder *builder, void *user)
+{
+    static const char *const inputs[] = {"label"};
+    static const sluice_column_spec outputs[] = {{.name = "square", .dtype = SLUICE_I64}};
+    sluice_map map;
+    int64_t whole = 0;
+    double real = 0;
+    const char *text = NULL;
+    uint32_t flag = 0;
+
+    T_OK(sluice_builder_int(builder, "whole", &whole));
+    T_OK(sluice_builder_float(builder, "real", &real));
+    T_OK(sluice_builder_string(builder, "text", &text));
+    T_OK(sluice_builder_bool(builder, "flag", &flag));
+    T_TRUE(whole == -2 && real == 0.25 && strcmp(text, "a b") == 0 && flag == 1);
+    sluice_map_init(&map);
+    map.inputs = inputs;
+    map.input_count = 1;
+    map.outputs = outputs;
+    map.output_count = 1;
+    map.map = square;
+    map.user = user;
+    return sluice_builder_map(builder, &map);
+}
+
+static sluice_status build_even(sluice_builder *builder, void *user)
+{
+    static const char *const inputs[] = {"label"};
+    sluice_filter filter;
+
+    sluice_filter_init(&filter);
+    filter.inputs = inputs;
+    filter.input_count = 1;
+    filter.filter = choose_even;
+    filter.user = user;
+    return sluice_builder_filter(builder, &filter);
+}
+
+static sluice_status build_nothing(sluice_builder *builder, void *user)
+{
+    sluice_source source;
+
+    (void)user;
+    sluice_source_init(&source);
+    return sluice_builder_source(builder, &source);
+}
+
+static void functions_have_names_in_texts(void)
+{
+    static const sluice_parameter parameters[] = {
+        {"whole", SLUICE_PARAMETER_INT, 0, 0, 0, "1", "a whole number"},
+        {"real", SLUICE_PARAMETER_FLOAT, 0, 0, 0, "1", "a number"},
+        {"text", SLUICE_PARAMETER_STRING, 0, 0, 0, "", "a text"},
+        {"flag", SLUICE_PARAMETER_BOOL, 0, 0, 0, "false", "a choice"},
+    };
+    sluice_stage stage;
+    sluice_dataset *dataset = NULL;
+    uint32_t calls = 0;
+
+    sluice_stage_init(&stage);
+    stage.name = "api_squares";
+    stage.kind = SLUICE_STAGE_MAP;
+    stage.parameters = parameters;
+    stage.parameter_count = 4;
+    stage.build = build_squares;
+    T_OK(sluice_stage_register(&stage));
+    sluice_stage_init(&stage);
+    stage.name = "api_even";
+    stage.kind = SLUICE_STAGE_FILTER;
+    stage.build = build_even;
+    stage.user = &calls;
+    T_OK(sluice_stage_register(&stage));
+    stage.name = "api_nothing";
+    stage.kind = SLUICE_STAGE_SOURCE;
+    stage.build = build_nothing;
+    T_OK(sluice_stage_register(&stage));
+    T_OK(sluice_dataset_parse("synthetic 20 4,4,3 10 | api_even | "
+                              "api_squares -2 0.25 'a b' flag=true | batch 2",
+                              &dataset));
+    sluice_dataset_destroy(dataset);
+    T_STATUS(sluice_dataset_parse("api_nothing", &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "sluice_builder_source: api_nothing: read is NULL");
+}
+
+static void plugins_that_are_none_are_refused(void)
+{
+    char path[300];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/plugin.so", t_folder());
+    T_STATUS(sluice_plugin_load(NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_plugin_load(path), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "plugin.so: No such file or directory");
+    file = fopen(path, "w");
+    T_TRUE(file != NULL && fputs("no library", file) >= 0 && fclose(file) == 0);
+    T_STATUS(sluice_plugin_load(path), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "plugin.so: not a shared library");
+    setenv("SLUICE_PLUGINS", path, 1);
+    T_STATUS(sluice_plugin_load_listed(), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "SLUICE_PLUGINS: plugin ");
+    unsetenv("SLUICE_PLUGINS");
+    T_OK(sluice_plugin_load_listed());
+}
+
 /* The label alone, by another name. */
 static void columns_are_chosen_and_renamed_by_calls(void)
 {
@@ -554,5 +659,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(columns_are_computed_by_calls),
     T_TEST(functions_filter_samples),
     T_TEST(functions_map_samples),
+    T_TEST(functions_have_names_in_texts),
+    T_TEST(plugins_that_are_none_are_refused),
     T_END,
 };

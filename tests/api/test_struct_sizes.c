@@ -356,6 +356,16 @@ static sluice_status add_map(void *any)
     return st;
 }
 
+static void fill_stage(void *any, size_t size)
+{
+    sluice_stage_init_size((sluice_stage *)any, size);
+}
+
+static sluice_status register_stage(void *any)
+{
+    return sluice_stage_register((const sluice_stage *)any);
+}
+
 /* ---- structs that the library fills in --------------------------------------------------------
  */
 
@@ -436,6 +446,7 @@ static const sized_call calls[] = {
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},
     {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},
+    {"sluice_stage", sizeof(sluice_stage), fill_stage, register_stage, "name is NULL"},
     {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},
     {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},
     {"sluice_ranks", sizeof(sluice_ranks), NULL, find_ranks, NULL},

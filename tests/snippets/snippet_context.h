@@ -77,6 +77,7 @@ void update(network *of, ...);
 float loss_of(const sluice_step *of, uint32_t row);
 float is_correct(const sluice_step *of, uint32_t row);
 void evaluate(const sluice_batch *of);
+sluice_status my_map(sluice_sample *sample, void *user);
 void my_brighten(const void *pixels, void *room, size_t bytes, uint64_t random, void *settings);
 int32_t my_label(void *archive, uint64_t index);
 const void *my_file(void *archive, uint64_t index);

@@ -34,8 +34,6 @@ const stage_def stage_filter = {
     .infer = filter_infer,
 };
 
-static const sli_struct filter_struct = SLI_STRUCT(sluice_filter, user);
-
 void sluice_filter_init_size(sluice_filter *filter, size_t size)
 {
     sli_struct_init(filter, size);
@@ -46,7 +44,7 @@ sluice_status sluice_dataset_filter(sluice_dataset *dataset, const sluice_filter
     static const char call[] = "sluice_dataset_filter";
     map_args args = {0};
     sluice_filter own;
-    sluice_status st = sli_struct_read(&filter_struct, call, filter, &own);
+    sluice_status st = sli_struct_read(&custom_filter_struct, call, filter, &own);
 
     if (st == SLUICE_OK) {
         st = custom_filter_make(&own, call, &args.map);

@@ -34,8 +34,6 @@ const stage_def stage_map = {
     .infer = map_infer,
 };
 
-static const sli_struct map_struct = SLI_STRUCT(sluice_map, user);
-
 void sluice_map_init_size(sluice_map *map, size_t size)
 {
     sli_struct_init(map, size);
@@ -46,7 +44,7 @@ sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map)
     static const char call[] = "sluice_dataset_map";
     map_args args = {0};
     sluice_map own;
-    sluice_status st = sli_struct_read(&map_struct, call, map, &own);
+    sluice_status st = sli_struct_read(&custom_map_struct, call, map, &own);
 
     if (st == SLUICE_OK) {
         st = custom_map_make(&own, call, &args.map);

@@ -16,6 +16,7 @@
 #include <sluice/llmc.h>
 #include <sluice/log.h>
 #include <sluice/pack.h>
+#include <sluice/plugin.h>
 #include <sluice/ranks.h>
 #include <sluice/reader.h>
 #include <sluice/report.h>

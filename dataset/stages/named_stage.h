@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stage of user code with a name (sluice_stage): its definition for the parser, made of the
+ * user's table of parameters, and how it is built for a text.
+ *
+ * Its argument struct begins with custom_args or map_args. Then come the values of the parameters,
+ * 8 bytes each. The parameter `version` is added to the user's parameters.
+ */
+#ifndef SLUICE_NAMED_STAGE_H
+#define SLUICE_NAMED_STAGE_H
+
+#include <sluice/plugin.h>
+
+#include "stage.h"
+
+enum { NAMED_ORIGIN_SIZE = 400 };
+
+typedef struct named_stage {
+    stage_def def;   /* the first field, so that a pointer to it is a pointer to the stage */
+    sluice_stage of; /* copy of the caller's struct; its texts and parameters point to the caller's
+                        memory, so they must not be used */
+    char *texts;     /* copies of all texts, zero-terminated, one after the other */
+    stage_param params[SLUICE_MAX_PARAMETERS + 1];
+    sluice_parameter_kind kinds[SLUICE_MAX_PARAMETERS];
+    char version_text[16];
+    char origin[NAMED_ORIGIN_SIZE]; /* who registered it, for messages */
+} named_stage;
+
+/*
+ * Checks and copies the struct. `origin`: who registers it, such as "plugin a.so". Returns
+ * E_INVALID or E_NO_MEMORY on failure.
+ */
+sluice_status named_stage_make(const sluice_stage *stage, const char *origin,
+                               named_stage **named_out);
+void named_stage_free(named_stage *named);
+
+#endif
