@@ -261,6 +261,14 @@ check "keeps some samples, each once" [ "$(cut -d' ' -f1 "$tmp/out" | sort -n | 
 check "... but not all" [ "$(wc -l <"$tmp/out")" -gt 20 -a "$(wc -l <"$tmp/out")" -lt 280 ]
 check "... those that are bright" [ "$(awk '$2 <= 128' "$tmp/out" | wc -l)" -eq 0 ]
 
+# ---- custom_batch --------------------------------------------------------------------------------
+
+ends "mixup of one's own" 0 "$bin/custom_batch"
+check "gives each row" [ "$(wc -l <"$tmp/out")" -eq 64 ]
+check "... with shares of labels that add up to 1" \
+    [ "$(awk '{s = $1 + $2 + $3 + $4} s < 0.99999 || s > 1.00001' "$tmp/out" | wc -l)" -eq 0 ]
+check "... some of them mixed" grep -q '0\.[0-9].* 0\.[0-9]' "$tmp/out"
+
 # ---- own_kernels, where nvcc built it -------------------------------------------------------------
 
 if [ -x "$bin/own_kernels" ]; then

@@ -82,6 +82,12 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
                         "sluice_dataset_get: the samples that a filter keeps come in sequence "
                         "only; read them by a run or a channel, or leave the filter out");
     }
+    if (plan->details->batch_map_count > 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "sluice_dataset_get: %s works on whole batches; read them by a run or a "
+                        "channel, or leave it out",
+                        plan->details->batch_maps[0].map->name);
+    }
     if (index >= order->length) {
         return sli_fail(SLUICE_E_INVALID,
                         "sluice_dataset_get: index %" PRIu64 " of a pass of %" PRIu64 " samples",

@@ -2,8 +2,10 @@
 /* The batches of an engine: acquires their slots, fills their headers, makes workers wait. */
 #include <string.h>
 
+#include "batch_maps.h"
 #include "engine_state.h"
 #include "nvtx_ranges_int.h"
+#include "status_int.h"
 
 /* Fills a header that is all zero. The header of an abandoned batch is left zero: no valid rows. */
 static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
@@ -25,25 +27,45 @@ static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64
     batch->header->valid_rows = (uint32_t)rows;
 }
 
+/*
+ * Calls the maps of batches, unless the batch is abandoned or has failed already. A failure fails
+ * the batch, whatever the error policy is.
+ */
+static void map_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
+                      uint64_t seq)
+{
+    const row_task task = {.seq = seq};
+    sluice_status st;
+
+    if (batch->header->valid_rows == 0 ||
+        seq >= atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
+        return;
+    }
+    st = batch_maps_run(loader, &engine->layout, batch);
+    if (st != SLUICE_OK) {
+        st = sli_fail(st, "%s: the batch at position %llu of pass %llu: %.700s", loader->stage,
+                      (unsigned long long)batch->header->position,
+                      (unsigned long long)batch->header->pass, sluice_last_error());
+        engine_fail_row(engine, &task, st, sluice_last_error());
+    }
+}
+
 void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                           uint64_t seq)
 {
     const sli_plan *plan = engine->plan;
-    const uint64_t start = sli_ticks();
+    uint64_t start;
 
     memset(batch->header, 0, sizeof(*batch->header));
     fill_header(engine, batch, seq);
+    if (plan->details->batch_map_count > 0) {
+        map_batch(engine, loader, batch, seq);
+    }
+    start = sli_ticks();
     sli_range_begin(plan->stage_names[PLAN_BATCH]);
     sli_queue_publish(engine->queue, seq);
     sli_range_end();
     sli_counters_item(loader->counters[PLAN_BATCH], sli_ticks() - start, engine->layout.slot_bytes);
-}
-
-bool engine_is_closed(void *arg)
-{
-    const sli_engine *engine = arg;
-
-    return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
 }
 
 /* Argument of is_resumed() and may_claim(): the batch that a sleeping worker waits for. */

@@ -59,10 +59,15 @@ static inline bool engine_batch(const sli_engine *engine, uint64_t seq, uint64_t
     return seq > base;
 }
 
-/* ---- batches (engine_batches.c) -------------------------------------------------------------- */
-
 /* True if the engine was stopped. arg is the engine. */
-bool engine_is_closed(void *arg);
+static inline bool engine_is_closed(void *arg)
+{
+    const sli_engine *engine = arg;
+
+    return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
+}
+
+/* ---- batches (engine_batches.c) -------------------------------------------------------------- */
 
 /* Publishes a batch, all rows of which are done. */
 void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "batch_maps.h"
 #include "error_int.h"
 #include "layout_int.h"
 #include "loader_stage.h"
@@ -49,12 +50,14 @@ void sample_loader_end(sample_loader *loader)
 {
     sample_io_end(&loader->io);
     sample_maps_end(loader);
+    batch_maps_end(loader);
 }
 
 void sample_loader_fini(sample_loader *loader)
 {
     image_decoder_destroy(loader->decoder);
     sample_maps_end(loader);
+    batch_maps_end(loader);
     sli_free(loader->scratch);
     sli_free(loader->own_rows);
     resampler_free(&loader->resampler);

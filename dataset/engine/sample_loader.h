@@ -47,7 +47,8 @@ typedef struct sample_loader {
     sample_colors colors;
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
-    uint8_t *scratch;        /* memory of columns that are not in the row (plan_buffer) */
+    sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
+    uint8_t *scratch;              /* memory of columns that are not in the row (plan_buffer) */
     uint8_t *own_rows; /* the worker's private rows (plan_details.own_rows); NULL: no filter */
     image_way way;     /* geometry of the last image, for its masks and boxes */
     fused_geometry groups[DATASET_MAX_STAGES + 1]; /* storage for way.groups */

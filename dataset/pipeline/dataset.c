@@ -59,8 +59,11 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
                         "by their numbers, which those that a filter keeps do not have",
                         def->name);
     }
-    if (dataset->schema.batch_size > 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s stands before batch, which is the last stage",
+    if ((def->kind == STAGE_BATCH_MAP) != (dataset->schema.batch_size > 0)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        def->kind == STAGE_BATCH_MAP
+                            ? "%s works on whole batches; it stands after batch"
+                            : "%s stands before batch, which is the last stage",
                         def->name);
     }
     return SLUICE_OK;

@@ -17,7 +17,8 @@
  *   an array stage computes new values of a plain column, for example of another type
  *   a map          calls a user function, after all geometry; a filter is a map that drops samples,
  *                  and is called as soon as its inputs are available
- *   batch          forms batches; the last stage
+ *   batch          forms batches; no stage follows but
+ *   a batch map    calls a user function for each batch
  */
 #ifndef SLUICE_STAGE_H
 #define SLUICE_STAGE_H
@@ -80,7 +81,7 @@ typedef struct stage_schema {
                             to another buffer */
     bool maps_followers; /* an earlier map writes masks or boxes */
     bool is_mapped;      /* an earlier stage is a map, or a filter that is called after geometry */
-    uint32_t map_count;  /* number of maps and filters */
+    uint32_t map_count;  /* number of maps, filters and batch maps */
     uint32_t filter_count;
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
     double value_range;      /* the value of white in the image: 255 for bytes */
@@ -214,7 +215,8 @@ typedef enum stage_kind {
     STAGE_CONVERSION,
     STAGE_ARRAY,
     STAGE_MAP,
-    STAGE_BATCH
+    STAGE_BATCH,
+    STAGE_BATCH_MAP
 } stage_kind;
 
 typedef enum index_kind {

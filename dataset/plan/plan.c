@@ -235,6 +235,11 @@ static void plan_names(sli_plan *plan)
             plan->stage_names[PLAN_MAPS + step->profiled] = step->map->name;
         }
     }
+    for (uint32_t i = 0; i < details->batch_map_count; i++) {
+        const plan_batch_map *map = &details->batch_maps[i];
+
+        plan->stage_names[PLAN_MAPS + map->profiled] = map->map->name;
+    }
     plan->stage_names[PLAN_BATCH] = "batch";
 }
 
@@ -326,6 +331,7 @@ void sli_plan_close(sli_plan *plan)
         pass_lengths_free(&plan->details->kept);
         sli_free(plan->details->partners);
         sli_free(plan->details->steps);
+        sli_free(plan->details->batch_maps);
         sli_free(plan->details);
         sli_free(plan);
     }

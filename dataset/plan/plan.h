@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "custom_batch.h"
 #include "custom_map.h"
 #include "group_order.h"
 #include "pass_lengths.h"
@@ -59,6 +60,14 @@ typedef struct plan_step {
     uint32_t segment;                    /* conversions: index of the segment */
     sli_conversion conversion;           /* conversions: their program */
 } plan_step;
+
+/* A map of whole batches. */
+typedef struct plan_batch_map {
+    custom_batch *map;
+    uint64_t key;                         /* key of its random numbers */
+    uint32_t profiled;                    /* its number among the maps of the profile */
+    uint32_t buffers[SLUICE_MAX_COLUMNS]; /* buffer of each of its columns */
+} plan_batch_map;
 
 /* A further image of a sample. Workers run all of its conversions, also those that the device runs
  * for the first image. */
@@ -116,6 +125,8 @@ struct plan_details {
     plan_segment segments[SCHEMA_MAX_MAPS + 1];
     uint32_t step_count;
     plan_step *steps; /* NULL: there are no steps */
+    uint32_t batch_map_count;
+    plan_batch_map *batch_maps; /* NULL: there are none */
     uint32_t buffer_count;
     plan_buffer buffers[SCHEMA_MAX_BUFFERS];
     size_t scratch_bytes; /* scratch memory of each worker */

@@ -153,7 +153,7 @@ static sluice_status want_host(const sli_plan *plan, const plan_segment *segment
         if (((const conversion_args *)(const void *)stage->args.bytes)->offload == OFFLOAD_DEVICE) {
             return sli_fail(SLUICE_E_INVALID,
                             "%s offload=device stands before a map, which runs on the host; put it "
-                            "after the map",
+                            "after the map, or leave offload out",
                             stage->def->name);
         }
     }

@@ -31,13 +31,17 @@ static int find_length(const stage_schema *schema, int column)
                : -1;
 }
 
-/*
- * The key of a map's random numbers: depends on its name and on the number of earlier maps of the
- * same name.
- */
-static uint64_t map_key(const sli_plan *plan, const custom_map *map)
+/* The key of a map's random numbers: depends on its name and on the number of earlier ones of the
+ * same name. */
+static uint64_t map_key(const char *kind, const char *name, uint64_t seed, uint32_t occurrence)
 {
-    const struct plan_details *details = plan->details;
+    return sli_mix_in(sli_mix_in(sli_mix_in(sli_hash_text(kind), sli_hash_text(name)), seed),
+                      occurrence);
+}
+
+/* The number of earlier steps with a map of the same name. */
+static uint32_t map_occurrence(const struct plan_details *details, const custom_map *map)
+{
     uint32_t occurrence = 0;
 
     for (uint32_t i = 0; i < details->step_count; i++) {
@@ -45,10 +49,7 @@ static uint64_t map_key(const sli_plan *plan, const custom_map *map)
 
         occurrence += before != NULL && strcmp(before->name, map->name) == 0;
     }
-    return sli_mix_in(sli_mix_in(sli_mix_in(sli_hash_text(map->filter != NULL ? "filter" : "map"),
-                                            sli_hash_text(map->name)),
-                                 plan->settings.seed),
-                      occurrence);
+    return occurrence;
 }
 
 static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
@@ -56,7 +57,8 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
     struct plan_details *details = plan->details;
     plan_step *step = &details->steps[details->step_count];
 
-    step->key = map_key(plan, map);
+    step->key = map_key(map->filter != NULL ? "filter" : "map", map->name, plan->settings.seed,
+                        map_occurrence(details, map));
     step->map = map;
     step->profiled = before->map_count;
     if (map->filter != NULL) {
@@ -101,6 +103,30 @@ static size_t count_steps(const sluice_dataset *dataset)
     return count;
 }
 
+/* Adds a map of whole batches; `after` has its columns. */
+static void add_batch_map(sli_plan *plan, custom_batch *map, const stage_schema *before,
+                          const stage_schema *after)
+{
+    struct plan_details *details = plan->details;
+    plan_batch_map *added = &details->batch_maps[details->batch_map_count];
+    uint32_t occurrence = 0;
+    char note[200];
+
+    for (uint32_t i = 0; i < details->batch_map_count; i++) {
+        occurrence += strcmp(details->batch_maps[i].map->name, map->name) == 0;
+    }
+    added->map = map;
+    added->key = map_key("map_batch", map->name, plan->settings.seed, occurrence);
+    added->profiled = before->map_count;
+    for (uint32_t i = 0; i < map->column_count; i++) {
+        added->buffers[i] = after->infos[schema_find(after, map->columns[i].name)].buffer;
+    }
+    details->batch_map_count++;
+    snprintf(note, sizeof(note), "%s: on whole batches, by the worker that writes the last row",
+             map->name);
+    plan_note(plan, note);
+}
+
 /* Adds a conversion to the last segment, or to a new one if a map is between them. */
 static void add_conversion(struct plan_details *details, uint32_t stage, const stage_schema *before,
                            const stage_schema *after)
@@ -140,6 +166,12 @@ sluice_status plan_steps(sli_plan *plan)
             return sli_fail(SLUICE_E_NO_MEMORY, "the steps of a plan");
         }
     }
+    if (st == SLUICE_OK && dataset->stages[dataset->stage_count - 1].def->kind == STAGE_BATCH_MAP) {
+        details->batch_maps = sli_calloc(SCHEMA_MAX_MAPS, sizeof(*details->batch_maps));
+        if (details->batch_maps == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the steps of a plan");
+        }
+    }
     details->segment_count = 1;
     details->segments[0].to = before.image >= 0 ? (uint32_t)before.image : UINT32_MAX;
     details->segments[0].end = 1;
@@ -153,6 +185,9 @@ sluice_status plan_steps(sli_plan *plan)
         }
         if (stage->def->kind == STAGE_MAP) {
             add_map(plan, ((const map_args *)(const void *)stage->args.bytes)->map, &before);
+        } else if (stage->def->kind == STAGE_BATCH_MAP) {
+            add_batch_map(plan, ((const batch_map_args *)(const void *)stage->args.bytes)->map,
+                          &before, &after);
         } else if (stage->def->kind == STAGE_ARRAY) {
             add_array(details, stage, &before, &after);
         } else if (stage->def->kind == STAGE_CONVERSION) {

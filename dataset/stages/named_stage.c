@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "custom_batch.h"
 #include "custom_map.h"
 #include "source_custom.h"
 #include "stage_builder.h"
@@ -14,13 +15,16 @@
 
 static const char call[] = "sluice_stage_register";
 
-/* The arguments begin with one of two structs, which differ in the type of a pointer. */
+/* The arguments begin with one of three structs, which differ in the type of a pointer. */
 static_assert(offsetof(custom_args, version) == offsetof(map_args, version), "the same fields");
 static_assert(sizeof(custom_args) == sizeof(map_args), "the same fields");
+static_assert(offsetof(batch_map_args, version) == offsetof(map_args, version), "the same fields");
+static_assert(sizeof(batch_map_args) == sizeof(map_args), "the same fields");
 static_assert(sizeof(map_args) + SLUICE_MAX_PARAMETERS * sizeof(int64_t) <= STAGE_ARGS_SIZE,
               "all values fit");
 extern const stage_def stage_map;
 extern const stage_def stage_filter;
+extern const stage_def stage_map_batch;
 
 /* ---- checks of the caller's struct ----------------------------------------------------------- */
 
@@ -46,7 +50,7 @@ static sluice_status check_stage(const sluice_stage *stage)
                         "and _, at most %d",
                         call, stage->name != NULL ? stage->name : "NULL", SLUICE_NAME_SIZE - 1);
     }
-    if ((uint32_t)stage->kind > SLUICE_STAGE_FILTER) {
+    if ((uint32_t)stage->kind > SLUICE_STAGE_MAP_BATCH) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: %s: kind is %d, which this library does not have; use a value of "
                         "sluice_stage_kind, or update the library",
@@ -202,9 +206,10 @@ static void copy_parameters(const sluice_stage *stage, named_stage *named, char 
 
 static const stage_def *def_of_kind(sluice_stage_kind kind)
 {
-    return kind == SLUICE_STAGE_SOURCE ? &stage_source
-           : kind == SLUICE_STAGE_MAP  ? &stage_map
-                                       : &stage_filter;
+    return kind == SLUICE_STAGE_SOURCE   ? &stage_source
+           : kind == SLUICE_STAGE_MAP    ? &stage_map
+           : kind == SLUICE_STAGE_FILTER ? &stage_filter
+                                         : &stage_map_batch;
 }
 
 static sluice_status fill(const sluice_stage *stage, named_stage *named)

@@ -56,6 +56,13 @@ static void fill_host(void)
         .sample_get = sluice_sample_get,
         .sample_room = sluice_sample_room,
         .sample_lend = sluice_sample_lend,
+        .builder_map_batch = sluice_builder_map_batch,
+        .host_batch_rows = sluice_host_batch_rows,
+        .host_batch_valid_rows = sluice_host_batch_valid_rows,
+        .host_batch_samples = sluice_host_batch_samples,
+        .host_batch_worker = sluice_host_batch_worker,
+        .host_batch_random = sluice_host_batch_random,
+        .host_batch_column = sluice_host_batch_column,
     };
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "custom_batch.h"
 #include "custom_map.h"
 #include "custom_sample.h"
 #include "source_custom.h"
@@ -110,7 +111,7 @@ sluice_status sluice_builder_bool(const sluice_builder *builder, const char *nam
 static sluice_status check_build(const sluice_builder *builder, const char *call,
                                  sluice_stage_kind kind)
 {
-    static const char *const kinds[] = {"a source", "a map", "a filter"};
+    static const char *const kinds[] = {"a source", "a map", "a filter", "a map of batches"};
 
     if (builder == NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s: builder is NULL", call);
@@ -190,6 +191,29 @@ sluice_status sluice_builder_filter(sluice_builder *builder, const sluice_filter
     return st;
 }
 
+sluice_status sluice_builder_map_batch(sluice_builder *builder, const sluice_map_batch *map)
+{
+    static const char call[] = "sluice_builder_map_batch";
+    sluice_status st = check_build(builder, call, SLUICE_STAGE_MAP_BATCH);
+    batch_map_args *args;
+    sluice_map_batch own;
+
+    if (st == SLUICE_OK) {
+        st = sli_struct_read(&custom_batch_struct, call, map, &own);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    args = (batch_map_args *)(void *)builder->args;
+    own.name = builder->named->def.name;
+    st = custom_batch_make(&own, call, &args->map);
+    if (st == SLUICE_OK) {
+        args->map->is_added = true;
+        builder->is_built = true;
+    }
+    return st;
+}
+
 sluice_status stage_builder_make(const stage_def *def, void *args)
 {
     const named_stage *named = (const named_stage *)(const void *)def;
@@ -209,7 +233,7 @@ sluice_status stage_builder_make(const stage_def *def, void *args)
     return st == SLUICE_OK && !builder.is_built
                ? sli_fail(SLUICE_E_CALLBACK,
                           "%s: build() returned OK without a call of sluice_builder_source(), "
-                          "_map() or _filter()",
+                          "_map(), _filter() or _map_batch()",
                           def->name)
                : st;
 }

@@ -51,7 +51,7 @@
     X(to_chw)                 \
     X(batch)
 /* Stages that only function calls can add, not pipeline texts. */
-#define CALLS(X) X(source) X(map) X(filter)
+#define CALLS(X) X(source) X(map) X(filter) X(map_batch)
 /* clang-format on */
 
 #define DECLARE(name) extern const stage_def stage_##name;

@@ -580,6 +580,50 @@ void a_lambda_is_a_filter()
     CHECK(resource::living == 1);
 }
 
+void a_lambda_is_a_map_of_batches()
+{
+    static const char *const changes[] = {"label"};
+    sluice::map_batch_settings settings;
+    resource held;
+
+    settings.name = "zero";
+    {
+        sluice::dataset dataset;
+        sluice::device device;
+        sluice::train_config config;
+        std::int32_t first = -1;
+
+        CHECK_OK(sluice_dataset_synthetic(8, 4, 4, 3, 10, dataset.out()));
+        CHECK_OK(dataset.add("project label | batch 4"));
+        CHECK_OK(dataset.map_batch(settings, changes, [held](const sluice::host_batch &rows) {
+            sluice_host_column label;
+            const sluice::status st = rows.column("label", label);
+
+            for (std::uint32_t i = 0; st && i < rows.valid_rows(); i++) {
+                static_cast<std::int32_t *>(label.data)[i] = static_cast<std::int32_t>(
+                    rows.samples()[i] + (rows.random(0) == rows.random(1)) + rows.rows());
+            }
+            return rows.worker<int>() == nullptr && rows.get() != nullptr
+                       ? st
+                       : sluice::status(SLUICE_E_INVALID);
+        }));
+        CHECK(resource::living == 2);
+        config.epochs = 1;
+        CHECK_OK(device.open("host:0"));
+        CHECK_OK(sluice::train(
+            device,
+            [&first](const sluice_step &s) {
+                if (first < 0) {
+                    first =
+                        *static_cast<const std::int32_t *>(sluice_step_input(&s, "label")->data);
+                }
+            },
+            dataset, config));
+        CHECK(first == 4);
+    }
+    CHECK(resource::living == 1);
+}
+
 } // namespace
 
 int main()
@@ -599,6 +643,7 @@ int main()
     what_a_source_throws_is_an_error();
     a_lambda_is_a_map();
     a_lambda_is_a_filter();
+    a_lambda_is_a_map_of_batches();
     std::printf("%d checks failed\n", failures);
     return failures == 0 ? 0 : 1;
 }

@@ -536,6 +536,93 @@ static sluice_status build_even(sluice_builder *builder, void *user)
     return sluice_builder_filter(builder, &filter);
 }
 
+/* Writes the samples' numbers into the labels, and checks what it sees. */
+static sluice_status number_labels(sluice_host_batch *batch, void *user)
+{
+    sluice_host_column label;
+
+    T_OK(sluice_host_batch_column(batch, "label", &label));
+    T_TRUE(label.dtype == SLUICE_I32 && label.rank == 0 && label.row_bytes == 4);
+    T_EQ(sluice_host_batch_rows(batch), 4);
+    T_TRUE(sluice_host_batch_worker(batch) == NULL);
+    T_TRUE(sluice_host_batch_random(batch, 0) != sluice_host_batch_random(batch, 1));
+    for (uint32_t i = 0; i < sluice_host_batch_valid_rows(batch); i++) {
+        ((int32_t *)label.data)[i] = (int32_t)sluice_host_batch_samples(batch)[i];
+        (*(uint32_t *)user)++;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_map_batch numbering_map(uint32_t *calls)
+{
+    static const char *const changes[] = {"label"};
+    sluice_map_batch map;
+
+    sluice_map_batch_init(&map);
+    map.name = "numbers";
+    map.changes = changes;
+    map.change_count = 1;
+    map.serial = 1;
+    map.map = number_labels;
+    map.user = calls;
+    return map;
+}
+
+static sluice_status build_numbers(sluice_builder *builder, void *user)
+{
+    const sluice_map_batch map = numbering_map(user);
+
+    return sluice_builder_map_batch(builder, &map);
+}
+
+static sluice_status check_numbers(const sluice_step *step, void *user)
+{
+    const int32_t *labels = sluice_step_input(step, "label")->data;
+
+    (void)user;
+    for (uint32_t row = 0; row < *step->valid_rows; row++) {
+        T_EQ(labels[row], *step->step * 4 + row);
+    }
+    return SLUICE_OK;
+}
+
+static void functions_map_batches(void)
+{
+    sluice_stage stage;
+    sluice_device *device = NULL;
+    sluice_train_config config;
+    sluice_model model;
+    uint32_t rows = 0;
+    const sluice_map_batch map = numbering_map(&rows);
+
+    sluice_stage_init(&stage);
+    stage.name = "api_numbers";
+    stage.kind = SLUICE_STAGE_MAP_BATCH;
+    stage.build = build_numbers;
+    stage.user = &rows;
+    T_OK(sluice_stage_register(&stage));
+    sluice_model_init(&model);
+    model.step = check_numbers;
+    model.reads_valid_rows = true;
+    sluice_train_config_init(&config);
+    config.epochs = 1;
+    T_OK(sluice_device_open("host:0", &device));
+    for (int by_name = 0; by_name < 2; by_name++) {
+        sluice_dataset *dataset = NULL;
+
+        T_OK(sluice_dataset_parse("synthetic 10 4,4,3 10 | batch 4", &dataset));
+        if (by_name == 1) {
+            T_OK(sluice_dataset_add(dataset, "api_numbers"));
+        } else {
+            T_OK(sluice_dataset_map_batch(dataset, &map));
+        }
+        T_OK(sluice_train(device, &model, dataset, &config, NULL));
+        T_EQ(rows, 10 * (by_name + 1));
+        sluice_dataset_destroy(dataset);
+    }
+    sluice_device_close(device);
+}
+
 static sluice_status build_nothing(sluice_builder *builder, void *user)
 {
     sluice_source source;
@@ -660,6 +747,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(functions_filter_samples),
     T_TEST(functions_map_samples),
     T_TEST(functions_have_names_in_texts),
+    T_TEST(functions_map_batches),
     T_TEST(plugins_that_are_none_are_refused),
     T_END,
 };

@@ -356,6 +356,23 @@ static sluice_status add_map(void *any)
     return st;
 }
 
+static void fill_map_batch(void *any, size_t size)
+{
+    sluice_map_batch_init_size((sluice_map_batch *)any, size);
+}
+
+static sluice_status add_map_batch(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(4, 2, 2, 3, 2, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_map_batch(dataset, (const sluice_map_batch *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_stage(void *any, size_t size)
 {
     sluice_stage_init_size((sluice_stage *)any, size);
@@ -446,6 +463,7 @@ static const sized_call calls[] = {
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},
     {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},
+    {"sluice_map_batch", sizeof(sluice_map_batch), fill_map_batch, add_map_batch, "name is NULL"},
     {"sluice_stage", sizeof(sluice_stage), fill_stage, register_stage, "name is NULL"},
     {"sluice_pack_stats", sizeof(sluice_pack_stats), NULL, pack_stats, "folder is not set"},
     {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},

@@ -394,6 +394,147 @@ static inline void sluice_filter_init(sluice_filter *filter)
 SLUICE_API_CHECKED sluice_status sluice_dataset_filter(sluice_dataset *dataset,
                                                        const sluice_filter *filter);
 
+/* ---- maps of whole batches ------------------------------------------------------------------- */
+
+/** A batch in host memory, complete and not published yet. A callback may use it until it returns.
+ */
+typedef struct sluice_host_batch sluice_host_batch;
+
+/** A column of a batch: (rows, ...), row-major. This struct never grows. */
+typedef struct sluice_host_column {
+    void *data;                      /**< the first row; valid until the callback returns. Only
+                                          columns in changes and outputs may be written */
+    sluice_dtype dtype;              /**< type of its elements */
+    uint32_t rank;                   /**< number of dimensions used in shape */
+    uint64_t shape[SLUICE_MAX_RANK]; /**< shape of one row */
+    size_t row_bytes;                /**< bytes of one row; rows follow each other without gaps */
+} sluice_host_column;
+
+/** Returns the number of rows, with padding. Threads: the one that runs the callback. */
+SLUICE_API uint32_t sluice_host_batch_rows(const sluice_host_batch *batch);
+
+/**
+ * Returns the number of rows before the padding at the end of a pass.
+ *
+ * Threads: the one that runs the callback.
+ */
+SLUICE_API uint32_t sluice_host_batch_valid_rows(const sluice_host_batch *batch);
+
+/**
+ * Returns the number of each row's sample in the source; UINT64_MAX: the row has no sample, since
+ * it is padding, or a bad sample under policy zero. Such rows are zero, and are zeroed again after
+ * the callback.
+ *
+ * Threads: the one that runs the callback.
+ */
+SLUICE_API const uint64_t *sluice_host_batch_samples(const sluice_host_batch *batch);
+
+/**
+ * Returns the state that begin() has made for this worker, or NULL.
+ *
+ * Threads: the one that runs the callback.
+ */
+SLUICE_API void *sluice_host_batch_worker(const sluice_host_batch *batch);
+
+/**
+ * Returns 64 random bits: the n-th ones of this batch, n below 2^25. They are a function of the
+ * run's seed, the pass, the batch's position in it, the stage and n.
+ *
+ * Threads: the one that runs the callback.
+ */
+SLUICE_API uint64_t sluice_host_batch_random(const sluice_host_batch *batch, uint32_t n);
+
+/**
+ * Returns a column that the map lists.
+ *
+ * Returns: E_INVALID a NULL, or a column that is not listed; the message has those that are.
+ *
+ * Threads: the one that runs the callback.
+ */
+SLUICE_API_CHECKED sluice_status sluice_host_batch_column(const sluice_host_batch *batch,
+                                                          const char *name,
+                                                          sluice_host_column *column_out);
+
+/** A user function on whole batches, initialized by sluice_map_batch_init(). */
+typedef struct sluice_map_batch {
+    size_t struct_size; /**< bytes; set by sluice_map_batch_init() */
+    const char *name;   /**< name in messages and reports: 1 to 63 bytes; copied */
+    uint32_t version;   /**< version of the results of map(): increase it when they change, so that
+                             a resumed run detects the change */
+    uint32_t serial;    /**< not 0: calls are serialized, in no fixed order, on any worker */
+    uint32_t input_count;              /**< number of entries in inputs */
+    uint32_t change_count;             /**< number of entries in changes */
+    uint32_t output_count;             /**< number of entries in outputs */
+    const char *const *inputs;         /**< names of the columns that it only reads; copied */
+    const char *const *changes;        /**< names of the columns that it writes in place; copied */
+    size_t column_size;                /**< bytes of an entry of outputs; set by
+                                            sluice_map_batch_init(); 0: the size in the first version of
+                                            the struct */
+    const sluice_column_spec *outputs; /**< new columns: plain, not ragged, shape of one row; zero
+                                            before the call; copied */
+
+    /**
+     * Changes a batch: finds its columns by sluice_host_batch_column(). For the same rows, samples
+     * and random bits the result must be the same. Several workers may call it at once, for
+     * different batches, unless `serial` is set.
+     *
+     * Returns: OK or a positive status: success. A negative status, with the text of sluice_fail(),
+     *          ends the run under every error policy, since no sample can be replaced or zeroed.
+     */
+    sluice_status (*map)(sluice_host_batch *batch, void *user);
+
+    /**
+     * Optional: makes the state of a worker, for sluice_host_batch_worker(). Called on the worker's
+     * thread before its first batch. A negative status ends the run.
+     */
+    sluice_status (*begin)(void *user, void **worker_out);
+
+    /** Optional: frees a worker's state, on its thread. Called after each successful begin(). */
+    void (*end)(void *worker, void *user);
+
+    /** Optional: called when the dataset is destroyed; not if sluice_dataset_map_batch() failed. */
+    void (*close)(void *user);
+
+    void *user; /**< passed to all callbacks; borrowed until close() */
+} sluice_map_batch;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_map_batch_init_size(sluice_map_batch *map, size_t size);
+
+/**
+ * sluice_map_batch_init_size() with the size of the caller's struct. Sets column_size to the size
+ * of the caller's sluice_column_spec.
+ *
+ * Threads: any.
+ */
+static inline void sluice_map_batch_init(sluice_map_batch *map)
+{
+    sluice_map_batch_init_size(map, sizeof(*map));
+    map->column_size = sizeof(sluice_column_spec);
+}
+
+/**
+ * Adds a function on whole batches, after `batch`: for what mixes samples, such as mixup. The
+ * worker that has written the last row of a batch calls it, before the batch is published, so it
+ * runs on several batches at once. All conversions of an image that it lists run on the workers.
+ * The batch size is then part of the identity of a run. The report has a row with its name.
+ *
+ * @param map  copied
+ *
+ * Returns: E_INVALID a NULL, no name, no columns, a column that does not exist or, of outputs, that
+ *          exists, more than 8 maps and filters, not after `batch`; the sticky error of building;
+ *          E_NO_MEMORY. A run fails with E_INVALID if a conversion before the map has
+ *          offload=device. sluice_dataset_get() is not supported.
+ *
+ * sluice_dataset_describe() writes it as `map_batch`, with name and version, which
+ * sluice_dataset_parse() refuses.
+ *
+ * Threads: the one that builds the dataset. Workers call the callbacks while a run uses the
+ *          dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_map_batch(sluice_dataset *dataset,
+                                                          const sluice_map_batch *map);
+
 SLUICE_END_DECLS
 
 #endif

@@ -31,9 +31,11 @@ SLUICE_BEGIN_DECLS
 
 /** What a stage with a name is. */
 typedef enum sluice_stage_kind {
-    SLUICE_STAGE_SOURCE = 0, /**< a source: build() calls sluice_builder_source() */
-    SLUICE_STAGE_MAP = 1,    /**< a map: build() calls sluice_builder_map() */
-    SLUICE_STAGE_FILTER = 2  /**< a filter: build() calls sluice_builder_filter() */
+    SLUICE_STAGE_SOURCE = 0,   /**< a source: build() calls sluice_builder_source() */
+    SLUICE_STAGE_MAP = 1,      /**< a map: build() calls sluice_builder_map() */
+    SLUICE_STAGE_FILTER = 2,   /**< a filter: build() calls sluice_builder_filter() */
+    SLUICE_STAGE_MAP_BATCH = 3 /**< a map of whole batches, after `batch`: build() calls
+                                    sluice_builder_map_batch() */
 } sluice_stage_kind;
 
 /** Types of parameters. */
@@ -204,6 +206,19 @@ SLUICE_API_CHECKED sluice_status sluice_builder_map(sluice_builder *builder, con
 SLUICE_API_CHECKED sluice_status sluice_builder_filter(sluice_builder *builder,
                                                        const sluice_filter *filter);
 
+/**
+ * Builds a map of whole batches, as sluice_builder_source() builds a source.
+ *
+ * @param map  copied, as by sluice_dataset_map_batch()
+ *
+ * Returns: E_INVALID a NULL, incompatible columns, not a map of batches, or built already;
+ *          E_NO_MEMORY.
+ *
+ * Threads: the one that runs build().
+ */
+SLUICE_API_CHECKED sluice_status sluice_builder_map_batch(sluice_builder *builder,
+                                                          const sluice_map_batch *map);
+
 /* ---- plugins --------------------------------------------------------------------------------- */
 
 /**
@@ -250,6 +265,21 @@ typedef struct sluice_plugin_host {
     /** sluice_sample_lend() */
     sluice_status (*sample_lend)(sluice_sample *sample, const char *column, const uint64_t *shape,
                                  const void *bytes, size_t size);
+    /** sluice_builder_map_batch() */
+    sluice_status (*builder_map_batch)(sluice_builder *builder, const sluice_map_batch *map);
+    /** sluice_host_batch_rows() */
+    uint32_t (*host_batch_rows)(const sluice_host_batch *batch);
+    /** sluice_host_batch_valid_rows() */
+    uint32_t (*host_batch_valid_rows)(const sluice_host_batch *batch);
+    /** sluice_host_batch_samples() */
+    const uint64_t *(*host_batch_samples)(const sluice_host_batch *batch);
+    /** sluice_host_batch_worker() */
+    void *(*host_batch_worker)(const sluice_host_batch *batch);
+    /** sluice_host_batch_random() */
+    uint64_t (*host_batch_random)(const sluice_host_batch *batch, uint32_t n);
+    /** sluice_host_batch_column() */
+    sluice_status (*host_batch_column)(const sluice_host_batch *batch, const char *name,
+                                       sluice_host_column *column_out);
 } sluice_plugin_host;
 
 /**

@@ -43,6 +43,70 @@ struct map_settings : initialized<sluice_map, sluice_map_init_size> {
 struct filter_settings : initialized<sluice_filter, sluice_filter_init_size> {
 };
 
+/** A C struct sluice_map_batch with its defaults. */
+struct map_batch_settings : initialized<sluice_map_batch, sluice_map_batch_init_size> {
+    /** Sets the defaults. */
+    map_batch_settings() noexcept
+    {
+        column_size = sizeof(sluice_column_spec);
+    }
+};
+
+/** One batch in host memory, lent to a callable until it returns. */
+class host_batch
+{
+  public:
+    /** Wraps the C object. */
+    explicit host_batch(sluice_host_batch *handle) noexcept : handle_(handle)
+    {
+    }
+
+    /** The C object. */
+    sluice_host_batch *get() const noexcept
+    {
+        return handle_;
+    }
+
+    /** sluice_host_batch_rows() */
+    std::uint32_t rows() const noexcept
+    {
+        return sluice_host_batch_rows(handle_);
+    }
+
+    /** sluice_host_batch_valid_rows() */
+    std::uint32_t valid_rows() const noexcept
+    {
+        return sluice_host_batch_valid_rows(handle_);
+    }
+
+    /** sluice_host_batch_samples() */
+    const std::uint64_t *samples() const noexcept
+    {
+        return sluice_host_batch_samples(handle_);
+    }
+
+    /** sluice_host_batch_random() */
+    std::uint64_t random(std::uint32_t n) const noexcept
+    {
+        return sluice_host_batch_random(handle_, n);
+    }
+
+    /** sluice_host_batch_worker(): what begin gave, or NULL. */
+    template <typename State> State *worker() const noexcept
+    {
+        return static_cast<State *>(sluice_host_batch_worker(handle_));
+    }
+
+    /** sluice_host_batch_column() */
+    [[nodiscard]] status column(const char *name, sluice_host_column &column_out) const noexcept
+    {
+        return sluice_host_batch_column(handle_, name, &column_out);
+    }
+
+  private:
+    sluice_host_batch *handle_;
+};
+
 /** One sample in the pipeline, lent to a callable until it returns. */
 class sample
 {
@@ -180,6 +244,12 @@ inline sluice_status call_c(const sluice_filter &made, sluice_dataset *dataset) 
     return sluice_dataset_filter(dataset, &made);
 }
 
+/** Adds a map of whole batches by its C function. */
+inline sluice_status call_c(const sluice_map_batch &made, sluice_dataset *dataset) noexcept
+{
+    return sluice_dataset_map_batch(dataset, &made);
+}
+
 /** Holds the callable of a source, map or filter; owned by the dataset. The other callbacks come
  * from the settings. */
 template <typename Settings, typename Callable> class callable_holder
@@ -227,6 +297,11 @@ template <typename Settings, typename Callable> class callable_holder
         made.filter = filter;
     }
 
+    void set_callable(sluice_map_batch &made) noexcept
+    {
+        made.map = map_batch;
+    }
+
     static sluice_status read(sluice_sample *handle, std::uint64_t index, void *user) noexcept
     {
         sample lent(handle);
@@ -237,6 +312,13 @@ template <typename Settings, typename Callable> class callable_holder
     static sluice_status map(sluice_sample *handle, void *user) noexcept
     {
         sample lent(handle);
+
+        return call_stopped(of(user).callable_, lent);
+    }
+
+    static sluice_status map_batch(sluice_host_batch *handle, void *user) noexcept
+    {
+        host_batch lent(handle);
 
         return call_stopped(of(user).callable_, lent);
     }
@@ -296,8 +378,8 @@ status give_callable(const Settings &settings, Callable &&callable, Dataset data
 
     if (settings.struct_size != sizeof(settings)) {
         return sluice_fail(SLUICE_E_INVALID, "struct_size is not set: want "
-                                             "sluice::source_settings, map_settings or "
-                                             "filter_settings");
+                                             "sluice::source_settings, map_settings, "
+                                             "filter_settings or map_batch_settings");
     }
     st = call_stopped(make); /* copying the callable may throw */
     if (st && made == nullptr) {

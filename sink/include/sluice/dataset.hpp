@@ -128,6 +128,29 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
         return this->filter(made, std::forward<Filter>(filter));
     }
 
+    /**
+     * Calls sluice_dataset_map_batch() with a callable (sluice::host_batch &), which replaces
+     * settings.map. The callable returns status, sluice_status or nothing (OK). Ownership and
+     * exceptions are as in source(), but what it throws ends the run.
+     */
+    template <typename Map>
+    [[nodiscard]] status map_batch(const map_batch_settings &settings, Map &&map) noexcept
+    {
+        return detail::give_callable<sluice_map_batch>(settings, std::forward<Map>(map), get());
+    }
+
+    /** The same, with an array of the names of the columns that it changes. */
+    template <std::size_t N, typename Map>
+    [[nodiscard]] status map_batch(const map_batch_settings &settings,
+                                   const char *const (&changes)[N], Map &&map) noexcept
+    {
+        map_batch_settings made = settings;
+
+        made.changes = changes;
+        made.change_count = static_cast<std::uint32_t>(N);
+        return this->map_batch(made, std::forward<Map>(map));
+    }
+
     /** sluice_dataset_add() */
     [[nodiscard]] status add(const char *stages) noexcept
     {

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "batch_maps.h"
+
+#include "alloc_int.h"
+#include "loader_stage.h"
+
+/* The column of the batch that holds column k of a map. */
+static uint32_t column_of(const struct plan_details *details, const plan_batch_map *map, uint32_t k)
+{
+    return (uint32_t)details->buffers[map->buffers[k]].column;
+}
+
+/* Creates the states of all maps, in order. */
+static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
+{
+    const struct plan_details *details = loader->plan->details;
+    sluice_status st = SLUICE_OK;
+
+    loader->batch_maps = sli_calloc(details->batch_map_count, sizeof(*loader->batch_maps));
+    if (loader->batch_maps == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
+    }
+    for (uint32_t i = 0; i < details->batch_map_count && st == SLUICE_OK; i++) {
+        const plan_batch_map *map = &details->batch_maps[i];
+        sluice_column types[SLUICE_MAX_COLUMNS];
+
+        for (uint32_t k = 0; k < map->map->column_count; k++) {
+            types[k] = layout->columns[column_of(details, map, k)];
+        }
+        loader->stage = map->map->name;
+        st = host_batch_begin(map->map, types, layout->batch_size, &loader->batch_maps[i]);
+    }
+    return st;
+}
+
+void batch_maps_end(sample_loader *loader)
+{
+    for (uint32_t i = 0; loader->batch_maps != NULL && i < loader->plan->details->batch_map_count;
+         i++) {
+        host_batch_end(&loader->batch_maps[i]);
+    }
+    sli_free(loader->batch_maps);
+    loader->batch_maps = NULL;
+}
+
+/* Calls one map. */
+static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_layout *layout,
+                             const sli_batch *batch)
+{
+    const struct plan_details *details = loader->plan->details;
+    const plan_batch_map *map = &details->batch_maps[number];
+    const sli_batch_header *header = batch->header;
+    /* The position of the first row over all ranks, so that ranks draw different numbers. */
+    const sli_draws draws = {map->key, header->position + loader->plan->settings.rank,
+                             header->pass};
+    sli_counters *counters = loader->counters[PLAN_MAPS + map->profiled];
+    const uint64_t start = enter_stage(loader, PLAN_MAPS + map->profiled);
+    uint8_t *columns[SLUICE_MAX_COLUMNS];
+    sluice_status st;
+
+    for (uint32_t k = 0; k < map->map->column_count; k++) {
+        columns[k] = batch->data + layout->offsets[column_of(details, map, k)];
+    }
+    st = host_batch_call(&loader->batch_maps[number], columns, batch->row_flags, batch->samples,
+                         header->valid_rows, &draws);
+    leave_stage(loader);
+    sli_counters_item(counters, sli_ticks() - start, 0);
+    sli_counter_add(&counters->samples, header->valid_rows - 1); /* the rate is of samples */
+    return st;
+}
+
+sluice_status batch_maps_run(sample_loader *loader, const sli_layout *layout,
+                             const sli_batch *batch)
+{
+    sluice_status st = loader->batch_maps == NULL ? begin_maps(loader, layout) : SLUICE_OK;
+
+    for (uint32_t i = 0; i < loader->plan->details->batch_map_count && st == SLUICE_OK; i++) {
+        st = run_map(loader, i, layout, batch);
+    }
+    return st;
+}
