@@ -265,10 +265,12 @@ static void backward(const convnet *net, chunk *part)
     }
 }
 
-/* Runs the rows of a batch; adds up loss and correct answers and, with train, the gradients. */
+/* Runs the rows of a batch; adds up loss and correct answers and, if scale is not 0, the gradients
+ * of the loss times scale. */
 static void run_batch(convnet *net, const float *images, const int32_t *labels, size_t valid_rows,
-                      bool train, double *loss_sum, uint64_t *correct)
+                      float scale, double *loss_sum, uint64_t *correct)
 {
+    const bool train = scale > 0.0f;
     const size_t image_size = 3 * (size_t)net->config.height * net->config.width;
 
     assert(valid_rows <= net->config.batch);
@@ -283,7 +285,7 @@ static void run_batch(convnet *net, const float *images, const int32_t *labels, 
         }
         for (size_t row = i * valid_rows / CHUNKS; row < (i + 1) * valid_rows / CHUNKS; row++) {
             forward(net, images + row * image_size, part->scratch);
-            judge(net, part, (size_t)labels[row], 1.0f / (float)valid_rows);
+            judge(net, part, (size_t)labels[row], scale);
             if (train) {
                 backward(net, part);
             }
@@ -318,20 +320,28 @@ static void flip_weights(convnet *net, const layer *l)
     }
 }
 
-/* Adds the chunks' gradients in order, and updates the weights. */
-static void update_weights(convnet *net)
+static void flip_all_weights(convnet *net)
+{
+    for (size_t i = 1; i < LAYERS; i++) {
+        flip_weights(net, &net->layers[i]);
+    }
+}
+
+/* Adds the gradients of the first chunks in order, and updates the weights by their sum times
+ * scale. */
+static void update_weights(convnet *net, size_t chunks, float scale)
 {
     OMP(omp parallel for schedule(static))
     for (size_t first = 0; first < net->weight_count; first += LANES) {
         float sum[LANES] = {0};
 
-        for (size_t i = 0; i < CHUNKS; i++) {
+        for (size_t i = 0; i < chunks; i++) {
             for (size_t n = 0; n < LANES; n++) {
                 sum[n] += net->chunks[i].gradient[first + n];
             }
         }
         for (size_t n = first; n < first + LANES; n++) {
-            net->velocity[n] = net->config.momentum * net->velocity[n] + sum[n - first];
+            net->velocity[n] = net->config.momentum * net->velocity[n] + scale * sum[n - first];
             net->weights[n] -= net->config.learning_rate * net->velocity[n];
         }
     }
@@ -345,20 +355,40 @@ void convnet_train_step(convnet *net, const float *images, const int32_t *labels
     uint64_t correct = 0;
 
     if (valid_rows > 0) {
-        for (size_t i = 1; i < LAYERS; i++) {
-            flip_weights(net, &net->layers[i]);
-        }
-        run_batch(net, images, labels, valid_rows, true, &loss, &correct);
-        update_weights(net);
+        flip_all_weights(net);
+        run_batch(net, images, labels, valid_rows, 1.0f / (float)valid_rows, &loss, &correct);
+        update_weights(net, CHUNKS, 1.0f);
     }
     *loss_out = (float)(loss / rows);
     *accuracy_out = (float)((double)correct / rows);
 }
 
+float *convnet_train_gradient(convnet *net, const float *images, const int32_t *labels,
+                              uint32_t valid_rows, double *loss_sum, uint64_t *correct,
+                              size_t *count_out)
+{
+    float *sum = net->chunks[0].gradient;
+
+    flip_all_weights(net);
+    run_batch(net, images, labels, valid_rows, 1.0f, loss_sum, correct);
+    for (size_t i = 1; i < CHUNKS; i++) {
+        for (size_t n = 0; n < net->weight_count; n++) {
+            sum[n] += net->chunks[i].gradient[n];
+        }
+    }
+    *count_out = net->weight_count;
+    return sum;
+}
+
+void convnet_train_update(convnet *net, float scale)
+{
+    update_weights(net, 1, scale);
+}
+
 void convnet_evaluate(convnet *net, const float *images, const int32_t *labels, uint32_t valid_rows,
                       double *loss_sum, uint64_t *correct)
 {
-    run_batch(net, images, labels, valid_rows, false, loss_sum, correct);
+    run_batch(net, images, labels, valid_rows, 0.0f, loss_sum, correct);
 }
 
 void convnet_classify(convnet *net, const float *image, float *probabilities_out)

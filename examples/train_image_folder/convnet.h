@@ -63,6 +63,24 @@ void convnet_train_step(convnet *net, const float *images, const int32_t *labels
                         uint32_t valid_rows, float *loss_out, float *accuracy_out);
 
 /**
+ * The first half of a training step, for a batch that several processes share: computes the sum of
+ * the gradients of the first valid_rows rows, without changing the weights.
+ *
+ * @param loss_sum   the losses of the rows are added to it
+ * @param correct    the number of correctly classified rows is added to it
+ * @param count_out  number of floats in the gradient
+ *
+ * Returns: the gradient, owned by the network and valid until the next call but
+ *          convnet_train_update(). Add those of all processes into it.
+ */
+float *convnet_train_gradient(convnet *net, const float *images, const int32_t *labels,
+                              uint32_t valid_rows, double *loss_sum, uint64_t *correct,
+                              size_t *count_out);
+
+/** The second half: updates the weights by the gradient, times scale: 1 / the rows of all. */
+void convnet_train_update(convnet *net, float scale);
+
+/**
  * Evaluates the first valid_rows rows of a batch, shaped as for convnet_train_step(). The weights
  * do not change.
  *

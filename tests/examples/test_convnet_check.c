@@ -193,6 +193,46 @@ static void gradients_add_up_over_the_rows(void)
     tear_down(&f);
 }
 
+/* As two processes share a batch: each has the gradient of its rows, and both add them up. */
+static void halves_of_a_batch_update_as_the_whole(void)
+{
+    enum { FIRST = 7 };
+    const convnet_config config = config_of(8, 8);
+    fixture whole = set_up(&config);
+    fixture half = set_up(&config);
+    const float *expected;
+    const float *weights;
+    double loss = 0.0;
+    uint64_t correct = 0;
+    float worst = 0.0f;
+    float *kept;
+    float *gradient;
+    size_t count;
+
+    memcpy(half.images, whole.images, BATCH * whole.image_size * sizeof(float));
+    gradient =
+        convnet_train_gradient(half.net, half.images, half.labels, FIRST, &loss, &correct, &count);
+    kept = need(malloc(count * sizeof(float)));
+    memcpy(kept, gradient, count * sizeof(float));
+    gradient = convnet_train_gradient(half.net, half.images + FIRST * half.image_size,
+                                      half.labels + FIRST, BATCH - FIRST, &loss, &correct, &count);
+    for (size_t i = 0; i < count; i++) {
+        gradient[i] += kept[i];
+    }
+    convnet_train_update(half.net, 1.0f / BATCH);
+    check(fabs(loss / BATCH - (double)train(&whole, BATCH)) < 1e-6,
+          "the losses of halves of a batch add up to that of the whole");
+    expected = convnet_weights(whole.net, &count);
+    weights = convnet_weights(half.net, &count);
+    for (size_t i = 0; i < 2 * count; i++) { /* with the momentum, which follows the weights */
+        worst = fmaxf(worst, fabsf(weights[i] - expected[i]));
+    }
+    check(worst < 1e-6f, "halves of a batch update as the whole");
+    free(kept);
+    tear_down(&half);
+    tear_down(&whole);
+}
+
 static void a_step_reports_the_loss_before_it(void)
 {
     const convnet_config config = config_of(24, 8);
@@ -348,6 +388,7 @@ int main(void)
     set_threads(1); /* the networks are too small for more to pay */
     gradients_match_differences_of_the_loss();
     gradients_add_up_over_the_rows();
+    halves_of_a_batch_update_as_the_whole();
     a_step_reports_the_loss_before_it();
     threads_leave_no_trace_in_the_weights();
     rows_that_are_not_valid_are_not_read();
