@@ -103,6 +103,7 @@ want_ci() {
     want 'command -v abidiff' abigail-tools
     want 'command -v valgrind' valgrind
     want 'command -v python3' python3
+    want 'command -v mpicc && command -v mpirun' libopenmpi-dev
 }
 
 want_more() {

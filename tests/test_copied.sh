@@ -28,7 +28,7 @@ pictures="$tmp/it's here"
 "$prefix/bin/sluice" synth "$tmp/set" --classes 3 --per-class 20 --size 40 >"$tmp/out" || finish
 mv "$tmp/set/train" "$pictures"
 echo "no picture" >"$pictures/000-disc-stripes/bad.jpg"
-for name in overnight train_image_folder custom_batch.c custom_filter.c custom_map.c custom_source.c double_buffer.c plugin_map.c plugin_source.c own_kernels.cu; do
+for name in overnight train_image_folder custom_batch.c custom_filter.c custom_map.c custom_source.c double_buffer.c plugin_map.c plugin_source.c own_kernels.cu train_mpi.c; do
     check "$name is installed" diff -r "$(find "$prefix/share/doc" -path "*/examples/$name")" examples/$name
 done
 rm examples # copies are made of what is installed, and of the tool's source
@@ -74,7 +74,7 @@ trains() {
     ends "... and trains" 0 "$1" "$tmp/set/test" --size 16 --batch 4 --epochs 1 --sink-size 2
     check "... with a report" out_has '^bottleneck: '
 }
-if copied train_image_folder train_image_folder; then
+if copied train_image_folder "cp -r examples/train_image_folder"; then
     trains folder/train_image_folder
     check "train_image_folder builds by CMake" by_cmake folder && trains folder/by_cmake/train_image_folder
     if command -v nvcc >/dev/null; then
@@ -111,6 +111,11 @@ fi
 if copied plugin_source plugin_source; then
     head -c 7840 "$build/bin/sluice" >images
     ends "plugin_source runs in the tool" 0 "$prefix/bin/sluice" bench --plugin plugin_source.so "my_records images | batch 5"
+fi
+if command -v mpicc >/dev/null; then
+    copied train_mpi train_mpi
+else
+    skip "train_mpi" "no mpicc"
 fi
 if command -v nvcc >/dev/null; then
     copied own_kernels own_kernels
