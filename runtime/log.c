@@ -31,11 +31,20 @@ typedef struct receiver_call {
     struct receiver_call *next;
 } receiver_call;
 
-/* Guards call_ended, receiver and calls. Not held while a receiver is called. */
+/* The rank of this process, for lines on stderr. */
+typedef struct log_rank {
+    uint32_t runs; /* runs and channels that are open */
+    uint32_t rank; /* of the first of them */
+    uint32_t world;
+    bool mixed; /* another one has another rank or world */
+} log_rank;
+
+/* Guards call_ended, receiver, calls and own_rank. Not held while a receiver is called. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t call_ended = PTHREAD_COND_INITIALIZER;
 static log_receiver receiver;
 static receiver_call *calls;
+static log_rank own_rank;
 
 static _Thread_local bool inside_receiver;
 static pthread_once_t fork_handlers = PTHREAD_ONCE_INIT;
@@ -145,6 +154,40 @@ static void call_receiver(const log_receiver *to, sluice_log_level level, const 
     inside_receiver = nested;
 }
 
+void sli_log_enter_rank(uint32_t rank, uint32_t world)
+{
+    pthread_mutex_lock(&lock);
+    if (own_rank.runs == 0) {
+        own_rank = (log_rank){.rank = rank, .world = world};
+    }
+    own_rank.mixed = own_rank.mixed || own_rank.rank != rank || own_rank.world != world;
+    own_rank.runs++;
+    pthread_mutex_unlock(&lock);
+}
+
+void sli_log_leave_rank(void)
+{
+    pthread_mutex_lock(&lock);
+    own_rank.runs--;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Prints the line on stderr, with the rank if there are several. */
+static void print_line(sluice_log_level level, const char *message)
+{
+    log_rank own;
+
+    pthread_mutex_lock(&lock);
+    own = own_rank;
+    pthread_mutex_unlock(&lock);
+    if (own.runs > 0 && own.world > 1 && !own.mixed) {
+        fprintf(stderr, "sluice[%u/%u]: %s: %s\n", own.rank, own.world, level_names[level],
+                message);
+    } else {
+        fprintf(stderr, "sluice: %s: %s\n", level_names[level], message);
+    }
+}
+
 void sli_log(sluice_log_level level, const char *format, ...)
 {
     int shown = atomic_load_explicit(&current_level, memory_order_relaxed);
@@ -170,6 +213,6 @@ void sli_log(sluice_log_level level, const char *format, ...)
         call_receiver(&to, level, message);
         end_call(&call);
     } else {
-        fprintf(stderr, "sluice: %s: %s\n", level_names[level], message);
+        print_line(level, message);
     }
 }

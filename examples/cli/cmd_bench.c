@@ -350,9 +350,6 @@ static bool print_report(bench *b, const sluice_report *report)
         b->status = st;
         return false;
     }
-    if (b->launched && b->world > 1 && !b->json) {
-        printf("rank %" PRIu64 " of %" PRIu64 "\n", b->rank, b->world);
-    }
     printf("%s%s", text, b->json ? "\n" : "");
     sluice_string_free(text);
     b->reported = true;

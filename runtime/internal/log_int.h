@@ -3,9 +3,21 @@
 #ifndef SLUICE_LOG_INT_H
 #define SLUICE_LOG_INT_H
 
+#include <stdint.h>
+
 #include <sluice/log.h>
 
 /* Writes one line if the level is enabled. Callable from any thread. */
 void sli_log(sluice_log_level level, const char *format, ...) SLUICE_PRINTF(2, 3);
+
+/*
+ * Announces a run or a channel of this process, as rank `rank` of `world`. Between enter and leave
+ * lines on stderr begin "sluice[2/8]: " if world is above 1. Runs of different ranks in one process
+ * at the same time give no such number. Callable from any thread.
+ */
+void sli_log_enter_rank(uint32_t rank, uint32_t world);
+
+/* Ends what the matching sli_log_enter_rank() began. */
+void sli_log_leave_rank(void);
 
 #endif

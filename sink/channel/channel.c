@@ -10,6 +10,7 @@
 #include "channel_state.h"
 #include "devices.h"
 #include "expected_inputs.h"
+#include "log_int.h"
 #include "overrides.h"
 #include "status_int.h"
 #include "struct_size_int.h"
@@ -211,6 +212,7 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
         return st;
     }
     pthread_mutex_init(&channel->lock, NULL);
+    sli_log_enter_rank(channel->data.config.settings.rank, channel->data.config.settings.world);
     channel->end_of_pass = own.end_of_pass;
     channel->batches = own.batches > 0 ? own.batches : UINT64_MAX;
     atomic_store_explicit(&channel->seq, 1, memory_order_relaxed);
@@ -278,6 +280,7 @@ void sluice_channel_close(sluice_channel *channel)
     feed_close(&channel->data);
     held_batches_fini(&channel->held);
     pthread_mutex_destroy(&channel->lock);
+    sli_log_leave_rank();
     sli_free(channel);
 }
 

@@ -2,6 +2,7 @@
 /* Collects a report's contents from a run that has ended, or from a channel at any time. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc_int.h"
 #include "cpu_int.h"
@@ -81,8 +82,14 @@ static sluice_status collect_errors(const report_run *run, sluice_report *report
 }
 
 /* Collects the values of the whole process, which are available even if the run never began. */
-static void collect_process(sluice_report *report)
+static void collect_process(const sluice_ranks *ranks, sluice_report *report)
 {
+    report->ranks = ranks != NULL ? *ranks : (sluice_ranks){.world = 1, .source = "alone"};
+    report->pid = getpid();
+    if (gethostname(report->host, sizeof(report->host)) != 0) {
+        report->host[0] = '\0';
+    }
+    report->host[sizeof(report->host) - 1] = '\0'; /* a longer name is cut */
     sli_cpu_model(report->cpu, sizeof(report->cpu));
     report->kernels = sli_cpu_level_name(sli_cpu_current());
     report->cpu_ns = sli_process_cpu_ns();
@@ -147,7 +154,8 @@ static void collect_stats(const report_run *run, sluice_report *report)
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);
 }
 
-sluice_status report_make_empty(sluice_status status, const char *error, sluice_report **report_out)
+sluice_status report_make_empty(sluice_status status, const char *error, const sluice_ranks *ranks,
+                                sluice_report **report_out)
 {
     sluice_report *report = sli_calloc(1, sizeof(*report));
 
@@ -158,7 +166,7 @@ sluice_status report_make_empty(sluice_status status, const char *error, sluice_
     report->stats.first_nan_step = UINT64_MAX;
     report->stats.status = status;
     snprintf(report->error, sizeof(report->error), "%s", error);
-    collect_process(report);
+    collect_process(ranks, report);
     report_find_bottleneck(report);
     *report_out = report;
     return SLUICE_OK;
@@ -167,8 +175,11 @@ sluice_status report_make_empty(sluice_status status, const char *error, sluice_
 sluice_status report_make(const report_run *run, sluice_status status, const char *error,
                           sluice_report **report_out)
 {
+    const sli_run_settings *settings = &run->feed->config.settings;
+    const sluice_ranks own = {.rank = settings->rank, .world = settings->world, .source = "config"};
     sluice_report *report = NULL;
-    sluice_status st = report_make_empty(status, error, &report);
+    sluice_status st =
+        report_make_empty(status, error, run->ranks != NULL ? run->ranks : &own, &report);
 
     if (st != SLUICE_OK) {
         return st;

@@ -3,6 +3,7 @@
 #ifndef SLUICE_REPORT_DATA_H
 #define SLUICE_REPORT_DATA_H
 
+#include <sluice/ranks.h>
 #include <sluice/report.h>
 #include <sluice/train.h>
 
@@ -27,7 +28,10 @@ struct sluice_report {
     char error[SLI_ERROR_SIZE]; /* error text; "" if there was no error */
     bool ran;                   /* the run began; otherwise most of the following fields are zero */
     bool was_complete;          /* a resumed run had no steps left */
-    const char *mode;           /* NULL: the run never began, or this is the report of a channel */
+    sluice_ranks ranks;         /* of this process; local_world 0: the local rank is not known */
+    char host[64];
+    int64_t pid;
+    const char *mode; /* NULL: the run never began, or this is the report of a channel */
     char mode_reason[400];
     const char *source; /* name of the source stage */
     uint64_t batches;

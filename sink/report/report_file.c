@@ -32,27 +32,33 @@ sluice_status report_file_find(char path_out[REPORT_PATH_SIZE])
     return SLUICE_OK;
 }
 
-/* Returns the path with each %r replaced by the rank. The caller frees it; NULL if out of memory.
- */
-static char *expand_rank(const char *path, uint32_t rank)
+static bool is_json(const char *path)
 {
+    const size_t length = strlen(path);
+
+    return length >= 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+/* Returns the path with each %r replaced by the rank; if there is none, and several ranks would
+ * write the same file, with the rank appended. The caller frees it; NULL if out of memory. */
+static char *expand_rank(const char *path, uint32_t rank, uint32_t world)
+{
+    const bool appends = world > 1 && strstr(path, "%r") == NULL && strcmp(path, "-") != 0;
+    const int stem = (int)strlen(path) - (is_json(path) ? 5 : 0);
     sli_text text = {0};
     char *expanded = NULL;
     const char *mark;
 
+    if (appends) {
+        sli_text_add(&text, "%.*s.%u", stem, path, rank);
+        path += stem;
+    }
     while ((mark = strstr(path, "%r")) != NULL) {
         sli_text_add(&text, "%.*s%u", (int)(mark - path), path, rank);
         path = mark + 2;
     }
     sli_text_add(&text, "%s", path);
     return sli_text_take(&text, &expanded) == SLUICE_OK ? expanded : NULL;
-}
-
-static bool is_json(const char *path)
-{
-    const size_t length = strlen(path);
-
-    return length >= 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
 /* Writes the text, terminated by a newline. Returns 0 or an errno value. */
@@ -76,9 +82,9 @@ static int write_text(const char *path, const char *text)
     return error;
 }
 
-void report_file_write(const char *path, uint32_t rank, const sluice_report *report)
+void report_file_write(const char *path, uint32_t rank, uint32_t world, const sluice_report *report)
 {
-    char *expanded = expand_rank(path, rank);
+    char *expanded = expand_rank(path, rank, world);
     char *text = NULL;
     sluice_status st = SLUICE_E_NO_MEMORY;
     int error = ENOMEM;

@@ -227,6 +227,23 @@ static void add_device(const sluice_report *report, sli_text *text)
     add_string(text, "pcie", report->has_link ? link : NULL);
 }
 
+/* Adds which process of the job this is. */
+static void add_process(const sluice_report *report, sli_text *text)
+{
+    const sluice_ranks *ranks = &report->ranks;
+
+    sli_text_add(text, ",\"process\":{\"rank\":%u,\"world\":%u", ranks->rank, ranks->world);
+    if (ranks->local_world > 0) {
+        add_count(text, "local_rank", ranks->local_rank);
+        add_count(text, "local_world", ranks->local_world);
+    } else {
+        sli_text_add(text, ",\"local_rank\":null,\"local_world\":null");
+    }
+    add_string(text, "host", report->host);
+    add_count(text, "pid", (uint64_t)report->pid);
+    sli_text_add(text, "}");
+}
+
 static void add_environment(const sluice_report *report, sli_text *text)
 {
     sli_text_add(text, ",\"environment\":{\"cpu\":");
@@ -264,6 +281,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_queues(report, &text);
     add_verdict(report, &text);
     add_placement(report, &text);
+    add_process(report, &text);
     add_environment(report, &text);
     sli_text_add(&text, "}");
     return sli_text_take(&text, json_out);

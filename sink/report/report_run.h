@@ -3,6 +3,7 @@
 #ifndef SLUICE_REPORT_RUN_H
 #define SLUICE_REPORT_RUN_H
 
+#include <sluice/ranks.h>
 #include <sluice/report.h>
 
 #include "program.h"
@@ -22,6 +23,7 @@ typedef struct report_run {
     uint32_t regrouped_batch_size; /* as in sluice_report_stats */
     uint32_t regrouped_world;
     bool has_digest;
+    const sluice_ranks *ranks; /* of this process; NULL: rank and world are the feed's */
 } report_run;
 
 /*
@@ -32,8 +34,9 @@ typedef struct report_run {
 sluice_status report_make(const report_run *run, sluice_status status, const char *error,
                           sluice_report **report_out);
 
-/* Creates the report of a run that never began. Returns E_NO_MEMORY if an allocation fails. */
-sluice_status report_make_empty(sluice_status status, const char *error,
+/* Creates the report of a run that never began. ranks may be NULL: not known. Returns E_NO_MEMORY
+ * if an allocation fails. */
+sluice_status report_make_empty(sluice_status status, const char *error, const sluice_ranks *ranks,
                                 sluice_report **report_out);
 
 #endif

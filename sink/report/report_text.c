@@ -208,6 +208,21 @@ static void add_steps(const sluice_report *report, sli_text *text)
     }
 }
 
+/* Adds which process of the job this is, if there are several. */
+static void add_ranks(const sluice_report *report, sli_text *text)
+{
+    const sluice_ranks *ranks = &report->ranks;
+    char local[60] = "";
+
+    if (ranks->local_world > 0) {
+        snprintf(local, sizeof(local), ", local %u of %u", ranks->local_rank, ranks->local_world);
+    }
+    if (ranks->world > 1) {
+        sli_text_add_line(text, "rank %u of %u%s, process %lld on %s", ranks->rank, ranks->world,
+                          local, (long long)report->pid, report->host);
+    }
+}
+
 static void add_run(const sluice_report *report, sli_text *text)
 {
     add_steps(report, text);
@@ -235,6 +250,7 @@ sluice_status sluice_report_text(const sluice_report *report, char **text_out)
     if (report == NULL || text_out == NULL) {
         return sli_fail(SLUICE_E_INVALID, "sluice_report_text: report or text_out is NULL");
     }
+    add_ranks(report, &text);
     if (report->ran) {
         add_run(report, &text);
     }

@@ -51,6 +51,10 @@ static sluice_status read_environment(train_run *run)
 {
     sluice_status st = train_find_ranks(run); /* first, so that the others hear of what follows */
 
+    if (st == SLUICE_OK) {
+        sli_log_enter_rank(run->ranks.own.rank, run->ranks.own.world);
+        run->names_log = true;
+    }
     if (st == SLUICE_OK && !run->nested) {
         st = report_file_find(run->environment.report_path);
     }
@@ -350,6 +354,9 @@ sluice_status train_start(train_run *run)
 void train_close(train_run *run)
 {
     watchdog_stop(&run->watch.callbacks);
+    if (run->names_log) {
+        sli_log_leave_rank();
+    }
     if (run->program != NULL) {
         run->program->ops->destroy(run->program);
     }

@@ -18,7 +18,8 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
                         .micro_batches = run->config.micro_batches,
                         .regrouped_batch_size = run->origin.batch_size,
                         .regrouped_world = run->origin.world,
-                        .has_digest = run->config.digest};
+                        .has_digest = run->config.digest,
+                        .ranks = run->names_log ? &run->ranks.own : NULL};
 }
 
 /* profile: that of the feed, or a copy; its end time is set. */
@@ -27,17 +28,18 @@ static sluice_status make(const train_run *run, const sli_profile *profile, cons
 {
     const report_run parts = reported_parts(run, profile);
 
-    return run->feed.engine != NULL ? report_make(&parts, error->status, error->text, report_out)
-                                    : report_make_empty(error->status, error->text, report_out);
+    return run->feed.engine != NULL
+               ? report_make(&parts, error->status, error->text, report_out)
+               : report_make_empty(error->status, error->text, parts.ranks, report_out);
 }
 
 /* Writes the report to the file and passes it to the caller, where requested. report is NULL if it
  * could not be created. */
-static void hand_out(sluice_report *report, const char *path, uint32_t rank,
+static void hand_out(sluice_report *report, const char *path, const sluice_ranks *ranks,
                      sluice_report **report_out)
 {
     if (path[0] != '\0') {
-        report_file_write(path, rank, report);
+        report_file_write(path, ranks->rank, ranks->world, report);
     }
     if (report_out != NULL) {
         *report_out = report;
@@ -58,7 +60,7 @@ void run_report_write_early(train_run *run, const sli_error *error)
         sli_profile_stop(&profile);
     }
     (void)make(run, &profile, error, &report);
-    hand_out(report, run->environment.report_path, run->config.rank, NULL);
+    hand_out(report, run->environment.report_path, &run->ranks.own, NULL);
     run->environment.report_path[0] = '\0';
 }
 
@@ -72,7 +74,7 @@ sluice_status run_report_make(const train_run *run, const sli_error *error,
         return SLUICE_OK;
     }
     made = make(run, &run->feed.profile, error, &report);
-    hand_out(report, run->environment.report_path, run->config.rank, report_out);
+    hand_out(report, run->environment.report_path, &run->ranks.own, report_out);
     return report_out != NULL ? made : SLUICE_OK;
 }
 
@@ -81,10 +83,10 @@ void run_report_refuse(const sli_error *error, sluice_report **report_out)
     sluice_ranks ranks = {.struct_size = sizeof(ranks)};
     char path[REPORT_PATH_SIZE];
     sluice_report *report = NULL;
-    uint32_t rank;
+    bool known;
 
     (void)report_file_find(path);
-    rank = sluice_ranks_find(&ranks) == SLUICE_OK ? ranks.rank : 0;
-    (void)report_make_empty(error->status, error->text, &report);
-    hand_out(report, path, rank, report_out);
+    known = sluice_ranks_find(&ranks) == SLUICE_OK;
+    (void)report_make_empty(error->status, error->text, known ? &ranks : NULL, &report);
+    hand_out(report, path, &ranks, report_out);
 }

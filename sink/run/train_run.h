@@ -56,6 +56,7 @@ typedef struct train_run {
     sluice_validating validation;
     sluice_callback *callbacks; /* (config.callback_count) */
     bool nested;                /* a run within another run, for validation or the mode check */
+    bool names_log;             /* sli_log_enter_rank() was called */
     bool failure_told;          /* a failure of this rank was logged, and config.abort called */
     run_environment environment;
     run_plan plan;

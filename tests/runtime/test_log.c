@@ -227,6 +227,66 @@ static void a_child_process_does_not_wait_for_threads_of_its_parent(void)
     sluice_log_set_callback(NULL, NULL);
 }
 
+/* What a child process, which calls `body`, writes to stderr. */
+static const char *stderr_of(void (*body)(void))
+{
+    static char text[400];
+    int ends[2];
+    ssize_t got;
+    size_t length = 0;
+    pid_t child;
+
+    T_EQ(pipe(ends), 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        sluice_log_set_callback(NULL, NULL);
+        sluice_log_set_level(SLUICE_LOG_WARN);
+        body();
+        _exit(0);
+    }
+    close(ends[1]);
+    while ((got = read(ends[0], text + length, sizeof(text) - 1 - length)) > 0) {
+        length += (size_t)got;
+    }
+    text[length] = '\0';
+    close(ends[0]);
+    T_EQ(waitpid(child, NULL, 0), child);
+    return text;
+}
+
+static void log_as_ranks(void)
+{
+    sli_log(SLUICE_LOG_WARN, "none");
+    sli_log_enter_rank(2, 8);
+    sli_log(SLUICE_LOG_WARN, "one");
+    sli_log_enter_rank(2, 8);
+    sli_log(SLUICE_LOG_ERROR, "twice");
+    sli_log_enter_rank(3, 8);
+    sli_log(SLUICE_LOG_WARN, "mixed");
+    sli_log_leave_rank();
+    sli_log_leave_rank();
+    sli_log_leave_rank();
+    sli_log(SLUICE_LOG_WARN, "none");
+    sli_log_enter_rank(0, 1);
+    sli_log(SLUICE_LOG_WARN, "alone");
+    sli_log_leave_rank();
+    sli_log_enter_rank(0, 2);
+    sli_log(SLUICE_LOG_WARN, "another");
+}
+
+static void lines_on_stderr_begin_with_the_rank(void)
+{
+    T_STR(stderr_of(log_as_ranks), "sluice: warn: none\n"
+                                   "sluice[2/8]: warn: one\n"
+                                   "sluice[2/8]: error: twice\n"
+                                   "sluice: warn: mixed\n"
+                                   "sluice: warn: none\n"
+                                   "sluice: warn: alone\n"
+                                   "sluice[0/2]: warn: another\n");
+}
+
 const t_test log_tests[] = {
     T_TEST(messages_below_the_level_are_dropped),
     T_TEST(a_callback_is_replaced_while_threads_log),
@@ -234,5 +294,6 @@ const t_test log_tests[] = {
     T_TEST(a_callback_can_replace_itself),
     T_TEST(threads_inside_a_callback_replace_it_at_once),
     T_TEST(a_child_process_does_not_wait_for_threads_of_its_parent),
+    T_TEST(lines_on_stderr_begin_with_the_rank),
     T_END,
 };

@@ -139,6 +139,38 @@ static void r_in_the_path_is_the_rank(void)
     overrides_end();
 }
 
+/* A run of rank 1 of 2, whose report goes to this path. */
+static void run_as_rank_1(const char *path)
+{
+    kit k;
+
+    overrides_begin();
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    k.config.rank = 1;
+    k.config.world = 2;
+    k.config.nan_guard = SLUICE_NAN_COUNT;
+    (void)overrides_log_of(&k);
+    T_OK(k.status);
+    kit_fini(&k);
+    overrides_end();
+}
+
+static void reports_of_several_ranks_have_files_of_their_own(void)
+{
+    const char *folder = t_folder();
+    const char *text;
+
+    run_as_rank_1(t_path(folder, "report.json"));
+    text = overrides_contents(t_path(folder, "report.1.json"));
+    expect_json(text, "OK");
+    T_CONTAINS(text, "\"rank\":1,\"world\":2,\"local_rank\":null,\"local_world\":null,\"host\":\"");
+    CU_ASSERT_NOT_EQUAL(access(t_path(folder, "report.json"), F_OK), 0);
+    run_as_rank_1(t_path(folder, "report"));
+    text = overrides_contents(t_path(folder, "report.1"));
+    T_TRUE(strncmp(text, "rank 1 of 2, process ", 21) == 0);
+}
+
 static void a_report_that_cannot_be_written_is_a_warning(void)
 {
     static const struct {
@@ -169,7 +201,7 @@ static void a_report_without_memory_is_a_warning(void)
     const char *path = t_path(t_folder(), "report");
 
     kit_log_start(NULL, NULL);
-    report_file_write(path, 0, NULL);
+    report_file_write(path, 0, 1, NULL);
     T_CONTAINS(kit_log_stop(), "report: Cannot allocate memory");
     T_TRUE(access(path, F_OK) != 0);
 }
@@ -267,6 +299,7 @@ const t_test report_file_tests[] = {
     T_TEST(a_report_needs_no_caller_who_wants_it),
     T_TEST(a_run_that_fails_has_its_report_too),
     T_TEST(r_in_the_path_is_the_rank),
+    T_TEST(reports_of_several_ranks_have_files_of_their_own),
     T_TEST(a_report_that_cannot_be_written_is_a_warning),
     T_TEST(a_report_without_memory_is_a_warning),
     T_TEST(a_path_that_is_too_long_is_refused),

@@ -454,7 +454,8 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * SLUICE_EXCHANGE_MS (5000) milliseconds, to divide the machine's cores; without them it goes on,
  * with a warning. SLUICE_REPORT is the path of a file for the report, which is written when the
  * run ends, also with an error: as JSON if the path ends in .json, else as text; "-" is stderr,
- * and %r is replaced by the rank. An empty variable is not set. See the guide, Reference.
+ * and %r is replaced by the rank. With several ranks and no %r the rank is appended, before .json.
+ * An empty variable is not set. See the guide, Reference.
  *
  * @param device      borrowed for the run
  * @param model       copied
