@@ -77,7 +77,7 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "sluice_dataset_get: the samples of a stream come in sequence only");
     }
-    if (plan->details->is_filtered) {
+    if (plan->details->is_collected) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "sluice_dataset_get: the samples that a filter keeps come in sequence "
                         "only; read them by a run or a channel, or leave the filter out");

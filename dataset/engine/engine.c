@@ -147,8 +147,11 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
         (void)sample_stream_freeze(engine->stream);
         sample_stream_rewind(engine->stream, 0, engine->round);
     }
-    if (st == SLUICE_OK && config->plan->details->is_filtered) {
+    if (st == SLUICE_OK && config->plan->details->is_collected) {
         st = kept_rows_create(config->plan, engine->batches, config->passes, &engine->kept);
+    }
+    if (st == SLUICE_OK && config->plan->details->pack.seq > 0) {
+        st = packed_rows_create(config->plan, sli_queue_depth(engine->queue), &engine->packed);
     }
     if (st == SLUICE_OK && engine->kept != NULL && config->rewinds) {
         (void)kept_rows_freeze(engine->kept);
@@ -236,6 +239,7 @@ void sli_engine_destroy(sli_engine *engine)
     sli_free(engine->loaders);
     sample_stream_destroy(engine->stream);
     kept_rows_destroy(engine->kept);
+    packed_rows_destroy(engine->packed);
     error_samples_fini(&engine->errors);
     sli_free(engine);
 }

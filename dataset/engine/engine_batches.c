@@ -21,6 +21,11 @@ static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64
     plan_locate(plan, number, &span);
     rows = span.length > span.first ? span.length - span.first : 0;
     rows = rows < plan->batch_size ? rows : plan->batch_size;
+    if (plan->details->bucket.count > 0) { /* the batches of all buckets may be padded */
+        for (rows = 0; rows < plan->batch_size && batch->samples[rows] != ENGINE_NO_SAMPLE;) {
+            rows++;
+        }
+    }
     batch->header->position = span.done + span.first * plan->settings.world;
     batch->header->pass = span.pass;
     batch->header->first_sample = batch->samples[0];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker loop of a run with filters: takes candidates, calls the filters, writes kept samples.
+/* The worker loop of a run with filters or pack: takes candidates, calls the filters, writes kept
+ * samples.
  */
 #include <string.h>
 
@@ -69,27 +70,69 @@ static bool go_to_batch(kept_worker *w, uint64_t seq)
     return true;
 }
 
+/* Writes a piece of a document, or of padding if it is NULL. False: the engine stops. */
+static bool write_piece(kept_worker *w, const packed_piece *piece, const void *document,
+                        uint64_t sample)
+{
+    const uint32_t size = w->engine->plan->batch_size;
+    const uint32_t number = (uint32_t)(piece->row % size);
+    sample_row row;
+
+    if (!go_to_batch(w, piece->row / size + 1)) {
+        return false;
+    }
+    atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    engine_row_of(w->engine, &w->batch, number, &row);
+    if (piece->at == 0) {
+        w->batch.samples[number] = sample;
+    }
+    if (packed_rows_write(w->engine->packed, piece, document, &row)) {
+        w->done += kept_rows_counts(w->engine->kept, w->seq, number);
+    }
+    return true;
+}
+
+/* Pads the rest of a window. False: the engine stops. */
+static bool pad_window(kept_worker *w, uint64_t open_row, uint32_t open_at)
+{
+    const packed_piece piece = {
+        .row = open_row, .at = open_at, .count = w->engine->plan->details->pack.seq - open_at};
+
+    return open_row == KEPT_NO_ROW || write_piece(w, &piece, NULL, 0);
+}
+
+static void write_empty(kept_worker *w, uint32_t number)
+{
+    sample_row row;
+
+    engine_row_of(w->engine, &w->batch, number, &row);
+    if (w->engine->packed != NULL) {
+        packed_rows_pad(w->engine->packed, &row);
+    } else {
+        engine_zero_row(w->engine, &row);
+    }
+    w->batch.samples[number] = ENGINE_NO_SAMPLE;
+}
+
 /* Zeroes or skips the rows of a claim without samples. False: the engine stops. */
 static bool fill_empty(kept_worker *w, const kept_claim *claim)
 {
-    row_task task = {.seq = claim->seq, .number = claim->row, .sample = ENGINE_NO_SAMPLE};
+    const row_task task = {.seq = claim->seq, .number = claim->row};
     sli_error error = {SLUICE_OK, 0, ""};
 
     if (claim->kind == KEPT_FAILED) {
         sli_error_take(claim->status, &error);
+        if (!go_to_batch(w, claim->seq)) {
+            return false;
+        }
+        engine_fail_row(w->engine, &task, error.status, error.text);
     }
-    if (!go_to_batch(w, claim->seq)) {
+    if (!pad_window(w, claim->open_row, claim->open_at) ||
+        (claim->count > 0 && !go_to_batch(w, claim->seq))) {
         return false;
     }
-    for (uint32_t i = 0; i < claim->count; i++) {
-        if (claim->kind != KEPT_LEFT_OUT) {
-            engine_row_of(w->engine, &w->batch, claim->row + i, &task.row);
-            engine_zero_row(w->engine, &task.row);
-            w->batch.samples[claim->row + i] = ENGINE_NO_SAMPLE;
-        }
-    }
-    if (claim->kind == KEPT_FAILED) {
-        engine_fail_row(w->engine, &task, error.status, error.text);
+    for (uint32_t i = 0; i < claim->count && claim->kind != KEPT_LEFT_OUT; i++) {
+        write_empty(w, claim->row + i);
     }
     w->done += claim->count;
     count_rows(w);
@@ -127,7 +170,7 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
 
         order_at(&details->all_ranks, claim->pass, claim->position + i, &w->samples[i],
                  &w->passes[i]);
-        own_row(w, details->tests_first ? 0 : i, &row);
+        own_row(w, details->own_rows == 1 ? 0 : i, &row);
         if (details->tests_first) {
             st = sample_test(w->loader, w->samples[i], w->passes[i], &row);
         } else {
@@ -135,7 +178,9 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
             readahead_was_read(w->engine->ahead, w->loader->read_ticks, w->loader->read_bytes);
         }
         w->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped; /* a bad sample takes a turn */
-        if (st != SLUICE_OK) {
+        w->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->bucket : 0;
+        /* With bucket the sample is loaded again once it has a row, and fails then. */
+        if (st != SLUICE_OK && details->bucket.count == 0) {
             sli_error_take(st, &w->error);
             w->bad_stage = w->loader->stage;
             w->bad_fault = w->loader->fault;
@@ -145,6 +190,92 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
     }
     row_pace_note(&w->pace, sli_ticks() - start, count);
     return count;
+}
+
+/* Finds one of the worker's private documents. */
+static uint8_t *own_document(const kept_worker *w, uint32_t number)
+{
+    return w->loader->own_rows + number * w->engine->plan->details->own_row_bytes;
+}
+
+/*
+ * Loads a document, or what the error policy gives in its place: another one, or none. Returns the
+ * error that ends the run.
+ */
+static sluice_status load_document(kept_worker *w, const kept_claim *claim, uint32_t i)
+{
+    sample_loader *loader = w->loader;
+    void *document = own_document(w, i);
+    row_task task = {.pass = claim->pass, .global_position = claim->position + i};
+    bool is_left_out = false;
+    sluice_status st;
+
+    order_at(&w->engine->plan->details->all_ranks, claim->pass, task.global_position, &task.sample,
+             &w->passes[i]);
+    packed_document_row(w->engine->plan, document, &task.row);
+    packed_document_clear(document);
+    st = sample_load_filtered(loader, task.sample, w->passes[i], &task.row);
+    readahead_was_read(w->engine->ahead, loader->read_ticks, loader->read_bytes);
+    if (st != SLUICE_OK) {
+        st = engine_bad_document(w->engine, loader, &task, st, &is_left_out);
+    }
+    if (st == SLUICE_OK && !loader->dropped && !is_left_out) {
+        packed_document_keep(loader, document);
+    }
+    w->samples[i] = task.sample;
+    w->choice.documents[i].length = packed_document_length(document);
+    return st;
+}
+
+/*
+ * Loads documents, up to and including the first one that ends the run. Returns the number of
+ * candidates processed.
+ */
+static uint32_t load_documents(kept_worker *w, const kept_claim *claim)
+{
+    const uint64_t start = sli_ticks();
+    uint32_t count = 0;
+
+    w->choice.error = NULL;
+    while (count < claim->count && w->choice.error == NULL) {
+        const sluice_status st = load_document(w, claim, count++);
+
+        if (st != SLUICE_OK) {
+            sli_error_take(st, &w->error);
+            w->choice.error = &w->error;
+        }
+    }
+    row_pace_note(&w->pace, sli_ticks() - start, count);
+    return count;
+}
+
+/* Writes a document into the windows that it was assigned. False: the engine stops. */
+static bool place_document(kept_worker *w, uint32_t i)
+{
+    const sli_plan *plan = w->engine->plan;
+    const kept_document *to = &w->choice.documents[i];
+    const uint32_t seq = plan->details->pack.seq;
+
+    if (!pad_window(w, to->open_row, to->open_at)) {
+        return false;
+    }
+    for (uint64_t k = 0; k < to->rows; k++) {
+        packed_piece piece = {.row = to->row + k, .from = to->from};
+        uint64_t left;
+
+        if (k == 0) {
+            piece.at = to->at;
+            piece.document = to->document;
+        } else {
+            piece.from += k * plan->settings.world * seq - to->at;
+        }
+        left = to->length - piece.from;
+        piece.count = left < seq - piece.at ? (uint32_t)left : seq - piece.at;
+        if (!write_piece(w, &piece, own_document(w, i), w->samples[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Writes a kept candidate into a row of the current batch. */
@@ -204,7 +335,9 @@ static bool place_all(kept_worker *w, const kept_claim *claim)
 {
     const uint64_t whole = w->choice.whole;
     const uint32_t last = w->engine->plan->batch_size - 1;
-    const kept_claim held = {.kind = KEPT_LEFT_OUT, .seq = whole, .row = last, .count = 1};
+    const kept_claim held = {
+        .kind = KEPT_LEFT_OUT, .seq = whole, .row = last, .count = 1, .open_row = KEPT_NO_ROW};
+    const bool packs = w->engine->packed != NULL;
 
     if (whole != 0 && !fill_empty(w, &held)) {
         return false;
@@ -212,12 +345,13 @@ static bool place_all(kept_worker *w, const kept_claim *claim)
     /* In ascending order, so that a worker that waits for a slot owes no row to an earlier batch.
      */
     for (uint32_t i = 0; i < claim->count; i++) {
-        if (!place(w, claim, i)) {
+        if (packs ? !place_document(w, i) : !place(w, claim, i)) {
             return false;
         }
     }
     count_rows(w);
-    return w->choice.rest.kind == KEPT_NOTHING || fill_empty(w, &w->choice.rest);
+    return (w->choice.rest.kind == KEPT_NOTHING && w->choice.rest.open_row == KEPT_NO_ROW) ||
+           fill_empty(w, &w->choice.rest);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -251,7 +385,7 @@ static bool work_on_candidates(kept_worker *w, kept_claim *claim)
         kept_claim part = *claim;
 
         wait_while_paused(w->engine, claim);
-        part.count = call_filters(w, &part);
+        part.count = w->engine->packed != NULL ? load_documents(w, &part) : call_filters(w, &part);
         if (!kept_rows_choose(w->engine->kept, &part, &w->choice)) {
             return true; /* the next kept_rows_take() returns the reason */
         }
@@ -266,12 +400,55 @@ static bool work_on_candidates(kept_worker *w, kept_claim *claim)
     return true;
 }
 
+/* Loads a sample into the row that its bucket has got. */
+static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
+{
+    const sli_plan *plan = w->engine->plan;
+    const sample_order *all = &plan->details->all_ranks;
+    row_task task = {.seq = w->seq,
+                     .number = number,
+                     .pass = plan->begin.pass + from->candidate / all->length,
+                     .global_position = from->candidate % all->length};
+    uint64_t sample_pass;
+    sluice_status st;
+
+    order_at(all, task.pass, task.global_position, &task.sample, &sample_pass);
+    engine_row_of(w->engine, &w->batch, number, &task.row);
+    st = sample_load(w->loader, task.sample, sample_pass, &task.row);
+    if (st != SLUICE_OK) {
+        w->loader->wanted_bucket = from->bucket;
+        engine_bad_sample(w->engine, w->loader, &task, st);
+    }
+    w->batch.samples[number] = task.sample;
+}
+
+/* Fills rows of a full bucket. False: the engine stops. */
+static bool work_on_rows(kept_worker *w, const kept_claim *claim)
+{
+    wait_while_paused(w->engine, claim);
+    if (!go_to_batch(w, claim->seq)) {
+        return false;
+    }
+    atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    for (uint32_t i = 0; i < claim->count; i++) {
+        if (claim->bucket_rows[i].candidate == KEPT_NO_CANDIDATE) {
+            write_empty(w, claim->row + i);
+        } else {
+            load_row(w, &claim->bucket_rows[i], claim->row + i);
+        }
+    }
+    w->done += claim->count;
+    count_rows(w);
+    return true;
+}
+
 /* Returns the number of candidates to take. */
 static uint32_t candidates_to_take(const kept_worker *w, uint64_t ticks)
 {
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
     const struct plan_details *details = w->engine->plan->details;
-    const uint32_t most = details->tests_first ? KEPT_MOST : details->own_rows;
+    const bool loads_later = details->tests_first || details->bucket.count > 0;
+    const uint32_t most = loads_later ? KEPT_MOST : details->own_rows;
 
     return rows < most ? rows : most;
 }
@@ -287,6 +464,8 @@ static bool work_once(kept_worker *w, uint64_t ticks)
     switch (claim.kind) {
     case KEPT_CANDIDATES:
         return work_on_candidates(w, &claim);
+    case KEPT_ROWS:
+        return work_on_rows(w, &claim);
     case KEPT_PADDING:
     case KEPT_LEFT_OUT:
     case KEPT_FAILED:

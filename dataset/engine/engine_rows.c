@@ -58,16 +58,20 @@ static void note_failure(sli_engine *engine, const sample_loader *loader, uint64
     error_samples_note(&engine->errors, sample, name, loader->stage, sluice_last_error());
 }
 
-/* Loads a sample into a row if the filters keep it, else sets loader->dropped. */
+/* Loads a sample into a row if the filters keep it, and with bucket if it belongs there; else sets
+ * loader->dropped. */
 static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64_t pass,
                                   const sample_row *row)
 {
     sluice_status st;
 
     if (!loader->plan->details->tests_first) {
-        return sample_load_filtered(loader, sample, pass, row);
+        st = sample_load_filtered(loader, sample, pass, row);
+        loader->dropped = loader->dropped || loader->bucket != loader->wanted_bucket;
+        return st;
     }
     st = sample_test(loader, sample, pass, row);
+    loader->dropped = loader->dropped || loader->bucket != loader->wanted_bucket;
     return st == SLUICE_OK && !loader->dropped ? sample_load(loader, sample, pass, row) : st;
 }
 
@@ -114,7 +118,7 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
     const sample_order *all = &details->all_ranks;
     sluice_status st = SLUICE_E_INVALID;
 
-    if (details->is_filtered) {
+    if (details->is_collected) {
         return replace_by_next(engine, loader, task);
     }
     for (uint32_t try = 0; try < REPLACE_TRIES; try++) {
@@ -198,6 +202,38 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     } else {
         zero_bad_row(engine, task, text);
     }
+}
+
+sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row_task *task,
+                                  sluice_status status, bool *is_left_out)
+{
+    const sli_error_policy policy = engine->plan->settings.on_error;
+    char text[SLI_ERROR_SIZE];
+
+    sample_failure_text(loader, task->sample, text, sizeof(text));
+    *is_left_out = false;
+    if (!ends_run(loader, status)) {
+        note_failure(engine, loader, task->sample);
+        if (policy == SLI_ON_ERROR_REPLACE) {
+            status = replace_by_next(engine, loader, task);
+            if (status == SLUICE_OK) {
+                atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
+                return SLUICE_OK;
+            }
+            sample_failure_text(loader, task->sample, text, sizeof(text));
+        }
+    }
+    if (ends_run(loader, status)) {
+        return sli_fail(status, "%s", text);
+    }
+    if (policy == SLI_ON_ERROR_FAIL) {
+        add_policy_advice(text, sizeof(text));
+        atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
+        return sli_fail(status, "%s", text);
+    }
+    *is_left_out = true;
+    atomic_fetch_add_explicit(&engine->errors.zeroed, 1, memory_order_relaxed);
+    return SLUICE_OK;
 }
 
 /*

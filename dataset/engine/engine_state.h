@@ -7,6 +7,7 @@
 #include "error_samples.h"
 #include "event_int.h"
 #include "kept_rows.h"
+#include "packed_rows.h"
 #include "readahead.h"
 #include "row_claims.h"
 #include "sample_loader.h"
@@ -22,7 +23,8 @@ struct sli_engine {
     uint32_t worker_count;
     sample_loader *loaders;
     sample_stream *stream; /* NULL: the source is not a stream */
-    kept_rows *kept;       /* NULL: there is no filter */
+    kept_rows *kept;       /* NULL: there is neither a filter nor pack */
+    packed_rows *packed;   /* NULL: there is no pack */
     sli_worker_pool *pool;
     readahead *ahead;    /* NULL: no readahead */
     _Atomic bool paused; /* while true, no row is begun; read for each row, so it is in a cache line
@@ -40,7 +42,7 @@ struct sli_engine {
 /* The main loop of a worker. Returns when the engine stops or no rows are left (engine_work.c). */
 void engine_work(sli_engine *engine, sample_loader *loader);
 
-/* The main loop of a worker for a plan with filters (engine_kept.c). */
+/* The main loop of a worker for a plan with filters or pack (engine_kept.c). */
 void engine_work_kept(sli_engine *engine, sample_loader *loader);
 
 /*
@@ -122,6 +124,14 @@ void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status sta
  */
 void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task,
                        sluice_status status);
+
+/*
+ * Applies the error policy to a sample with pack that has just failed to load. OK: it is replaced
+ * by task->sample, whose document the loader has, or left out. Else returns the error that ends the
+ * run.
+ */
+sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row_task *task,
+                                  sluice_status status, bool *is_left_out);
 
 /*
  * Fill a row of a batch: the row with the given number, or the row of a stream's claim. If the

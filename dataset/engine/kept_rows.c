@@ -1,158 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kept_rows.h"
 
-#include <pthread.h>
-
 #include "alloc_int.h"
 #include "clock_int.h"
 #include "error_int.h"
-#include "event_int.h"
-#include "log_int.h"
-
-struct kept_rows {
-    const sli_plan *plan;
-    uint64_t batches;
-    uint64_t candidates;   /* candidates per pass */
-    uint64_t end;          /* candidates of all passes of the run; UINT64_MAX: unlimited */
-    _Atomic uint64_t next; /* the next candidate; written under the lock */
-    sli_event changed;     /* signals a change of the fields below */
-    pthread_mutex_t lock;  /* guards the fields below */
-    uint64_t chosen;       /* number of candidates whose choice is made */
-    uint64_t turn;         /* samples kept in this pass so far, over all ranks */
-    uint64_t row;          /* the next row of this rank, counted over all batches */
-    uint64_t pass_row;     /* the first row of the pass, counted over all batches */
-    uint64_t round;        /* number of rewinds */
-    uint64_t base;         /* batches up to this one are abandoned */
-    uint64_t limit;        /* rows of later batches are not assigned until a rewind */
-    uint64_t dropping;     /* batch to drop once its rows are done; 0: no batch */
-    uint64_t held;         /* batch whose last row does not count yet, since the batch is dropped if
-                              the pass ends before every rank has a turn for it; 0: no batch */
-    bool held_is_written;
-    uint64_t whole; /* batch whose written last row must be counted after a rewind; 0: no batch */
-    bool stopped;
-    bool over; /* KEPT_END or KEPT_FAILED was returned */
-    sli_error error;
-    int64_t begin_ns; /* when the repeated filter calls for samples of an earlier run began; 0: not
-                         in progress */
-};
-
-/* ---- passes ---------------------------------------------------------------------------------- */
-
-static uint64_t pass_index(const kept_rows *rows, uint64_t candidate)
-{
-    return candidate / rows->candidates;
-}
-
-/* Returns the number of turns of a pass that were done before this run. */
-static uint64_t turns_done(const kept_rows *rows, uint64_t pass)
-{
-    return pass == 0 ? rows->plan->begin.done : 0;
-}
-
-/* True if all rows up to the last batch, or up to the limit, are assigned. */
-static bool is_full(const kept_rows *rows)
-{
-    const uint32_t size = rows->plan->batch_size;
-    const uint64_t seq = rows->row / size + 1;
-
-    return rows->row % size == 0 && rows->held == 0 && rows->dropping == 0 &&
-           (seq > rows->batches || seq > rows->limit);
-}
-
-/*
- * Checks a pass that has ended with `turns` kept samples. E_INVALID: fewer samples than were done
- * before the run, or no batch.
- */
-static sluice_status check_pass(const kept_rows *rows, uint64_t pass, uint64_t turns,
-                                uint64_t batches)
-{
-    const sli_plan *plan = rows->plan;
-    const uint64_t done = turns_done(rows, pass);
-
-    if (turns < done) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "filter: it keeps %llu samples of a pass of which %llu were done before: "
-                        "it must choose as it did; resume with the same filter and data",
-                        (unsigned long long)turns, (unsigned long long)done);
-    }
-    if (batches == 0 && done == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: filters keep %llu of the %llu samples of a "
-                        "pass, and make no batch of %u of them%s",
-                        (unsigned long long)turns, (unsigned long long)rows->candidates,
-                        plan->batch_size,
-                        turns > 0 ? "; drop_remainder=false keeps what is left" : "");
-    }
-    return SLUICE_OK;
-}
-
-/*
- * Completes the last batch of a pass, whose rows end before row `end`: pads it, or leaves out its
- * remaining rows and marks it to be dropped.
- */
-static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
-{
-    const uint32_t size = rows->plan->batch_size;
-    const uint32_t row = (uint32_t)(rows->row % size);
-
-    rest->seq = rows->row / size + 1;
-    rest->row = row;
-    if (rows->row < end) {
-        rest->kind = KEPT_PADDING;
-        rest->count = (uint32_t)(end - rows->row);
-        rows->row = end;
-    } else if (rows->row > end) {
-        if (row > 0) {
-            rest->kind = KEPT_LEFT_OUT;
-            rest->count = size - row;
-            rows->row += rest->count;
-        }
-        rows->dropping = end / size + 1;
-    }
-}
-
-/* Ends the hold on a batch. If its last row is written already, sets *whole for it to be counted.
- */
-static void release_held(kept_rows *rows, uint64_t *whole)
-{
-    if (rows->held != 0 && rows->held_is_written) {
-        *whole = rows->held;
-    }
-    rows->held = 0;
-}
-
-/* Ends a pass after the choice for its last candidate. */
-static void end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice)
-{
-    const sli_plan *plan = rows->plan;
-    const uint64_t done = turns_done(rows, pass);
-    const uint64_t turns = rows->turn > done ? rows->turn - done : 0;
-    const uint64_t batches = plan_batches_in(plan, turns);
-    const uint64_t end = rows->pass_row + batches * plan->batch_size;
-    sluice_status st = check_pass(rows, pass, rows->turn, batches);
-
-    if (st == SLUICE_OK) {
-        st = pass_lengths_add(&plan->details->kept, pass, turns, batches);
-    }
-    if (st != SLUICE_OK) {
-        sli_error_take(st, &rows->error); /* may be raised by another thread */
-    }
-    release_held(rows, &choice->whole);
-    end_batch(rows, end, &choice->rest);
-    rows->pass_row = end;
-    rows->turn = 0;
-}
+#include "kept_notes.h"
+#include "kept_turns.h"
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Claims rows without samples: those before row `end` in the current batch. */
+/* Claims rows without samples: those before row `end` in the current batch. An abandoned window
+ * comes before them; if it is the last of its batch, it is the whole claim. */
 static void give_empty(kept_rows *rows, kept_kind kind, uint64_t end, kept_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
+    const uint64_t open = rows->abandoned_row;
 
     claim->kind = kind;
-    claim->seq = rows->row / size + 1;
+    claim->open_row = open;
+    claim->open_at = rows->abandoned_at;
+    rows->abandoned_row = KEPT_NO_ROW;
+    claim->seq = (open != KEPT_NO_ROW ? open : rows->row) / size + 1;
     claim->row = (uint32_t)(rows->row % size);
+    if (open != KEPT_NO_ROW && claim->row == 0) {
+        claim->row = size - 1;
+        return;
+    }
     claim->count = size - claim->row;
     if (end - rows->row < claim->count) {
         claim->count = (uint32_t)(end - rows->row);
@@ -165,20 +38,33 @@ static void give_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
     const uint64_t next = atomic_load_explicit(&rows->next, memory_order_relaxed);
     const uint64_t left = rows->candidates - next % rows->candidates;
 
-    if (next == 0 && turns_done(rows, 0) > 0) {
-        sli_log(SLUICE_LOG_INFO,
-                "filters are called again from the beginning of the pass: %llu samples that they "
-                "keep were done",
-                (unsigned long long)turns_done(rows, 0));
+    if (next == 0 && kept_turns_done(rows, 0) > 0) {
+        kept_note_repeat(rows->plan, kept_turns_done(rows, 0));
         rows->begin_ns = sli_now_ns();
     }
     claim->kind = KEPT_CANDIDATES;
     claim->first = next;
     claim->count = left < most ? (uint32_t)left : most;
-    claim->pass = rows->plan->begin.pass + pass_index(rows, next);
+    claim->pass = rows->plan->begin.pass + kept_pass_index(rows, next);
     claim->position = next % rows->candidates;
     claim->round = rows->round;
     atomic_store_explicit(&rows->next, next + claim->count, memory_order_relaxed);
+}
+
+/* Claims rows of full buckets. */
+static void give_bucket_rows(kept_rows *rows, kept_claim *claim)
+{
+    const uint32_t size = rows->plan->batch_size;
+    const uint64_t pending = kept_buckets_pending(rows->buckets);
+    const uint64_t row = rows->row - pending;
+
+    claim->kind = KEPT_ROWS;
+    claim->seq = row / size + 1;
+    claim->row = (uint32_t)(row % size);
+    claim->round = rows->round;
+    claim->count = size - claim->row < KEPT_ROWS_MOST ? size - claim->row : KEPT_ROWS_MOST;
+    claim->count = pending < claim->count ? (uint32_t)pending : claim->count;
+    kept_buckets_take(rows->buckets, claim->count, claim->bucket_rows);
 }
 
 /* Makes a claim if possible. False: the caller must wait for other workers. */
@@ -191,15 +77,23 @@ static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
         return true; /* the claim remains KEPT_NOTHING */
     }
     if (rows->whole != 0) {
-        *claim =
-            (kept_claim){.kind = KEPT_LEFT_OUT, .seq = rows->whole, .row = size - 1, .count = 1};
+        *claim = (kept_claim){.kind = KEPT_LEFT_OUT,
+                              .seq = rows->whole,
+                              .row = size - 1,
+                              .count = 1,
+                              .open_row = KEPT_NO_ROW};
         rows->whole = 0;
+        return true;
+    }
+    if (rows->buckets != NULL && kept_buckets_pending(rows->buckets) > 0) {
+        give_bucket_rows(rows, claim);
         return true;
     }
     if (rows->dropping != 0) {
         return false;
     }
-    if (rows->row < rows->base * size) {
+    if (rows->row < rows->base * size ||
+        (rows->abandoned_row != KEPT_NO_ROW && rows->error.status == SLUICE_OK)) {
         give_empty(rows, KEPT_PADDING, rows->base * size, claim);
         return true;
     }
@@ -209,7 +103,7 @@ static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
         rows->over = true;
         return true;
     }
-    if (is_full(rows) || (next == rows->end && rows->chosen == rows->end)) {
+    if (kept_is_full(rows) || (next == rows->end && rows->chosen == rows->end)) {
         claim->seq = rows->row / size + 1;
         rows->over = claim->seq > rows->batches || next == rows->end;
         claim->kind = rows->over ? KEPT_END : KEPT_LIMIT;
@@ -269,7 +163,7 @@ void kept_rows_take(kept_rows *rows, uint32_t most, kept_claim *claim_out)
 {
     kept_call call = {.most = most, .claim = claim_out};
 
-    *claim_out = (kept_claim){.kind = KEPT_NOTHING};
+    *claim_out = (kept_claim){.kind = KEPT_NOTHING, .open_row = KEPT_NO_ROW};
     claim_out->waited_ticks = call_until(rows, call_take, &call);
     if (claim_out->kind == KEPT_END || claim_out->kind == KEPT_FAILED) {
         sli_event_notify(&rows->changed);
@@ -278,45 +172,12 @@ void kept_rows_take(kept_rows *rows, uint32_t most, kept_claim *claim_out)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/*
- * Assigns the next turn to a kept sample and, if the turn is this rank's, a row. False: this rank
- * has no row left.
- */
-static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_t *whole)
-{
-    const sli_run_settings *settings = &rows->plan->settings;
-    const uint32_t size = rows->plan->batch_size;
-    const uint64_t turn = rows->turn - done;
-
-    if (rows->turn < done) { /* done before the run */
-        rows->turn++;
-        return true;
-    }
-    if (turn % settings->world == settings->rank) {
-        if (is_full(rows)) {
-            return false;
-        }
-        *row_out = rows->row++;
-        /* The batch is dropped if the pass ends before every rank has a turn for this row. */
-        if (rows->row % size == 0 && rows->plan->drop_remainder) {
-            rows->held = rows->row / size;
-            rows->held_is_written = false;
-        }
-    }
-    if ((turn + 1) % settings->world == 0) {
-        release_held(rows, whole);
-    }
-    rows->turn++;
-    return true;
-}
-
-/* Logs how long the repeated filter calls for samples of an earlier run took. */
+/* Logs how long the repeated work on samples of an earlier run took. */
 static void note_walk(kept_rows *rows, uint64_t done)
 {
     if (rows->begin_ns != 0 && rows->turn >= done) {
-        sli_log(SLUICE_LOG_INFO, "filters were called again for %llu samples in %.1f s",
-                (unsigned long long)(rows->chosen % rows->candidates),
-                (double)(sli_now_ns() - rows->begin_ns) / 1e9);
+        kept_note_repeated(rows->plan, rows->chosen % rows->candidates,
+                           sli_now_ns() - rows->begin_ns);
         rows->begin_ns = 0;
     }
 }
@@ -325,14 +186,14 @@ static void note_walk(kept_rows *rows, uint64_t done)
 static bool is_useless(const kept_rows *rows, const kept_claim *claim)
 {
     return rows->stopped || rows->over || rows->error.status != SLUICE_OK ||
-           claim->round != rows->round || is_full(rows);
+           claim->round != rows->round || kept_is_full(rows);
 }
 
 static bool call_choose(kept_rows *rows, kept_call *arg)
 {
     const kept_claim *claim = arg->of;
-    const uint64_t pass = pass_index(rows, claim->first);
-    const uint64_t done = turns_done(rows, pass);
+    const uint64_t pass = kept_pass_index(rows, claim->first);
+    const uint64_t done = kept_turns_done(rows, pass);
     kept_choice *choice = arg->choice;
 
     arg->result = false;
@@ -343,15 +204,18 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
         return false;
     }
     arg->result = true;
-    for (uint32_t i = 0; i < claim->count; i++) {
-        if (choice->keeps[i] && !give_turn(rows, done, &choice->rows[i], &choice->whole)) {
-            return true; /* neither later candidates nor later choices can get rows */
-        }
+    if (!kept_give_rows(rows, done, claim, choice)) {
+        return true; /* neither later candidates nor later choices can get rows */
+    }
+    if (choice->error != NULL) {
+        rows->error = *choice->error;
+        kept_abandon_window(rows);
+        return true;
     }
     rows->chosen += claim->count;
     note_walk(rows, done);
     if (rows->chosen % rows->candidates == 0) {
-        end_pass(rows, pass, choice);
+        kept_end_pass(rows, pass, choice);
     }
     return true;
 }
@@ -361,9 +225,11 @@ bool kept_rows_choose(kept_rows *rows, const kept_claim *claim, kept_choice *cho
     kept_call call = {.of = claim, .choice = choice};
 
     choice->whole = 0;
-    choice->rest = (kept_claim){.kind = KEPT_NOTHING};
+    choice->rest = (kept_claim){.kind = KEPT_NOTHING, .open_row = KEPT_NO_ROW};
     for (uint32_t i = 0; i < claim->count; i++) {
         choice->rows[i] = KEPT_NO_ROW;
+        choice->documents[i].rows = 0;
+        choice->documents[i].open_row = KEPT_NO_ROW;
     }
     choice->waited_ticks = call_until(rows, call_choose, &call);
     sli_event_notify(&rows->changed);
@@ -441,7 +307,12 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
         rows->pass_row = base * rows->plan->batch_size;
         rows->begin_ns = 0;
         rows->error.status = SLUICE_OK;
-        release_held(rows, &rows->whole);
+        kept_abandon_window(rows);
+        if (rows->buckets != NULL) {
+            rows->row -= kept_buckets_pending(rows->buckets);
+            kept_buckets_clear(rows->buckets);
+        }
+        kept_release_held(rows, &rows->whole);
         atomic_store_explicit(&rows->next, 0, memory_order_relaxed);
     }
     pthread_mutex_unlock(&rows->lock);
@@ -460,6 +331,7 @@ sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t 
                                kept_rows **rows_out)
 {
     kept_rows *rows = sli_calloc(1, sizeof(*rows));
+    sluice_status st = SLUICE_OK;
 
     if (rows == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the rows of a filter");
@@ -470,6 +342,15 @@ sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t 
     rows->candidates = plan->details->all_ranks.length;
     rows->end = passes > 0 ? passes * rows->candidates : UINT64_MAX;
     rows->limit = UINT64_MAX;
+    rows->open_row = KEPT_NO_ROW;
+    rows->abandoned_row = KEPT_NO_ROW;
+    if (plan->details->bucket.count > 0) {
+        st = kept_buckets_create(plan, &rows->buckets);
+    }
+    if (st != SLUICE_OK) {
+        kept_rows_destroy(rows);
+        return st;
+    }
     *rows_out = rows;
     return SLUICE_OK;
 }
@@ -478,6 +359,7 @@ void kept_rows_destroy(kept_rows *rows)
 {
     if (rows != NULL) {
         pthread_mutex_destroy(&rows->lock);
+        kept_buckets_destroy(rows->buckets);
         sli_free(rows);
     }
 }

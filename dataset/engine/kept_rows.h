@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assigns rows to samples in a run with filters. The samples of a pass before filtering are
+ * Assigns rows to samples in a run with filters or pack. The samples of a pass before filtering are
  * candidates, numbered from the first pass of the run on. Workers take candidates in order, call
  * the filters concurrently, and report their choices in the order of the candidates:
  *
@@ -12,17 +12,27 @@
  * So the p-th kept sample is turn p of the pass, whichever worker finds it. Turns are dealt to the
  * ranks round-robin; each rank processes all candidates. A run that begins within a pass processes
  * that pass from its first candidate.
+ *
+ * With pack a row is a window of tokens, and the candidates are documents: instead of a row, a kept
+ * one gets the rest of the window that the documents before it have begun, and as many windows as
+ * it needs. A window gets its turn with its first token.
+ *
+ * With bucket a kept candidate waits in its bucket. The rows of a bucket that has a batch for each
+ * rank get the next turns, and workers take them as KEPT_ROWS, before further candidates.
  */
 #ifndef SLUICE_KEPT_ROWS_H
 #define SLUICE_KEPT_ROWS_H
 
+#include "error_int.h"
+#include "kept_buckets.h"
 #include "plan.h"
 
-/* The largest number of candidates in a claim. */
-enum { KEPT_MOST = 64 };
+/* The largest number of candidates in a claim, and of KEPT_ROWS rows. */
+enum { KEPT_MOST = 64, KEPT_ROWS_MOST = 8 };
 
 typedef enum kept_kind {
     KEPT_CANDIDATES, /* candidates: sets first, count, pass, position and round */
+    KEPT_ROWS,       /* rows of bucket: sets seq, row, count, bucket_rows and round */
     KEPT_PADDING,    /* rows without samples, to be zeroed: sets seq, row and count */
     KEPT_LEFT_OUT,   /* as KEPT_PADDING, but the rows need not be written */
     KEPT_FAILED,     /* as KEPT_PADDING; the run fails with status and the thread's last error */
@@ -42,18 +52,39 @@ typedef struct kept_claim {
     uint32_t row;
     sluice_status status;
     uint64_t waited_ticks; /* time spent waiting for other workers */
+    uint64_t open_row;     /* pack: row whose window is to be padded before the claim's rows, from
+                              token open_at on; KEPT_NO_ROW: none */
+    uint32_t open_at;
+    bucket_row bucket_rows[KEPT_ROWS_MOST]; /* KEPT_ROWS */
 } kept_claim;
+
+#define KEPT_NO_ROW UINT64_MAX
+
+/* pack: the tokens of a document that go into rows of this rank. */
+typedef struct kept_document {
+    uint64_t length;   /* set by the caller: number of tokens; 0 for a sample that is not kept */
+    uint64_t open_row; /* row whose window is to be padded from token open_at on, since the document
+                          does not fit into it; KEPT_NO_ROW: none */
+    uint32_t open_at;
+    uint32_t at;       /* where the document begins in its first row */
+    uint64_t rows;     /* number of rows; they are consecutive */
+    uint64_t row;      /* the first of them */
+    uint64_t from;     /* index of the document's first token in that row */
+    uint32_t document; /* number of the document in that row; in later ones it is 0 */
+} kept_document;
 
 /* The outcome for the candidates of a claim. keeps[i] and rows[i] belong to candidate first + i. */
 typedef struct kept_choice {
     bool keeps[KEPT_MOST];    /* set by the caller: the filters keep it, or it is a bad sample */
     uint64_t rows[KEPT_MOST]; /* row, counted over all batches; KEPT_NO_ROW: no row on this rank */
+    uint8_t buckets[KEPT_MOST]; /* with bucket, set by the caller: bucket of a kept candidate */
+    kept_document documents[KEPT_MOST]; /* instead of keeps and rows, with pack */
+    const sli_error *error; /* with pack, set by the caller: the run fails in place of the sample
+                               after the last one; NULL: it does not */
     uint64_t whole;  /* batch whose last row was written earlier and must be counted now; 0: none */
     kept_claim rest; /* PADDING or LEFT_OUT rows to write after these; NOTHING: no such rows */
     uint64_t waited_ticks;
 } kept_choice;
-
-#define KEPT_NO_ROW UINT64_MAX
 
 typedef struct kept_rows kept_rows;
 

@@ -1,8 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_filters.h"
 
+#include <string.h>
+
 #include "loader_stage.h"
+#include "operators/array/array_values.h"
 #include "sample_steps.h"
+#include "status_int.h"
+
+/* Finds the length of the sample's document, and checks it. */
+static sluice_status measure_document(sample_loader *loader)
+{
+    const plan_pack *pack = &loader->plan->details->pack;
+    const plan_buffer *buffers = loader->plan->details->buffers;
+    uint64_t length = pack->most;
+
+    loader->stage = "pack";
+    if (pack->length >= 0) {
+        int32_t given;
+
+        memcpy(&given, loader->scratch + buffers[pack->length].offset, sizeof(given));
+        if (given < 0 || (uint64_t)given > pack->most) {
+            return sli_fail(SLUICE_E_CORRUPT, "%s_length is %d, want 0 to %llu", pack->type.name,
+                            given, (unsigned long long)pack->most);
+        }
+        length = (uint64_t)given;
+    }
+    if (!pack->split && length > pack->seq) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "a document of %llu tokens does not fit into a window of %u; use "
+                        "split=true or a larger seq",
+                        (unsigned long long)length, pack->seq);
+    }
+    loader->document_length = length;
+    return SLUICE_OK;
+}
+
+/* Finds the bucket of the sample by its length. */
+static void find_bucket(sample_loader *loader, const sample_row *row)
+{
+    const plan_bucket *bucket = &loader->plan->details->bucket;
+    const plan_buffer *buffer = &loader->plan->details->buffers[bucket->length];
+    const void *value =
+        buffer->column >= 0 ? row->columns[buffer->column] : loader->scratch + buffer->offset;
+    const int64_t length = array_integer(bucket->dtype, value, 0);
+
+    loader->bucket = 0;
+    while (loader->bucket + 1 < bucket->count && length > (int64_t)bucket->edges[loader->bucket]) {
+        loader->bucket++;
+    }
+}
+
+/* What is done with a sample that the filters keep. */
+static sluice_status measure(sample_loader *loader, const sample_row *row)
+{
+    if (loader->plan->details->bucket.count > 0) {
+        find_bucket(loader, row);
+    }
+    return loader->plan->details->pack.seq > 0 ? measure_document(loader) : SLUICE_OK;
+}
 
 sluice_status sample_load_filtered(sample_loader *loader, uint64_t sample, uint64_t pass,
                                    const sample_row *row)
@@ -12,7 +68,7 @@ sluice_status sample_load_filtered(sample_loader *loader, uint64_t sample, uint6
     loader->filters = true;
     st = sample_load(loader, sample, pass, row);
     loader->filters = false;
-    return st;
+    return st == SLUICE_OK && !loader->dropped ? measure(loader, row) : st;
 }
 
 sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
@@ -39,6 +95,7 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
     sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
     if (st == SLUICE_OK) {
         st = sample_early_filters(loader, sample, pass, buffers);
+        st = st == SLUICE_OK && !loader->dropped ? measure(loader, row) : st;
     } else {
         loader->fault = sli_fault_of_last(st);
     }

@@ -56,9 +56,12 @@ typedef struct sample_loader {
     sli_fault fault;     /* machine fault of the last read; NONE: no fault */
     uint64_t read_ticks; /* duration of the last read, 0 if it failed; next field: its bytes */
     uint64_t read_bytes;
-    bool filters; /* sample_load() must call the filters */
-    bool dropped; /* a filter has dropped the last sample */
-    bool drops;   /* drop the samples' pages from the page cache after use */
+    uint64_t document_length; /* with pack: tokens of the last sample (sample_load_filtered()) */
+    uint32_t bucket;          /* with bucket: bucket of the last sample (sample_load_filtered()) */
+    uint32_t wanted_bucket;   /* with bucket: bucket of the row to fill */
+    bool filters;             /* sample_load() must call the filters */
+    bool dropped;             /* a filter has dropped the last sample */
+    bool drops;               /* drop the samples' pages from the page cache after use */
     worker_state state;
     worker_indexes indexes;
     sli_counters *counters[PLAN_PROFILED]; /* this worker's counters */

@@ -100,10 +100,13 @@ uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
 uint64_t sli_plan_left(const sli_plan *plan);
 
 /*
- * Returns why the number of samples per pass is unknown, as a noun for messages: "a stream" or "a
- * dataset with a filter". NULL: the number is known.
+ * Returns why the number of samples per pass is unknown, as a noun for messages: "a stream", "a
+ * dataset with a filter", "... with pack" or "... with bucket". NULL: the number is known.
  */
 const char *sli_plan_uncounted(const sli_plan *plan);
+
+/* Returns what the rows of batches are if their number is unknown, for "batches of 4 %s". */
+const char *sli_plan_rows(const sli_plan *plan);
 
 /* True if the source is a stream, which is read sequentially. */
 bool sli_plan_is_stream(const sli_plan *plan);
@@ -126,7 +129,8 @@ bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
  */
 bool sli_plan_deals_itself(const sli_plan *plan);
 
-/* True if the source has its own order, which depends on the batch size and the number of ranks. */
+/* True if the order depends on the batch size and the number of ranks: the source has its own one,
+ * or there is bucket. */
 bool sli_plan_has_own_order(const sli_plan *plan);
 
 /* Appends a description of the plan: the result of each planner pass, and the reason for it. */

@@ -53,6 +53,11 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
                         "already",
                         def->name, dataset->stages[0].def->name, dataset->schema.own_order);
     }
+    if (def->kind == STAGE_INDEX && dataset->schema.is_bucketed) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s comes after bucket; put it before, where samples have an order",
+                        def->name);
+    }
     if (def->kind == STAGE_INDEX && dataset->schema.filter_count > 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after a filter; put it before: stages of order choose samples "
@@ -115,16 +120,23 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
 }
 
 /*
- * Refuses a filter after a shard stage: the ranks would have different numbers of batches. Without
- * shard, the samples that the filter keeps are dealt to the ranks round-robin.
+ * Refuses a filter, pack or bucket after a shard stage: the ranks would have different numbers of
+ * batches. Without shard, the samples that the filter keeps, the windows or the samples of a bucket
+ * are dealt to the ranks round-robin.
  */
 static sluice_status check_filter_order(const sluice_dataset *dataset, const stage_def *def)
 {
-    for (uint32_t i = 1; i < dataset->stage_count && def->filters; i++) {
+    const bool packs = def->kind == STAGE_PACK;
+    const bool collects = packs || def->kind == STAGE_BUCKET || def->filters;
+
+    for (uint32_t i = 1; i < dataset->stage_count && collects; i++) {
         if (dataset->stages[i].def->index == INDEX_SHARD) {
             return sli_fail(SLUICE_E_INVALID,
-                            "filter comes after shard; leave shard out: ranks take the samples "
-                            "that the filter keeps in turns");
+                            "%s comes after shard; leave shard out: ranks take the %s in turns",
+                            def->name,
+                            packs          ? "windows"
+                            : def->filters ? "samples that the filter keeps"
+                                           : "samples of a bucket");
         }
     }
     return SLUICE_OK;
@@ -136,6 +148,13 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     const stage_kind kind = stage->def->kind;
     sluice_status st = SLUICE_OK;
 
+    if (schema->is_packed && schema->batch_size == 0 && kind != STAGE_COLUMNS &&
+        kind != STAGE_BATCH) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s comes after pack; put it before, where samples are documents; only "
+                        "project, drop, rename and batch come after it",
+                        stage->def->name);
+    }
     if (schema->is_mapped &&
         (kind == STAGE_DECODE || kind == STAGE_GEOMETRY || kind == STAGE_COLOR)) {
         return sli_fail(SLUICE_E_INVALID,

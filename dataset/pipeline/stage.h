@@ -15,6 +15,8 @@
  *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
  *                  last, in the workers or on the device
  *   an array stage computes new values of a plain column, for example of another type
+ *   pack           joins documents to windows of tokens, which are the rows of batches
+ *   bucket         chooses samples of similar length for each batch
  *   a map          calls a user function, after all geometry; a filter is a map that drops samples,
  *                  and is called as soon as its inputs are available
  *   batch          forms batches; no stage follows but
@@ -83,6 +85,8 @@ typedef struct stage_schema {
     bool is_mapped;      /* an earlier stage is a map, or a filter that is called after geometry */
     uint32_t map_count;  /* number of maps, filters and batch maps */
     uint32_t filter_count;
+    bool is_bucketed; /* an earlier stage is bucket */
+    bool is_packed;   /* an earlier stage is pack, so the columns are those of windows of tokens */
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
     double value_range;      /* the value of white in the image: 255 for bytes */
     const char *own_order;   /* the argument that selects the source's own order, which index stages
@@ -214,6 +218,8 @@ typedef enum stage_kind {
     STAGE_COLOR,
     STAGE_CONVERSION,
     STAGE_ARRAY,
+    STAGE_PACK,
+    STAGE_BUCKET,
     STAGE_MAP,
     STAGE_BATCH,
     STAGE_BATCH_MAP

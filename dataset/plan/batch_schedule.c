@@ -86,6 +86,20 @@ static sluice_status check_own_order(const sli_plan *plan, const sli_position *p
                           argument, (unsigned long long)plan->batches_per_pass, group);
 }
 
+/* Checks that a run with bucket begins after whole batches. */
+static sluice_status check_buckets(const sli_plan *plan, const sli_position *position)
+{
+    const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
+
+    return plan->details->bucket.count == 0 || position->done % rows == 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "bucket: %llu samples of the pass are done, which are no whole batches "
+                          "of %u rows on %u ranks; its batches are bound to both",
+                          (unsigned long long)position->done, plan->batch_size,
+                          plan->settings.world);
+}
+
 sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group)
 {
     const uint64_t batches = plan->batches_per_pass / group * group;
@@ -93,7 +107,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
 
     if (sli_plan_uncounted(plan) != NULL) {
         plan->begin = *position;
-        return SLUICE_OK;
+        return check_buckets(plan, position);
     }
     if (batches == 0) {
         return sli_fail(SLUICE_E_INVALID,
@@ -169,7 +183,7 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
     const uint64_t later = batch - plan->begin_batches;
 
-    if (plan->details->is_filtered) {
+    if (plan->details->is_collected) {
         locate_kept(plan, batch, span_out);
         return;
     }
@@ -218,9 +232,19 @@ uint64_t sli_plan_left(const sli_plan *plan)
 
 const char *sli_plan_uncounted(const sli_plan *plan)
 {
-    return plan->details->is_stream     ? "a stream"
-           : plan->details->is_filtered ? "a dataset with a filter"
-                                        : NULL;
+    return plan->details->is_stream          ? "a stream"
+           : plan->details->pack.seq > 0     ? "a dataset with pack"
+           : plan->details->bucket.count > 0 ? "a dataset with bucket"
+           : plan->details->is_collected     ? "a dataset with a filter"
+                                             : NULL;
+}
+
+const char *sli_plan_rows(const sli_plan *plan)
+{
+    return plan->details->is_stream          ? "in sequence"
+           : plan->details->pack.seq > 0     ? "windows of documents"
+           : plan->details->bucket.count > 0 ? "samples of similar length"
+                                             : "that filters keep";
 }
 
 bool sli_plan_is_stream(const sli_plan *plan)

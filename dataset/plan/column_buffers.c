@@ -55,6 +55,32 @@ static void need_columns_of_batch(sli_plan *plan)
     }
 }
 
+/* Marks the length for bucket as needed, and the documents that pack joins, and finds the columns
+ * of pack in the batch. */
+static void need_lengths(sli_plan *plan)
+{
+    const stage_schema *schema = &plan->dataset->opened_schema;
+    plan_pack *pack = &plan->details->pack;
+    const uint32_t first =
+        schema->buffer_count - 3; /* pack's outputs: no stage after it adds any */
+    const plan_bucket *bucket = &plan->details->bucket;
+    int *const columns[] = {&pack->tokens, &pack->positions, &pack->documents};
+
+    if (bucket->count > 0) {
+        read_buffer(plan->details, bucket->length);
+    }
+    if (pack->seq == 0) {
+        return;
+    }
+    read_buffer(plan->details, pack->document);
+    if (pack->length >= 0) {
+        read_buffer(plan->details, (uint32_t)pack->length);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        *columns[i] = plan->details->buffers[first + i].column;
+    }
+}
+
 /*
  * Marks as needed the inputs of maps and array stages, and the input images of later conversions.
  */
@@ -195,11 +221,12 @@ sluice_status plan_buffers(sli_plan *plan)
         return st;
     }
     need_columns_of_batch(plan);
+    need_lengths(plan);
     need_inputs_of_steps(details);
     need_boxes(plan);
     need_image_of_followers(plan);
     details->image = image >= 0 && details->buffers[image].needed ? image : -1;
-    details->rows_only = are_rows(plan) && !details->is_filtered;
+    details->rows_only = are_rows(plan) && !details->is_collected;
     note_dropped(plan);
     return lay_out_scratch(details);
 }

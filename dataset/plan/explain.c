@@ -42,7 +42,33 @@ static void explain_order(const sli_plan *plan, sli_text *text)
                      plan->drop_remainder ? "the remainder dropped" : "the last one padded");
         return;
     }
-    if (details->is_filtered) {
+    if (details->pack.seq > 0) {
+        sli_text_add(text,
+                     "order: windows of %u tokens of the documents of %llu samples a pass%s; every "
+                     "rank reads all documents and takes windows in turns: batches of %u rows, %s; "
+                     "how many there are is not known beforehand\n",
+                     details->pack.seq, (unsigned long long)details->all_ranks.length,
+                     plan->dataset->opened_schema.filter_count > 0 ? ", of those that filters keep"
+                                                                   : "",
+                     plan->batch_size,
+                     plan->drop_remainder ? "the remainder dropped" : "the last one padded");
+        return;
+    }
+    if (details->bucket.count > 0) {
+        sli_text_add(text,
+                     "order: %u buckets by length of %llu samples a pass%s; a bucket with a batch "
+                     "of %u rows for every rank is the next batch, what is left in them %s; every "
+                     "rank looks at the length of all samples, and loads those of its rows%s\n",
+                     details->bucket.count, (unsigned long long)details->all_ranks.length,
+                     plan->dataset->opened_schema.filter_count > 0 ? ", of those that filters keep"
+                                                                   : "",
+                     plan->batch_size, plan->drop_remainder ? "dropped" : "padded",
+                     details->tests_first ? ""
+                                          : "; the length is known once a sample is loaded, so "
+                                            "samples are loaded twice");
+        return;
+    }
+    if (details->is_collected) {
         sli_text_add(text,
                      "order: those of %llu samples a pass that filters keep; every rank calls the "
                      "filters for all and takes its turns: batches of %u rows, %s; how many there "
@@ -176,7 +202,16 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
         }
         sli_text_add(text, ")\n");
     }
-    sli_text_add(text, "assembly: direct; each worker writes whole samples into their rows\n");
+    sli_text_add(text, "assembly: %s\n",
+                 details->pack.seq > 0
+                     ? "collected; documents are joined in order, and each worker writes the "
+                       "tokens of its documents into their windows"
+                 : details->bucket.count > 0
+                     ? "collected; samples wait in buckets by number, and each worker writes whole "
+                       "samples into their rows"
+                 : details->is_collected
+                     ? "collected; each worker writes the samples that are kept into their rows"
+                     : "direct; each worker writes whole samples into their rows");
 }
 
 sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out)

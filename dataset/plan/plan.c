@@ -11,7 +11,8 @@
 /* Limits on a worker's private rows, which hold samples until the filters' choice is known. */
 enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 64 };
 
-/* ---- streams and filters ------------------------------------------------------------------ */
+/* ---- streams, filters and pack ------------------------------------------------------------------
+ */
 
 /* Refuses stages and settings that a stream does not support. */
 static sluice_status plan_stream(sli_plan *plan)
@@ -29,11 +30,16 @@ static sluice_status plan_stream(sli_plan *plan)
 
 static sluice_status plan_filters(sli_plan *plan)
 {
-    plan->details->is_filtered = plan->dataset->opened_schema.filter_count > 0;
-    return plan->details->is_filtered && plan->details->is_stream
+    const stage_schema *schema = &plan->dataset->opened_schema;
+    const char *stage = schema->is_packed ? "pack" : schema->is_bucketed ? "bucket" : "filter";
+
+    plan->details->is_collected =
+        schema->filter_count > 0 || schema->is_packed || schema->is_bucketed;
+    return plan->details->is_collected && plan->details->is_stream
                ? sli_fail(SLUICE_E_UNSUPPORTED,
-                          "filter: the samples of a stream come once, in sequence, and a filter "
-                          "calls them by their numbers; give plain files without access=stream")
+                          "%s: the samples of a stream come once, in sequence, and %s%s calls them "
+                          "by their numbers; give plain files without access=stream",
+                          stage, schema->is_packed || schema->is_bucketed ? "" : "a ", stage)
                : SLUICE_OK;
 }
 
@@ -41,7 +47,7 @@ static sluice_status plan_filters(sli_plan *plan)
  * If all filters read only plain columns, they are called before a sample is loaded, provided that
  * the source can read these columns alone, or that it saves loading samples of other ranks.
  * Otherwise a sample is loaded into a private row of the worker until the choice is made. A worker
- * has several such rows if samples are small.
+ * has several such rows if samples are small. For pack a private row has a document.
  */
 static sluice_status plan_tests(sli_plan *plan)
 {
@@ -49,20 +55,25 @@ static sluice_status plan_tests(sli_plan *plan)
     sli_layout row;
     sluice_status st;
 
-    if (!details->is_filtered) {
+    if (!details->is_collected) {
         return SLUICE_OK;
     }
     details->tests_first =
-        !details->has_late_filters &&
-        (dataset_source(plan->dataset)->read_plain != NULL || plan->settings.world > 1);
+        !details->has_late_filters && details->pack.seq == 0 &&
+        (details->bucket.count > 0
+             ? details->bucket.is_early
+             : dataset_source(plan->dataset)->read_plain != NULL || plan->settings.world > 1);
     st = sli_layout_make(plan->wire, plan->wire_count, 1, &row);
     if (st == SLUICE_OK) {
-        const size_t fit = OWN_ROWS_BYTES / row.slot_bytes;
+        const size_t document =
+            PLAN_DOCUMENT_HEAD + details->pack.most * details->pack.element_bytes;
+        const size_t bytes = details->pack.seq > 0 ? (document + 63) / 64 * 64 : row.slot_bytes;
+        const size_t fit = OWN_ROWS_BYTES / bytes;
 
-        details->own_row_bytes = row.slot_bytes;
-        details->own_rows = details->tests_first || fit <= 1 ? 1
-                            : fit < OWN_ROWS_MOST            ? (uint32_t)fit
-                                                             : OWN_ROWS_MOST;
+        details->own_row_bytes = bytes;
+        details->own_rows = details->tests_first || details->bucket.count > 0 || fit <= 1 ? 1
+                            : fit < OWN_ROWS_MOST ? (uint32_t)fit
+                                                  : OWN_ROWS_MOST;
     }
     return st;
 }
@@ -101,7 +112,9 @@ static sluice_status plan_order(sli_plan *plan)
     plan->details->rest = plan->details->order;
     plan->begin_batches = plan->batches_per_pass;
     plan->details->replace_key = sli_mix_in(sli_hash_text("replace"), plan->settings.seed);
-    if (plan->batches_per_pass == 0) {
+    /* A document may fill many windows. */
+    if (plan->batches_per_pass == 0 &&
+        !(plan->dataset->opened_schema.is_packed && plan->samples_per_pass > 0)) {
         return sli_fail(
             SLUICE_E_INVALID,
             "no valid data in the dataset: a pass has %llu samples and no batch of %u%s",
@@ -110,7 +123,7 @@ static sluice_status plan_order(sli_plan *plan)
                 ? "; drop_remainder=false keeps what is left"
                 : "; take, skip, split or shard have left none of the source's samples");
     }
-    if (plan->details->is_filtered) {
+    if (plan->details->is_collected) {
         forget_counts(plan);
     }
     return SLUICE_OK;
@@ -370,5 +383,5 @@ bool sli_plan_deals_itself(const sli_plan *plan)
 
 bool sli_plan_has_own_order(const sli_plan *plan)
 {
-    return plan->details->own_order != NULL;
+    return plan->details->own_order != NULL || plan->details->bucket.count > 0;
 }

@@ -76,6 +76,33 @@ typedef struct plan_partner {
     sli_conversion conversion;
 } plan_partner;
 
+/* Bytes before the tokens of a document in a private row (packed_rows.h). */
+enum { PLAN_DOCUMENT_HEAD = 64 };
+
+/* The pack stage: documents that are joined to windows of tokens. */
+typedef struct plan_pack {
+    uint32_t seq;   /* tokens in a window; 0: there is no stage pack */
+    bool split;     /* a document may be divided between windows */
+    uint8_t pad[8]; /* the token of padding; the first element_bytes bytes count */
+    size_t element_bytes;
+    uint64_t most;      /* tokens in the longest document */
+    sluice_column type; /* documents */
+    uint32_t document;  /* buffer of a sample's document */
+    int length;         /* buffer of its length; -1: all documents have `most` tokens */
+    int tokens;         /* columns of the batch; -1: not in the batch */
+    int positions;
+    int documents;
+} plan_pack;
+
+/* The bucket stage: batches hold samples of similar length. */
+typedef struct plan_bucket {
+    uint32_t count;                  /* number of buckets; 0: there is no stage bucket */
+    uint64_t edges[SLUICE_MAX_RANK]; /* (count - 1) largest length in each bucket but the last */
+    uint32_t length;                 /* buffer of a sample's length */
+    sluice_dtype dtype;              /* its type */
+    bool is_early;                   /* a source's column: known before a sample is decoded */
+} plan_bucket;
+
 /* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
 typedef struct plan_group {
     uint32_t first;
@@ -139,7 +166,10 @@ struct plan_details {
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
-    bool is_filtered;
+    bool is_collected; /* which samples have rows is found in sequence (kept_rows.h): there are
+                          filters, or pack */
+    plan_pack pack;
+    plan_bucket bucket;
     bool has_late_filters; /* some filter is not early (plan_step.is_early) */
     bool tests_first;      /* filters are called before a sample is loaded; else during loading */
     uint32_t own_rows;     /* private rows of each worker, for samples not yet kept or dropped */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "operators/batch/bucket.h"
+#include "operators/batch/pack_windows.h"
 #include "plan.h"
 
 /* The buffer that holds the length of a ragged column; -1: the column has none. */
@@ -88,6 +90,38 @@ static void add_array(struct plan_details *details, const dataset_stage *stage,
     step->inputs[0] = before->infos[column].buffer;
     step->output_type = after->columns[column];
     step->first_output = after->infos[column].buffer;
+}
+
+static void add_pack(struct plan_details *details, const dataset_stage *stage,
+                     const stage_schema *before)
+{
+    const pack_windows_args *args = (const void *)stage->args.bytes;
+    const int column = schema_find(before, args->column);
+    plan_pack *pack = &details->pack;
+
+    pack->seq = (uint32_t)args->seq;
+    pack->split = args->split;
+    pack->type = before->columns[column];
+    pack->element_bytes = sluice_dtype_size(pack->type.dtype);
+    memcpy(pack->pad, &(uint64_t){args->pad}, sizeof(pack->pad)); /* little endian */
+    pack->most = pack->type.shape[0];
+    pack->document = before->infos[column].buffer;
+    pack->length = find_length(before, column);
+}
+
+static void add_bucket(struct plan_details *details, const dataset_stage *stage,
+                       const stage_schema *before)
+{
+    const bucket_args *args = (const void *)stage->args.bytes;
+    const int column = schema_find(before, args->length);
+    plan_bucket *bucket = &details->bucket;
+
+    bucket->count = args->edges.rank + 1;
+    memcpy(bucket->edges, args->edges.dims, sizeof(bucket->edges));
+    bucket->length = before->infos[column].buffer;
+    bucket->dtype = before->columns[column].dtype;
+    bucket->is_early =
+        before->infos[column].role == ROLE_PLAIN && bucket->length < before->source_buffers;
 }
 
 /* An upper bound on the number of steps. */
@@ -192,6 +226,10 @@ sluice_status plan_steps(sli_plan *plan)
             add_array(details, stage, &before, &after);
         } else if (stage->def->kind == STAGE_CONVERSION) {
             add_conversion(details, i, &before, &after);
+        } else if (stage->def->kind == STAGE_PACK) {
+            add_pack(details, stage, &before);
+        } else if (stage->def->kind == STAGE_BUCKET) {
+            add_bucket(details, stage, &before);
         }
         extend_segment(details, &after, i + 1);
         before = after;

@@ -20,6 +20,14 @@ static bool is_needed_window(const sli_plan *plan, const source_windows *windows
 /* The name of a stage that reads a buffer on the host; NULL: there is none. */
 static const char *reader_of(const struct plan_details *details, uint32_t buffer)
 {
+    const plan_pack *pack = &details->pack;
+
+    if (details->bucket.count > 0 && details->bucket.length == buffer) {
+        return "bucket";
+    }
+    if (pack->seq > 0 && (pack->document == buffer || pack->length == (int)buffer)) {
+        return "pack";
+    }
     for (uint32_t i = 0; i < details->step_count; i++) {
         const plan_step *step = &details->steps[i];
 

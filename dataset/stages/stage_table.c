@@ -49,6 +49,8 @@
     X(normalize)              \
     X(to_dtype)               \
     X(to_chw)                 \
+    X(pack)                   \
+    X(bucket)                 \
     X(batch)
 /* Stages that only function calls can add, not pipeline texts. */
 #define CALLS(X) X(source) X(map) X(filter) X(map_batch)

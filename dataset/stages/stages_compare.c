@@ -40,8 +40,10 @@ typedef struct comparison {
  */
 static bool comes_before(const stage_def *a, const stage_def *b)
 {
-    if ((b->kind == STAGE_MAP || b->kind == STAGE_ARRAY) && a->kind != STAGE_INDEX) {
-        return false; /* a stage after a map uses its outputs */
+    if ((b->kind == STAGE_MAP || b->kind == STAGE_ARRAY || b->kind == STAGE_PACK ||
+         b->kind == STAGE_BUCKET) &&
+        a->kind != STAGE_INDEX) {
+        return false; /* a stage after a map or pack uses its outputs */
     }
     if (a->kind != b->kind) {
         return a->kind < b->kind;

@@ -11,6 +11,8 @@ enum { OPTION_INDENT = 21 };
 
 void cli_print_page(const cli_command *command)
 {
+    char *stage = NULL;
+
     printf("usage: sluice %s\n\n", command->synopsis);
     cli_print_wrapped(stdout, command->summary, 0);
     if (command->details != NULL) {
@@ -20,6 +22,10 @@ void cli_print_page(const cli_command *command)
     if (command->options != NULL) {
         printf("\noptions:\n");
         cli_print_wrapped(stdout, command->options, OPTION_INDENT);
+    }
+    if (sluice_stage_help(command->name, &stage) == SLUICE_OK) { /* pack is a stage, too */
+        printf("\nthe stage of that name:\n%s", stage);
+        sluice_string_free(stage);
     }
 }
 

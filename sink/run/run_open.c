@@ -238,8 +238,7 @@ static void write_pass(const sli_plan *plan, char *text, size_t size)
     char dropped[60] = "";
 
     if (sli_plan_uncounted(plan) != NULL) {
-        snprintf(text, size, "batches of %u%s", plan->batch_size,
-                 sli_plan_is_stream(plan) ? " in sequence" : " that filters keep");
+        snprintf(text, size, "batches of %u %s", plan->batch_size, sli_plan_rows(plan));
         return;
     }
     if (used < plan->samples_per_pass) {

@@ -729,6 +729,42 @@ static void columns_are_computed_by_calls(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void documents_are_packed_by_calls(void)
+{
+    const char *text = "synthetic 5 4,4,3 5 | one_hot label 3 | cast label i32 | "
+                       "pack label 8 | batch 2";
+    sluice_dataset *dataset = NULL;
+    char *made = NULL;
+    char *parsed = NULL;
+
+    T_OK(sluice_dataset_parse(text, &dataset));
+    T_OK(sluice_dataset_describe(dataset, &parsed));
+    sluice_dataset_destroy(dataset);
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | one_hot label 3 | cast label i32", &dataset));
+    T_OK(sluice_dataset_pack(dataset, "label", 8, true, 0));
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_OK(sluice_dataset_describe(dataset, &made));
+    T_EQ(strcmp(made, parsed), 0);
+    sluice_string_free(made);
+    sluice_string_free(parsed);
+    sluice_dataset_destroy(dataset);
+}
+
+static void buckets_are_added_by_calls(void)
+{
+    static const uint64_t edges[] = {2, 4};
+    sluice_dataset *dataset = NULL;
+    char *made = NULL;
+
+    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_bucket(dataset, "label", edges, 2));
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_OK(sluice_dataset_describe(dataset, &made));
+    T_CONTAINS(made, "| bucket length=label edges=2,4 |");
+    sluice_string_free(made);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test public_dataset_tests[] = {
     T_TEST(calls_and_text_build_the_same_thing),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
@@ -744,6 +780,8 @@ const t_test public_dataset_tests[] = {
     T_TEST(functions_are_a_dataset),
     T_TEST(columns_are_chosen_and_renamed_by_calls),
     T_TEST(columns_are_computed_by_calls),
+    T_TEST(documents_are_packed_by_calls),
+    T_TEST(buckets_are_added_by_calls),
     T_TEST(functions_filter_samples),
     T_TEST(functions_map_samples),
     T_TEST(functions_have_names_in_texts),

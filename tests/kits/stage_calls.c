@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <sluice/arrays.h>
+#include <sluice/assembly.h>
 #include <sluice/coco.h>
 #include <sluice/columns.h>
 #include <sluice/sampling.h>
@@ -416,6 +417,23 @@ static sluice_status call_cast(sluice_dataset *d)
     return sluice_dataset_cast(d, "label", SLUICE_I64);
 }
 
+static sluice_status call_pack(sluice_dataset *d)
+{
+    return sluice_dataset_pack(d, "label", 16, false, 9);
+}
+
+static sluice_status call_bucket(sluice_dataset *d)
+{
+    static const uint64_t edges[] = {2, 5};
+
+    return sluice_dataset_bucket(d, "label", edges, 2);
+}
+
+static sluice_status call_pack_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_pack(d, NULL, 16, true, 0);
+}
+
 static sluice_status call_geometry(sluice_dataset *d)
 {
     return sluice_dataset_geometry(d, "where");
@@ -458,10 +476,13 @@ static sluice_status call_random_resized_crop_defaults(sluice_dataset *d)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-#define SOURCE "synthetic 100 24,20,3 7"
-#define PART_A "synthetic 12 6,5,1 3"
-#define PART_B "synthetic 20 6,5,1 3"
-#define JPEGS  "image_folder ${FOLDER} extensions=jpg"
+#define SOURCE    "synthetic 100 24,20,3 7"
+#define PART_A    "synthetic 12 6,5,1 3"
+#define PART_B    "synthetic 20 6,5,1 3"
+#define JPEGS     "image_folder ${FOLDER} extensions=jpg"
+#define SOURCE    "synthetic 100 24,20,3 7"
+#define DOCUMENTS SOURCE " | one_hot label 7 | cast label i32"
+#define JPEGS     "image_folder ${FOLDER} extensions=jpg"
 
 const stage_call stage_calls[] = {
     {NULL, "image_folder ${FOLDER} jpg index=${FOLDER}/index cache=drop", NULL, begin_image_folder,
@@ -540,6 +561,9 @@ const stage_call stage_calls[] = {
     {SOURCE, "rename label y", call_rename, NULL, "batch 4"},
     {SOURCE, "one_hot label 7 smoothing=0.25", call_one_hot, NULL, "batch 4"},
     {SOURCE, "cast label i64", call_cast, NULL, "batch 4"},
+    {DOCUMENTS, "pack label 16 split=false pad=9", call_pack, NULL, "batch 4"},
+    {SOURCE, "bucket label 2,5", call_bucket, NULL, "batch 4"},
+    {DOCUMENTS " | rename label tokens", "pack tokens 16", call_pack_defaults, NULL, "batch 4"},
     {SOURCE, "geometry where", call_geometry, NULL, "batch 4"},
     {SOURCE, "geometry", call_geometry_defaults, NULL, "batch 4"},
     {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},

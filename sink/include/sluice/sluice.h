@@ -6,6 +6,7 @@
 #define SLUICE_H
 
 #include <sluice/arrays.h>
+#include <sluice/assembly.h>
 #include <sluice/channel.h>
 #include <sluice/coco.h>
 #include <sluice/columns.h>

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept_notes.h"
+
+#include "log_int.h"
+#include "status_int.h"
+
+/* The stage by whose work rows are found. */
+typedef enum kept_stage { BY_FILTERS, BY_PACK, BY_BUCKET } kept_stage;
+
+static kept_stage stage_of(const sli_plan *plan)
+{
+    return plan->details->pack.seq > 0       ? BY_PACK
+           : plan->details->bucket.count > 0 ? BY_BUCKET
+                                             : BY_FILTERS;
+}
+
+static sluice_status fail_fewer(const sli_plan *plan, uint64_t turns, uint64_t done)
+{
+    switch (stage_of(plan)) {
+    case BY_PACK:
+        return sli_fail(SLUICE_E_INVALID,
+                        "pack: it makes %llu windows of a pass of which %llu were done before; "
+                        "resume with the same data",
+                        (unsigned long long)turns, (unsigned long long)done);
+    case BY_BUCKET:
+        return sli_fail(SLUICE_E_INVALID,
+                        "bucket: it makes batches of %llu samples of a pass of which %llu were "
+                        "done before; resume with the same data",
+                        (unsigned long long)turns, (unsigned long long)done);
+    case BY_FILTERS:
+        break;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "filter: it keeps %llu samples of a pass of which %llu were done before: it "
+                    "must choose as it did; resume with the same filter and data",
+                    (unsigned long long)turns, (unsigned long long)done);
+}
+
+static sluice_status fail_empty(const sli_plan *plan, uint64_t turns)
+{
+    const uint64_t samples = plan->details->all_ranks.length;
+    const char *advice = turns > 0 ? "; drop_remainder=false keeps what is left" : "";
+
+    switch (stage_of(plan)) {
+    case BY_PACK:
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: pack makes %llu windows of the %llu samples "
+                        "of a pass, and no batch of %u of them%s",
+                        (unsigned long long)turns, (unsigned long long)samples, plan->batch_size,
+                        advice);
+    case BY_BUCKET:
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: of the %llu samples of a pass no bucket "
+                        "gets a batch of %u%s; drop_remainder=false keeps what is left",
+                        (unsigned long long)samples, plan->batch_size,
+                        plan->settings.world > 1 ? " for each rank" : "");
+    case BY_FILTERS:
+        break;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "no valid data in the dataset: filters keep %llu of the %llu samples of a "
+                    "pass, and make no batch of %u of them%s",
+                    (unsigned long long)turns, (unsigned long long)samples, plan->batch_size,
+                    advice);
+}
+
+sluice_status kept_check_pass(const sli_plan *plan, uint64_t turns, uint64_t done, uint64_t batches)
+{
+    if (turns < done) {
+        return fail_fewer(plan, turns, done);
+    }
+    return batches == 0 && done == 0 ? fail_empty(plan, turns) : SLUICE_OK;
+}
+
+void kept_note_repeat(const sli_plan *plan, uint64_t done)
+{
+    const kept_stage stage = stage_of(plan);
+
+    sli_log(SLUICE_LOG_INFO,
+            stage == BY_PACK ? "pack: documents are read again from the beginning of the pass: "
+                               "%llu windows were done"
+            : stage == BY_BUCKET
+                ? "bucket: lengths are read again from the beginning of the pass: batches of %llu "
+                  "samples were done"
+                : "filters are called again from the beginning of the pass: %llu samples that they "
+                  "keep were done",
+            (unsigned long long)done);
+}
+
+void kept_note_repeated(const sli_plan *plan, uint64_t candidates, int64_t time_ns)
+{
+    const kept_stage stage = stage_of(plan);
+
+    sli_log(SLUICE_LOG_INFO,
+            stage == BY_PACK     ? "pack: %llu documents were read again in %.1f s"
+            : stage == BY_BUCKET ? "bucket: %llu lengths were read again in %.1f s"
+                                 : "filters were called again for %llu samples in %.1f s",
+            (unsigned long long)candidates, (double)time_ns / 1e9);
+}

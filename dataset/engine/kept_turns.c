@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept_turns.h"
+
+#include "kept_notes.h"
+
+bool kept_is_full(const kept_rows *rows)
+{
+    const uint64_t seq = rows->row / rows->plan->batch_size + 1;
+
+    return rows->row % rows->plan->batch_size == 0 && rows->held == 0 && rows->dropping == 0 &&
+           rows->open_row == KEPT_NO_ROW && (seq > rows->batches || seq > rows->limit);
+}
+
+void kept_release_held(kept_rows *rows, uint64_t *whole)
+{
+    if (rows->held != 0 && rows->held_is_written) {
+        *whole = rows->held;
+    }
+    rows->held = 0;
+}
+
+/*
+ * Assigns the next turn to a kept sample and, if the turn is this rank's, a row. False: this rank
+ * has no row left.
+ */
+static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_t *whole)
+{
+    const sli_run_settings *settings = &rows->plan->settings;
+    const uint32_t size = rows->plan->batch_size;
+    const uint64_t turn = rows->turn - done;
+
+    if (rows->turn < done) { /* done before the run */
+        rows->turn++;
+        return true;
+    }
+    if (turn % settings->world == settings->rank) {
+        if (kept_is_full(rows)) {
+            return false;
+        }
+        *row_out = rows->row++;
+        /* The batch is dropped if the pass ends before every rank has a turn for this row. */
+        if (rows->row % size == 0 && rows->plan->drop_remainder) {
+            rows->held = rows->row / size;
+            rows->held_is_written = false;
+        }
+    }
+    if ((turn + 1) % settings->world == 0) {
+        kept_release_held(rows, whole);
+    }
+    rows->turn++;
+    return true;
+}
+
+/* ---- windows of pack ------------------------------------------------------------------------- */
+
+/* Ends the window that the next document would continue. Its row, if it is one of this rank, must
+ * be padded by the caller. */
+static void end_window(kept_rows *rows, uint64_t *open_row, uint32_t *open_at)
+{
+    *open_row = rows->open_row;
+    *open_at = rows->open_at;
+    rows->open_row = KEPT_NO_ROW;
+    rows->open_at = 0;
+}
+
+void kept_abandon_window(kept_rows *rows)
+{
+    if (rows->open_row != KEPT_NO_ROW) {
+        end_window(rows, &rows->abandoned_row, &rows->abandoned_at);
+    }
+    rows->open_at = 0;
+}
+
+/* Assigns windows to the tokens of a document. False: this rank has no row left. */
+static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document, uint64_t *whole)
+{
+    const plan_pack *pack = &rows->plan->details->pack;
+    uint64_t from = 0;
+
+    if (!pack->split && rows->open_at > 0 && document->length > pack->seq - rows->open_at) {
+        end_window(rows, &document->open_row, &document->open_at);
+    }
+    while (from < document->length) {
+        const uint64_t left = document->length - from;
+        uint32_t count;
+
+        if (rows->open_at == 0) {
+            rows->open_count = 0;
+            if (!give_turn(rows, done, &rows->open_row, whole)) {
+                return false;
+            }
+        }
+        if (rows->open_row != KEPT_NO_ROW && document->rows++ == 0) {
+            document->row = rows->open_row;
+            document->at = rows->open_at;
+            document->from = from;
+            document->document = rows->open_count;
+        }
+        count = pack->seq - rows->open_at;
+        count = left < count ? (uint32_t)left : count;
+        from += count;
+        rows->open_at += count;
+        rows->open_count++;
+        if (rows->open_at == pack->seq) {
+            rows->open_at = 0;
+            rows->open_row = KEPT_NO_ROW;
+        }
+    }
+    return true;
+}
+
+/* ---- batches of bucket ----------------------------------------------------------------------- */
+
+/* Gives the rows of a bucket the next turns. False: this rank has no row left. */
+static bool give_batch(kept_rows *rows, uint64_t done, uint32_t bucket)
+{
+    const uint32_t size = rows->plan->batch_size;
+    sluice_status st;
+
+    if (rows->turn < done) {
+        kept_buckets_empty(rows->buckets, bucket);
+    } else if (kept_is_full(rows)) {
+        return false;
+    } else {
+        st = kept_buckets_emit(rows->buckets, bucket);
+        rows->row += st == SLUICE_OK ? size : 0;
+        sli_error_take_first(st, &rows->error);
+    }
+    rows->turn += (uint64_t)size * rows->plan->settings.world;
+    return true;
+}
+
+/* Ends a pass of bucket: what is left in the buckets makes padded batches, or none. False: this
+ * rank has no row left. */
+static bool end_buckets(kept_rows *rows, uint64_t done)
+{
+    uint32_t bucket = 0;
+
+    while (kept_buckets_next(rows->buckets, &bucket)) {
+        if (rows->plan->drop_remainder) {
+            kept_buckets_empty(rows->buckets, bucket);
+        } else if (!give_batch(rows, done, bucket)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Puts the kept candidates of a claim into their buckets. False: this rank has no row left. */
+static bool fill_buckets(kept_rows *rows, uint64_t done, const kept_claim *claim,
+                         const kept_choice *choice)
+{
+    for (uint32_t i = 0; i < claim->count; i++) {
+        if (choice->keeps[i] &&
+            kept_buckets_add(rows->buckets, choice->buckets[i], claim->first + i) &&
+            !give_batch(rows, done, choice->buckets[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- candidates and passes ------------------------------------------------------------------- */
+
+bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kept_choice *choice)
+{
+    const bool packs = rows->plan->details->pack.seq > 0;
+
+    if (rows->buckets != NULL) {
+        return fill_buckets(rows, done, claim, choice) &&
+               ((rows->chosen + claim->count) % rows->candidates != 0 || end_buckets(rows, done));
+    }
+    for (uint32_t i = 0; i < claim->count; i++) {
+        if (packs ? !give_windows(rows, done, &choice->documents[i], &choice->whole)
+                  : choice->keeps[i] && !give_turn(rows, done, &choice->rows[i], &choice->whole)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Completes the last batch of a pass, whose rows end before row `end`: pads it, or leaves out its
+ * remaining rows and marks it to be dropped.
+ */
+static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
+{
+    const uint32_t size = rows->plan->batch_size;
+    const uint32_t row = (uint32_t)(rows->row % size);
+
+    rest->seq = rows->row / size + 1;
+    rest->row = row;
+    if (rows->row < end) {
+        rest->kind = KEPT_PADDING;
+        rest->count = (uint32_t)(end - rows->row);
+        rows->row = end;
+    } else if (rows->row > end) {
+        if (row > 0) {
+            rest->kind = KEPT_LEFT_OUT;
+            rest->count = size - row;
+            rows->row += rest->count;
+        }
+        rows->dropping = end / size + 1;
+    }
+}
+
+void kept_end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice)
+{
+    const sli_plan *plan = rows->plan;
+    const uint64_t done = kept_turns_done(rows, pass);
+    const uint64_t turns = rows->turn > done ? rows->turn - done : 0;
+    const uint64_t batches = plan_batches_in(plan, turns);
+    const uint64_t end = rows->pass_row + batches * plan->batch_size;
+    sluice_status st = kept_check_pass(plan, rows->turn, done, batches);
+
+    if (st == SLUICE_OK) {
+        st = pass_lengths_add(&plan->details->kept, pass, turns, batches);
+    }
+    end_batch(rows, end, &choice->rest);
+    end_window(rows, &choice->rest.open_row, &choice->rest.open_at);
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &rows->error); /* may be raised by another thread */
+    }
+    kept_release_held(rows, &choice->whole);
+    rows->pass_row = end;
+    rows->turn = 0;
+}

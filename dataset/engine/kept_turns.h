@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The turns of a pass: assigns rows, windows and batches to candidates in their order. Used by
+ * kept_rows.c alone, which holds the lock in every call.
+ */
+#ifndef SLUICE_KEPT_TURNS_H
+#define SLUICE_KEPT_TURNS_H
+
+#include <pthread.h>
+
+#include "event_int.h"
+#include "kept_rows.h"
+
+struct kept_rows {
+    const sli_plan *plan;
+    uint64_t batches;
+    uint64_t candidates;   /* candidates per pass */
+    uint64_t end;          /* candidates of all passes of the run; UINT64_MAX: unlimited */
+    _Atomic uint64_t next; /* the next candidate; written under the lock */
+    sli_event changed;     /* signals a change of the fields below */
+    pthread_mutex_t lock;  /* guards the fields below */
+    uint64_t chosen;       /* number of candidates whose choice is made */
+    uint64_t turn;         /* samples kept in this pass so far, over all ranks */
+    uint64_t row;          /* the next row of this rank, counted over all batches */
+    uint64_t pass_row;     /* the first row of the pass, counted over all batches */
+    uint64_t round;        /* number of rewinds */
+    uint64_t base;         /* batches up to this one are abandoned */
+    uint64_t limit;        /* rows of later batches are not assigned until a rewind */
+    uint64_t dropping;     /* batch to drop once its rows are done; 0: no batch */
+    uint64_t held;         /* batch whose last row does not count yet, since the batch is dropped if
+                              the pass ends before every rank has a turn for it; 0: no batch */
+    bool held_is_written;
+    uint64_t whole; /* batch whose written last row must be counted after a rewind; 0: no batch */
+    uint64_t open_row;   /* pack: row of the window that the next document continues; KEPT_NO_ROW:
+                            another rank's row, or no such window */
+    uint32_t open_at;    /* pack: tokens in that window, whichever rank's; 0: no such window */
+    uint32_t open_count; /* pack: documents in it */
+    uint64_t abandoned_row; /* pack: as open_row, after a rewind or error; it must be padded */
+    uint32_t abandoned_at;
+    kept_buckets *buckets; /* NULL: there is no bucket */
+    bool stopped;
+    bool over; /* KEPT_END or KEPT_FAILED was returned */
+    sli_error error;
+    int64_t begin_ns; /* when the repeated filter calls for samples of an earlier run began; 0: not
+                         in progress */
+};
+
+static inline uint64_t kept_pass_index(const kept_rows *rows, uint64_t candidate)
+{
+    return candidate / rows->candidates;
+}
+
+/* Returns the number of turns of a pass that were done before this run. */
+static inline uint64_t kept_turns_done(const kept_rows *rows, uint64_t pass)
+{
+    return pass == 0 ? rows->plan->begin.done : 0;
+}
+
+/* True if all rows up to the last batch, or up to the limit, are assigned. */
+bool kept_is_full(const kept_rows *rows);
+
+/* Ends the hold on a batch. If its last row is written already, sets *whole for it to be counted.
+ */
+void kept_release_held(kept_rows *rows, uint64_t *whole);
+
+/* Ends that window, and leaves its row to the next claim of rows without samples. */
+void kept_abandon_window(kept_rows *rows);
+
+/* Assigns rows to the candidates of a claim. False: this rank has no row left. */
+bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kept_choice *choice);
+
+/* Ends a pass after the choice for its last candidate. */
+void kept_end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice);
+
+#endif

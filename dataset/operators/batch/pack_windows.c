@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pack stage: joins documents, ragged columns of tokens, to windows of one length. The engine
+ * does it (kept_rows.c, packed_rows.c); this file has the arguments and the columns.
+ */
+#include "pack_windows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <sluice/assembly.h>
+
+#include "operators/array/array_values.h"
+#include "stage.h"
+#include "status_int.h"
+
+/* The largest value of an integer type that the argument pad can have. */
+static uint64_t largest(sluice_dtype dtype)
+{
+    switch (dtype) {
+    case SLUICE_U8:
+        return UINT8_MAX;
+    case SLUICE_I8:
+        return INT8_MAX;
+    case SLUICE_U16:
+        return UINT16_MAX;
+    case SLUICE_I32:
+        return INT32_MAX;
+    default:
+        return UINT32_MAX;
+    }
+}
+
+/* Checks the column of documents, and the schema before the stage. */
+static sluice_status check_documents(const pack_windows_args *args, const stage_schema *schema,
+                                     int column)
+{
+    const sluice_column *type = &schema->columns[column];
+
+    if (column == schema->image || schema->infos[column].role != ROLE_PLAIN ||
+        !array_is_integer(type->dtype) || type->rank != 1) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "pack: %s is %s with %u dimensions; want a plain column of integers with "
+                        "one dimension, the tokens of a document",
+                        type->name, sluice_dtype_name(type->dtype), type->rank);
+    }
+    if (type->shape[0] > INT32_MAX) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "pack: documents of %s have up to %" PRIu64 " tokens; positions in them "
+                        "are i32",
+                        type->name, type->shape[0]);
+    }
+    if (args->pad > largest(type->dtype)) {
+        return sli_fail(SLUICE_E_INVALID, "pack: pad=%" PRIu64 " is no %s, the type of %s",
+                        args->pad, sluice_dtype_name(type->dtype), type->name);
+    }
+    if (strcmp(type->name, "position") == 0 || strcmp(type->name, "document") == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "pack: the column of documents is called %s, which is the name of a column "
+                        "that pack adds; rename it",
+                        type->name);
+    }
+    if (schema->own_order != NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "pack: the source has an order of its own (%s), which is bound to whole "
+                        "batches; pack wants one of shuffle, or none",
+                        schema->own_order);
+    }
+    if (schema->is_bucketed) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "pack comes after bucket; leave bucket out: windows have one length");
+    }
+    return schema->buffer_count + 3 <= SCHEMA_MAX_BUFFERS
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "pack: too many maps and array stages before it");
+}
+
+static sluice_status pack_infer(const void *opaque, stage_schema *schema)
+{
+    const pack_windows_args *args = opaque;
+    const int column = schema_find(schema, args->column);
+    sluice_column tokens;
+    sluice_status st;
+
+    if (column < 0) {
+        return schema_no_column(schema, "pack", args->column);
+    }
+    st = check_documents(args, schema, column);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    tokens = schema->columns[column];
+    tokens.shape[0] = args->seq;
+    schema->image = -1;
+    schema->is_packed = true;
+    schema->column_count = 3;
+    schema->columns[0] = tokens;
+    schema->columns[1] = (sluice_column){.name = "position", .dtype = SLUICE_I32, .rank = 1};
+    schema->columns[1].shape[0] = args->seq;
+    schema->columns[2] = (sluice_column){.name = "document", .dtype = SLUICE_I32, .rank = 1};
+    schema->columns[2].shape[0] = args->seq;
+    for (uint32_t i = 0; i < 3; i++) {
+        schema->infos[i] = (column_info){.buffer = schema->buffer_count++};
+    }
+    return SLUICE_OK;
+}
+
+static const stage_param pack_params[] = {
+    PARAM_(pack_windows_args, column, PARAM_TEXT, NULL, 0, 0, NULL,
+           "documents: integers, one dimension; its NAME_length counts them"),
+    PARAM_(pack_windows_args, seq, PARAM_COUNT, NULL, 1, 16777216, NULL, "tokens in a window"),
+    PARAM_(pack_windows_args, split, PARAM_BOOL, "true", 0, 0, NULL,
+           "a document that does not fit goes on in the next window; false: it begins there"),
+    PARAM_(pack_windows_args, pad, PARAM_COUNT, "0", 0, UINT32_MAX, NULL,
+           "the token after the last document of a window"),
+};
+
+const stage_def stage_pack = {
+    .name = "pack",
+    .summary = "Joins documents to windows of seq tokens, in the order of the samples.",
+    .gives = "the column with seq tokens, position and document, i32 (seq)",
+    .kind = STAGE_PACK,
+    STAGE_PARAMS(pack_params),
+    .args_size = sizeof(pack_windows_args),
+    .infer = pack_infer,
+};
+
+sluice_status sluice_dataset_pack(sluice_dataset *dataset, const char *column, uint32_t seq,
+                                  bool split, uint32_t pad)
+{
+    const pack_windows_args args = {column != NULL ? column : "tokens", seq, split, pad};
+
+    return dataset_append(dataset, &stage_pack, &args);
+}

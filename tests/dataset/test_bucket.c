@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stage bucket: the batches of a run, at any number of workers and ranks, also resumed. */
+#include <stdlib.h>
+
+#include <sluice/assembly.h>
+
+#include "document_kit.h"
+#include "engine_kit.h"
+#include "filter_kit.h"
+#include "log_kit.h"
+#include "plan_int.h"
+#include "testing.h"
+
+enum { BUCKETS = 4, ROWS_MOST = 1000 };
+
+static const uint64_t edges[BUCKETS - 1] = {4, 9, 17};
+
+typedef struct bucket_case {
+    const char *stages; /* before bucket */
+    const char *length; /* the column of lengths after them */
+    bool filters;       /* drops documents whose number is divisible by 3 */
+    uint32_t batch;
+    bool drop;
+    uint32_t world;
+} bucket_case;
+
+static uint32_t bucket_of(uint64_t sample)
+{
+    uint32_t bucket = 0;
+
+    while (bucket < BUCKETS - 1 && document_length(sample) > edges[bucket]) {
+        bucket++;
+    }
+    return bucket;
+}
+
+static sluice_dataset *bucketed(const bucket_case *c)
+{
+    sluice_dataset *dataset = document_dataset();
+
+    T_OK(sluice_dataset_add(dataset, c->stages));
+    if (c->filters) {
+        add_filter(dataset, "third", keep_by_label, "label", NULL);
+    }
+    T_OK(sluice_dataset_bucket(dataset, c->length, edges, BUCKETS - 1));
+    T_OK(sluice_dataset_batch(dataset, c->batch, c->drop));
+    return dataset;
+}
+
+/* The samples of this rank's rows; UINT64_MAX: padding. */
+typedef struct expected {
+    uint64_t samples[ROWS_MOST];
+    uint64_t rows;
+} expected;
+
+/* Adds the batch of a bucket to the rows of a rank. */
+static void expect_batch(const bucket_case *c, const uint64_t *samples, uint64_t count,
+                         uint32_t rank, expected *e)
+{
+    for (uint64_t i = 0; i < c->batch; i++) {
+        const uint64_t turn = i * c->world + rank;
+
+        T_TRUE(e->rows < ROWS_MOST);
+        e->samples[e->rows++] = turn < count ? samples[turn] : UINT64_MAX;
+    }
+}
+
+/* Adds the batches of a pass, of which the first `done` are left out. */
+static void expect_pass(const bucket_case *c, uint64_t pass, uint64_t done, uint32_t rank,
+                        expected *e)
+{
+    const sli_run_settings settings = {.seed = 5, .world = 1};
+    uint64_t waiting[BUCKETS][4 * DOCUMENTS];
+    uint64_t counts[BUCKETS] = {0};
+    const uint64_t before = e->rows;
+    sluice_dataset *dataset = document_dataset();
+    sli_plan *plan;
+
+    T_OK(sluice_dataset_add(dataset, c->stages));
+    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sli_plan_open(dataset, &settings, &plan));
+    for (uint64_t i = 0; i < plan->details->order.length; i++) {
+        uint64_t sample;
+        uint64_t sample_pass;
+        uint32_t bucket;
+
+        order_at(&plan->details->order, pass, i, &sample, &sample_pass);
+        if (c->filters && !third_keeps(sample)) {
+            continue;
+        }
+        bucket = bucket_of(sample);
+        waiting[bucket][counts[bucket]++] = sample;
+        if (counts[bucket] == (uint64_t)c->batch * c->world) {
+            expect_batch(c, waiting[bucket], counts[bucket], rank, e);
+            counts[bucket] = 0;
+        }
+    }
+    for (uint32_t i = 0; i < BUCKETS && !c->drop; i++) {
+        if (counts[i] > 0) {
+            expect_batch(c, waiting[i], counts[i], rank, e);
+        }
+    }
+    sli_plan_close(plan);
+    sluice_dataset_destroy(dataset);
+    e->rows -= done * c->batch;
+    memmove(e->samples + before, e->samples + before + done * c->batch,
+            (e->rows - before) * sizeof(*e->samples));
+}
+
+static int column_of(const engine_run *run, const char *name)
+{
+    for (uint32_t i = 0; i < run->input.count; i++) {
+        if (strcmp(run->input.tensors[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static void check_batches(engine_run *run, const bucket_case *c, const expected *e)
+{
+    for (uint64_t at = 0; at < e->rows; at += c->batch) {
+        uint32_t valid = 0;
+
+        T_OK(next_batch(run));
+        for (uint32_t row = 0; row < c->batch; row++) {
+            const uint64_t want = e->samples[at + row];
+            const uint32_t label = (uint32_t)column_of(run, "label");
+            const uint32_t tokens = (uint32_t)column_of(run, "tokens");
+
+            T_EQ(run->input.samples[row], want);
+            if (want == UINT64_MAX) {
+                T_TRUE(is_zero(row_of(run, tokens, row), row_bytes(run, tokens)));
+                continue;
+            }
+            valid++;
+            T_EQ(*(const int32_t *)row_of(run, label, row), want);
+            T_TRUE(document_length(want) == 0 ||
+                   *(const uint16_t *)row_of(run, tokens, row) == document_token(want, 0));
+        }
+        T_EQ(run->input.header->valid_rows, valid);
+    }
+}
+
+static void check_passes(const bucket_case *c)
+{
+    for (int i = 0; i < 3; i++) {
+        for (uint32_t rank = 0; rank < c->world; rank++) {
+            const run_options options = {.device = devices[rank % 2],
+                                         .workers = worker_counts[i],
+                                         .slots = (uint32_t)i + 2,
+                                         .passes = 2,
+                                         .batches = UINT64_MAX,
+                                         .settings = {.seed = 5, .rank = rank, .world = c->world}};
+            sluice_dataset *dataset = bucketed(c);
+            expected e = {.rows = 0};
+            engine_run run;
+
+            expect_pass(c, 0, 0, rank, &e);
+            expect_pass(c, 1, 0, rank, &e);
+            open_run(&run, dataset, &options);
+            check_batches(&run, c, &e);
+            T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
+            close_run(&run);
+            sluice_dataset_destroy(dataset);
+        }
+    }
+}
+
+#define EARLY "shuffle", "tokens_length"
+#define LATE  "shuffle | cast tokens_length i64", "tokens_length"
+
+static const bucket_case cases[] = {
+    {EARLY, false, 4, false, 1},  {EARLY, false, 4, true, 1}, {EARLY, false, 1, true, 1},
+    {EARLY, true, 3, false, 1},   {LATE, false, 4, false, 1}, {LATE, true, 3, true, 1},
+    {EARLY, false, 40, false, 1}, {LATE, false, 1, false, 1},
+};
+
+static void batches_have_samples_of_one_bucket(void)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        check_passes(&cases[i]);
+    }
+}
+
+static void ranks_share_a_bucket(void)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bucket_case c = cases[i];
+
+        c.world = 2 + (uint32_t)i % 2;
+        c.batch = c.batch > 3 ? 3 : c.batch;
+        check_passes(&c);
+    }
+}
+
+/* A run that begins after any batch gives what the whole run gives from there. */
+static void a_resumed_run_gives_the_same_batches(void)
+{
+    for (uint64_t first = 0; first < 10; first++) {
+        const bucket_case c = {EARLY, first % 2 == 0, 3, first % 3 == 0, 1};
+        sluice_dataset *dataset = bucketed(&c);
+        expected e = {.rows = 0};
+        engine_run run;
+
+        expect_pass(&c, 0, first, 0, &e);
+        expect_pass(&c, 1, 0, 0, &e);
+        open_run(&run, dataset,
+                 &(run_options){.workers = worker_counts[first % 3],
+                                .first_step = first,
+                                .batches = e.rows / 3,
+                                .settings = {.seed = 5, .world = 1}});
+        check_batches(&run, &c, &e);
+        T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
+        T_EQ(sli_plan_position(run.plan, 1).done, first * 3 + 3);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* ---- bad samples ----------------------------------------------------------------------------- */
+
+static void bad_samples_are_replaced_in_their_bucket(void)
+{
+    for (int i = 0; i < 3; i++) {
+        const bucket_case c = {"take 60", "tokens_length", false, 2, true, 1};
+        sluice_dataset *dataset = bucketed(&c);
+        sli_engine_errors errors;
+        engine_run run;
+
+        document_is_bad[7] = true;
+        document_is_bad[30] = true;
+        open_run(&run, dataset,
+                 &(run_options){.workers = worker_counts[i],
+                                .settings = {.on_error = SLI_ON_ERROR_REPLACE}});
+        while (next_batch(&run) == SLUICE_OK) {
+            T_TRUE(run.input.samples[0] != 7 && run.input.samples[1] != 7);
+            T_EQ(bucket_of(run.input.samples[0]), bucket_of(run.input.samples[1]));
+        }
+        sli_engine_stop(run.engine);
+        sli_engine_errors_get(run.engine, &errors);
+        T_EQ(errors.replaced, 2);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void a_bad_sample_ends_the_run(void)
+{
+    for (int i = 0; i < 3; i++) {
+        const bucket_case c = {"take 60", "tokens_length", false, 2, true, 1};
+        sluice_dataset *dataset = bucketed(&c);
+        tape t;
+
+        document_is_bad[30] = true;
+        t = record(dataset, &(run_options){.workers = worker_counts[i]});
+        T_STATUS(t.end, SLUICE_E_CORRUPT);
+        T_CONTAINS(t.error, "sample 30, ");
+        T_CONTAINS(t.error, "it is bad; on_error replace or zero");
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* ---- what is said and refused ---------------------------------------------------------------- */
+
+static void explain_and_log_say_what_is_done(void)
+{
+    const bucket_case c = {EARLY, false, 3, true, 1};
+    sluice_dataset *dataset = bucketed(&c);
+    const char *log;
+    char *text = NULL;
+    tape t;
+
+    T_OK(sluice_dataset_explain(dataset, &text));
+    T_CONTAINS(text, "order: 4 buckets by length of 60 samples a pass");
+    T_CONTAINS(text, "assembly: collected; samples wait in buckets by number");
+    sluice_string_free(text);
+    sluice_log_set_level(SLUICE_LOG_INFO);
+    kit_log_start(NULL, NULL);
+    t = record(dataset, &(run_options){.first_step = 3});
+    log = kit_log_stop();
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    T_STATUS(t.end, SLUICE_END_OF_DATA);
+    T_CONTAINS(log, "bucket: lengths are read again from the beginning of the pass: batches of 9 "
+                    "samples were done");
+    T_CONTAINS(log, "lengths were read again in ");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_pass_without_a_batch_has_no_valid_data(void)
+{
+    const bucket_case c = {EARLY, false, 60, true, 1};
+    sluice_dataset *dataset = bucketed(&c);
+    tape t = record(dataset, &(run_options){.workers = 2});
+
+    T_STATUS(t.end, SLUICE_E_INVALID);
+    T_CONTAINS(t.error, "no valid data in the dataset: of the 60 samples of a pass no bucket gets "
+                        "a batch of 60; drop_remainder=false keeps");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_run_begins_after_whole_batches(void)
+{
+    const bucket_case c = {EARLY, false, 4, true, 1};
+    const sli_run_settings settings = {.world = 1};
+    sluice_dataset *dataset = bucketed(&c);
+    sli_plan *plan;
+
+    T_OK(sli_plan_open(dataset, &settings, &plan));
+    T_OK(sli_plan_begin(plan, &(sli_position){0, 8}, 1));
+    T_STATUS(sli_plan_begin(plan, &(sli_position){0, 6}, 1), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "bucket: 6 samples of the pass are done");
+    sli_plan_close(plan);
+    sluice_dataset_destroy(dataset);
+}
+
+static void what_has_no_length_is_refused(void)
+{
+    static const struct {
+        const char *stages;
+        const char *words;
+    } refused[] = {
+        {"bucket size 4", "bucket: there is no column 'size'"},
+        {"bucket tokens 4", "bucket: tokens is u16 with 1 dimensions; want one integer"},
+        {"cast label f32 | bucket label 4", "bucket: label is f32"},
+        {"bucket label 4,4", "bucket: edges 4 is not larger than the one before it"},
+        {"bucket label 9,4", "bucket: edges 4 is not larger"},
+        {"bucket label 1,2,3,4,5,6,7", "edges"},
+        {"bucket label 4 | bucket label 5", "bucket: a pipeline has at most one"},
+        {"shard | bucket label 4", "bucket comes after shard; leave shard out: ranks take the "
+                                   "samples of a bucket in turns"},
+        {"bucket label 4 | shuffle", "shuffle comes after bucket; put it before"},
+        {"bucket label 4 | pack tokens 8", "pack comes after bucket; leave bucket out"},
+        {"pack tokens 8 | bucket position 8", "bucket comes after pack"},
+    };
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        sluice_dataset *dataset = document_dataset();
+
+        T_STATUS(sluice_dataset_add(dataset, refused[i].stages), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), refused[i].words);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void calls_without_edges_are_refused(void)
+{
+    static const uint64_t one[] = {4};
+    static const struct {
+        const char *length;
+        const uint64_t *edges;
+        uint32_t count;
+    } refused[] = {{NULL, one, 1}, {"label", NULL, 1}, {"label", one, 0}, {"label", one, 7}};
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        sluice_dataset *dataset = document_dataset();
+
+        T_STATUS(
+            sluice_dataset_bucket(dataset, refused[i].length, refused[i].edges, refused[i].count),
+            SLUICE_E_INVALID);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+const t_test bucket_tests[] = {
+    T_TEST(batches_have_samples_of_one_bucket),
+    T_TEST(ranks_share_a_bucket),
+    T_TEST(a_resumed_run_gives_the_same_batches),
+    T_TEST(bad_samples_are_replaced_in_their_bucket),
+    T_TEST(a_bad_sample_ends_the_run),
+    T_TEST(explain_and_log_say_what_is_done),
+    T_TEST(a_pass_without_a_batch_has_no_valid_data),
+    T_TEST(a_run_begins_after_whole_batches),
+    T_TEST(what_has_no_length_is_refused),
+    T_TEST(calls_without_edges_are_refused),
+    T_END,
+};

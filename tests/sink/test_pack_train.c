@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages pack and bucket in trainings and channels. */
+#include <sluice/assembly.h>
+
+#include "document_kit.h"
+#include "loop_kit.h"
+#include "testing.h"
+#include "train_kit.h"
+
+static const sluice_mode modes[] = {SLUICE_MODE_AUTO, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                    SLUICE_MODE_LOOP};
+
+static sluice_dataset *packed(const char *batch)
+{
+    sluice_dataset *dataset = document_dataset();
+
+    if (strstr(batch, "bucket") != NULL) {
+        T_OK(sluice_dataset_add(dataset, batch));
+        return dataset;
+    }
+    /* The names that the kit's step reads. */
+    T_OK(sluice_dataset_add(
+        dataset, "shuffle | pack tokens 16 | rename tokens image | rename position label"));
+    T_OK(sluice_dataset_add(dataset, batch));
+    return dataset;
+}
+
+static uint64_t tokens_of_pass(void)
+{
+    uint64_t tokens = 0;
+
+    for (uint64_t i = 0; i < DOCUMENTS; i++) {
+        tokens += document_length(i);
+    }
+    return tokens;
+}
+
+static void done_with(kit *k)
+{
+    sluice_dataset *dataset = k->dataset;
+
+    kit_fini(k);
+    sluice_dataset_destroy(dataset);
+}
+
+static void run_on(kit *k, const char *batch, sluice_mode mode, uint64_t epochs, uint64_t steps)
+{
+    kit_init(k);
+    k->dataset = packed(batch);
+    k->config.dataset_sink_mode = mode != SLUICE_MODE_AUTO;
+    k->config.mode = mode;
+    k->config.epochs = epochs;
+    k->config.max_steps = steps;
+    k->config.workers = (uint32_t)mode % 3 + 1;
+    k->model.reads_valid_rows = true;
+    T_OK(kit_run(k));
+}
+
+static void an_epoch_is_a_pass_of_the_windows(void)
+{
+    const uint64_t windows = (tokens_of_pass() + 15) / 16;
+    kit first;
+
+    run_on(&first, "batch 4", SLUICE_MODE_AUTO, 1, 0);
+    T_EQ(first.count, (windows + 3) / 4);
+    T_EQ(first.steps[first.count - 1].valid_rows, (windows + 3) % 4 + 1);
+    T_CONTAINS(first.plan, "of batches of 4 windows of documents");
+    for (size_t i = 1; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        kit k;
+
+        run_on(&k, "batch 4", modes[i], 1, 0);
+        T_EQ(k.count, first.count);
+        kit_check_same(&first, &k, 0, first.count);
+        done_with(&k);
+    }
+    done_with(&first);
+}
+
+static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_save_state(user, folder);
+}
+
+static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_load_state(user, folder);
+}
+
+/* A run that goes on from any checkpoint, in the first pass or the second, is the same. */
+static void a_resumed_training_takes_the_same_steps(void)
+{
+    kit whole;
+
+    run_on(&whole, "batch 4 drop_remainder=true", SLUICE_MODE_LOOP, 0, 30);
+    for (uint64_t stop = 4; stop < 30; stop += 4) {
+        char folder[400];
+        kit k;
+
+        kit_init(&k);
+        k.dataset = packed("batch 4 drop_remainder=true");
+        k.config.epochs = 0;
+        k.config.max_steps = stop;
+        snprintf(folder, sizeof(folder), "%s/%d", t_folder(), (int)stop);
+        k.checkpoint.folder = folder;
+        k.checkpoint.every_steps = 4;
+        k.model.save = save;
+        k.model.load = load;
+        k.config.sink_size = 4;
+        T_OK(kit_run(&k));
+        k.config.max_steps = 30 - stop;
+        k.config.workers = (uint32_t)(stop / 4 % 3) + 1;
+        k.checkpoint.resume = true;
+        T_OK(kit_run(&k));
+        T_EQ(k.count, 30 - stop);
+        for (size_t i = 0; i < k.count; i++) {
+            T_EQ(k.steps[i].digest, whole.steps[stop + i].digest);
+            T_EQ(k.steps[i].samples, whole.steps[stop + i].samples);
+            T_EQ(k.steps[i].pass, whole.steps[stop + i].pass);
+        }
+        done_with(&k);
+    }
+    done_with(&whole);
+}
+
+static void check_pass(const loop_kit *loop, const kit_step *want, size_t count)
+{
+    const sluice_batch *batch;
+
+    for (size_t i = 0; i < count; i++) {
+        loop_kit_check_next(loop, &want[i]);
+    }
+    T_STATUS(loop_kit_next(loop, &batch), SLUICE_END_OF_PASS);
+}
+
+/* Rewound at any point, where a window is open as a rule, or samples are in buckets. */
+static void a_channel_is_rewound(void)
+{
+    static const char *const batches[] = {
+        "batch 4", "batch 4 drop_remainder=true", "batch 1",
+        "shuffle | bucket tokens_length 5,11 | rename tokens image | batch 4",
+        "shuffle | bucket tokens_length 5,11 | rename tokens image | batch 3 drop_remainder=true"};
+
+    for (size_t b = 0; b < sizeof(batches) / sizeof(batches[0]); b++) {
+        size_t pass;
+        kit k;
+
+        run_on(&k, batches[b], SLUICE_MODE_LOOP, 1, 0);
+        pass = k.count;
+        done_with(&k);
+        run_on(&k, batches[b], SLUICE_MODE_LOOP, 0, 2 * pass);
+        for (uint32_t i = 0; i < 30; i++) {
+            sluice_dataset *dataset = packed(batches[b]);
+            sluice_channel_config config = loop_kit_config(0, 0);
+            const size_t fetched = i % (pass + 1);
+            loop_kit loop;
+
+            config.end_of_pass = true;
+            config.workers = i % 3 + 1;
+            config.slots = i % 4 + 3;
+            loop = loop_kit_open_dataset(i % 2 == 0 ? "host:0" : "host:0,copy=1", dataset, &config);
+            T_OK(sluice_channel_start(loop.channel));
+            for (int round = 0; round < 3; round++) {
+                const sluice_batch *batch = NULL;
+
+                for (size_t n = 0; n < fetched; n++) {
+                    kit_step step;
+
+                    T_OK(loop_kit_next(&loop, &batch));
+                    step = loop_kit_step(batch);
+                    loop_kit_check_same(&step, &k.steps[n]);
+                }
+                if (batch != NULL) {
+                    T_OK(sluice_channel_release(loop.channel, batch, NULL));
+                }
+                T_OK(sluice_channel_rewind(loop.channel));
+            }
+            check_pass(&loop, k.steps, pass);
+            check_pass(&loop, k.steps + pass, pass);
+            loop_kit_close(&loop);
+            sluice_dataset_destroy(dataset);
+        }
+        done_with(&k);
+    }
+}
+
+const t_test pack_train_tests[] = {
+    T_TEST(an_epoch_is_a_pass_of_the_windows),
+    T_TEST(a_resumed_training_takes_the_same_steps),
+    T_TEST(a_channel_is_rewound),
+    T_END,
+};
