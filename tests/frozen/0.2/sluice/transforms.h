@@ -182,10 +182,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_letterbox(sluice_dataset *datase
                                                           const sluice_letterbox_config *config);
 
 /**
- * Changes brightness, contrast, saturation and hue of each image by random amounts, in random order:
- * torchvision's ColorJitter. The factors of the first three are drawn from max(0, 1 - x) to 1 + x,
- * the turn of the hue from -x to x. The stage `color_jitter` of pipeline texts also takes ranges
- * LOW,HIGH.
+ * Changes brightness, contrast, saturation and hue of each image by random amounts, in random
+ * order: torchvision's ColorJitter. The factors of the first three are drawn from max(0, 1 - x) to
+ * 1 + x, the turn of the hue from -x to x. The stage `color_jitter` of pipeline texts also takes
+ * ranges LOW,HIGH.
  *
  * @param brightness, contrast, saturation  largest change of the factor, at least 0; 0: no change
  * @param hue                               largest turn of the hue, 0 to 0.5
