@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * COCO's annotations of object detection as a source of a dataset: images with boxes and classes.
+ * COCO's object detection annotations as a source of a dataset: images with boxes and classes.
  */
 #ifndef SLUICE_COCO_H
 #define SLUICE_COCO_H
@@ -13,11 +13,11 @@ SLUICE_BEGIN_DECLS
  * copied. */
 typedef struct sluice_coco_config {
     size_t struct_size; /**< bytes; set by sluice_coco_config_init() */
-    const char *root; /**< folder to which the names of the image files belong; NULL: the folder of
-                           the JSON file */
+    const char *root;   /**< folder to which the names of image files are relative; NULL: the folder
+                             of the JSON file */
     const char *iscrowd; /**< annotations of crowds, with iscrowd=1: "drop" leaves them out; "keep"
                               keeps them and adds the column `iscrowd`; NULL: "drop" */
-    uint64_t max_boxes;  /**< most boxes of an image, at most 2^20; 0: 100 */
+    uint64_t max_boxes;  /**< maximum number of boxes of an image, at most 2^20; 0: 100 */
 } sluice_coco_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -42,19 +42,19 @@ static inline void sluice_coco_config_init(sluice_coco_config *config)
  *     image_id      i64, the id of the image in the file
  *     iscrowd       u8 (max_boxes), with iscrowd "keep": 1 for the box of a crowd, else 0
  *
- * A class is the position of its category's id among all ids of categories, from 0;
+ * A class is the index of its category's id among the sorted ids of all categories, from 0;
  * sluice_dataset_class_name() returns its name. Samples are in the order of the list of images;
  * images without annotations have no boxes. Boxes without an area are left out, with a warning.
  * Boxes that reach up to one pixel beyond the size that is listed for their image are clipped to
  * it.
  *
- * The file is read in one pass, at the first use of the dataset; memory holds the boxes and not the
- * file. That use returns these errors, with the file, the byte and the line: E_CORRUPT invalid
+ * The file is read sequentially, once, at the first use of the dataset; memory holds the boxes, not
+ * the file. That use returns these errors, with the file, the byte and the line: E_CORRUPT invalid
  * JSON, a missing member or one of another type, an id of an image or category that occurs twice,
- * an annotation of an unknown image or category, a box that is negative, not finite, or further
- * beyond its image; E_INVALID no images, an image with more than max_boxes boxes; E_UNSUPPORTED a
- * library that was built without jansson, a member of more than 1 MiB; E_IO. Missing or
- * damaged images are bad samples of a run.
+ * an annotation of an unknown image or category, a box whose size is negative, that is not finite,
+ * or that reaches further beyond its image; E_INVALID no images, an image with more than max_boxes
+ * boxes; E_UNSUPPORTED a library that was built without jansson, a member of more than 1 MiB; E_IO;
+ * E_NO_MEMORY. Missing or corrupt images are bad samples of a run.
  *
  * @param file         the JSON file
  * @param config       NULL: all defaults

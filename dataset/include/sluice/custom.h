@@ -421,9 +421,9 @@ SLUICE_API uint32_t sluice_host_batch_rows(const sluice_host_batch *batch);
 SLUICE_API uint32_t sluice_host_batch_valid_rows(const sluice_host_batch *batch);
 
 /**
- * Returns the number of each row's sample in the source; UINT64_MAX: the row has no sample, since
- * it is padding, or a bad sample under policy zero. Such rows are zero, and are zeroed again after
- * the callback.
+ * Returns (rows) the number of each row's sample in the source; UINT64_MAX: the row has no sample,
+ * since it is padding, or a bad sample under policy zero. Such rows are zero, with pack they are
+ * padding tokens; after the callback the columns in changes and outputs are zeroed in them.
  *
  * Threads: the one that runs the callback.
  */
@@ -438,16 +438,16 @@ SLUICE_API void *sluice_host_batch_worker(const sluice_host_batch *batch);
 
 /**
  * Returns 64 random bits: the n-th ones of this batch, n below 2^25. They are a function of the
- * run's seed, the pass, the batch's position in it, the stage and n.
+ * run's seed, the pass, the batch's position in it, the rank, the stage and n.
  *
  * Threads: the one that runs the callback.
  */
 SLUICE_API uint64_t sluice_host_batch_random(const sluice_host_batch *batch, uint32_t n);
 
 /**
- * Returns a column that the map lists.
+ * Returns a column of the map's inputs, changes or outputs.
  *
- * Returns: E_INVALID a NULL, or a column that is not listed; the message has those that are.
+ * Returns: E_INVALID a NULL, or another column; the message lists the columns of the map.
  *
  * Threads: the one that runs the callback.
  */
@@ -468,8 +468,8 @@ typedef struct sluice_map_batch {
     const char *const *inputs;         /**< names of the columns that it only reads; copied */
     const char *const *changes;        /**< names of the columns that it writes in place; copied */
     size_t column_size;                /**< bytes of an entry of outputs; set by
-                                            sluice_map_batch_init(); 0: the size in the first version of
-                                            the struct */
+                                            sluice_map_batch_init(); 0: the size in the first
+                                            version of the struct */
     const sluice_column_spec *outputs; /**< new columns: plain, not ragged, shape of one row; zero
                                             before the call; copied */
 
@@ -514,10 +514,10 @@ static inline void sluice_map_batch_init(sluice_map_batch *map)
 }
 
 /**
- * Adds a function on whole batches, after `batch`: for what mixes samples, such as mixup. The
- * worker that has written the last row of a batch calls it, before the batch is published, so it
- * runs on several batches at once. All conversions of an image that it lists run on the workers.
- * The batch size is then part of the identity of a run. The report has a row with its name.
+ * Adds a function on whole batches, after `batch`: for operations that mix samples, such as mixup.
+ * The worker that has written the last row of a batch calls it, before the batch is published, so
+ * it runs on several batches at once. Workers run all conversions of an image that it lists. The
+ * batch size is then part of the identity of a run. The report has a row with its name.
  *
  * @param map  copied
  *
@@ -526,8 +526,8 @@ static inline void sluice_map_batch_init(sluice_map_batch *map)
  *          E_NO_MEMORY. A run fails with E_INVALID if a conversion before the map has
  *          offload=device. sluice_dataset_get() is not supported.
  *
- * sluice_dataset_describe() writes it as `map_batch`, with name and version, which
- * sluice_dataset_parse() refuses.
+ * sluice_dataset_describe() writes the stage as `map_batch`, with name and version;
+ * sluice_dataset_parse() refuses that text.
  *
  * Threads: the one that builds the dataset. Workers call the callbacks while a run uses the
  *          dataset.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Stages of your own by name: sources, maps and filters that pipeline texts can contain, and
- * plugins, which are shared libraries with such stages.
+ * Named stages of user code: sources, maps, filters and maps of whole batches that pipeline texts
+ * can contain; and plugins, which are shared libraries with such stages.
  *
  * A stage has a table of parameters and a function build(), which is called for each use of the
  * stage in a text:
@@ -29,7 +29,7 @@ SLUICE_BEGIN_DECLS
 
 /* ---- stages by name -------------------------------------------------------------------------- */
 
-/** What a stage with a name is. */
+/** Kinds of named stages. */
 typedef enum sluice_stage_kind {
     SLUICE_STAGE_SOURCE = 0,   /**< a source: build() calls sluice_builder_source() */
     SLUICE_STAGE_MAP = 1,      /**< a map: build() calls sluice_builder_map() */
@@ -57,7 +57,7 @@ typedef struct sluice_parameter {
     const char *name;           /**< a lower-case letter, then such letters, digits and _; at most
                                      31 bytes; not `version` */
     sluice_parameter_kind kind; /**< its type */
-    uint32_t bounded;           /**< not 0: low and high hold; for INT and FLOAT */
+    uint32_t bounded;           /**< not 0: low and high are bounds, not both 0; INT and FLOAT */
     double low;                 /**< the smallest value */
     double high;                /**< the largest value */
     const char *default_text;   /**< the default as in a text; NULL: the parameter is required */
@@ -70,12 +70,13 @@ typedef struct sluice_parameter {
 /** A stage that is being built, lent to build() until it returns. */
 typedef struct sluice_builder sluice_builder;
 
-/** A stage with a name, initialized by sluice_stage_init(). */
+/** A named stage, initialized by sluice_stage_init(). */
 typedef struct sluice_stage {
     size_t struct_size;       /**< bytes; set by sluice_stage_init() */
-    const char *name;         /**< name in texts, messages and reports: as a parameter's; copied */
+    const char *name;         /**< name in texts, messages and reports, with the syntax of a
+                                   parameter's name; copied */
     const char *summary;      /**< one sentence for the help text; copied */
-    const char *gives;        /**< NULL, or the types and shapes that it gives, for the help text;
+    const char *gives;        /**< NULL, or the types and shapes of its output, for the help text;
                                    copied */
     sluice_stage_kind kind;   /**< what build() builds */
     uint32_t version;         /**< version of the results: increase it when they change, so that a
@@ -87,8 +88,8 @@ typedef struct sluice_stage {
 
     /**
      * Builds the stage for one use of its name in a text: reads the arguments by
-     * sluice_builder_int() and others, and calls sluice_builder_source(), _map() or _filter() once,
-     * according to `kind`. Called for each text that is parsed, on the thread that parses it.
+     * sluice_builder_int() and others, and calls sluice_builder_source(), _map(), _filter() or
+     * _map_batch() once, according to `kind`. Called on the thread that parses the text.
      *
      * Returns: OK or a positive status: success. A negative status is an error of the text, at the
      *          name of the stage, with the text of sluice_fail(). If a stage was built before,
@@ -115,15 +116,15 @@ static inline void sluice_stage_init(sluice_stage *stage)
 }
 
 /**
- * Makes a stage known by its name, in the whole process and until its end: to
- * sluice_dataset_parse(), sluice_dataset_add() and sluice_stage_help(). Texts that are parsed at
- * the same time may or may not know it. sluice_dataset_describe() writes the stage with all
- * arguments and `version=N`; a text with another version is refused.
+ * Registers a stage by its name, in the whole process and until its end, for
+ * sluice_dataset_parse(), sluice_dataset_add() and sluice_stage_help(). A concurrent call of these
+ * may or may not find it. sluice_dataset_describe() writes the stage with all arguments and
+ * `version=N`; a text with another version is refused.
  *
  * @param stage  copied
  *
- * Returns: E_INVALID a NULL, a name that is no name or is taken, parameters that contradict each
- *          other or their defaults, more than 256 stages; E_NO_MEMORY.
+ * Returns: E_INVALID a NULL, a name that is invalid or taken, invalid parameters, a default that is
+ *          no value of its parameter, more than 256 stages; E_NO_MEMORY.
  *
  * Threads: any.
  */
@@ -288,15 +289,16 @@ typedef struct sluice_plugin_host {
  *     const sluice_plugin sluice_plugin_1 = {sizeof(sluice_plugin_host), init};
  *
  * This struct never grows; another interface has another name. A plugin fills in structs without
- * init functions: their struct_size, column_size and parameter_size are sizeof, all else is zero.
+ * init functions: it sets struct_size, column_size and parameter_size by sizeof, and all other
+ * fields to zero.
  */
 typedef struct sluice_plugin {
-    size_t host_size; /**< sizeof(sluice_plugin_host): the table that the plugin wants */
+    size_t host_size; /**< sizeof(sluice_plugin_host) when the plugin was compiled */
     /**
      * Registers the stages. `host` is valid until the process ends.
      *
      * Returns: OK or a positive status: success. A negative status fails sluice_plugin_load(), with
-     *          the text of fail(); then no stage of the plugin is known.
+     *          the text of fail(); then no stage of the plugin is registered.
      */
     sluice_status (*init)(const sluice_plugin_host *host);
 } sluice_plugin;
@@ -306,12 +308,12 @@ extern SLUICE_API const sluice_plugin sluice_plugin_1;
 
 /**
  * Loads a plugin, which stays loaded until the process ends. A plugin that is loaded already is not
- * loaded again. Its code runs in the process with all rights of the process.
+ * loaded again. Its code runs with all rights of the process.
  *
- * @param path  of a shared library; without a slash it is in the current folder
+ * @param path  of a shared library; a name without a slash is a file in the current folder
  *
  * Returns: E_IO the file cannot be read; E_INVALID a NULL, no shared library, no plugin, a plugin
- *          for another version of Sluice, a stage whose name is taken, or called by a plugin's
+ *          for a later version of Sluice, a stage whose name is taken, or called by a plugin's
  *          init(); the error of init(); E_NO_MEMORY. The message has the path, and what to do.
  *
  * Threads: any.
@@ -321,8 +323,8 @@ SLUICE_API_CHECKED sluice_status sluice_plugin_load(const char *path);
 /**
  * Loads the plugins that the environment variable SLUICE_PLUGINS lists: paths, with colons between.
  * Does nothing if it is not set, or in a process with more rights than its user (setuid). The
- * library does not call it: programs decide whether the environment may load code. The tool calls
- * it.
+ * library does not call it: programs decide whether the environment may load code. The command
+ * `sluice` calls it.
  *
  * Returns: as sluice_plugin_load(), for the first plugin that cannot be loaded.
  *

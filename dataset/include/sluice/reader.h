@@ -30,15 +30,15 @@ typedef struct sluice_image_info {
     uint32_t width;     /**< in pixels */
     uint32_t height;    /**< in pixels */
     uint32_t channels;  /**< stored channels: 1 (gray, or a palette), 2 (gray and alpha), 3, 4 (RGB
-                           and  alpha, or CMYK) */
-    uint32_t bits;      /**< bits of a stored sample */
-    uint32_t palette;   /**< PNG: 1 if the samples are indices of colours */
+                             and alpha, or CMYK) */
+    uint32_t bits;      /**< bits per channel, or per palette index */
+    uint32_t palette;   /**< PNG: 1 if the pixels are indices into a palette */
     uint32_t progressive;      /**< 1 for a progressive JPEG file or an interlaced PNG file */
     uint32_t arithmetic;       /**< JPEG: 1 if it is arithmetic-coded */
     uint32_t restart_interval; /**< JPEG: MCUs between restart markers; 0: none */
-    uint32_t chroma_x; /**< JPEG of several channels: pixels per chroma sample in a line; 4:2:0 and
-                            4:2:2 have 2; 0: not a whole number */
-    uint32_t chroma_y; /**< the same in a column: 4:2:0 has 2, 4:2:2 has 1 */
+    uint32_t chroma_x; /**< JPEG of several channels: horizontal chroma subsampling, 2 for 4:2:0 and
+                            4:2:2; 0: not a whole number */
+    uint32_t chroma_y; /**< the same vertically: 2 for 4:2:0, 1 for 4:2:2 */
 } sluice_image_info;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -51,12 +51,12 @@ static inline void sluice_image_info_init(sluice_image_info *info)
 }
 
 /**
- * Reads the header of an encoded image. The pixels are not decoded, so damage after the header is
- * not found.
+ * Reads the header of an encoded image. The pixels are not decoded, so corrupt data after the
+ * header is not detected.
  *
  * @param bytes  (size) the whole file
  *
- * Returns: E_CORRUPT the bytes are not an image, or the header is damaged; E_UNSUPPORTED a format
+ * Returns: E_CORRUPT the bytes are not an image, or the header is corrupt; E_UNSUPPORTED a format
  *          that this build does not decode; E_INVALID a NULL, or a wrong struct_size; E_NO_MEMORY.
  *
  * Threads: any.
@@ -84,10 +84,10 @@ SLUICE_API_CHECKED sluice_status sluice_reader_create(sluice_dataset *dataset,
 /** Frees a reader. Accepts NULL. Threads: any, once no other call uses the reader. */
 SLUICE_API void sluice_reader_destroy(sluice_reader *reader);
 
-/** Returns the number of samples of the source. Threads: any. */
+/** Returns the number of samples of the source; 0 for NULL. Threads: any. */
 SLUICE_API uint64_t sluice_reader_samples(const sluice_reader *reader);
 
-/** Returns the number of columns of the source. Threads: any. */
+/** Returns the number of columns of the source; 0 for NULL. Threads: any. */
 SLUICE_API uint32_t sluice_reader_columns(const sluice_reader *reader);
 
 /**
@@ -105,9 +105,9 @@ SLUICE_API_CHECKED sluice_status sluice_reader_column(const sluice_reader *reade
                                                       sluice_column_spec *spec_out);
 
 /**
- * Reads one column of a sample. Images and masks are read from their files: their bytes are those
- * of the file, with rank 1, if the column is SLUICE_ENCODED. Ragged columns have their declared
- * shape, with zeros after the sample's length.
+ * Reads one column of a sample. An encoded image or mask is SLUICE_ENCODED with rank 1: the bytes
+ * of its file. Other images and masks are u8 (height, width, channels). Ragged columns have their
+ * declared shape, with zeros after the sample's length.
  *
  * @param sample    below sluice_reader_samples()
  * @param column    below sluice_reader_columns()

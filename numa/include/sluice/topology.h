@@ -22,9 +22,9 @@ typedef struct sluice_topology_config {
     uint32_t ranks;        /**< ranks that share the machine; 0 means 1 */
     bool json;             /**< report as one JSON object instead of a table */
     sluice_device *device; /**< device that the placement is for; NULL: no device */
-    const char
-        *emit; /**< "numactl", "mpirun", "srun" or "torchrun": commands for a shell that start
-                    the ranks by it, each bound to its part, are the whole report; NULL: none */
+    const char *emit; /**< "numactl", "mpirun", "srun" or "torchrun": the report has only the shell
+                           commands that start the ranks by this launcher, each bound to its part of
+                           the machine; NULL: a report without commands */
 } sluice_topology_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -40,15 +40,15 @@ static inline void sluice_topology_config_init(sluice_topology_config *config)
  * Reports the machine, the placement of each rank, and problems.
  *
  * Each rank may use the same CPUs and memory as the calling thread: its CPU affinity, memory policy
- * and cgroup limits. They divide them as the ranks of a run do. All ranks use this one device. The
- * process itself is not changed.
+ * and cgroup limits. The ranks divide these CPUs and memory as those of a run do. All ranks use
+ * this one device. The process itself is not changed.
  *
  * @param config    NULL: this machine, no device, one rank
  * @param text_out  owned by the caller; free it by sluice_string_free()
  *
  * Shape:   JSON has the members machine, nodes, plans (one for each rank) and notes.
  * Returns: E_INVALID an invalid topology text or file, more than 1024 ranks or workers, an unknown
- *          launcher to emit, emit with json, a device opened before a fork; E_IO the file cannot be
+ *          launcher in emit, emit with json, a device opened before a fork; E_IO the file cannot be
  *          read; E_NO_MEMORY.
  *
  * Threads: any.

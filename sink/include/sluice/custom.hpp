@@ -250,8 +250,8 @@ inline sluice_status call_c(const sluice_map_batch &made, sluice_dataset *datase
     return sluice_dataset_map_batch(dataset, &made);
 }
 
-/** Holds the callable of a source, map or filter; owned by the dataset. The other callbacks come
- * from the settings. */
+/** Holds the callable of a source, map, filter or map of whole batches; owned by the dataset. The
+ * other callbacks come from the settings. */
 template <typename Settings, typename Callable> class callable_holder
 {
   public:
@@ -363,7 +363,8 @@ template <typename Settings, typename Callable> class callable_holder
     Callable callable_;
 };
 
-/** Copies or moves a callable, and calls sluice_dataset_source(), _map() or _filter() with it. */
+/** Copies or moves a callable, and calls sluice_dataset_source(), _map(), _filter() or _map_batch()
+ * with it. */
 template <typename Settings, typename Callable, typename Dataset>
 status give_callable(const Settings &settings, Callable &&callable, Dataset dataset) noexcept
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Datasets as C++ objects, with callables as sources, maps and filters. Included by sluice.hpp.
+ * Datasets as C++ objects, with callables as sources, maps, filters and maps of whole batches.
+ * Included by sluice.hpp.
  */
 #ifndef SLUICE_DATASET_HPP
 #define SLUICE_DATASET_HPP
@@ -131,7 +132,7 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     /**
      * Calls sluice_dataset_map_batch() with a callable (sluice::host_batch &), which replaces
      * settings.map. The callable returns status, sluice_status or nothing (OK). Ownership and
-     * exceptions are as in source(), but what it throws ends the run.
+     * exceptions are as in source(), but an exception ends the run under every error policy.
      */
     template <typename Map>
     [[nodiscard]] status map_batch(const map_batch_settings &settings, Map &&map) noexcept

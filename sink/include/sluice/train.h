@@ -326,21 +326,21 @@ static inline void sluice_validating_init(sluice_validating *validation)
  * sluice_train(): at the beginning, after sinks (in direct and data mode, steps), epochs and
  * validations, around checkpoints, and at the end.
  *
- * When a rank fails it calls agree for the last time on a thread of the library, while
- * sluice_train() waits; see config.agree_timeout_ms. All ranks then call it up to 36 times more,
- * which carries the text of the failure.
+ * A rank that fails makes its last calls of agree on a thread of the library, while sluice_train()
+ * waits; see config.agree_timeout_ms. After the first of them all ranks call agree up to 36 times
+ * more, to receive the text of the failure.
  *
  * Returns: a negative status ends the run with it.
  */
 typedef sluice_status (*sluice_agree_fn)(int64_t value, int64_t *most_out, void *user);
 
 /**
- * Ends all ranks, when one has failed: with MPI, MPI_Abort(MPI_COMM_WORLD, 1). It may return; then
- * sluice_train() does so, too, with the error. Called at most once for a run of several ranks, on
- * the thread of sluice_train() of the rank that fails: after the error was logged, at level error,
- * and the report was written to the file of SLUICE_REPORT, and before agree. `text` is that of the
- * error, until abort returns. Not called where all ranks end together, without a failure or with
- * the same one, or for a failure of another rank (E_RANK).
+ * Ends all ranks when one has failed: with MPI, MPI_Abort(MPI_COMM_WORLD, 1). If it returns,
+ * sluice_train() also returns, with the error. Called at most once for a run of several ranks, on
+ * the thread of sluice_train() of the rank that fails: after the error was logged at level error
+ * and the report was written to the file of SLUICE_REPORT, and before the last calls of agree.
+ * `text` is the text of the error, valid until abort returns. Not called if all ranks end together,
+ * without a failure or with the same one, nor for a failure of another rank (E_RANK).
  */
 typedef void (*sluice_abort_fn)(sluice_status status, const char *text, void *user);
 
@@ -405,17 +405,16 @@ typedef struct sluice_train_config {
                              are those of the launcher, see sluice_ranks_find(). The environment
                              variable SLUICE_LOCAL overrides both fields */
     sluice_abort_fn abort;    /**< ends all ranks when this one fails; NULL: none. Without it, ranks
-                                   that wait for this one in a collective of their step wait for ever:
-                                   a library cannot end them */
+                                   that wait for this one in a collective of their step wait for
+                                   ever: the library cannot end them */
     void *abort_user;         /**< handed to abort; borrowed */
     int64_t agree_timeout_ms; /**< how long this rank, once it has failed, waits for the others to
-                                 call agree. 0 is 60 000. If they do not, a warning names them, and
-                                 sluice_train() returns while a thread of it remains in agree: then
-                                 agree_user must stay valid until the process ends */
+                                 call agree; 0 or less: 60 000. If they do not, it logs a warning,
+                                 and sluice_train() returns while a thread of it remains in agree:
+                                 then agree_user must stay valid until the process ends */
     const char *cores; /**< the cores of this rank: "auto" (or NULL), its part of the machine if
-                          there are several ranks on it; "all", every core that the process may
-                          use; or a list of CPUs, "0-7,16", of which it then has its part.
-                          Borrowed */
+                          several ranks run on it; "all", every core that the process may use;
+                          or a list of CPUs, "0-7,16": this rank's part of these CPUs. Borrowed */
 } sluice_train_config;
 
 /**
@@ -473,8 +472,8 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  *          config.agree, or a difference that config.check found; E_NO_MEMORY; else the first error
  *          of the pipeline (which names the stage and the sample) or the device, or the status that
  *          a hook, the step, eval, save, load or agree returned. Steps before an error are done and
- *          were passed to the hook
- *          `records`. All threads of the run have ended, but see config.agree_timeout_ms.
+ *          were passed to the hook `records`. All threads of the run have ended, but see
+ *          config.agree_timeout_ms.
  *
  * Threads: any, while no thread changes the environment; several runs at once are independent.
  */

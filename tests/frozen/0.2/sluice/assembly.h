@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Stages that decide which samples, or parts of them, a row of a batch has. How many rows a pass
- * has is not known beforehand. Every rank goes through all samples, and takes the rows in turns.
+ * Stages that decide which samples, or parts of samples, form the rows of a batch. The number of
+ * rows in a pass is not known beforehand. Every rank processes all samples; rows are dealt to the
+ * ranks in turns.
  *
  * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
  *          error of building; E_NO_MEMORY.
@@ -18,28 +19,30 @@ SLUICE_BEGIN_DECLS
  * window, not a sample. A batch then has three columns:
  *
  *   the documents' column  (seq) tokens, in the type of the documents
- *   position               i32 (seq): the token's index in its document, from 0
+ *   position               i32 (seq): the token's index in its document, from 0; padding: 0
  *   document               i32 (seq): the number of its document in the window, from 0; -1: padding
  *
  * The windows of a pass depend on its samples and their order alone, not on the number of workers.
- * A window is padded at the end of a pass, or without `split`. Windows are dealt to ranks in turns;
- * each rank reads all documents. A resumed run reads the documents of the pass that were done
- * before, and logs at level info how long that took. Empty documents are in no window. A document
- * that cannot be read ends the run, is replaced by the next sample of the pass, or, with policy
- * zero, is left out. The sample number of a row is that of the document of its first token.
+ * The last window of a pass is padded and, without `split`, each window that the next document
+ * does not fit into. Windows are dealt to ranks in turns; each rank reads all documents. A resumed
+ * run reads the pass's documents from the first one again, and logs at level info how long that
+ * took. Empty documents are in no window. A document that cannot be read ends the run (policy
+ * fail), is replaced by the next sample of the pass (replace), or is left out (zero). The sample
+ * number of a row is that of the document of its first token.
  *
  * Of the later stages only project, drop, rename and batch are allowed.
  *
  * @param column  a plain column of integers with one dimension, whose length is in the column
  *                NAME_length if it has one, as ragged columns have; NULL: "tokens"
  * @param seq     tokens in a window, 1 to 16 777 216
- * @param split   a document that does not fit into the rest of a window is divided. False: it
- *                begins in the next window; a document of more than seq tokens is a bad sample
- * @param pad     the token of padding
+ * @param split   true: a document that does not fit into the rest of a window continues in the next
+ *                one. False: it begins in the next window; a document of more than seq tokens is a
+ *                bad sample
+ * @param pad     the value of padding tokens
  *
- * Returns: E_INVALID also for a column of another kind, a pad that the column's type does not have,
- *          a stage `shard`, or a source with an order of its own. A run fails with E_UNSUPPORTED if
- *          the source is read as a stream.
+ * Returns: E_INVALID also for a column of another kind, a pad outside the range of the column's
+ *          type, an earlier stage `shard` or `bucket`, or a source with an order of its own. A run
+ *          fails with E_UNSUPPORTED if the source is read as a stream.
  *
  * Threads: the one that builds the dataset.
  */
@@ -48,17 +51,18 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
 
 /**
  * Makes batches of samples of similar length: a batch holds samples of one bucket. Samples go to
- * their buckets in the order of the pass; the next batch is of the first bucket that has a batch
- * for every rank. So batches depend on the samples and their order alone, not on the number of
- * workers. At the end of a pass what is left in the buckets makes one padded batch for each bucket,
- * by ascending length, or is dropped, as sluice_dataset_batch() says. The columns have the shapes
- * that they have without this stage.
+ * their buckets in the order of the pass; the first bucket that has a batch for every rank makes
+ * the next batch of each rank. So batches depend on the samples and their order alone, not on the
+ * number of workers. At the end of a pass each bucket that is not empty makes one padded batch, by
+ * ascending length, or its samples are dropped: sluice_dataset_batch() has the choice. The shapes
+ * of the columns do not change.
  *
- * Every rank looks at the length of all samples. If the length is a plain column of the source, a
- * sample is loaded once it has a row; else every sample is loaded to know its length, and once more
- * for its row. A resumed run goes through the pass from its beginning, logs at level info how long
- * that took, and must have the same batch size and number of ranks. A sample whose length cannot be
- * read counts as one of length 0. Error policy replace takes the next sample of the same bucket.
+ * Every rank reads the lengths of all samples. If the length is a plain column of the source, and
+ * filters read only such columns, a sample is loaded only for its row. Else every sample is loaded
+ * for its length, and a second time for its row. A resumed run reads the lengths from the beginning
+ * of the pass again, logs at level info how long that took, and must have the same batch size and
+ * number of ranks. A sample whose length cannot be read goes to the first bucket. Error policy
+ * replace takes the next sample of the same bucket.
  *
  * @param length  a plain scalar of an integer type, such as the column NAME_length of a ragged
  *                column NAME
@@ -67,8 +71,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
  * @param count   1 to SLUICE_MAX_RANK
  *
  * Returns: E_INVALID also for a column of another kind, edges that do not ascend, a second bucket,
- * a stage `shard`, or a source with an order of its own. A run fails with E_UNSUPPORTED if the
- * source is read as a stream.
+ *          an earlier stage `shard`, or a source with an order of its own. A run fails with
+ *          E_UNSUPPORTED if the source is read as a stream.
  *
  * Threads: the one that builds the dataset.
  */

@@ -225,6 +225,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  *     cifar10       FILE:RECORD, counted from 0; also cifar100
  *     mnist         FILE:INDEX, FILE with the images, without a suffix such as .gz
  *     synthetic     synthetic/INDEX
+ *     concat, mix   PART/NAME, the number of the part, from 1, and the name in it
+ *     zip           the name in the first part with an image, else in the first part
  *
  * @param name_out  owned by the caller: freed by sluice_string_free()
  *
@@ -239,8 +241,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_sample_name(sluice_dataset *data
 /**
  * Returns the name of a class, by its label: the folder's name for image_folder, "airplane" to
  * "truck" for cifar10, "apple" to "worm" for cifar100 (the names of its fine or coarse labels), the
- * name of the category for coco.
- * Opens the dataset if it is not open. The smallest label that is refused is the number of classes.
+ * name of the category for coco. Opens the dataset if it is not open. The smallest label that is
+ * refused is the number of classes.
  *
  * @param label     a value of the column `label`, or of `classes` of coco
  * @param name_out  owned by the caller: freed by sluice_string_free()

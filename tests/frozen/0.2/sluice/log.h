@@ -4,10 +4,10 @@
  *
  * By default messages of level warn and above go to stderr, as "sluice: warn: ...", and while a run
  * or channel of rank 2 of 8 is open as "sluice[2/8]: warn: ...". The environment variable
- * SLUICE_LOG
- * (`off|error|warn|info|debug`) sets the level at first use. An error that a call returns is logged
- * at level debug only: its text reaches the caller by sluice_last_error(). But sluice_train() also
- * logs it at level error on the rank that fails, if there are several, before it returns.
+ * SLUICE_LOG (`off|error|warn|info|debug`) sets the level at first use. An error that a call
+ * returns is logged at level debug only: its text reaches the caller by sluice_last_error(). But if
+ * there are several ranks, sluice_train() also logs the error of the rank that fails at level
+ * error, before it returns.
  */
 #ifndef SLUICE_LOG_H
 #define SLUICE_LOG_H

@@ -70,20 +70,20 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_balance(sluice_dataset *dataset,
 /**
  * Creates a dataset of the samples of several datasets, one part after another. A part has a source
  * and any stages that select or order samples (not shard), choose or rename columns; stages such as
- * decode are added to the new dataset, and work on the samples of all parts. A shuffle in a part
- * has an order of its own for each part. All parts have the same columns: names, types and shapes,
- * in the same order.
+ * decode are added to the new dataset, and work on the samples of all parts. Shuffles of different
+ * parts have different orders, unless they are given the same seed. All parts have the same
+ * columns: names, types and shapes, in the same order.
  *
  * Samples are numbered part by part. The name of a sample is the number of its part, from 1, and
  * its name there: "2/cat/7.jpg".
  *
- * On success the parts belong to the new dataset: neither use nor destroy them. After an error they
- * are still the caller's.
+ * On success the new dataset owns the parts: neither use nor destroy them. On an error the caller
+ * still owns them.
  *
  * Returns: E_INVALID a NULL, a part that was used, is given twice, or does not fit, with its
- * number; the sticky error of a part; E_NO_MEMORY. The files of the parts are opened at the first
- * use of the dataset. Errors then: those of the parts; E_UNSUPPORTED a part is a stream; E_INVALID
- * the parts have different names for the class of a label.
+ *          number; the sticky error of a part; E_NO_MEMORY. The first use of the dataset opens the
+ *          parts, and returns their errors; E_UNSUPPORTED a part is a stream; E_INVALID the parts
+ *          have different names for the class of a label.
  *
  * @param parts        the parts, in order
  * @param count        number of parts, 1 to 64; a part may be made of others, to a depth of 8
@@ -101,12 +101,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_concat(sluice_dataset *const *pa
  * turns is the same in each pass.
  *
  * A pass ends when the part that lasts longest ends, or the first one of those marked by `ends`. A
- * part that ends before begins its next pass: with its own shuffle, in another order. In the next
+ * part that ends earlier begins its next pass: if it has a shuffle, in another order. In the next
  * pass of the dataset each part continues where it was, so over many passes all samples of a part
- * are drawn equally often. A sample that comes again in a pass has other random numbers.
+ * occur equally often. A sample that occurs again in a pass has other random numbers.
  *
  * Returns: as sluice_dataset_concat(); also E_INVALID a weight of 0, weights whose sum is above
- * 1000000 after division by their greatest common divisor, a bit of `ends` without a part.
+ *          1000000 after division by their greatest common divisor, a bit of `ends` without a part.
+ *          A run fails with E_INVALID if a part has no samples.
  *
  * @param weights  for each part; NULL: all equal
  * @param ends     bit i: a pass may end with parts[i]; 0: with the one that lasts longest
@@ -120,12 +121,12 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_mix(sluice_dataset *const *parts
 /**
  * Creates a dataset of the columns of several datasets side by side: sample i has the columns of
  * sample i of each part. Parts and errors are those of sluice_dataset_concat(), but names of
- * columns must differ between parts, and no stage of a part may draw or shuffle samples: shuffle
- * the new dataset instead. Images after the first one are further images of the sample: they must
- * have its size, and get its crops, resizes and flips by the same random numbers.
+ * columns must differ between parts, and no part may contain shuffle, weights, balance or mix:
+ * shuffle the new dataset instead. Images after the first one are further images of the sample:
+ * they must have its size, and get its crops, resizes and flips by the same random numbers.
  *
  * Returns: as sluice_dataset_concat(). At the first use: E_INVALID a part has another number of
- * samples than the first one.
+ *          samples than the first one.
  *
  * Threads: any.
  */

@@ -6,10 +6,10 @@
  * stage). So the pixels of a sample do not depend on workers or devices, nor on whether a run was
  * resumed.
  *
- * After decode, images are uint8 (H, W, C); crops and resizes keep that format. Colour stages come
- * after them and change the values of gray or RGB images, before the values are normalized.
- * random_horizontal_flip, normalize, to_dtype and to_chw come after them, in any order, and run in
- * one pass over the pixels.
+ * After decode, images are uint8 (H, W, C); crops and resizes keep that format. Colour stages
+ * (color_jitter to random_equalize) change the values of gray or RGB images: after all crops and
+ * resizes, before normalize, to_dtype and to_chw. These three and random_horizontal_flip come after
+ * crops and resizes, in any order, and run in one pass over the pixels.
  *
  * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
  *          error of building; E_NO_MEMORY.
@@ -25,8 +25,8 @@ SLUICE_BEGIN_DECLS
 typedef struct sluice_decode_config {
     size_t struct_size; /**< bytes; set by sluice_decode_config_init() */
     const char *mode;   /**< "rgb": (H, W, 3); "gray": (H, W, 1); "index": (H, W, 1), the stored
-                             numbers of a PNG file with a palette or in gray, or of a PGM file, as
-                             of masks; other files are bad samples; NULL: "rgb" */
+                             values of a palette or gray PNG file, or of a PGM file, as masks have
+                             them; other files are bad samples; NULL: "rgb" */
     /**
      * If a resize to half the size or less follows, decode JPEG files at 1/2, 1/4 or 1/8 of their
      * size and resize the result. That is faster for large photographs, but gives other pixels: a
@@ -184,11 +184,11 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_letterbox(sluice_dataset *datase
 /**
  * Changes brightness, contrast, saturation and hue of each image by random amounts, in random
  * order: torchvision's ColorJitter. The factors of the first three are drawn from max(0, 1 - x) to
- * 1 + x, the turn of the hue from -x to x. The stage `color_jitter` of pipeline texts also takes
- * ranges LOW,HIGH.
+ * 1 + x, the shift of the hue, in turns, from -x to x. Saturation and hue do not change images of
+ * one channel. The stage `color_jitter` of pipeline texts also takes ranges LOW,HIGH.
  *
  * @param brightness, contrast, saturation  largest change of the factor, at least 0; 0: no change
- * @param hue                               largest turn of the hue, 0 to 0.5
+ * @param hue                               largest shift of the hue, 0 to 0.5
  *
  * Threads: the one that builds the dataset.
  */
@@ -197,7 +197,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_color_jitter(sluice_dataset *dat
                                                              double saturation, double hue);
 
 /**
- * Sets the three channels to the luma with probability p: torchvision's RandomGrayscale.
+ * Sets the three channels to the luma with probability p: torchvision's RandomGrayscale. Images of
+ * one channel do not change.
  *
  * Threads: the one that builds the dataset.
  */
