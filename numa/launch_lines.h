@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that start the ranks of a job on one machine, each bound to its part. */
+/* Shell commands that start the ranks of a job on one machine, each bound to its part. */
 #ifndef SLUICE_LAUNCH_LINES_H
 #define SLUICE_LAUNCH_LINES_H
 
@@ -8,8 +8,7 @@
 /* True if there are lines for this launcher: numactl, mpirun, srun or torchrun. */
 bool sli_launcher_is_known(const char *launcher);
 
-/* Adds the lines for a known launcher, as a shell script whose program is ./train. plans: (ranks).
- */
+/* Adds a shell script for a known launcher, which starts ./train. plans: (ranks). */
 void sli_launch_lines_print(const char *launcher, const sli_topology *topology,
                             sli_placement *const *plans, uint32_t ranks, sli_text *text);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The colour operations of one image, in order. Those that map each value of a channel on its own
- * are tables of 256 entries; consecutive tables are composed into one. Some operations depend on
- * statistics of the whole image, as contrast does on its mean: they become tables as soon as all
- * lines have been counted.
+ * The colour operations of one image, in order. Operations on single values of a channel are lookup
+ * tables of 256 entries; consecutive tables are composed into one. Operations that depend on
+ * statistics of the whole image, as contrast does on its mean, become tables after all lines have
+ * been counted.
  */
 #ifndef SLUICE_COLOR_CHAIN_H
 #define SLUICE_COLOR_CHAIN_H
@@ -57,7 +57,8 @@ void color_add_brightness(color_chain *chain, double factor);
 /* Blends the image with the mean of its luma: 0 is gray, 1 is the image. */
 void color_add_contrast(color_chain *chain, double factor);
 
-/* Blends each pixel with its luma: 0 is gray, 1 is the image. */
+/* Blends each pixel with its luma: 0 is gray, 1 is the image. No effect on one channel, as hue and
+ * gray. */
 void color_add_saturation(color_chain *chain, double factor);
 
 /* Adds `shift` turns, -0.5 to 0.5, to the hue. */
@@ -75,13 +76,13 @@ void color_add_solarize(color_chain *chain, double threshold);
 /* Stretches each channel to 0..255. */
 void color_add_autocontrast(color_chain *chain);
 
-/* Equalises the histogram of each channel. */
+/* Equalizes the histogram of each channel. */
 void color_add_equalize(color_chain *chain);
 
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* The first operation from `first` on that needs statistics; chain->count: there is none. */
+/* Returns the first operation from `first` on that needs statistics; chain->count: none. */
 uint32_t color_next_whole(const color_chain *chain, uint32_t first);
 
 /*
@@ -97,8 +98,8 @@ void color_count(const color_operation *operation, const uint8_t *line, uint32_t
                  uint32_t channels, color_statistics *statistics);
 
 /*
- * Makes operation `number` a table from the statistics of the image before it. A table that
- * follows is composed into it, and has no effect of its own any more.
+ * Turns operation `number` into a table, by the statistics of the image before this operation. A
+ * table right after it is composed into it, and becomes COLOR_NOTHING.
  */
 void color_settle(color_chain *chain, uint32_t number, const color_statistics *statistics);
 

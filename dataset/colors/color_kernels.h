@@ -10,7 +10,7 @@
 
 /* Lines are (pixels, 3) uint8; `from` and `to` may be the same line. */
 typedef struct color_kernels {
-    /* x * factor + gray * rest, clamped and truncated; gray is the pixel's luma. */
+    /* x * factor + luma * rest, clamped to 0..255 and truncated. */
     void (*saturate)(const uint8_t *from, uint8_t *to, uint32_t pixels, float factor, float rest);
 
     /* Adds `shift` turns, -0.5 to 0.5, to the hue. */
@@ -19,7 +19,7 @@ typedef struct color_kernels {
     /* Sets the three channels to the luma. */
     void (*gray)(const uint8_t *from, uint8_t *to, uint32_t pixels);
 
-    /* The sum of the pixels' lumas. */
+    /* Returns the sum of the pixels' lumas. */
     uint64_t (*sum_gray)(const uint8_t *from, uint32_t pixels);
 } color_kernels;
 

@@ -32,7 +32,7 @@ typedef struct custom_batch {
     uint32_t column_count;
     batch_column columns[SLUICE_MAX_COLUMNS];
     custom_columns added; /* the new columns */
-    bool guards;          /* what it writes is in buffers with guard bytes */
+    bool guards;          /* columns that it writes are in buffers with guard bytes */
     bool is_added;        /* the map was added to a dataset, which then owns it */
     pthread_mutex_t lock; /* held during calls of a serial map */
 } custom_batch;
@@ -60,7 +60,10 @@ void custom_batch_free(custom_batch *map);
 /* stage_def.release of map_batch: frees the map if the dataset owns it. `args`: batch_map_args. */
 void custom_batch_release(void *args);
 
-/* Updates the columns to those after the map. E_INVALID: a column does not exist, or exists. */
+/*
+ * Updates the columns to those after the map. E_INVALID: an input or changed column does not exist,
+ * a new column exists already, or there are too many columns or maps.
+ */
 sluice_status custom_batch_infer(const custom_batch *map, stage_schema *schema);
 
 /* ---- the batch that is passed to the function ------------------------------------------------ */
@@ -69,7 +72,7 @@ sluice_status custom_batch_infer(const custom_batch *map, stage_schema *schema);
 typedef struct host_column {
     sluice_host_column view;
     uint8_t *slot;   /* its rows in the batch */
-    uint8_t *buffer; /* with guards: memory of a column that is written; NULL: view is the slot */
+    uint8_t *buffer; /* with guards: memory of a column that is written; NULL: view.data is slot */
     uint64_t hash;   /* with guards: hash of a column that is only read */
 } host_column;
 
@@ -92,9 +95,9 @@ sluice_status host_batch_begin(custom_batch *map, const sluice_column *types, ui
 void host_batch_end(sluice_host_batch *batch);
 
 /*
- * Calls the function. columns[i] are the rows of map->columns[i], flags the flags of the rows
- * (SLI_ROW_ZERO: without a sample), samples their numbers. E_CALLBACK: it returned an invalid
- * status, or wrote where it may not.
+ * Calls the function. columns[i]: the rows of map->columns[i]; flags and samples: (rows), with
+ * SLI_ROW_ZERO for rows without a sample. Returns the function's error; E_CALLBACK: it returned an
+ * invalid status, or wrote outside its columns or to an input.
  */
 sluice_status host_batch_call(sluice_host_batch *batch, uint8_t *const *columns,
                               const uint8_t *flags, const uint64_t *samples, uint32_t valid_rows,

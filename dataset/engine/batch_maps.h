@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the maps of whole batches, which are user functions. */
+/* Runs the maps of whole batches (custom_batch.h). */
 #ifndef SLUICE_BATCH_MAPS_H
 #define SLUICE_BATCH_MAPS_H
 
@@ -8,7 +8,8 @@
 
 /*
  * Calls the plan's maps of batches, in order, for a batch whose header is filled. The first call of
- * a worker creates the worker's states. On failure loader->stage is the map that failed.
+ * a worker creates its states of the maps. On failure loader->stage is the name of the map that
+ * failed.
  */
 sluice_status batch_maps_run(sample_loader *loader, const sli_layout *layout,
                              const sli_batch *batch);

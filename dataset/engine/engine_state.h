@@ -23,7 +23,7 @@ struct sli_engine {
     uint32_t worker_count;
     sample_loader *loaders;
     sample_stream *stream; /* NULL: the source is not a stream */
-    kept_rows *kept;       /* NULL: there is neither a filter nor pack */
+    kept_rows *kept;       /* NULL: there is no filter, pack or bucket */
     packed_rows *packed;   /* NULL: there is no pack */
     sli_worker_pool *pool;
     readahead *ahead;    /* NULL: no readahead */
@@ -42,7 +42,7 @@ struct sli_engine {
 /* The main loop of a worker. Returns when the engine stops or no rows are left (engine_work.c). */
 void engine_work(sli_engine *engine, sample_loader *loader);
 
-/* The main loop of a worker for a plan with filters or pack (engine_kept.c). */
+/* The main loop of a worker for a plan with filters, pack or bucket (engine_kept.c). */
 void engine_work_kept(sli_engine *engine, sample_loader *loader);
 
 /*
@@ -126,9 +126,9 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
                        sluice_status status);
 
 /*
- * Applies the error policy to a sample with pack that has just failed to load. OK: it is replaced
- * by task->sample, whose document the loader has, or left out. Else returns the error that ends the
- * run.
+ * Applies the error policy to a sample with pack that has just failed to load. OK: task->sample
+ * replaces it, and its document is loaded, or it is left out (*is_left_out). Otherwise returns the
+ * error that ends the run.
  */
 sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row_task *task,
                                   sluice_status status, bool *is_left_out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a run with the stage bucket that wait in their buckets, and the rows of full
- * buckets, which workers take in order. Only numbers of candidates wait, so a sample is loaded once
- * it has a row. Not thread-safe: kept_rows.c calls it under its lock.
+ * The buckets of a run with the stage bucket, and the rows of full buckets, which workers take in
+ * order. Buckets store numbers of candidates, not their data. Not thread-safe: kept_rows.c calls it
+ * under its lock.
  */
 #ifndef SLUICE_KEPT_BUCKETS_H
 #define SLUICE_KEPT_BUCKETS_H
@@ -23,15 +23,15 @@ typedef struct kept_buckets kept_buckets;
 sluice_status kept_buckets_create(const sli_plan *plan, kept_buckets **buckets_out);
 void kept_buckets_destroy(kept_buckets *buckets);
 
-/* Adds a sample. True: its bucket has a batch for each rank, to be emitted or emptied. */
+/* Adds a candidate. True: its bucket has a batch for each rank; the caller emits or empties it. */
 bool kept_buckets_add(kept_buckets *buckets, uint32_t bucket, uint64_t candidate);
 
 /* Finds the next bucket that is not empty, from *bucket on. False: there is none. */
 bool kept_buckets_next(const kept_buckets *buckets, uint32_t *bucket);
 
 /*
- * Makes the rows of this rank in a bucket the last ones to take, padded to a batch, and empties the
- * bucket. Returns E_NO_MEMORY on failure.
+ * Appends this rank's candidates in a bucket, padded to a batch, to the rows to take, and empties
+ * the bucket. Returns E_NO_MEMORY on failure.
  */
 sluice_status kept_buckets_emit(kept_buckets *buckets, uint32_t bucket);
 
@@ -41,7 +41,7 @@ void kept_buckets_empty(kept_buckets *buckets, uint32_t bucket);
 /* Returns the number of rows to take. */
 uint64_t kept_buckets_pending(const kept_buckets *buckets);
 
-/* Takes the next `count` rows. */
+/* Takes the next `count` rows, at most kept_buckets_pending(). */
 void kept_buckets_take(kept_buckets *buckets, uint32_t count, bucket_row *rows_out);
 
 /* Empties all buckets, and abandons the rows to take. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assigns rows to samples in a run with filters or pack. The samples of a pass before filtering are
- * candidates, numbered from the first pass of the run on. Workers take candidates in order, call
- * the filters concurrently, and report their choices in the order of the candidates:
+ * Assigns rows to samples in a run with filters, pack or bucket. The samples of a pass before
+ * filtering are candidates, numbered from the first pass of the run on. Workers take candidates in
+ * order, call the filters concurrently, and report their choices in the order of the candidates:
  *
  *     kept_rows_take(rows, most, &claim)          takes candidates, or rows without samples
  *     call the filters for the candidates
@@ -13,12 +13,12 @@
  * ranks round-robin; each rank processes all candidates. A run that begins within a pass processes
  * that pass from its first candidate.
  *
- * With pack a row is a window of tokens, and the candidates are documents: instead of a row, a kept
- * one gets the rest of the window that the documents before it have begun, and as many windows as
- * it needs. A window gets its turn with its first token.
+ * With pack a row is a window of tokens, and the candidates are documents: a kept document is
+ * assigned the rest of the window that the documents before it have begun, and then as many windows
+ * as it needs. A window gets its turn with its first token.
  *
- * With bucket a kept candidate waits in its bucket. The rows of a bucket that has a batch for each
- * rank get the next turns, and workers take them as KEPT_ROWS, before further candidates.
+ * With bucket a kept candidate waits in its bucket. When a bucket has a batch for each rank, its
+ * rows get the next turns, and workers take them as KEPT_ROWS, before further candidates.
  */
 #ifndef SLUICE_KEPT_ROWS_H
 #define SLUICE_KEPT_ROWS_H
@@ -27,7 +27,7 @@
 #include "kept_buckets.h"
 #include "plan.h"
 
-/* The largest number of candidates in a claim, and of KEPT_ROWS rows. */
+/* Limits on the candidates of a claim, and on the rows of a KEPT_ROWS claim. */
 enum { KEPT_MOST = 64, KEPT_ROWS_MOST = 8 };
 
 typedef enum kept_kind {
@@ -63,8 +63,8 @@ typedef struct kept_claim {
 /* pack: the tokens of a document that go into rows of this rank. */
 typedef struct kept_document {
     uint64_t length;   /* set by the caller: number of tokens; 0 for a sample that is not kept */
-    uint64_t open_row; /* row whose window is to be padded from token open_at on, since the document
-                          does not fit into it; KEPT_NO_ROW: none */
+    uint64_t open_row; /* row whose window the caller must pad from token open_at on, since the
+                          document does not fit into it; KEPT_NO_ROW: none */
     uint32_t open_at;
     uint32_t at;       /* where the document begins in its first row */
     uint64_t rows;     /* number of rows; they are consecutive */
@@ -79,8 +79,8 @@ typedef struct kept_choice {
     uint64_t rows[KEPT_MOST]; /* row, counted over all batches; KEPT_NO_ROW: no row on this rank */
     uint8_t buckets[KEPT_MOST]; /* with bucket, set by the caller: bucket of a kept candidate */
     kept_document documents[KEPT_MOST]; /* instead of keeps and rows, with pack */
-    const sli_error *error; /* with pack, set by the caller: the run fails in place of the sample
-                               after the last one; NULL: it does not */
+    const sli_error *error; /* with pack, set by the caller: error of the claim's last document,
+                               which ends the run at its row; NULL: none */
     uint64_t whole;  /* batch whose last row was written earlier and must be counted now; 0: none */
     kept_claim rest; /* PADDING or LEFT_OUT rows to write after these; NOTHING: no such rows */
     uint64_t waited_ticks;

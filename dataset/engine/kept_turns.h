@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The turns of a pass: assigns rows, windows and batches to candidates in their order. Used by
- * kept_rows.c alone, which holds the lock in every call.
+ * The turns of a pass: assigns rows, windows and batches to candidates in their order. Only
+ * kept_rows.c uses it, with its lock held.
  */
 #ifndef SLUICE_KEPT_TURNS_H
 #define SLUICE_KEPT_TURNS_H
@@ -33,9 +33,9 @@ struct kept_rows {
     uint64_t whole; /* batch whose written last row must be counted after a rewind; 0: no batch */
     uint64_t open_row;   /* pack: row of the window that the next document continues; KEPT_NO_ROW:
                             another rank's row, or no such window */
-    uint32_t open_at;    /* pack: tokens in that window, whichever rank's; 0: no such window */
+    uint32_t open_at;    /* pack: tokens in that window, of any rank; 0: no such window */
     uint32_t open_count; /* pack: documents in it */
-    uint64_t abandoned_row; /* pack: as open_row, after a rewind or error; it must be padded */
+    uint64_t abandoned_row; /* pack: open_row before a rewind or error, to be padded */
     uint32_t abandoned_at;
     kept_buckets *buckets; /* NULL: there is no bucket */
     bool stopped;
@@ -63,7 +63,7 @@ bool kept_is_full(const kept_rows *rows);
  */
 void kept_release_held(kept_rows *rows, uint64_t *whole);
 
-/* Ends that window, and leaves its row to the next claim of rows without samples. */
+/* Ends the open window of pack; the next claim of rows without samples pads its row. */
 void kept_abandon_window(kept_rows *rows);
 
 /* Assigns rows to the candidates of a claim. False: this rank has no row left. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the rows of a run with the stage pack. A row is a window of tokens, to which several
- * workers may write the pieces of their documents, at the same time. Each row has a counter of the
- * tokens that are written; the worker that writes the last of them completes the row.
+ * workers may write pieces of their documents concurrently. Each row has a counter of written
+ * tokens; the worker that writes the last tokens completes the row.
  */
 #ifndef SLUICE_PACKED_ROWS_H
 #define SLUICE_PACKED_ROWS_H
@@ -20,19 +20,19 @@ typedef struct packed_piece {
 
 typedef struct packed_rows packed_rows;
 
-/* `batches`: how many are filled at the same time, at most. Returns E_NO_MEMORY on failure. */
+/* `batches`: maximum number of batches in flight. Returns E_NO_MEMORY on failure. */
 sluice_status packed_rows_create(const sli_plan *plan, uint64_t batches, packed_rows **rows_out);
 void packed_rows_destroy(packed_rows *rows);
 
 /*
  * A document in the memory of a worker: an aligned block of plan_details.own_row_bytes.
- * packed_document_row() gives the row for sample_load_filtered(), and packed_document_keep() copies
- * the document that it has loaded to the block.
+ * packed_document_row() returns the row for sample_load_filtered(); packed_document_keep() then
+ * copies the loaded document into the block.
  */
 void packed_document_row(const sli_plan *plan, void *document, sample_row *row_out);
 void packed_document_keep(const sample_loader *loader, void *document);
 
-/* Makes the document empty, or returns its number of tokens. */
+/* Sets the number of the document's tokens to 0, or returns it. */
 void packed_document_clear(void *document);
 uint64_t packed_document_length(const void *document);
 
@@ -43,7 +43,7 @@ uint64_t packed_document_length(const void *document);
 bool packed_rows_write(packed_rows *rows, const packed_piece *piece, const void *document,
                        const sample_row *row);
 
-/* Writes padding to a whole row that no piece is written to, and does not count it. */
+/* Fills a row without a sample with padding; its counter is not used. */
 void packed_rows_pad(const packed_rows *rows, const sample_row *row);
 
 #endif

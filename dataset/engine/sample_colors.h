@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The colour stages of an image, between the resampler and the conversion: each line is changed as
- * the resampler writes it. From the first operation that needs statistics of the whole image, the
- * lines wait in a buffer until the last one is counted.
+ * the resampler writes it. If an operation needs statistics of the whole image, lines wait in a
+ * buffer before it until the last one is counted.
  */
 #ifndef SLUICE_SAMPLE_COLORS_H
 #define SLUICE_SAMPLE_COLORS_H
@@ -23,18 +23,18 @@ typedef struct sample_colors {
     line_sink target; /* where the lines go */
 } sample_colors;
 
-/* Draws the operations of an image. The images of a sample get the same. */
+/* Draws the operations of an image, the same for all images of a sample. */
 void colors_draw(sample_colors *colors, const struct plan_details *details, uint64_t sample,
                  uint64_t pass);
 
 /*
- * Puts the operations before the sink, whose line() gets an image of the conversion's size. Returns
- * E_NO_MEMORY on failure.
+ * Replaces *sink by one that applies the operations and passes the lines on to the old one; images
+ * have the conversion's size. Returns E_NO_MEMORY on failure.
  */
 sluice_status colors_start(sample_colors *colors, const sli_conversion *conversion,
                            line_sink *sink);
 
-/* Passes the lines that wait to the target; called after the last line. */
+/* Passes the waiting lines to the target; called after the last line. */
 void colors_finish(sample_colors *colors);
 
 void colors_free(sample_colors *colors);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads samples and calls the filters, which may drop them; and measures them for pack and
- * bucket. */
+/* Loads samples, calls the filters, which may drop them, and finds lengths for pack and bucket. */
 #ifndef SLUICE_SAMPLE_FILTERS_H
 #define SLUICE_SAMPLE_FILTERS_H
 
@@ -9,8 +8,8 @@
 /*
  * Like sample_load(), but also calls the filters. Sets loader->dropped if a filter drops the
  * sample; the contents of the row are then undefined. With bucket, sets loader->bucket, also in
- * sample_test(). With pack, sets loader->document_length, and
- * returns E_CORRUPT if the length is invalid or the document fits into no window.
+ * sample_test(). With pack, sets loader->document_length, and returns E_CORRUPT if the length is
+ * invalid or, without `split`, larger than a window.
  */
 sluice_status sample_load_filtered(sample_loader *loader, uint64_t sample, uint64_t pass,
                                    const sample_row *row);

@@ -49,7 +49,8 @@ typedef struct sample_loader {
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
     uint8_t *scratch;              /* memory of columns that are not in the row (plan_buffer) */
-    uint8_t *own_rows; /* the worker's private rows (plan_details.own_rows); NULL: no filter */
+    uint8_t *own_rows; /* the worker's private rows (plan_details.own_rows); NULL: there is no
+                          filter, pack or bucket */
     image_way way;     /* geometry of the last image, for its masks and boxes */
     fused_geometry groups[DATASET_MAX_STAGES + 1]; /* storage for way.groups */
     const char *stage;   /* name of the stage at which the last sample failed */

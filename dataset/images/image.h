@@ -31,14 +31,13 @@ typedef struct image_view {
 typedef struct image_facts {
     const char *format;        /* "JPEG", "PNG", "PPM" or "PGM" */
     uint32_t channels;         /* stored channels; 1 for a palette */
-    uint32_t bits;             /* of a stored sample */
-    bool palette;              /* PNG: the samples are indices of colours */
+    uint32_t bits;             /* per channel, or per palette index */
+    bool palette;              /* PNG: the pixels are indices into a palette */
     bool progressive;          /* JPEG: progressive; PNG: interlaced */
     bool arithmetic;           /* JPEG: arithmetic-coded */
     uint32_t restart_interval; /* JPEG: MCUs between restart markers; 0: none */
-    uint32_t
-        chroma_x; /* JPEG of several channels: pixels per chroma sample, in a line; 0: not whole */
-    uint32_t chroma_y; /* the same in a column */
+    uint32_t chroma_x; /* JPEG of several channels: horizontal chroma subsampling; 0: not whole */
+    uint32_t chroma_y; /* the same vertically */
 } image_facts;
 
 /* A rectangle of an image: [x, x + width) by [y, y + height). */

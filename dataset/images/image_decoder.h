@@ -75,7 +75,7 @@ bool image_decoder_lacks_index(const image_decoder *decoder);
  */
 sluice_status image_decoder_want_indices(image_decoder *decoder);
 
-/* Returns what the header of the open image says. It must not have been decoded since. */
+/* Describes the open image by its header. The image must not be decoded yet. */
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out);
 
 /* Sets the index of the open image; it must stay valid until the region is decoded. */

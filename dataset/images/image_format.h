@@ -30,8 +30,7 @@ typedef struct image_format {
     void (*use_index)(void *state, image_index *index); /* NULL: indexes are not supported */
     bool (*lacks_index)(const void *state);     /* NULL: no file of the format can have an index */
     sluice_status (*want_indices)(void *state); /* NULL: files of the format store colours */
-    /* Fills in what the header of the open file says; `format` is set, the other fields are zero.
-     */
+    /* Describes the open file by its header; on entry `format` is set, the other fields are 0. */
     void (*describe)(const void *state, image_facts *facts);
 } image_format;
 

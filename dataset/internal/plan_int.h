@@ -105,7 +105,7 @@ uint64_t sli_plan_left(const sli_plan *plan);
  */
 const char *sli_plan_uncounted(const sli_plan *plan);
 
-/* Returns what the rows of batches are if their number is unknown, for "batches of 4 %s". */
+/* Returns what the rows of batches are, for "batches of 4 %s"; sli_plan_uncounted() is not NULL. */
 const char *sli_plan_rows(const sli_plan *plan);
 
 /* True if the source is a stream, which is read sequentially. */
@@ -129,8 +129,8 @@ bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
  */
 bool sli_plan_deals_itself(const sli_plan *plan);
 
-/* True if the order depends on the batch size and the number of ranks: the source has its own one,
- * or there is bucket. */
+/* True if the order depends on the batch size and the number of ranks: the source has an order of
+ * its own, or there is a stage bucket. */
 bool sli_plan_has_own_order(const sli_plan *plan);
 
 /* Appends a description of the plan: the result of each planner pass, and the reason for it. */

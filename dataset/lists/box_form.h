@@ -13,13 +13,12 @@ typedef enum box_form {
 } box_form;
 
 /*
- * Converts a box to x0, y0, x1, y1; a darknet box remains in fractions. Coordinates of a darknet
- * box that rounding has put just outside [0, 1] are clamped.
+ * Converts a box to x0, y0, x1, y1; a darknet box remains in fractions, and its coordinates are
+ * clamped to [0, 1] if rounding has moved them just outside.
  */
 void box_to_corners(box_form form, float *box);
 
-/* True if a converted box has an area and does not begin, or end if in fractions, outside its
- * image. */
+/* True if a converted box has an area and x0, y0 >= 0; for darknet also x1, y1 <= 1. */
 bool box_is_valid(box_form form, const float *box);
 
 #endif

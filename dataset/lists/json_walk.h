@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a JSON file value by value, through a window, so that memory holds the largest value that
- * is kept and not the file. It finds where values begin and end; what a kept value contains is for
- * the caller to parse. A skipped value is checked for its brackets' number and its quotes only.
+ * is kept, not the file. It finds where values begin and end; the caller parses the values that it
+ * keeps. In a skipped value only quotes and the number of brackets are checked.
  */
 #ifndef SLUICE_JSON_WALK_H
 #define SLUICE_JSON_WALK_H
@@ -34,7 +34,8 @@ typedef struct json_place {
     uint64_t line; /* from 1 */
 } json_place;
 
-/* Begins to read a file at its current position; `fd` must stay open until json_walk_end(). */
+/* Begins to read `fd` at its current position. It must stay open until json_walk_end(), which does
+ * not close it. */
 void json_walk_begin(int fd, json_walk *walk);
 void json_walk_end(json_walk *walk);
 

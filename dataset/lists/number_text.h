@@ -17,7 +17,7 @@ uint64_t number_text_lines(const char *text, size_t size);
 /*
  * Parses integers below `limit` into numbers_out, which must have space for number_text_lines()
  * numbers. E_CORRUPT: a line is not such an integer; *line_out is the number of the line, from 1.
- * E_UNSUPPORTED: `limit` is above UINT32_MAX.
+ * E_UNSUPPORTED: `limit` does not fit into 32 bits.
  */
 sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
                                   uint32_t *numbers_out, uint64_t *line_out);

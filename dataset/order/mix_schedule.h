@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The turns of the parts of a mix. One period has as many positions as the sum of the weights, and
- * as many turns of each part as its weight. They are dealt evenly: among the first t positions of a
- * period each part has t * weight / period of them, rounded down or up.
+ * The turns of the parts of a mix. The length of a period is the sum of the weights; a part has as
+ * many turns in it as its weight. Turns are dealt evenly: among the first t positions of a period
+ * each part has t * weight / period of them, rounded down or up.
  */
 #ifndef SLUICE_MIX_SCHEDULE_H
 #define SLUICE_MIX_SCHEDULE_H
@@ -41,8 +41,8 @@ void mix_schedule_at(const mix_schedule *schedule, uint64_t position, uint32_t *
 uint64_t mix_schedule_turns(const mix_schedule *schedule, uint32_t part, uint64_t length);
 
 /*
- * Returns the smallest number of positions that have `turns` turns of a part, at least 1;
- * UINT64_MAX: more than can be counted.
+ * Returns the smallest number of positions that have `turns` turns of a part; UINT64_MAX: more than
+ * can be counted. `turns` is at least 1.
  */
 uint64_t mix_schedule_length(const mix_schedule *schedule, uint32_t part, uint64_t turns);
 

@@ -10,7 +10,7 @@
 #include "dataset_state.h"
 #include "permutation.h"
 
-/* The order of the samples of a group of datasets, before the stages after it (group_order.h). */
+/* The order of the samples of a group, as its source gives them (group_order.h). */
 typedef struct parts_order {
     uint64_t length; /* number of positions in a pass */
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of a group (concat, mix, zip): datasets of a source and stages that select and order
- * samples, choose or rename columns. The group is a source of the dataset that has it.
+ * samples, choose or rename columns. A group is the source of a dataset.
  */
 #ifndef SLUICE_DATASET_PARTS_H
 #define SLUICE_DATASET_PARTS_H
 
 #include "dataset_state.h"
 
-/* Limits on the number of parts of a group, and on groups inside groups. */
+/* Limits on the number of parts of a group, and on the nesting of groups. */
 enum { PARTS_MOST = 64, PARTS_DEPTH = 8 };
 
 typedef struct dataset_part {
@@ -29,8 +29,8 @@ struct dataset_parts {
     dataset_part items[PARTS_MOST];
 
     /*
-     * Appends the parts as text, each in parentheses. for_identity: without paths, as the identity
-     * of a run has it.
+     * Appends the parts as text, each in parentheses. for_identity: without paths, for the identity
+     * of a run.
      */
     void (*print)(const dataset_parts *parts, bool for_identity, sli_text *text);
 };
@@ -49,9 +49,8 @@ void dataset_parts_release(void *args);
 sluice_status dataset_parts_check(void *args);
 
 /*
- * Adds a part, which must fit the parts before it. On success its memory belongs to `parts`, and
- * its dataset if `parts` is owned. E_INVALID: the part does not fit; the message begins with its
- * number.
+ * Adds a part, which must fit the parts before it. On success `parts` owns its text and, if
+ * parts->owned, its dataset. E_INVALID: the part does not fit; the message begins with its number.
  */
 sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
                                 const dataset_part *part);
@@ -59,7 +58,7 @@ sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
 /* Checks that a stage may stand in a part. E_INVALID: it may not. */
 sluice_status dataset_parts_allow(const stage_def *stage);
 
-/* Parses a weight such as "3" or "0.7" in units of 1e-9. False: the text is no weight. */
+/* Parses a weight such as "3" or "0.7" into units of 1e-9. False: the text is no weight. */
 #define PARTS_WEIGHT_ONE UINT64_C(1000000000)
 bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out);
 
@@ -67,7 +66,7 @@ bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out)
 uint64_t dataset_parts_weight_unit(const dataset_parts *parts);
 
 /*
- * Appends the source as the identity of a run has it: its name, and the arguments of which the data
+ * Appends the source for the identity of a run: its name, and the arguments on which the data
  * depend; a path may change, so it is written as "-".
  */
 void dataset_print_source(const sluice_dataset *dataset, sli_text *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The words of a pipeline text, with quotes, comments and variables resolved, and errors that show
- * a place in the text.
+ * a position in the text.
  */
 #ifndef SLUICE_PIPELINE_WORDS_H
 #define SLUICE_PIPELINE_WORDS_H
@@ -27,8 +27,7 @@ typedef struct text_words {
     pipeline_args *args; /* values of variables; NULL: the environment only */
     size_t at;           /* offset of the next character */
     text_word word;
-    bool may_be_split_path; /* the words of the stage may be parts of one path with blanks, without
-                               quotes */
+    bool may_be_split_path; /* the words of the stage may be a path with blanks, without quotes */
 } text_words;
 
 /*

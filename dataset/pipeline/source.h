@@ -122,7 +122,7 @@ typedef struct sample_location {
     uint64_t offset;
     uint64_t size; /* 0: up to the end of the file */
     bool in_parts; /* only parts of the file will be read, and its first bytes determine which */
-    bool keeps;    /* the bytes stay in the page cache, although the source drops those of others */
+    bool keeps;    /* the bytes stay in the page cache, although the source drops other samples' */
     char name[2 * NAME_MAX + 8];
 } sample_location;
 

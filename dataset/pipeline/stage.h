@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interface of a stage. Every source, index stage and transform is one stage_def in a file of
- * its own, and one line in stages/stage_table.c. Its parameter table determines parsing, checks,
- * description and help; its functions do the work. The kinds of stages:
+ * The interface of a stage. Every stage of the library is one stage_def in a file of its own, and
+ * one line in stages/stage_table.c; user code registers named stages (stage_registry.h). The
+ * parameter table determines parsing, checks, description and help; the functions do the work. The
+ * kinds of stages:
  *
  *   a source       opens files, returns the number of samples, reads a sample
  *   an index stage maps each position of a pass to a position of its input, a pure function
@@ -19,7 +20,7 @@
  *   bucket         chooses samples of similar length for each batch
  *   a map          calls a user function, after all geometry; a filter is a map that drops samples,
  *                  and is called as soon as its inputs are available
- *   batch          forms batches; no stage follows but
+ *   batch          forms batches; only batch maps may follow
  *   a batch map    calls a user function for each batch
  */
 #ifndef SLUICE_STAGE_H
@@ -244,7 +245,7 @@ typedef enum index_kind {
 typedef enum group_kind {
     GROUP_NONE,
     GROUP_CONCAT, /* the samples of the parts, one part after another */
-    GROUP_MIX,    /* samples of all parts in turns, by weights */
+    GROUP_MIX,    /* the samples of all parts in turns, by weights */
     GROUP_ZIP     /* the columns of all parts side by side */
 } group_kind;
 
@@ -265,8 +266,8 @@ typedef struct stage_def {
     void (*retain)(void *args);
 
     /*
-     * Optional: makes what the stage needs of its arguments, once they are checked and owned by the
-     * dataset; release() frees it. An error is an error of the stage.
+     * Optional: creates objects from the arguments, once these are checked and owned by the
+     * dataset; release() frees them. Its error is an error of the stage.
      */
     sluice_status (*make)(const struct stage_def *def, void *args);
 
@@ -319,8 +320,8 @@ typedef struct stage_def {
     bool fills;   /* its padding may be other than zeros */
     bool squares; /* a size of one number means a square */
 
-    /* STAGE_COLOR: adds the stage's operations for one image. infer() counts how many they can be
-     * in stage_schema.color_operations. */
+    /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
+     * stage_schema.color_operations. */
     void (*colors)(const void *args, const sli_draws *draws, color_chain *chain);
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */
@@ -379,7 +380,7 @@ sluice_status stage_arg_choose(const stage_def *def, const char *name, const cha
 sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
                                           uint32_t *choice);
 
-/* Checks the bounds of one argument. E_INVALID: it is out of bounds, or a text that is missing. */
+/* Checks one argument. E_INVALID: it is out of bounds, or a required text is missing. */
 sluice_status stage_arg_check(const stage_def *def, const stage_param *param, const void *args);
 
 /* Checks the bounds of all arguments, then calls def->check(). */

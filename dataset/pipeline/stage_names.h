@@ -19,7 +19,7 @@ const stage_def *stage_find(const stage_def *const *table, const char *name);
 const char *stage_find_nearest(const stage_def *const *table, const char *name);
 const char *stage_param_nearest(const stage_def *def, const char *name);
 
-/* Returns the name of an argument, of which `name` may be an earlier name. */
+/* Returns the current name of an argument; `name` may be its name in an earlier version. */
 const char *stage_param_name(const stage_def *def, const char *name);
 
 /*

@@ -63,8 +63,8 @@ typedef struct stage_param {
 enum { STAGE_ARGS_SIZE = 224 };
 
 /*
- * The datasets of which a group is made (dataset_parts.h), as far as the parameter tables need to
- * know them. NULL: no parts yet.
+ * The parts of a group (dataset_parts.h), the value of a parameter of type PARAM_PARTS. NULL: no
+ * parts yet.
  */
 typedef struct dataset_parts dataset_parts;
 

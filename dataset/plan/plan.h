@@ -65,7 +65,7 @@ typedef struct plan_step {
 typedef struct plan_batch_map {
     custom_batch *map;
     uint64_t key;                         /* key of its random numbers */
-    uint32_t profiled;                    /* its number among the maps of the profile */
+    uint32_t profiled;                    /* its index among the maps of the profile */
     uint32_t buffers[SLUICE_MAX_COLUMNS]; /* buffer of each of its columns */
 } plan_batch_map;
 
@@ -100,7 +100,7 @@ typedef struct plan_bucket {
     uint64_t edges[SLUICE_MAX_RANK]; /* (count - 1) largest length in each bucket but the last */
     uint32_t length;                 /* buffer of a sample's length */
     sluice_dtype dtype;              /* its type */
-    bool is_early;                   /* a source's column: known before a sample is decoded */
+    bool is_early;                   /* a plain column of the source: known before decoding */
 } plan_bucket;
 
 /* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
@@ -166,8 +166,8 @@ struct plan_details {
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
-    bool is_collected; /* which samples have rows is found in sequence (kept_rows.h): there are
-                          filters, or pack */
+    bool is_collected; /* rows are assigned to samples in sequence (kept_rows.h): there are filters,
+                          pack or bucket */
     plan_pack pack;
     plan_bucket bucket;
     bool has_late_filters; /* some filter is not early (plan_step.is_early) */

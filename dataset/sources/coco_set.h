@@ -84,11 +84,11 @@ typedef struct coco_set {
 } coco_set;
 
 /*
- * Orders the lists by image. Boxes that reach up to one pixel beyond their image are clipped to it;
- * boxes without an area are left out. Takes the names out of the lists. On failure *place_out is
- * the position of the error, or line 0 if it has none. E_CORRUPT: an id occurs twice, a box belongs
- * to no image or category, or reaches further beyond its image; E_INVALID: no images, or an image
- * with more than max_boxes boxes; E_NO_MEMORY. On success the caller calls coco_set_free().
+ * Orders the boxes by image. Boxes that reach up to one pixel beyond their image are clipped to it;
+ * boxes without an area are left out. Moves the names from the lists to the set. On failure
+ * *place_out is the position of the error; line 0: none. E_CORRUPT: an id occurs twice, a box
+ * belongs to no image or category, or reaches further beyond its image; E_INVALID: no images, or an
+ * image with more than max_boxes boxes; E_NO_MEMORY. On success the caller calls coco_set_free().
  */
 sluice_status coco_set_make(coco_lists *lists, uint64_t max_boxes, coco_set *set_out,
                             json_place *place_out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sources that are groups of datasets have in common: their parts, with their columns. */
+/* Shared by the sources concat, mix and zip: the open parts, with their columns. */
 #ifndef SLUICE_GROUP_SOURCE_H
 #define SLUICE_GROUP_SOURCE_H
 
@@ -27,7 +27,7 @@ typedef struct group_source {
     group_member parts[PARTS_MOST];
 } group_source;
 
-/* The state of a worker that a part's source keeps in sample_io, and the key of its draws. */
+/* The state of a worker that a part's source keeps in sample_io. */
 typedef struct group_slot {
     void *state;
     void (*state_free)(void *state);
@@ -40,16 +40,15 @@ typedef struct group_slot {
 const source_ops *group_choose(const dataset_parts *parts, const source_ops tables[2][2]);
 
 /*
- * Makes the source of a group whose parts are open. E_UNSUPPORTED: a part is a stream; E_INVALID:
- * the parts have different names for one class, if they are the same columns. Also returns
+ * Makes the source of a group whose parts are open. E_UNSUPPORTED: a part is a stream. Also returns
  * E_NO_MEMORY.
  */
 sluice_status group_make(const char *name, const dataset_parts *parts, group_source **group_out);
 
 /*
- * Creates a dataset whose source is a group: the call of the stage. The parts belong to the dataset
- * once it is created; after an error they are still the caller's. weights: NULL, or one for each
- * part; bit i of `ends`: part i is marked.
+ * Creates a dataset whose source is a group: the work of sluice_dataset_concat(), _mix() and
+ * _zip(). On success the dataset owns the parts; on an error the caller still does. weights: NULL,
+ * or one for each part; bit i of `ends`: part i is marked.
  */
 sluice_status group_begin(const stage_def *def, sluice_dataset *const *parts,
                           const uint64_t *weights, uint64_t ends, uint32_t count,
@@ -59,8 +58,8 @@ sluice_status group_begin(const stage_def *def, sluice_dataset *const *parts,
 void group_row(const group_member *part, void *const *row, void *part_row[SLUICE_MAX_COLUMNS]);
 
 /*
- * Lends a worker's sample_io to a part's source, with the state that this source has left in its
- * slot, and takes it back. Each part has random numbers of its own.
+ * What group_lend() saves. It lends a worker's sample_io to a part's source, with the state from
+ * the part's slot and a key of draws of its own; group_take_back() restores it.
  */
 typedef struct group_loan {
     group_slot outer;
@@ -73,7 +72,7 @@ void group_take_back(sample_io *io, group_slot *slot, const group_loan *loan);
 /* Frees the state that a part's source has left in its slot. */
 void group_slot_free(group_slot *slot);
 
-/* Adds the number of the part to the last error, except for its errno. */
+/* Adds the number of the part to the text of the last error; keeps its errno. */
 sluice_status group_name_part(const group_source *group, uint32_t part, sluice_status status);
 
 /* Operations of every group. */

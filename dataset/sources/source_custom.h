@@ -24,7 +24,7 @@ typedef struct custom_args {
 sluice_status custom_source_make(const sluice_source *source, const char *name, const char *call,
                                  custom_source **made_out);
 
-/* Lets the stage of the source own it: it is freed, and its close() called, with the stage. */
+/* Transfers the source to its stage: the stage's release frees it and calls its close(). */
 void custom_source_own(custom_source *made);
 
 /* Frees a source that no stage owns, without a call of close(). Accepts NULL. */

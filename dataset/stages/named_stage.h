@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stage of user code with a name (sluice_stage): its definition for the parser, made of the
- * user's table of parameters, and how it is built for a text.
+ * A named stage of user code (sluice_stage): its definition for the parser, made from the user's
+ * table of parameters.
  *
- * Its argument struct begins with custom_args or map_args. Then come the values of the parameters,
- * 8 bytes each. The parameter `version` is added to the user's parameters.
+ * Its argument struct begins with custom_args, map_args or batch_map_args. Then come the values of
+ * the parameters, 8 bytes each. The parameter `version` is added to the user's parameters.
  */
 #ifndef SLUICE_NAMED_STAGE_H
 #define SLUICE_NAMED_STAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stages that are known: those of the library (stage_table.h), and those that the process has
- * registered by name. Registered stages stay until the process ends.
+ * All stages: those of the library (stage_table.h), and the named stages that the process has
+ * registered, which stay until it ends.
  */
 #ifndef SLUICE_STAGE_REGISTRY_H
 #define SLUICE_STAGE_REGISTRY_H
@@ -20,7 +20,7 @@ const stage_def *const *registry_stages(void);
 /* The same plus the stages that only function calls can add; used to compare texts. */
 const stage_def *const *registry_stages_with_calls(void);
 
-/* Stages that a plugin registers, which become known together or not at all. */
+/* Stages that a plugin registers; all of them are registered, or none. */
 typedef struct registry_group {
     const char *origin; /* for messages; borrowed */
     named_stage *stages[REGISTRY_MOST];
@@ -37,8 +37,8 @@ bool registry_group_is_open(void);
 void registry_group_begin(registry_group *group);
 
 /*
- * Ends the group: with `status` OK makes its stages known, otherwise frees them. Returns `status`
- * or an error. E_INVALID: a name was taken meanwhile.
+ * Ends the group: with `status` OK registers its stages, otherwise frees them. Returns `status` or
+ * an error. E_INVALID: a name was taken meanwhile, or there are too many stages; E_NO_MEMORY.
  */
 sluice_status registry_group_end(registry_group *group, sluice_status status);
 

@@ -12,14 +12,14 @@
 typedef struct sli_rank_claim {
     sli_cpus allowed;      /* its affinity within its cpuset */
     int32_t device_node;   /* node of its device; -1: unknown */
-    bool takes_all;        /* uses all these CPUs, and takes no part in the division */
+    bool takes_all;        /* uses all these CPUs, and takes no part in the division of cores */
     uint64_t quota_group;  /* identity of the control group that limits its CPU time; 0: none */
     uint64_t memory_group; /* identity of what bounds its memory: a control group or nodes */
     double quota;          /* CPU seconds per second of wall time; 0: no limit */
     uint64_t memory_limit; /* bytes */
 } sli_rank_claim;
 
-/* What the process may use that opened the topology. */
+/* Sets the claim of the process that opened the topology; takes_all is false. */
 void sli_rank_claim_make(const sli_topology *topology, int32_t device_node,
                          sli_rank_claim *claim_out);
 
@@ -32,12 +32,12 @@ typedef struct sli_rank_part {
 } sli_rank_part;
 
 /*
- * Divides the cores. CPUs that only one rank may use are that rank's. Cores with CPUs that several
- * ranks may use go to one of them each, with all CPUs that it may use there: the ranks get the same
- * number if their masks allow it, cores on their device's node first, and neighbouring ones. A rank
- * for which none is left shares one. Quota and memory are divided equally among the ranks of a
- * group. cores: all of the machine (sli_topology.machine_cores), or at least those of the claims.
- * Returns E_NO_MEMORY.
+ * Divides the cores. A rank gets the CPUs that only it may use. Each core with CPUs that several
+ * ranks may use goes to one of these ranks, which gets all CPUs that it may use there: the ranks
+ * get the same number of cores if their affinity allows it, cores on their device's node first, and
+ * neighbouring ones. A rank for which no core is left shares one. Quota and memory are divided
+ * equally among the ranks with the same quota_group or memory_group. cores: all of the machine
+ * (sli_topology.all_cores), or at least those of the claims. Returns E_NO_MEMORY.
  */
 sluice_status sli_divide_cores(const sli_core *cores, uint32_t core_count,
                                const sli_rank_claim *claims, uint32_t ranks,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory policy of a thread (numactl --membind, --preferred, --interleave), what it means for
- * memory that the library would rather have on a node, and the memory that nodes have available.
+ * The memory policy of a thread (numactl --membind, --preferred, --interleave), its effect on
+ * memory for which the library prefers a node, and the memory that nodes have available.
  */
 #ifndef SLUICE_MEMORY_POLICY_INT_H
 #define SLUICE_MEMORY_POLICY_INT_H
@@ -16,7 +16,8 @@
 enum { SLI_MAX_NODES = 1024, SLI_NODE_WORD_BITS = 8 * sizeof(unsigned long) };
 
 typedef enum sli_policy_mode {
-    SLI_POLICY_DEFAULT = 0, /* the node of the thread that touches a page first; also: unknown */
+    SLI_POLICY_DEFAULT = 0, /* first touch: the node of the thread that first touches a page; also
+                               if the policy is unknown */
     SLI_POLICY_PREFERRED,   /* one node or several; pages go elsewhere if these are full */
     SLI_POLICY_BIND,        /* these nodes and no others */
     SLI_POLICY_INTERLEAVE   /* pages on these nodes in turn */
@@ -37,27 +38,28 @@ bool sli_memory_policy_permits(const sli_memory_policy *policy, uint32_t node);
 /* Writes "default", "preferred 1", "bind 0-1" or "interleave 0,2", and returns text. */
 char *sli_memory_policy_format(const sli_memory_policy *policy, char *text, size_t size);
 
-/* How memory is placed that the library would rather have on a node. */
+/* How memory is placed for which the library prefers a node. */
 typedef enum sli_memory_way {
     SLI_MEMORY_INHERIT = 0, /* by the policy of the threads that touch it */
     SLI_MEMORY_PREFER,      /* on the node while it has memory, else on any other */
     SLI_MEMORY_BIND_NEAR /* on the node while it has memory, else on another of the bound nodes */
 } sli_memory_way;
 
-/* node: -1 is no preference. */
+/* Returns how memory with the preferred node `node` (-1: none) is placed under the policy. */
 sli_memory_way sli_memory_choose(const sli_memory_policy *policy, int32_t node);
 
 /*
- * Reads the bytes that a node has for new allocations: free memory, and the part of the page cache
- * that the kernel can drop. Returns false if it is unknown. root is a prefix of every path: "" for
- * this machine, a folder in tests.
+ * Reads the bytes that a node has for new allocations: free memory, the page cache of files and
+ * reclaimable slabs. Returns false if they are unknown. root is a prefix of every path: "" for this
+ * machine, a folder in tests.
  */
 bool sli_node_available(const char *root, uint32_t node, uint64_t *bytes_out);
 
 /*
  * Compares `bytes` with the memory available. Returns E_NO_MEMORY if the nodes to which the policy
- * binds have less: the kernel would end the process when it touches them. Logs a warning if a
- * preferred node has less. Unknown amounts count as enough.
+ * binds have less: the OOM killer would end the process when it touches the memory. Logs a warning
+ * if `node` has less, unless the policy decides alone (SLI_MEMORY_INHERIT). An unknown amount
+ * counts as enough; of bound nodes, those whose amount is unknown are left out unless all are.
  */
 sluice_status sli_memory_check(const char *root, const sli_memory_policy *policy, int32_t node,
                                size_t bytes);

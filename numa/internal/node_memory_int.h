@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Large blocks of host memory on a NUMA node. If the kernel refuses the node (containers, cpusets),
- * the block is allocated elsewhere; sli_node_shares_of_block() returns its nodes. A block of a
- * thread that is bound to nodes (numactl --membind) never leaves them. Uses no function of libnuma
- * that prints or exits.
+ * the block is allocated elsewhere; sli_node_shares_of_block() returns its nodes. If the allocating
+ * thread is bound to nodes (numactl --membind), the block is only on these nodes. No function of
+ * libnuma that prints or exits is called.
  */
 #ifndef SLUICE_NODE_MEMORY_INT_H
 #define SLUICE_NODE_MEMORY_INT_H
@@ -20,9 +20,10 @@ typedef struct sli_node_block {
 } sli_node_block;
 
 /*
- * Maps `bytes`, preferably on `node` (-1: by the policy of the threads that touch it). A block of 2
- * MiB or more is aligned for huge pages; E_NO_MEMORY if the nodes to which the calling thread is
- * bound have less available.
+ * Maps `bytes`, preferably on `node` (-1: by the policy of the threads that touch the block). A
+ * block of 2 MiB or more is aligned for huge pages. E_INVALID: 0 bytes; E_NO_MEMORY: no address
+ * space or, for such a block, less memory available on the nodes to which the calling thread is
+ * bound.
  */
 sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_out);
 
@@ -46,7 +47,7 @@ typedef struct sli_node_share {
 
 /* The nodes with the most touched pages of a block, in descending order. */
 typedef struct sli_node_shares {
-    uint64_t pages; /* pages on all nodes; of a large block only some are counted */
+    uint64_t pages; /* touched pages on all nodes; a large block is sampled */
     uint32_t count; /* 0: unknown */
     sli_node_share of[SLI_NODE_SHARES];
 } sli_node_shares;

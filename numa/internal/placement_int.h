@@ -23,20 +23,20 @@ typedef struct sli_placement_request {
     uint32_t local_world; /* number of ranks on this machine; 0 and 1 both mean a single rank */
 
     /*
-     * This rank's part of the machine. NULL with several ranks: the division is unknown, and no
-     * worker is pinned to a single core. A single rank has all that the topology allows.
+     * This rank's part of the machine. NULL: a single rank, which has all that the topology allows;
+     * with several ranks the division is unknown, and no worker is pinned to a single core.
      */
     const sli_rank_part *part;
-    bool step_elsewhere; /* a GPU runs the step: its thread here only launches and waits */
+    bool step_elsewhere; /* a GPU runs the step: the step's thread only launches and waits */
     bool node_given;     /* the user has set `node` (device option node=): for memory it precedes a
                             preferred or interleave policy of the process */
 } sli_placement_request;
 
 typedef struct sli_placement {
     uint32_t worker_count;
-    sli_cpus *worker_cpus; /* (worker_count) affinity of each worker: the CPUs of one core; with
-                              several ranks, unless there is a worker for each core: the CPUs of
-                              this rank on a node */
+    sli_cpus *worker_cpus; /* (worker_count) affinity of each worker: the CPUs of one core. With
+                              several ranks: the CPUs of this rank on a node, unless the rank
+                              shares no core and has as many workers as cores */
     sli_cpus copier_cpus;
     sli_cpus device_cpus; /* all CPUs of the share: for the thread that runs steps and the threads
                              that it starts */
@@ -51,8 +51,8 @@ typedef struct sli_placement {
     uint32_t core_count; /* cores of this rank's share */
     bool undivided;      /* several ranks, and their division is unknown */
     bool shared;         /* other ranks use some of these cores, too */
-    uint32_t local_rank; /* this and the next three: copied from the request, local_world raised
-                            to at least 1 */
+    uint32_t local_rank; /* this and the next three: copied from the request; local_world is at
+                            least 1 */
     uint32_t local_world;
     int32_t device_node;
     bool step_elsewhere;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This rank's part of its machine. Once per process the ranks of a job on one machine exchange what
- * each may use (rank_exchange_int.h), and divide it (core_division_int.h).
+ * This rank's part of its machine. Once per process the ranks of a job on one machine exchange
+ * their claims (rank_exchange_int.h), and divide the cores (core_division_int.h).
  */
 #ifndef SLUICE_RANK_CORES_INT_H
 #define SLUICE_RANK_CORES_INT_H
@@ -14,7 +14,7 @@
 typedef enum sli_cores_kind {
     SLI_CORES_AUTO = 0, /* its part of the machine */
     SLI_CORES_ALL,      /* all that it may use, also with several ranks */
-    SLI_CORES_LIST      /* as SLI_CORES_AUTO, of these CPUs only */
+    SLI_CORES_LIST      /* its part of these CPUs */
 } sli_cores_kind;
 
 typedef struct sli_cores_setting {
@@ -27,11 +27,11 @@ bool sli_cores_parse(const char *text, sli_cores_setting *setting_out);
 
 /*
  * Finds the part of this rank. The first call of a process with several ranks on its machine is
- * collective: it waits for the other local ranks, at most 5 s (SLUICE_EXCHANGE_MS). Later calls of
- * the same rank with the same setting have its result. *divided_out: false if there is no division:
- * a single rank, an unknown local world, SLI_CORES_ALL, a later call with other ranks or another
- * setting, or an exchange that failed. The last is a warning in the log, and no error. Returns
- * E_NO_MEMORY, or E_INVALID for a bad SLUICE_EXCHANGE_MS.
+ * collective: it waits for the other local ranks, at most 5 s (SLUICE_EXCHANGE_MS; 0: no exchange).
+ * Later calls of the same rank with the same setting return its result. *divided_out: false if
+ * there is no division: a single rank, an unknown local world, SLI_CORES_ALL, a later call with
+ * other ranks or another setting, or no exchange. An exchange that fails is a warning in the log,
+ * not an error. Returns E_INVALID for an invalid SLUICE_EXCHANGE_MS.
  */
 sluice_status sli_rank_cores(const sli_topology *topology, const sluice_ranks *ranks,
                              int32_t device_node, const sli_cores_setting *setting,

@@ -42,7 +42,7 @@ typedef struct sli_topology {
     uint32_t core_count;     /* number of allowed cores; at least 1 */
     sli_core *cores;         /* (core_count) sorted by package, node, id */
     uint32_t all_core_count; /* number of cores of the machine, allowed or not */
-    sli_core *all_cores;     /* (all_core_count) with all their logical CPUs, in the same order */
+    sli_core *all_cores;     /* (all_core_count) with all their logical CPUs, sorted as `cores` */
     uint32_t package_count;  /* this and the next three: whole machine, not only what is allowed */
     uint32_t machine_core_count;
     uint32_t machine_cpu_count;
@@ -75,8 +75,8 @@ sluice_status sli_topology_open(const sli_topology_config *config, sli_topology 
 void sli_topology_close(sli_topology *topology);
 
 /*
- * Restricts cores, nodes and allowed CPUs to these CPUs. Returns E_INVALID, with `what` at the
- * start of the text, if the process may not use one of them, or if there are none.
+ * Restricts the cores, the CPUs of nodes and `allowed` to these CPUs. Returns E_INVALID, with
+ * `what` at the start of the text, if the process may not use one of them, or if there are none.
  */
 sluice_status sli_topology_restrict(sli_topology *topology, const sli_cpus *cpus, const char *what);
 

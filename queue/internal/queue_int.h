@@ -255,7 +255,7 @@ uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq);
 /* The number of rows of seq that are done, for stall diagnostics. */
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
 
-/* NUMA nodes of staging memory or, without staging, of the slots. */
+/* Finds the NUMA nodes of the staging memory or, without staging, of the slots. */
 void sli_queue_memory_nodes(const sli_queue *queue, sli_node_shares *shares_out);
 
 #endif

@@ -11,9 +11,9 @@
 void sli_log(sluice_log_level level, const char *format, ...) SLUICE_PRINTF(2, 3);
 
 /*
- * Announces a run or a channel of this process, as rank `rank` of `world`. Between enter and leave
- * lines on stderr begin "sluice[2/8]: " if world is above 1. Runs of different ranks in one process
- * at the same time give no such number. Callable from any thread.
+ * Registers an open run or channel of this process, as rank `rank` of `world`. Until the matching
+ * sli_log_leave_rank() lines on stderr begin "sluice[2/8]: " if world is above 1. They have no rank
+ * if runs of different ranks are open at once. Callable from any thread.
  */
 void sli_log_enter_rank(uint32_t rank, uint32_t world);
 

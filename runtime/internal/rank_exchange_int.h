@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An exchange of one record among the ranks of a job on this machine, over an abstract unix socket:
- * nothing is on disk, and nothing remains of a killed process. Ranks in different network
+ * An exchange of one record per rank among the ranks of a job on this machine, over an abstract
+ * Unix socket: no file is created, and a killed process leaves nothing. Ranks in different network
  * namespaces (containers) have no common socket.
  */
 #ifndef SLUICE_RANK_EXCHANGE_INT_H
@@ -16,16 +16,16 @@
 enum { SLI_EXCHANGE_RANKS = 512, SLI_EXCHANGE_BYTES = 4096, SLI_JOB_KEY_SIZE = 1024 };
 
 /*
- * Writes what names the job of this process, and returns text: user, run id, master address and
- * port, restart count of the launcher, as far as its variables give them, and the world.
+ * Writes the key that identifies the job of this process, and returns text: the user, the world,
+ * and the launcher's variables with job ids, master address and port, and restart count.
  */
 char *sli_rank_job_key(const sluice_ranks *ranks, char text[SLI_JOB_KEY_SIZE]);
 
 /*
  * Sends this rank's record to all local ranks, and receives theirs; collective over the local
- * ranks. Only processes of the same user take part. All ranks get all records, or all get an error:
- * after timeout_ms (a rank that answered waits as long again for the decision), E_IO with the
- * reason.
+ * ranks. Only processes of the same user take part. All ranks get all records, or all return an
+ * error: E_IO after timeout_ms (ranks other than 0 wait as long again for rank 0's decision), or if
+ * a connection fails; E_INVALID too many ranks or bytes; E_NO_MEMORY.
  *
  * own: `bytes` bytes. all_out: (local_world, bytes), in the order of local ranks; unchanged on
  * failure.

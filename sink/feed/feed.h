@@ -29,8 +29,8 @@ typedef struct feed_config {
     uint32_t held; /* maximum number of batches that the consumer holds at once, each in its own set
                       of tensors; 0 is 1 */
     bool rewinds;  /* the engine can be rewound; see sli_engine_config */
-    sluice_ranks ranks; /* this rank; local_world 0: unknown. The first feed of a process with
-                           several local ranks is opened by all of them at once */
+    sluice_ranks ranks; /* this rank; local_world 0: unknown. With several local ranks, opening the
+                           first feed of a process is collective (sli_rank_cores()) */
     const char *cores;  /* "auto", "all" or a list of CPUs; NULL: auto */
 } feed_config;
 

@@ -13,9 +13,8 @@ enum { OVERRIDES_USED_SIZE = 200 };
 /*
  * Overrides the settings with SLUICE_WORKERS, SLUICE_SLOTS, SLUICE_MEMORY and SLUICE_CORES where
  * these variables are set. used_out: text of the variables that are set, e.g. "SLUICE_WORKERS=4
- * SLUICE_SLOTS=8", or
- * "". Returns E_INVALID on a bad value; the error text has the variable, its value and the allowed
- * values.
+ * SLUICE_SLOTS=8", or "". Returns E_INVALID on an invalid value; the error text has the variable,
+ * its value and the allowed values.
  */
 sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t *memory_bytes,
                                    const char **cores, char used_out[OVERRIDES_USED_SIZE]);

@@ -2,9 +2,9 @@
 /*
  * Collectives of a training's ranks, all built on config.agree, a max-allreduce of one integer. All
  * ranks call it equally often, at the same boundaries. A rank that fails calls it with a value
- * above all others, so the other ranks detect the failure in their next call; a few more calls of
- * all ranks carry the text (rank_failure.h). Without config.agree or with a single rank, the result
- * is the caller's own value.
+ * above all others, so the other ranks detect the failure in their next call; further calls of all
+ * ranks carry the text (rank_failure.h). Without config.agree or with a single rank, the result is
+ * the caller's own value.
  */
 #ifndef SLUICE_AGREE_H
 #define SLUICE_AGREE_H
@@ -20,11 +20,11 @@ typedef struct rank_group {
     sluice_ranks own; /* rank and world of this process, from the config or the launcher */
     sluice_agree_fn agree;
     void *agree_user;
-    int64_t timeout_ms;   /* how long this rank, once it has failed, waits for the others */
-    bool parted;          /* agree must not be called again */
-    bool has_others;      /* agree reaches other processes, although world is 1 */
-    bool others_know;     /* all ranks end, by a failure of another rank or of all together */
-    run_watch *watch;     /* the run's monitors: agree is a user callback */
+    int64_t timeout_ms; /* how long this rank, once it has failed, waits for the others; above 0 */
+    bool parted;        /* agree must not be called again */
+    bool has_others;    /* agree reaches other processes, although world is 1 */
+    bool others_know;   /* all ranks end: another rank has failed, or all have together */
+    run_watch *watch;   /* the run's monitors: agree is a user callback */
     const uint64_t *step; /* the run's next step, for messages */
 } rank_group;
 
@@ -35,11 +35,12 @@ typedef struct agree_subject {
     bool is_hash; /* value is a hash, so the error text omits it */
 } agree_subject;
 
-/* True if there is more than one process and the callback `agree` is set. */
+/* True if there is more than one process, and the callback `agree` is set and may be called. */
 bool agree_asks(const rank_group *ranks);
 
-/* Max-allreduce of `value`, which must be below FAILURE_LEAST. Returns E_RANK, with
- * the status and the text of the other rank, if one has failed, or the error of config.agree. */
+/* Max-allreduce of `value`, which must be below FAILURE_LEAST. Returns E_RANK, with the status and
+ * the text of the other rank, if one has failed; E_CALLBACK if the result is below `value`; or the
+ * error of config.agree. */
 sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out);
 
 /* Returns once all ranks have called it. */
@@ -49,8 +50,8 @@ sluice_status agree_barrier(rank_group *ranks);
  * another number occurs twice. */
 sluice_status agree_on_members(rank_group *ranks);
 
-/* For a process that has found itself to be the only rank: sets *alone_out to whether agree reaches
- * no other process. The nonce must differ between processes. Two calls of agree. */
+/* For a process whose world is 1: sets *alone_out to true if agree reaches no other process. The
+ * nonce must differ between processes. Calls agree twice. */
 sluice_status agree_alone(rank_group *ranks, uint64_t nonce, bool *alone_out);
 
 /* Checks that all ranks have equal values of the subjects. Returns E_INVALID if they differ; the
@@ -65,8 +66,7 @@ sluice_status agree_on_step(rank_group *ranks, uint64_t step, bool early);
 sluice_status agree_on_sums(rank_group *ranks, double *sums, uint32_t count);
 
 /* Call last, when the run has ended or failed. Reports a failure to the other ranks, for up to
- * timeout_ms; a warning names the ranks if they do not answer. Later calls are no longer
- * collective. */
+ * timeout_ms; logs a warning if they do not answer. Later calls are no longer collective. */
 void agree_part(rank_group *ranks, const sli_error *error);
 
 #endif

@@ -6,8 +6,8 @@
 #include "feed.h"
 #include "text_int.h"
 
-/* Appends rank, world, the machine's name, local rank, device, cores, and the places of threads and
- * memory to one line. The feed must be open. */
+/* Appends one line: rank, world, host name, local rank, device, cores, and the placement of threads
+ * and memory. The feed must be open. */
 void rank_identity_print(const sluice_ranks *ranks, const char *host, const data_feed *feed,
                          sli_text *text);
 

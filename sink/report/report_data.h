@@ -28,7 +28,7 @@ struct sluice_report {
     char error[SLI_ERROR_SIZE]; /* error text; "" if there was no error */
     bool ran;                   /* the run began; otherwise most of the following fields are zero */
     bool was_complete;          /* a resumed run had no steps left */
-    sluice_ranks ranks;         /* of this process; local_world 0: the local rank is not known */
+    sluice_ranks ranks;         /* of this process; local_world 0: the local rank is unknown */
     char host[64];
     int64_t pid;
     const char *mode; /* NULL: the run never began, or this is the report of a channel */

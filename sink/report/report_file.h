@@ -12,8 +12,8 @@ enum { REPORT_PATH_SIZE = 4096 };
 sluice_status report_file_find(char path_out[REPORT_PATH_SIZE]);
 
 /* Writes the report; on failure logs a warning with the reason. If there are several ranks and the
- * path has no %r, the rank is appended, before the ending .json. report is NULL if out of memory.
- */
+ * path has no %r and is not "-", the rank is appended, before the ending .json. report NULL: out of
+ * memory. */
 void report_file_write(const char *path, uint32_t rank, uint32_t world,
                        const sluice_report *report);
 

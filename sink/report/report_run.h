@@ -34,8 +34,8 @@ typedef struct report_run {
 sluice_status report_make(const report_run *run, sluice_status status, const char *error,
                           sluice_report **report_out);
 
-/* Creates the report of a run that never began. ranks may be NULL: not known. Returns E_NO_MEMORY
- * if an allocation fails. */
+/* Creates the report of a run that never began. ranks NULL: unknown. Returns E_NO_MEMORY if an
+ * allocation fails. */
 sluice_status report_make_empty(sluice_status status, const char *error, const sluice_ranks *ranks,
                                 sluice_report **report_out);
 

@@ -6,8 +6,8 @@
 #include "error_int.h"
 #include "train_run.h"
 
-/* Writes the file, if one is requested, before the run is stopped: for a rank that fails. Nothing
- * else writes it afterwards. */
+/* For a rank that fails: writes the file, if one is requested, before the run is stopped.
+ * run_report_make() does not write it again. */
 void run_report_write_early(train_run *run, const sli_error *error);
 
 /* Creates the report of a stopped run if the caller or the environment requests it. Writes the file

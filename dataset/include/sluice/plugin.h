@@ -89,7 +89,8 @@ typedef struct sluice_stage {
     /**
      * Builds the stage for one use of its name in a text: reads the arguments by
      * sluice_builder_int() and others, and calls sluice_builder_source(), _map(), _filter() or
-     * _map_batch() once, according to `kind`. Called on the thread that parses the text.
+     * _map_batch() once, according to `kind`: otherwise the parser returns E_CALLBACK. Called on
+     * the thread that parses the text.
      *
      * Returns: OK or a positive status: success. A negative status is an error of the text, at the
      *          name of the stage, with the text of sluice_fail(). If a stage was built before,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the colour stages share. They change images; masks and boxes stay as they are. */
+/* Shared functions of the colour stages, which change images, not masks or boxes. */
 #ifndef SLUICE_COLOR_STAGE_H
 #define SLUICE_COLOR_STAGE_H
 
@@ -11,8 +11,9 @@ typedef struct chance_args {
 } chance_args;
 
 /*
- * Checks that there are decoded images of uint8 with 1 or 3 channels, and adds the
- * stage's `operations`, the most for one image, to their number. E_INVALID otherwise.
+ * Checks that there are decoded uint8 images with 1 or 3 channels, and adds `operations`, the most
+ * that the stage adds for one image, to schema->color_operations. E_INVALID: there are no such
+ * images, or more than COLOR_MAX_OPERATIONS operations.
  */
 sluice_status color_infer(const char *stage, uint32_t operations, stage_schema *schema);
 
