@@ -16,8 +16,8 @@ typedef struct rank_state {
     uint32_t at;     /* the core after which it looks for the next one; NONE: before the first */
     int32_t node;    /* node of the core that it took last, or will try first; -1: unknown */
     uint32_t next;   /* the core that it would take now; NONE: there is no free one */
-    uint32_t alike;  /* number of ranks that look for the same cores, with this one */
-    uint32_t before; /* of these, with lower numbers */
+    uint32_t alike;  /* number of ranks for which is_alike() holds, with this one */
+    uint32_t before; /* number of these ranks with lower numbers */
     bool near;       /* that core is on the rank's preferred node, and next to `at` */
 } rank_state;
 
@@ -27,8 +27,8 @@ typedef struct division {
     const sli_rank_claim *claims;
     uint32_t ranks;
     sli_cpus overlap;   /* CPUs that several ranks may use */
-    sli_cpus left;      /* those of the overlap that are not assigned yet */
-    bool *free;         /* (core_count) has CPUs that are left of the overlap */
+    sli_cpus left;      /* CPUs of the overlap that are not assigned yet */
+    bool *free;         /* (core_count) the core has CPUs of `left` */
     rank_state *states; /* (ranks) */
     sli_rank_part *parts;
 } division;
@@ -43,7 +43,7 @@ static bool intersects(const sli_cpus *a, const sli_cpus *b)
     return false;
 }
 
-/* Bounds of memory that are no control group's are those of the allowed nodes: a hash of them. */
+/* Identifies a memory limit that no control group sets: a hash of the allowed nodes. */
 static uint64_t group_of_nodes(const sli_topology *topology)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
@@ -81,7 +81,7 @@ static void find_overlap(division *d)
     }
 }
 
-/* True if the rank may use CPUs of this core that are left of the overlap. */
+/* True if the rank may use CPUs of this core that are in `left`. */
 static bool contends(const division *d, uint32_t rank, uint32_t core)
 {
     const sli_rank_claim *claim = &d->claims[rank];
@@ -94,7 +94,7 @@ static bool contends(const division *d, uint32_t rank, uint32_t core)
     return false;
 }
 
-/* Gives the rank its CPUs of the core, without those of the overlap that others have. */
+/* Assigns to the rank all CPUs of the core that it may use, except those already assigned. */
 static void give_core(division *d, uint32_t rank, uint32_t core)
 {
     const sli_rank_claim *claim = &d->claims[rank];
@@ -109,7 +109,7 @@ static void give_core(division *d, uint32_t rank, uint32_t core)
     d->free[core] = intersects(&d->cores[core].cpus, &d->left);
 }
 
-/* Gives each rank the CPUs that no other rank may use. */
+/* Assigns to each rank the CPUs that only it may use, and counts its cores without overlap. */
 static void give_undisputed(division *d)
 {
     for (uint32_t r = 0; r < d->ranks; r++) {
@@ -156,8 +156,8 @@ static uint32_t count_cores(const division *d, uint32_t rank, int32_t node, uint
 }
 
 /*
- * Of `count` cores for which the rank contends, on a node (-1: on any): the one at its distance
- * from the first. Ranks that are alike have equal distances, so that each gets neighbouring cores.
+ * Returns the start core of the rank among the `count` cores for which it contends, on a node (-1:
+ * on any). Ranks that are alike start at equal distances, so that each gets neighbouring cores.
  */
 static uint32_t core_at_distance(const division *d, uint32_t rank, int32_t node, uint32_t count)
 {
@@ -169,7 +169,7 @@ static uint32_t core_at_distance(const division *d, uint32_t rank, int32_t node,
     return core;
 }
 
-/* Finds the core with which the rank begins. Returns false if it contends for none. */
+/* Finds the core with which the rank starts. Returns false if it contends for none. */
 static bool find_start(division *d, uint32_t rank)
 {
     rank_state *state = &d->states[rank];
@@ -202,9 +202,9 @@ static bool find_start(division *d, uint32_t rank)
 }
 
 /*
- * Finds the core that the rank would take now: on its device's node, else on the node of its last
- * core; on both the next one in order, else from the first one on. If it must move to another node,
- * it begins there at its distance from the first one.
+ * Finds the core that the rank would take now: on its device's node if possible, then on the node
+ * of its last core, then after its last core, then from the first core on. If no such core is on
+ * the node of its last core, it starts again by core_at_distance().
  */
 static void find_next(division *d, uint32_t rank)
 {
@@ -232,7 +232,8 @@ static void find_next(division *d, uint32_t rank)
     state->near = best == 0 && state->next == state->at + 1; /* 0 after NONE */
 }
 
-/* The rank to take a core: with the fewest cores, and among these one that finds a near core. */
+/* Returns the rank that takes the next core: one with the fewest cores, of these one whose next
+ * core is near; NONE: no rank can take a core. */
 static uint32_t choose_rank(const division *d)
 {
     uint32_t chosen = NONE;
@@ -274,7 +275,8 @@ static void give_disputed(division *d)
     }
 }
 
-/* Gives ranks without a core one that others have, too, and all CPUs to those that take all. */
+/* Assigns to each rank without a core one that other ranks have, and to ranks that take all CPUs
+ * all that they may use. */
 static void give_shared(division *d)
 {
     for (uint32_t r = 0; r < d->ranks; r++) {
@@ -282,7 +284,7 @@ static void give_shared(division *d)
             d->parts[r].cpus = d->claims[r].allowed;
             continue;
         }
-        d->left = d->overlap; /* again, for this rank */
+        d->left = d->overlap; /* assigned CPUs may be shared */
         for (uint32_t c = 0; c < d->core_count; c++) {
             d->free[c] = intersects(&d->cores[c].cpus, &d->overlap);
         }
@@ -292,7 +294,7 @@ static void give_shared(division *d)
     }
 }
 
-/* Finds the ranks some of whose CPUs others have, too. */
+/* Marks the ranks that share CPUs with other ranks. */
 static void find_shared(division *d)
 {
     for (uint32_t r = 0; r < d->ranks; r++) {

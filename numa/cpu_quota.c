@@ -179,7 +179,8 @@ static bool read_number(const char *root, const char *folder, const char *name, 
     return count >= 1;
 }
 
-/* The inode of a group's folder: the same for all its processes, whatever they call it. */
+/* Returns the inode of a group's folder, 0 if unknown. Unlike the path it is the same in all cgroup
+ * namespaces. */
 static uint64_t inode_of(const char *root, const char *folder)
 {
     char full[4 * PATH_SIZE];
@@ -189,7 +190,7 @@ static uint64_t inode_of(const char *root, const char *folder)
     return stat(full, &facts) == 0 ? (uint64_t)facts.st_ino : 0;
 }
 
-/* Returns true if this is the smallest limit so far. */
+/* Sets limits->cpus if this limit is lower. Returns true if it is. */
 static bool limit_cpus(double quota, double period, const char *name, const char *group,
                        sli_cgroup_limits *limits)
 {
@@ -205,7 +206,7 @@ static bool limit_cpus(double quota, double period, const char *name, const char
     return true;
 }
 
-/* Returns true if this is the smallest limit so far. */
+/* Sets limits->memory_bytes if this limit is lower. Returns true if it is. */
 static bool limit_memory(double bytes, sli_cgroup_limits *limits)
 {
     if (!(bytes > 0 && bytes < (double)MEMORY_UNLIMITED) ||

@@ -13,8 +13,8 @@ typedef struct launch {
 } launch;
 
 /*
- * Adds "numactl --physcpubind=0-3 --preferred=0". Memory is preferred, not bound: a full node then
- * ends no rank.
+ * Adds "numactl --physcpubind=0-3 --preferred=0". Memory is preferred, not bound, so that a full
+ * node does not end a rank.
  */
 static void add_numactl(const launch *l, uint32_t rank)
 {
@@ -38,7 +38,7 @@ static void print_numactl(const launch *l)
     sli_text_add(l->text, "wait\n");
 }
 
-/* Adds the logical numbers of the rank's cores, as rankfiles have them: "0-3,8". */
+/* Adds the core numbers (sli_core.id) of the rank's cores, for a rankfile of Open MPI: "0-3,8". */
 static void add_cores(const launch *l, uint32_t rank)
 {
     const sli_cpus *cpus = &l->plans[rank]->device_cpus;
@@ -93,7 +93,7 @@ static void print_srun(const launch *l)
     sli_text_add(l->text, " ./train\n");
 }
 
-/* torchrun binds nothing: each process does so before it becomes the program. */
+/* torchrun does not bind processes: each one executes numactl, which executes the program. */
 static void print_torchrun(const launch *l)
 {
     sli_text_add(l->text, "torchrun --no-python --nproc-per-node=%u sh -c '\ncase $LOCAL_RANK in\n",

@@ -141,7 +141,7 @@ bool sli_node_available(const char *root, uint32_t node, uint64_t *bytes_out)
     return found;
 }
 
-/* Bytes available on all bound nodes; UINT64_MAX: unknown. */
+/* Bytes available on the bound nodes whose amount is known; UINT64_MAX: none is known. */
 static uint64_t bound_available(const char *root, const sli_memory_policy *policy)
 {
     uint64_t all = 0;

@@ -18,7 +18,7 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* set_mempolicy_home_node(); the C library has no function for it. */
+/* Number of the system call set_mempolicy_home_node(); the C library has no function for it. */
 enum { SYSTEM_CALL_HOME_NODE = 450 };
 
 /* Maximum number of pages per move_pages() call, and in total per block. */
@@ -65,8 +65,8 @@ static void *map_aligned(size_t bytes, size_t alignment)
 }
 
 /*
- * Binds the block to the nodes of the process's policy, `node` first. Kernels before 5.17 have no
- * home nodes: pages then lie on the bound node that is nearest to the thread that touches them.
+ * Binds the block to the nodes of the thread's policy, `node` first. Kernels before 5.17 have no
+ * home nodes: pages are then on the bound node that is nearest to the thread that touches them.
  */
 static bool bind_near(void *data, size_t bytes, const sli_memory_policy *policy, int32_t node)
 {
@@ -78,9 +78,9 @@ static bool bind_near(void *data, size_t bytes, const sli_memory_policy *policy,
 }
 
 /*
- * A full node must not end the process, so MPOL_PREFERRED is used unless the process itself is
- * bound. numa_alloc_onnode() would print to stderr if the kernel refuses, and its default policy
- * depends on the cpuset.
+ * A full node must not end the process, so MPOL_PREFERRED is used unless the thread's policy binds.
+ * numa_alloc_onnode() would print to stderr if the kernel refuses, and its default policy depends
+ * on the cpuset.
  */
 static void place_block(void *data, size_t bytes, const sli_memory_policy *policy, int32_t node)
 {
@@ -175,7 +175,7 @@ static bool count_pages(const sli_node_block *block, size_t first, size_t stride
     return true;
 }
 
-/* Counts the touched pages of the block by node, or a part of them if there are many. */
+/* Counts the touched pages of the block by node; of more than MAX_PAGES_ASKED only a sample. */
 static bool count_block(const sli_node_block *block, uint32_t counts[SLI_MAX_NODES])
 {
     const size_t page_count = block->bytes / page_size();
@@ -199,7 +199,7 @@ int32_t sli_node_of_block(const sli_node_block *block)
     return shares.count > 0 ? shares.of[0].node : -1;
 }
 
-/* Inserts a node after those with at least as many pages; drops what is after the last entry. */
+/* Inserts a node after those with at least as many pages; without room it drops the last one. */
 static void insert_share(int32_t node, uint32_t pages, sli_node_shares *shares)
 {
     uint32_t at = shares->count;
@@ -231,7 +231,7 @@ void sli_node_shares_of_block(const sli_node_block *block, sli_node_shares *shar
     }
 }
 
-/* Rounds to whole percents, but neither to 0 nor to 100 unless that is exact. */
+/* Rounds to whole percents from 1 to 99; 100 only if it is exact. */
 static uint32_t percent_of(uint32_t pages, uint64_t all)
 {
     const uint64_t percent = (200 * (uint64_t)pages + all) / (2 * all);

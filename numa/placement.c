@@ -12,7 +12,7 @@
 typedef struct rank_share {
     sli_core *cores; /* with the CPUs of this rank only */
     uint32_t count;
-    uint32_t near; /* number of cores on the device's node */
+    uint32_t near; /* number of these cores on the device's node */
 } rank_share;
 
 static void add_cpus(sli_cpus *to, const sli_cpus *from)
@@ -60,7 +60,8 @@ static sluice_status make_share(const sli_topology *topology, const sli_placemen
     return SLUICE_OK;
 }
 
-/* The number of cores for workers of one of several ranks, without the step's. */
+/* Returns the number of cores for workers of one of several ranks, on the device's node if there
+ * are any: one less, for the step, if there are more than two. */
 static uint32_t cores_for_workers(const sli_topology *topology, uint32_t world,
                                   const sli_placement_request *request, const rank_share *share)
 {
@@ -72,7 +73,7 @@ static uint32_t cores_for_workers(const sli_topology *topology, uint32_t world,
     return count > 2 ? count - 1 : count;
 }
 
-/* The number of workers: as many as can run concurrently. */
+/* Returns the number of workers: as requested, else as many as can run concurrently. */
 static uint32_t count_workers(const sli_topology *topology, const sli_placement_request *request,
                               const rank_share *share, uint32_t world)
 {
@@ -103,10 +104,10 @@ static void add_cpus_on(const rank_share *share, int32_t node, sli_cpus *cpus)
 }
 
 /*
- * Assigns CPUs to each worker. A single rank's workers get a core each, in a cycle: they share
- * cores only if there are too few. One of several ranks does so only if it owns as many cores as it
- * has workers. Otherwise a worker that waits for its core, while the step or another rank runs
- * there, would delay a batch: it gets the rank's CPUs on the node of that core.
+ * Assigns CPUs to each worker. A single rank's workers get a core each, round-robin: they share
+ * cores only if there are too few. Workers of one of several ranks do only if the rank shares no
+ * core and has as many cores as workers. Otherwise a worker that waits for its core, while the step
+ * or another rank runs there, would delay a batch: it gets the rank's CPUs on that core's node.
  */
 static sluice_status place_workers(const rank_share *share, sli_placement *placement)
 {

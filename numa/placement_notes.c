@@ -38,7 +38,7 @@ static void note_quota(const sli_topology *topology, sli_placement *placement)
     }
 }
 
-/* Notes that the rank has one core, though the machine has more for each rank. */
+/* Warns if the rank has one core, although the machine has more than one for each rank. */
 static void note_one_core(const sli_topology *topology, sli_placement *placement)
 {
     const uint32_t world = placement->local_world;

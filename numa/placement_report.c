@@ -66,7 +66,7 @@ static int32_t node_of(const sli_topology *topology, const sli_cpus *cpus)
     return -1;
 }
 
-/* Finds the CPUs of the workers from `first` on that begin on one node; returns the next worker. */
+/* Collects the CPUs of workers from `first` on, on the same node; returns the worker after them. */
 static uint32_t collect_workers(const sli_topology *topology, const sli_placement *placement,
                                 uint32_t first, sli_cpus *cpus_out)
 {
@@ -84,7 +84,7 @@ static uint32_t collect_workers(const sli_topology *topology, const sli_placemen
     return next;
 }
 
-/* True if the two workers may use the same CPUs, of several cores. */
+/* True if workers `first` and `first` + 1 of one of several ranks have the same CPUs. */
 static bool share_cores(const sli_placement *placement, uint32_t first)
 {
     const sli_cpus *cpus = placement->worker_cpus;

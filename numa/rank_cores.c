@@ -15,7 +15,7 @@ enum { EXCHANGE_MS = 5000, MOST_EXCHANGE_MS = 600000 };
 /* What a rank sends. */
 typedef struct record {
     uint64_t
-        machine; /* hash of the machine's cores: the same for all ranks, or there is no division */
+        machine; /* hash of the machine's cores; if ranks have different ones, nothing is divided */
     sli_rank_claim claim;
 } record;
 
@@ -142,7 +142,7 @@ static sluice_status check_machines(const record *records, uint32_t count)
     return SLUICE_OK;
 }
 
-/* Divides the cores by the records of all local ranks. */
+/* Divides the cores by the claims of all local ranks. records: (count), by local rank. */
 static sluice_status divide(const sli_topology *topology, const record *records, uint32_t count,
                             uint32_t local_rank, sli_rank_part *part_out)
 {
@@ -166,7 +166,7 @@ static sluice_status divide(const sli_topology *topology, const record *records,
     return st;
 }
 
-/* Exchanges the records and divides the cores; an error if that is not possible. */
+/* Exchanges the records and divides the cores. */
 static sluice_status exchange(const sli_topology *topology, const sluice_ranks *ranks,
                               const record *own, int64_t timeout_ms, sli_rank_part *part_out)
 {
@@ -201,7 +201,7 @@ static bool is_known(const sluice_ranks *ranks, const sli_cores_setting *setting
            memcmp(&known.setting, setting, sizeof(*setting)) == 0;
 }
 
-/* The first call of a process. */
+/* Makes the exchange of this process, and stores the result in `known`, whose lock is held. */
 static void find_part(const sli_topology *topology, const sluice_ranks *ranks, int32_t device_node,
                       const sli_cores_setting *setting, int64_t timeout_ms)
 {

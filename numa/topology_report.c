@@ -109,7 +109,7 @@ static sluice_status make_plans(report *self, const sli_rank_part *parts)
     return SLUICE_OK;
 }
 
-/* Divides the machine as ranks do that may all use what this process may use. */
+/* Divides the machine among ranks that may all use the same as this process. */
 static sluice_status divide(const report *self, sli_rank_claim *claims, sli_rank_part *parts)
 {
     for (uint32_t rank = 0; rank < self->config.ranks; rank++) {

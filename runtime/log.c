@@ -33,10 +33,10 @@ typedef struct receiver_call {
 
 /* The rank of this process, for lines on stderr. */
 typedef struct log_rank {
-    uint32_t runs; /* runs and channels that are open */
-    uint32_t rank; /* of the first of them */
+    uint32_t runs; /* number of runs and channels that are open */
+    uint32_t rank; /* of the one that was opened first; so is world */
     uint32_t world;
-    bool mixed; /* another one has another rank or world */
+    bool mixed; /* one that was opened later had another rank or world */
 } log_rank;
 
 /* Guards call_ended, receiver, calls and own_rank. Not held while a receiver is called. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Local rank 0 listens, the others connect. Each sends a greeting and its record; once rank 0 has
- * all of them it sends the table, waits for an answer of each rank, and then tells all to go on.
- * Rank 0 closes the sockets if anything fails before, so that no rank uses the table.
+ * Two-phase commit. Local rank 0 listens, the others connect, and each sends a greeting and its
+ * record. Once rank 0 has all records, it sends the table of them to each rank, waits for ANSWER
+ * from each rank, and then sends GO to each. If anything fails before GO, rank 0 closes the
+ * sockets, so that no rank uses the table.
  */
 #define _GNU_SOURCE /* struct ucred, accept4() */
 #include "rank_exchange_int.h"
@@ -164,7 +165,7 @@ static sluice_status transfer(const exchange *x, int socket, void *data, size_t 
     return SLUICE_OK;
 }
 
-/* True if the process at the other end has this process's user. */
+/* True if the process at the other end runs as this process's effective user. */
 static bool is_ours(int socket)
 {
     struct ucred peer;
@@ -194,7 +195,8 @@ static sluice_status start_listening(exchange *x)
     return listen(x->listener, (int)x->local_world) == 0 ? SLUICE_OK : failed("listen");
 }
 
-/* Receives greeting and record of a connected rank. Takes the socket, unless it is a stranger's. */
+/* Receives the greeting and record of a connected process. *taken_out: it is a rank of this job,
+ * and x->sockets has the socket; false: the caller closes the socket. */
 static sluice_status receive_record(exchange *x, int socket, bool *taken_out)
 {
     greeting hello = {0};
@@ -273,14 +275,14 @@ static sluice_status serve(exchange *x)
     }
     for (uint32_t r = 1; st == SLUICE_OK && r < x->local_world; r++) {
         (void)transfer(x, x->sockets[r], &go, 1,
-                       true); /* the buffer has room: no rank is left out */
+                       true); /* one byte fits into the socket's buffer, so it does not fail */
     }
     return st;
 }
 
 /* ---- the other ranks ------------------------------------------------------------------------- */
 
-/* Connects as soon as local rank 0 listens. */
+/* Connects to local rank 0; retries until it listens, or the deadline. */
 static sluice_status connect_to_server(exchange *x)
 {
     struct sockaddr_un address;

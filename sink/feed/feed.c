@@ -202,7 +202,7 @@ static sluice_status choose_slots(data_feed *f)
     return refuse_slots(f, slots, bytes, bound, f->config.slots > least);
 }
 
-/* Reads config.cores, and restricts the topology to a list of CPUs. */
+/* Parses config.cores; if it is a list of CPUs, restricts the topology to them. */
 static sluice_status choose_cores(data_feed *f, sli_cores_setting *setting_out)
 {
     const char *cores = f->config.cores;

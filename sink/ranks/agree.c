@@ -51,7 +51,7 @@ static sluice_status next_round(int64_t value, int64_t *most_out, void *user)
     return call_agree(user, value, most_out);
 }
 
-/* Receives the failure that another rank sends, and returns E_RANK. */
+/* Receives the text of another rank's failure, and returns E_RANK. `most`: value of the failure. */
 static sluice_status hear_failure(rank_group *ranks, int64_t most)
 {
     rank_failure first;
@@ -84,7 +84,7 @@ sluice_status agree_barrier(rank_group *ranks)
     return agree_most(ranks, 0, &most);
 }
 
-/* Appends the numbers of the other ranks: "ranks 0, 2"; of many ranks only how many they are. */
+/* Appends the other ranks: "ranks 0, 2", or only their number if there are more than 8. */
 static void name_others(const sluice_ranks *own, sli_text *text)
 {
     const char *between = "";
@@ -102,8 +102,8 @@ static void name_others(const sluice_ranks *own, sli_text *text)
     }
 }
 
-/* Logs that not all of the other ranks have called agree. Which of them have is not known: a
- * max-allreduce returns to none of them. */
+/* Logs that not all of the other ranks have called agree. It is unknown which have: a max-allreduce
+ * returns only after all have called it. */
 static void warn_of_silence(const rank_group *ranks, const rank_failure *own)
 {
     sli_text others = {0};
@@ -181,7 +181,7 @@ sluice_status agree_alone(rank_group *ranks, uint64_t nonce, bool *alone_out)
     uint64_t most;
     sluice_status st;
 
-    ranks->has_others = true; /* so that agree is called */
+    ranks->has_others = true; /* so that agree_most() calls agree */
     st = find_range(ranks, nonce >> 2, &least, &most);
     *alone_out = st == SLUICE_OK && least == most;
     ranks->has_others = st == SLUICE_OK && !*alone_out;

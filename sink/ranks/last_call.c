@@ -22,7 +22,7 @@ struct last_call {
     last_call *next;
 };
 
-/* Calls whose time was over. They are never freed, since their threads may return at any time. */
+/* Calls that have timed out. They are never freed, since their threads may still use them. */
 static _Atomic(last_call *) abandoned;
 
 static void send_failure(const rank_failure *own, sluice_agree_fn agree, void *user)
@@ -49,7 +49,7 @@ static bool is_done(void *arg)
     return atomic_load_explicit(&((last_call *)arg)->done, memory_order_relaxed);
 }
 
-/* Leaves the call to its thread. The list keeps it reachable, for tools that find leaks. */
+/* Detaches the thread of a call. The list keeps the call reachable for leak checkers. */
 static void abandon(last_call *c)
 {
     last_call *head = atomic_load_explicit(&abandoned, memory_order_relaxed);
@@ -61,7 +61,8 @@ static void abandon(last_call *c)
                                                     memory_order_relaxed));
 }
 
-/* Waits until the call is done. Time in which the process is suspended does not count. */
+/* Waits until the call is done. Returns false after timeout_ms, without time in which the process
+ * was suspended. */
 static bool await_call(last_call *c, int64_t timeout_ms)
 {
     const int64_t timeout_ns = timeout_ms < INT64_MAX / 1000000 ? timeout_ms * 1000000 : INT64_MAX;

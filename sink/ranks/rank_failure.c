@@ -5,7 +5,7 @@
 
 #include "status_int.h"
 
-/* A status is sent as its negative, at most this one: a callback may return any number. */
+/* Limit on the negated status that is sent: a callback may return any number. */
 enum { STATUS_MOST = 255 };
 
 void rank_failure_set(uint32_t rank, const sli_error *error, rank_failure *failure_out)
@@ -22,7 +22,7 @@ void rank_failure_set(uint32_t rank, const sli_error *error, rank_failure *failu
     }
     length = FAILURE_TEXT - (sizeof(more) - 1);
     while (length > 0 && ((unsigned char)error->text[length] & 0xC0) == 0x80) {
-        length--; /* a byte within a character of UTF-8 */
+        length--; /* a UTF-8 continuation byte */
     }
     memcpy(failure_out->text, error->text, length);
     memcpy(failure_out->text + length, more, sizeof(more) - 1);
@@ -36,7 +36,7 @@ int64_t rank_failure_value(const rank_failure *failure)
            ((int64_t)failure->rank << 8 | (number < STATUS_MOST ? number : STATUS_MOST));
 }
 
-/* The next bytes of a text as a number. A text is padded with zeros. */
+/* Returns the next FAILURE_BYTES bytes of a text, which zeros pad, as a big-endian number. */
 static int64_t pack(const char *text)
 {
     int64_t value = 0;

@@ -5,7 +5,7 @@
 
 #include "log_int.h"
 
-/* Adds the cores of the rank, and why they are fewer than the machine has. */
+/* Adds the number of the rank's cores; "(affinity)" or "(cpuset)" if that restricts the process. */
 static void add_cores(const sli_topology *topology, const sli_placement *placement, sli_text *text)
 {
     const uint32_t allowed = topology->core_count;

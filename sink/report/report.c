@@ -89,7 +89,7 @@ static void collect_process(const sluice_ranks *ranks, sluice_report *report)
     if (gethostname(report->host, sizeof(report->host)) != 0) {
         report->host[0] = '\0';
     }
-    report->host[sizeof(report->host) - 1] = '\0'; /* a longer name is cut */
+    report->host[sizeof(report->host) - 1] = '\0'; /* a longer name is truncated */
     sli_cpu_model(report->cpu, sizeof(report->cpu));
     report->kernels = sli_cpu_level_name(sli_cpu_current());
     report->cpu_ns = sli_process_cpu_ns();

@@ -39,8 +39,9 @@ static bool is_json(const char *path)
     return length >= 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
-/* Returns the path with each %r replaced by the rank; if there is none, and several ranks would
- * write the same file, with the rank appended. The caller frees it; NULL if out of memory. */
+/* Returns the path with each %r replaced by the rank. Without %r, if several ranks would write the
+ * same file, ".RANK" is appended, before the ending .json. The caller frees it; NULL if out of
+ * memory. */
 static char *expand_rank(const char *path, uint32_t rank, uint32_t world)
 {
     const bool appends = world > 1 && strstr(path, "%r") == NULL && strcmp(path, "-") != 0;

@@ -227,7 +227,7 @@ static void add_device(const sluice_report *report, sli_text *text)
     add_string(text, "pcie", report->has_link ? link : NULL);
 }
 
-/* Adds which process of the job this is. */
+/* Adds rank, local rank, host and process id. */
 static void add_process(const sluice_report *report, sli_text *text)
 {
     const sluice_ranks *ranks = &report->ranks;

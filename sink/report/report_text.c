@@ -208,7 +208,7 @@ static void add_steps(const sluice_report *report, sli_text *text)
     }
 }
 
-/* Adds which process of the job this is, if there are several. */
+/* Adds rank, local rank, process id and host, if there are several ranks. */
 static void add_ranks(const sluice_report *report, sli_text *text)
 {
     const sluice_ranks *ranks = &report->ranks;

@@ -43,7 +43,7 @@ static sluice_status agree_on_settings(train_run *run, const sli_dataset_identit
     return agree_on_all(&run->ranks, subjects, sizeof(subjects) / sizeof(subjects[0]));
 }
 
-/* A number that differs between processes. */
+/* Returns a random number, so that processes have different ones. */
 static uint64_t make_nonce(void)
 {
     uint64_t nonce = 0;
@@ -55,8 +55,9 @@ static uint64_t make_nonce(void)
 }
 
 /*
- * Checks that a process that is rank 0 of 1 by an inner launcher is alone, if an outer launcher
- * started more: otherwise all of them would train on the same samples, each by itself.
+ * If an inner launcher says that this process is rank 0 of 1, but an outer launcher started more
+ * processes, checks that agree reaches no other process: otherwise each would train on all samples
+ * by itself.
  */
 static sluice_status check_alone(train_run *run)
 {

@@ -10,8 +10,8 @@ static void warn_of_abort(uint64_t step, double seconds)
             (unsigned long long)step);
 }
 
-/* True if this rank fails, and there are others that do not know it. A rank that has not found its
- * number, whose world is 0, may be one of several. */
+/* True if this rank fails, and there may be other ranks, which do not know it. If the world is 0,
+ * this rank has not found its number, and may be one of several. */
 static bool is_own_failure(const train_run *run, const sli_error *error)
 {
     return error->status < 0 && !run->nested && !run->ranks.others_know &&

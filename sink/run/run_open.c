@@ -49,7 +49,7 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
  * run has the outer run's settings. */
 static sluice_status read_environment(train_run *run)
 {
-    sluice_status st = train_find_ranks(run); /* first, so that the others hear of what follows */
+    sluice_status st = train_find_ranks(run); /* first: later errors are reported to other ranks */
 
     if (st == SLUICE_OK) {
         sli_log_enter_rank(run->ranks.own.rank, run->ranks.own.world);

@@ -22,7 +22,7 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
                         .ranks = run->names_log ? &run->ranks.own : NULL};
 }
 
-/* profile: that of the feed, or a copy; its end time is set. */
+/* Creates the report. profile: the feed's, or a copy of it, with its end time set. */
 static sluice_status make(const train_run *run, const sli_profile *profile, const sli_error *error,
                           sluice_report **report_out)
 {
