@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Formulas: torchvision's for uint8 tensors (transforms.v2.functional: adjust_brightness,
- * adjust_contrast, posterize, solarize, autocontrast, equalize), in single precision and in its
- * order of operations.
+ * Formulas of torchvision for uint8 tensors (transforms.v2.functional: adjust_brightness,
+ * adjust_contrast, posterize, solarize, autocontrast, equalize), in single precision and in the
+ * same order of operations.
  */
 #include "color_chain.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Applies table `after` to the results of table `table`. */
+/* Composes `after` into `table`: table[c][v] becomes after[c][table[c][v]]. */
 static void compose(uint8_t table[COLOR_CHANNELS][COLOR_VALUES],
                     const uint8_t after[COLOR_CHANNELS][COLOR_VALUES])
 {
@@ -234,7 +234,7 @@ static uint64_t sum_values(const uint32_t counts[COLOR_VALUES])
 
 static void settle_contrast(color_operation *operation, const color_statistics *statistics)
 {
-    /* Of an image of one channel only the histogram was counted; its luma is its value. */
+    /* For one channel color_count() counts the histogram instead; the luma is the value. */
     const uint64_t sum = statistics->gray + sum_values(statistics->counts[0]);
     const float mean = (float)sum / (float)statistics->pixels;
     const float rest = mean * operation->rest;
@@ -259,7 +259,7 @@ static void settle_autocontrast(uint8_t table[COLOR_VALUES], const uint32_t coun
         high--;
     }
     if (low == high) {
-        return; /* one value only: the channel stays as it is */
+        return; /* one value only: the channel does not change */
     }
     scale = (float)(high - low) * (float)(1.0 / 255);
     for (int v = 0; v < COLOR_VALUES; v++) {
@@ -267,7 +267,7 @@ static void settle_autocontrast(uint8_t table[COLOR_VALUES], const uint32_t coun
     }
 }
 
-/* As ImageOps.equalize() of Pillow. */
+/* The same as Pillow's ImageOps.equalize(). */
 static void settle_equalize(uint8_t table[COLOR_VALUES], const uint32_t counts[COLOR_VALUES],
                             uint64_t pixels)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The colour kernels of one instruction set level. This file is compiled once for each level
- * (SLI_LEVEL); the loops over a block are written for the compiler's vectoriser.
+ * (SLI_LEVEL); the compiler vectorizes the loops over a block.
  *
- * The formulas are torchvision's for uint8 tensors (transforms.v2.functional: adjust_saturation,
- * adjust_hue, rgb_to_grayscale), in its order of operations.
+ * Formulas of torchvision for uint8 tensors (transforms.v2.functional: adjust_saturation,
+ * adjust_hue, rgb_to_grayscale), in the same order of operations.
  */
 #include "color_kernels.h"
 
@@ -30,7 +30,7 @@ static inline void load_block(const uint8_t *from, color_block *block)
     }
 }
 
-/* Stores values in 0..256, truncated; 256 itself does not occur. */
+/* Stores values from 0 to below 256, truncated. */
 static inline void store_block(const color_block *block, uint8_t *to)
 {
     for (int i = 0; i < BLOCK; i++) {
@@ -40,7 +40,7 @@ static inline void store_block(const color_block *block, uint8_t *to)
     }
 }
 
-/* The luma with torchvision's weights, truncated to a whole number. White gives 254. */
+/* Returns the luma with torchvision's weights, truncated to a whole number. White gives 254. */
 static inline float luma(float red, float green, float blue)
 {
     return (float)(int32_t)(red * 0.2989F + green * 0.587F + blue * 0.114F);
@@ -74,7 +74,7 @@ static inline void gray_block(color_block *block)
     }
 }
 
-/* The hue of a pixel in turns, from 0 (red) to below 1. `top` is its largest channel. */
+/* Returns the hue of a pixel in turns, from 0 (red) to below 1. `top`: its largest channel. */
 static inline float hue_of(float red, float green, float blue, float top, float divisor)
 {
     const float rc = (top - red) / divisor;
@@ -89,7 +89,7 @@ static inline float hue_of(float red, float green, float blue, float top, float 
     return hue >= 1.0F ? hue - 1.0F : hue;
 }
 
-/* RGB to HSV, the hue shifted, and back (A. R. Smith, "Color gamut transform pairs", 1978). */
+/* Shifts the hue in HSV (A. R. Smith, "Color gamut transform pairs", 1978). */
 static inline void shift_block(color_block *block, float shift)
 {
     for (int i = 0; i < BLOCK; i++) {

@@ -58,7 +58,7 @@ static sluice_status add_column(custom_batch *made, const char *name, batch_acce
     return SLUICE_OK;
 }
 
-/* Adds the new columns, which are plain and have one shape. */
+/* Adds the new columns, which must be plain and not ragged. */
 static sluice_status add_outputs(custom_batch *made, const sluice_map_batch *map)
 {
     sluice_status st = SLUICE_OK;
@@ -182,7 +182,7 @@ sluice_status custom_batch_infer(const custom_batch *map, stage_schema *schema)
         if (column < 0) {
             return schema_no_column(schema, map->name, map->columns[i].name);
         }
-        /* All conversions of an image that it uses run on the workers. */
+        /* Workers must run all conversions of an image that the map uses. */
         schema->image_is_fixed = schema->image_is_fixed || column == schema->image;
     }
     for (uint32_t i = 0; i < map->added.count && st == SLUICE_OK; i++) {

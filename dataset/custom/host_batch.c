@@ -132,7 +132,8 @@ static bool is_intact(const uint8_t *guard)
     return true;
 }
 
-/* Checks what the function has written, and copies it into the batch. */
+/* With guards: checks the guard bytes of a written column and copies the column into the batch, or
+ * checks the hash of an input. */
 static sluice_status end_column(const sluice_host_batch *batch, uint32_t i)
 {
     const host_column *column = &batch->columns[i];
@@ -154,7 +155,7 @@ static sluice_status end_column(const sluice_host_batch *batch, uint32_t i)
     return SLUICE_OK;
 }
 
-/* Zeroes the rows without a sample again. */
+/* Zeroes the rows without a sample in the columns that the map writes. */
 static void zero_rows(const sluice_host_batch *batch, const uint8_t *flags)
 {
     for (uint32_t i = 0; i < batch->map->column_count; i++) {
@@ -169,7 +170,7 @@ static void zero_rows(const sluice_host_batch *batch, const uint8_t *flags)
     }
 }
 
-/* Calls the function, one at a time if it is serial. */
+/* Calls the function, under the map's lock if it is serial. */
 static sluice_status call_function(sluice_host_batch *batch)
 {
     custom_batch *map = batch->map;

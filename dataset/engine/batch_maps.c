@@ -4,13 +4,13 @@
 #include "alloc_int.h"
 #include "loader_stage.h"
 
-/* The column of the batch that holds column k of a map. */
+/* Returns the index in the batch of column k of a map. */
 static uint32_t column_of(const struct plan_details *details, const plan_batch_map *map, uint32_t k)
 {
     return (uint32_t)details->buffers[map->buffers[k]].column;
 }
 
-/* Creates the states of all maps, in order. */
+/* Creates the worker's states of all maps, in order. */
 static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
 {
     const struct plan_details *details = loader->plan->details;
@@ -50,7 +50,7 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
     const struct plan_details *details = loader->plan->details;
     const plan_batch_map *map = &details->batch_maps[number];
     const sli_batch_header *header = batch->header;
-    /* The position of the first row over all ranks, so that ranks draw different numbers. */
+    /* Position of this rank's first row over all ranks, so that ranks draw different numbers. */
     const sli_draws draws = {map->key, header->position + loader->plan->settings.rank,
                              header->pass};
     sli_counters *counters = loader->counters[PLAN_MAPS + map->profiled];
@@ -65,7 +65,7 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
                          header->valid_rows, &draws);
     leave_stage(loader);
     sli_counters_item(counters, sli_ticks() - start, 0);
-    sli_counter_add(&counters->samples, header->valid_rows - 1); /* the rate is of samples */
+    sli_counter_add(&counters->samples, header->valid_rows - 1); /* one was counted above */
     return st;
 }
 

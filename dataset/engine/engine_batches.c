@@ -21,7 +21,7 @@ static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64
     plan_locate(plan, number, &span);
     rows = span.length > span.first ? span.length - span.first : 0;
     rows = rows < plan->batch_size ? rows : plan->batch_size;
-    if (plan->details->bucket.count > 0) { /* the batches of all buckets may be padded */
+    if (plan->details->bucket.count > 0) { /* several batches at the end of a pass may be padded */
         for (rows = 0; rows < plan->batch_size && batch->samples[rows] != ENGINE_NO_SAMPLE;) {
             rows++;
         }
@@ -33,8 +33,8 @@ static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64
 }
 
 /*
- * Calls the maps of batches, unless the batch is abandoned or has failed already. A failure fails
- * the batch, whatever the error policy is.
+ * Calls the maps of batches, unless the batch is abandoned or has failed already. An error fails
+ * the batch under every error policy.
  */
 static void map_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                       uint64_t seq)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker loop of a run with filters or pack: takes candidates, calls the filters, writes kept
- * samples.
- */
+/* The worker loop of a run with filters, pack or bucket: takes candidates, calls the filters, and
+ * writes the samples, windows or rows of buckets that get rows. */
 #include <string.h>
 
 #include "engine_state.h"
@@ -70,7 +69,7 @@ static bool go_to_batch(kept_worker *w, uint64_t seq)
     return true;
 }
 
-/* Writes a piece of a document, or of padding if it is NULL. False: the engine stops. */
+/* Writes a piece of a document; `document` NULL: of padding. False: the engine stops. */
 static bool write_piece(kept_worker *w, const packed_piece *piece, const void *document,
                         uint64_t sample)
 {
@@ -179,7 +178,7 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
         }
         w->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped; /* a bad sample takes a turn */
         w->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->bucket : 0;
-        /* With bucket the sample is loaded again once it has a row, and fails then. */
+        /* With bucket load_row() loads the sample again and handles the error. */
         if (st != SLUICE_OK && details->bucket.count == 0) {
             sli_error_take(st, &w->error);
             w->bad_stage = w->loader->stage;
@@ -192,15 +191,15 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
     return count;
 }
 
-/* Finds one of the worker's private documents. */
+/* Returns the memory of one of the worker's private documents. */
 static uint8_t *own_document(const kept_worker *w, uint32_t number)
 {
     return w->loader->own_rows + number * w->engine->plan->details->own_row_bytes;
 }
 
 /*
- * Loads a document, or what the error policy gives in its place: another one, or none. Returns the
- * error that ends the run.
+ * Loads a document. If that fails, the error policy replaces it, leaves it out, or ends the run
+ * with the returned error.
  */
 static sluice_status load_document(kept_worker *w, const kept_claim *claim, uint32_t i)
 {
@@ -249,7 +248,7 @@ static uint32_t load_documents(kept_worker *w, const kept_claim *claim)
     return count;
 }
 
-/* Writes a document into the windows that it was assigned. False: the engine stops. */
+/* Writes a document into the windows that it was assigned to. False: the engine stops. */
 static bool place_document(kept_worker *w, uint32_t i)
 {
     const sli_plan *plan = w->engine->plan;
@@ -400,7 +399,7 @@ static bool work_on_candidates(kept_worker *w, kept_claim *claim)
     return true;
 }
 
-/* Loads a sample into the row that its bucket has got. */
+/* Loads a sample of a bucket into its row. */
 static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
 {
     const sli_plan *plan = w->engine->plan;

@@ -58,8 +58,8 @@ static void note_failure(sli_engine *engine, const sample_loader *loader, uint64
     error_samples_note(&engine->errors, sample, name, loader->stage, sluice_last_error());
 }
 
-/* Loads a sample into a row if the filters keep it, and with bucket if it belongs there; else sets
- * loader->dropped. */
+/* Loads a sample into a row if the filters keep it and, with bucket, if it is in wanted_bucket;
+ * else sets loader->dropped. */
 static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64_t pass,
                                   const sample_row *row)
 {

@@ -11,7 +11,7 @@ struct kept_buckets {
     uint32_t count;    /* number of buckets */
     uint64_t *filled;  /* (count) samples in each bucket, over all ranks */
     uint64_t *waiting; /* (count, batch_size) this rank's candidates in each bucket */
-    bucket_row *rows;  /* rows to take */
+    bucket_row *rows;  /* (capacity) rows of full buckets */
     size_t capacity;   /* number of entries in rows */
     size_t first;      /* the rows to take are [first, end) */
     size_t end;

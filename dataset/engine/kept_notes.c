@@ -4,7 +4,7 @@
 #include "log_int.h"
 #include "status_int.h"
 
-/* The stage by whose work rows are found. */
+/* The stage that messages name. */
 typedef enum kept_stage { BY_FILTERS, BY_PACK, BY_BUCKET } kept_stage;
 
 static kept_stage stage_of(const sli_plan *plan)

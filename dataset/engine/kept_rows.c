@@ -9,8 +9,9 @@
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Claims rows without samples: those before row `end` in the current batch. An abandoned window
- * comes before them; if it is the last of its batch, it is the whole claim. */
+/* Claims rows without samples: those before row `end` in the current batch. If there is an
+ * abandoned window, the claim pads it first; if that is the last row of its batch, the claim has no
+ * others. */
 static void give_empty(kept_rows *rows, kept_kind kind, uint64_t end, kept_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
@@ -172,7 +173,7 @@ void kept_rows_take(kept_rows *rows, uint32_t most, kept_claim *claim_out)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Logs how long the repeated work on samples of an earlier run took. */
+/* Logs the duration of the repeated work on samples of an earlier run, when it is complete. */
 static void note_walk(kept_rows *rows, uint64_t done)
 {
     if (rows->begin_ns != 0 && rows->turn >= done) {

@@ -53,8 +53,8 @@ static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_
 
 /* ---- windows of pack ------------------------------------------------------------------------- */
 
-/* Ends the window that the next document would continue. Its row, if it is one of this rank, must
- * be padded by the caller. */
+/* Ends the open window. The caller must pad *open_row from token *open_at on; KEPT_NO_ROW: the row
+ * is another rank's, or there is no open window. */
 static void end_window(kept_rows *rows, uint64_t *open_row, uint32_t *open_at)
 {
     *open_row = rows->open_row;
@@ -130,8 +130,8 @@ static bool give_batch(kept_rows *rows, uint64_t done, uint32_t bucket)
     return true;
 }
 
-/* Ends a pass of bucket: what is left in the buckets makes padded batches, or none. False: this
- * rank has no row left. */
+/* Ends a pass of bucket: makes a padded batch of each bucket that is not empty, or drops their
+ * samples (drop_remainder). False: this rank has no row left. */
 static bool end_buckets(kept_rows *rows, uint64_t done)
 {
     uint32_t bucket = 0;

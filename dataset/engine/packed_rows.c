@@ -8,8 +8,8 @@
 
 struct packed_rows {
     const sli_plan *plan;
-    uint64_t count;            /* number of counters: rows of batches in flight */
-    _Atomic uint32_t *written; /* tokens written in each row; 0 once it is complete */
+    uint64_t count;            /* number of counters: one for each row of the batches in flight */
+    _Atomic uint32_t *written; /* (count) tokens written in each row; 0 once it is complete */
 };
 
 /* The beginning of a document's block; the tokens are PLAN_DOCUMENT_HEAD bytes after it. */
@@ -145,13 +145,13 @@ bool packed_rows_write(packed_rows *rows, const packed_piece *piece, const void 
     } else {
         write_padding(rows->plan, row, piece->at, piece->count);
     }
-    /* Release: the pieces are written before the row is complete. Acquire: the worker that
-     * completes it, and later the batch, passes on the pieces of the others. */
+    /* Release of this piece; acquire of the others' pieces, by the worker that completes the row,
+     * which publishes them with the batch. Both pair with this operation in other workers. */
     if (atomic_fetch_add_explicit(written, piece->count, memory_order_acq_rel) + piece->count <
         seq) {
         return false;
     }
-    /* The next batch in this slot is filled only after this one is published, which is later. */
+    /* Relaxed: this batch is published before another batch uses the counter. */
     atomic_store_explicit(written, 0, memory_order_relaxed);
     return true;
 }

@@ -15,7 +15,7 @@ void colors_draw(sample_colors *colors, const struct plan_details *details, uint
     }
 }
 
-/* The place of line y in the buffer. */
+/* Returns the address of line y in the buffer, which has one line if no line must wait. */
 static uint8_t *place_of(const sample_colors *colors, uint32_t y)
 {
     const bool waits = colors->whole < colors->chain.count;
@@ -23,7 +23,8 @@ static uint8_t *place_of(const sample_colors *colors, uint32_t y)
     return colors->pixels.data + (waits ? (size_t)y * colors->width * colors->channels : 0);
 }
 
-/* Counts a line that waits for an operation on the whole image, or passes it to the target. */
+/* Counts a line for the next operation that needs the whole image; without one, passes the line to
+ * the target. */
 static void pass_on(sample_colors *colors, uint32_t y, const uint8_t *line)
 {
     if (colors->whole < colors->chain.count) {

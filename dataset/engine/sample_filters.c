@@ -51,7 +51,7 @@ static void find_bucket(sample_loader *loader, const sample_row *row)
     }
 }
 
-/* What is done with a sample that the filters keep. */
+/* Finds the bucket, or the document's length, of a sample that the filters keep. */
 static sluice_status measure(sample_loader *loader, const sample_row *row)
 {
     if (loader->plan->details->bucket.count > 0) {

@@ -11,10 +11,10 @@
 #include "image_decoder.h"
 #include "struct_size_int.h"
 
-/* Limit on the pixels of an image whose header is read: none that a header can exceed. */
+/* No limit on the pixels of an image whose header is read. */
 static const uint64_t ANY_PIXELS = UINT64_MAX;
 
-/* The number of no sample. */
+/* Not the number of any sample. */
 static const uint64_t NO_SAMPLE = UINT64_MAX;
 
 struct sluice_reader {

@@ -8,7 +8,7 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* Bytes of the window at first, and of the most that one call of read() asks for. */
+/* Bytes by which the window grows, when less than half of that is free. */
 enum { WINDOW_BYTES = 256 * 1024 };
 
 void json_walk_begin(int fd, json_walk *walk)
@@ -38,7 +38,7 @@ json_place json_walk_place(json_walk *walk)
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
-/* Drops the bytes before `keep` from the window. */
+/* Drops the bytes before offset `keep` from the window. */
 static void drop_before(json_walk *walk, size_t keep)
 {
     if (keep == 0) {
@@ -71,8 +71,7 @@ static sluice_status make_room(json_walk *walk)
     return SLUICE_OK;
 }
 
-/* Reads more of the file, and drops what is before `keep`, which moves to the window's beginning.
- */
+/* Reads more of the file. Drops the bytes before offset `keep`, which becomes offset 0. */
 static sluice_status read_more(json_walk *walk, size_t keep)
 {
     sluice_status st;
@@ -120,7 +119,7 @@ sluice_status json_walk_peek(json_walk *walk, char *next_out)
     }
 }
 
-/* Fails because the next character is not what the text says. */
+/* Fails because the next character is not `want`. */
 static sluice_status fail_unexpected(const json_walk *walk, const char *want)
 {
     if (walk->at == walk->end) {

@@ -16,7 +16,7 @@ static sluice_status too_many(void)
 
 /* ---- from position to sample ----------------------------------------------------------------- */
 
-/* Returns the sample at a position of a pass of one part, by its number in the group. */
+/* Finds the number in the group of the sample at a position of a pass of one part. */
 static void find_sample(const group_part *part, uint64_t pass, uint64_t position,
                         uint64_t *sample_out, uint64_t *pass_out)
 {
@@ -45,8 +45,8 @@ static void concat_at(const parts_order *base, uint64_t pass, uint64_t position,
 
 /*
  * A part of mix continues in each pass of the group where the previous one ended, and begins its
- * next pass whenever it ends. So the turns of a part are counted from the first pass on. The count
- * is modulo 2^64, more samples than any run reads.
+ * next pass whenever it ends. So the turns of a part are counted from the first pass of the group
+ * on, modulo 2^64, more than the samples of any run.
  */
 static void mix_at(const parts_order *base, uint64_t pass, uint64_t position, uint64_t *sample_out,
                    uint64_t *pass_out)
@@ -80,7 +80,8 @@ static sluice_status place_concat(group_order *order)
     return SLUICE_OK;
 }
 
-/* A pass ends with the first part that is marked `end`, or else with the last of all parts. */
+/* Returns the length of a pass: it ends with the first part that is marked `end` or, if none is,
+ * with the last part. */
 static uint64_t mix_length(const group_order *order, const dataset_parts *parts)
 {
     uint64_t longest = 0;

@@ -74,7 +74,8 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
     return SLUICE_OK;
 }
 
-/* Checks a stage that processes all samples, after a group. See check_index_order(). */
+/* Checks a stage after a group that processes all samples when the dataset is opened (see
+ * check_index_order()). */
 static sluice_status check_after_group(const sluice_dataset *dataset, const stage_def *def)
 {
     const char *group = dataset->stages[0].def->name;
@@ -121,8 +122,8 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
 
 /*
  * Refuses a filter, pack or bucket after a shard stage: the ranks would have different numbers of
- * batches. Without shard, the samples that the filter keeps, the windows or the samples of a bucket
- * are dealt to the ranks round-robin.
+ * batches. Without shard, the samples that the filter keeps, windows, or samples of a bucket are
+ * dealt to the ranks round-robin.
  */
 static sluice_status check_filter_order(const sluice_dataset *dataset, const stage_def *def)
 {

@@ -33,7 +33,7 @@ bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out)
     return i == length && length > 0 && whole <= WEIGHT_MOST;
 }
 
-/* True if the identity has this argument of a source, or a placeholder that parses. */
+/* True if the identity contains this argument of a source, or "-" instead so that it parses. */
 static bool prints_argument(const stage_def *def, const stage_param *param)
 {
     return def->identifies || param->default_text == NULL;
@@ -82,7 +82,7 @@ uint64_t dataset_parts_weight_unit(const dataset_parts *parts)
     for (uint32_t i = 0; i < parts->count; i++) {
         uint64_t other = parts->items[i].weight;
 
-        while (other != 0) { /* the greatest common divisor, by Euclid */
+        while (other != 0) { /* greatest common divisor, Euclid's algorithm */
             const uint64_t rest = unit % other;
 
             unit = other;
@@ -233,7 +233,7 @@ static bool stage_varies(const stage_def *stage)
            stage->index == INDEX_BALANCE;
 }
 
-/* Notes what the stages of a part mean for stages after the group. */
+/* Updates depth, is_ordered and varies for a part. */
 static sluice_status note_stages(const char *name, const dataset_part *part, dataset_parts *parts)
 {
     const dataset_parts *inner = dataset_group(part->dataset);
@@ -258,7 +258,7 @@ static sluice_status note_stages(const char *name, const dataset_part *part, dat
     return SLUICE_OK;
 }
 
-/* Checks that a stage of a part of zip gives the same samples in each pass. */
+/* Checks that a part of zip has the same sample at each position in all passes. */
 static sluice_status check_zipped(const char *name, const sluice_dataset *dataset)
 {
     const dataset_parts *inner = dataset_group(dataset);

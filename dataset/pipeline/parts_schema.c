@@ -19,8 +19,8 @@ static bool find_buffer(const stage_schema *schema, uint32_t buffer, uint32_t *c
 }
 
 /*
- * Numbers the column on which boxes, or numbers of boxes, depend, as a column of the group. `base`
- * is the number of columns of the group before the part.
+ * Renumbers the buffer in `info` of the column on which boxes (their length) or columns of boxes
+ * (the boxes) depend, for the group. base: number of columns of the group before the part.
  */
 static sluice_status follow(const char *part, const stage_schema *columns, uint32_t i,
                             uint32_t base, column_info *info)
@@ -43,7 +43,7 @@ static sluice_status follow(const char *part, const stage_schema *columns, uint3
     return SLUICE_OK;
 }
 
-/* Turns an image after the first one of the group into a further image. */
+/* Makes the image of a part the image of the group or, if that has one, a further image. */
 static void place_image(stage_schema *group, uint32_t at)
 {
     const sluice_column *column = &group->columns[at];
@@ -89,7 +89,7 @@ sluice_status parts_schema_join(const char *part, const stage_schema *columns, s
     return SLUICE_OK;
 }
 
-/* Writes what a column is, for messages: "image u8 (32, 32, 3)". */
+/* Describes a column for messages: "image u8 (32, 32, 3)". */
 static void describe(const stage_schema *schema, uint32_t i, char *text, size_t size)
 {
     static const char *const roles[] = {

@@ -15,7 +15,7 @@ typedef struct text_parser {
     text_words words;
     sluice_dataset *dataset;
     bool is_addition;      /* the stages are appended to a dataset, which has a source */
-    uint32_t depth;        /* number of groups that the text is in; above 0, ')' ends it */
+    uint32_t depth;        /* nesting of groups around the text; above 0, ')' ends the text */
     size_t opened_at;      /* above 0: offset of the '(' before the text */
     dataset_stage *stages; /* output of pipeline_parse_stages(); NULL: stages are appended to the
                               dataset */
@@ -198,7 +198,7 @@ static sluice_status reserved_parenthesis(const text_parser *p)
     return error_at(&p->words, p->words.at, "parentheses are reserved; put the word in quotes");
 }
 
-/* Parses what stands before a part, such as "0.7:", "0.7:end:" or "end:". */
+/* Parses the prefix of a part, such as "0.7:", "0.7:end:" or "end:". */
 static sluice_status read_prefix(const text_parser *p, dataset_part *part)
 {
     const text_word *word = &p->words.word;

@@ -126,7 +126,7 @@ static sluice_status add_bytes(text_words *w, const char *bytes, size_t length)
     return st;
 }
 
-/* Parses "${NAME}" at w->at and adds its value to the word; the value itself is not parsed. */
+/* Parses "${NAME}" at w->at and adds the variable's value, which is not parsed, to the word. */
 static sluice_status add_variable(text_words *w)
 {
     text_variable variable;

@@ -162,7 +162,7 @@ const char *stage_param_nearest(const stage_def *def, const char *name)
 
 const char *stage_param_name(const stage_def *def, const char *name)
 {
-    /* Arguments that had another name in 0.2. */
+    /* Arguments that version 0.2 calls by another name. */
     static const struct {
         const char *stage;
         const char *before;

@@ -86,7 +86,7 @@ static sluice_status check_own_order(const sli_plan *plan, const sli_position *p
                           argument, (unsigned long long)plan->batches_per_pass, group);
 }
 
-/* Checks that a run with bucket begins after whole batches. */
+/* Checks that a run with bucket begins after whole batches of all ranks. */
 static sluice_status check_buckets(const sli_plan *plan, const sli_position *position)
 {
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;

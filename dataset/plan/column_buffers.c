@@ -55,8 +55,7 @@ static void need_columns_of_batch(sli_plan *plan)
     }
 }
 
-/* Marks the length for bucket as needed, and the documents that pack joins, and finds the columns
- * of pack in the batch. */
+/* Marks the buffers that bucket and pack read as needed, and finds pack's columns in the batch. */
 static void need_lengths(sli_plan *plan)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;

@@ -25,8 +25,7 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset)
     return names;
 }
 
-/* Mixes the hashes of the tables of all index stages into a hash, those of parts of a group, too.
- */
+/* Mixes the hashes of the tables of all index stages, also of the parts of a group, into a hash. */
 static uint64_t mix_tables(const sluice_dataset *dataset, uint64_t hash)
 {
     const dataset_parts *parts = dataset_group(dataset);

@@ -7,7 +7,7 @@
 #include "stream_order.h"
 #include "struct_size_int.h"
 
-/* Explains what a pass has of each part of concat and mix. */
+/* Explains how many samples of each part of concat and mix a pass has. */
 static void explain_parts(const sli_plan *plan, sli_text *text)
 {
     const group_order *order = plan->details->group;

@@ -44,10 +44,11 @@ static sluice_status plan_filters(sli_plan *plan)
 }
 
 /*
- * If all filters read only plain columns, they are called before a sample is loaded, provided that
- * the source can read these columns alone, or that it saves loading samples of other ranks.
- * Otherwise a sample is loaded into a private row of the worker until the choice is made. A worker
- * has several such rows if samples are small. For pack a private row has a document.
+ * If all filters read only plain columns of the source, they are called before a sample is loaded,
+ * provided that the source can read these columns alone, or that it saves loading samples of other
+ * ranks; with bucket, provided instead that the length is also such a column. Otherwise a sample
+ * is loaded into a private row of the worker until the choice is made. A worker has several private
+ * rows if samples are small; with bucket it has one. With pack a private row contains a document.
  */
 static sluice_status plan_tests(sli_plan *plan)
 {
@@ -112,7 +113,7 @@ static sluice_status plan_order(sli_plan *plan)
     plan->details->rest = plan->details->order;
     plan->begin_batches = plan->batches_per_pass;
     plan->details->replace_key = sli_mix_in(sli_hash_text("replace"), plan->settings.seed);
-    /* A document may fill many windows. */
+    /* With pack fewer documents than rows in a batch are allowed: one may fill many windows. */
     if (plan->batches_per_pass == 0 &&
         !(plan->dataset->opened_schema.is_packed && plan->samples_per_pass > 0)) {
         return sli_fail(

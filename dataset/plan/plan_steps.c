@@ -33,8 +33,8 @@ static int find_length(const stage_schema *schema, int column)
                : -1;
 }
 
-/* The key of a map's random numbers: depends on its name and on the number of earlier ones of the
- * same name. */
+/* Returns the key of a map's random numbers. kind: "map", or "map_batch"; occurrence: number of
+ * earlier maps of the same name. */
 static uint64_t map_key(const char *kind, const char *name, uint64_t seed, uint32_t occurrence)
 {
     return sli_mix_in(sli_mix_in(sli_mix_in(sli_hash_text(kind), sli_hash_text(name)), seed),
@@ -137,7 +137,7 @@ static size_t count_steps(const sluice_dataset *dataset)
     return count;
 }
 
-/* Adds a map of whole batches; `after` has its columns. */
+/* Adds a map of whole batches. before, after: the schema before and after it. */
 static void add_batch_map(sli_plan *plan, custom_batch *map, const stage_schema *before,
                           const stage_schema *after)
 {

@@ -12,20 +12,20 @@
 #include "error_int.h"
 #include "status_int.h"
 
-/* Size of the buffer for a member's name; longer names are none that is read. */
+/* Size of the buffer for a member's name; members with longer names are skipped. */
 enum { MOST_KEY = 32 };
 
 typedef struct coco_reader {
     const coco_options *options;
     json_walk walk;
     coco_lists lists;
-    json_place place; /* of the element that is added; line 0: the cursor has the position */
-    char where[64];   /* that element, for messages: "annotations[7]" */
+    json_place place; /* for errors: of the element that is added; line 0: use the cursor's */
+    char where[64];   /* the element that is read, for messages: "annotations[7]: " */
 } coco_reader;
 
 /* ---- members of an element ------------------------------------------------------------------- */
 
-/* Fails because a member is missing or is not what the text says. */
+/* Fails because a member is missing or is not `want`. */
 static sluice_status fail_member(const json_t *element, const char *key, const char *want)
 {
     return sli_fail(SLUICE_E_CORRUPT, "%s %s; want %s", key,
@@ -204,7 +204,7 @@ static sluice_status add_annotation(coco_reader *reader, const json_t *element)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* The lists of the file that are read, with the members of their elements that are. */
+/* The lists of the file that are read, and the members of their elements that are read. */
 static const struct coco_list {
     const char *key;
     const char *members[5];
@@ -291,7 +291,8 @@ static sluice_status read_element_member(coco_reader *reader, const struct coco_
     return st;
 }
 
-/* Reads an element of a list. An error after it is one of its contents, at its beginning. */
+/* Reads and adds an element of a list. An error of add() has the position of the element's first
+ * byte. */
 static sluice_status read_element(coco_reader *reader, const struct coco_list *list,
                                   json_t *element)
 {
@@ -340,7 +341,7 @@ static sluice_status read_list(coco_reader *reader, const struct coco_list *list
     return st;
 }
 
-/* Reads a member of the file: one of the lists, or another one, which is skipped. */
+/* Reads a list of the file; skips other members. */
 static sluice_status read_member(coco_reader *reader, bool *seen)
 {
     char key[MOST_KEY];
@@ -393,7 +394,7 @@ static sluice_status read_file(coco_reader *reader)
     return st;
 }
 
-/* Adds the position to an error of the contents. */
+/* Adds the position to an error, unless it is E_IO or E_NO_MEMORY. */
 static sluice_status add_place(coco_reader *reader, sluice_status status)
 {
     const json_place place =

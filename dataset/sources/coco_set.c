@@ -28,7 +28,7 @@ void coco_set_free(coco_set *set)
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-/* An id of the file, and the index of what it belongs to. */
+/* An id of the file, and the index of its image or category in the list. */
 typedef struct id_entry {
     int64_t id;
     size_t index;
@@ -129,8 +129,8 @@ static sluice_status make_tables(set_maker *maker)
 }
 
 /*
- * Clips one axis to an image of this size, 0 if unknown. False: the range reaches more than a pixel
- * beyond the image.
+ * Clips one axis of a box to an image of this size, 0 if unknown. False: the box reaches more than
+ * one pixel beyond the image.
  */
 static bool clip_axis(float *low, float *high, uint32_t size)
 {
@@ -177,7 +177,7 @@ static sluice_status resolve_box(set_maker *maker, const listed_box *from, size_
     return SLUICE_OK;
 }
 
-/* Counts the boxes of each image, and sets where the boxes of an image begin. */
+/* Counts the boxes of each image, and sets the index of its first box. */
 static sluice_status count_boxes(set_maker *maker)
 {
     coco_set *set = &maker->set;
@@ -215,7 +215,7 @@ static sluice_status count_boxes(set_maker *maker)
     return SLUICE_OK;
 }
 
-/* Stores the boxes by image. All of them have been resolved before. */
+/* Stores the boxes by image. resolve_box() has succeeded for all of them before. */
 static sluice_status store_boxes(set_maker *maker)
 {
     coco_set *set = &maker->set;

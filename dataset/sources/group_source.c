@@ -74,7 +74,7 @@ sluice_status group_make(const char *name, const dataset_parts *parts, group_sou
     return SLUICE_OK;
 }
 
-/* Checks a part that a call is given, and that it is not given twice. */
+/* Checks that part k is valid and unused, and not given twice. */
 static sluice_status check_given(const stage_def *def, sluice_dataset *const *parts, uint32_t k)
 {
     char call[60];

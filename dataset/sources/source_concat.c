@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sources `concat` and `mix`: the samples of several datasets with the same columns, one dataset
- * after another, or in turns by weights. They differ in their order only (group_order.c). Samples
+ * after another, or in turns by weights. They differ only in their order (group_order.c). Samples
  * are numbered part by part, so draws differ between parts.
  */
 #include <sluice/sampling.h>
@@ -13,16 +13,16 @@
 #include "group_source.h"
 #include "parts_schema.h"
 
-/* The state of a worker: what the sources of the parts keep. */
+/* The state of a worker: the states of the parts' sources. */
 typedef struct concat_worker {
     uint32_t count;
-    uint32_t last; /* the part that was read last; its data are in io->bytes */
+    uint32_t last; /* the part that was read last; io->bytes has its data */
     group_slot slots[PARTS_MOST];
 } concat_worker;
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Checks that two parts do not have different names for a class. */
+/* Checks that part k and the first part have no different names for a class. */
 static sluice_status check_classes(const group_source *group, uint32_t k)
 {
     const group_member *one = &group->parts[0];
@@ -202,7 +202,7 @@ static sluice_status concat_read_other(const void *source, uint64_t index, uint3
 
 /* ---- optional operations, by those of the parts ---------------------------------------------- */
 
-/* The windows of one part as those of the group: by the group's columns. */
+/* Finds the windows of one part, with the columns of the group. */
 static bool windows_of(const group_member *part, source_windows *windows_out)
 {
     source_windows inner;
@@ -304,7 +304,7 @@ static void concat_class_name(const void *source, uint32_t label, char *text, si
 
 /* ---- the stages ------------------------------------------------------------------------------ */
 
-/* Tables of operations for group_choose(). `locate` stands with `drops`, which needs it. */
+/* Tables of operations for group_choose(). A table with `drops` has `locate`, which it needs. */
 #define OPS(open_call, plain_call, locate_call, drops_call)                                        \
     {                                                                                              \
         .open = (open_call), .close = group_close, .count = group_count, .name = concat_name,      \

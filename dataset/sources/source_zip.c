@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Source `zip`: the columns of several datasets side by side. Sample i has the columns of sample i
- * of each part, as the part's stages number them. The first part with an image leads: its sample is
- * read with the worker's sample_io, the samples of the other parts each with one of their own, for
- * they are in use at the same time.
+ * of each part, as the part's stages number them. The lead is the first part with an image, else
+ * the first part: it is read with the worker's sample_io. Each other part has a sample_io of its
+ * own, since the data of all parts are in use at the same time.
  */
 #include <sluice/sampling.h>
 
@@ -15,14 +15,14 @@
 #include "group_source.h"
 #include "parts_schema.h"
 
-/* A part's own state for reading; not used for the lead, except for the slot. */
+/* A worker's state for one part; for the lead only the slot is used. */
 typedef struct zip_reader {
     group_slot slot;
     sample_io io;
     sample_data data; /* what was read last */
-    uint64_t index;   /* the sample of the group that the fields below are about */
-    bool is_read;     /* the part's sample was read, except for its images */
-    bool has_data;    /* `data` is of this sample, and io has not been used since */
+    uint64_t index;   /* sample of the group to which the fields below belong */
+    bool is_read;     /* the source's read() was called for it */
+    bool has_data;    /* `data` is of this sample, and io was not used since */
 } zip_reader;
 
 typedef struct zip_worker {
@@ -135,7 +135,7 @@ static zip_worker *worker_of(const group_source *zip, sample_io *io)
 /* The kinds of reads of a part. */
 typedef enum zip_what { ZIP_ALL, ZIP_PLAIN, ZIP_OTHER } zip_what;
 
-/* Reads from a part with the sample_io that is its. column: ZIP_OTHER: the column of its source. */
+/* Reads from a part with its sample_io. column: for ZIP_OTHER, the column of the part's source. */
 static sluice_status read_with(const group_member *part, zip_what what, uint64_t sample,
                                uint32_t column, sample_io *io, void *const *part_row,
                                sample_data *data_out)
@@ -150,7 +150,7 @@ static sluice_status read_with(const group_member *part, zip_what what, uint64_t
     }
 }
 
-/* Reads from part k of sample `index` of the group. */
+/* Reads part k of sample `index` of the group. */
 static sluice_status read_part(const group_source *zip, uint32_t k, zip_what what, uint64_t index,
                                uint32_t column, sample_io *io, void *const *part_row,
                                sample_data *data_out)
@@ -211,7 +211,7 @@ static sluice_status read_beside(const group_source *zip, uint32_t k, uint64_t i
     sample_io_give_back(&reader->io);
     group_row(part, row, part_row);
     if (!is_needed(part_row) && part->dataset->schema.image >= 0) {
-        return SLUICE_OK; /* zip_read_other() reads its images, and its masks follow them */
+        return SLUICE_OK; /* zip_read_other() reads its images and masks */
     }
     reader->data = (sample_data){0};
     st = read_part(zip, k, what, index, 0, io, part_row, &reader->data);
@@ -254,7 +254,8 @@ static sluice_status zip_read_plain(const void *source, uint64_t index, sample_i
     return st;
 }
 
-/* Reads a part's sample except for its plain columns; `again`: even if that has been done. */
+/* Calls read() of a part, without plain columns, unless it was called for this sample (`again`: in
+ * any case). */
 static sluice_status read_image(const group_source *zip, uint32_t k, uint64_t index, bool again,
                                 sample_io *io)
 {
@@ -347,7 +348,7 @@ static bool zip_keep_index(const void *source, uint64_t index, const sample_io *
     return lead->ops->keep_index(lead->source, sample_in(lead, index, 0, &pass), io, data);
 }
 
-/* The part whose column is the group's `label`; NULL: none, or it has no names of classes. */
+/* Returns the part with the column `label`; NULL: none, or its source has no class names. */
 static const group_member *labelled(const group_source *zip)
 {
     for (uint32_t k = 0; k < zip->part_count; k++) {

@@ -149,7 +149,7 @@ static size_t texts_size(const sluice_stage *stage)
     return size;
 }
 
-/* Copies a text to *at, which becomes the byte after it. */
+/* Copies a text to *at, and advances *at past it. */
 static const char *copy_text(const char *text, char **at)
 {
     const size_t size = strlen(text) + 1;
@@ -233,7 +233,7 @@ static sluice_status fill(const sluice_stage *stage, named_stage *named)
     return SLUICE_OK;
 }
 
-/* Checks that the defaults are values of their parameters. */
+/* Checks that the defaults are valid values of their parameters. */
 static sluice_status check_defaults(const named_stage *named)
 {
     const stage_def *def = &named->def;

@@ -21,7 +21,7 @@
 #include "stage_registry.h"
 #include "status_int.h"
 
-/* The interface's number is in the name of the symbol. */
+/* PLUGIN_VERSION is the number in the symbol's name; LATER_VERSIONS are searched for messages. */
 enum { PLUGIN_VERSION = 1, LATER_VERSIONS = 16, HOST_SIZE_MOST = 4096, PATH_SIZE = 4096 };
 
 /* A plugin that is loaded; never removed. */
@@ -33,7 +33,7 @@ typedef struct loaded_plugin {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a plugin is loaded */
 static loaded_plugin *loaded;                            /* guarded by lock */
 
-/* Set by the first load, under the lock; never changed after it. */
+/* Filled under the lock by each load, always with the same values. */
 static sluice_plugin_host host;
 
 static void fill_host(void)
@@ -115,7 +115,7 @@ static sluice_status check_file(const char *path)
     return st;
 }
 
-/* The symbol of the plugin interface of this number. */
+/* Returns the symbol of the plugin interface with this number, or NULL. */
 static void *find_symbol(void *library, int version)
 {
     char name[32];
@@ -124,7 +124,7 @@ static void *find_symbol(void *library, int version)
     return dlsym(library, name);
 }
 
-/* The library has no symbol of this version: finds out why. */
+/* Fails because the library has no symbol of this version; the text has the reason. */
 static sluice_status no_symbol(const char *path, void *library)
 {
     for (int version = PLUGIN_VERSION + 1; version <= PLUGIN_VERSION + LATER_VERSIONS; version++) {
@@ -141,7 +141,7 @@ static sluice_status no_symbol(const char *path, void *library)
                     path, PLUGIN_VERSION);
 }
 
-/* The size of a symbol in its library; 0 if the dynamic loader does not tell it. */
+/* Returns the size of a symbol; 0 if the dynamic loader does not report it. */
 static size_t symbol_size(const void *symbol)
 {
 #ifdef RTLD_DL_SYMENT
@@ -190,7 +190,7 @@ static bool is_loaded(const sluice_plugin *plugin)
     return entry != NULL;
 }
 
-/* Calls init() and makes the stages known that it registers. */
+/* Calls init(), and registers its stages if it succeeds. */
 static sluice_status init_plugin(const char *path, const sluice_plugin *plugin)
 {
     char origin[NAMED_ORIGIN_SIZE];
@@ -211,7 +211,8 @@ static sluice_status init_plugin(const char *path, const sluice_plugin *plugin)
     return st;
 }
 
-/* Takes the plugin of an open library. *kept_out: the library must stay open. */
+/* Initializes the plugin of an open library, unless that was done. *kept_out: set to true if the
+ * library must stay open. */
 static sluice_status take_plugin(const char *path, void *library, bool *kept_out)
 {
     const sluice_plugin *plugin = find_symbol(library, PLUGIN_VERSION);
@@ -264,7 +265,7 @@ static sluice_status load_locked(const char *path)
     }
     st = take_plugin(path, library, &kept);
     if (!kept) {
-        dlclose(library); /* also where it was loaded before: this is the second handle */
+        dlclose(library); /* also if it was loaded before: this is a second handle */
     }
     return st;
 }

@@ -36,7 +36,7 @@ static sluice_status no_parameter(const named_stage *named, const char *call, co
                     named->def.name, name, known[0] != '\0' ? known : "none");
 }
 
-/* Finds a value by the name of its parameter, which has this type. */
+/* Finds the value of a parameter by its name and type. */
 static sluice_status find_value(const sluice_builder *builder, const char *call, const char *name,
                                 param_type type, const void *value_out, const void **field_out)
 {
@@ -143,7 +143,7 @@ sluice_status sluice_builder_source(sluice_builder *builder, const sluice_source
     return st;
 }
 
-/* Takes over a map or filter. */
+/* Stores a map or filter in the arguments; the stage then owns it. */
 static void take_map(sluice_builder *builder, custom_map *map)
 {
     ((map_args *)(void *)builder->args)->map = map;

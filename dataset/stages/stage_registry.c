@@ -11,8 +11,9 @@
 #include "struct_size_int.h"
 
 /*
- * Tables of all stages. A registration makes new ones; the old ones stay, since a parser may be
- * using them. Both tables are in one block: stages of texts, then stages with calls.
+ * Tables of all stages. A registration makes new ones; the old ones are never freed, since a parser
+ * may use them. Both tables are in `entries`: first those of registry_stages(), then those of
+ * registry_stages_with_calls().
  */
 typedef struct registry_tables {
     struct registry_tables *older;
@@ -167,7 +168,7 @@ sluice_status registry_group_end(registry_group *group, sluice_status status)
     return status;
 }
 
-/* Adds a stage to the group of this thread, after a check of its name. */
+/* Adds a stage to the group of this thread, if its name is not taken. */
 static sluice_status add_to_group(registry_group *group, named_stage *named)
 {
     sluice_status st;

@@ -43,7 +43,7 @@ static bool comes_before(const stage_def *a, const stage_def *b)
     if ((b->kind == STAGE_MAP || b->kind == STAGE_ARRAY || b->kind == STAGE_PACK ||
          b->kind == STAGE_BUCKET) &&
         a->kind != STAGE_INDEX) {
-        return false; /* a stage after a map or pack uses its outputs */
+        return false; /* stages after these may use their outputs, so they stay after them */
     }
     if (a->kind != b->kind) {
         return a->kind < b->kind;

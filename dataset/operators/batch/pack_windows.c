@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pack stage: joins documents, ragged columns of tokens, to windows of one length. The engine
- * does it (kept_rows.c, packed_rows.c); this file has the arguments and the columns.
+ * The pack stage: joins documents, columns of tokens, to windows of one length. This file has the
+ * arguments and the columns; the engine makes the windows (kept_turns.c, packed_rows.c).
  */
 #include "pack_windows.h"
 
@@ -14,7 +14,7 @@
 #include "stage.h"
 #include "status_int.h"
 
-/* The largest value of an integer type that the argument pad can have. */
+/* Returns the largest value of the argument pad for tokens of this type. */
 static uint64_t largest(sluice_dtype dtype)
 {
     switch (dtype) {

@@ -19,7 +19,7 @@ typedef struct jitter_args {
 static const struct {
     const char *name;
     size_t offset;
-    double centre; /* the amount that changes nothing */
+    double centre; /* the amount that does not change the image */
     double least;
     double most;
     void (*add)(color_chain *chain, double amount);
@@ -77,7 +77,7 @@ static sluice_status jitter_infer(const void *args, stage_schema *schema)
     return color_infer("color_jitter", JITTERS, schema);
 }
 
-/* A random order of the four: Fisher and Yates. */
+/* Draws a random order of the four: Fisher-Yates shuffle. */
 static void draw_order(const sli_draws *draws, int order[JITTERS])
 {
     uint32_t bits[4];

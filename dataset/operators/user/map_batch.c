@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The map_batch stage: calls a function of the program for each batch. Only
- * sluice_dataset_map_batch() can add it; its text form is for checkpoints.
+ * The map_batch stage: calls a user function for each batch. Only sluice_dataset_map_batch() can
+ * add it; its text form is for checkpoints.
  */
 #include "custom_batch.h"
 #include "status_int.h"
