@@ -43,7 +43,7 @@ static sluice_status build(sluice_builder *builder, void *user)
     map.input_count = 1;
     map.outputs = outputs;
     map.output_count = 1;
-    map.close = free; /* after builder_map() the library frees the settings */
+    map.close = free; /* once builder_map() has succeeded, the library calls it */
     st = st < 0 ? st : sluice->builder_map(builder, &map);
     if (st < 0) {
         free(threshold);

@@ -12,7 +12,7 @@ enum { SIDE = 28, RECORD = SIDE * SIDE };
 
 static const sluice_plugin_host *sluice;
 
-/* One worker at a time reads: the source has one file position. */
+/* Calls are serialized, since the file has one position. */
 static sluice_status read_record(sluice_sample *sample, uint64_t index, void *user)
 {
     FILE *file = user;
@@ -52,7 +52,7 @@ static sluice_status build(sluice_builder *builder, void *user)
     source.columns = columns;
     source.column_count = 1;
     source.count = (uint64_t)ftell(file) / RECORD;
-    source.close = close_file; /* after builder_source() the library closes the file */
+    source.close = close_file; /* once builder_source() has succeeded, the library calls it */
     source.user = file;
     st = sluice->builder_source(builder, &source);
     if (st < 0) {

@@ -4,13 +4,13 @@
  *
  *     mpirun -n 4 train_mpi PICTURES RUN [STEPS [RATE]]
  *
- * PICTURES holds one folder of pictures for each class. Each rank computes the gradients of its
+ * PICTURES contains one folder of pictures for each class. Each rank computes the gradients of its
  * part of each batch, MPI_Allreduce adds them up, and all ranks make the same update. The run ends
- * after STEPS (200) steps of the whole training, on Ctrl-C or on SIGTERM. RUN holds checkpoints and
- * log.jsonl with the loss of each step. Started again, it resumes, also on another number of ranks:
- * the batch of all ranks together is the same.
+ * after STEPS (200) steps of the whole training, on Ctrl-C or on SIGTERM. RUN contains checkpoints
+ * and log.jsonl with the loss of each step. When it is started again, it resumes, also with another
+ * number of ranks: the global batch size stays the same.
  *
- * Sluice itself does not use MPI. It is given two functions, `agree` and `end_all`.
+ * Sluice itself does not use MPI: the program passes two functions to it, `agree` and `end_all`.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,14 +25,14 @@
 #include "class_names.h"
 #include "convnet.h"
 
-enum { SIZE = 32, BATCH = 64 }; /* side of a picture; rows of the batch of all ranks */
+enum { SIZE = 32, BATCH = 64 }; /* side of a picture; global batch size */
 
 typedef struct trainer {
     int rank;
     int world;
-    MPI_Comm gradients; /* of the steps */
-    MPI_Comm agreeing;  /* of agree; another one, because a rank that fails calls agree while the
-                           others may be in a collective of their step */
+    MPI_Comm gradients; /* for collectives of steps */
+    MPI_Comm agreeing;  /* for agree: a rank that fails calls agree while the others may be in a
+                           collective of their step */
     convnet *net;
 } trainer;
 
@@ -46,7 +46,7 @@ static void on_signal(int number)
 
 /* ---- what Sluice is told of MPI -------------------------------------------------------------- */
 
-/* The largest value over all ranks. */
+/* Max-allreduce over all ranks. */
 static sluice_status agree(int64_t value, int64_t *most_out, void *user)
 {
     const trainer *t = user;
@@ -56,8 +56,8 @@ static sluice_status agree(int64_t value, int64_t *most_out, void *user)
                : sluice_fail(SLUICE_E_IO, "MPI_Allreduce failed");
 }
 
-/* Called if this rank fails. Sluice has logged the error, and the other ranks may wait for this one
- * in a step, so only MPI can end them. */
+/* Called if this rank fails, after Sluice has logged the error. The other ranks may wait for this
+ * one in a step, so only MPI can end them. */
 static void end_all(sluice_status status, const char *text, void *user)
 {
     (void)status;
@@ -68,8 +68,8 @@ static void end_all(sluice_status status, const char *text, void *user)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Called on another thread than main(), but never while that one calls MPI: agree is called between
- * steps. So MPI_THREAD_SERIALIZED is enough. */
+/* Runs on another thread than main(), but never while main() calls MPI: agree is called between
+ * steps. So MPI_THREAD_SERIALIZED is sufficient. */
 static sluice_status step(const sluice_step *s, void *user)
 {
     const trainer *t = user;
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
              argc > 4 ? strtof(argv[4], NULL) : 0.02f);
     if (st < 0) {
         fprintf(stderr, "rank %d: %s\n", t.rank, sluice_last_error());
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); /* the others may not know, if it never trained */
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); /* the others may wait in start-up for this one */
     }
     MPI_Comm_free(&t.agreeing);
     MPI_Comm_free(&t.gradients);

@@ -109,8 +109,8 @@ bool cli_given(const cli_option *options, const char *name);
 bool cli_has_option(int argc, char **argv, const char *option);
 
 /*
- * Loads the plugins of SLUICE_PLUGINS and of the options --plugin, which are removed from the
- * command line. Returns EXIT_DONE, or another exit code after printing an error.
+ * Loads the plugins of SLUICE_PLUGINS and of the options --plugin, and removes these options from
+ * the command line. Returns EXIT_DONE, or another exit code after printing an error.
  */
 int cli_load_plugins(int *argc, char **argv);
 

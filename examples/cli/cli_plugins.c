@@ -17,8 +17,8 @@ static int refuse(int argc, char **argv, sluice_status status, const char *text)
 }
 
 /*
- * The value of the option at argv[*i]; *i becomes the index of its last word. NULL: the word is not
- * the option. "": the option has no value.
+ * Returns the value of the option at argv[*i], and sets *i to the index of its last word. NULL: the
+ * word is not the option. "": the option has no value.
  */
 static const char *plugin_at(int argc, char **argv, int *i)
 {

@@ -9,7 +9,7 @@
 #include "cli.h"
 #include "data_survey.h"
 
-/* Number of classes that the text lists; JSON has all. */
+/* CLASSES_LISTED: limit on the classes that the text lists; JSON lists all. */
 enum { CLASSES_LISTED = 30, DEFAULT_WORKERS = 4 };
 
 typedef struct inspect {
@@ -82,7 +82,7 @@ static bool has_shards(const char *folder)
     return has;
 }
 
-/* Creates the dataset of a path by its kind, or of a pipeline. */
+/* Creates the dataset of a pipeline, or of a path, with a source chosen by the kind of file. */
 static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
 {
     const char *path = c->source.word;
@@ -110,7 +110,7 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* The distribution of a size over the images that were read. */
+/* The distribution of a number over the images that were read. */
 typedef struct percentiles {
     uint64_t count;
     uint64_t values[5]; /* minimum, 5 %, median, 95 %, maximum */
@@ -127,7 +127,8 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Sorts the values; those of samples that could not be read are 0, and not counted. */
+/* Sorts the values and computes their percentiles. Zeros, of samples that could not be read, are
+ * not counted. */
 static percentiles sort_values(uint64_t *values, uint64_t count)
 {
     static const uint64_t parts[5] = {0, 5, 50, 95, 100};
@@ -258,7 +259,7 @@ static void print_sizes(const char *name, const percentiles *p)
     printf(" %12.1f\n", p->mean);
 }
 
-/* Prints the kinds [first, end) that were found, after the number of all of them. */
+/* Prints `count`, then the kinds [first, end) that were found. */
 static void print_kinds(const data_survey *s, const char *format, uint64_t count, survey_kind first,
                         survey_kind end)
 {
@@ -477,7 +478,7 @@ int cmd_inspect(int argc, char **argv)
         st = sluice_stop_create(&stop);
     }
     if (code == EXIT_DONE && st == SLUICE_OK) {
-        cli_catch_signals(stop); /* no call uses the token: workers poll cli_signal() */
+        cli_catch_signals(stop); /* sets cli_signal(), which workers poll; the token is unused */
         st = run(&c);
         cli_catch_signals(NULL);
     }

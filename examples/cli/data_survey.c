@@ -28,7 +28,7 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PNG_INTERLACED] = "interlaced",
 };
 
-/* A thread that reads every `step`-th sample of the survey. */
+/* A thread that reads the samples first, first + step, ... of the survey. */
 typedef struct survey_worker {
     data_survey *survey;
     sluice_reader *reader;
@@ -120,7 +120,7 @@ static bool is_whole(sluice_dtype dtype)
            dtype == SLUICE_U32 || dtype == SLUICE_I64;
 }
 
-/* Reads an image or mask, and what its header says. */
+/* Reads an image or mask, and its header. */
 static sluice_status look_at_image(survey_worker *worker, uint64_t sample, uint32_t column,
                                    sluice_image_info *info, uint64_t *bytes)
 {
@@ -233,7 +233,7 @@ static void name_bad(survey_counts *counts, uint64_t sample)
     }
 }
 
-/* The sample of a look: all of them, or evenly spaced ones. */
+/* Returns the index of the sample to read as number `look`: all samples, or evenly spaced ones. */
 static uint64_t sample_of(const data_survey *survey, uint64_t look)
 {
     const uint64_t whole = survey->samples / survey->looked;
@@ -287,7 +287,7 @@ static int by_sample(const void *left, const void *right)
     return (a->sample > b->sample) - (a->sample < b->sample);
 }
 
-/* Adds the counts of the workers, and keeps the first bad samples of all. */
+/* Adds up the counts of the workers, and keeps the SURVEY_NAMED first bad samples. */
 static void add_up(data_survey *survey, survey_worker *workers, uint32_t count)
 {
     survey_bad bad[SURVEY_WORKERS * SURVEY_NAMED];
@@ -400,7 +400,7 @@ static void run_workers(survey_worker *workers, uint32_t count, cli_progress *pr
     }
     for (uint32_t w = 0; w < count; w++) {
         if (!workers[w].runs) {
-            work(&workers[w]); /* the first one, and those that no thread could be made for */
+            work(&workers[w]); /* worker 0, and workers whose thread could not be started */
         }
     }
     for (uint32_t w = 1; w < count; w++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the samples of a dataset's source, and counts what they are: classes, sizes, formats. */
+/* Reads the samples of a dataset's source, and counts their classes, sizes and formats. */
 #ifndef SLUICE_DATA_SURVEY_H
 #define SLUICE_DATA_SURVEY_H
 
@@ -36,7 +36,7 @@ extern const char *const survey_kind_names[KINDS];
 
 typedef struct survey_column {
     sluice_column_spec spec; /* its texts are borrowed from the dataset */
-    bool is_counted; /* a whole number per sample: low and high are valid, once any was read */
+    bool is_counted; /* an integer per sample: low and high are valid once a sample was read */
     int64_t low;
     int64_t high;
 } survey_column;
@@ -71,7 +71,7 @@ typedef struct data_survey {
     int length;           /* column with the number of labels in a sample; -1: one */
     uint32_t class_count; /* one more than the largest label that was counted */
 
-    /* (looked) of each sample that was read: 0 where it cannot be read */
+    /* (looked) of the image of each sample; 0 for samples that cannot be read */
     uint64_t *widths;
     uint64_t *heights;
     uint64_t *bytes;
@@ -80,8 +80,8 @@ typedef struct data_survey {
 
 /*
  * Reads up to `most` samples by `workers` threads, at most SURVEY_WORKERS, and draws a progress
- * bar. A signal ends it early; the counts then are those of the samples that were read. On failure
- * the library's last error has the text. The caller frees the survey in any case.
+ * bar. A signal ends it early; the counts are then those of the samples read so far. On failure the
+ * text is the library's last error. The caller calls survey_free() in any case.
  */
 sluice_status survey_run(data_survey *survey, uint64_t most, uint32_t workers,
                          cli_progress *progress);

@@ -265,8 +265,8 @@ static void backward(const convnet *net, chunk *part)
     }
 }
 
-/* Runs the rows of a batch; adds up loss and correct answers and, if scale is not 0, the gradients
- * of the loss times scale. */
+/* Runs the rows of a batch; adds the loss and the correct answers to *loss_sum and *correct and, if
+ * scale is not 0, computes the gradients of the loss times scale. */
 static void run_batch(convnet *net, const float *images, const int32_t *labels, size_t valid_rows,
                       float scale, double *loss_sum, uint64_t *correct)
 {

@@ -70,14 +70,14 @@ void convnet_train_step(convnet *net, const float *images, const int32_t *labels
  * @param correct    the number of correctly classified rows is added to it
  * @param count_out  number of floats in the gradient
  *
- * Returns: the gradient, owned by the network and valid until the next call but
- *          convnet_train_update(). Add those of all processes into it.
+ * Returns: (count) the gradient, owned by the network and valid until its next call other than
+ *          convnet_train_update(). The caller replaces it by the sum over all processes.
  */
 float *convnet_train_gradient(convnet *net, const float *images, const int32_t *labels,
                               uint32_t valid_rows, double *loss_sum, uint64_t *correct,
                               size_t *count_out);
 
-/** The second half: updates the weights by the gradient, times scale: 1 / the rows of all. */
+/** The second half: updates the weights by the gradient times scale, 1 / the rows of all ranks. */
 void convnet_train_update(convnet *net, float scale);
 
 /**

@@ -82,8 +82,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_balance(sluice_dataset *dataset,
  *
  * Returns: E_INVALID a NULL, a part that was used, is given twice, or does not fit, with its
  *          number; the sticky error of a part; E_NO_MEMORY. The first use of the dataset opens the
- *          parts, and returns their errors; E_UNSUPPORTED a part is a stream; E_INVALID the parts
- *          have different names for the class of a label.
+ *          parts, and returns their errors; E_UNSUPPORTED a part is a stream; E_INVALID a part has
+ *          another name than the first part for a class of the column `label`.
  *
  * @param parts        the parts, in order
  * @param count        number of parts, 1 to 64; a part may be made of others, to a depth of 8
