@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank of a training whose steps contain a collective of MPI. One rank, 1, fails in step 13 or
- * after it. Each rank prints how its run ended, and how long after its last step.
+ * A rank of a training whose steps contain a collective of MPI. Rank 1 fails in step 13 or after
+ * it. Each rank prints how its run ended, and the time since its last step.
  *
  *     mpirun -n 3 mpi_run KIND MODE abort|stay [AGREE_TIMEOUT_MS]
  *
@@ -25,7 +25,7 @@ static MPI_Comm agreeing;
 static int rank;
 static int world;
 static const char *kind;
-static double last_step; /* when it began */
+static double last_step; /* time at which it began */
 
 static double now(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage bucket: the batches of a run, at any number of workers and ranks, also resumed. */
+/* The stage bucket: the batches of a run with several workers and ranks, also resumed. */
 #include <stdlib.h>
 
 #include <sluice/assembly.h>

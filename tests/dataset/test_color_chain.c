@@ -106,8 +106,8 @@ static void add_several(color_chain *chain)
 }
 
 /*
- * torchvision's sums use fused multiply-adds on some machines, so a value that is nearly whole may
- * be truncated to its neighbour.
+ * torchvision's sums use fused multiply-adds on some machines, so truncation of a value close to an
+ * integer may differ by one.
  */
 static const struct {
     const char *input;
@@ -203,7 +203,7 @@ static void a_table_after_statistics_is_applied_once(void)
     free(want.pixels);
 }
 
-/* An image of one channel has no colours; its contrast is that of its values. */
+/* Saturation, hue and gray do not change one channel; its contrast uses the mean of its values. */
 static void gray_images_keep_what_needs_colours(void)
 {
     static color_chain chain;

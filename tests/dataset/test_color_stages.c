@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colour stages in pipelines: where they stand, their draws, and what follows the image. */
+/* Colour stages in pipelines: positions, draws, and their effect on images, masks and boxes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,8 @@ static void invert_works_in_every_place_that_is_allowed(void)
     free(flop.bytes);
 }
 
-/* Two stages of a name draw on their own, so of two with probability 1/2 some images get one. */
+/* Two stages of one name draw independently, so two with probability 1/2 change some images once.
+ */
 static void each_stage_draws_on_its_own(void)
 {
     tape plain = run_stages("take 20", &one_worker);
@@ -122,7 +123,7 @@ static void jitter_of_nothing_changes_nothing(void)
     free(some.bytes);
 }
 
-/* The draws of a pass differ from those of another, and a seed gives the same again. */
+/* Draws differ between passes; a run with the same seed has the same draws. */
 static void seeds_and_passes_draw_anew(void)
 {
     const run_options seeded = {.workers = 1, .settings = {.seed = 5}, .batches = 10};
@@ -137,7 +138,7 @@ static void seeds_and_passes_draw_anew(void)
     free(again.bytes);
 }
 
-/* Masks and boxes of a list stay as they are; the image changes. */
+/* Masks and boxes of a list do not change; the image does. */
 static void masks_and_boxes_keep_their_values(void)
 {
     const char *folder = t_folder();
@@ -166,7 +167,7 @@ static void masks_and_boxes_keep_their_values(void)
     }
 }
 
-/* Two columns with the same file stay the same: all images of a sample have the same draws. */
+/* Two columns with the same file stay equal: all images of a sample have the same draws. */
 static void images_of_a_sample_get_the_same_colours(void)
 {
     const char *folder = t_folder();

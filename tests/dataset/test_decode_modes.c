@@ -59,7 +59,7 @@ static void indices_are_the_stored_numbers(void)
 #endif
 }
 
-/* Geometry cuts the numbers as it cuts pixels, and by nearest neighbour does not mix them. */
+/* Crops and nearest-neighbour resizes work on the stored values, without interpolation. */
 static void indices_take_geometry(void)
 {
     const char *folder = t_folder();

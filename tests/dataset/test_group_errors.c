@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls and openings of groups refuse; texts are in test_pipeline_errors.c. */
+/* Errors of the calls for groups and of opening groups; those of texts: test_pipeline_errors.c. */
 #include <sluice/sampling.h>
 
 #include "dataset_kit.h"
@@ -18,7 +18,7 @@ static sluice_dataset *numbers(uint64_t samples)
     return dataset;
 }
 
-/* The call is refused with these words, and the parts are still the caller's. */
+/* The call fails with these words, and the caller still owns the parts. */
 static void check_call(sluice_dataset *first, sluice_dataset *second, const uint64_t *weights,
                        uint64_t ends, const char *words)
 {
@@ -98,7 +98,7 @@ static void there_are_limits_of_parts_and_depth(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* The dataset of a text, where ${D} is the folder, is refused when it is opened. */
+/* Opening the dataset of a text, in which ${D} is the folder, fails. */
 static void check_opening(const char *text, const char *folder, sluice_status want,
                           const char *words)
 {
@@ -145,8 +145,7 @@ static void a_part_of_mix_has_samples(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* Classes are numbered in the order of their names, so folders with other ones would mix them up.
- */
+/* Classes are numbered in the order of their names, so with different names labels would clash. */
 static void classes_of_parts_have_the_same_names(void)
 {
     char folder[400];

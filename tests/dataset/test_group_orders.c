@@ -53,7 +53,7 @@ static void concat_has_the_parts_one_after_another(void)
     close_plan(p.plan, p.dataset);
 }
 
-/* Each pass of a part is a permutation; parts of one length have others, and so have passes. */
+/* Each pass of a part is a permutation, which differs between parts and between passes. */
 static void each_part_has_a_shuffle_of_its_own(void)
 {
     opened_plan p = plan_of("concat (synthetic 40 1,1,1 | shuffle) (synthetic 40 1,1,1 | shuffle) "
@@ -93,7 +93,7 @@ static opened_plan mixed(const char *shuffle, const char *mark, const char *afte
     return plan_of(whole, &alone);
 }
 
-/* The pass and position of the parts, counted turn by turn through all passes. */
+/* Compares with the pass and position of each part, counted turn by turn through all passes. */
 static void each_part_goes_on_where_it_was(void)
 {
     static const uint64_t sizes[] = {10, 4, 5};
@@ -170,7 +170,7 @@ static void a_pass_ends_with_the_longest_or_the_marked_part(void)
     }
 }
 
-/* A sample that comes again in a pass draws anew. */
+/* A sample that occurs again in a pass has other draws. */
 static void no_two_rows_of_a_run_have_the_same_draws(void)
 {
     opened_plan p = mixed(" | shuffle", "", " | shuffle | repeat 2");
@@ -274,7 +274,7 @@ static void stages_that_look_at_all_samples_may_follow(void)
     }
 }
 
-/* The identity of a run has all parts without their paths. */
+/* The identity of a run contains all parts, without their paths. */
 static void the_identity_has_the_parts(void)
 {
     opened_plan p = plan_of("mix 0.5:(synthetic 6 1,1,1 | take 5) (concat (synthetic 8 1,1,1)) | "

@@ -92,7 +92,7 @@ static void batches_do_not_depend_on_workers_or_devices(void)
     }
 }
 
-/* One part is as the source alone, and the columns of parts are those of their stages. */
+/* A group of one part equals its source alone; the columns of a part are those after its stages. */
 static void a_part_gives_what_its_source_gives(void)
 {
     char folder[400];
@@ -121,8 +121,8 @@ static uint32_t valid_rows(const engine_run *run)
 }
 
 /*
- * A worker that has read several windows of tokens at once, and then a sample of another source,
- * does not take the bytes of that for tokens.
+ * A worker that has read ahead several windows of tokens, and then a sample of another source, does
+ * not use the bytes of that sample as tokens.
  */
 static void parts_of_several_sources_do_not_mix_up_their_bytes(void)
 {
@@ -154,7 +154,7 @@ static void parts_of_several_sources_do_not_mix_up_their_bytes(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* The second image of a zip has the pixels of the first one, if both have the same sample. */
+/* Two images of a zip that are the same file get the same pixels. */
 static void images_of_a_zip_have_the_same_geometry(void)
 {
     char folder[400];
@@ -226,7 +226,7 @@ static sluice_dataset *own_part(custom_arrays *o, bool renamed)
     return dataset;
 }
 
-/* Each worker has a state of each part, which ends with it; parts draw differently. */
+/* Each worker has a state for each part, freed with the worker; draws differ between parts. */
 static void sources_of_the_program_keep_their_workers(void)
 {
     for (int kind = 0; kind < 3; kind++) {
@@ -293,7 +293,8 @@ static void labels_have_the_names_of_the_parts(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* A bad sample of a zip is an error of the row, which names the part; of a concat, by its name. */
+/* The error of a bad sample names the part: for zip in its text, for concat in the sample's name.
+ */
 static void a_bad_sample_is_named_with_its_part(void)
 {
     custom_arrays o[2] = {{.lends = false}, {.fault = FAILS}};
@@ -317,7 +318,7 @@ static void a_bad_sample_is_named_with_its_part(void)
     }
 }
 
-/* Windows of tokens cross the bus as they are stored where all parts store them alike. */
+/* Tokens are transferred to the device in the stored type if all parts store them equally. */
 static void windows_of_tokens_pass_through(void)
 {
     const sli_run_settings settings = {.world = 1, .prefer_device = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of whole batches: what they see and write, where they stand, and what they do wrong. */
+/* Maps of whole batches: inputs and outputs, positions in a pipeline, and errors. */
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "random_kit.h"
 #include "testing.h"
 
-/* Random weights, of which the sum is at most 64 * 40. */
+/* Random weights; their sum is at most 64 * 40. */
 static uint32_t random_weights(uint32_t *state, uint64_t weights[MIX_MOST_PARTS])
 {
     const uint32_t count = 1 + test_below(state, test_below(state, 4) == 0 ? MIX_MOST_PARTS : 6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages of user code by name: registration, arguments, building, help, and what is refused. */
+/* Named stages of user code: registration, arguments, build(), help and errors. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* ---- stages that tests use ------------------------------------------------------------------- */
 
-/* The values that build() has got last, and how often stages were built and closed. */
+/* The last values that build() has read, and how often stages were built and closed. */
 typedef struct got_values {
     int64_t whole;
     double real;
@@ -112,7 +112,7 @@ static sluice_stage stage_of_all_kinds(const char *name)
     return stage;
 }
 
-/* Registrations hold until the process ends, so that of each name is made once. */
+/* Registers a stage unless its name is registered: registrations last until the process ends. */
 static void register_once(const sluice_stage *stage)
 {
     char *help = NULL;
@@ -496,7 +496,7 @@ static void parameters_are_checked(void)
 
 enum { THREADS = 4, EACH = 10 };
 
-/* Registers ten stages, and parses texts meanwhile. One of all threads gets each name. */
+/* Registers ten stages, and parses texts in between. Of all threads one succeeds for each name. */
 static void *register_and_parse(void *argument)
 {
     atomic_int *registered = argument;

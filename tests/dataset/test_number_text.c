@@ -52,7 +52,7 @@ static void lines_that_are_no_numbers_are_named(void)
     check_bad_index("1\n2\0\n", 5, 2, "is no sample number");
 }
 
-/* The numbers are kept in 32 bits; the error says so, and names no line. */
+/* Numbers are stored in 32 bits; the error says so, without a line. */
 static void a_source_of_too_many_samples_is_refused(void)
 {
     uint32_t numbers[MOST];

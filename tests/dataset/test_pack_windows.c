@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage pack: the windows of a run, at any number of workers and ranks, also resumed. */
+/* The stage pack: the windows of a run with several workers and ranks, also resumed. */
 #include <stdlib.h>
 
 #include <sluice/assembly.h>
@@ -196,7 +196,7 @@ static void a_resumed_run_gives_the_same_windows(void)
     }
 }
 
-/* A run may end in the midst of a document, with its last window open. */
+/* A run of N batches may end within a document: its windows are complete, the next one is open. */
 static void a_run_of_some_batches_ends_with_a_whole_window(void)
 {
     for (uint64_t batches = 1; batches < 9; batches++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage pack: bad documents, what is refused, and what is said of it. */
+/* The stage pack: bad documents, invalid pipelines, and texts about it. */
 #include <stdlib.h>
 
 #include <sluice/assembly.h>
@@ -229,7 +229,7 @@ static void explain_says_how_rows_are_made(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* What comes after pack must not be taken for what stands before it. */
+/* Texts with the same stages before and after pack differ. */
 static void a_resumed_run_compares_the_stages(void)
 {
     T_OK(sli_stages_compare("shuffle | pack tokens 16", "shuffle | pack tokens 16 split=true"));

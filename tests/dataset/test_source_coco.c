@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* coco: boxes and classes of COCO's JSON, and what is wrong with a file. */
+/* The source coco: boxes and classes of COCO's JSON, and invalid files. */
 #include <stdlib.h>
 
 #include <sluice/coco.h>
@@ -150,7 +150,7 @@ static void boxes_follow_as_those_of_a_list(void)
     T_TRUE(kept > 0 && kept < 48);
 }
 
-/* Boxes that rounding has put over the edge are clipped; those without an area are left out. */
+/* Boxes that reach beyond their image by rounding are clipped; empty ones are left out. */
 static void rounded_and_empty_boxes_are_mended(void)
 {
     static const float want[2][4] = {{0, 0, 40, 30}, {39, 29, 40, 30}};
@@ -175,7 +175,7 @@ static void rounded_and_empty_boxes_are_mended(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* Checks that a file cannot be opened, and that the message has these words. */
+/* Checks that opening a file fails, with these words in the message. */
 static void check_file_refused(const char *folder, const char *json, sluice_status want,
                                const char *words)
 {
@@ -269,8 +269,8 @@ static void append_many(char **at, char c, size_t count)
 }
 
 /*
- * A file of many windows: 20000 images, and a member of 3 MiB that is skipped. With a name of more
- * than 1 MiB, or lists in lists, it is refused.
+ * A file of many windows: 20000 images, and a member of 3 MiB that is skipped. A name of more than
+ * 1 MiB or deeply nested lists are errors.
  */
 static void large_and_deep_files_are_read_in_parts(void)
 {

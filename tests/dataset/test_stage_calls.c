@@ -84,7 +84,7 @@ static sluice_dataset *call_case(const stage_call *c, const char *folder)
     return dataset;
 }
 
-/* True for a source that this build can describe, but not open. */
+/* True for a source that this build can describe but not open, since it lacks a library. */
 static bool lacks_library(const stage_call *c)
 {
 #ifdef SLI_HAVE_JANSSON

@@ -193,7 +193,7 @@ static void gradients_add_up_over_the_rows(void)
     tear_down(&f);
 }
 
-/* As two processes share a batch: each has the gradient of its rows, and both add them up. */
+/* Two processes share a batch: each computes the gradient of its rows, and both add them up. */
 static void halves_of_a_batch_update_as_the_whole(void)
 {
     enum { FIRST = 7 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a file of COCO's annotations. */
+/* Fuzz target: any bytes as a file of COCO's annotations. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source of documents, ragged columns of tokens, and the windows that pack should make of them.
- */
+/* A source of documents, ragged columns of tokens, and the windows that pack must make of them. */
 #ifndef SLUICE_DOCUMENT_KIT_H
 #define SLUICE_DOCUMENT_KIT_H
 

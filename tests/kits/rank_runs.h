@@ -27,7 +27,7 @@ typedef struct rank_outcome {
  * changed by `prepare` (which runs in the child, and must not use T_*). */
 void rank_runs(ranks_kit *ranks, uint32_t world, void (*prepare)(kit *k, ranks_member *me));
 
-/* The same without waiting for their ends. Each rank calls ranks_tell() when its run has ended. */
+/* The same without waiting for the runs. Each rank calls ranks_tell() when its run has ended. */
 void rank_runs_start(ranks_kit *ranks, uint32_t world, void (*prepare)(kit *k, ranks_member *me));
 
 const rank_outcome *outcome_of(const ranks_kit *ranks, uint32_t rank);

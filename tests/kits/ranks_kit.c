@@ -162,8 +162,8 @@ static void be_rank(const ranks_kit *ranks, uint32_t rank, int told, int pairs[R
     set_number("WORLD_SIZE", ranks->world);
     set_number("LOCAL_RANK", rank);
     set_number("LOCAL_WORLD_SIZE", ranks->world);
-    set_number("SLUICE_EXCHANGE_MS", 0); /* tests of several kits at once are no job */
-    _exit(body(&me)); /* nothing of the runner's is flushed, freed or told twice */
+    set_number("SLUICE_EXCHANGE_MS", 0); /* concurrent kits would have the same job key */
+    _exit(body(&me)); /* exit() would flush and free the runner's state a second time */
 }
 
 /* ---- in the test ----------------------------------------------------------------------------- */

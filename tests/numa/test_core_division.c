@@ -10,7 +10,7 @@
 
 enum { MOST = 16 };
 
-/* What each rank may use, in the words of taskset, and the node of its device. */
+/* The affinity of each rank, as a list of CPUs, and the node of its device. */
 typedef struct rank_case {
     const char *allowed;
     int32_t node;
@@ -97,7 +97,7 @@ static void the_overlap_of_masks_goes_to_those_with_less(void)
     CHECK("core:4 pu:2", {"0-7", -1, "0-3,6-7"}, {"4-5", -1, "4-5"});
 }
 
-/* Unless the masks leave no other way, as in the last case. */
+/* Unless the affinity requires it, as in the last case. */
 static void siblings_are_never_apart(void)
 {
     CHECK("core:2 pu:2", {"0-3", -1, "0-1"}, {"0-3", -1, "2-3"});
@@ -153,7 +153,7 @@ static void quota_and_memory_are_divided_in_a_group(void)
     sli_topology_close(topology);
 }
 
-/* Ranks may use their parts only, no CPU is lost, and none is had twice unless it says so. */
+/* Parts are within the claims, no CPU is lost, and ranks have common CPUs only if `shared`. */
 static void check_parts(const sli_rank_claim *claims, const sli_rank_part *parts, uint32_t count)
 {
     for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {

@@ -8,8 +8,8 @@
 
 enum { MOST_RANKS = 16 };
 
-/* The part of a rank of those with devices on these nodes (NULL: on none), which may all use the
- * whole machine. */
+/* Returns the part of a rank, if all ranks may use the whole machine. nodes: (world) of their
+ * devices; NULL: unknown. */
 static const sli_rank_part *part_of(const sli_topology *topology, const int32_t *nodes,
                                     uint32_t rank, uint32_t world)
 {
@@ -386,7 +386,7 @@ static void workers_on_two_nodes_leave_memory_to_the_kernel(void)
     close_plan(&made);
 }
 
-/* The process asked for it, by numactl: the library has no better reason than the user's node=. */
+/* The user has chosen the policy by numactl; only the user's node= precedes it. */
 static void a_preferred_or_interleave_policy_yields_to_a_given_node_only(void)
 {
     static const sli_policy_mode modes[] = {SLI_POLICY_PREFERRED, SLI_POLICY_INTERLEAVE};

@@ -14,7 +14,7 @@
 typedef struct found {
     sluice_status status;
     bool divided;
-    bool again; /* a second call has the same result, and asks nobody */
+    bool again; /* a second call has the same result, without an exchange */
     sli_cpus allowed;
     sli_rank_part part;
 } found;
@@ -128,7 +128,7 @@ static void a_rank_may_take_all(void)
     ranks_end(&ranks);
 }
 
-/* The run goes on: the warning is the only trace. */
+/* The call succeeds; there is only a warning. */
 static void a_rank_whose_others_do_not_come_has_no_division(void)
 {
     ranks_kit ranks;

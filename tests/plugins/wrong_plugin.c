@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins with one fault each, chosen by WRONG; what test_plugins.sh loads. */
+/* Plugins with one fault each, chosen by WRONG; test_plugins.sh loads them. */
 #include <sluice/plugin.h>
 
 enum { NO_SYMBOL, LATER_INTERFACE, LATER_TABLE, NO_TABLE, ODD_TABLE, NO_INIT, FAILS, TAKEN, TWICE };
@@ -22,7 +22,7 @@ static sluice_status build(sluice_builder *builder, void *user)
     return SLUICE_OK;
 }
 
-/* Registers one good stage first, which must not stay. */
+/* Registers one valid stage first, which must not stay registered. */
 static sluice_status init(const sluice_plugin_host *host)
 {
     const sluice_stage good = {

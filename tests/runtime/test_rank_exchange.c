@@ -149,7 +149,7 @@ static void two_ranks_of_one_number_are_an_error_for_all(void)
                      start_rank(key, 1, 3, HEALTHY_MS, results)};
 
     T_EQ(waitpid(pids[0], NULL, 0), pids[0]);
-    kill(pids[1], SIGKILL); /* each may be the one that came too late to be told */
+    kill(pids[1], SIGKILL); /* a rank that rank 0 did not accept would wait for its deadline */
     kill(pids[2], SIGKILL);
     T_EQ(waitpid(pids[1], NULL, 0), pids[1]);
     T_EQ(waitpid(pids[2], NULL, 0), pids[2]);
@@ -158,7 +158,7 @@ static void two_ranks_of_one_number_are_an_error_for_all(void)
     munmap(results, MOST * sizeof(*results));
 }
 
-/* Another job's rank, and a process that sends nothing and hangs up. */
+/* A rank of another job, and a process that closes the connection without a greeting. */
 static void strangers_are_turned_away(void)
 {
     exchanged *results = make_results();

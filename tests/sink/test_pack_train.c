@@ -90,7 +90,7 @@ static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_
     return kit_load_state(user, folder);
 }
 
-/* A run that goes on from any checkpoint, in the first pass or the second, is the same. */
+/* A run resumed from any checkpoint, in the first or second pass, makes the same steps. */
 static void a_resumed_training_takes_the_same_steps(void)
 {
     kit whole;
@@ -136,7 +136,7 @@ static void check_pass(const loop_kit *loop, const kit_step *want, size_t count)
     T_STATUS(loop_kit_next(loop, &batch), SLUICE_END_OF_PASS);
 }
 
-/* Rewound at any point, where a window is open as a rule, or samples are in buckets. */
+/* Rewinds at each position, where usually a window is open, or samples are in buckets. */
 static void a_channel_is_rewound(void)
 {
     static const char *const batches[] = {

@@ -66,7 +66,7 @@ static void a_long_text_is_cut_between_characters(void)
 
     text[FAILURE_TEXT] = 'x';
     text[sizeof(text) - 1] = '\0';
-    memcpy(text + FAILURE_TEXT - 5, "日", 3); /* its last byte is where the dots begin */
+    memcpy(text + FAILURE_TEXT - 5, "日", 3); /* the dots begin at its last byte */
     own = failure_of(3, SLUICE_E_IO, text);
     got = exchanged(&own, &rounds);
     T_EQ(strlen(got.text), FAILURE_TEXT - 2);
@@ -114,7 +114,7 @@ static void a_value_that_no_rank_can_send_is_an_error(void)
     unsigned rounds = 0;
     rank_failure got;
 
-    /* Nobody sends: the largest is that of the ranks that listen. */
+    /* No rank sends: the maximum is INT64_MIN, the value of the ranks that receive. */
     T_STATUS(rank_failure_exchange(rank_failure_value(&own), NULL, alone, &rounds, &got),
              SLUICE_E_CALLBACK);
     T_CONTAINS(sluice_last_error(), "which no rank has sent");

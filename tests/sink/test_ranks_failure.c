@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One rank of three fails, and steps contain a collective, as those of data-parallel training do.
- * Some failures come before that collective of a step, so the other ranks wait in it for ever;
- * others come between steps, where the ranks agree.
+ * Some failures occur before the collective of a step, so the other ranks wait in it for ever;
+ * others occur between steps, where the ranks call agree.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -198,7 +198,7 @@ static void end(ranks_kit *ranks)
     munmap(job, sizeof(*job));
 }
 
-/* The rank that fails has said so, with this status and text, in this order of events. */
+/* The rank that fails has logged and reported this status and text, in this order of events. */
 static void expect_told(const ranks_kit *ranks, uint32_t rank, sluice_status status,
                         const char *text, const char *events)
 {
@@ -244,7 +244,7 @@ static void expect_stuck(sluice_status status, const char *text)
     }
 }
 
-/* The other ranks hear of it where the ranks agree. */
+/* The other ranks receive the failure by agree. */
 static void expect_heard(sluice_status status, const char *text)
 {
     for (size_t m = 0; m < COUNT(modes); m++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of an earlier job, RANK=0 WORLD_SIZE=1, in the processes of a larger one. */
+/* Leftover variables of an earlier job, RANK=0 WORLD_SIZE=1, in the processes of a larger job. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -139,7 +139,7 @@ static void r_in_the_path_is_the_rank(void)
     overrides_end();
 }
 
-/* A run of rank 1 of 2, whose report goes to this path. */
+/* Runs as rank 1 of 2, with this path in SLUICE_REPORT. */
 static void run_as_rank_1(const char *path)
 {
     kit k;

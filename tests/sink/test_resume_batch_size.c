@@ -109,7 +109,7 @@ static void a_run_goes_on_in_other_batches_and_every_pass_has_every_sample_once(
     free(c);
 }
 
-/* Runs a training in parts; the numbers of samples, to be freed. */
+/* Runs a training in parts, and returns the counts of samples, which the caller frees. */
 static counting *count_parts(const part *parts, size_t count, const char *folder)
 {
     counting *c = calloc(1, sizeof(*c));
@@ -126,7 +126,7 @@ static counting *count_parts(const part *parts, size_t count, const char *folder
 #define MIXED                                                                                      \
     "mix 2:(synthetic 120 4,4,3 | shuffle) 1:(concat (synthetic 40 4,4,3) (synthetic 9 4,4,3))"
 
-/* The passes of a mix, and of its parts, are those of one run without a pause. */
+/* The passes of a mix, and of its parts, are those of one run that was not interrupted. */
 static void parts_of_a_mix_go_on_where_they_were(void)
 {
     static const part whole[] = {{"8", 1, 0, MIXED}};
