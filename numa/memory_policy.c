@@ -141,21 +141,23 @@ bool sli_node_available(const char *root, uint32_t node, uint64_t *bytes_out)
     return found;
 }
 
-/* Bytes available on the bound nodes whose amount is known; UINT64_MAX: none is known. */
+/* Bytes available on the bound nodes; UINT64_MAX: the amount of one of them is not known. */
 static uint64_t bound_available(const char *root, const sli_memory_policy *policy)
 {
     uint64_t all = 0;
-    bool found = false;
 
     for (uint32_t node = 0; node < SLI_MAX_NODES; node++) {
         uint64_t bytes;
 
-        if (has_node(policy, node) && sli_node_available(root, node, &bytes)) {
-            all += bytes;
-            found = true;
+        if (!has_node(policy, node)) {
+            continue;
         }
+        if (!sli_node_available(root, node, &bytes)) {
+            return UINT64_MAX;
+        }
+        all += bytes;
     }
-    return found ? all : UINT64_MAX;
+    return all;
 }
 
 sluice_status sli_memory_check(const char *root, const sli_memory_policy *policy, int32_t node,

@@ -116,6 +116,7 @@ static void bound_nodes_without_enough_memory_are_an_error(void)
     const sli_memory_policy one = policy_of(SLI_POLICY_BIND, 0x2);
     const sli_memory_policy both = policy_of(SLI_POLICY_BIND, 0x3);
     const sli_memory_policy unknown = policy_of(SLI_POLICY_BIND, 0x4);
+    const sli_memory_policy partly = policy_of(SLI_POLICY_BIND, 0x6);
 
     write_meminfo(root, 0, 4000, 0);
     write_meminfo(root, 1, 1000, 0);
@@ -126,6 +127,7 @@ static void bound_nodes_without_enough_memory_are_an_error(void)
     T_STATUS(sli_memory_check(root, &one, -1, (size_t)2000 << 10), SLUICE_E_NO_MEMORY);
     T_OK(sli_memory_check(root, &both, -1, (size_t)2000 << 10));
     T_OK(sli_memory_check(root, &unknown, 2, (size_t)1 << 40));
+    T_OK(sli_memory_check(root, &partly, 1, (size_t)1 << 40));
 }
 
 static void a_full_preferred_node_is_a_warning(void)
