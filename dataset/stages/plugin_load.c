@@ -33,38 +33,33 @@ typedef struct loaded_plugin {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a plugin is loaded */
 static loaded_plugin *loaded;                            /* guarded by lock */
 
-/* Filled under the lock by each load, always with the same values. */
-static sluice_plugin_host host;
-
-static void fill_host(void)
-{
-    host = (sluice_plugin_host){
-        .struct_size = sizeof(host),
-        .version = sluice_version(),
-        .fail = sluice_fail,
-        .stage_register = sluice_stage_register,
-        .builder_int = sluice_builder_int,
-        .builder_float = sluice_builder_float,
-        .builder_string = sluice_builder_string,
-        .builder_bool = sluice_builder_bool,
-        .builder_source = sluice_builder_source,
-        .builder_map = sluice_builder_map,
-        .builder_filter = sluice_builder_filter,
-        .sample_number = sluice_sample_number,
-        .sample_worker = sluice_sample_worker,
-        .sample_random = sluice_sample_random,
-        .sample_get = sluice_sample_get,
-        .sample_room = sluice_sample_room,
-        .sample_lend = sluice_sample_lend,
-        .builder_map_batch = sluice_builder_map_batch,
-        .host_batch_rows = sluice_host_batch_rows,
-        .host_batch_valid_rows = sluice_host_batch_valid_rows,
-        .host_batch_samples = sluice_host_batch_samples,
-        .host_batch_worker = sluice_host_batch_worker,
-        .host_batch_random = sluice_host_batch_random,
-        .host_batch_column = sluice_host_batch_column,
-    };
-}
+/* The functions of the library that plugins get. */
+static const sluice_plugin_host host = {
+    .struct_size = sizeof(host),
+    .version = SLUICE_VERSION,
+    .fail = sluice_fail,
+    .stage_register = sluice_stage_register,
+    .builder_int = sluice_builder_int,
+    .builder_float = sluice_builder_float,
+    .builder_string = sluice_builder_string,
+    .builder_bool = sluice_builder_bool,
+    .builder_source = sluice_builder_source,
+    .builder_map = sluice_builder_map,
+    .builder_filter = sluice_builder_filter,
+    .sample_number = sluice_sample_number,
+    .sample_worker = sluice_sample_worker,
+    .sample_random = sluice_sample_random,
+    .sample_get = sluice_sample_get,
+    .sample_room = sluice_sample_room,
+    .sample_lend = sluice_sample_lend,
+    .builder_map_batch = sluice_builder_map_batch,
+    .host_batch_rows = sluice_host_batch_rows,
+    .host_batch_valid_rows = sluice_host_batch_valid_rows,
+    .host_batch_samples = sluice_host_batch_samples,
+    .host_batch_worker = sluice_host_batch_worker,
+    .host_batch_random = sluice_host_batch_random,
+    .host_batch_column = sluice_host_batch_column,
+};
 
 /*
  * Checks that an open file of `size` bytes is a shared library whose segments are all in the file:
@@ -253,7 +248,6 @@ static sluice_status load_locked(const char *path)
     if (st != SLUICE_OK) {
         return st;
     }
-    fill_host();
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *said = dlerror();
