@@ -68,8 +68,8 @@ static void end_all(sluice_status status, const char *text, void *user)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Runs on another thread than main(), but never while main() calls MPI: agree is called between
- * steps. So MPI_THREAD_SERIALIZED is sufficient. */
+/* Runs on another thread than main(), but not while main() calls MPI: agree is called between
+ * steps. So MPI_THREAD_SERIALIZED is sufficient, except after a stall of the step. */
 static sluice_status step(const sluice_step *s, void *user)
 {
     const trainer *t = user;

@@ -21,7 +21,7 @@ static const stage_param random_equalize_params[] = {
 
 const stage_def stage_random_equalize = {
     .name = "random_equalize",
-    .summary = "Equalises each channel's histogram, with probability p.",
+    .summary = "Equalizes each channel's histogram, with probability p.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
     STAGE_PARAMS(random_equalize_params),

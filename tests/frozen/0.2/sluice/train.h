@@ -321,10 +321,10 @@ static inline void sluice_validating_init(sluice_validating *validation)
 /**
  * Max-allreduce of one integer over all ranks; collective: all ranks call it equally often, at the
  * same points. With MPI: MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, communicator), on
- * a communicator of its own: on a host device the step runs meanwhile, on another thread. It must
- * not block for ever when a rank is gone; sluice_fail() can name that rank. Called on the thread of
- * sluice_train(): at the beginning, after sinks (in direct and data mode, steps), epochs and
- * validations, around checkpoints, and at the end.
+ * a communicator of its own: a rank that fails calls it while the others may be in a collective of
+ * their step. It must not block for ever when a rank is gone; sluice_fail() can name that rank.
+ * Called on the thread of sluice_train(): at the beginning, after sinks (in direct and data mode,
+ * steps), epochs and validations, around checkpoints, and at the end.
  *
  * A rank that fails makes its last calls of agree on a thread of the library, while sluice_train()
  * waits; see config.agree_timeout_ms. After the first of them all ranks call agree up to 36 times
