@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs the fuzz targets of a build of preset fuzz with libFuzzer, each for SLUICE_FUZZ_SECONDS (15).
+# Runs the fuzz targets of a build of preset fuzz with libFuzzer, each for SLUICE_FUZZ_SECONDS (15),
+# as many at once as there are processors.
 # The corpus grows in SLUICE_FUZZ_CORPUS (build/fuzz-corpus) and is kept from run to run; an input that
 # fails is written beside it, and shown. Put it into tests/fuzz/corpus/TARGET as found-NAME with the
 # fix.
@@ -19,12 +20,19 @@ stat_of() { sed -n "s/^stat::$1: *//p" "$tmp/out"; }
 
 files_in() { find "$1" -type f | wc -l; }
 
-# fuzz TARGET CORPUS
+# fuzz TARGET CORPUS: runs it; its output and its exit status are files.
 fuzz() {
     mkdir -p "$kept/$1"
-    if ! "$build/bin/fuzz_$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
+    "$build/bin/fuzz_$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
         -print_final_stats=1 -artifact_prefix="$kept/$1-" "$kept/$1" "$here/corpus/$2" \
-        >"$tmp/out" 2>&1; then
+        >"$tmp/$1.out" 2>&1
+    echo $? >"$tmp/$1.status"
+}
+
+# judge TARGET CORPUS: counts its result.
+judge() {
+    mv "$tmp/$1.out" "$tmp/out"
+    if [ "$(cat "$tmp/$1.status")" -ne 0 ]; then
         fail "$1" "see $kept/$1-*"
     elif [ "$(stat_of number_of_executed_units)" -gt "$(files_in "$here/corpus/$2")" ]; then
         pass "$1: $(stat_of number_of_executed_units) inputs, $(files_in "$kept/$1") kept"
@@ -34,12 +42,32 @@ fuzz() {
 }
 
 [ "$seconds" -gt 0 ] || skip_rest "SLUICE_FUZZ_SECONDS=$seconds"
-for target in coco idx jpeg jpeg_index list npy numbers png pnm tar tokens shard_index pipeline; do
+# The corpus of a target has its name, but for one.
+corpus_of() {
+    case $1 in
+    transcode) echo jpeg ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# finish_round: waits for the targets that run, and judges them.
+finish_round() {
+    wait
+    for one in $running; do judge "$one" "$(corpus_of "$one")"; done
+    running=""
+}
+
+running=""
+count=0
+for target in coco idx jpeg jpeg_index list npy numbers png pnm tar tokens shard_index pipeline transcode; do
     if [ -e "$build/bin/fuzz_$target" ]; then
-        fuzz $target $target
+        fuzz "$target" "$(corpus_of "$target")" &
+        running="$running $target"
+        count=$((count + 1))
+        [ $((count % $(nproc))) -ne 0 ] || finish_round
     else
         skip "$target" "this build has none"
     fi
 done
-fuzz transcode jpeg
+finish_round
 finish
