@@ -247,6 +247,7 @@ static bool concat_locate(const void *source, uint64_t index, sample_location *l
     const group_source *group = source;
     const group_member *part = &group->parts[part_of(group, &index)];
 
+    location_out->keeps = false; /* sources other than groups do not set it */
     if (part->ops->locate == NULL || !part->ops->locate(part->source, index, location_out)) {
         return false;
     }
