@@ -98,11 +98,12 @@ else
         step valgrind sh tests/valgrind.sh build/gcc &&
         step faults sh tests/faults.sh build/gcc
     # These do not depend on the compiler, or test what is installed, as above.
-    left_out="-LE model -E ^(layers|deps|package|copied|pack_tool)$"
+    left_out="-LE model -E ^(layers|deps|package|copied|pack_tool|suspend|mpi)$"
     CC=clang CXX=clang++ build_and_test clang --preset ci $few
-    left_out="-E ^(layers|deps)$" # layers reads objects without sanitizers
+    left_out="-E ^(layers|deps|pack_tool)$" # layers reads objects without sanitizers
     CC=gcc CXX=g++ build_and_test asan --preset asan $few
-    left_out="-E ^(layers|deps|pack_tool|convnet_kernels)$" # the last one has one thread
+    # The unit tests have the threads of the tool; convnet_kernels has one thread.
+    left_out="-E ^(layers|deps|pack_tool|cli|show|suspend|convnet_kernels)$"
     CC=gcc CXX=g++ build_and_test tsan --preset tsan $few
     CC=gcc core_alone
     fuzz_all
