@@ -124,7 +124,7 @@ for wrong in "--device" "--epochs 0" "--batch x" "--size 20" "--mode fast" "--wh
     ends "$wrong is wrong" 2 "$bin/train_image_folder" "$tmp/a/train" $wrong
 done
 ends "three folders are wrong" 2 train my own pictures
-check "... with a hint at quotes" err_has 'got 3; a path with blanks stands in quotes'
+check "... with a hint at quotes" err_has 'got 3; quote a path with spaces'
 # on_terminal TERM: what a training writes to a terminal of that kind, in $tmp/out.
 on_terminal() {
     env TERM="$1" "$python" -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$bin/train_image_folder" \

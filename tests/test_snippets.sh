@@ -61,7 +61,7 @@ done >"$tmp/pipelines"
 check "there are pipelines" [ "$(wc -l <"$tmp/pipelines")" -gt 5 ]
 while read -r page pipeline; do
     run "$build/bin/sluice" explain "$pipeline | batch 1" </dev/null
-    grep -q "stands before batch" "$tmp/err" && run "$build/bin/sluice" explain "$pipeline" </dev/null
+    grep -q "must come before batch" "$tmp/err" && run "$build/bin/sluice" explain "$pipeline" </dev/null
     if [ "$code" -ne 2 ] || err_has 'no stage `batch`\|is still encoded\|no valid data'; then
         pass "$page: $pipeline"
     else

@@ -43,8 +43,8 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
     if ((def->kind == STAGE_SOURCE) != (dataset->stage_count == 0)) {
         return sli_fail(SLUICE_E_INVALID,
                         def->kind == STAGE_SOURCE
-                            ? "%s is a source; a source stands at the beginning, once"
-                            : "%s stands after a source, such as image_folder DIR",
+                            ? "%s is a source; a pipeline has one source, at its start"
+                            : "%s must come after a source, such as image_folder DIR",
                         def->name);
     }
     if (def->kind == STAGE_INDEX && dataset->schema.own_order != NULL) {
@@ -67,8 +67,8 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
     if ((def->kind == STAGE_BATCH_MAP) != (dataset->schema.batch_size > 0)) {
         return sli_fail(SLUICE_E_INVALID,
                         def->kind == STAGE_BATCH_MAP
-                            ? "%s works on whole batches; it stands after batch"
-                            : "%s stands before batch, which is the last stage",
+                            ? "%s works on whole batches; it must come after batch"
+                            : "%s must come before batch, which is the last stage",
                         def->name);
     }
     return SLUICE_OK;
@@ -82,17 +82,19 @@ static sluice_status check_after_group(const sluice_dataset *dataset, const stag
     const dataset_parts *parts = dataset_group(dataset);
 
     if (parts != NULL && (parts->varies || dataset->stages[0].def->group == GROUP_MIX)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s stands after %s, whose samples differ between passes; put it into the "
-                        "parts",
-                        def->name, group);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s cannot come after %s, whose samples differ between passes; put it into the "
+            "parts",
+            def->name, group);
     }
     return parts != NULL && parts->is_ordered && def->index == INDEX_SUBSET &&
                    dataset->stages[0].def->group != GROUP_ZIP
-               ? sli_fail(SLUICE_E_INVALID,
-                          "subset stands after %s, whose parts choose samples already; put it into "
-                          "the parts",
-                          group)
+               ? sli_fail(
+                     SLUICE_E_INVALID,
+                     "subset cannot come after %s, whose parts choose samples already; put it into "
+                     "the parts",
+                     group)
                : SLUICE_OK;
 }
 
@@ -113,7 +115,7 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
         if (before == INDEX_SHUFFLE || before == INDEX_SHARD || before == INDEX_REPEAT ||
             before == INDEX_WEIGHTS || before == INDEX_BALANCE ||
             (def->index == INDEX_SUBSET && stage->kind == STAGE_INDEX)) {
-            return sli_fail(SLUICE_E_INVALID, "%s stands before %s; put it after the source",
+            return sli_fail(SLUICE_E_INVALID, "%s must come before %s; put it after the source",
                             def->name, stage->name);
         }
     }
@@ -311,7 +313,7 @@ sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
     } else {
         st = sli_fail(
             SLUICE_E_INVALID,
-            "sluice_dataset_offload stands after random_horizontal_flip, normalize, to_dtype or "
+            "sluice_dataset_offload must come after random_horizontal_flip, normalize, to_dtype or "
             "to_chw, not after %s",
             last->def->name);
     }

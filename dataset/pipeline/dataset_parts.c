@@ -170,12 +170,12 @@ sluice_status dataset_parts_allow(const stage_def *stage)
 {
     if (stage->kind != STAGE_SOURCE && stage->kind != STAGE_INDEX && stage->kind != STAGE_COLUMNS) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s stands after the group, where it works on the samples of all parts",
+                        "%s must come after the group, where it works on the samples of all parts",
                         stage->name);
     }
     if (stage->index == INDEX_SHARD) {
         return sli_fail(SLUICE_E_INVALID,
-                        "shard stands after the group: its samples are dealt to the ranks");
+                        "shard must come after the group: its samples are dealt to the ranks");
     }
     return SLUICE_OK;
 }
@@ -197,9 +197,10 @@ static sluice_status check_stages(const stage_def *def, const char *name,
     }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         if (schema->infos[i].buffer >= dataset->source_schema.column_count) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s: column %s is not of the source; its stage stands after the group",
-                            name, schema->columns[i].name);
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "%s: column %s is not of the source; its stage must come after the group", name,
+                schema->columns[i].name);
         }
     }
     return schema->own_order == NULL

@@ -103,7 +103,7 @@ static sluice_status which_param(text_parser *p, uint32_t *param, const char **v
                                  p->stage.def->params[0].type == PARAM_TEXT;
     if (p->given >> *param != 0) {
         return error_at(&p->words, p->words.word.at,
-                        "%s: '%.100s' without a name stands after arguments with one",
+                        "%s: '%.100s' is a positional argument after a named one",
                         p->stage.def->name, p->words.word.text);
     }
     if (*param >= p->stage.def->param_count) {

@@ -102,8 +102,8 @@ sluice_status error_at(const text_words *w, size_t at, const char *format, ...)
     length = show_context(w, at, &line, indent);
     write_position(w, at, where, sizeof(where));
     return sli_fail(SLUICE_E_INVALID, "%s%s%s\n    %.*s\n    %s^", where, message,
-                    w->may_be_split_path ? "; a path with blanks stands in quotes" : "",
-                    (int)length, line, indent);
+                    w->may_be_split_path ? "; quote a path with spaces" : "", (int)length, line,
+                    indent);
 }
 
 static sluice_status add_char(text_words *w, char c)

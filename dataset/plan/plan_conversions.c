@@ -49,7 +49,7 @@ static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, u
             least = k + 1;
             if (least > most) {
                 return sli_fail(SLUICE_E_INVALID,
-                                "%s offload=host stands after %s offload=device; what is on the "
+                                "%s offload=host comes after %s offload=device; what is on the "
                                 "device does not come back",
                                 stage->def->name, on_device);
             }
@@ -152,7 +152,7 @@ static sluice_status want_host(const sli_plan *plan, const plan_segment *segment
 
         if (((const conversion_args *)(const void *)stage->args.bytes)->offload == OFFLOAD_DEVICE) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s offload=device stands before a map, which runs on the host; put it "
+                            "%s offload=device comes before a map, which runs on the host; put it "
                             "after the map, or leave offload out",
                             stage->def->name);
         }

@@ -127,7 +127,7 @@ static bool assign_words(train_options *o)
     }
     if (o->word_count < 1 || o->word_count > 2) {
         fprintf(stderr, "want one folder to train on, and at most one for the test; got %d%s\n",
-                o->word_count, o->word_count > 2 ? "; a path with blanks stands in quotes" : "");
+                o->word_count, o->word_count > 2 ? "; quote a path with spaces" : "");
         return false;
     }
     o->train_dir = o->words[0];

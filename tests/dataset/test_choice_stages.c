@@ -348,7 +348,7 @@ static void stages_that_look_at_all_samples_stand_first(void)
         }
     }
     T_STATUS(sluice_dataset_parse("synthetic | take 3 | subset x", &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "subset stands before take");
+    T_CONTAINS(sluice_last_error(), "subset must come before take");
 }
 
 static void streams_have_no_such_stages(void)

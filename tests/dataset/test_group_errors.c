@@ -51,7 +51,7 @@ static void calls_refuse_what_is_no_part(void)
     check_call(one, two, NULL, 4, "ends has a bit of a part above the 2");
     check_call(one, two, none, 0, "part 2: a weight of 0");
     check_call(one, two, many, 0, "add up to more than 1000000");
-    check_call(one, batched, NULL, 0, "batch stands after the group");
+    check_call(one, batched, NULL, 0, "batch must come after the group");
     check_call(one, wrong, NULL, 0, "random_crop");
     check_call(one, used, NULL, 0, "the dataset was used already");
     check_call(one, other, NULL, 0, "part 2: its column 1 is image u8 (2, 1, 1), that of part 1");

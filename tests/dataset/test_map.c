@@ -193,7 +193,7 @@ static void a_map_reads_the_image_where_it_stands(void)
     }
 }
 
-/* What stands before and behind a map that only reads gives the bits that it gives without. */
+/* What comes before and after a map that only reads gives the bits that it gives without. */
 static void a_map_that_reads_changes_no_bits(void)
 {
     static const char *const stages[][2] = {

@@ -196,7 +196,7 @@ static void offload_to_the_device_before_it_is_refused(void)
     map.input_count = 1;
     T_OK(sluice_dataset_map_batch(dataset, &map));
     T_STATUS(sli_plan_open(dataset, &(sli_run_settings){.world = 1}, &plan), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "normalize offload=device stands before a map");
+    T_CONTAINS(sluice_last_error(), "normalize offload=device comes before a map");
     T_CONTAINS(sluice_last_error(), "or leave offload out");
     sluice_dataset_destroy(dataset);
 }
@@ -442,7 +442,7 @@ static void bad_settings_are_refused(void)
     refused_map(&map, "batch 4", "0 inputs, 0 changes and 0 outputs; want 1 to 16 in all");
     map.inputs = number_column;
     map.input_count = 1;
-    refused_map(&map, "shuffle", "map_batch works on whole batches; it stands after batch");
+    refused_map(&map, "shuffle", "map_batch works on whole batches; it must come after batch");
     map.changes = number_column;
     map.change_count = 1;
     refused_map(&map, "batch 4", "mine: number is listed twice");
@@ -475,7 +475,7 @@ static void only_maps_of_batches_follow_batch(void)
     int64_t number;
 
     T_STATUS(sluice_dataset_add(dataset, "shuffle"), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "shuffle stands before batch, which is the last stage");
+    T_CONTAINS(sluice_last_error(), "shuffle must come before batch, which is the last stage");
     sluice_dataset_destroy(dataset);
     dataset = summed("batch 5");
     T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){NULL, &number, NULL}, NULL),

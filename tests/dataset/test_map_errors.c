@@ -137,7 +137,7 @@ static void maps_stand_behind_geometry(void)
          "random_horizontal_flip comes after a map; put it before, since masks and boxes"},
         {"decode", "to_chw", true, "mine: other would be a second image beside image"},
         {"decode | normalize 0.5 0.5 offload=device", "to_chw | batch 1", false,
-         "normalize offload=device stands before a map, which runs on the host"},
+         "normalize offload=device comes before a map, which runs on the host"},
     };
     const char *folder = t_folder();
 

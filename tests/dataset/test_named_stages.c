@@ -274,7 +274,7 @@ static void wrong_arguments_have_a_caret(void)
         {"t_arrays x | t_add 1 version=6",
          "t_add: version=6 is not the one of this program, which is 7"},
         {"t_arrays x | t_ad 1", "no stage 't_ad'; nearest is t_add"},
-        {"t_add 1 | batch 2", "stands after a source"},
+        {"t_add 1 | batch 2", "must come after a source"},
         {"synthetic | t_arrays x", "is a source"},
         {"synthetic | t_add 1", "there is no column 'number'"},
     };

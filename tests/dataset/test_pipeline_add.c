@@ -78,7 +78,7 @@ static void wrong_stages_are_refused_with_a_caret(void)
                                           "             ^");
     check_add_refused("", "want the name of a stage here\n    \n    ^");
     check_add_refused("| take 3", "want the name of a stage here");
-    check_add_refused("batch 2 | take 3", "take stands before batch");
+    check_add_refused("batch 2 | take 3", "take must come before batch");
     check_add_refused(NULL, "sluice_dataset_add: text is NULL");
 }
 

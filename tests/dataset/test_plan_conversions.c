@@ -90,10 +90,10 @@ static void impossible_places_are_refused(void)
         const char *words;
     } cases[] = {
         {"to_chw device | random_horizontal_flip offload=host",
-         "random_horizontal_flip offload=host stands after to_chw offload=device; what is on the "
+         "random_horizontal_flip offload=host comes after to_chw offload=device; what is on the "
          "device does not come back"},
         {"random_horizontal_flip offload=device | to_chw | normalize imagenet offload=host",
-         "normalize offload=host stands after random_horizontal_flip offload=device"},
+         "normalize offload=host comes after random_horizontal_flip offload=device"},
         {"to_dtype f32 scale=true offload=host | normalize imagenet offload=device",
          "two stages that scale are asked for on different sides"},
         {"normalize imagenet offload=host | to_chw | normalize 0 2 offload=device",

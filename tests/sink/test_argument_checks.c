@@ -327,7 +327,7 @@ static void a_dataset_that_could_not_be_built_is_refused_in_its_own_words(void)
     T_STATUS(sluice_dataset_to_chw(dataset), SLUICE_E_INVALID);
     kit_init(&k);
     k.dataset = dataset;
-    check_refused(&k, "to_chw stands before batch");
+    check_refused(&k, "to_chw must come before batch");
     sluice_dataset_destroy(dataset);
 }
 
