@@ -98,6 +98,16 @@ void loop_kit_check_next(const loop_kit *loop, const kit_step *want)
     loop_kit_check_same(&step, want);
 }
 
+void loop_kit_check_pass(const loop_kit *loop, const kit_step *want, size_t count)
+{
+    const sluice_batch *batch;
+
+    for (size_t i = 0; i < count; i++) {
+        loop_kit_check_next(loop, &want[i]);
+    }
+    T_STATUS(loop_kit_next(loop, &batch), SLUICE_END_OF_PASS);
+}
+
 void loop_kit_train_padded(kit *k, uint64_t epochs, uint64_t seed)
 {
     kit_init(k);

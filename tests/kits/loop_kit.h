@@ -35,6 +35,9 @@ void loop_kit_check_same(const kit_step *got, const kit_step *want);
 /* The next batch is that step. */
 void loop_kit_check_next(const loop_kit *loop, const kit_step *want);
 
+/* The next batches are these steps, and then the pass ends. */
+void loop_kit_check_pass(const loop_kit *loop, const kit_step *want, size_t count);
+
 /* A training on `padded`, for `epochs` passes, on host:0; the caller frees it by kit_fini(). */
 void loop_kit_train_padded(kit *k, uint64_t epochs, uint64_t seed);
 

@@ -2,14 +2,12 @@
 /* Filters in trainings, validations and channels. */
 #include <sluice/custom.h>
 
+#include "collected_kit.h"
 #include "loop_kit.h"
 #include "testing.h"
 #include "train_kit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static const sluice_mode modes[] = {SLUICE_MODE_AUTO, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
-                                    SLUICE_MODE_LOOP};
 
 /* Keeps 46 of 70 samples. */
 static sluice_status keep(sluice_sample *sample, uint32_t *keep_out, void *user)
@@ -33,28 +31,9 @@ static sluice_dataset *filtered(const char *batch)
     return dataset;
 }
 
-static void done_with(kit *k)
-{
-    sluice_dataset *dataset = k->dataset;
-
-    kit_fini(k);
-    sluice_dataset_destroy(dataset);
-}
-
 static void run_on(kit *k, const char *batch, sluice_mode mode, uint64_t epochs, uint64_t steps)
 {
-    kit_init(k);
-    k->dataset = filtered(batch);
-    k->config.dataset_sink_mode = mode != SLUICE_MODE_AUTO;
-    k->config.mode = mode;
-    k->config.epochs = epochs;
-    k->config.max_steps = steps;
-    k->config.workers = (uint32_t)mode % 3 + 1;
-    k->model.reads_valid_rows = true;
-    kit_run(k);
-    if (k->status != SLUICE_OK) {
-        T_FAIL_("the run ends with %.900s", k->error);
-    }
+    collected_run(k, filtered(batch), mode, epochs, steps);
 }
 
 static void an_epoch_is_a_pass_of_the_samples_that_are_kept(void)
@@ -65,15 +44,15 @@ static void an_epoch_is_a_pass_of_the_samples_that_are_kept(void)
     T_EQ(first.count, 12);
     T_EQ(first.steps[11].valid_rows, 2);
     T_CONTAINS(first.plan, "steps until the pass ends of batches of 4 that filters keep");
-    for (size_t i = 1; i < COUNT(modes); i++) {
+    for (size_t i = 1; i < COLLECTED_MODES; i++) {
         kit k;
 
-        run_on(&k, "batch 4", modes[i], 1, 0);
+        run_on(&k, "batch 4", collected_modes[i], 1, 0);
         T_EQ(k.count, 12);
         kit_check_same(&first, &k, 0, 12);
-        done_with(&k);
+        collected_done(&k);
     }
-    done_with(&first);
+    collected_done(&first);
 }
 
 static void steps_go_on_in_the_next_pass(void)
@@ -85,14 +64,14 @@ static void steps_go_on_in_the_next_pass(void)
     T_EQ(first.steps[10].pass, 0);
     T_EQ(first.steps[11].pass, 1);
     T_EQ(first.steps[22].pass, 2);
-    for (size_t i = 1; i < COUNT(modes); i++) {
+    for (size_t i = 1; i < COLLECTED_MODES; i++) {
         kit k;
 
-        run_on(&k, "batch 4 drop_remainder=true", modes[i], 0, 30);
+        run_on(&k, "batch 4 drop_remainder=true", collected_modes[i], 0, 30);
         kit_check_same(&first, &k, 0, 30);
-        done_with(&k);
+        collected_done(&k);
     }
-    done_with(&first);
+    collected_done(&first);
 }
 
 static void epochs_of_unknown_length_are_refused(void)
@@ -105,7 +84,7 @@ static void epochs_of_unknown_length_are_refused(void)
     kit_run(&k);
     T_STATUS(k.status, SLUICE_E_UNSUPPORTED);
     T_CONTAINS(k.error, "epochs=2 of a dataset with a filter, whose passes have no known length");
-    done_with(&k);
+    collected_done(&k);
 
     kit_init(&k);
     k.dataset = filtered("batch 4");
@@ -113,59 +92,12 @@ static void epochs_of_unknown_length_are_refused(void)
     kit_run(&k);
     T_STATUS(k.status, SLUICE_E_INVALID);
     T_CONTAINS(k.error, "the last batch of a dataset with a filter may be padded");
-    done_with(&k);
+    collected_done(&k);
 }
 
-static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_save_state(user, folder);
-}
-
-static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_load_state(user, folder);
-}
-
-/* 30 steps, 11 a pass, with a checkpoint every 4: a run that goes on from any of them is the same.
- */
 static void a_resumed_training_takes_the_same_steps(void)
 {
-    kit whole;
-
-    run_on(&whole, "batch 4 drop_remainder=true", SLUICE_MODE_LOOP, 0, 30);
-    for (uint64_t stop = 4; stop < 30; stop += 4) {
-        char folder[400];
-        kit k;
-
-        kit_init(&k);
-        k.dataset = filtered("batch 4 drop_remainder=true");
-        k.config.epochs = 0;
-        k.config.max_steps = stop;
-        snprintf(folder, sizeof(folder), "%s/%d", t_folder(), (int)stop);
-        k.checkpoint.folder = folder;
-        k.checkpoint.every_steps = 4;
-        k.model.save = save;
-        k.model.load = load;
-        k.config.sink_size = 4;
-        T_OK(kit_run(&k));
-        k.config.max_steps = 30 - stop;
-        k.config.workers = (uint32_t)(stop / 4 % 3) + 1;
-        k.checkpoint.resume = true;
-        T_OK(kit_run(&k));
-        T_EQ(k.count, 30 - stop);
-        T_EQ(k.steps[0].step, whole.steps[stop].step);
-        for (size_t i = 0; i < k.count; i++) {
-            T_EQ(k.steps[i].digest, whole.steps[stop + i].digest);
-            T_EQ(k.steps[i].samples, whole.steps[stop + i].samples);
-            T_EQ(k.steps[i].pass, whole.steps[stop + i].pass);
-        }
-        done_with(&k);
-    }
-    done_with(&whole);
+    collected_check_resumes(filtered, "batch 4 drop_remainder=true");
 }
 
 static sluice_status note_samples(sluice_hook *hook, void *user)
@@ -200,16 +132,6 @@ static void a_validation_has_the_samples_that_are_kept(void)
 }
 
 /* ---- channels -------------------------------------------------------------------------------- */
-
-static void check_pass(const loop_kit *loop, const kit_step *want, size_t count)
-{
-    const sluice_batch *batch;
-
-    for (size_t i = 0; i < count; i++) {
-        loop_kit_check_next(loop, &want[i]);
-    }
-    T_STATUS(loop_kit_next(loop, &batch), SLUICE_END_OF_PASS);
-}
 
 /* Rewound at any point, by any number of workers, padded or with a batch dropped. */
 static void a_channel_ends_passes_and_is_rewound(void)
@@ -247,12 +169,12 @@ static void a_channel_ends_passes_and_is_rewound(void)
                 }
                 T_OK(sluice_channel_rewind(loop.channel));
             }
-            check_pass(&loop, k.steps, pass);
-            check_pass(&loop, k.steps + pass, pass);
+            loop_kit_check_pass(&loop, k.steps, pass);
+            loop_kit_check_pass(&loop, k.steps + pass, pass);
             loop_kit_close(&loop);
             sluice_dataset_destroy(dataset);
         }
-        done_with(&k);
+        collected_done(&k);
     }
 }
 

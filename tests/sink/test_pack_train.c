@@ -2,13 +2,11 @@
 /* The stages pack and bucket in trainings and channels. */
 #include <sluice/assembly.h>
 
+#include "collected_kit.h"
 #include "document_kit.h"
 #include "loop_kit.h"
 #include "testing.h"
 #include "train_kit.h"
-
-static const sluice_mode modes[] = {SLUICE_MODE_AUTO, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
-                                    SLUICE_MODE_LOOP};
 
 static sluice_dataset *packed(const char *batch)
 {
@@ -35,25 +33,9 @@ static uint64_t tokens_of_pass(void)
     return tokens;
 }
 
-static void done_with(kit *k)
-{
-    sluice_dataset *dataset = k->dataset;
-
-    kit_fini(k);
-    sluice_dataset_destroy(dataset);
-}
-
 static void run_on(kit *k, const char *batch, sluice_mode mode, uint64_t epochs, uint64_t steps)
 {
-    kit_init(k);
-    k->dataset = packed(batch);
-    k->config.dataset_sink_mode = mode != SLUICE_MODE_AUTO;
-    k->config.mode = mode;
-    k->config.epochs = epochs;
-    k->config.max_steps = steps;
-    k->config.workers = (uint32_t)mode % 3 + 1;
-    k->model.reads_valid_rows = true;
-    T_OK(kit_run(k));
+    collected_run(k, packed(batch), mode, epochs, steps);
 }
 
 static void an_epoch_is_a_pass_of_the_windows(void)
@@ -65,75 +47,20 @@ static void an_epoch_is_a_pass_of_the_windows(void)
     T_EQ(first.count, (windows + 3) / 4);
     T_EQ(first.steps[first.count - 1].valid_rows, (windows + 3) % 4 + 1);
     T_CONTAINS(first.plan, "of batches of 4 windows of documents");
-    for (size_t i = 1; i < sizeof(modes) / sizeof(modes[0]); i++) {
+    for (size_t i = 1; i < COLLECTED_MODES; i++) {
         kit k;
 
-        run_on(&k, "batch 4", modes[i], 1, 0);
+        run_on(&k, "batch 4", collected_modes[i], 1, 0);
         T_EQ(k.count, first.count);
         kit_check_same(&first, &k, 0, first.count);
-        done_with(&k);
+        collected_done(&k);
     }
-    done_with(&first);
+    collected_done(&first);
 }
 
-static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_save_state(user, folder);
-}
-
-static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_load_state(user, folder);
-}
-
-/* A run resumed from any checkpoint, in the first or second pass, makes the same steps. */
 static void a_resumed_training_takes_the_same_steps(void)
 {
-    kit whole;
-
-    run_on(&whole, "batch 4 drop_remainder=true", SLUICE_MODE_LOOP, 0, 30);
-    for (uint64_t stop = 4; stop < 30; stop += 4) {
-        char folder[400];
-        kit k;
-
-        kit_init(&k);
-        k.dataset = packed("batch 4 drop_remainder=true");
-        k.config.epochs = 0;
-        k.config.max_steps = stop;
-        snprintf(folder, sizeof(folder), "%s/%d", t_folder(), (int)stop);
-        k.checkpoint.folder = folder;
-        k.checkpoint.every_steps = 4;
-        k.model.save = save;
-        k.model.load = load;
-        k.config.sink_size = 4;
-        T_OK(kit_run(&k));
-        k.config.max_steps = 30 - stop;
-        k.config.workers = (uint32_t)(stop / 4 % 3) + 1;
-        k.checkpoint.resume = true;
-        T_OK(kit_run(&k));
-        T_EQ(k.count, 30 - stop);
-        for (size_t i = 0; i < k.count; i++) {
-            T_EQ(k.steps[i].digest, whole.steps[stop + i].digest);
-            T_EQ(k.steps[i].samples, whole.steps[stop + i].samples);
-            T_EQ(k.steps[i].pass, whole.steps[stop + i].pass);
-        }
-        done_with(&k);
-    }
-    done_with(&whole);
-}
-
-static void check_pass(const loop_kit *loop, const kit_step *want, size_t count)
-{
-    const sluice_batch *batch;
-
-    for (size_t i = 0; i < count; i++) {
-        loop_kit_check_next(loop, &want[i]);
-    }
-    T_STATUS(loop_kit_next(loop, &batch), SLUICE_END_OF_PASS);
+    collected_check_resumes(packed, "batch 4 drop_remainder=true");
 }
 
 /* Rewinds at each position, where usually a window is open, or samples are in buckets. */
@@ -150,7 +77,7 @@ static void a_channel_is_rewound(void)
 
         run_on(&k, batches[b], SLUICE_MODE_LOOP, 1, 0);
         pass = k.count;
-        done_with(&k);
+        collected_done(&k);
         run_on(&k, batches[b], SLUICE_MODE_LOOP, 0, 2 * pass);
         for (uint32_t i = 0; i < 30; i++) {
             sluice_dataset *dataset = packed(batches[b]);
@@ -178,12 +105,12 @@ static void a_channel_is_rewound(void)
                 }
                 T_OK(sluice_channel_rewind(loop.channel));
             }
-            check_pass(&loop, k.steps, pass);
-            check_pass(&loop, k.steps + pass, pass);
+            loop_kit_check_pass(&loop, k.steps, pass);
+            loop_kit_check_pass(&loop, k.steps + pass, pass);
             loop_kit_close(&loop);
             sluice_dataset_destroy(dataset);
         }
-        done_with(&k);
+        collected_done(&k);
     }
 }
 
