@@ -196,9 +196,10 @@ static int32_t only_memory_node(const sli_topology *topology)
 }
 
 /*
- * The device's node if memory can be allocated there, else the common node of all workers, else the
- * only node with memory; -1 if none of these is possible, or if the process has a preferred or
- * interleave policy and no node is given.
+ * Chooses the NUMA node for buffers. In order of preference: the device's node if memory can be
+ * allocated there, the node of all workers if they share one, the only node with memory. Returns -1
+ * if there is no such node, or if the process has a preferred or interleave policy and the request
+ * has no node.
  */
 static int32_t choose_memory_node(const sli_topology *topology,
                                   const sli_placement_request *request, const rank_share *share,

@@ -17,8 +17,8 @@ typedef struct custom_args {
 } custom_args;
 
 /*
- * Copies and checks a caller's struct. `name`: the name of the source, or NULL for that of the
- * struct. `call` is the name of the calling function, for messages. Returns E_INVALID,
+ * Copies and checks a caller's struct. `name` replaces the name in the struct, unless it is
+ * NULL. `call` is the name of the calling function, for messages. Returns E_INVALID,
  * E_UNSUPPORTED or E_NO_MEMORY on failure.
  */
 sluice_status custom_source_make(const sluice_source *source, const char *name, const char *call,

@@ -82,7 +82,7 @@ static bool has_shards(const char *folder)
     return has;
 }
 
-/* Creates the dataset of a pipeline, or of a path, with a source chosen by the kind of file. */
+/* Parses a pipeline, or makes one of a path: the file type selects the source. */
 static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
 {
     const char *path = c->source.word;

@@ -233,13 +233,13 @@ static void name_bad(survey_counts *counts, uint64_t sample)
     }
 }
 
-/* Returns the index of the sample to read as number `look`: all samples, or evenly spaced ones. */
-static uint64_t sample_of(const data_survey *survey, uint64_t look)
+/* Returns the index of the nth sample to inspect: of all samples, or of evenly spaced ones. */
+static uint64_t sample_of(const data_survey *survey, uint64_t nth)
 {
     const uint64_t whole = survey->samples / survey->looked;
     const uint64_t rest = survey->samples % survey->looked;
 
-    return look * whole + (uint64_t)((double)look / (double)survey->looked * (double)rest);
+    return nth * whole + (uint64_t)((double)nth / (double)survey->looked * (double)rest);
 }
 
 static void *work(void *arg)

@@ -38,11 +38,11 @@ bool sli_memory_policy_permits(const sli_memory_policy *policy, uint32_t node);
 /* Writes "default", "preferred 1", "bind 0-1" or "interleave 0,2", and returns text. */
 char *sli_memory_policy_format(const sli_memory_policy *policy, char *text, size_t size);
 
-/* How memory is placed for which the library prefers a node. */
+/* How to allocate memory that the library prefers on one node. */
 typedef enum sli_memory_way {
-    SLI_MEMORY_INHERIT = 0, /* by the policy of the threads that touch it */
-    SLI_MEMORY_PREFER,      /* on the node while it has memory, else on any other */
-    SLI_MEMORY_BIND_NEAR /* on the node while it has memory, else on another of the bound nodes */
+    SLI_MEMORY_INHERIT = 0, /* first touch, by the policy of the thread */
+    SLI_MEMORY_PREFER,      /* on this node; on any other node when it is full */
+    SLI_MEMORY_BIND_NEAR    /* on this node; on another bound node when it is full */
 } sli_memory_way;
 
 /* Returns how memory with the preferred node `node` (-1: none) is placed under the policy. */

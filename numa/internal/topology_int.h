@@ -75,8 +75,8 @@ sluice_status sli_topology_open(const sli_topology_config *config, sli_topology 
 void sli_topology_close(sli_topology *topology);
 
 /*
- * Restricts the cores, the CPUs of nodes and `allowed` to these CPUs. Returns E_INVALID, with
- * `what` at the start of the text, if the process may not use one of them, or if there are none.
+ * Restricts the cores, the CPUs of nodes and `allowed` to these CPUs. Returns E_INVALID if `cpus`
+ * is empty or has a CPU that the process may not use; the message begins with `what`.
  */
 sluice_status sli_topology_restrict(sli_topology *topology, const sli_cpus *cpus, const char *what);
 

@@ -34,10 +34,10 @@ void rank_failure_set(uint32_t rank, const sli_error *error, rank_failure *failu
 int64_t rank_failure_value(const rank_failure *failure);
 
 /*
- * Makes the rounds after the one whose maximum was `most`, at least FAILURE_LEAST. own: this rank's
- * failure, or NULL. first_out: the failure of the lowest failed rank; if `agree` fails, with the
- * text received so far. Returns the error of `agree`, or E_CALLBACK if it returned a value that no
- * rank can have sent.
+ * Exchanges the failure after a round whose maximum `most` was FAILURE_LEAST or more; collective.
+ * own: this rank's failure, or NULL. first_out: the failure of the lowest failed rank; if `agree`
+ * fails, its text is truncated to what was received. Returns the error of `agree`, or E_CALLBACK if
+ * it returned a value that no rank can have sent.
  */
 sluice_status rank_failure_exchange(int64_t most, const rank_failure *own, sluice_agree_fn agree,
                                     void *user, rank_failure *first_out);

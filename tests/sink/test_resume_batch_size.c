@@ -109,7 +109,7 @@ static void a_run_goes_on_in_other_batches_and_every_pass_has_every_sample_once(
     free(c);
 }
 
-/* Runs a training in parts, and returns the counts of samples, which the caller frees. */
+/* Trains with a resume between the parts. Returns how often each sample came; free() it. */
 static counting *count_parts(const part *parts, size_t count, const char *folder)
 {
     counting *c = calloc(1, sizeof(*c));

@@ -106,8 +106,8 @@ SLUICE_API_CHECKED sluice_status sluice_reader_column(const sluice_reader *reade
 
 /**
  * Reads one column of a sample. An encoded image or mask is SLUICE_ENCODED with rank 1: the bytes
- * of its file. Other images and masks are u8 (height, width, channels). Ragged columns have their
- * declared shape, with zeros after the sample's length.
+ * of its file. Other images and masks are u8 (height, width, channels). Ragged columns are
+ * padded with zeros to their declared shape.
  *
  * @param sample    below sluice_reader_samples()
  * @param column    below sluice_reader_columns()

@@ -50,19 +50,19 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
                                                      uint32_t seq, bool split, uint32_t pad);
 
 /**
- * Makes batches of samples of similar length: a batch holds samples of one bucket. Samples go to
- * their buckets in the order of the pass; the first bucket that has a batch for every rank makes
- * the next batch of each rank. So batches depend on the samples and their order alone, not on the
- * number of workers. At the end of a pass each bucket that is not empty makes one padded batch, by
- * ascending length, or its samples are dropped: sluice_dataset_batch() has the choice. The shapes
- * of the columns do not change.
+ * Groups samples of similar length (bucketing): all samples of a batch are of one bucket. Samples
+ * enter their buckets in the order of the pass; the first bucket that has a batch for every rank
+ * makes the next batch of each rank. So batches depend on the samples and their order alone, not on
+ * the number of workers. At the end of a pass each bucket that is not empty makes one padded batch,
+ * by ascending length, or its samples are dropped: sluice_dataset_batch() has the choice. The
+ * shapes of the columns do not change.
  *
  * Every rank reads the lengths of all samples. If the length is a plain column of the source, and
  * filters read only such columns, a sample is loaded only for its row. Else every sample is loaded
  * for its length, and a second time for its row. A resumed run reads the lengths from the beginning
  * of the pass again, logs at level info how long that took, and must have the same batch size and
- * number of ranks. A sample whose length cannot be read goes to the first bucket. Error policy
- * replace takes the next sample of the same bucket.
+ * number of ranks. A sample whose length cannot be read enters the first bucket. With error
+ * policy replace the next sample of its bucket replaces a bad sample.
  *
  * @param length  a plain scalar of an integer type, such as the column NAME_length of a ragged
  *                column NAME

@@ -103,7 +103,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_concat(sluice_dataset *const *pa
  * A pass ends when the part that lasts longest ends, or the first one of those marked by `ends`. A
  * part that ends earlier begins its next pass: if it has a shuffle, in another order. In the next
  * pass of the dataset each part continues where it was, so over many passes all samples of a part
- * occur equally often. A sample that occurs again in a pass has other random numbers.
+ * occur equally often. A repeated sample gets new random numbers.
  *
  * Returns: as sluice_dataset_concat(); also E_INVALID a weight of 0, weights whose sum is above
  *          1000000 after division by their greatest common divisor, a bit of `ends` without a part.
