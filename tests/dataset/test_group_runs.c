@@ -340,6 +340,32 @@ static void windows_of_tokens_pass_through(void)
     }
 }
 
+/* Of a part without cache=drop the pages stay in the page cache. */
+static void only_a_part_that_drops_pages_loses_them(void)
+{
+    const char *folder = t_folder();
+    static const char *const name = "D";
+    sluice_dataset *dataset = NULL;
+    const source_ops *source;
+
+    write_files(folder);
+    T_OK(sluice_dataset_parse_args(
+        "concat (image_folder ${D} jpg cache=drop) (image_folder ${D} jpg) | decode | resize 8,8 | "
+        "batch 4",
+        &name, &folder, 1, &dataset));
+    T_OK(dataset_open(dataset));
+    source = dataset_source(dataset);
+    T_TRUE(source->drops(dataset->source));
+    for (uint64_t i = 0; i < 40; i++) {
+        sample_location location;
+
+        memset(&location, 0xFF, sizeof(location));
+        T_TRUE(source->locate(dataset->source, i, &location));
+        T_EQ(location.keeps, i >= 20);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test group_runs_tests[] = {
     T_TEST(batches_do_not_depend_on_workers_or_devices),
     T_TEST(a_part_gives_what_its_source_gives),
@@ -350,5 +376,6 @@ const t_test group_runs_tests[] = {
     T_TEST(labels_have_the_names_of_the_parts),
     T_TEST(a_bad_sample_is_named_with_its_part),
     T_TEST(windows_of_tokens_pass_through),
+    T_TEST(only_a_part_that_drops_pages_loses_them),
     T_END,
 };

@@ -133,6 +133,7 @@ static void maps_stand_behind_geometry(void)
         {"take 1", "decode", false, "mine: image is still encoded; put decode before it"},
         {"decode", "resize 8", false, "resize comes after a map"},
         {"decode", "center_crop 8", false, "center_crop comes after a map"},
+        {"decode", "random_invert 1", false, "random_invert comes after a map"},
         {"decode", "random_horizontal_flip", false,
          "random_horizontal_flip comes after a map; put it before, since masks and boxes"},
         {"decode", "to_chw", true, "mine: other would be a second image beside image"},

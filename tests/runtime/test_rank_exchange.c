@@ -158,6 +158,22 @@ static void two_ranks_of_one_number_are_an_error_for_all(void)
     munmap(results, MOST * sizeof(*results));
 }
 
+/* The abstract address of a job; returns its length. */
+static socklen_t address_of(const char *key, struct sockaddr_un *address)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+
+    for (const char *c = key; *c != '\0'; c++) {
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
+    }
+    memset(address, 0, sizeof(*address));
+    address->sun_family = AF_UNIX;
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       (size_t)snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
+                                        "sluice/%lu/%016llx", (unsigned long)geteuid(),
+                                        (unsigned long long)hash));
+}
+
 /* A rank of another job, and a process that closes the connection without a greeting. */
 static void strangers_are_turned_away(void)
 {
@@ -169,19 +185,10 @@ static void strangers_are_turned_away(void)
     pids[0] = start_rank(key, 0, 2, HEALTHY_MS, results);
     for (int i = 0; i < 50; i++) {
         const int stranger = socket(AF_UNIX, SOCK_STREAM, 0);
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        uint64_t hash = UINT64_C(0xCBF29CE484222325);
-        int length;
+        struct sockaddr_un address;
+        const socklen_t length = address_of(key, &address);
 
-        for (const char *c = key; *c != '\0'; c++) {
-            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
-        }
-        length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "sluice/%lu/%016llx",
-                          (unsigned long)geteuid(), (unsigned long long)hash);
-        if (connect(stranger, (struct sockaddr *)&address,
-                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ==
-                0 &&
-            i % 2 == 0) {
+        if (connect(stranger, (struct sockaddr *)&address, length) == 0 && i % 2 == 0) {
             T_TRUE(send(stranger, "GET / HTTP/1.0\r\n\r\n1234567890", 28, MSG_NOSIGNAL) != 0);
         }
         close(stranger);
@@ -192,6 +199,57 @@ static void strangers_are_turned_away(void)
         T_EQ(waitpid(pids[r], NULL, 0), pids[r]);
         T_EQ(results[r].status, SLUICE_OK);
     }
+    munmap(results, MOST * sizeof(*results));
+}
+
+/* Listens at an address as another user until it is killed. */
+static pid_t listen_as_nobody(const struct sockaddr_un *address, socklen_t length)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    T_EQ(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+
+        if (setuid(65534) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+            bind(listener, (const struct sockaddr *)address, length) == 0 &&
+            listen(listener, 4) == 0 && write(ready[1], "r", 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    T_TRUE(pid > 0);
+    close(ready[1]);
+    T_EQ(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+/* A rank sends nothing to a process of another user that has taken the job's address. */
+static void another_user_at_the_address_is_an_error(void)
+{
+    struct sockaddr_un address;
+    exchanged *results;
+    char key[60];
+    socklen_t length;
+    pid_t other;
+
+    if (geteuid() != 0) {
+        T_SKIP("only root can start a process of another user");
+        return;
+    }
+    snprintf(key, sizeof(key), "%s", new_key());
+    length = address_of(key, &address);
+    other = listen_as_nobody(&address, length);
+    results = make_results();
+    take_part(key, 1, 2, SHORT_MS, &results[1]);
+    T_EQ(results[1].status, SLUICE_E_IO);
+    T_CONTAINS(results[1].text, "another user listens at the address of this job");
+    kill(other, SIGKILL);
+    T_EQ(waitpid(other, NULL, 0), other);
     munmap(results, MOST * sizeof(*results));
 }
 
@@ -226,6 +284,7 @@ const t_test rank_exchange_tests[] = {
     T_TEST(a_killed_rank_leaves_nothing_to_the_next_job),
     T_TEST(two_ranks_of_one_number_are_an_error_for_all),
     T_TEST(strangers_are_turned_away),
+    T_TEST(another_user_at_the_address_is_an_error),
     T_TEST(impossible_exchanges_are_refused),
     T_TEST(the_key_names_the_job),
     T_END,
