@@ -43,7 +43,7 @@ typedef struct jpeg_decoder {
     image_index *index; /* index of the open file; NULL: there is none, and none is to be built */
     image_buffer part;  /* the shortened file */
     image_buffer image;
-    image_lines zeroed; /* layout of the image whose line padding was zeroed last */
+    image_lines zeroed; /* the lines of `image` whose padding is zero */
     image_buffer cmyk;  /* one line of four-channel pixels */
 } jpeg_decoder;
 
@@ -183,12 +183,13 @@ static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t
 }
 
 /*
- * Reserves the image buffer. If the previous image had the same layout, the line padding is still
- * zero, since only pixels were written to the same memory.
+ * Reserves the image buffer. The padding of lines that images of the same line length had in the
+ * same memory is still zero, since only pixels were written to it.
  */
 static sluice_status reserve_lines(jpeg_decoder *decoder, const image_lines *lines)
 {
     const image_lines before = decoder->zeroed;
+    const size_t capacity = decoder->image.capacity;
     sluice_status st;
 
     decoder->zeroed.count = 0;
@@ -196,14 +197,13 @@ static sluice_status reserve_lines(jpeg_decoder *decoder, const image_lines *lin
     if (st != SLUICE_OK) {
         return st;
     }
-    if (lines->length != before.length || lines->stride != before.stride ||
-        lines->count != before.count) {
-        for (uint32_t y = 0; y < lines->count; y++) {
-            memset(decoder->image.data + y * lines->stride + lines->length, 0,
-                   lines->stride - lines->length);
-        }
-    }
     decoder->zeroed = *lines;
+    decoder->zeroed.count =
+        lines->length == before.length && decoder->image.capacity == capacity ? before.count : 0;
+    for (; decoder->zeroed.count < lines->count; decoder->zeroed.count++) {
+        memset(decoder->image.data + decoder->zeroed.count * lines->stride + lines->length, 0,
+               lines->stride - lines->length);
+    }
     return SLUICE_OK;
 }
 
