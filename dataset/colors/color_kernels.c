@@ -74,6 +74,13 @@ static inline void gray_block(color_block *block)
     }
 }
 
+/* Returns `one` or `other`, without a branch: gcc does not vectorize loops with nested branches.
+ * Exact, since one of the products is 0. */
+static inline float choose(int32_t condition, float one, float other)
+{
+    return (float)condition * one + (float)(1 - condition) * other;
+}
+
 /* Returns the hue of a pixel in turns, from 0 (red) to below 1. `top`: its largest channel. */
 static inline float hue_of(float red, float green, float blue, float top, float divisor)
 {
@@ -83,10 +90,10 @@ static inline float hue_of(float red, float green, float blue, float top, float 
     const float at_red = bc - gc;
     const float at_green = rc + 2.0F - bc;
     const float at_blue = gc + 4.0F - rc;
-    const float sixths = top == red ? at_red : top == green ? at_green : at_blue;
+    const float sixths = choose(top == red, at_red, choose(top == green, at_green, at_blue));
     const float hue = sixths * (float)(1.0 / 6.0) + 1.0F;
 
-    return hue >= 1.0F ? hue - 1.0F : hue;
+    return hue - (float)(hue >= 1.0F);
 }
 
 /* Shifts the hue in HSV (A. R. Smith, "Color gamut transform pairs", 1978). */
@@ -100,37 +107,32 @@ static inline void shift_block(color_block *block, float shift)
         const float less = red < green ? red : green;
         const float top = more > blue ? more : blue;
         const float range = top - (less < blue ? less : blue);
-        const float saturation = range / (range == 0 ? 1.0F : top);
-        float hue = hue_of(red, green, blue, top, range == 0 ? 1.0F : range) + shift;
+        const int32_t gray = range == 0;
+        const float saturation = range / choose(gray, 1.0F, top);
+        float hue = hue_of(red, green, blue, top, choose(gray, 1.0F, range)) + shift;
         int32_t sector;
         float part;
         float low;
         float falling;
         float rising;
 
-        hue = hue < 0 ? hue + 1.0F : hue;
-        hue = hue >= 1.0F ? hue - 1.0F : hue;
+        hue += (float)(hue < 0);
+        hue -= (float)(hue >= 1.0F);
         hue *= 6.0F;
         sector = (int32_t)hue;
         part = saturation * (hue - (float)sector);
-        sector = sector == 6 ? 0 : sector;
+        sector *= sector != 6;
         low = clamp((1.0F - saturation) * top, 1);
         falling = clamp((1.0F - part) * top, 1);
         rising = clamp((part + (1.0F - saturation)) * top, 1);
-        block->red[i] = (sector == 0 || sector == 5 ? top
-                         : sector == 1              ? falling
-                         : sector == 4              ? rising
-                                                    : low) *
+        block->red[i] = choose((sector == 0) | (sector == 5), top,
+                               choose(sector == 1, falling, choose(sector == 4, rising, low))) *
                         255.999F;
-        block->green[i] = (sector == 1 || sector == 2 ? top
-                           : sector == 0              ? rising
-                           : sector == 3              ? falling
-                                                      : low) *
+        block->green[i] = choose((sector == 1) | (sector == 2), top,
+                                 choose(sector == 0, rising, choose(sector == 3, falling, low))) *
                           255.999F;
-        block->blue[i] = (sector == 3 || sector == 4 ? top
-                          : sector == 2              ? rising
-                          : sector == 5              ? falling
-                                                     : low) *
+        block->blue[i] = choose((sector == 3) | (sector == 4), top,
+                                choose(sector == 2, rising, choose(sector == 5, falling, low))) *
                          255.999F;
     }
 }
