@@ -34,6 +34,25 @@ static void make_identity(uint8_t table[COLOR_CHANNELS][COLOR_VALUES])
     }
 }
 
+/* Finds out whether a table is two bitwise operations, as those of invert and posterize are:
+ * look_up() then needs no loads from the table, and is vectorized. */
+static void find_bitwise(color_operation *operation)
+{
+    const uint8_t *table = operation->table[0];
+    const uint8_t flip = table[0];
+    const uint8_t keep = (uint8_t)(table[0] ^ table[COLOR_VALUES - 1]);
+    uint32_t differences = 0;
+
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        differences += table[v] != (uint8_t)((v & keep) ^ flip);
+    }
+    operation->keep = keep;
+    operation->flip = flip;
+    operation->bitwise = differences == 0 &&
+                         memcmp(table, operation->table[1], COLOR_VALUES) == 0 &&
+                         memcmp(table, operation->table[2], COLOR_VALUES) == 0;
+}
+
 static color_operation *add(color_chain *chain, color_kind kind, double factor)
 {
     color_operation *operation = &chain->operations[chain->count];
@@ -58,8 +77,10 @@ static void add_table(color_chain *chain, const uint8_t values[COLOR_VALUES])
     if (last != NULL && last->kind == COLOR_TABLE) {
         compose(last->table, (const uint8_t(*)[COLOR_VALUES])table);
     } else {
-        memcpy(add(chain, COLOR_TABLE, 0)->table, table, sizeof(table));
+        last = add(chain, COLOR_TABLE, 0);
+        memcpy(last->table, table, sizeof(table));
     }
+    find_bitwise(last);
 }
 
 static uint8_t to_byte(float value)
@@ -150,6 +171,15 @@ uint32_t color_next_whole(const color_chain *chain, uint32_t first)
 static void look_up(const color_operation *operation, const uint8_t *from, uint8_t *to,
                     uint32_t pixels, uint32_t channels)
 {
+    if (operation->bitwise) {
+        const uint8_t keep = operation->keep;
+        const uint8_t flip = operation->flip;
+
+        for (size_t i = 0; i < (size_t)pixels * channels; i++) {
+            to[i] = (uint8_t)((from[i] & keep) ^ flip);
+        }
+        return;
+    }
     if (channels == 1) {
         for (uint32_t i = 0; i < pixels; i++) {
             to[i] = operation->table[0][from[i]];
@@ -314,4 +344,5 @@ void color_settle(color_chain *chain, uint32_t number, const color_statistics *s
         compose(operation->table, (const uint8_t(*)[COLOR_VALUES])next->table);
         next->kind = COLOR_NOTHING;
     }
+    find_bitwise(operation);
 }

@@ -33,6 +33,9 @@ typedef struct color_operation {
     color_kind kind;
     float factor; /* of COLOR_SATURATION, COLOR_HUE and COLOR_CONTRAST */
     float rest;   /* 1 - factor */
+    bool bitwise; /* COLOR_TABLE whose entries are (v & keep) ^ flip in every channel */
+    uint8_t keep;
+    uint8_t flip;
     uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
 } color_operation;
 

@@ -197,6 +197,90 @@ static void images_of_one_value_stay(void)
     free(image.pixels);
 }
 
+/* Two channels span all values, so their table is the identity; `other` is stretched all the same.
+ */
+static void stretch_one_channel(size_t other)
+{
+    static color_chain chain; /* not cleared: what an earlier image left in it must not matter */
+    picture image = picture_zero(256, 1, 3);
+
+    for (size_t k = 0; k < picture_size(&image); k++) {
+        image.pixels[k] = (uint8_t)(k % 3 == other ? 100 + k / 3 % 2 : k / 3);
+    }
+    chain.count = 0;
+    color_add_autocontrast(&chain);
+    run_chain(&chain, &image);
+    for (size_t k = 0; k < picture_size(&image); k++) {
+        const int want = k % 3 == other ? 255 * (int)(k / 3 % 2) : (int)(k / 3);
+
+        T_TRUE(abs(image.pixels[k] - want) <= 1); /* torchvision truncates 255 to 254 */
+    }
+    free(image.pixels);
+}
+
+static void channels_have_tables_of_their_own(void)
+{
+    for (size_t other = 0; other < 3; other++) {
+        stretch_one_channel(other);
+    }
+}
+
+/* Applies tables to images with the same chain, as a worker does for its samples. */
+static void a_chain_is_used_again(void)
+{
+    static color_chain chain;
+    picture before = picture_make(40, 3, 3, 4);
+
+    for (int k = 0; k < 4; k++) {
+        picture image = picture_make(40, 3, 3, 4);
+
+        chain.count = 0;
+        color_add_posterize(&chain, 4);
+        color_add_invert(&chain);
+        if (k % 2 == 1) {
+            color_add_brightness(&chain, 0.5);
+        }
+        T_EQ(chain.count, 1);
+        run_chain(&chain, &image);
+        for (size_t i = 0; i < picture_size(&image); i++) {
+            const int value = 255 - (before.pixels[i] & 0xF0);
+
+            T_EQ(image.pixels[i], k % 2 == 1 ? value / 2 : value);
+        }
+        free(image.pixels);
+    }
+    free(before.pixels);
+}
+
+/* Contrast becomes a table in the place where the image before it had a bitwise one. */
+static void statistics_follow_a_bitwise_table(void)
+{
+    static color_chain chain;
+    picture inverted = picture_make(9, 4, 3, 2);
+    picture image = picture_make(9, 4, 3, 2);
+    picture before = picture_make(9, 4, 3, 2);
+
+    chain.count = 0;
+    color_add_invert(&chain);
+    run_chain(&chain, &inverted);
+    chain.count = 0;
+    color_add_contrast(&chain, 0);
+    run_chain(&chain, &image);
+    for (size_t k = 0; k < picture_size(&image); k++) {
+        T_EQ(inverted.pixels[k], 255 - before.pixels[k]);
+        T_EQ(image.pixels[k], image.pixels[0]);
+    }
+    chain.count = 0;
+    color_add_brightness(&chain, 0.5);
+    run_chain(&chain, &inverted);
+    for (size_t k = 0; k < picture_size(&image); k++) {
+        T_EQ(inverted.pixels[k], (255 - before.pixels[k]) / 2);
+    }
+    free(inverted.pixels);
+    free(image.pixels);
+    free(before.pixels);
+}
+
 /* ---- kernels -----------------------------------------------------------------------------------
  */
 
@@ -236,6 +320,9 @@ const t_test color_chain_tests[] = {
     T_TEST(a_table_after_statistics_is_applied_once),
     T_TEST(gray_images_keep_what_needs_colours),
     T_TEST(images_of_one_value_stay),
+    T_TEST(channels_have_tables_of_their_own),
+    T_TEST(a_chain_is_used_again),
+    T_TEST(statistics_follow_a_bitwise_table),
     T_TEST(kernels_of_all_levels_give_the_same_bytes),
     T_END,
 };
