@@ -20,16 +20,6 @@ enum { ROWS_AT_ONCE = 8 };
 /* Twice the default distance of restart markers in a pack: see jpeg_restart_interval(). */
 enum { SMALL_SIDE = 64 };
 
-/*
- * The layout of an image buffer: `count` lines of `length` bytes of pixels, each padded with zeros
- * to `stride` bytes.
- */
-typedef struct image_lines {
-    size_t length;
-    size_t stride;
-    uint32_t count;
-} image_lines;
-
 typedef struct jpeg_decoder {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
@@ -43,8 +33,7 @@ typedef struct jpeg_decoder {
     image_index *index; /* index of the open file; NULL: there is none, and none is to be built */
     image_buffer part;  /* the shortened file */
     image_buffer image;
-    image_lines zeroed; /* the lines of `image` whose padding is zero */
-    image_buffer cmyk;  /* one line of four-channel pixels */
+    image_buffer cmyk; /* one line of four-channel pixels */
 } jpeg_decoder;
 
 static const uint8_t magic[] = {0xFF, 0xD8};
@@ -182,29 +171,19 @@ static void convert_cmyk(const jpeg_decoder *decoder, const uint8_t *in, uint8_t
     }
 }
 
-/*
- * Reserves the image buffer. The padding of lines that images of the same line length had in the
- * same memory is still zero, since only pixels were written to it.
+/* Reserves the image buffer. Each line is followed by IMAGE_SLACK zeros, which vector kernels read.
  */
-static sluice_status reserve_lines(jpeg_decoder *decoder, const image_lines *lines)
+static sluice_status reserve_lines(jpeg_decoder *decoder, size_t length, size_t stride,
+                                   uint32_t count)
 {
-    const image_lines before = decoder->zeroed;
-    const size_t capacity = decoder->image.capacity;
-    sluice_status st;
+    const sluice_status st = image_buffer_reserve(&decoder->image, stride * count);
 
-    decoder->zeroed.count = 0;
-    st = image_buffer_reserve(&decoder->image, lines->stride * lines->count);
-    if (st != SLUICE_OK) {
-        return st;
+    if (st == SLUICE_OK) {
+        for (uint32_t y = 0; y < count; y++) {
+            memset(decoder->image.data + y * stride + length, 0, IMAGE_SLACK);
+        }
     }
-    decoder->zeroed = *lines;
-    decoder->zeroed.count =
-        lines->length == before.length && decoder->image.capacity == capacity ? before.count : 0;
-    for (; decoder->zeroed.count < lines->count; decoder->zeroed.count++) {
-        memset(decoder->image.data + decoder->zeroed.count * lines->stride + lines->length, 0,
-               lines->stride - lines->length);
-    }
-    return SLUICE_OK;
+    return st;
 }
 
 /* Reads the next `count` scan lines into the image. */
@@ -265,7 +244,8 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     JDIMENSION left;
     JDIMENSION width;
     image_box wide;
-    image_lines lines;
+    size_t length;
+    size_t stride;
     sluice_status st;
 
     if (setjmp(decoder->guard.give_up) != 0) {
@@ -281,10 +261,9 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     if (width < info->output_width) {
         jpeg_crop_scanline(info, &left, &width);
     }
-    lines.length = (size_t)info->output_width * channels;
-    lines.stride = (lines.length + IMAGE_SLACK + 63) / 64 * 64;
-    lines.count = wide.height;
-    st = reserve_lines(decoder, &lines);
+    length = (size_t)info->output_width * channels;
+    stride = (length + IMAGE_SLACK + 63) / 64 * 64;
+    st = reserve_lines(decoder, length, stride, wide.height);
     if (st == SLUICE_OK && info->out_color_space == JCS_CMYK) {
         st = image_buffer_reserve(&decoder->cmyk, (size_t)info->output_width * 4);
     }
@@ -292,7 +271,7 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
         if (wide.y > 0) {
             jpeg_skip_scanlines(info, wide.y);
         }
-        read_lines(decoder, wide.height, lines.stride);
+        read_lines(decoder, wide.height, stride);
         st = check_for_damage(decoder);
     }
     jpeg_destroy_decompress(info);
@@ -300,8 +279,8 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
         return st;
     }
     region_out->pixels =
-        decoder->image.data + (box->y - wide.y) * lines.stride + (size_t)(box->x - left) * channels;
-    region_out->stride = lines.stride;
+        decoder->image.data + (box->y - wide.y) * stride + (size_t)(box->x - left) * channels;
+    region_out->stride = stride;
     region_out->width = box->width;
     region_out->height = box->height;
     region_out->channels = channels;
