@@ -5,7 +5,8 @@
  *
  *     mpirun -n 3 mpi_run KIND MODE abort|stay [AGREE_TIMEOUT_MS]
  *
- * KIND: none; sample: one that cannot be read; step: before its collective; hook; save; open: a
+ * KIND: none; slow: a hook of rank 1 takes 10 ms, and ranks that wait are warned of after 50 ms;
+ * sample: one that cannot be read; step: before its collective; hook; save; open: a
  * pipeline; kill: SIGKILL in a step; exit: the process ends in a step.
  */
 #include <signal.h>
@@ -95,7 +96,12 @@ static sluice_status read_sample(sluice_sample *sample, uint64_t index, void *us
 
 static sluice_status end_step(sluice_hook *hook, void *user)
 {
+    const struct timespec pause = {.tv_nsec = 10000000};
+
     (void)user;
+    if (fails_by("slow")) {
+        nanosleep(&pause, NULL);
+    }
     return hook->step >= FAIL_STEP && fails_by("hook")
                ? sluice_fail(SLUICE_E_IO, "the hook of rank %d has no disk", rank)
                : SLUICE_OK;
@@ -165,6 +171,7 @@ static sluice_status train(char **argv, int argc)
     config.callbacks = callbacks;
     config.callback_count = 1;
     config.checkpoint = checkpoint.folder != NULL ? &checkpoint : NULL;
+    config.stall_warning_ms = strcmp(kind, "slow") == 0 ? 50 : 0;
     config.agree = agree;
     config.abort = strcmp(argv[3], "abort") == 0 ? end_all : NULL;
     config.agree_timeout_ms = argc > 4 ? atoi(argv[4]) : 0;

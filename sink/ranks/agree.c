@@ -2,8 +2,10 @@
 #include "agree.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "clock_int.h"
 #include "last_call.h"
 #include "log_int.h"
 #include "status_int.h"
@@ -14,22 +16,44 @@ bool agree_asks(const rank_group *ranks)
     return (ranks->own.world > 1 || ranks->has_others) && ranks->agree != NULL && !ranks->parted;
 }
 
-static void warn_of_agree(uint64_t step, double seconds)
+/* Runs on the watchdog's thread. `detail`: the address of the rank_group. */
+static void warn_of_agree(uint64_t detail, double seconds)
 {
+    const rank_group *ranks = (const rank_group *)(uintptr_t)detail;
+    const uint64_t step = atomic_load_explicit(&ranks->told_step, memory_order_relaxed);
+    char worst[120] = "";
+    uint32_t rank;
+    uint32_t lasts;
+    uint32_t meetings;
+
+    if (rank_waits_noted(&ranks->waits, &rank, &lasts, &meetings)) {
+        snprintf(
+            worst, sizeof(worst),
+            "; so far this rank has waited longest for rank %u, which came last %u of %u times",
+            rank, lasts, meetings);
+    }
     sli_log(SLUICE_LOG_WARN,
-            "agree has not returned for %.1f s (after %llu steps): another rank is late, or gone",
-            seconds, (unsigned long long)step);
+            "agree has not returned for %.1f s (after %llu steps): another rank is late, or gone%s",
+            seconds, (unsigned long long)step, worst);
+}
+
+static void enter_agree(rank_group *ranks)
+{
+    atomic_store_explicit(&ranks->told_step, *ranks->step, memory_order_relaxed);
+    watchdog_enter(&ranks->watch->callbacks, warn_of_agree, (uint64_t)(uintptr_t)ranks);
 }
 
 /* Calls the user's agree callback. Its duration does not count as a stall. */
 static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_out)
 {
     const uint64_t failures = sli_fail_count();
+    const int64_t begin_ns = sli_now_ns();
     sluice_status st;
 
-    watchdog_enter(&ranks->watch->callbacks, warn_of_agree, *ranks->step);
+    enter_agree(ranks);
     st = ranks->agree(value, most_out, ranks->agree_user);
     watchdog_leave(&ranks->watch->callbacks);
+    rank_waits_add_round(&ranks->waits, begin_ns, sli_now_ns());
     polled_time_restart(&ranks->watch->still);
     if (st < 0) {
         ranks->parted = true;
@@ -77,11 +101,31 @@ sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out)
     return st == SLUICE_OK && *most_out >= FAILURE_LEAST ? hear_failure(ranks, *most_out) : st;
 }
 
-sluice_status agree_barrier(rank_group *ranks)
+sluice_status agree_meet(rank_group *ranks, uint32_t level, uint32_t *level_out)
 {
     int64_t most;
+    sluice_status st;
 
-    return agree_most(ranks, 0, &most);
+    *level_out = level;
+    if (!agree_asks(ranks)) {
+        return SLUICE_OK;
+    }
+    st = agree_most(ranks, rank_waits_send(&ranks->waits, level, sli_now_ns()), &most);
+    if (st == SLUICE_OK && !rank_waits_receive(&ranks->waits, most, level_out)) {
+        ranks->parted = true;
+        return sli_fail(SLUICE_E_CALLBACK,
+                        "agree gave %lld, which no rank has sent: the ranks do not call it equally "
+                        "often",
+                        (long long)most);
+    }
+    return st;
+}
+
+sluice_status agree_barrier(rank_group *ranks)
+{
+    uint32_t level;
+
+    return agree_meet(ranks, 0, &level);
 }
 
 /* Appends the other ranks: "ranks 0, 2", or only their number if there are more than 8. */
@@ -126,7 +170,7 @@ void agree_part(rank_group *ranks, const sli_error *error)
         bool heard;
 
         rank_failure_set(ranks->own.rank, error, &own);
-        watchdog_enter(&ranks->watch->callbacks, warn_of_agree, *ranks->step);
+        enter_agree(ranks);
         heard = last_call_make(&own, ranks->agree, ranks->agree_user, ranks->timeout_ms);
         watchdog_leave(&ranks->watch->callbacks);
         if (!heard) {

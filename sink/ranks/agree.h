@@ -13,6 +13,7 @@
 #include <sluice/train.h>
 
 #include "error_int.h"
+#include "rank_waits.h"
 #include "run_watch.h"
 
 /* State of this rank in its group. */
@@ -25,7 +26,9 @@ typedef struct rank_group {
     bool has_others;    /* agree reaches other processes, although world is 1 */
     bool others_know;   /* all ranks end: another rank has failed, or all have together */
     run_watch *watch;   /* the run's monitors: agree is a user callback */
-    const uint64_t *step; /* the run's next step, for messages */
+    const uint64_t *step;       /* the run's next step, for messages */
+    rank_waits waits;           /* which rank the others waited for */
+    _Atomic uint64_t told_step; /* *step as of the call of agree in progress, for the watchdog */
 } rank_group;
 
 /* A setting that must have the same value on all ranks. */
@@ -43,7 +46,14 @@ bool agree_asks(const rank_group *ranks);
  * error of config.agree. */
 sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out);
 
-/* Returns once all ranks have called it. */
+/*
+ * A meeting at a boundary, which counts the waits for other ranks, too: the maximum of levels, at
+ * most MEETING_LEVEL_MOST. Fails as agree_most(); also returns E_CALLBACK if the result is one that
+ * no rank can have sent.
+ */
+sluice_status agree_meet(rank_group *ranks, uint32_t level, uint32_t *level_out);
+
+/* Returns once all ranks have called it; a meeting. */
 sluice_status agree_barrier(rank_group *ranks);
 
 /* Checks that each rank number occurs once. Returns E_INVALID if a number is missing, since then

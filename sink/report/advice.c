@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report_data.h"
+#include "report_waits.h"
 
 /*
  * Cost model for decoding only a box of a JPEG file, relative to a full decode. A decoder that
@@ -174,6 +174,16 @@ void report_advise_workers(sluice_report *report, const sli_stage_summary *most)
 void report_advise_batches(sluice_report *report)
 {
     say(report, "larger batches, which are handed from the workers to the steps less often");
+}
+
+void report_advise_ranks(sluice_report *report)
+{
+    if (2 * report_late_share(report) < report_agree_share(report)) {
+        say(report, "longer sinks (sink_size), at whose ends the ranks meet: they call agree less "
+                    "often");
+    } else {
+        say(report, "the report of rank %u has what limits all ranks", report->waits.late[0].rank);
+    }
 }
 
 void report_advise_copy(sluice_report *report, const sli_stage_summary *copy)

@@ -2,6 +2,9 @@
 /*
  * The verdict of a report: which stage limits the run.
  *
+ * If the rank is in agree for RANKS_SHARE of the time or more, and at least as long as its steps
+ * wait for data, other ranks are the limit: `ranks`.
+ *
  * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. It is also
  * the bottleneck if it waits less than UNEVEN_SHARE and is busier than the workers: such short
  * waits come from the start of a run, single slow samples and other processes. Otherwise the
@@ -13,12 +16,34 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report_data.h"
+#include "report_waits.h"
 
 static const double FED_SHARE = 0.05;
 static const double UNEVEN_SHARE = 0.15;
 static const double BUSY_SHARE = 0.8;
 static const double IDLE_SHARE = 0.5; /* workers busy for a smaller share are mostly idle */
+
+static const double RANKS_SHARE = 0.1;
+
+static void blame_ranks(sluice_report *report)
+{
+    const report_late *late = &report->waits.late[0];
+
+    report->bottleneck = "ranks";
+    report->bottleneck_share = report_agree_share(report);
+    if (2 * report_late_share(report) < report->bottleneck_share) {
+        snprintf(
+            report->bottleneck_why, sizeof(report->bottleneck_why),
+            "agree takes %.0f %% of the time, %.0f %% of it to wait for a rank that comes last",
+            100 * report->bottleneck_share,
+            100 * report_late_share(report) / report->bottleneck_share);
+    } else {
+        snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
+                 "ranks wait for rank %u: %.0f %% of the time; %s", late->rank,
+                 100 * late->seconds / report->stats.seconds, report_delay_text(late->delay));
+    }
+    report_advise_ranks(report);
+}
 
 static void blame_step(sluice_report *report)
 {
@@ -108,7 +133,10 @@ void report_find_bottleneck(sluice_report *report)
     if (report->stats.steps == 0 || report->stats.seconds <= 0) {
         return;
     }
-    if (step_is_busiest(report)) {
+    if (report_agree_share(report) >= RANKS_SHARE &&
+        report_agree_share(report) >= report->stats.data_wait_share) {
+        blame_ranks(report);
+    } else if (step_is_busiest(report)) {
         blame_step(report);
     } else if (copy != NULL && copy->busy_ns / 1e9 > BUSY_SHARE * report->stats.seconds) {
         blame_copy(report, copy);

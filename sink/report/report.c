@@ -8,6 +8,7 @@
 #include "cpu_int.h"
 #include "report_places.h"
 #include "report_run.h"
+#include "report_waits.h"
 #include "struct_size_int.h"
 
 static void collect_stages(const report_run *run, sluice_report *report)
@@ -189,6 +190,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     collect_stages(run, report);
     collect_queues(run, report);
     collect_environment(run, report);
+    report_collect_waits(run, report);
     st = collect_errors(run, report);
     if (st == SLUICE_OK) {
         st = report_collect_places(run, report);

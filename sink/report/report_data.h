@@ -11,6 +11,7 @@
 #include "pci_link_int.h"
 #include "profiler_int.h"
 #include "queue_int.h"
+#include "rank_waits.h"
 #include "status_int.h"
 #include "step_threads.h"
 
@@ -20,6 +21,29 @@ typedef struct report_memory {
     int32_t wanted;   /* requested NUMA node; -1: no preference */
     sli_node_shares got;
 } report_memory;
+
+/* Ranks of which a report has the waits: those that this rank waited for longest. */
+enum { REPORT_LATE = 8 };
+
+/* The waits of this rank for another one. */
+typedef struct report_late {
+    uint32_t rank;
+    double seconds;
+    uint64_t lasts;   /* meetings to which that rank came last */
+    rank_delay delay; /* of that rank, mostly */
+} report_late;
+
+typedef struct report_waits {
+    bool known; /* several ranks met, by agree */
+    double agree_seconds;
+    double late_seconds; /* part of agree_seconds in which this rank waited for the one that came
+                            last */
+    uint64_t meetings;
+    uint64_t own_lasts; /* meetings to which this rank came last */
+    rank_delay own_delay;
+    uint32_t count;
+    report_late late[REPORT_LATE]; /* (count), the longest wait first */
+} report_waits;
 
 enum { REPORT_STAGES = 16, REPORT_QUEUES = 2 };
 
@@ -72,6 +96,8 @@ struct sluice_report {
     uint32_t error_count;
     sli_error_sample *errors;
 
+    report_waits waits;
+
     uint32_t place_count;
     sli_thread_place *places; /* (place_count) threads of workers, readahead, copies and the device,
                                  and the caller's thread */
@@ -119,6 +145,7 @@ void report_advise_step(sluice_report *report);
 void report_advise_copy(sluice_report *report, const sli_stage_summary *copy);
 void report_advise_workers(sluice_report *report, const sli_stage_summary *most);
 void report_advise_batches(sluice_report *report);
+void report_advise_ranks(sluice_report *report);
 
 /* Sets the stage that limits the run, and the advice for it (bottleneck.c). */
 void report_find_bottleneck(sluice_report *report);

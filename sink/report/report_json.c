@@ -5,8 +5,7 @@
 
 #include <sluice/version.h>
 
-#include "report_data.h"
-#include "text_int.h"
+#include "report_waits.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)
 {
@@ -282,6 +281,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_verdict(report, &text);
     add_placement(report, &text);
     add_process(report, &text);
+    report_add_waits_json(report, &text);
     add_environment(report, &text);
     sli_text_add(&text, "}");
     return sli_text_take(&text, json_out);

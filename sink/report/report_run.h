@@ -7,6 +7,7 @@
 #include <sluice/report.h>
 
 #include "program.h"
+#include "rank_waits.h"
 #include "run_counts.h"
 
 typedef struct report_run {
@@ -24,6 +25,7 @@ typedef struct report_run {
     uint32_t regrouped_world;
     bool has_digest;
     const sluice_ranks *ranks; /* of this process; NULL: rank and world are the feed's */
+    const rank_waits *waits;   /* NULL: none were counted */
 } report_run;
 
 /*

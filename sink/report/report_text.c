@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report_places.h"
+#include "report_waits.h"
 
 /* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */
 static const double LEAST_BUSY = 0.05;
@@ -237,6 +238,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     add_memory(report, text);
     add_device(report, text);
     report_add_places(report, text);
+    report_add_waits(report, text);
     sli_text_add_line(text, "bottleneck: %s: %s", report->bottleneck, report->bottleneck_why);
     if (report->bottleneck_advice[0] != '\0') {
         sli_text_add_line(text, "advice: %s", report->bottleneck_advice);

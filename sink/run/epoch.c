@@ -33,6 +33,17 @@ sluice_status train_meet_ranks(train_run *run)
 
 /* ---- sinks ----------------------------------------------------------------------------------- */
 
+/* train_run_steps(); its time counts for what delays this rank. */
+static sluice_status run_timed(train_run *run, uint64_t steps)
+{
+    const step_span span = begin_span(run);
+    const sluice_status st = train_run_steps(run, steps);
+
+    rank_waits_add_steps(&run->ranks.waits, sli_now_ns() - span.start_ns,
+                         (int64_t)((train_wait_seconds(run) - span.waited) * 1e9));
+    return st;
+}
+
 /* Runs `steps` steps with the step hooks around them. */
 static sluice_status run_steps(train_run *run, uint64_t steps)
 {
@@ -46,7 +57,7 @@ static sluice_status run_steps(train_run *run, uint64_t steps)
     hook.step_count = steps;
     st = train_call_hooks(run, HOOK_STEP_BEGIN, &hook);
     if (st == SLUICE_OK && !outcome_is_stop(&run->outcome)) {
-        answer = train_run_steps(run, steps);
+        answer = run_timed(run, steps);
     }
     if (st != SLUICE_OK || answer < 0 || run->progress.step == span.first) {
         return st != SLUICE_OK ? st : answer;

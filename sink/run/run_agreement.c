@@ -4,8 +4,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <sluice/version.h>
+
 #include "clock_int.h"
+#include "log_int.h"
 #include "ranks_int.h"
+#include "report_waits.h"
 #include "rng_int.h"
 #include "train_run.h"
 
@@ -86,6 +90,7 @@ sluice_status train_agree_on_ranks(train_run *run)
 {
     const sluice_checkpointing *checkpoint = &run->checkpoint;
     const agree_subject subjects[] = {
+        {"version of the library", sli_hash_text(sluice_version()), true},
         {"number of ranks", run->config.world, false},
         {"checkpoints", checkpoint->folder != NULL, false},
         {"resume", checkpoint->resume, false},
@@ -117,9 +122,24 @@ sluice_status train_agree_on_run(train_run *run)
     return st;
 }
 
+/* Logs which rank the others wait for: on rank 0, or on rank 1 if it is rank 0. */
+static void warn_of_late_rank(train_run *run)
+{
+    rank_lateness late;
+
+    if (rank_waits_check(&run->ranks.waits, sli_now_ns(), &late) &&
+        run->ranks.own.rank == (late.rank == 0 ? 1 : 0)) {
+        sli_log(SLUICE_LOG_WARN,
+                "ranks wait for rank %u: %.0f %% of the last %.1f s; it came last %llu of %llu "
+                "times (%s)",
+                late.rank, 100 * late.share, late.seconds, (unsigned long long)late.lasts,
+                (unsigned long long)late.meetings, report_delay_text(late.delay));
+    }
+}
+
 sluice_status train_agree_at_boundary(train_run *run)
 {
-    int64_t most;
+    uint32_t most;
     sluice_status st;
 
     if (!agree_asks(&run->ranks)) {
@@ -128,10 +148,11 @@ sluice_status train_agree_at_boundary(train_run *run)
     if (run->counts.nan_steps > 0 && run->config.nan_guard == SLUICE_NAN_STOP) {
         outcome_request(&run->outcome, OUTCOME_NAN);
     }
-    st = agree_most(&run->ranks, outcome_requested(&run->outcome), &most);
+    st = agree_meet(&run->ranks, outcome_requested(&run->outcome), &most);
     if (st != SLUICE_OK) {
         return st;
     }
+    warn_of_late_rank(run);
     outcome_raise(&run->outcome, (outcome)most);
     if (most != OUTCOME_NAN) {
         return SLUICE_OK;

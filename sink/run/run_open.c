@@ -319,6 +319,9 @@ sluice_status train_open_feed(train_run *run)
     if (st == SLUICE_OK) {
         st = train_check_stream(run);
     }
+    if (st == SLUICE_OK && !run->nested && agree_asks(&run->ranks)) {
+        st = rank_waits_open(&run->ranks.waits, run->ranks.own.rank, run->ranks.own.world);
+    }
     if (st == SLUICE_OK) {
         st = train_start_watchdog(run);
     }
@@ -345,6 +348,10 @@ sluice_status train_start(train_run *run)
     write_plan_line(run);
     run->progress.step = run->plan.sinks.first_step;
     run->progress.start_ns = sli_now_ns();
+    rank_waits_begin(&run->ranks.waits, run->progress.start_ns,
+                     run->config.stall_warning_ms < INT64_MAX / 1000000
+                         ? run->config.stall_warning_ms * 1000000
+                         : INT64_MAX);
     return feed_start(&run->feed, run->plan.sinks.end_step == UINT64_MAX
                                       ? UINT64_MAX
                                       : steps * run->config.micro_batches);
@@ -363,6 +370,7 @@ void train_close(train_run *run)
         feed_close(&run->feed);
     }
     train_state_free(&run->progress.state);
+    rank_waits_close(&run->ranks.waits);
     step_history_free(&run->history);
     sli_free(run->callbacks);
     sli_free(run);

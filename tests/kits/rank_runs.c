@@ -69,6 +69,33 @@ static sluice_status count_end(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
+/* Keeps parts of the report, and its text on one line. */
+static void keep_report(const sluice_report *report, rank_outcome *o)
+{
+    char *text = NULL;
+
+    o->waits = report->waits;
+    snprintf(o->bottleneck, sizeof(o->bottleneck), "%s", report->bottleneck);
+    if (sluice_report_text(report, &text) == SLUICE_OK) {
+        size_t length = 0;
+
+        for (const char *c = text; *c != '\0' && length + 1 < sizeof(o->report); c++) {
+            const bool joins = *c == '\n' && strncmp(c, "\n    ", 5) == 0;
+
+            o->report[length++] = *c == '\n' ? ' ' : *c;
+            c += joins ? 4 : 0;
+        }
+    }
+    sluice_string_free(text);
+    text = NULL;
+    if (sluice_report_json(report, &text) == SLUICE_OK) {
+        const char *ranks = strstr(text, "\"ranks\":");
+
+        snprintf(o->ranks_json, sizeof(o->ranks_json), "%s", ranks != NULL ? ranks : "");
+    }
+    sluice_string_free(text);
+}
+
 static int body(ranks_member *me)
 {
     rank_outcome *o = rank_own_outcome(me);
@@ -88,6 +115,9 @@ static int body(ranks_member *me)
     snprintf(o->error, sizeof(o->error), "%s", k.error);
     o->steps = k.report != NULL ? k.report->stats.steps : 0;
     o->regrouped_world = k.report != NULL ? k.report->stats.regrouped_world : 0;
+    if (k.report != NULL) {
+        keep_report(k.report, o);
+    }
     kit_fini(&k);
     ranks_tell(me);
     return 0;

@@ -21,6 +21,10 @@ typedef struct rank_outcome {
     uint64_t result_samples;
     uint64_t validations;
     uint64_t regrouped_world;
+    report_waits waits;   /* of the report */
+    char bottleneck[64];  /* its stage */
+    char ranks_json[400]; /* the key "ranks" of its JSON */
+    char report[4000];    /* its text, of which lines are joined */
 } rank_outcome;
 
 /* Runs `world` ranks: each a kit_init(), with agree and the rank from the launcher's variables,

@@ -289,7 +289,7 @@ static sluice_status agree_late(int64_t value, int64_t *most_out, void *user)
     kit *k = user;
     uint32_t *asked = k->user;
 
-    if (value == 0 && atomic_load(&k->calls) == 10) {
+    if (!warned && atomic_load(&k->calls) == 10) {
         warned = await_warning();
     }
     *most_out = (*asked)++ < 2 ? 1 : value; /* at first: who is there */
