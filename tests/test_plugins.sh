@@ -35,7 +35,7 @@ check "... unless no value is from the threshold on" cmp "$tmp/none" "$tmp/plain
 ends "explain describes it" 0 "$sluice" --plugin "$map" explain "$small | my_solarize | batch 7"
 check "... with all arguments" out_has '| my_solarize threshold=128 version=1$'
 ends "help describes it" 0 "$sluice" help my_solarize --plugin "$map"
-check "... with its parameters" out_has '^    threshold      the first value to invert$'
+check "... with its parameters" out_has '^    threshold      the first value to invert \[0\.\.256\]$'
 ends "without the plugin it is unknown" 2 "$sluice" explain "$small | my_solarize | batch 7"
 ends "an argument out of bounds" 2 "$sluice" explain --plugin "$map" "$small | my_solarize 300 | batch 7"
 check "... is refused with a caret" err_has '^ *\^$'

@@ -119,7 +119,7 @@ static sluice_status check_split(void *opaque)
 
 static const stage_param split_params[] = {
     PARAM_(split_args, part, PARAM_CHOICE, NULL, 0, 0, parts, "the part to keep"),
-    PARAM_(split_args, fraction, PARAM_REAL, NULL, 0, 1, NULL, "share of all samples, 0 to 1"),
+    PARAM_(split_args, fraction, PARAM_REAL, NULL, 0, 1, NULL, "share of all samples"),
     PARAM_(split_args, seed, PARAM_COUNT, "0", 0, 0, NULL, "of the hash of the samples' names"),
     PARAM_(split_args, test, PARAM_REAL, "0", 0, 1, NULL, "for val: the share of test"),
 };

@@ -6,6 +6,9 @@
 #include "stage_registry.h"
 #include "status_int.h"
 
+/* Larger bounds are those of a type or of memory, which help leaves out. */
+#define MOST_OF_INTEREST 1e6
+
 static const char *device_note(const stage_def *def)
 {
     return def->kind == STAGE_CONVERSION ? "workers or device" : "workers";
@@ -38,11 +41,25 @@ static void help_usage(const stage_def *def, sli_text *text)
     end_line(&line, 8, text);
 }
 
+/* Appends the bounds of a number, unless the upper one is too large to be of interest. */
+static void help_bounds(const stage_param *param, sli_text *line)
+{
+    if (param->low == 0 && param->high == 0) {
+        return;
+    }
+    if (param->high <= MOST_OF_INTEREST) {
+        sli_text_add(line, " [%.10g..%.10g]", param->low, param->high);
+    } else if (param->low > 0) {
+        sli_text_add(line, " [%.10g..]", param->low);
+    }
+}
+
 static void help_param(const stage_param *param, sli_text *text)
 {
     sli_text line = {0};
 
     sli_text_add(&line, "    %-14s %s", param->name, param->help);
+    help_bounds(param, &line);
     for (uint32_t k = 0; param->choices != NULL && param->choices[k] != NULL; k++) {
         sli_text_add(&line, "%s%s", k == 0 ? " (" : ", ", param->choices[k]);
     }
@@ -63,6 +80,43 @@ static void help_one(const stage_def *def, sli_text *text)
                       runs ? device_note(def) : "");
 }
 
+#define KIND(kind) (UINT32_C(1) << (kind))
+
+/* The headings under which help lists all stages, and the kinds of stages under each. */
+static const struct {
+    const char *title;
+    uint32_t kinds;
+} headings[] = {
+    {"Sources", KIND(STAGE_SOURCE)},
+    {"Order and choice of samples", KIND(STAGE_INDEX)},
+    {"Columns", KIND(STAGE_COLUMNS)},
+    {"Arrays", KIND(STAGE_ARRAY)},
+    {"Decoding and geometry of images", KIND(STAGE_DECODE) | KIND(STAGE_GEOMETRY)},
+    {"Colours of images", KIND(STAGE_COLOR)},
+    {"Conversion of images", KIND(STAGE_CONVERSION)},
+    {"Batches", KIND(STAGE_PACK) | KIND(STAGE_BUCKET) | KIND(STAGE_BATCH)},
+    {"Your functions", KIND(STAGE_MAP) | KIND(STAGE_BATCH_MAP)},
+};
+
+/* Appends the stages of these kinds under a heading, if there are any. */
+static void help_heading(const stage_def *const *table, const char *title, uint32_t kinds,
+                         sli_text *text)
+{
+    bool is_first = true;
+
+    for (size_t i = 0; table[i] != NULL; i++) {
+        if ((kinds & KIND(table[i]->kind)) == 0) {
+            continue;
+        }
+        if (is_first) {
+            sli_text_add_line(text, "\n== %s ==", title);
+            is_first = false;
+        }
+        sli_text_add(text, "\n");
+        help_one(table[i], text);
+    }
+}
+
 sluice_status sluice_stage_help(const char *name, char **text_out)
 {
     const stage_def *const *table = registry_stages();
@@ -77,12 +131,13 @@ sluice_status sluice_stage_help(const char *name, char **text_out)
         return sli_fail(SLUICE_E_INVALID, "no stage '%s'%s%s", name,
                         nearest != NULL ? "; nearest is " : "", nearest != NULL ? nearest : "");
     }
-    for (size_t i = 0; table[i] != NULL; i++) {
-        if (name == NULL || strcmp(name, table[i]->name) == 0) {
-            if (text.length > 0) {
-                sli_text_add(&text, "\n");
-            }
-            help_one(table[i], &text);
+    if (name != NULL) {
+        help_one(stage_find(table, name), &text);
+    } else {
+        sli_text_add_line(&text,
+                          "NAME=DEFAULT may be left out; [LOW..HIGH] are bounds of a number.");
+        for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++) {
+            help_heading(table, headings[i].title, headings[i].kinds, &text);
         }
     }
     return sli_text_take(&text, text_out);

@@ -248,11 +248,12 @@ static void help_describes_registered_stages(void)
     register_all();
     T_OK(sluice_stage_help("t_add", &text));
     T_CONTAINS(text, "t_add whole real=0.5 text= flag=false version=7\n    Of a test.\n");
-    T_CONTAINS(text, "    whole          a whole number\n");
+    T_CONTAINS(text, "    whole          a whole number [-5..5]\n");
     sluice_string_free(text);
     T_OK(sluice_stage_help(NULL, &text));
     T_CONTAINS(text, "\nt_arrays folder version=7\n");
     T_CONTAINS(text, "\nbatch n");
+    T_TRUE(strstr(text, "\n== Your functions ==\n") < strstr(text, "\nt_add whole"));
     sluice_string_free(text);
 }
 

@@ -304,6 +304,56 @@ static void check_columns(const char *text)
     }
 }
 
+/* The part of the text from `title` to the next heading or the end has the stage. */
+static void check_heading(const char *text, const char *title, const char *usage)
+{
+    const char *begin = strstr(text, title);
+    const char *end;
+    const char *found;
+
+    if (begin == NULL) {
+        T_FAIL_("no heading '%s'", title);
+        return;
+    }
+    end = strstr(begin + strlen(title), "\n== ");
+    found = strstr(begin, usage);
+    T_TRUE(found != NULL && (end == NULL || found < end));
+}
+
+static void help_is_grouped(void)
+{
+    char *all = NULL;
+
+    T_OK(sluice_stage_help(NULL, &all));
+    check_heading(all, "== Sources ==", "\nimage_folder dir");
+    check_heading(all, "== Order and choice of samples ==", "\nshuffle seed");
+    check_heading(all, "== Columns ==", "\nrename column");
+    check_heading(all, "== Arrays ==", "\none_hot column");
+    check_heading(all, "== Decoding and geometry of images ==", "\ndecode mode");
+    check_heading(all, "== Decoding and geometry of images ==", "\nresize size");
+    check_heading(all, "== Colours of images ==", "\nrandom_invert p");
+    check_heading(all, "== Conversion of images ==", "\nnormalize mean");
+    check_heading(all, "== Batches ==", "\npack column");
+    check_heading(all, "== Batches ==", "\nbatch n");
+    CU_ASSERT_PTR_NULL(strstr(strstr(all, "== Batches ==") + 1, "== Batches =="));
+    sluice_string_free(all);
+}
+
+static void help_has_the_bounds_of_numbers(void)
+{
+    char *text = NULL;
+
+    T_OK(sluice_stage_help("random_solarize", &text));
+    T_CONTAINS(text, "[0..256]");
+    sluice_string_free(text);
+    T_OK(sluice_stage_help("repeat", &text));
+    T_CONTAINS(text, "[1..]");
+    sluice_string_free(text);
+    T_OK(sluice_stage_help("take", &text));
+    CU_ASSERT_PTR_NULL(strstr(text, "["));
+    sluice_string_free(text);
+}
+
 static void help_lists_every_stage_with_its_arguments(void)
 {
     char *all = NULL;
@@ -331,6 +381,8 @@ static void help_lists_every_stage_with_its_arguments(void)
 }
 
 const t_test pipeline_text_tests[] = {
+    T_TEST(help_is_grouped),
+    T_TEST(help_has_the_bounds_of_numbers),
     T_TEST(every_element_of_the_grammar_is_read),
     T_TEST(variables_come_from_the_environment),
     T_TEST(descriptions_read_back_to_themselves),
