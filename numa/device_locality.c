@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the NUMA node of a device, by sysfs or hwloc. */
+#include "device_locality.h"
+
 #include <stdio.h>
 
 #include "device_int.h"
-#include "topology_source.h"
 
-typedef struct pci_address {
-    unsigned domain;
-    unsigned bus;
-    unsigned device;
-    unsigned function;
-} pci_address;
-
-/* Parses "0000:65:00.0"; the domain may be missing, or have eight digits as NVML writes it. */
-static bool parse_address(const char *text, pci_address *address)
+bool pci_address_parse(const char *text, pci_address *address)
 {
     char rest;
 
@@ -26,8 +19,7 @@ static bool parse_address(const char *text, pci_address *address)
                   &rest) == 3;
 }
 
-/* The node from sysfs, as the firmware reports it; -1: unknown. */
-static int32_t node_in_sysfs(const pci_address *address)
+int32_t pci_node_in_sysfs(const pci_address *address)
 {
     char path[96];
     FILE *file;
@@ -46,11 +38,7 @@ static int32_t node_in_sysfs(const pci_address *address)
     return node;
 }
 
-/*
- * The node of the CPUs to which hwloc attaches the device. If these are all CPUs of a machine with
- * several nodes, the node is unknown.
- */
-static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address)
+int32_t pci_node_in_hwloc(hwloc_topology_t loaded, const pci_address *address, bool *there_out)
 {
     const hwloc_const_bitmap_t machine = hwloc_topology_get_topology_cpuset(loaded);
     hwloc_obj_t device = hwloc_get_pcidev_by_busid(loaded, address->domain, address->bus,
@@ -58,6 +46,7 @@ static int32_t node_in_hwloc(hwloc_topology_t loaded, const pci_address *address
     hwloc_obj_t place;
     hwloc_obj_t node;
 
+    *there_out = device != NULL;
     if (device == NULL) {
         return -1;
     }
@@ -82,15 +71,16 @@ int32_t sli_topology_node_of_pci(const sli_topology_config *config, const char *
     hwloc_topology_t loaded;
     pci_address address;
     int32_t node = -1;
+    bool there;
 
-    if (!parse_address(pci_bus_id, &address)) {
+    if (!pci_address_parse(pci_bus_id, &address)) {
         return -1;
     }
     if (!recorded) {
-        node = node_in_sysfs(&address);
+        node = pci_node_in_sysfs(&address);
     }
     if (node < 0 && sli_topology_load(config, true, &loaded) == SLUICE_OK) {
-        node = node_in_hwloc(loaded, &address);
+        node = pci_node_in_hwloc(loaded, &address, &there);
         hwloc_topology_destroy(loaded);
     }
     return node;

@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "device_int.h"
+#include "device_list.h"
 #include "launch_lines.h"
 #include "machine_report.h"
 #include "placement_int.h"
@@ -20,8 +21,7 @@ typedef struct report {
     sluice_topology_config config;
     sli_topology_config source; /* the part of config that selects the machine */
     sli_topology *topology;
-    int32_t device_node;
-    char device_note[SLI_NOTE_SIZE]; /* a problem with the device's node; "": no problem */
+    device_list devices; /* rank R uses device R modulo their number; empty: none */
     uint32_t plan_count;
     sli_placement **plans; /* placements by rank */
 } report;
@@ -47,7 +47,6 @@ static sluice_status read_config(const sluice_topology_config *config,
             return st;
         }
     }
-    copy.ranks = copy.ranks > 0 ? copy.ranks : 1;
     if (copy.ranks > MAX_RANKS) {
         return sli_fail(SLUICE_E_INVALID, "%u ranks: want 1 to %d", copy.ranks, MAX_RANKS);
     }
@@ -57,6 +56,9 @@ static sluice_status read_config(const sluice_topology_config *config,
     }
     if (copy.emit != NULL && copy.json) {
         return sli_fail(SLUICE_E_INVALID, "emit and json: want one of them");
+    }
+    if ((copy.device != NULL) + (copy.devices != NULL) + (copy.pci != NULL) > 1) {
+        return sli_fail(SLUICE_E_INVALID, "device, devices and pci: want one of them");
     }
     if (copy.device != NULL) {
         const sluice_status st = sli_device_check(copy.device, "sluice_topology_report");
@@ -69,35 +71,49 @@ static sluice_status read_config(const sluice_topology_config *config,
     return SLUICE_OK;
 }
 
-static void find_device(report *self)
+/* Finds the devices, and the number of ranks if it follows from theirs. */
+static sluice_status find_devices(report *self)
 {
-    const sluice_device *device = self->config.device;
+    const sluice_topology_config *config = &self->config;
+    sluice_status st = SLUICE_OK;
 
-    if (device == NULL) {
-        return;
+    if (config->device != NULL) {
+        st = device_list_single(&self->source, config->device, &self->devices);
+    } else if (config->devices != NULL || config->pci != NULL) {
+        st = device_list_find(&self->source, config->devices, config->pci, &self->devices);
     }
-    self->device_node = sli_topology_node_of_device(&self->source, device);
-    if (self->device_node < 0 && device->caps.pci_bus_id[0] != '\0' &&
-        self->topology->node_count > 1) {
-        snprintf(self->device_note, sizeof(self->device_note),
-                 "the node of device %s (PCI %s) is unknown: buffers and workers may be far from "
-                 "it; tell it by device option node=N",
-                 device->name, device->caps.pci_bus_id);
+    if (self->config.ranks == 0) {
+        self->config.ranks =
+            config->device == NULL && self->devices.count > 0 ? self->devices.count : 1;
     }
+    return st;
+}
+
+/* The device of a rank; NULL: none. */
+static const listed_device *device_of(const report *self, uint32_t rank)
+{
+    return self->devices.count > 0 ? &self->devices.of[rank % self->devices.count] : NULL;
+}
+
+static int32_t node_of(const report *self, uint32_t rank)
+{
+    const listed_device *device = device_of(self, rank);
+
+    return device != NULL ? device->node : -1;
 }
 
 static sluice_status make_plans(report *self, const sli_rank_part *parts)
 {
     for (uint32_t rank = 0; rank < self->config.ranks; rank++) {
-        const sluice_device *device = self->config.device;
+        const listed_device *device = device_of(self, rank);
         const sli_placement_request request = {
             .workers = self->config.workers,
-            .node = self->device_node,
-            .node_given = device != NULL && device->caps.node >= 0,
+            .node = node_of(self, rank),
+            .node_given = device != NULL && device->node_given,
             .local_rank = rank,
             .local_world = self->config.ranks,
             .part = self->config.ranks > 1 ? &parts[rank] : NULL,
-            .step_elsewhere = device == NULL || device->caps.pci_bus_id[0] != '\0',
+            .step_elsewhere = device == NULL || device->step_elsewhere,
         };
         const sluice_status st = sli_placement_plan(self->topology, &request, &self->plans[rank]);
 
@@ -113,7 +129,7 @@ static sluice_status make_plans(report *self, const sli_rank_part *parts)
 static sluice_status divide(const report *self, sli_rank_claim *claims, sli_rank_part *parts)
 {
     for (uint32_t rank = 0; rank < self->config.ranks; rank++) {
-        sli_rank_claim_make(self->topology, self->device_node, &claims[rank]);
+        sli_rank_claim_make(self->topology, node_of(self, rank), &claims[rank]);
     }
     return sli_divide_cores(self->topology->all_cores, self->topology->all_core_count, claims,
                             self->config.ranks, parts);
@@ -168,7 +184,7 @@ static uint32_t count_note(const report *self, uint32_t rank, const char *note)
 static void write_note(const report *self, const char *note, sli_text *text)
 {
     if (self->config.json) {
-        const bool first = text->data[text->length - 1] == '[';
+        const bool first = text->length == 0 || text->data[text->length - 1] == '[';
 
         sli_text_add(text, "%s", first ? "" : ",");
         sli_text_add_json(text, note);
@@ -205,10 +221,25 @@ static void write_plan_notes(const report *self, uint32_t rank, sli_text *text)
     }
 }
 
+/* Writes that the node of a device is unknown. */
+static void write_device_note(const report *self, const listed_device *device, sli_text *text)
+{
+    const bool by_name = strcmp(device->name, device->pci) != 0;
+    char line[SLI_NOTE_SIZE];
+
+    snprintf(line, sizeof(line),
+             "the node of device %s%s%s%s is unknown: buffers and workers may be far from it; tell "
+             "it by device option node=N",
+             device->name, by_name ? " (PCI " : "", by_name ? device->pci : "", by_name ? ")" : "");
+    write_note(self, line, text);
+}
+
 static void write_notes(const report *self, sli_text *text)
 {
-    if (self->device_note[0] != '\0') {
-        write_note(self, self->device_note, text);
+    for (uint32_t i = 0; i < self->devices.count && self->topology->node_count > 1; i++) {
+        if (self->devices.of[i].node < 0 && self->devices.of[i].pci[0] != '\0') {
+            write_device_note(self, &self->devices.of[i], text);
+        }
     }
     for (uint32_t rank = 0; rank < self->plan_count; rank++) {
         write_plan_notes(self, rank, text);
@@ -217,11 +248,15 @@ static void write_notes(const report *self, sli_text *text)
 
 static void print_report(const report *self, sli_text *text)
 {
-    const sluice_device *device = self->config.device;
     size_t before;
 
     sli_machine_print(self->topology, &self->source, text);
+    if (self->config.devices != NULL || self->config.pci != NULL) {
+        device_list_print(&self->devices, text);
+    }
     for (uint32_t rank = 0; rank < self->plan_count; rank++) {
+        const listed_device *device = device_of(self, rank);
+
         sli_text_add(text, "\nplan");
         if (self->plan_count > 1) {
             sli_text_add(text, " of rank %u of %u", rank, self->plan_count);
@@ -229,8 +264,8 @@ static void print_report(const report *self, sli_text *text)
         if (device != NULL) {
             sli_text_add(text, " for device %s", device->name);
         }
-        if (self->device_node >= 0) {
-            sli_text_add(text, " on node %d", self->device_node);
+        if (node_of(self, rank) >= 0) {
+            sli_text_add(text, " on node %d", node_of(self, rank));
         }
         sli_text_add(text, "\n");
         sli_placement_print(self->topology, self->plans[rank], text);
@@ -247,6 +282,8 @@ static void print_report_json(const report *self, sli_text *text)
 {
     sli_text_add(text, "{");
     sli_machine_print_json(self->topology, &self->source, text);
+    sli_text_add(text, ",\"devices\":");
+    device_list_print_json(&self->devices, text);
     sli_text_add(text, ",\"plans\":[");
     for (uint32_t rank = 0; rank < self->plan_count; rank++) {
         sli_text_add(text, "%s", rank > 0 ? "," : "");
@@ -263,12 +300,13 @@ static void close_report(report *self)
         sli_placement_free(self->plans[rank]);
     }
     sli_free(self->plans);
+    device_list_free(&self->devices);
     sli_topology_close(self->topology);
 }
 
 sluice_status sluice_topology_report(const sluice_topology_config *config, char **text_out)
 {
-    report self = {.device_node = -1};
+    report self = {.topology = NULL};
     sli_text text = {0};
     sluice_status st;
 
@@ -283,7 +321,9 @@ sluice_status sluice_topology_report(const sluice_topology_config *config, char 
     self.source.xml = self.config.xml;
     st = sli_topology_open(&self.source, &self.topology);
     if (st == SLUICE_OK) {
-        find_device(&self);
+        st = find_devices(&self);
+    }
+    if (st == SLUICE_OK) {
         st = plan_ranks(&self);
     }
     if (st == SLUICE_OK) {

@@ -152,10 +152,13 @@ const cli_command cli_commands[] = {
     {"topo", "topo [OPTIONS]",
      "Shows the topology of the machine and the placement of threads and memory.", NULL,
      "  --device NAME      show the placement for this device\n"
+     "  --devices LIST     for these devices, one rank each: cuda:all, or names separated by\n"
+     "                     commas; of another machine the NVIDIA GPUs by PCI address\n"
+     "  --pci LIST         for devices at these PCI addresses, one rank each\n"
      "  --synthetic TEXT   another machine, in the syntax of hwloc: \"numa:2 core:4 pu:1\"\n"
      "  --xml FILE         another machine, an XML file of lstopo\n"
      "  --workers N        number of workers, instead of the default\n"
-     "  --ranks N          processes that share the machine (1)\n"
+     "  --ranks N          processes that share the machine (1, or one for each device)\n"
      "  --emit LAUNCHER    instead of tables, shell commands that start the ranks, each bound to\n"
      "                     its part: numactl, mpirun, srun or torchrun\n"
      "  --json             one JSON object on stdout instead of tables\n",

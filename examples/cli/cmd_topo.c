@@ -31,6 +31,8 @@ int cmd_topo(int argc, char **argv)
     config.json = cli_wants_json(argc, argv);
     cli_option options[] = {
         {"device", OPTION_TEXT, &device_name, "NAME", NULL, false},
+        {"devices", OPTION_TEXT, &config.devices, "LIST", NULL, false},
+        {"pci", OPTION_TEXT, &config.pci, "LIST", NULL, false},
         {"synthetic", OPTION_TEXT, &config.synthetic, "TEXT", NULL, false},
         {"xml", OPTION_TEXT, &config.xml, "FILE", NULL, false},
         {"workers", OPTION_COUNT, &workers, "N", NULL, false},

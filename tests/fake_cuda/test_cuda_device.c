@@ -559,6 +559,26 @@ static void threads_use_two_devices_at_once(void)
     cuda_kit_nothing_is_live();
 }
 
+static void a_report_lists_all_devices(void)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    fake_cuda_start(&two_devices);
+    sluice_topology_config_init(&config);
+    config.devices = "cuda:all";
+    T_OK(sluice_topology_report(&config, &text));
+    T_CONTAINS(text, "  cuda:0        0000:17:00.0  ");
+    T_CONTAINS(text, "  cuda:1        0000:18:00.0  ");
+    T_CONTAINS(text, "plan of rank 1 of 2 for device cuda:1");
+    sluice_string_free(text);
+    text = NULL;
+    config.devices = "cuda:1,cuda:2";
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_NO_DEVICE);
+    CU_ASSERT_PTR_NULL(text);
+    cuda_kit_nothing_is_live();
+}
+
 const t_test cuda_device_tests[] = {
     T_TEST(a_device_opens_and_says_what_it_is),
     T_TEST(options_are_read_before_anything_is_asked_of_cuda),
@@ -579,5 +599,6 @@ const t_test cuda_device_tests[] = {
     T_TEST(the_callers_context_is_current_afterwards),
     T_TEST(whichever_call_fails_nothing_stays_behind),
     T_TEST(threads_use_two_devices_at_once),
+    T_TEST(a_report_lists_all_devices),
     T_END,
 };

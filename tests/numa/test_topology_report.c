@@ -160,6 +160,120 @@ static void launch_lines_bind_each_rank_to_its_part(void)
                "0xffffffffffffffffffffffffffffffff00000000000000000000000000000000 ");
 }
 
+/* ---- several devices ------------------------------------------------------------------------- */
+
+static const char two_gpus[] = SLUICE_TEST_DATA "/topology/two-nodes-gpus.xml";
+
+static sluice_status report_devices(const char *devices, const char *pci, bool json,
+                                    char **text_out)
+{
+    sluice_topology_config config;
+
+    sluice_topology_config_init(&config);
+    config.xml = two_gpus;
+    config.devices = devices;
+    config.pci = pci;
+    config.json = json;
+    return sluice_topology_report(&config, text_out);
+}
+
+static void a_recorded_machine_has_its_gpus_by_pci_address(void)
+{
+    char *text = NULL;
+
+    T_OK(report_devices("cuda:all", NULL, false, &text));
+    T_CONTAINS(text, "\n  device        PCI address   node\n"
+                     "  cuda:0        0000:02:00.0  unknown\n"
+                     "  cuda:1        0000:17:00.0  0\n"
+                     "  cuda:2        0000:65:00.0  1\n");
+    T_CONTAINS(text, "\nplan of rank 0 of 3 for device cuda:0\n");
+    T_CONTAINS(text, "\nplan of rank 1 of 3 for device cuda:1 on node 0\n"
+                     "  thread           CPUs             node\n"
+                     "  worker 0         2-3              0\n");
+    T_CONTAINS(text, "\nplan of rank 2 of 3 for device cuda:2 on node 1\n");
+    T_CONTAINS(text, "the node of device cuda:0 (PCI 0000:02:00.0) is unknown");
+    sluice_string_free(text);
+    T_OK(report_devices("cuda:2,cuda:1", NULL, false, &text));
+    T_CONTAINS(text, "\nplan of rank 0 of 2 for device cuda:2 on node 1\n");
+    T_CONTAINS(text, "\nplan of rank 1 of 2 for device cuda:1 on node 0\n");
+    T_CONTAINS(text, "  buffers          -                0\n\nremarks\n  nothing to remark\n");
+    sluice_string_free(text);
+}
+
+static void pci_addresses_name_any_device(void)
+{
+    char *text = NULL;
+
+    T_OK(report_devices(NULL, "65:00.0,00000000:17:00.0", true, &text));
+    T_EQ(depth_of_json(text), 0);
+    T_CONTAINS(text, "\"devices\":[{\"name\":\"0000:65:00.0\",\"pci\":\"0000:65:00.0\",\"node\":1},"
+                     "{\"name\":\"0000:17:00.0\",\"pci\":\"0000:17:00.0\",\"node\":0}],\"plans\":[{"
+                     "\"local_rank\":0,\"local_world\":2,\"device_node\":1,");
+    sluice_string_free(text);
+}
+
+static void ranks_use_the_devices_in_turn(void)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    sluice_topology_config_init(&config);
+    config.xml = two_gpus;
+    config.pci = "0000:17:00.0,0000:65:00.0";
+    config.ranks = 3;
+    T_OK(sluice_topology_report(&config, &text));
+    T_CONTAINS(text, "plan of rank 2 of 3 for device 0000:17:00.0 on node 0\n");
+    sluice_string_free(text);
+}
+
+static void devices_that_are_not_there_are_refused(void)
+{
+    static const struct {
+        const char *devices;
+        const char *pci;
+        const char *says;
+    } wrong[] = {
+        {"cuda:3", NULL, "two-nodes-gpus.xml has cuda:0 to cuda:2"},
+        {"host:0", NULL, "device host:0: "},
+        {"cuda:1,", NULL, "devices: an entry is empty"},
+        {"", NULL, "devices: an entry is empty"},
+        {"cuda:1,cuda:00000000000000000000000000000001", NULL, "or too long, at \"cuda:0"},
+        {NULL, "0000:66:00.0", "two-nodes-gpus.xml has no PCI device 0000:66:00.0; `lstopo`"},
+        {NULL, "a GPU", "PCI address \"a GPU\": want one such as 0000:65:00.0"},
+        {NULL, "0000:65:00.0 ", "PCI address \"0000:65:00.0 \""},
+        {"cuda:1", "0000:65:00.0", "want one of them"},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char *text = NULL;
+
+        T_STATUS(report_devices(wrong[i].devices, wrong[i].pci, false, &text), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), wrong[i].says);
+        CU_ASSERT_PTR_NULL(text);
+    }
+}
+
+static void a_machine_without_gpus_says_so(void)
+{
+    sluice_topology_config config;
+    char *text = NULL;
+
+    sluice_topology_config_init(&config);
+    config.synthetic = "numa:2 core:2 pu:1";
+    config.devices = "cuda:all";
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "has no NVIDIA GPU");
+    config.devices = "host:all";
+    config.synthetic = NULL;
+    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "want cuda:all, or names");
+    config.devices = "host:1,host:0";
+    T_OK(sluice_topology_report(&config, &text));
+    T_CONTAINS(text, "\n  host:1        -             unknown\n");
+    T_CONTAINS(text, "plan of rank 1 of 2 for device host:0\n");
+    sluice_string_free(text);
+}
+
 static void unknown_launchers_are_refused(void)
 {
     sluice_topology_config config;
@@ -237,6 +351,11 @@ static void reporting_survives_running_out_of_memory(void)
         config.synthetic = "numa:2 core:2 pu:2";
         config.ranks = 3;
         config.json = json != 0;
+        if (json != 0) {
+            config.synthetic = NULL;
+            config.xml = two_gpus;
+            config.devices = "cuda:all";
+        }
         do {
             sli_alloc_fail_after(passes++);
             st = sluice_topology_report(&config, &text);
@@ -254,6 +373,11 @@ const t_test topology_report_tests[] = {
     T_TEST(remarks_name_the_rank_that_they_are_about),
     T_TEST(the_json_has_the_same),
     T_TEST(launch_lines_bind_each_rank_to_its_part),
+    T_TEST(a_recorded_machine_has_its_gpus_by_pci_address),
+    T_TEST(pci_addresses_name_any_device),
+    T_TEST(ranks_use_the_devices_in_turn),
+    T_TEST(devices_that_are_not_there_are_refused),
+    T_TEST(a_machine_without_gpus_says_so),
     T_TEST(unknown_launchers_are_refused),
     T_TEST(this_machine_needs_no_configuration),
     T_TEST(a_device_of_unknown_place_is_told),

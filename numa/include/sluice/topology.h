@@ -18,13 +18,19 @@ typedef struct sluice_topology_config {
     size_t struct_size;    /**< bytes; set by sluice_topology_config_init() */
     const char *synthetic; /**< an hwloc synthetic topology, "numa:2 core:4 pu:1"; or NULL */
     const char *xml; /**< path of an XML file written by lstopo; or NULL. Both NULL: this machine */
-    uint32_t workers;      /**< workers per rank; 0: as many as cores and quota allow */
-    uint32_t ranks;        /**< ranks that share the machine; 0 means 1 */
-    bool json;             /**< report as one JSON object instead of a table */
+    uint32_t workers; /**< workers per rank; 0: as many as cores and quota allow */
+    uint32_t ranks;   /**< ranks that share the machine; 0: one for each of devices or pci, or 1 */
+    bool json;        /**< report as one JSON object instead of a table */
     sluice_device *device; /**< device that the placement is for; NULL: no device */
     const char *emit; /**< "numactl", "mpirun", "srun" or "torchrun": the report has only the shell
                            commands that start the ranks by this launcher, each bound to its part of
                            the machine; NULL: a report without commands */
+    const char *devices; /**< in place of device, those of the ranks, in turn: "cuda:all", or names
+                              without options, separated by commas. If synthetic or xml is set,
+                              cuda:N is the N-th NVIDIA GPU of that machine, by PCI address, as
+                              CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them. NULL: see device, pci */
+    const char *pci;     /**< in place of device, the PCI addresses of the ranks' devices, in turn:
+                              "0000:17:00.0,0000:65:00.0"; or NULL */
 } sluice_topology_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -41,15 +47,16 @@ static inline void sluice_topology_config_init(sluice_topology_config *config)
  *
  * Each rank may use the same CPUs and memory as the calling thread: its CPU affinity, memory policy
  * and cgroup limits. The ranks divide these CPUs and memory as those of a run do. All ranks use
- * this one device. The process itself is not changed.
+ * the one device, or rank R uses device R modulo their number. The process itself is not changed.
  *
  * @param config    NULL: this machine, no device, one rank
  * @param text_out  owned by the caller; free it by sluice_string_free()
  *
- * Shape:   JSON has the members machine, nodes, plans (one for each rank) and notes.
+ * Shape:   JSON has the members machine, nodes, devices, plans (one for each rank) and notes.
  * Returns: E_INVALID an invalid topology text or file, more than 1024 ranks or workers, an unknown
- *          launcher in emit, emit with json, a device opened before a fork; E_IO the file cannot be
- *          read; E_NO_MEMORY.
+ *          launcher in emit, emit with json, a device opened before a fork, more than one of
+ *          device, devices and pci, or an entry of them that the machine does not have; E_IO the
+ *          file cannot be read; E_NO_MEMORY; the error of opening one of devices.
  *
  * Threads: any.
  */
