@@ -158,6 +158,24 @@ void color_add_equalize(color_chain *chain)
     add(chain, COLOR_EQUALIZE, 0);
 }
 
+void color_add_warp(color_chain *chain, const image_warp *warp)
+{
+    const image_warp *last = chain->count > 0 ? &chain->operations[chain->count - 1].warp : NULL;
+    image_warp next = *warp;
+
+    if (chain->flipped) {
+        next.matrix = warp_mirror(&warp->matrix, chain->width);
+    }
+    if (last != NULL && chain->operations[chain->count - 1].kind == COLOR_WARP &&
+        last->nearest == next.nearest && last->mask_fill == next.mask_fill &&
+        memcmp(last->fill, next.fill, sizeof(next.fill)) == 0) {
+        next.matrix = warp_compose(&last->matrix, &next.matrix);
+        chain->operations[chain->count - 1].warp = next;
+    } else {
+        add(chain, COLOR_WARP, 0)->warp = next;
+    }
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 uint32_t color_next_whole(const color_chain *chain, uint32_t first)
@@ -234,6 +252,20 @@ void color_apply(const color_chain *chain, uint32_t first, uint32_t end, const u
     }
 }
 
+/* ---- operations on the pixels of the whole image -----------------------------------------------
+ */
+
+bool color_needs_pixels(const color_operation *operation)
+{
+    return operation->kind >= COLOR_WARP;
+}
+
+void color_line(const color_operation *operation, const image_view *from, uint32_t y, uint8_t *to)
+{
+    assert(operation->kind == COLOR_WARP);
+    warp_line(&operation->warp, from, y, to);
+}
+
 /* ---- statistics of the whole image ------------------------------------------------------------
  */
 
@@ -241,6 +273,9 @@ void color_count(const color_operation *operation, const uint8_t *line, uint32_t
                  uint32_t channels, color_statistics *statistics)
 {
     statistics->pixels += pixels;
+    if (color_needs_pixels(operation)) {
+        return;
+    }
     if (operation->kind == COLOR_CONTRAST && channels == COLOR_CHANNELS) {
         statistics->gray += SLI_CHOOSE(sli_color_kernels)->sum_gray(line, pixels);
         return;
@@ -326,7 +361,8 @@ void color_settle(color_chain *chain, uint32_t number, const color_statistics *s
     color_operation *operation = &chain->operations[number];
     color_operation *next = number + 1 < chain->count ? operation + 1 : NULL;
 
-    assert(operation->kind >= COLOR_CONTRAST && statistics->pixels > 0);
+    assert(operation->kind >= COLOR_CONTRAST && !color_needs_pixels(operation) &&
+           statistics->pixels > 0);
     make_identity(operation->table);
     if (operation->kind == COLOR_CONTRAST) {
         settle_contrast(operation, statistics);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The colour operations of one image, in order. Operations on single values of a channel are lookup
- * tables of 256 entries; consecutive tables are composed into one. Operations that depend on
- * statistics of the whole image, as contrast does on its mean, become tables after all lines have
- * been counted.
+ * The colour operations and warps of one image, in order. Operations on single values of a channel
+ * are lookup tables of 256 entries; consecutive tables are composed into one. Operations that
+ * depend on statistics of the whole image, as contrast does on its mean, become tables after all
+ * lines have been counted. A warp reads the lines of the whole image before it.
  */
 #ifndef SLUICE_COLOR_CHAIN_H
 #define SLUICE_COLOR_CHAIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "image_warp.h"
 
 enum {
     COLOR_CHANNELS = 3,
@@ -26,7 +28,9 @@ typedef enum color_kind {
     /* those from here on need statistics of the whole image */
     COLOR_CONTRAST,
     COLOR_AUTOCONTRAST,
-    COLOR_EQUALIZE
+    COLOR_EQUALIZE,
+    /* those from here on need the pixels of the whole image */
+    COLOR_WARP
 } color_kind;
 
 typedef struct color_operation {
@@ -36,7 +40,10 @@ typedef struct color_operation {
     bool bitwise; /* COLOR_TABLE whose entries are (v & keep) ^ flip in every channel */
     uint8_t keep;
     uint8_t flip;
-    uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
+    union {
+        uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
+        image_warp warp; /* of COLOR_WARP */
+    };
 } color_operation;
 
 /* Statistics of an image, which color_count() collects. */
@@ -47,6 +54,9 @@ typedef struct color_statistics {
 } color_statistics;
 
 typedef struct color_chain {
+    uint32_t width; /* of the image */
+    uint32_t height;
+    bool flipped; /* stages so far flip the image, which is done after all operations */
     uint32_t count;
     color_operation operations[COLOR_MAX_OPERATIONS];
 } color_chain;
@@ -82,21 +92,31 @@ void color_add_autocontrast(color_chain *chain);
 /* Equalizes the histogram of each channel. */
 void color_add_equalize(color_chain *chain);
 
+/*
+ * Warps the image. `warp` is for the image as the stages so far would have it, flipped or not.
+ * Warps one right after the other with the same filter and fills become one: their matrices are
+ * multiplied.
+ */
+void color_add_warp(color_chain *chain, const image_warp *warp);
+
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Returns the first operation from `first` on that needs statistics; chain->count: none. */
+/* Returns the first operation from `first` on that needs the whole image; chain->count: none. */
 uint32_t color_next_whole(const color_chain *chain, uint32_t first);
 
 /*
- * Applies operations [first, end), none of which needs statistics, to a line of (pixels, channels)
- * bytes; channels is 1 or 3. `from` and `to` may be the same line; if there are no operations, the
- * line is copied.
+ * Applies operations [first, end), none of which needs the whole image, to a line of (pixels,
+ * channels) bytes; channels is 1 or 3 if there are operations. `from` and `to` may be the same
+ * line; if there are no operations, the line is copied.
  */
 void color_apply(const color_chain *chain, uint32_t first, uint32_t end, const uint8_t *from,
                  uint8_t *to, uint32_t pixels, uint32_t channels);
 
-/* Adds a line to the statistics that an operation needs; they start as zeros. */
+/* True if the operation makes each line from the pixels of the whole image: color_line(). */
+bool color_needs_pixels(const color_operation *operation);
+
+/* Adds a line to the statistics that an operation needs, if any; they start as zeros. */
 void color_count(const color_operation *operation, const uint8_t *line, uint32_t pixels,
                  uint32_t channels, color_statistics *statistics);
 
@@ -105,5 +125,11 @@ void color_count(const color_operation *operation, const uint8_t *line, uint32_t
  * table right after it is composed into it, and becomes COLOR_NOTHING.
  */
 void color_settle(color_chain *chain, uint32_t number, const color_statistics *statistics);
+
+/*
+ * Writes line y of the result of an operation that needs the pixels of the image. Bytes after the
+ * line may be overwritten, fewer than IMAGE_SLACK.
+ */
+void color_line(const color_operation *operation, const image_view *from, uint32_t y, uint8_t *to);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_boxes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "status_int.h"
@@ -33,7 +34,58 @@ static bool follow_axis(double *low, double *high, int64_t at, uint32_t length, 
     return *low < *high;
 }
 
-/* Transforms a box by all groups and the flip. False: nothing is left of it. */
+/*
+ * Transforms the range of a box by a warp of an image of this size: the hull of its corners,
+ * clipped to the image. Corners on both sides of the horizon give the whole image. False: nothing
+ * is left.
+ */
+static bool follow_warp(const warp_matrix *matrix, uint32_t width, uint32_t height, double x[2],
+                        double y[2])
+{
+    double low[2] = {HUGE_VAL, HUGE_VAL};
+    double high[2] = {-HUGE_VAL, -HUGE_VAL};
+    uint32_t positive = 0;
+    warp_matrix forward;
+
+    if (!warp_invert(matrix, &forward)) {
+        return false;
+    }
+    for (int i = 0; i < 4; i++) {
+        double point[2];
+
+        positive += warp_point(&forward, x[i & 1], y[i >> 1], point) > 0;
+        for (int axis = 0; axis < 2; axis++) {
+            low[axis] = point[axis] < low[axis] ? point[axis] : low[axis];
+            high[axis] = point[axis] > high[axis] ? point[axis] : high[axis];
+        }
+    }
+    if (positive != 0 && positive != 4) {
+        low[0] = low[1] = 0;
+        high[0] = width;
+        high[1] = height;
+    }
+    x[0] = clip(low[0], 0, width);
+    x[1] = clip(high[0], 0, width);
+    y[0] = clip(low[1], 0, height);
+    y[1] = clip(high[1], 0, height);
+    return x[0] < x[1] && y[0] < y[1];
+}
+
+/* Transforms the range of a box by all warps. False: nothing is left of it. */
+static bool follow_warps(const color_chain *colors, double x[2], double y[2])
+{
+    for (uint32_t i = 0; i < colors->count; i++) {
+        const color_operation *operation = &colors->operations[i];
+
+        if (operation->kind == COLOR_WARP &&
+            !follow_warp(&operation->warp.matrix, colors->width, colors->height, x, y)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Transforms a box by all groups, the warps and the flip. False: nothing is left of it. */
 static bool follow(const image_way *way, const box *from, box *to)
 {
     double x[2] = {(double)from->x0, (double)from->x1};
@@ -51,44 +103,52 @@ static bool follow(const image_way *way, const box *from, box *to)
         }
         width = g->window_width;
     }
+    if (way->colors != NULL && !follow_warps(way->colors, x, y)) {
+        return false;
+    }
     *to = way->flipped
               ? (box){(float)(width - x[1]), (float)y[0], (float)(width - x[0]), (float)y[1]}
               : (box){(float)x[0], (float)y[0], (float)x[1], (float)y[1]};
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
-/* Extends the map of one axis back over a group: composes it with the inverse of the group's crop,
- * resize and window. The map is offset + scale * i. */
-static void back_axis(double *scale, double *offset, int64_t at, uint32_t length, uint32_t grown,
-                      int64_t window)
+/*
+ * Extends the map of one axis, offset + across * x + down * y, back over a group: composes it with
+ * the inverse of the group's crop, resize and window.
+ */
+static void back_axis(double map[3], int64_t at, uint32_t length, uint32_t grown, int64_t window)
 {
     const double step = grown > 0 ? (double)length / grown : 0;
 
-    *offset = (double)at + (*offset + (double)window) * step;
-    *scale *= step;
+    map[2] = (double)at + (map[2] + (double)window) * step;
+    map[0] *= step;
+    map[1] *= step;
 }
 
 void way_back(const image_way *way, float map[6])
 {
-    double scale[2] = {1, 1};
-    double offset[2] = {0, 0};
+    warp_matrix all = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
 
     if (way->flipped) {
-        scale[0] = -1;
-        offset[0] = way->group_count > 0 ? way->groups[way->group_count - 1].window_width : 0;
+        all.m[0] = -1;
+        all.m[2] = way->group_count > 0 ? way->groups[way->group_count - 1].window_width : 0;
+    }
+    for (uint32_t i = way->colors != NULL ? way->colors->count : 0; i-- > 0;) {
+        const color_operation *operation = &way->colors->operations[i];
+
+        if (operation->kind == COLOR_WARP) {
+            all = warp_compose(&operation->warp.matrix, &all);
+        }
     }
     for (uint32_t i = way->group_count; i-- > 0;) {
         const fused_geometry *g = &way->groups[i];
 
-        back_axis(&scale[0], &offset[0], g->x, g->width, g->new_width, g->window_x);
-        back_axis(&scale[1], &offset[1], g->y, g->height, g->new_height, g->window_y);
+        back_axis(&all.m[0], g->x, g->width, g->new_width, g->window_x);
+        back_axis(&all.m[3], g->y, g->height, g->new_height, g->window_y);
     }
-    map[0] = (float)scale[0];
-    map[1] = 0;
-    map[2] = (float)offset[0];
-    map[3] = 0;
-    map[4] = (float)scale[1];
-    map[5] = (float)offset[1];
+    for (int i = 0; i < 6; i++) {
+        map[i] = (float)all.m[i];
+    }
 }
 
 /* Bytes of one element of a column's first dimension. */

@@ -11,13 +11,14 @@ typedef struct image_way {
     uint32_t height;
     const fused_geometry *groups; /* groups of geometry stages, in order */
     uint32_t group_count;
+    const color_chain *colors; /* its warps come after the groups; NULL: there are none */
     bool flipped; /* the image is flipped after all geometry, by the workers or by the device */
 } image_way;
 
 /*
- * Writes the (2, 3) affine map from a point (X, Y) of the result to a point (x, y) of the image
- * before all geometry: x = map[0] * X + map[1] * Y + map[2], y = map[3] * X + map[4] * Y + map[5].
- * Pixel i of a line covers [i, i + 1), as for boxes.
+ * Writes the (2, 3) affine map, all warps being affine, from a point (X, Y) of the result to a
+ * point (x, y) of the image before all geometry: x = map[0] * X + map[1] * Y + map[2], y = map[3] *
+ * X + map[4] * Y + map[5]. Pixel i of a line covers [i, i + 1), as for boxes.
  */
 void way_back(const image_way *way, float map[6]);
 

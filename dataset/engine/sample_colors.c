@@ -3,14 +3,35 @@
 
 #include <string.h>
 
-void colors_draw(sample_colors *colors, const struct plan_details *details, uint64_t sample,
-                 uint64_t pass)
+/* True if the flip stages before `stage` flip the image. */
+static bool is_flipped(const struct plan_details *details, const dataset_stage *stage,
+                       uint64_t sample, uint64_t pass)
 {
+    bool flipped = false;
+
+    for (uint32_t i = 0; i < details->flip_count; i++) {
+        const plan_flip *flip = &details->flips[i];
+        const sli_draws draws = {flip->key, sample, pass};
+
+        if (flip->stage < stage && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
+            flipped = !flipped;
+        }
+    }
+    return flipped;
+}
+
+void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass)
+{
+    const struct plan_details *details = plan->details;
+
+    colors->chain.width = plan->host_conversion.width;
+    colors->chain.height = plan->host_conversion.height;
     colors->chain.count = 0;
     for (uint32_t i = 0; i < details->color_count; i++) {
         const plan_stage *color = &details->colors[i];
         const sli_draws draws = {color->key, sample, pass};
 
+        colors->chain.flipped = details->warps && is_flipped(details, color->stage, sample, pass);
         color->stage->def->colors(color->stage->args.bytes, &draws, &colors->chain);
     }
 }
@@ -44,9 +65,24 @@ static void take_line(void *arg, uint32_t y, const uint8_t *pixels)
     pass_on(colors, y, line);
 }
 
+/* True if an operation needs the pixels of the image; *again: another operation after it needs the
+ * whole image. */
+static bool warps(const color_chain *chain, bool *again)
+{
+    uint32_t i = color_next_whole(chain, 0);
+
+    while (i < chain->count && !color_needs_pixels(&chain->operations[i])) {
+        i = color_next_whole(chain, i + 1);
+    }
+    *again = i < chain->count && color_next_whole(chain, i + 1) < chain->count;
+    return i < chain->count;
+}
+
 sluice_status colors_start(sample_colors *colors, const sli_conversion *conversion, line_sink *sink)
 {
-    size_t lines;
+    size_t line;
+    bool warps_again;
+    sluice_status st;
 
     if (colors->chain.count == 0) {
         return SLUICE_OK;
@@ -58,8 +94,42 @@ sluice_status colors_start(sample_colors *colors, const sli_conversion *conversi
     colors->target = *sink;
     memset(&colors->statistics, 0, sizeof(colors->statistics));
     *sink = (line_sink){take_line, colors, NULL};
-    lines = colors->whole < colors->chain.count ? colors->height : 1;
-    return image_buffer_reserve(&colors->pixels, lines * colors->width * colors->channels);
+    line = (size_t)colors->width * colors->channels;
+    st = image_buffer_reserve(&colors->pixels,
+                              colors->whole < colors->chain.count ? colors->height * line : line);
+    if (st == SLUICE_OK && warps(&colors->chain, &warps_again)) {
+        st = image_buffer_reserve(&colors->warped, warps_again ? colors->height * line : line);
+    }
+    return st;
+}
+
+static void swap_buffers(sample_colors *colors)
+{
+    const image_buffer pixels = colors->pixels;
+
+    colors->pixels = colors->warped;
+    colors->warped = pixels;
+}
+
+/* Makes all lines of the result of an operation that needs the pixels of the image, and applies the
+ * operations after it up to the next one that needs the whole image. */
+static void warp_lines(sample_colors *colors, uint32_t number)
+{
+    const size_t stride = (size_t)colors->width * colors->channels;
+    const image_view from = {colors->pixels.data, stride, colors->width, colors->height,
+                             colors->channels};
+    const uint32_t end = color_next_whole(&colors->chain, number + 1);
+    const size_t step = end < colors->chain.count ? stride : 0;
+
+    colors->whole = end;
+    for (uint32_t y = 0; y < colors->height; y++) {
+        uint8_t *line = colors->warped.data + y * step;
+
+        color_line(&colors->chain.operations[number], &from, y, line);
+        color_apply(&colors->chain, number + 1, end, line, line, colors->width, colors->channels);
+        pass_on(colors, y, line);
+    }
+    swap_buffers(colors);
 }
 
 void colors_finish(sample_colors *colors)
@@ -69,6 +139,11 @@ void colors_finish(sample_colors *colors)
         const uint32_t first = colors->whole;
         uint32_t end;
 
+        if (color_needs_pixels(&colors->chain.operations[first])) {
+            memset(&colors->statistics, 0, sizeof(colors->statistics));
+            warp_lines(colors, first);
+            continue;
+        }
         color_settle(&colors->chain, first, &colors->statistics);
         memset(&colors->statistics, 0, sizeof(colors->statistics));
         end = color_next_whole(&colors->chain, first);
@@ -85,4 +160,5 @@ void colors_finish(sample_colors *colors)
 void colors_free(sample_colors *colors)
 {
     image_buffer_free(&colors->pixels);
+    image_buffer_free(&colors->warped);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The colour stages of an image, between the resampler and the conversion: each line is changed as
- * the resampler writes it. If an operation needs statistics of the whole image, lines wait in a
- * buffer before it until the last one is counted.
+ * the resampler writes it. If an operation needs the whole image, for its statistics or its pixels,
+ * lines wait in a buffer before it until the last one is there.
  */
 #ifndef SLUICE_SAMPLE_COLORS_H
 #define SLUICE_SAMPLE_COLORS_H
@@ -17,6 +17,8 @@ typedef struct sample_colors {
     color_statistics statistics;
     image_buffer pixels; /* (height, width, channels), or one line if no operation needs the whole
                             image */
+    image_buffer warped; /* the result of an operation that needs the pixels: (height, width,
+                            channels) if a later operation needs the whole image, else one line */
     uint32_t width;
     uint32_t height;
     uint32_t channels;
@@ -24,8 +26,7 @@ typedef struct sample_colors {
 } sample_colors;
 
 /* Draws the operations of an image, the same for all images of a sample. */
-void colors_draw(sample_colors *colors, const struct plan_details *details, uint64_t sample,
-                 uint64_t pass);
+void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass);
 
 /*
  * Replaces *sink by one that applies the operations and passes the lines on to the old one; images

@@ -327,12 +327,16 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
     }
     if (plan->details->color_count > 0) {
-        colors_draw(&loader->colors, plan->details, sample, pass);
+        colors_draw(&loader->colors, plan, sample, pass);
     }
     st = open_image(loader, data, &current);
     if (partner == NULL) {
-        *way = (image_way){current.image.width, current.image.height, loader->groups,
-                           plan->details->group_count, ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
+        *way = (image_way){current.image.width,
+                           current.image.height,
+                           loader->groups,
+                           plan->details->group_count,
+                           plan->details->warps ? &loader->colors.chain : NULL,
+                           ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
     } else if (st == SLUICE_OK) {
         st = check_size(way, &current.image);
     }

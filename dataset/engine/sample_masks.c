@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_masks.h"
 
+#include <string.h>
+
 #include "status_int.h"
 
 /* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
@@ -44,9 +46,23 @@ static void flip_line(void *arg, uint32_t y, const uint8_t *pixels)
     }
 }
 
+/* The first warp from operation *number on, with *number set after it; NULL: there is none. */
+static const image_warp *next_warp(const image_way *way, uint32_t *number)
+{
+    while (way->colors != NULL && *number < way->colors->count) {
+        const color_operation *operation = &way->colors->operations[(*number)++];
+
+        if (operation->kind == COLOR_WARP) {
+            return &operation->warp;
+        }
+    }
+    return NULL;
+}
+
 /*
  * Applies one group of the image's geometry to the mask. `current` is the mask between two groups;
- * its pixels are NULL while it is encoded.
+ * its pixels are NULL while it is encoded. `row`: the destination of the last group; NULL: it is
+ * followed by warps.
  */
 static sluice_status run_group(const image_way *way, uint32_t number, const mask_tools *tools,
                                image_view *current, uint8_t *row)
@@ -56,7 +72,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
         1,           g->width,    g->height,       g->new_width,     g->new_height,
         g->window_x, g->window_y, g->window_width, g->window_height, {FILTER_NEAREST, false},
         g->mask_fill};
-    const bool is_last = number + 1 == way->group_count;
+    const bool is_last = number + 1 == way->group_count && row != NULL;
     mask_line line = {row, g->window_width};
     image_buffer *between = &tools->between[number % 2];
     image_view pixels = {NULL, 0, 0, 0, 1};
@@ -89,14 +105,49 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
     return st;
 }
 
+/* Applies the warps of the image to the mask in one of the two buffers, and writes it into the row.
+ */
+static sluice_status run_warps(const image_way *way, const image_warp *warp, uint32_t next,
+                               const mask_tools *tools, image_view *current, uint8_t *row)
+{
+    for (uint32_t number = way->group_count; warp != NULL; number++) {
+        const image_warp nearest = warp_of_mask(warp);
+        image_buffer *to = &tools->between[number % 2];
+        const size_t bytes = (size_t)current->stride * current->height;
+        sluice_status st = image_buffer_reserve(to, bytes);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        for (uint32_t y = 0; y < current->height; y++) {
+            warp_line(&nearest, current, y, to->data + y * current->stride);
+        }
+        current->pixels = to->data;
+        warp = next_warp(way, &next);
+    }
+    for (uint32_t y = 0; y < current->height; y++) {
+        const uint8_t *from = current->pixels + y * current->stride;
+        mask_line line = {row, current->width};
+
+        if (way->flipped) {
+            flip_line(&line, y, from);
+        } else {
+            memcpy(row + y * current->stride, from, current->stride);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
                           const mask_tools *tools, uint8_t *row)
 {
+    uint32_t next = 0;
+    const image_warp *warp = next_warp(way, &next);
     image_view current = data->image; /* pixels are NULL if the mask is encoded */
     sluice_status st = open_mask(plan, way, data, tools->decoder);
 
     for (uint32_t i = 0; i < way->group_count && st == SLUICE_OK; i++) {
-        st = run_group(way, i, tools, &current, row);
+        st = run_group(way, i, tools, &current, warp == NULL ? row : NULL);
     }
-    return st;
+    return st == SLUICE_OK && warp != NULL ? run_warps(way, warp, next, tools, &current, row) : st;
 }

@@ -12,7 +12,8 @@
  *   a column stage chooses, orders and names columns without copying them
  *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
  *                  planner fuses adjacent ones with each other and with decode
- *   a colour stage changes the values of the image's pixels, line by line as geometry writes them
+ *   a colour stage changes the values of the image's pixels, line by line as geometry writes them,
+ *                  or warps the image
  *   a conversion   changes the conversion program (flip, cast, normalise, layout), which runs
  *                  last, in the workers or on the device
  *   an array stage computes new values of a plain column, for example of another type
@@ -79,6 +80,7 @@ typedef struct stage_schema {
     bool is_chw;
     bool is_converted;         /* an earlier stage is a conversion, so no geometry may follow */
     bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
+    bool is_bent;              /* an earlier stage warps by a map that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
     bool image_is_fixed; /* a map has read or written the image, so the next conversion must write
                             to another buffer */
@@ -107,6 +109,16 @@ enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
  * otherwise.
  */
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
+
+/*
+ * Checks that there are decoded uint8 images, (H, W, C); gray_or_rgb: of 1 or 3 channels. Returns
+ * E_INVALID otherwise.
+ */
+sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, bool gray_or_rgb);
+
+/* Adds the most operations that a colour stage has for one image. E_INVALID: more than
+ * COLOR_MAX_OPERATIONS. */
+sluice_status schema_add_operations(stage_schema *schema, const char *stage, uint32_t operations);
 
 /* True if a column of this role follows the geometry of the first image. */
 bool schema_follows(column_role role);
@@ -323,6 +335,7 @@ typedef struct stage_def {
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */
     void (*colors)(const void *args, const sli_draws *draws, color_chain *chain);
+    bool warps; /* colors() may warp the image: masks and boxes follow */
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */
     const char *(*array_column)(const void *args);

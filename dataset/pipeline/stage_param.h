@@ -60,7 +60,7 @@ typedef struct stage_param {
 } stage_param;
 
 /* Maximum size of an argument struct in bytes. */
-enum { STAGE_ARGS_SIZE = 224 };
+enum { STAGE_ARGS_SIZE = 320 };
 
 /*
  * The parts of a group (dataset_parts.h), the value of a parameter of type PARAM_PARTS. NULL: no

@@ -33,10 +33,60 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
     if (schema->is_colored) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s changes the geometry of the image; put it before the stages that "
-                        "change colours",
+                        "change colours or warp",
                         stage);
     }
     return SLUICE_OK;
+}
+
+static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const char *stage,
+                                 bool gray_or_rgb)
+{
+    const sluice_column *column = &schema->columns[i];
+    const uint64_t channels = column->shape[SCHEMA_C];
+
+    if (column->dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
+                        stage);
+    }
+    if (column->dtype != SLUICE_U8 || schema->is_chw) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s changes the values of bytes; put it before normalize, to_dtype and "
+                        "to_chw",
+                        stage);
+    }
+    if (gray_or_rgb && channels != 1 && channels != COLOR_CHANNELS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: column %s has %llu channels; want 1 (gray) or 3 (RGB)", stage,
+                        column->name, (unsigned long long)channels);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, bool gray_or_rgb)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (schema->image < 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
+    }
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        if ((int)i == schema->image || schema->infos[i].role == ROLE_IMAGE) {
+            st = check_bytes(schema, i, stage, gray_or_rgb);
+        }
+    }
+    return st;
+}
+
+sluice_status schema_add_operations(stage_schema *schema, const char *stage, uint32_t operations)
+{
+    schema->color_operations += operations;
+    return schema->color_operations <= COLOR_MAX_OPERATIONS
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: the colour stages and warps have more than %d operations; a "
+                          "color_jitter has 4, the others 1",
+                          stage, COLOR_MAX_OPERATIONS);
 }
 
 bool schema_follows(column_role role)

@@ -138,8 +138,10 @@ static void explain_colors(const sli_plan *plan, sli_text *text)
                      details->colors[i].stage->def->name);
     }
     if (details->color_count > 0) {
-        sli_text_add(text, ": on each line after the resampler; contrast, autocontrast and "
-                           "equalize wait for the whole image of the batch's size\n");
+        sli_text_add(text,
+                     ": on each line after the resampler; %scontrast, autocontrast and "
+                     "equalize wait for the whole image of the batch's size\n",
+                     details->warps ? "warps, " : "");
     }
 }
 

@@ -203,6 +203,7 @@ static void plan_geometry(sli_plan *plan)
         } else if (stage->def->kind == STAGE_COLOR) {
             details->colors[details->color_count++] =
                 (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed)};
+            details->warps = details->warps || stage->def->warps;
         }
     }
     details->group_count = 1;

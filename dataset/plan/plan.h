@@ -147,6 +147,7 @@ struct plan_details {
     uint32_t flip_count;
     plan_stage colors[DATASET_MAX_STAGES];
     uint32_t color_count;
+    bool warps; /* a colour stage may warp the image */
     uint64_t replace_key;
     uint32_t segment_count;
     plan_segment segments[SCHEMA_MAX_MAPS + 1];

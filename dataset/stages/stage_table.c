@@ -45,6 +45,12 @@
     X(random_solarize)        \
     X(random_autocontrast)    \
     X(random_equalize)        \
+    X(rotate)                 \
+    X(random_rotation)        \
+    X(affine)                 \
+    X(random_affine)          \
+    X(perspective)            \
+    X(random_perspective)     \
     X(random_horizontal_flip) \
     X(normalize)              \
     X(to_dtype)               \

@@ -146,6 +146,7 @@ typedef struct sized {
     X(validating, sluice_validating_init_size)                                                     \
     X(verify_config, sluice_verify_config_init_size)                                               \
     X(verify_stats, sluice_verify_stats_init_size)                                                 \
+    X(warp_config, sluice_warp_config_init_size)                                                   \
     X(webdataset_config, sluice_webdataset_config_init_size)
 
 #define INIT_FUNCTIONS(name, init_size_function)                                                   \

@@ -13,6 +13,9 @@ static sluice_dataset *build_by_calls(void)
     const double std[] = {0.25, 0.2, 0.2};
     sluice_random_resized_crop_config crop;
     sluice_letterbox_config letterbox;
+    sluice_warp_config warp;
+    const double degrees[] = {-10, 10};
+    const double corners[] = {1, 1, 22, 0, 23, 19, 0, 18};
     sluice_dataset *dataset = NULL;
 
     sluice_letterbox_config_init(&letterbox);
@@ -41,6 +44,13 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_solarize(dataset, 128, 0.5));
     T_OK(sluice_dataset_random_autocontrast(dataset, 0.6));
     T_OK(sluice_dataset_random_equalize(dataset, 0.7));
+    sluice_warp_config_init(&warp);
+    T_OK(sluice_dataset_rotate(dataset, 10, &warp));
+    T_OK(sluice_dataset_random_rotation(dataset, -10, 10, NULL));
+    T_OK(sluice_dataset_affine(dataset, 5, NULL, 0.9, NULL, NULL));
+    T_OK(sluice_dataset_random_affine(dataset, degrees, NULL, NULL, NULL, NULL));
+    T_OK(sluice_dataset_perspective(dataset, corners, NULL));
+    T_OK(sluice_dataset_random_perspective(dataset, 0.5, 0.5, &warp));
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
     T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
     T_OK(sluice_dataset_to_chw(dataset));

@@ -297,6 +297,23 @@ static sluice_status add_letterbox(void *any)
     return st;
 }
 
+static void fill_warp(void *any, size_t size)
+{
+    sluice_warp_config_init_size((sluice_warp_config *)any, size);
+}
+
+static sluice_status add_warp(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_rotate(dataset, 2, (const sluice_warp_config *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_source(void *any, size_t size)
 {
     sluice_source_init_size((sluice_source *)any, size);
@@ -447,6 +464,7 @@ const sized_call calls[] = {
      add_crop, NULL},
     {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
      NULL},
+    {"sluice_warp_config", sizeof(sluice_warp_config), fill_warp, add_warp, NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},
     {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},

@@ -207,7 +207,7 @@ static const struct {
     {"concat (synthetic | take 3) | subset x", 30, "subset cannot come after concat"},
     {"zip (zip (zip (zip (zip (zip (zip (zip (zip (synthetic", 44,
      "more than 8 groups inside one another"},
-    {"synthetic | rotate angle=uniform(-10,10)", 12, "no stage 'rotate'"},
+    {"synthetic | turn angle=uniform(-10,10)", 12, "no stage 'turn'"},
 };
 
 static void wrong_texts_point_at_the_place(void)

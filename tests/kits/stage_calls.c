@@ -10,6 +10,7 @@
 #include <sluice/sampling.h>
 #include <sluice/tokens.h>
 #include <sluice/transforms.h>
+#include <sluice/warps.h>
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
@@ -322,6 +323,91 @@ static sluice_status call_letterbox_defaults(sluice_dataset *d)
     return sluice_dataset_letterbox(d, 9, 0, NULL);
 }
 
+/* Fills of 1, 2 and 3, 9 in masks. */
+static sluice_warp_config filled_warp(const char *filter)
+{
+    static const uint8_t fill[] = {1, 2, 3};
+    sluice_warp_config config;
+
+    sluice_warp_config_init(&config);
+    config.filter = filter;
+    config.fill = fill;
+    config.fill_count = 3;
+    config.mask_fill = 9;
+    return config;
+}
+
+static sluice_status call_rotate(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_rotate(d, 30, &config);
+}
+
+static sluice_status call_random_rotation(sluice_dataset *d)
+{
+    return sluice_dataset_random_rotation(d, -30, 30, NULL);
+}
+
+static sluice_status call_random_rotation_filled(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_random_rotation(d, 10, 20, &config);
+}
+
+static sluice_status call_affine(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+    const double translate[] = {3, -2};
+    const double shear[] = {5, 6};
+
+    return sluice_dataset_affine(d, 30, translate, 0.5, shear, &config);
+}
+
+static sluice_status call_affine_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_affine(d, 0, NULL, 1, NULL, NULL);
+}
+
+static sluice_status call_random_affine(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+    const double degrees[] = {-10, 20};
+    const double translate[] = {0.25, 0.5};
+    const double scale[] = {0.5, 2};
+    const double shear[] = {-5, 5, -6, 7};
+
+    return sluice_dataset_random_affine(d, degrees, translate, scale, shear, &config);
+}
+
+static sluice_status call_random_affine_defaults(sluice_dataset *d)
+{
+    const double degrees[] = {-10, 10};
+
+    return sluice_dataset_random_affine(d, degrees, NULL, NULL, NULL, NULL);
+}
+
+static sluice_status call_perspective(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("nearest");
+    const double corners[] = {1, 2, 9, 3, 8, 7, 0, 9};
+
+    return sluice_dataset_perspective(d, corners, &config);
+}
+
+static sluice_status call_random_perspective(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("nearest");
+
+    return sluice_dataset_random_perspective(d, 0.25, 0.75, &config);
+}
+
+static sluice_status call_random_perspective_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_perspective(d, 0.5, 0.5, NULL);
+}
+
 static sluice_status call_color_jitter(sluice_dataset *d)
 {
     return sluice_dataset_color_jitter(d, 0.4, 0.25, 0.5, 0.125);
@@ -550,6 +636,19 @@ const stage_call stage_calls[] = {
     {SOURCE, "random_solarize 100 0.25", call_random_solarize, NULL, "batch 4"},
     {SOURCE, "random_autocontrast 0.25", call_random_autocontrast, NULL, "batch 4"},
     {SOURCE, "random_equalize 0.25", call_random_equalize, NULL, "batch 4"},
+    {SOURCE, "rotate 30 bilinear 1,2,3 9", call_rotate, NULL, "batch 4"},
+    {SOURCE, "random_rotation 30", call_random_rotation, NULL, "batch 4"},
+    {SOURCE, "random_rotation 10,20 bilinear 1,2,3 9", call_random_rotation_filled, NULL,
+     "batch 4"},
+    {SOURCE, "affine 30 3,-2 0.5 5,6 bilinear 1,2,3 9", call_affine, NULL, "batch 4"},
+    {SOURCE, "affine", call_affine_defaults, NULL, "batch 4"},
+    {SOURCE, "random_affine -10,20 0.25,0.5 0.5,2 -5,5,-6,7 bilinear 1,2,3 9", call_random_affine,
+     NULL, "batch 4"},
+    {SOURCE, "random_affine 10", call_random_affine_defaults, NULL, "batch 4"},
+    {SOURCE, "perspective 1,2 9,3 8,7 0,9 nearest 1,2,3 9", call_perspective, NULL, "batch 4"},
+    {SOURCE, "random_perspective 0.25 0.75 nearest 1,2,3 9", call_random_perspective, NULL,
+     "batch 4"},
+    {SOURCE, "random_perspective", call_random_perspective_defaults, NULL, "batch 4"},
     {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
      "batch 4"},
     {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device", call_normalize, NULL,

@@ -18,6 +18,11 @@ static sluice_status check_place(const stage_schema *schema)
         return sli_fail(SLUICE_E_INVALID,
                         "geometry: there is no decoded image; put decode before it");
     }
+    if (schema->is_bent) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "geometry: the map of random_perspective and perspective is not affine; "
+                        "leave geometry or them out");
+    }
     if (schema->is_mapped) {
         return sli_fail(SLUICE_E_INVALID,
                         "geometry comes after a map; put it before, where the image is that of "

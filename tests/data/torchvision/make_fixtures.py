@@ -22,7 +22,7 @@ def sample(x, y, c):
 
 def save(name, image):
     with open(name + ".ppm", "wb") as file:
-        file.write(b"P6\n%d %d\n255\n" % (WIDTH, HEIGHT))
+        file.write(b"P6\n%d %d\n255\n" % (image.shape[2], image.shape[1]))
         file.write(image.permute(1, 2, 0).contiguous().numpy().tobytes())
 
 
@@ -45,3 +45,12 @@ save("solarize-100", F.solarize(image, 100))
 save("autocontrast", F.autocontrast(dim))
 save("equalize", F.equalize(dim))
 save("chain", F.adjust_hue(F.adjust_contrast(F.invert(F.adjust_brightness(image, 1.3)), 0.6), 0.2))
+
+fills = [10.0, 200.0, 90.0]
+save("rotate-30", F.rotate(image, 30, interpolation="nearest", fill=7))
+save("rotate-90", F.rotate(image[:, :, :12], 90, interpolation="nearest", fill=7))
+save("rotate--17", F.rotate(image, -17, interpolation="bilinear", fill=fills))
+save("affine", F.affine(image, 12, [5, -2], 0.8, [20, -10], interpolation="bilinear", fill=fills))
+save("affine-large", F.affine(image, -5, [0, 1], 1.6, [0, 5], interpolation="nearest", fill=0))
+save("perspective", F.perspective(image, [[0, 0], [69, 0], [69, 11], [0, 11]],
+                                  [[3, 2], [60, 0], [66, 9], [10, 11]], fill=fills))

@@ -30,5 +30,6 @@
 #include <sluice/train.h>
 #include <sluice/transforms.h>
 #include <sluice/version.h>
+#include <sluice/warps.h>
 
 #endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The affine and random_affine stages: torchvision's affine and RandomAffine. */
+#include <math.h>
+#include <string.h>
+
+#include "status_int.h"
+#include "warp_stage.h"
+
+#define MOST_DEGREES 1e6
+#define LEAST_SCALE  0.001
+#define MOST_SCALE   1000.0
+#define MOST_SHEAR   89.999
+#define MOST_PIXELS  1e6
+
+typedef struct affine_args {
+    double degrees;
+    double scale;
+    param_reals translate; /* x, y */
+    param_reals shear;     /* x, y */
+    warp_options options;
+} affine_args;
+
+typedef struct random_affine_args {
+    param_reals degrees;   /* after check(): LOW,HIGH */
+    param_reals translate; /* x, y */
+    param_reals scale;     /* LOW,HIGH */
+    param_reals shear;     /* after check(): LOW,HIGH along x, and possibly LOW,HIGH along y */
+    warp_options options;
+} random_affine_args;
+
+/* Checks that there are two numbers within [least, most]. */
+static sluice_status check_pair(const char *stage, const char *name, double least, double most,
+                                const param_reals *pair)
+{
+    if (pair->name[0] != '\0' || pair->count != 2) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: want two numbers", stage, name);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!(pair->values[i] >= least && pair->values[i] <= most)) {
+            return sli_fail(SLUICE_E_INVALID, "%s: %s=%g: want %g to %g", stage, name,
+                            pair->values[i], least, most);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- affine ------------------------------------------------------------------------------------
+ */
+
+static sluice_status affine_check(void *opaque)
+{
+    const affine_args *args = opaque;
+    sluice_status st = warp_check("affine", &args->options);
+
+    if (st == SLUICE_OK) {
+        st = check_pair("affine", "translate", -MOST_PIXELS, MOST_PIXELS, &args->translate);
+    }
+    return st == SLUICE_OK ? check_pair("affine", "shear", -MOST_SHEAR, MOST_SHEAR, &args->shear)
+                           : st;
+}
+
+static sluice_status affine_infer(const void *opaque, stage_schema *schema)
+{
+    return warp_infer("affine", &((const affine_args *)opaque)->options, false, schema);
+}
+
+static void affine_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const affine_args *args = opaque;
+    const warp_affine affine = {args->degrees,
+                                {args->translate.values[0], args->translate.values[1]},
+                                args->scale,
+                                {args->shear.values[0], args->shear.values[1]}};
+    const warp_matrix matrix = warp_of_affine(&affine, chain->width, chain->height);
+
+    (void)draws;
+    warp_add(&args->options, &matrix, chain);
+}
+
+static const stage_param affine_params[] = {
+    PARAM_(affine_args, degrees, PARAM_REAL, "0", -MOST_DEGREES, MOST_DEGREES, NULL,
+           "the angle, clockwise"),
+    PARAM_(affine_args, translate, PARAM_REALS, "0,0", 0, 0, NULL, "pixels to the right, and down"),
+    PARAM_(affine_args, scale, PARAM_REAL, "1", LEAST_SCALE, MOST_SCALE, NULL, "the scale"),
+    PARAM_(affine_args, shear, PARAM_REALS, "0,0", 0, 0, NULL,
+           "degrees along x, and along y, between -90 and 90"),
+    WARP_PARAMS(affine_args, options, "nearest"),
+};
+
+const stage_def stage_affine = {
+    .name = "affine",
+    .summary = "Scales, shears and rotates about the centre, then translates.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(affine_params),
+    .args_size = sizeof(affine_args),
+    .check = affine_check,
+    .infer = affine_infer,
+    .colors = affine_colors,
+    .warps = true,
+};
+
+/* Copies the numbers of a call; NULL: the default is kept. */
+static void copy_numbers(const double *numbers, uint32_t count, param_reals *to)
+{
+    if (numbers != NULL) {
+        *to = (param_reals){.count = count};
+        memcpy(to->values, numbers, count * sizeof(*numbers));
+    }
+}
+
+sluice_status sluice_dataset_affine(sluice_dataset *dataset, double degrees,
+                                    const double *translate, double scale, const double *shear,
+                                    const sluice_warp_config *config)
+{
+    affine_args args = {
+        .degrees = degrees, .scale = scale, .translate = {2, {0, 0}, ""}, .shear = {2, {0, 0}, ""}};
+    const sluice_status st =
+        warp_read(&stage_affine, "sluice_dataset_affine", config, &args.options);
+
+    copy_numbers(translate, 2, &args.translate);
+    copy_numbers(shear, 2, &args.shear);
+    return st == SLUICE_OK ? dataset_append(dataset, &stage_affine, &args)
+                           : dataset_keep(dataset, &stage_affine, st);
+}
+
+/* ---- random_affine -----------------------------------------------------------------------------
+ */
+
+static sluice_status random_affine_check(void *opaque)
+{
+    random_affine_args *args = opaque;
+    sluice_status st = warp_check("random_affine", &args->options);
+
+    if (st == SLUICE_OK) {
+        st = check_pair("random_affine", "translate", 0, 1, &args->translate);
+    }
+    if (st == SLUICE_OK) {
+        st = check_pair("random_affine", "scale", LEAST_SCALE, MOST_SCALE, &args->scale);
+    }
+    if (st == SLUICE_OK) {
+        st = warp_check_range("random_affine", "scale", LEAST_SCALE, MOST_SCALE, &args->scale);
+    }
+    if (st == SLUICE_OK) {
+        st = warp_check_range("random_affine", "shear", -MOST_SHEAR, MOST_SHEAR, &args->shear);
+    }
+    if (st == SLUICE_OK && args->degrees.count > 2) {
+        args->degrees.count = 3; /* refused */
+    }
+    return st == SLUICE_OK ? warp_check_range("random_affine", "degrees", -MOST_DEGREES,
+                                              MOST_DEGREES, &args->degrees)
+                           : st;
+}
+
+static sluice_status random_affine_infer(const void *opaque, stage_schema *schema)
+{
+    return warp_infer("random_affine", &((const random_affine_args *)opaque)->options, false,
+                      schema);
+}
+
+/* A whole number of pixels, at most `part` of the length, in either direction. */
+static double draw_pixels(double part, uint32_t length, uint32_t bits)
+{
+    const double most = part * length;
+
+    return rint(-most + sli_unit(bits) * 2 * most);
+}
+
+static void random_affine_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const random_affine_args *args = opaque;
+    warp_affine affine;
+    warp_matrix matrix;
+    uint32_t bits[4];
+
+    sli_draw(draws, 0, bits);
+    affine.degrees = warp_uniform(&args->degrees, 0, bits[0]);
+    affine.translate[0] = draw_pixels(args->translate.values[0], chain->width, bits[1]);
+    affine.translate[1] = draw_pixels(args->translate.values[1], chain->height, bits[2]);
+    affine.scale = warp_uniform(&args->scale, 0, bits[3]);
+    sli_draw(draws, 1, bits);
+    affine.shear[0] = warp_uniform(&args->shear, 0, bits[0]);
+    affine.shear[1] = args->shear.count > 2 ? warp_uniform(&args->shear, 1, bits[1]) : 0;
+    matrix = warp_of_affine(&affine, chain->width, chain->height);
+    warp_add(&args->options, &matrix, chain);
+}
+
+static const stage_param random_affine_params[] = {
+    PARAM_(random_affine_args, degrees, PARAM_REALS, NULL, 0, 0, NULL,
+           "largest angle in either direction, or LOW,HIGH, clockwise"),
+    PARAM_(random_affine_args, translate, PARAM_REALS, "0,0", 0, 0, NULL,
+           "largest translation as a part of the width, and of the height"),
+    PARAM_(random_affine_args, scale, PARAM_REALS, "1,1", 0, 0, NULL,
+           "LOW,HIGH, within 0.001 and 1000"),
+    PARAM_(random_affine_args, shear, PARAM_REALS, "0", 0, 0, NULL,
+           "largest shear along x in degrees, or LOW,HIGH, or LOW,HIGH,LOW,HIGH along x and y"),
+    WARP_PARAMS(random_affine_args, options, "nearest"),
+};
+
+const stage_def stage_random_affine = {
+    .name = "random_affine",
+    .summary = "Scales, shears and rotates about the centre, then translates, at random.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(random_affine_params),
+    .args_size = sizeof(random_affine_args),
+    .check = random_affine_check,
+    .infer = random_affine_infer,
+    .colors = random_affine_colors,
+    .warps = true,
+};
+
+sluice_status sluice_dataset_random_affine(sluice_dataset *dataset, const double *degrees,
+                                           const double *translate, const double *scale,
+                                           const double *shear, const sluice_warp_config *config)
+{
+    random_affine_args args = {
+        .translate = {2, {0, 0}, ""}, .scale = {2, {1, 1}, ""}, .shear = {2, {0, 0}, ""}};
+    sluice_status st =
+        warp_read(&stage_random_affine, "sluice_dataset_random_affine", config, &args.options);
+
+    if (st == SLUICE_OK && degrees == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_random_affine: degrees is NULL");
+    }
+    copy_numbers(degrees, 2, &args.degrees);
+    copy_numbers(translate, 2, &args.translate);
+    copy_numbers(scale, 2, &args.scale);
+    copy_numbers(shear, 4, &args.shear);
+    return st == SLUICE_OK ? dataset_append(dataset, &stage_random_affine, &args)
+                           : dataset_keep(dataset, &stage_random_affine, st);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warp_stage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "status_int.h"
+#include "struct_size_int.h"
+
+const char *const warp_filters[] = {"nearest", "bilinear", NULL};
+
+sluice_status warp_check(const char *stage, const warp_options *options)
+{
+    const param_reals *fill = &options->fill;
+
+    for (uint32_t i = 0; i < fill->count; i++) {
+        if (!(fill->values[i] >= 0 && fill->values[i] <= 255) ||
+            fill->values[i] != rint(fill->values[i])) {
+            return sli_fail(SLUICE_E_INVALID, "%s: fill=%g: want whole numbers from 0 to 255",
+                            stage, fill->values[i]);
+        }
+    }
+    return fill->count > 0 && fill->name[0] == '\0'
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: fill: want one number, or one for each channel of the image", stage);
+}
+
+/* Checks that the map from the image to the source's image stays affine where a column shows it. */
+static sluice_status check_bend(const char *stage, const stage_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_GEOMETRY) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: its map is not affine, and column %s of stage geometry can show "
+                            "affine maps only; leave one of them out",
+                            stage, schema->columns[i].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status warp_infer(const char *stage, const warp_options *options, bool bends,
+                         stage_schema *schema)
+{
+    sluice_status st = schema_want_bytes(schema, stage, false);
+
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        const uint64_t channels = schema->columns[i].shape[SCHEMA_C];
+
+        if (((int)i == schema->image || schema->infos[i].role == ROLE_IMAGE) &&
+            options->fill.count != 1 && options->fill.count != channels) {
+            st = sli_fail(SLUICE_E_INVALID,
+                          "%s: fill has %u values and column %s %llu channels; want one value, or "
+                          "one for each channel",
+                          stage, options->fill.count, schema->columns[i].name,
+                          (unsigned long long)channels);
+        }
+    }
+    if (st == SLUICE_OK && bends) {
+        schema->is_bent = true;
+        st = check_bend(stage, schema);
+    }
+    return st == SLUICE_OK ? schema_add_operations(schema, stage, 1) : st;
+}
+
+void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain)
+{
+    image_warp warp = {.matrix = *matrix,
+                       .nearest = options->filter == 0,
+                       .mask_fill = (uint8_t)options->mask_fill};
+
+    for (uint32_t i = 0; i < WARP_CHANNELS; i++) {
+        warp.fill[i] = (uint8_t)options->fill.values[i < options->fill.count ? i : 0];
+    }
+    color_add_warp(chain, &warp);
+}
+
+static const sli_struct config_struct = SLI_STRUCT(sluice_warp_config, mask_fill);
+
+void sluice_warp_config_init_size(sluice_warp_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+sluice_status warp_read(const stage_def *def, const char *function,
+                        const sluice_warp_config *config, warp_options *options_out)
+{
+    sluice_warp_config own;
+    sluice_status st = sli_struct_read_optional(&config_struct, function, config, &own);
+
+    *options_out = (warp_options){.fill = {.count = 1}};
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (own.fill != NULL) {
+        if (own.fill_count == 0 || own.fill_count > PARAM_MAX_REALS) {
+            return sli_fail(SLUICE_E_INVALID, "%s: fill_count is %u; want 1 to %d", function,
+                            own.fill_count, PARAM_MAX_REALS);
+        }
+        options_out->fill.count = own.fill_count;
+        for (uint32_t i = 0; i < own.fill_count; i++) {
+            options_out->fill.values[i] = own.fill[i];
+        }
+    }
+    options_out->mask_fill = own.mask_fill;
+    return stage_arg_choose_or_default(def, "filter", own.filter, &options_out->filter);
+}
+
+sluice_status warp_check_range(const char *stage, const char *name, double least, double most,
+                               param_reals *range)
+{
+    double *values = range->values;
+
+    if (range->name[0] != '\0' || range->count == 0 || range->count == 3) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: want one number, or LOW,HIGH", stage, name);
+    }
+    if (range->count == 1) {
+        if (!(values[0] >= 0)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: %s=%g: one number is the largest in either direction, at least 0",
+                            stage, name, values[0]);
+        }
+        values[1] = values[0];
+        values[0] = 0 - values[1];
+        range->count = 2;
+    }
+    for (uint32_t i = 0; i < range->count; i += 2) {
+        if (!(values[i] >= least && values[i] <= values[i + 1] && values[i + 1] <= most)) {
+            return sli_fail(SLUICE_E_INVALID, "%s: %s from %g to %g: want %g <= LOW <= HIGH <= %g",
+                            stage, name, values[i], values[i + 1], least, most);
+        }
+    }
+    return SLUICE_OK;
+}
+
+double warp_uniform(const param_reals *values, uint32_t number, uint32_t bits)
+{
+    const double *ends = &values->values[2 * number];
+
+    return ends[0] + sli_unit(bits) * (ends[1] - ends[0]);
+}

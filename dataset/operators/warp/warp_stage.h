@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared functions of the stages that warp images. */
+#ifndef SLUICE_WARP_STAGE_H
+#define SLUICE_WARP_STAGE_H
+
+#include <sluice/warps.h>
+
+#include "stage.h"
+
+/* How a warp samples. */
+typedef struct warp_options {
+    uint32_t filter; /* index in warp_filters */
+    uint64_t mask_fill;
+    param_reals fill; /* one value, or one for each channel */
+} warp_options;
+
+extern const char *const warp_filters[];
+
+/* The parameters of an argument struct with warp_options in `field`. */
+#define WARP_PARAMS(struct_type, field, text)                                                      \
+    {.name = "filter",                                                                             \
+     .type = PARAM_CHOICE,                                                                         \
+     .offset = offsetof(struct_type, field.filter),                                                \
+     .default_text = (text),                                                                       \
+     .choices = warp_filters,                                                                      \
+     .help = "how a point is sampled"},                                                            \
+        {.name = "fill",                                                                           \
+         .type = PARAM_REALS,                                                                      \
+         .offset = offsetof(struct_type, field.fill),                                              \
+         .default_text = "0",                                                                      \
+         .help = "value outside the image, 0 to 255, or one for each channel"},                    \
+    {                                                                                              \
+        .name = "mask_fill", .type = PARAM_COUNT,                                                  \
+        .offset = offsetof(struct_type, field.mask_fill), .default_text = "0", .low = 0,           \
+        .high = 255, .help = "class outside of masks"                                              \
+    }
+
+/* Checks the fill. */
+sluice_status warp_check(const char *stage, const warp_options *options);
+
+/*
+ * Checks that there are decoded uint8 images, with the number of channels of the fill. `bends`: the
+ * warp is not affine, so there must be no column of geometry.
+ */
+sluice_status warp_infer(const char *stage, const warp_options *options, bool bends,
+                         stage_schema *schema);
+
+void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain);
+
+/* Reads the options of a call; `config` may be NULL. */
+sluice_status warp_read(const stage_def *def, const char *function,
+                        const sluice_warp_config *config, warp_options *options_out);
+
+/*
+ * Replaces one number x, at least 0, of a range by -x,x; checks that a range LOW,HIGH is within
+ * [least, most].
+ */
+sluice_status warp_check_range(const char *stage, const char *name, double least, double most,
+                               param_reals *range);
+
+/* A uniform number in the range `number` of the values: between values 2 * number and the next. */
+double warp_uniform(const param_reals *values, uint32_t number, uint32_t bits);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Warps an image: each pixel of the result is sampled at one point of the image, which has the same
+ * size. torchvision's grid_sample with align_corners=False and a fill: outside the image are zeros,
+ * and `v * w + fill * (1 - w)` is the result, where w is the weight of the samples inside. All
+ * arithmetic is IEEE single precision without contraction, equal at all levels of instructions.
+ */
+#ifndef SLUICE_IMAGE_WARP_H
+#define SLUICE_IMAGE_WARP_H
+
+#include "image.h"
+#include "warp_matrix.h"
+
+enum { WARP_CHANNELS = 4 };
+
+typedef struct image_warp {
+    warp_matrix matrix;
+    bool nearest; /* the pixel that contains the point; false: bilinear */
+    uint8_t fill[WARP_CHANNELS];
+    uint8_t mask_fill; /* fill of masks, which are always sampled by nearest neighbour */
+} image_warp;
+
+/* Writes line y of the result; up to 3 bytes after the line are overwritten. */
+void warp_line(const image_warp *warp, const image_view *from, uint32_t y, uint8_t *to);
+
+/* The warp of a mask: nearest, with mask_fill. */
+image_warp warp_of_mask(const image_warp *warp);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The warp kernels of one instruction set level. This file is compiled once for each level
+ * (SLI_LEVEL). Points and weights of a block of pixels are computed first, in loops that the
+ * compiler vectorizes; then each pixel is sampled, its channels at once.
+ */
+#include "warp_kernels.h"
+
+#include <string.h>
+
+#include "cpu_int.h"
+
+enum { BLOCK = 64, MOST_CHANNELS = 4 };
+
+/* A float plus this, less this, is rounded to the nearest whole number, halves to even: 1.5 * 2^23.
+ */
+#define ROUND 12582912.0F
+
+/* The points of a block of pixels. */
+typedef struct warp_block {
+    float x[BLOCK];
+    float y[BLOCK];
+    int32_t column[BLOCK]; /* of the sample, the upper left one of four */
+    int32_t line[BLOCK];
+    int32_t inside[BLOCK]; /* 1: all samples of the pixel are inside the image */
+    float weights[4][BLOCK];
+} warp_block;
+
+/* Limits a coordinate to [-2, most], so that it fits an int32; a NaN becomes -2. */
+static inline float limit(float value, float most)
+{
+    value = value > -2 ? value : -2;
+    return value < most ? value : most;
+}
+
+/* Computes the points of pixels [first, first + BLOCK), each less `shift`. */
+static inline void place(const warp_row *row, uint32_t first, float shift, float width,
+                         float height, warp_block *block)
+{
+    if (row->divides) {
+        for (int i = 0; i < BLOCK; i++) {
+            const float at = (float)(int32_t)(first + (uint32_t)i);
+            const float divisor = at * row->step[2] + row->start[2];
+
+            block->x[i] = (at * row->step[0] + row->start[0]) / divisor;
+            block->y[i] = (at * row->step[1] + row->start[1]) / divisor;
+        }
+    } else {
+        for (int i = 0; i < BLOCK; i++) {
+            const float at = (float)(int32_t)(first + (uint32_t)i);
+
+            block->x[i] = at * row->step[0] + row->start[0];
+            block->y[i] = at * row->step[1] + row->start[1];
+        }
+    }
+    for (int i = 0; i < BLOCK; i++) {
+        block->x[i] = limit(block->x[i] - shift, width + 1);
+        block->y[i] = limit(block->y[i] - shift, height + 1);
+    }
+}
+
+/* Rounds the points down, and finds those whose samples are inside; `reach` is the number of
+ * samples of a line less one. */
+static inline void find_samples(int32_t width, int32_t height, int32_t reach, warp_block *block)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        int32_t column = (int32_t)block->x[i];
+        int32_t line = (int32_t)block->y[i];
+
+        column -= (float)column > block->x[i];
+        line -= (float)line > block->y[i];
+        block->column[i] = column;
+        block->line[i] = line;
+        block->inside[i] =
+            (column >= 0) & (line >= 0) & (column < width - reach) & (line < height - reach);
+    }
+}
+
+static inline void weigh(warp_block *block)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        const float right = block->x[i] - (float)block->column[i];
+        const float below = block->y[i] - (float)block->line[i];
+        const float left = 1 - right;
+        const float above = 1 - below;
+
+        block->weights[0][i] = left * above;
+        block->weights[1][i] = right * above;
+        block->weights[2][i] = left * below;
+        block->weights[3][i] = right * below;
+    }
+}
+
+/* Samples pixel i of a block at the border of the image or outside. */
+static void sample_border(const warp_row *row, const image_view *from, const warp_block *block,
+                          int i, uint8_t *to)
+{
+    float sums[MOST_CHANNELS] = {0, 0, 0, 0};
+    float weight = 0;
+
+    for (int k = 0; k < 4; k++) {
+        const int32_t column = block->column[i] + (k & 1);
+        const int32_t line = block->line[i] + (k >> 1);
+        const float part = block->weights[k][i];
+
+        if (column >= 0 && line >= 0 && (uint32_t)column < from->width &&
+            (uint32_t)line < from->height) {
+            const uint8_t *pixel =
+                from->pixels + (size_t)line * from->stride + (size_t)column * from->channels;
+
+            for (uint32_t c = 0; c < from->channels; c++) {
+                sums[c] += part * pixel[c];
+            }
+            weight += part;
+        }
+    }
+    for (uint32_t c = 0; c < from->channels; c++) {
+        const float fill = row->fill[c];
+
+        to[c] = (uint8_t)(int32_t)((sums[c] - fill) * weight + fill + ROUND - ROUND);
+    }
+}
+
+/* The four samples of each pixel of a block, with its channels in the bytes of a word. */
+typedef struct sample_block {
+    uint32_t samples[4][BLOCK];
+    uint32_t result[BLOCK];
+} sample_block;
+
+static inline uint32_t read_word(const uint8_t *from)
+{
+    uint32_t word;
+
+    memcpy(&word, from, sizeof(word));
+    return word;
+}
+
+/* Reads the samples of the pixels that are inside; those of others keep their values. */
+static inline void read_samples(const image_view *from, const warp_block *block, int count,
+                                uint32_t channels, sample_block *samples)
+{
+    for (int i = 0; i < count; i++) {
+        if (block->inside[i]) {
+            const uint8_t *upper = from->pixels + (size_t)block->line[i] * from->stride +
+                                   (size_t)block->column[i] * channels;
+            const uint8_t *lower = upper + from->stride;
+
+            samples->samples[0][i] = read_word(upper);
+            samples->samples[1][i] = read_word(upper + channels);
+            samples->samples[2][i] = read_word(lower);
+            samples->samples[3][i] = read_word(lower + channels);
+        }
+    }
+}
+
+/* Returns byte `shift` / 8 of a word. */
+static inline float byte_of(uint32_t word, int shift)
+{
+    return (float)(int32_t)(word >> shift & 0xFF);
+}
+
+static inline void blend_channel(const warp_block *block, int shift, sample_block *samples)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        const float value = block->weights[0][i] * byte_of(samples->samples[0][i], shift) +
+                            block->weights[1][i] * byte_of(samples->samples[1][i], shift) +
+                            block->weights[2][i] * byte_of(samples->samples[2][i], shift) +
+                            block->weights[3][i] * byte_of(samples->samples[3][i], shift);
+        const float rounded = value + ROUND - ROUND;
+
+        samples->result[i] |= (uint32_t)(int32_t)rounded << shift;
+    }
+}
+
+static inline void bilinear_line(const warp_row *row, const image_view *from, uint32_t channels,
+                                 uint8_t *to)
+{
+    warp_block block;
+    sample_block samples;
+
+    memset(&samples, 0, sizeof(samples));
+    for (uint32_t first = 0; first < from->width; first += BLOCK) {
+        const int count = from->width - first < BLOCK ? (int)(from->width - first) : BLOCK;
+
+        place(row, first, 0.5F, (float)from->width, (float)from->height, &block);
+        find_samples((int32_t)from->width, (int32_t)from->height, 1, &block);
+        weigh(&block);
+        read_samples(from, &block, count, channels, &samples);
+        memset(samples.result, 0, sizeof(samples.result));
+        for (uint32_t c = 0; c < channels; c++) {
+            blend_channel(&block, (int)(8 * c), &samples);
+        }
+        for (int i = 0; i < count; i++, to += channels) {
+            if (block.inside[i]) {
+                memcpy(to, &samples.result[i], sizeof(samples.result[i]));
+            } else {
+                sample_border(row, from, &block, i, to);
+            }
+        }
+    }
+}
+
+static inline void nearest_line(const warp_row *row, const image_view *from, uint32_t channels,
+                                uint8_t *to)
+{
+    warp_block block;
+
+    for (uint32_t first = 0; first < from->width; first += BLOCK) {
+        const int count = from->width - first < BLOCK ? (int)(from->width - first) : BLOCK;
+
+        place(row, first, 0, (float)from->width, (float)from->height, &block);
+        find_samples((int32_t)from->width, (int32_t)from->height, 0, &block);
+        for (int i = 0; i < count; i++, to += channels) {
+            const uint8_t *pixel = block.inside[i]
+                                       ? from->pixels + (size_t)block.line[i] * from->stride +
+                                             (size_t)block.column[i] * channels
+                                       : row->fill;
+
+            memcpy(to, pixel, channels);
+        }
+    }
+}
+
+/* Calls a function with the number of channels as a constant. */
+#define FOR_CHANNELS(function)                                                                     \
+    switch (from->channels) {                                                                      \
+    case 1:                                                                                        \
+        function(row, from, 1, to);                                                                \
+        break;                                                                                     \
+    case 3:                                                                                        \
+        function(row, from, 3, to);                                                                \
+        break;                                                                                     \
+    default:                                                                                       \
+        function(row, from, from->channels, to);                                                   \
+        break;                                                                                     \
+    }
+
+static void nearest(const warp_row *row, const image_view *from, uint8_t *to)
+{
+    FOR_CHANNELS(nearest_line)
+}
+
+static void bilinear(const warp_row *row, const image_view *from, uint8_t *to)
+{
+    FOR_CHANNELS(bilinear_line)
+}
+
+const warp_kernels SLI_AT_LEVEL(sli_warp_kernels) = {
+    .nearest = nearest,
+    .bilinear = bilinear,
+};

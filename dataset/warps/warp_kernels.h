@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of warps: one set for each instruction set level. All sets give the same bytes.
+ */
+#ifndef SLUICE_WARP_KERNELS_H
+#define SLUICE_WARP_KERNELS_H
+
+#include "image.h"
+
+/*
+ * The points at which one line of a result is sampled: pixel x at (start[0] + x step[0], start[1] +
+ * x step[1]), divided by start[2] + x step[2] if `divides`.
+ */
+typedef struct warp_row {
+    float start[3];
+    float step[3];
+    bool divides;
+    const uint8_t *fill; /* (4): value of each channel outside the image */
+} warp_row;
+
+/* Writes a line of `from->width` pixels; up to 3 bytes after the line are overwritten. */
+typedef struct warp_kernels {
+    void (*nearest)(const warp_row *row, const image_view *from, uint8_t *to);
+    void (*bilinear)(const warp_row *row, const image_view *from, uint8_t *to);
+} warp_kernels;
+
+extern const warp_kernels sli_warp_kernels_portable;
+extern const warp_kernels sli_warp_kernels_v3;
+extern const warp_kernels sli_warp_kernels_v4;
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Warps in pipelines: positions, flips, draws, and masks, boxes and geometry that follow. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sluice/dataset.h>
+
+#include "dataset_kit.h"
+#include "engine_kit.h"
+#include "list_kit.h"
+#include "testing.h"
+
+/* A pass of 12 synthetic images of 16 x 16 through the stages. */
+static tape run_stages(const char *stages, const run_options *options)
+{
+    char text[500];
+    sluice_dataset *dataset;
+    tape all;
+
+    snprintf(text, sizeof(text), "synthetic 12 16,16,3 | %s | batch 4", stages);
+    dataset = parsed(text);
+    all = record(dataset, options);
+    sluice_dataset_destroy(dataset);
+    return all;
+}
+
+static const run_options one_worker = {.workers = 1};
+
+/* Two pipelines give the same batches, or, with `same` false, others. */
+static void check_pair(const char *one, const char *two, bool same)
+{
+    tape a = run_stages(one, &one_worker);
+    tape b = run_stages(two, &one_worker);
+
+    T_STATUS(a.end, SLUICE_END_OF_DATA);
+    if (same) {
+        check_equal_tapes(&a, &b, one);
+    } else {
+        T_TRUE(a.size == b.size && memcmp(a.bytes, b.bytes, a.size) != 0);
+    }
+    free(a.bytes);
+    free(b.bytes);
+}
+
+static void workers_and_devices_do_not_matter(void)
+{
+    static const char stages[] =
+        "shuffle | random_crop 12 | random_horizontal_flip | random_rotation 30 | "
+        "random_affine 10 0.1,0.2 0.8,1.2 10,20,-5,5 filter=bilinear fill=5 | color_jitter 0.4 0.4 "
+        "| "
+        "random_perspective 0.5 0.7 | random_equalize | random_horizontal_flip | "
+        "random_rotation 90 bilinear 1,2,3 | normalize 0.5 0.5";
+    tape want = run_stages(stages, &one_worker);
+
+    T_STATUS(want.end, SLUICE_END_OF_DATA);
+    for (uint32_t w = 0; w < 3; w++) {
+        for (int d = 0; d < 2; d++) {
+            const run_options options = {.workers = worker_counts[w], .device = devices[d]};
+            tape got = run_stages(stages, &options);
+
+            check_equal_tapes(&got, &want, devices[d]);
+            free(got.bytes);
+        }
+    }
+    free(want.bytes);
+}
+
+/* Warps side by side are one, and an operation on colours between them makes them two. */
+static void warps_side_by_side_are_one(void)
+{
+    check_pair("rotate 90 | rotate 90", "rotate 180", true);
+    check_pair("affine translate=9,0 | affine translate=-9,0", "take 12", true);
+    check_pair("affine translate=9,0 | random_invert 1 | affine translate=-9,0 | random_invert 1",
+               "take 12", false);
+    check_pair("affine translate=9,0 | affine translate=-9,0 fill=3", "take 12", false);
+    check_pair("rotate 90 | random_invert 1 | rotate 270 | random_invert 1", "take 12", true);
+    check_pair("rotate 30 | random_invert 0 | rotate 60", "rotate 90", true);
+}
+
+/* A flip before a warp flips what is warped, wherever the flip itself is done. */
+static void flips_keep_their_position_among_warps(void)
+{
+    check_pair("random_horizontal_flip 1 | rotate 90", "rotate 270 | random_horizontal_flip 1",
+               true);
+    check_pair("random_horizontal_flip 1 | affine translate=3,2",
+               "affine translate=-3,2 | random_horizontal_flip 1", true);
+    check_pair("random_horizontal_flip 1 | rotate 90 | random_horizontal_flip 1", "rotate 270",
+               true);
+    check_pair("random_horizontal_flip 1 | rotate 20 filter=bilinear | random_horizontal_flip 1",
+               "rotate 20 filter=bilinear", false);
+    check_pair("random_horizontal_flip 1 offload=device | affine translate=3,2 | normalize 0.5 0.5",
+               "affine translate=-3,2 | normalize 0.5 0.5 | random_horizontal_flip 1", true);
+}
+
+static void warps_that_draw_nothing_change_nothing(void)
+{
+    check_pair("random_rotation 0", "take 12", true);
+    check_pair("random_affine 0", "take 12", true);
+    check_pair("random_affine 0 filter=bilinear fill=9", "take 12", true);
+    check_pair("random_perspective p=0", "take 12", true);
+    check_pair("random_perspective 0 p=1 filter=nearest", "take 12", true);
+    check_pair("perspective filter=nearest", "take 12", true);
+    check_pair("random_rotation 45", "take 12", false);
+    check_pair("random_perspective p=1", "take 12", false);
+    check_pair("random_rotation 30,30", "rotate 30", true);
+    check_pair("random_affine 30,30 0,0 0.5,0.5 4,4,5,5", "affine 30 scale=0.5 shear=4,5", true);
+}
+
+static void images_of_any_channels_and_of_one_pixel_are_warped(void)
+{
+    static const char *const texts[] = {
+        "synthetic 3 1,1,3 | rotate 45 | random_perspective p=1 | random_affine 9 | batch 1",
+        "synthetic 3 1,9,1 | rotate 45 | random_perspective p=1 fill=3 | random_affine 9 | batch 1",
+        "synthetic 3 9,8,4 | rotate 45 fill=1,2,3,4 | random_perspective 1 1 | batch 1",
+        "synthetic 3 9,8,2 | random_affine 9 filter=bilinear | batch 1",
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        sluice_dataset *dataset = parsed(texts[i]);
+        tape all = record(dataset, &one_worker);
+
+        T_STATUS(all.end, SLUICE_END_OF_DATA);
+        T_EQ(all.batches, 3);
+        free(all.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* ---- what follows the image --------------------------------------------------------------------
+ */
+
+static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
+                      const char *stages)
+{
+    char text[400];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
+    *dataset = list_dataset(folder, LIST_OF_BOXES, text);
+    open_run(run, *dataset, &one_worker);
+    T_OK(next_batch(run));
+}
+
+static void close_list(engine_run *run, sluice_dataset *dataset)
+{
+    close_run(run);
+    sluice_dataset_destroy(dataset);
+}
+
+/*
+ * The pixels of the image say where they are, so the mask must have the class of the image's pixel,
+ * or its fill where the image has the fill; and geometry must lead there.
+ */
+static void masks_and_geometry_show_the_same_pixels(void)
+{
+    static const char *const stages[] = {
+        "rotate 30 fill=255 mask_fill=9",
+        "random_horizontal_flip 1 | affine 20 3,2 0.8 fill=255 mask_fill=9",
+        "center_crop 20 | random_affine 40 0.2,0.2 0.7,1.3 20 fill=255 mask_fill=9 | "
+        "random_horizontal_flip 1",
+        "rotate 30 fill=255 mask_fill=9 | random_posterize 8 1 | affine 20 scale=0.9 fill=255 "
+        "mask_fill=9",
+    };
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        char text[400];
+        sluice_dataset *dataset;
+        engine_run run;
+        const uint8_t *image;
+        const uint8_t *mask;
+        const float *map;
+        uint32_t width;
+        uint32_t seen = 0;
+
+        snprintf(text, sizeof(text), "%s | geometry", stages[i]);
+        open_list(&run, &dataset, folder, text);
+        image = column_row(&run, "image", 0);
+        mask = column_row(&run, "mask", 0);
+        map = column_row(&run, "geometry", 0);
+        width = i == 2 ? 20 : LIST_WIDTH;
+        for (uint32_t k = 0; k < row_bytes(&run, 0) / 3; k++) {
+            const uint8_t *pixel = &image[3 * (size_t)k];
+            const float x = (float)(k % width) + 0.5F;
+            const float y = (float)(k / width) + 0.5F;
+
+            if (pixel[2] == 255) {
+                T_EQ(mask[k], 9);
+                continue;
+            }
+            T_EQ(mask[k], class_of(pixel[0], pixel[1]));
+            if (i != 3) { /* sampled twice: the errors of two nearest pixels add up */
+                T_TRUE(fabsf(map[0] * x + map[1] * y + map[2] - (float)pixel[0] - 0.5F) < 0.51F);
+                T_TRUE(fabsf(map[3] * x + map[4] * y + map[5] - (float)pixel[1] - 0.5F) < 0.51F);
+            }
+            seen++;
+        }
+        T_TRUE(seen > 100);
+        close_list(&run, dataset);
+    }
+}
+
+/* The boxes of LIST_OF_BOXES in an image of 40 x 30 after a quarter turn about its centre; the
+ * first and the third are outside then, with their classes. */
+static void boxes_become_the_hull_of_their_corners(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    const float *boxes;
+    const int32_t *classes;
+
+    open_list(&run, &dataset, folder, "affine 90");
+    boxes = column_row(&run, "boxes", 0);
+    classes = column_row(&run, "c", 0);
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+    /* (x, y) goes to (20 - (y - 15), 15 + (x - 20)) = (35 - y, x - 5) */
+    T_TRUE(fabsf(boxes[0] - 10) < 1e-4F && fabsf(boxes[1] - 5) < 1e-4F);
+    T_TRUE(fabsf(boxes[2] - 30) < 1e-4F && fabsf(boxes[3] - 25) < 1e-4F);
+    T_TRUE(boxes[4] == 0 && boxes[11] == 0);
+    T_EQ(classes[0], 2);
+    T_EQ(classes[1], 0);
+    close_list(&run, dataset);
+
+    open_list(&run, &dataset, folder, "random_horizontal_flip 1 | affine translate=3,-2");
+    boxes = column_row(&run, "boxes", 0);
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 3);
+    T_TRUE(boxes[0] == 39 && boxes[1] == 0 && boxes[2] == 40 && boxes[3] == 28);
+    T_TRUE(boxes[4] == 13 && boxes[5] == 3 && boxes[6] == 33 && boxes[7] == 23);
+    close_list(&run, dataset);
+}
+
+/* The corners of a box go where the corners of the image do. */
+static void boxes_follow_a_perspective(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    const float *boxes;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset = list_dataset(folder, "image\tboxes:boxes[1]\na.ppm\t0,0,39,29\n",
+                           "| decode | perspective 4,3 30,5 33,20 6,25 | batch 1");
+    open_run(&run, dataset, &one_worker);
+    T_OK(next_batch(&run));
+    boxes = column_row(&run, "boxes", 0);
+    T_TRUE(fabsf(boxes[0] - 4) < 1e-3F && fabsf(boxes[1] - 3) < 1e-3F);
+    T_TRUE(fabsf(boxes[2] - 33) < 1e-3F && fabsf(boxes[3] - 25) < 1e-3F);
+    close_list(&run, dataset);
+}
+
+static void images_of_a_sample_get_the_same_warp(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset = list_dataset(folder, "image\tother:image\tlabel\na.ppm\ta.ppm\t0\n",
+                           "| decode | random_horizontal_flip 1 | random_affine 90 | "
+                           "random_equalize 1 | random_rotation 30 | batch 1");
+    open_run(&run, dataset, &one_worker);
+    T_OK(next_batch(&run));
+    T_TRUE(memcmp(column_row(&run, "image", 0), column_row(&run, "other", 0), row_bytes(&run, 0)) ==
+           0);
+    close_list(&run, dataset);
+}
+
+static void misplaced_warps_and_bad_arguments_are_refused(void)
+{
+    static const char *const cases[][2] = {
+        {"rotate 30 | resize 4", "put it before the stages that change colours or warp"},
+        {"normalize 0.5 0.5 | rotate 30", "put it before normalize, to_dtype and to_chw"},
+        {"to_chw | random_affine 3", "put it before normalize, to_dtype and to_chw"},
+        {"random_rotation -5", "at least 0"},
+        {"random_rotation 5,-5", "LOW <= HIGH"},
+        {"random_rotation 1,2,3", "want one number, or LOW,HIGH"},
+        {"random_rotation nan", "degrees"},
+        {"rotate 1e7", "degrees"},
+        {"random_affine", "degrees"},
+        {"random_affine 1 translate=1.5,0", "want 0 to 1"},
+        {"random_affine 1 translate=0.5", "want two numbers"},
+        {"random_affine 1 scale=0,1", "want 0.001 to 1000"},
+        {"random_affine 1 scale=2,1", "LOW <= HIGH"},
+        {"random_affine 1 shear=90", "want -89.999 <= LOW <= HIGH <= 89.999"},
+        {"random_affine 1 shear=1,2,3", "want one number, or LOW,HIGH"},
+        {"random_affine 1 filter=bicubic", "filter"},
+        {"affine shear=90,0", "want -89.999 to 89.999"},
+        {"affine scale=0", "scale"},
+        {"affine translate=1", "want two numbers"},
+        {"rotate 1 fill=256", "want whole numbers from 0 to 255"},
+        {"rotate 1 fill=0.5", "want whole numbers from 0 to 255"},
+        {"rotate 1 fill=1,2", "fill has 2 values and column image 3 channels"},
+        {"rotate 1 mask_fill=256", "mask_fill"},
+        {"random_perspective 1.5", "distortion_scale"},
+        {"random_perspective p=2", "p"},
+        {"perspective 1", "a corner is X,Y in pixels"},
+        {"perspective 0,0 7,7 4,4 2,2", "three of the points must not be on one line"},
+        {"perspective 1e7,0", "want -1e+06 to 1e+06"},
+        {"geometry | random_perspective", "column geometry of stage geometry can show affine maps"},
+        {"random_perspective | geometry", "leave geometry or them out"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[400];
+
+        snprintf(text, sizeof(text), "synthetic 4 8,8,3 | %s", cases[i][0]);
+        check_refused(text, cases[i][1]);
+    }
+    check_refused("image_folder /tmp | rotate 3", "still encoded; put decode before it");
+}
+
+const t_test warp_stages_tests[] = {
+    T_TEST(workers_and_devices_do_not_matter),
+    T_TEST(warps_side_by_side_are_one),
+    T_TEST(flips_keep_their_position_among_warps),
+    T_TEST(warps_that_draw_nothing_change_nothing),
+    T_TEST(images_of_any_channels_and_of_one_pixel_are_warped),
+    T_TEST(masks_and_geometry_show_the_same_pixels),
+    T_TEST(boxes_become_the_hull_of_their_corners),
+    T_TEST(boxes_follow_a_perspective),
+    T_TEST(images_of_a_sample_get_the_same_warp),
+    T_TEST(misplaced_warps_and_bad_arguments_are_refused),
+    T_END,
+};

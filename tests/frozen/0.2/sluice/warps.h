@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Warps: stages that rotate, shear, scale, translate or tilt each image without changing its size.
+ *
+ * They come after all crops and resizes, before normalize, to_dtype and to_chw, among colour stages
+ * and flips in any order. Names, defaults, draws and formulas are those of torchvision's v2
+ * transforms on uint8 tensors: each pixel of the result is sampled at one point of the image. A
+ * warp does not filter what it shrinks. Warps one right after the other, or with flips between
+ * them, with the same filter and fills are one: their matrices are multiplied, so what the first
+ * one would move out of the image is not lost.
+ *
+ * Masks are warped by nearest neighbour. A box becomes the hull of its four corners, clipped to the
+ * image; boxes without remaining area are dropped. All images of a sample get the same draws.
+ *
+ * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; a
+ *          perspective beside a column of stage geometry; the sticky error of building;
+ * E_NO_MEMORY.
+ */
+#ifndef SLUICE_WARPS_H
+#define SLUICE_WARPS_H
+
+#include <sluice/dataset.h>
+
+SLUICE_BEGIN_DECLS
+
+/** How a warp samples; initialized by sluice_warp_config_init(). */
+typedef struct sluice_warp_config {
+    size_t struct_size;  /**< bytes; set by sluice_warp_config_init() */
+    const char *filter;  /**< "nearest": the pixel that contains the point; "bilinear": the four
+                              pixels around it, rounded once, halves to even; NULL: torchvision's
+                              default, "bilinear" for a perspective, else "nearest" */
+    const uint8_t *fill; /**< (fill_count) values outside the image; copied; NULL: 0 */
+    uint32_t fill_count; /**< 1, or the number of channels of the image; not used if fill is NULL */
+    uint32_t mask_fill;  /**< class number outside of masks, up to 255, such as 0 or 255 */
+} sluice_warp_config;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_warp_config_init_size(sluice_warp_config *config, size_t size);
+
+/** sluice_warp_config_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_warp_config_init(sluice_warp_config *config)
+{
+    sluice_warp_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Rotates about the centre: torchvision's rotate with expand=False. Parts that leave the image are
+ * lost.
+ *
+ * @param degrees  counter-clockwise
+ * @param config   NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_rotate(sluice_dataset *dataset, double degrees,
+                                                       const sluice_warp_config *config);
+
+/**
+ * Rotates by a random angle: torchvision's RandomRotation.
+ *
+ * @param low, high  the angle is uniform in [low, high), in degrees, counter-clockwise
+ * @param config     NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_rotation(sluice_dataset *dataset, double low,
+                                                                double high,
+                                                                const sluice_warp_config *config);
+
+/**
+ * Scales, shears and rotates about the centre, then translates: torchvision's affine. With R the
+ * rotation by `degrees`, X and Y the shears, S the scale and T the translation, a point p relative
+ * to the centre goes to T(R Y X S p), where R Y X is
+ *
+ *     cos(a - y) / cos(y)   -cos(a - y) tan(x) / cos(y) - sin(a)
+ *     sin(a - y) / cos(y)   -sin(a - y) tan(x) / cos(y) + cos(a)
+ *
+ * @param degrees    clockwise
+ * @param translate  (2) pixels to the right and down; NULL: none
+ * @param scale      0.001 to 1000
+ * @param shear      (2) degrees along x and along y, above -90 and below 90; NULL: none
+ * @param config     NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_affine(sluice_dataset *dataset, double degrees,
+                                                       const double *translate, double scale,
+                                                       const double *shear,
+                                                       const sluice_warp_config *config);
+
+/**
+ * A random affine warp, as sluice_dataset_affine(): torchvision's RandomAffine. All draws are
+ * uniform in [low, high).
+ *
+ * @param degrees    (2) lowest and highest angle, clockwise
+ * @param translate  (2) largest translation along x and y as a part of the width and height, 0 to
+ * 1, in either direction, rounded to whole pixels; NULL: none
+ * @param scale      (2) lowest and highest scale, 0.001 to 1000; NULL: 1
+ * @param shear      (4) lowest and highest shear along x, then along y, in degrees, above -90 and
+ *                   below 90; NULL: none
+ * @param config     NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_affine(
+    sluice_dataset *dataset, const double *degrees, const double *translate, const double *scale,
+    const double *shear, const sluice_warp_config *config);
+
+/**
+ * Moves the corners of the image: torchvision's perspective from the corners. Pixel (X, Y) of the
+ * result, at X + 0.5 and Y + 0.5, shows x = (a X + b Y + c) / (g X + h Y + 1) and y = (d X + e Y +
+ * f) / (g X + h Y + 1), with the coefficients for which the four points show (0, 0), (width - 1,
+ * 0), (width - 1, height - 1) and (0, height - 1). An image for which there are none, since three
+ * points are on one line, is left as it is.
+ *
+ * @param corners  (8) x and y, in pixels, of the upper left, upper right, lower right and lower
+ * left corner
+ * @param config   NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_perspective(sluice_dataset *dataset,
+                                                            const double *corners,
+                                                            const sluice_warp_config *config);
+
+/**
+ * Moves the corners of the image to random points with probability p: torchvision's
+ * RandomPerspective. A corner moves by whole pixels towards the centre, along x and y by 0 to
+ * distortion_scale * (width or height) / 2.
+ *
+ * @param distortion_scale  0 to 1
+ * @param p                 the probability
+ * @param config            NULL: all defaults
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_perspective(
+    sluice_dataset *dataset, double distortion_scale, double p, const sluice_warp_config *config);
+
+SLUICE_END_DECLS
+
+#endif
