@@ -183,7 +183,7 @@ sluice_status custom_batch_infer(const custom_batch *map, stage_schema *schema)
             return schema_no_column(schema, map->name, map->columns[i].name);
         }
         /* Workers must run all conversions of an image that the map uses. */
-        schema->image_is_fixed = schema->image_is_fixed || column == schema->image;
+        schema->infos[column].is_fixed = true;
     }
     for (uint32_t i = 0; i < map->added.count && st == SLUICE_OK; i++) {
         st = append_column(map, &map->added.schema.columns[i], schema);

@@ -268,8 +268,6 @@ static void set_info(const making *m, const custom_column *column)
         m->made->schema.image = (int)column->column;
     } else if (column->role == SLUICE_ROLE_IMAGE) {
         info->role = ROLE_IMAGE;
-        info->channels =
-            column->spec.dtype == SLUICE_U8 ? (uint32_t)column->spec.shape[SCHEMA_C] : 0;
     } else if (column->role == SLUICE_ROLE_MASK) {
         info->role = ROLE_MASK;
     } else if (column->role == SLUICE_ROLE_BOXES) {

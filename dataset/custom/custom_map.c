@@ -48,21 +48,14 @@ static sluice_status copy_inputs(custom_map *made, const sluice_map *map)
     return SLUICE_OK;
 }
 
-/* Refuses encoded outputs, which would need a decode after the map, and a second image. */
+/* Refuses encoded outputs, which would need a decode after the map. */
 static sluice_status check_outputs(const custom_map *made)
 {
-    const stage_schema *schema = &made->outputs.schema;
-
     for (uint32_t i = 0; i < made->outputs.count; i++) {
         if (made->outputs.columns[i].spec.dtype == SLUICE_ENCODED) {
             return sli_fail(SLUICE_E_UNSUPPORTED,
                             "%s: %s: a map cannot write an encoded image; a source can", made->name,
                             made->outputs.columns[i].spec.name);
-        }
-        if (schema->infos[made->outputs.columns[i].column].role == ROLE_IMAGE) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "%s: %s is the second image; a map writes one, declare others as plain",
-                            made->name, made->outputs.columns[i].spec.name);
         }
     }
     return SLUICE_OK;
@@ -179,7 +172,7 @@ void custom_map_release(void *args)
  */
 static void size_like_image(const stage_schema *before, uint64_t *shape)
 {
-    const uint32_t at = before->is_chw ? 1 : 0;
+    const uint32_t at = before->image >= 0 && before->infos[before->image].is_chw ? 1 : 0;
 
     if (before->image >= 0 && shape[SCHEMA_H] == 0) {
         memcpy(shape, &before->columns[before->image].shape[at], 2 * sizeof(*shape));
@@ -203,7 +196,7 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
 }
 
 /*
- * Checks that the inputs exist. If the image is an input, later conversions must write to another
+ * Checks that the inputs exist. If an image is an input, later conversions must write to another
  * buffer.
  */
 static sluice_status find_inputs(const custom_map *map, stage_schema *schema)
@@ -218,26 +211,10 @@ static sluice_status find_inputs(const custom_map *map, stage_schema *schema)
             return sli_fail(SLUICE_E_INVALID, "%s: %s is still encoded; put decode before it",
                             map->name, map->inputs[i]);
         }
-        schema->image_is_fixed = schema->image_is_fixed || column == schema->image;
+        schema->infos[column].is_fixed = true;
+        schema->maps_followers = schema->maps_followers || schema->infos[column].role != ROLE_PLAIN;
     }
     return SLUICE_OK;
-}
-
-/* Refuses an output image whose name differs from that of the current image. */
-static sluice_status check_image(const custom_map *map, const custom_columns *outputs,
-                                 const stage_schema *schema)
-{
-    const int image = outputs->schema.image;
-
-    if (image < 0 || schema->image < 0 ||
-        strcmp(outputs->schema.columns[image].name, schema->columns[schema->image].name) == 0) {
-        return SLUICE_OK;
-    }
-    return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "%s: %s would be a second image beside %s: give it that name, drop that "
-                    "column, or declare %s as plain",
-                    map->name, outputs->schema.columns[image].name,
-                    schema->columns[schema->image].name, outputs->schema.columns[image].name);
 }
 
 /* Adds an output: replaces the column of the same name, or appends it. */
@@ -257,10 +234,14 @@ static sluice_status put_column(const custom_map *map, const stage_schema *own, 
     }
     schema->columns[column] = own->columns[i];
     schema->infos[column] = (column_info){.buffer = buffer}; /* later stages do not move it */
-    if (own->image == (int)i) {
-        schema->image = column;
-        schema->is_chw = false;
-        schema->value_range = 255;
+    if (schema_is_image(own, i)) {
+        schema->infos[column].is_fixed = true;
+        schema->infos[column].white = 255;
+        if (schema->image < 0) {
+            schema->image = column;
+        } else {
+            schema->infos[column].role = ROLE_IMAGE;
+        }
     }
     return SLUICE_OK;
 }
@@ -308,9 +289,6 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
     if (st == SLUICE_OK) {
         st = find_inputs(map, schema);
     }
-    if (st == SLUICE_OK) {
-        st = check_image(map, &outputs, schema);
-    }
     for (uint32_t i = 0; i < outputs.count; i++) {
         const sluice_column_role role = outputs.columns[i].role;
 
@@ -320,7 +298,6 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
     for (uint32_t i = 0; i < own->column_count && st == SLUICE_OK; i++) {
         st = put_column(map, own, i, first + i, schema);
     }
-    schema->image_is_fixed = schema->image_is_fixed || own->image >= 0;
     schema->buffer_count += own->column_count;
     schema->map_count++;
     schema->filter_count += map->filter != NULL;

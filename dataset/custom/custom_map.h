@@ -62,7 +62,7 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
 
 /*
  * Updates the columns to those after the map. E_INVALID: an input does not exist, or columns are
- * incompatible. E_UNSUPPORTED: there would be a second image.
+ * incompatible.
  */
 sluice_status custom_map_infer(const custom_map *map, stage_schema *schema);
 

@@ -20,7 +20,8 @@ static bool is_flipped(const struct plan_details *details, const dataset_stage *
     return flipped;
 }
 
-void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass)
+void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
+                 uint32_t column)
 {
     const struct plan_details *details = plan->details;
 
@@ -31,8 +32,11 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
         const plan_stage *color = &details->colors[i];
         const sli_draws draws = {color->key, sample, pass};
 
-        colors->chain.flipped = details->warps && is_flipped(details, color->stage, sample, pass);
-        color->stage->def->colors(color->stage->args.bytes, &draws, &colors->chain);
+        if ((color->images >> column & 1) != 0) {
+            colors->chain.flipped =
+                details->warps && is_flipped(details, color->stage, sample, pass);
+            color->stage->def->colors(color->stage->args.bytes, &draws, &colors->chain);
+        }
     }
 }
 

@@ -25,8 +25,12 @@ typedef struct sample_colors {
     line_sink target; /* where the lines go */
 } sample_colors;
 
-/* Draws the operations of an image, the same for all images of a sample. */
-void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass);
+/*
+ * Draws the operations of an image: for all images of a sample the same, except for stages that do
+ * not work on this column of the source.
+ */
+void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
+                 uint32_t column);
 
 /*
  * Replaces *sink by one that applies the operations and passes the lines on to the old one; images

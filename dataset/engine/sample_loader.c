@@ -327,7 +327,8 @@ static sluice_status process_image(sample_loader *loader, uint64_t sample, uint6
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
     }
     if (plan->details->color_count > 0) {
-        colors_draw(&loader->colors, plan, sample, pass);
+        colors_draw(&loader->colors, plan, sample, pass,
+                    partner != NULL ? partner->column : (uint32_t)plan->details->image);
     }
     st = open_image(loader, data, &current);
     if (partner == NULL) {

@@ -145,6 +145,58 @@ static sluice_status check_filter_order(const sluice_dataset *dataset, const sta
     return SLUICE_OK;
 }
 
+/* Updates an image that a conversion works on. */
+static sluice_status convert_column(const dataset_stage *stage, stage_schema *schema, uint32_t i)
+{
+    column_info *info = &schema->infos[i];
+    sluice_status st = SLUICE_OK;
+
+    if (stage->def->infer_image != NULL) {
+        st = stage->def->infer_image(stage->args.bytes, &schema->columns[i], info);
+    }
+    if (st == SLUICE_OK && info->is_fixed) {
+        if (schema->buffer_count == SCHEMA_MAX_BUFFERS) {
+            return sli_fail(SLUICE_E_INVALID, "%s: too many stages that compute columns",
+                            stage->def->name);
+        }
+        info->buffer = schema->buffer_count++;
+        info->is_fixed = false;
+    }
+    return st;
+}
+
+/* Updates the images that a conversion works on. */
+static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *schema)
+{
+    const char *name = stage->def->name;
+    const conversion_args *args = (const void *)stage->args.bytes;
+    column_set images;
+    sluice_status st =
+        schema_select_images(schema, name, stage->def->selects ? args->columns : "", &images);
+
+    if (st == SLUICE_OK && images == 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
+                        name);
+    }
+    if (st == SLUICE_OK && args->offload == OFFLOAD_DEVICE && schema->image >= 0 &&
+        (images >> schema->image & 1) == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s offload=device: the workers convert further images; leave offload out, "
+                        "or name %s in columns, too",
+                        name, schema->columns[schema->image].name);
+    }
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        if ((images >> i & 1) == 0) {
+            continue;
+        }
+        st = schema->columns[i].dtype != SLUICE_ENCODED
+                 ? convert_column(stage, schema, i)
+                 : sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
+                            name);
+    }
+    return st;
+}
+
 /* Updates the columns to those after a stage. */
 static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
 {
@@ -165,18 +217,11 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
                         "on the image as geometry has left it",
                         stage->def->name);
     }
-    if (schema->is_mapped && kind == STAGE_CONVERSION && schema_has_partners(schema)) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s comes after a map, and a sample has several images; put it before "
-                        "the map, where it works on all of them",
-                        stage->def->name);
-    }
     if (stage->def->infer != NULL) {
         st = stage->def->infer(stage->args.bytes, schema);
     }
-    if (kind == STAGE_CONVERSION && schema->image_is_fixed && st == SLUICE_OK) {
-        schema->infos[schema->image].buffer = schema->buffer_count++;
-        schema->image_is_fixed = false;
+    if (kind == STAGE_CONVERSION && st == SLUICE_OK) {
+        st = infer_conversion(stage, schema);
     }
     if (!schema->is_mapped) {
         schema_size_followers(schema);
@@ -217,6 +262,47 @@ sluice_status dataset_schema_after(const sluice_dataset *dataset, uint32_t count
     return st;
 }
 
+/* Gives a stage the columns of sluice_dataset_for_columns(), unless its text has others. */
+static sluice_status choose_columns(const sluice_dataset *dataset, const stage_def *def, void *args)
+{
+    const char **columns = stage_args_columns(def, args);
+    const char *chosen = dataset->next_columns;
+
+    if (columns == NULL) {
+        return chosen[0] == '\0'
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_INVALID,
+                              "%s: sluice_dataset_for_columns() is for stages with an argument "
+                              "columns, such as normalize and color_jitter",
+                              def->name);
+    }
+    if (*columns == NULL || (*columns)[0] == '\0') {
+        *columns = chosen;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sluice_dataset_for_columns(sluice_dataset *dataset, const char *columns)
+{
+    sluice_status st = dataset_status(dataset, "sluice_dataset_for_columns");
+
+    if (st == SLUICE_OK) {
+        st = dataset_check_unused(dataset, "for_columns");
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (columns == NULL || columns[0] == '\0' || strlen(columns) >= sizeof(dataset->next_columns)) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "sluice_dataset_for_columns: columns is NULL, empty or longer than %zu bytes",
+                      sizeof(dataset->next_columns) - 1);
+        sli_error_take(st, &dataset->error);
+        return st;
+    }
+    memcpy(dataset->next_columns, columns, strlen(columns) + 1);
+    return SLUICE_OK;
+}
+
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)
 {
     dataset_stage added = {.def = def};
@@ -236,7 +322,10 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
     if (def->retain != NULL) {
         def->retain(added.args.bytes);
     }
-    st = copy_texts(def, added.args.bytes);
+    st = choose_columns(dataset, def, added.args.bytes);
+    if (st == SLUICE_OK) {
+        st = copy_texts(def, added.args.bytes);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -252,6 +341,7 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     dataset->schema = after;
+    dataset->next_columns[0] = '\0';
     dataset->stages[dataset->stage_count++] = added;
     return SLUICE_OK;
 }
@@ -334,7 +424,6 @@ sluice_status dataset_begin(const stage_def *def, const void *args, sluice_datas
     }
     pthread_mutex_init(&dataset->lock, NULL);
     dataset->schema.image = -1;
-    dataset->schema.value_range = 255;
     st = dataset_try(dataset, def, args);
     if (st == SLUICE_OK && dataset_opens_early(dataset)) {
         st = dataset_source_open(dataset);

@@ -38,7 +38,9 @@ struct sluice_dataset {
     sli_error error; /* the first error while building; every later call returns it */
     dataset_stage stages[DATASET_MAX_STAGES];
     uint32_t stage_count;
-    stage_schema schema;        /* columns after the last stage */
+    char next_columns[SLUICE_MAX_COLUMNS * SLUICE_NAME_SIZE]; /* columns of the next stage; "": not
+                                                                 chosen */
+    stage_schema schema;                                      /* columns after the last stage */
     stage_schema source_schema; /* columns of the source: the input of the first stage after it */
 
     pthread_mutex_t lock; /* guards the fields below while the dataset is being opened; once it is

@@ -46,14 +46,11 @@ static sluice_status follow(const char *part, const stage_schema *columns, uint3
 /* Makes the image of a part the image of the group or, if that has one, a further image. */
 static void place_image(stage_schema *group, uint32_t at)
 {
-    const sluice_column *column = &group->columns[at];
-
     if (group->image < 0) {
         group->image = (int)at;
         return;
     }
     group->infos[at].role = ROLE_IMAGE;
-    group->infos[at].channels = column->dtype == SLUICE_U8 ? (uint32_t)column->shape[SCHEMA_C] : 0;
 }
 
 sluice_status parts_schema_join(const char *part, const stage_schema *columns, stage_schema *group)
@@ -121,8 +118,7 @@ static bool is_same(const stage_schema *a, const stage_schema *b, uint32_t i)
            left->rank == right->rank &&
            memcmp(left->shape, right->shape, left->rank * sizeof(left->shape[0])) == 0 &&
            one->role == other->role && one->boxes == other->boxes && one->length == other->length &&
-           one->channels == other->channels && one->in_parts == other->in_parts &&
-           (a->image == (int)i) == (b->image == (int)i);
+           one->in_parts == other->in_parts && (a->image == (int)i) == (b->image == (int)i);
 }
 
 sluice_status parts_schema_agree(const char *part, const stage_schema *columns,

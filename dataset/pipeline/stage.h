@@ -62,10 +62,13 @@ typedef enum column_role {
 typedef struct column_info {
     column_role role;
     uint32_t buffer;
-    uint32_t boxes;    /* ROLE_OF_BOX: buffer of the boxes */
-    uint32_t length;   /* ROLE_BOXES: buffer of the number of boxes, i32 */
-    uint32_t channels; /* ROLE_IMAGE: number of channels, set once it is decoded */
-    bool in_parts;     /* ROLE_BOXES: the source has fractions of the image's width and height */
+    uint32_t boxes;  /* ROLE_OF_BOX: buffer of the boxes */
+    uint32_t length; /* ROLE_BOXES: buffer of the number of boxes, i32 */
+    bool in_parts;   /* ROLE_BOXES: the source has fractions of the image's width and height */
+    bool is_chw;     /* images: (C, H, W) */
+    bool is_fixed; /* images: a map has read or written the image, so the next conversion must write
+                      to another buffer */
+    double white;  /* images: the value of white, 255 for bytes; 0: unknown */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
@@ -76,22 +79,18 @@ typedef struct stage_schema {
     uint32_t column_count;
     sluice_column columns[SLUICE_MAX_COLUMNS];
     column_info infos[SLUICE_MAX_COLUMNS];
-    int image; /* index of the first image, which transforms change; -1: no image */
-    bool is_chw;
+    int image;                 /* index of the first image, which transforms change; -1: no image */
     bool is_converted;         /* an earlier stage is a conversion, so no geometry may follow */
     bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
     bool is_bent;              /* an earlier stage warps by a map that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
-    bool image_is_fixed; /* a map has read or written the image, so the next conversion must write
-                            to another buffer */
-    bool maps_followers; /* an earlier map writes masks or boxes */
-    bool is_mapped;      /* an earlier stage is a map, or a filter that is called after geometry */
-    uint32_t map_count;  /* number of maps, filters and batch maps */
+    bool maps_followers;       /* an earlier map reads or writes masks, boxes or further images */
+    bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
+    uint32_t map_count; /* number of maps, filters and batch maps */
     uint32_t filter_count;
     bool is_bucketed; /* an earlier stage is bucket */
     bool is_packed;   /* an earlier stage is pack, so the columns are those of windows of tokens */
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
-    double value_range;      /* the value of white in the image: 255 for bytes */
     const char *own_order;   /* the argument that selects the source's own order, which index stages
                                 cannot change; NULL: the source has no order of its own */
     uint32_t batch_size;     /* 0: not batched yet */
@@ -110,12 +109,6 @@ enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
  */
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 
-/*
- * Checks that there are decoded uint8 images, (H, W, C); gray_or_rgb: of 1 or 3 channels. Returns
- * E_INVALID otherwise.
- */
-sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, bool gray_or_rgb);
-
 /* Adds the most operations that a colour stage has for one image. E_INVALID: more than
  * COLOR_MAX_OPERATIONS. */
 sluice_status schema_add_operations(stage_schema *schema, const char *stage, uint32_t operations);
@@ -123,11 +116,38 @@ sluice_status schema_add_operations(stage_schema *schema, const char *stage, uin
 /* True if a column of this role follows the geometry of the first image. */
 bool schema_follows(column_role role);
 
-/* True if a sample has further images. */
-bool schema_has_partners(const stage_schema *schema);
+/* True if column i is the first image or a further one. */
+bool schema_is_image(const stage_schema *schema, uint32_t i);
 
-/* Sets the height and width of decoded masks, and the type and shape of further images except
- * their channels, to those of the first image. */
+/* What column i is, for messages: "a plain column". */
+const char *schema_role_words(const stage_schema *schema, uint32_t i);
+
+/*
+ * Removes the first name from a comma-separated list, and finds its column. *list is NULL after the
+ * last name. E_INVALID: there is no such column.
+ */
+sluice_status schema_next_column(const char **list, const stage_schema *schema, const char *stage,
+                                 uint32_t *column_out);
+
+/* A set of columns: bit i is column i. */
+typedef uint32_t column_set;
+
+/*
+ * Finds the images that a stage works on: all, or those that `names` has, separated by commas; ""
+ * is all. E_INVALID: there is no image or no such column, a column is not an image, or is named
+ * twice.
+ */
+sluice_status schema_select_images(const stage_schema *schema, const char *stage, const char *names,
+                                   column_set *images_out);
+
+/*
+ * Checks that these images are decoded, uint8 and (H, W, C); gray_or_rgb: of 1 or 3 channels.
+ * Returns E_INVALID otherwise, or if there is none.
+ */
+sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, column_set images,
+                                bool gray_or_rgb);
+
+/* Sets the height and width of decoded masks and further images to those of the first image. */
 void schema_size_followers(stage_schema *schema);
 
 /* Assigns buffer numbers to the columns of a source. */
@@ -207,7 +227,8 @@ typedef enum offload_target {
 } offload_target;
 
 typedef struct conversion_args {
-    uint32_t offload; /* a value of offload_target */
+    uint32_t offload;    /* a value of offload_target */
+    const char *columns; /* the images that it works on, if stage_def.selects; "": all */
 } conversion_args;
 
 /* The combined effect of all conversions so far: scale, bias, flip and layout. */
@@ -293,6 +314,7 @@ typedef struct stage_def {
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
     bool filters; /* STAGE_MAP: the stage is a filter, which drops samples */
+    bool selects; /* its parameter `columns` names the images that it works on */
 
     const source_ops *source; /* STAGE_SOURCE only */
     group_kind group; /* STAGE_SOURCE: the source is a group; its arguments begin with its parts */
@@ -347,8 +369,13 @@ typedef struct stage_def {
     sluice_status (*array)(const void *args, const sluice_column *from_type, const void *from,
                            const sluice_column *to_type, void *to);
 
-    /* STAGE_CONVERSION: adds the stage's effect to the state. */
-    void (*convert)(const void *args, const stage_schema *before, conversion_state *state);
+    /* STAGE_CONVERSION: updates the column of one image that the stage works on; infer() is NULL.
+     * The image is decoded. */
+    sluice_status (*infer_image)(const void *args, sluice_column *column, column_info *info);
+
+    /* STAGE_CONVERSION: adds the stage's effect on an image to the state. `before`: the image
+     * before the stage. */
+    void (*convert)(const void *args, const column_info *before, conversion_state *state);
 
     /*
      * STAGE_CONVERSION: true if it moves pixels without changing values, so its position among the
@@ -399,6 +426,9 @@ sluice_status stage_arg_check(const stage_def *def, const stage_param *param, co
 /* Checks the bounds of all arguments, then calls def->check(). */
 sluice_status stage_args_check(const stage_def *def, void *args);
 
+/* The argument `columns` of a stage that works on chosen images; NULL: it has none. */
+const char **stage_args_columns(const stage_def *def, void *args);
+
 /* Appends the value of one argument to `text`. */
 void stage_arg_print(const stage_param *param, const void *args, sli_text *text);
 
@@ -409,7 +439,14 @@ void stage_args_free(const stage_def *def, void *args);
 
 /* ---- for the files of stages -------------------------------------------------------------- */
 
-/* The last parameter of every conversion. */
+/* The last parameter of stages that work on several images (stage_def.selects). */
+#define COLUMNS_PARAM(struct_type, member)                                                         \
+    {                                                                                              \
+        .name = "columns", .type = PARAM_TEXT, .offset = offsetof(struct_type, member),            \
+        .default_text = "", .help = "the images that it works on, with commas; else all"           \
+    }
+
+/* A parameter of every conversion. */
 #define OFFLOAD_PARAM                                                                              \
     {                                                                                              \
         .name = "offload", .type = PARAM_CHOICE, .offset = 0, .default_text = "auto",              \

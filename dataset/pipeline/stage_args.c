@@ -540,6 +540,16 @@ static bool is_nothing(const stage_param *param, const void *from)
     }
 }
 
+const char **stage_args_columns(const stage_def *def, void *args)
+{
+    for (uint32_t i = 0; i < def->param_count && def->selects; i++) {
+        if (strcmp(def->params[i].name, "columns") == 0) {
+            return arg_field(&def->params[i], args);
+        }
+    }
+    return NULL;
+}
+
 void stage_args_print(const stage_def *def, const void *args, sli_text *text)
 {
     for (uint32_t i = 0; i < def->param_count; i++) {

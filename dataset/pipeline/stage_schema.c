@@ -49,7 +49,7 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
         return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
                         stage);
     }
-    if (column->dtype != SLUICE_U8 || schema->is_chw) {
+    if (column->dtype != SLUICE_U8 || schema->infos[i].is_chw) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s changes the values of bytes; put it before normalize, to_dtype and "
                         "to_chw",
@@ -63,17 +63,16 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
     return SLUICE_OK;
 }
 
-sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, bool gray_or_rgb)
+sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, column_set images,
+                                bool gray_or_rgb)
 {
     sluice_status st = SLUICE_OK;
 
-    if (schema->image < 0) {
+    if (images == 0) {
         return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
     }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
-        if ((int)i == schema->image || schema->infos[i].role == ROLE_IMAGE) {
-            st = check_bytes(schema, i, stage, gray_or_rgb);
-        }
+        st = (images >> i & 1) != 0 ? check_bytes(schema, i, stage, gray_or_rgb) : SLUICE_OK;
     }
     return st;
 }
@@ -94,34 +93,91 @@ bool schema_follows(column_role role)
     return role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_IMAGE;
 }
 
-bool schema_has_partners(const stage_schema *schema)
+const char *schema_role_words(const stage_schema *schema, uint32_t i)
 {
-    uint32_t i = 0;
+    static const char *const words[] = {"a plain column",  "a mask",
+                                        "boxes",           "a column of boxes",
+                                        "a further image", "the map of geometry"};
 
-    while (i < schema->column_count && schema->infos[i].role != ROLE_IMAGE) {
-        i++;
+    return (int)i == schema->image ? "the image" : words[schema->infos[i].role];
+}
+
+bool schema_is_image(const stage_schema *schema, uint32_t i)
+{
+    return (int)i == schema->image || schema->infos[i].role == ROLE_IMAGE;
+}
+
+sluice_status schema_next_column(const char **list, const stage_schema *schema, const char *stage,
+                                 uint32_t *column_out)
+{
+    const size_t length = strcspn(*list, ",");
+    char name[SLUICE_NAME_SIZE] = "";
+    int column;
+
+    if (length >= sizeof(name)) {
+        return schema_no_column(schema, stage, *list);
     }
-    return i < schema->column_count;
+    memcpy(name, *list, length);
+    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
+    column = schema_find(schema, name);
+    *column_out = (uint32_t)column;
+    return column >= 0 ? SLUICE_OK : schema_no_column(schema, stage, name);
+}
+
+/* Adds column i to the images that a stage was given. */
+static sluice_status select_image(const stage_schema *schema, const char *stage, uint32_t i,
+                                  column_set *images)
+{
+    if (!schema_is_image(schema, i)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: columns=%s: want images, and %s is %s", stage,
+                        schema->columns[i].name, schema->columns[i].name,
+                        schema_role_words(schema, i));
+    }
+    if ((*images >> i & 1) != 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: columns: %s is named twice", stage,
+                        schema->columns[i].name);
+    }
+    *images |= (column_set)1 << i;
+    return SLUICE_OK;
+}
+
+sluice_status schema_select_images(const stage_schema *schema, const char *stage, const char *names,
+                                   column_set *images_out)
+{
+    const char *list = names[0] != '\0' ? names : NULL;
+    column_set images = 0;
+
+    for (uint32_t i = 0; i < schema->column_count && list == NULL; i++) {
+        images |= (column_set)schema_is_image(schema, i) << i;
+    }
+    while (list != NULL) {
+        uint32_t column = 0;
+        sluice_status st = schema_next_column(&list, schema, stage, &column);
+
+        if (st == SLUICE_OK) {
+            st = select_image(schema, stage, column, &images);
+        }
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    *images_out = images;
+    return SLUICE_OK;
 }
 
 void schema_size_followers(stage_schema *schema)
 {
-    const uint32_t at = schema->is_chw ? 1 : 0;
+    const sluice_column *image = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
 
-    for (uint32_t i = 0; i < schema->column_count && schema->image >= 0; i++) {
-        const sluice_column *image = &schema->columns[schema->image];
+    for (uint32_t i = 0; i < schema->column_count && image != NULL; i++) {
+        const bool is_mask = schema->infos[i].role == ROLE_MASK;
         sluice_column *column = &schema->columns[i];
 
-        if (column->dtype == SLUICE_ENCODED) {
-            continue;
-        }
-        if (schema->infos[i].role == ROLE_MASK && column->dtype == SLUICE_U8) {
-            memcpy(column->shape, &image->shape[at], 2 * sizeof(uint64_t));
-        }
-        if (schema->infos[i].role == ROLE_IMAGE) {
-            column->dtype = image->dtype;
-            memcpy(column->shape, image->shape, 3 * sizeof(uint64_t));
-            column->shape[schema->is_chw ? 0 : SCHEMA_C] = schema->infos[i].channels;
+        if ((is_mask && column->dtype == SLUICE_U8) ||
+            (schema->infos[i].role == ROLE_IMAGE && column->dtype != SLUICE_ENCODED)) {
+            memcpy(&column->shape[schema->infos[i].is_chw ? 1 : 0],
+                   &image->shape[schema->infos[schema->image].is_chw ? 1 : 0],
+                   2 * sizeof(uint64_t));
         }
     }
 }
@@ -130,6 +186,7 @@ void schema_number_buffers(stage_schema *schema)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
         schema->infos[i].buffer = i;
+        schema->infos[i].white = 255;
     }
     schema->buffer_count = schema->column_count;
     schema->source_buffers = schema->column_count;
@@ -160,7 +217,7 @@ sluice_status schema_no_column(const stage_schema *schema, const char *stage, co
 
 bool schema_lacks_size(const stage_schema *schema)
 {
-    const uint32_t at = schema->is_chw ? 1 : 0;
+    const uint32_t at = schema->image >= 0 && schema->infos[schema->image].is_chw ? 1 : 0;
     const sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
 
     return column != NULL && column->dtype != SLUICE_ENCODED &&
@@ -170,7 +227,8 @@ bool schema_lacks_size(const stage_schema *schema)
 void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)
 {
     if (schema_lacks_size(schema)) {
-        uint64_t *shape = &schema->columns[schema->image].shape[schema->is_chw ? 1 : 0];
+        uint64_t *shape =
+            &schema->columns[schema->image].shape[schema->infos[schema->image].is_chw ? 1 : 0];
 
         shape[0] = height;
         shape[1] = width;

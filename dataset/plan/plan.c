@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "operators/color/color_stage.h"
 #include "stream_order.h"
 
 /* Limits on a worker's private rows, which hold samples until the filters' choice is known. */
@@ -188,21 +189,45 @@ static bool joins_group(const struct plan_details *details, uint32_t first, uint
     return true;
 }
 
-static void plan_geometry(sli_plan *plan)
+/* Adds a colour stage, with the columns of the source that it works on: no map comes before it. */
+static sluice_status add_color(sli_plan *plan, uint32_t i)
+{
+    const dataset_stage *stage = &plan->dataset->stages[i];
+    plan_stage *color = &plan->details->colors[plan->details->color_count++];
+    column_set images = 0;
+    stage_schema before;
+    sluice_status st = dataset_schema_after(plan->dataset, i, &before);
+
+    if (st == SLUICE_OK) {
+        const color_args *args = (const void *)stage->args.bytes;
+
+        st = schema_select_images(&before, stage->def->name,
+                                  stage->def->selects ? args->columns : "", &images);
+    }
+    *color = (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed), 0};
+    for (uint32_t k = 0; k < SLUICE_MAX_COLUMNS; k++) {
+        if ((images >> k & 1) != 0) {
+            color->images |= (column_set)1 << before.infos[k].buffer;
+        }
+    }
+    return st;
+}
+
+static sluice_status plan_geometry(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
+    sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
+    for (uint32_t i = 0; i < plan->dataset->stage_count && st == SLUICE_OK; i++) {
         const dataset_stage *stage = &plan->dataset->stages[i];
 
         if (stage->def->kind == STAGE_DECODE) {
             details->decode = stage;
         } else if (stage->def->kind == STAGE_GEOMETRY) {
             details->geometry[details->geometry_count++] =
-                (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed)};
+                (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed), 0};
         } else if (stage->def->kind == STAGE_COLOR) {
-            details->colors[details->color_count++] =
-                (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed)};
+            st = add_color(plan, i);
             details->warps = details->warps || stage->def->warps;
         }
     }
@@ -216,6 +241,7 @@ static void plan_geometry(sli_plan *plan)
         }
         last->count++;
     }
+    return st;
 }
 
 /* ---- passes 4 to 6: plan_steps.c, column_buffers.c, plan_conversions.c ---------------------- */
@@ -274,7 +300,9 @@ static sluice_status run_passes(sli_plan *plan)
         st = plan_columns(plan);
     }
     if (st == SLUICE_OK) {
-        plan_geometry(plan);
+        st = plan_geometry(plan);
+    }
+    if (st == SLUICE_OK) {
         st = plan_steps(plan);
     }
     if (st == SLUICE_OK) {

@@ -16,6 +16,7 @@
 typedef struct plan_stage {
     const dataset_stage *stage;
     uint64_t key;
+    column_set images; /* colour stages: the columns of the source that it works on */
 } plan_stage;
 
 /* A flip stage, with the key of its random numbers. */
@@ -27,15 +28,18 @@ typedef struct plan_flip {
 } plan_flip;
 
 /*
- * The conversions between two points at which the image is in a buffer. The first segment goes from
- * geometry (crops and resizes) to the first map that reads or writes the image, the others from one
- * map to the next, or from the last map to the batch.
+ * The conversions between two points at which an image is in a buffer. Each image of the source has
+ * a first segment, from geometry (crops and resizes) to the first map that reads or writes the
+ * image; the others go from one map to the next, or from the last map to the batch. segments[0] is
+ * the first one of the first image.
  */
 typedef struct plan_segment {
-    uint32_t from; /* buffer; not valid for the first segment */
+    uint32_t from; /* buffer; not valid for a first segment */
     uint32_t to;
     uint32_t end;                        /* number of stages up to the last one after which the
                                             image is still in buffer `to` */
+    bool is_first;                       /* the image's first segment */
+    bool follows;                        /* of a further image: only workers convert it */
     uint32_t count;                      /* number of conversions */
     uint32_t stages[DATASET_MAX_STAGES]; /* their indexes in the dataset */
 } plan_segment;
@@ -72,8 +76,8 @@ typedef struct plan_batch_map {
 /* A further image of a sample. Workers run all of its conversions, also those that the device runs
  * for the first image. */
 typedef struct plan_partner {
-    uint32_t column; /* its column in the source, which is also its buffer */
-    sli_conversion conversion;
+    uint32_t column;           /* its column in the source, which is also its buffer */
+    sli_conversion conversion; /* of its first segment */
 } plan_partner;
 
 /* Bytes before the tokens of a document in a private row (packed_rows.h). */
@@ -150,7 +154,7 @@ struct plan_details {
     bool warps; /* a colour stage may warp the image */
     uint64_t replace_key;
     uint32_t segment_count;
-    plan_segment segments[SCHEMA_MAX_MAPS + 1];
+    plan_segment segments[SCHEMA_MAX_BUFFERS];
     uint32_t step_count;
     plan_step *steps; /* NULL: there are no steps */
     uint32_t batch_map_count;

@@ -9,7 +9,8 @@ static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_sch
 {
     conversion_state state = {.scale = {1, 1, 1, 1}};
 
-    dataset->stages[i].def->convert(dataset->stages[i].args.bytes, before, &state);
+    dataset->stages[i].def->convert(dataset->stages[i].args.bytes, &before->infos[before->image],
+                                    &state);
     return state.affine;
 }
 
@@ -71,6 +72,21 @@ static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, u
                     "offload, so that they are one multiplication with one rounding");
 }
 
+/* Finds the image of a segment among columns: before its first conversion it is in the buffer
+ * `from` unless the segment is a first one, then in `to`. */
+static uint32_t find_image(const stage_schema *schema, const plan_segment *c)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].buffer == c->to) {
+            return i;
+        }
+        found = !c->is_first && schema->infos[i].buffer == c->from ? i : found;
+    }
+    return found;
+}
+
 /* Combines conversions [from, to) into one program. */
 static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uint32_t from,
                                       uint32_t to, sli_conversion *out)
@@ -79,6 +95,8 @@ static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uin
     conversion_state state = {.scale = {1, 1, 1, 1}};
     const uint64_t *shape;
     stage_schema before;
+    uint32_t image;
+    bool is_chw;
     sluice_status st;
 
     st = dataset_schema_after(dataset, from < c->count ? c->stages[from] : c->end, &before);
@@ -86,19 +104,21 @@ static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uin
         return st;
     }
     memset(out, 0, sizeof(*out));
-    state.dtype = before.columns[before.image].dtype;
-    state.chw = before.is_chw;
-    shape = before.columns[before.image].shape;
+    image = find_image(&before, c);
+    is_chw = before.infos[image].is_chw;
+    state.dtype = before.columns[image].dtype;
+    state.chw = is_chw;
+    shape = before.columns[image].shape;
     out->from = state.dtype;
     out->from_chw = state.chw;
-    out->height = (uint32_t)shape[before.is_chw ? 1 : SCHEMA_H];
-    out->width = (uint32_t)shape[before.is_chw ? 2 : SCHEMA_W];
-    out->channels = (uint32_t)shape[before.is_chw ? 0 : SCHEMA_C];
+    out->height = (uint32_t)shape[is_chw ? 1 : SCHEMA_H];
+    out->width = (uint32_t)shape[is_chw ? 2 : SCHEMA_W];
+    out->channels = (uint32_t)shape[is_chw ? 0 : SCHEMA_C];
     for (uint32_t k = from; k < to && st == SLUICE_OK; k++) {
         const dataset_stage *stage = &dataset->stages[c->stages[k]];
 
         st = dataset_schema_after(dataset, c->stages[k], &before);
-        stage->def->convert(stage->args.bytes, &before, &state);
+        stage->def->convert(stage->args.bytes, &before.infos[find_image(&before, c)], &state);
     }
     out->to = state.dtype;
     out->to_chw = state.chw;
@@ -220,7 +240,7 @@ static bool is_last(const sli_plan *plan, const plan_segment *segment)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;
 
-    return plan->image_column >= 0 && !schema->image_is_fixed &&
+    return plan->image_column >= 0 && !schema->infos[plan->image_column].is_fixed &&
            schema->infos[plan->image_column].buffer == segment->to;
 }
 
@@ -230,10 +250,24 @@ static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
     if (is_last(plan, segment)) {
         return plan_last_segment(plan, segment, program);
     }
+    if (segment->follows) {
+        return fold_conversions(plan, segment, 0, segment->count, program);
+    }
     if (!plan->details->buffers[segment->to].read) {
         return plan_hidden_image(plan, segment);
     }
     return plan_host_segment(plan, segment, program);
+}
+
+/* Finds the first segment of an image of the source, which must exist. */
+static plan_segment *plan_first_segment(struct plan_details *details, uint32_t column)
+{
+    plan_segment *segment = details->segments;
+
+    while (!segment->is_first || segment->to != column) {
+        segment++;
+    }
+    return segment;
 }
 
 sluice_status plan_conversions(sli_plan *plan)
@@ -243,6 +277,12 @@ sluice_status plan_conversions(sli_plan *plan)
 
     if (details->image >= 0) {
         st = plan_segment_program(plan, &details->segments[0], &plan->host_conversion);
+    }
+    for (uint32_t i = 0; i < details->partner_count && st == SLUICE_OK; i++) {
+        plan_partner *partner = &details->partners[i];
+
+        st = plan_segment_program(plan, plan_first_segment(details, partner->column),
+                                  &partner->conversion);
     }
     for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
         plan_step *step = &details->steps[i];

@@ -124,10 +124,10 @@ static void add_bucket(struct plan_details *details, const dataset_stage *stage,
         before->infos[column].role == ROLE_PLAIN && bucket->length < before->source_buffers;
 }
 
-/* An upper bound on the number of steps. */
+/* An upper bound on the number of steps: a segment that begins after a map has a buffer. */
 static size_t count_steps(const sluice_dataset *dataset)
 {
-    size_t count = dataset->opened_schema.map_count;
+    size_t count = dataset->opened_schema.buffer_count - dataset->source_schema.buffer_count;
 
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         const stage_kind kind = dataset->stages[i].def->kind;
@@ -161,28 +161,75 @@ static void add_batch_map(sli_plan *plan, custom_batch *map, const stage_schema 
     plan_note(plan, note);
 }
 
-/* Adds a conversion to the last segment, or to a new one if a map is between them. */
-static void add_conversion(struct plan_details *details, uint32_t stage, const stage_schema *before,
-                           const stage_schema *after)
+/* Adds the segment of an image that ends in buffer `to`. */
+static plan_segment *add_segment(struct plan_details *details, uint32_t to, bool is_first,
+                                 bool follows)
 {
-    const uint32_t to = after->infos[after->image].buffer;
-    plan_segment *segment = &details->segments[details->segment_count - 1];
+    plan_segment *segment = &details->segments[details->segment_count++];
 
-    if (segment->to != to) {
+    segment->to = to;
+    segment->end = 1;
+    segment->is_first = is_first;
+    segment->follows = follows;
+    return segment;
+}
+
+/* Adds the first segments: that of the first image, then those of further images. */
+static void begin_segments(struct plan_details *details, const stage_schema *source)
+{
+    add_segment(details, source->image >= 0 ? (uint32_t)source->image : UINT32_MAX, true, false);
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        if (source->infos[i].role == ROLE_IMAGE) {
+            add_segment(details, i, true, true);
+        }
+    }
+}
+
+/* Adds a conversion to the segment of an image, or to a new one if a map is between them. */
+static void add_conversion_of(struct plan_details *details, uint32_t stage, uint32_t from,
+                              uint32_t to, bool follows)
+{
+    plan_segment *segment = NULL;
+
+    for (uint32_t i = 0; i < details->segment_count && segment == NULL; i++) {
+        segment = details->segments[i].to == to ? &details->segments[i] : NULL;
+    }
+    if (segment == NULL) {
         details->steps[details->step_count++].segment = details->segment_count;
-        segment = &details->segments[details->segment_count++];
-        segment->from = before->infos[before->image].buffer;
-        segment->to = to;
+        segment = add_segment(details, to, false, follows);
+        segment->from = from;
     }
     segment->stages[segment->count++] = stage;
 }
 
-/* Records that after `count` stages the image is still in the buffer of its segment. */
-static void extend_segment(struct plan_details *details, const stage_schema *schema, uint32_t count)
+/* Adds a conversion to the segments of all images that it works on. */
+static sluice_status add_conversion(struct plan_details *details, const dataset_stage *stage,
+                                    uint32_t number, const stage_schema *before,
+                                    const stage_schema *after)
+{
+    const conversion_args *args = (const void *)stage->args.bytes;
+    column_set images = 0;
+    const sluice_status st = schema_select_images(
+        before, stage->def->name, stage->def->selects ? args->columns : "", &images);
+
+    for (uint32_t i = 0; i < before->column_count && st == SLUICE_OK; i++) {
+        if ((images >> i & 1) != 0) {
+            add_conversion_of(details, number, before->infos[i].buffer, after->infos[i].buffer,
+                              (int)i != before->image);
+        }
+    }
+    return st;
+}
+
+/* Records that after `count` stages images are still in the buffers of their segments. */
+static void extend_segments(struct plan_details *details, const stage_schema *schema,
+                            uint32_t count)
 {
     for (uint32_t i = 0; i < details->segment_count; i++) {
-        if (schema->image >= 0 && details->segments[i].to == schema->infos[schema->image].buffer) {
-            details->segments[i].end = count;
+        for (uint32_t k = 0; k < schema->column_count; k++) {
+            if (schema_is_image(schema, k) && details->segments[i].to == schema->infos[k].buffer) {
+                details->segments[i].end = count;
+            }
         }
     }
 }
@@ -206,9 +253,7 @@ sluice_status plan_steps(sli_plan *plan)
             return sli_fail(SLUICE_E_NO_MEMORY, "the steps of a plan");
         }
     }
-    details->segment_count = 1;
-    details->segments[0].to = before.image >= 0 ? (uint32_t)before.image : UINT32_MAX;
-    details->segments[0].end = 1;
+    begin_segments(details, &before);
     for (uint32_t i = 1; i < dataset->stage_count && st == SLUICE_OK; i++) {
         const dataset_stage *stage = &dataset->stages[i];
         stage_schema after;
@@ -225,13 +270,13 @@ sluice_status plan_steps(sli_plan *plan)
         } else if (stage->def->kind == STAGE_ARRAY) {
             add_array(details, stage, &before, &after);
         } else if (stage->def->kind == STAGE_CONVERSION) {
-            add_conversion(details, i, &before, &after);
+            st = add_conversion(details, stage, i, &before, &after);
         } else if (stage->def->kind == STAGE_PACK) {
             add_pack(details, stage, &before);
         } else if (stage->def->kind == STAGE_BUCKET) {
             add_bucket(details, stage, &before);
         }
-        extend_segment(details, &after, i + 1);
+        extend_segments(details, &after, i + 1);
         before = after;
     }
     return st;

@@ -343,7 +343,6 @@ static sluice_status concat_infer(const void *args, stage_schema *schema)
     const dataset_parts *parts = ((const group_args *)args)->parts;
     const stage_schema *first = &parts->items[0].dataset->schema;
 
-    schema->value_range = first->value_range;
     return parts_schema_join("part 1", first, schema);
 }
 

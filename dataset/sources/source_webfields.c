@@ -321,8 +321,8 @@ static sluice_status read_text(const fields_shard *shard, int fd, const member_p
     return st;
 }
 
-/* Reads one field into those of its columns whose pointers are not NULL. The image is read into io
- * unless data_out is NULL; masks are skipped. */
+/* Reads one field into those of its columns whose pointers are not NULL. The first image is read
+ * into io unless data_out is NULL; further images and masks are skipped. */
 static sluice_status read_field(const webfields *web, const fields_shard *shard, int fd, uint32_t i,
                                 const member_place *place, sample_io *io, void *const *row,
                                 sample_data *data_out)
@@ -333,7 +333,8 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     if (place->offset == MEMBER_TWICE) {
         return sli_fail(SLUICE_E_CORRUPT, "it is there twice");
     }
-    if (field->kind == WEB_MASK || (field->kind == WEB_IMAGE && data_out == NULL) ||
+    if (field->kind == WEB_MASK || field->kind == WEB_FURTHER ||
+        (field->kind == WEB_IMAGE && data_out == NULL) ||
         (field->kind != WEB_IMAGE && field->kind != WEB_BYTES && to == NULL)) {
         return SLUICE_OK;
     }
@@ -350,7 +351,8 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     }
 }
 
-/* Reads all fields of a sample except masks; data_out NULL: also except the image. */
+/* Reads all fields of a sample except masks and further images; data_out NULL: also except the
+ * first image. */
 static sluice_status read_fields(const webfields *web, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
@@ -385,8 +387,8 @@ static sluice_status fields_read_plain(const void *source, uint64_t index, sampl
     return read_fields(source, index, io, row, NULL);
 }
 
-static sluice_status fields_read_mask(const void *source, uint64_t index, uint32_t column,
-                                      sample_io *io, sample_data *data_out)
+static sluice_status fields_read_other(const void *source, uint64_t index, uint32_t column,
+                                       sample_io *io, sample_data *data_out)
 {
     const webfields *web = source;
     fields_shard *shard = shard_of(web, &index);
@@ -451,7 +453,7 @@ const source_ops web_fields_ops = {
     .name = fields_name,
     .read = fields_read,
     .read_plain = fields_read_plain,
-    .read_other = fields_read_mask,
+    .read_other = fields_read_other,
     .locate = fields_locate,
     .drops = fields_drops,
     .memory = fields_memory,

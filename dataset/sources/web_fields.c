@@ -87,19 +87,13 @@ static sluice_status parse_field(const char *text, web_field *field)
     return SLUICE_OK;
 }
 
-/* Fails if the field is listed already, or would be a second image. */
+/* Fails if the field is listed already. */
 static sluice_status check_new(const web_fields *fields, const web_field *field)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         if (strcasecmp(fields->fields[i].field, field->field) == 0) {
             return sli_fail(SLUICE_E_INVALID, "webdataset: fields: %s is there twice",
                             field->field);
-        }
-        if (field->kind == WEB_IMAGE && fields->fields[i].kind == WEB_IMAGE) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "webdataset: fields: %s would be a second image, and a sample has one; "
-                            "%s:%s@mask makes a mask of it",
-                            field->name, field->name, field->field);
         }
     }
     return SLUICE_OK;
@@ -127,7 +121,10 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out)
             return st;
         }
         masks = masks || field.kind == WEB_MASK;
-        images = images || field.kind == WEB_IMAGE;
+        if (field.kind == WEB_IMAGE) {
+            field.kind = images ? WEB_FURTHER : WEB_IMAGE;
+            images = true;
+        }
         field.column = fields.column_count;
         fields.column_count += field.kind == WEB_BYTES ? 2 : 1;
         if (fields.column_count > SLUICE_MAX_COLUMNS) {
@@ -159,6 +156,9 @@ static sluice_status add_columns(const web_field *field, const sluice_column *ty
     switch (field->kind) {
     case WEB_IMAGE:
         schema->image = (int)field->column;
+        break;
+    case WEB_FURTHER:
+        info->role = ROLE_IMAGE;
         break;
     case WEB_MASK:
         info->role = ROLE_MASK;

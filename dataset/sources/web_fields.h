@@ -4,7 +4,7 @@
  * comma-separated list of NAME:FIELD. FIELD is the part of the member's name after its first dot;
  * its extension determines the column's type:
  *
- *     NAME:jpg         jpg, jpeg, png, ppm, pgm, pnm: the image, at most one
+ *     NAME:jpg         jpg, jpeg, png, ppm, pgm, pnm: an image
  *     NAME:png@mask    a mask of class numbers, transformed like the image
  *     NAME:cls         an integer, i32
  *     NAME:npy         an array; dtype and shape are those of the first sample's array
@@ -15,7 +15,14 @@
 
 #include "stage.h"
 
-typedef enum web_kind { WEB_IMAGE, WEB_MASK, WEB_NUMBER, WEB_ARRAY, WEB_BYTES } web_kind;
+typedef enum web_kind {
+    WEB_IMAGE,   /* the first image */
+    WEB_FURTHER, /* a further image */
+    WEB_MASK,
+    WEB_NUMBER,
+    WEB_ARRAY,
+    WEB_BYTES
+} web_kind;
 
 typedef struct web_field {
     web_kind kind;

@@ -58,7 +58,26 @@ static void undo_scale(pixel_view *view)
     view->is_undone = true;
 }
 
-static void read_stages(pixel_view *view, const char *text)
+/* True if the stage works on the column: it names no columns, or this one among others. */
+static bool works_on(const char *stage, size_t length, const char *column)
+{
+    const char *names = text_stage_value(stage, length, "columns");
+    const size_t size = strlen(column);
+
+    if (names == NULL) {
+        return true;
+    }
+    while (strncmp(names, column, size) != 0 || strchr(", |", names[size]) == NULL) {
+        names += strcspn(names, ", |");
+        if (*names != ',') {
+            return false;
+        }
+        names++;
+    }
+    return true;
+}
+
+static void read_stages(pixel_view *view, const char *text, const char *column)
 {
     bool is_normalized = false;
 
@@ -67,6 +86,9 @@ static void read_stages(pixel_view *view, const char *text)
         size_t length;
 
         text = text_next_stage(stage, &length);
+        if (!works_on(stage, length, column)) {
+            continue;
+        }
         if (text_stage_is(stage, "to_chw")) {
             view->is_chw = true;
         } else if (text_stage_is(stage, "normalize")) {
@@ -96,7 +118,7 @@ bool pixel_view_init(pixel_view *view, const sluice_column *column, const char *
     if (column->rank != 2 && column->rank != 3) {
         return false;
     }
-    read_stages(view, described);
+    read_stages(view, described, column->name);
     view->is_chw = column->rank == 2 || view->is_chw ||
                    (shape[2] > PIXEL_CHANNELS && shape[0] <= PIXEL_CHANNELS);
     if (column->rank == 2) {

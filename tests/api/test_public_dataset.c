@@ -370,6 +370,24 @@ static void columns_are_chosen_and_renamed_by_calls(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* The argument columns of the next stage, by a call. */
+static void stages_work_on_chosen_columns(void)
+{
+    const double half[] = {0.5};
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
+
+    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_for_columns(dataset, "image"));
+    T_OK(sluice_dataset_normalize(dataset, half, half, 1, 1, SLUICE_F32));
+    T_OK(sluice_dataset_to_chw(dataset));
+    T_OK(sluice_dataset_describe(dataset, &text));
+    T_CONTAINS(text, "offload=auto columns=image | to_chw offload=auto");
+    sluice_string_free(text);
+    T_STATUS(sluice_dataset_for_columns(dataset, ""), SLUICE_E_INVALID);
+    sluice_dataset_destroy(dataset);
+}
+
 static void columns_are_computed_by_calls(void)
 {
     sluice_dataset *dataset = NULL;
@@ -438,6 +456,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(arrays_are_a_dataset),
     T_TEST(stored_samples_are_read),
     T_TEST(columns_are_chosen_and_renamed_by_calls),
+    T_TEST(stages_work_on_chosen_columns),
     T_TEST(columns_are_computed_by_calls),
     T_TEST(documents_are_packed_by_calls),
     T_TEST(buckets_are_added_by_calls),

@@ -410,37 +410,51 @@ static sluice_status call_random_perspective_defaults(sluice_dataset *d)
 
 static sluice_status call_color_jitter(sluice_dataset *d)
 {
-    return sluice_dataset_color_jitter(d, 0.4, 0.25, 0.5, 0.125);
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_color_jitter(d, 0.4, 0.25, 0.5, 0.125) : st;
 }
 
 static sluice_status call_random_grayscale(sluice_dataset *d)
 {
-    return sluice_dataset_random_grayscale(d, 0.25);
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_grayscale(d, 0.25) : st;
 }
 
 static sluice_status call_random_invert(sluice_dataset *d)
 {
-    return sluice_dataset_random_invert(d, 0.25);
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_invert(d, 0.25) : st;
 }
 
 static sluice_status call_random_posterize(sluice_dataset *d)
 {
-    return sluice_dataset_random_posterize(d, 3, 0.25);
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_posterize(d, 3, 0.25) : st;
 }
 
 static sluice_status call_random_solarize(sluice_dataset *d)
 {
-    return sluice_dataset_random_solarize(d, 100, 0.25);
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_solarize(d, 100, 0.25) : st;
 }
 
 static sluice_status call_random_autocontrast(sluice_dataset *d)
 {
-    return sluice_dataset_random_autocontrast(d, 0.25);
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_autocontrast(d, 0.25) : st;
 }
 
 static sluice_status call_random_equalize(sluice_dataset *d)
 {
-    return sluice_dataset_random_equalize(d, 0.25);
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_equalize(d, 0.25) : st;
 }
 
 static sluice_status call_random_horizontal_flip(sluice_dataset *d)
@@ -454,22 +468,31 @@ static sluice_status call_normalize(sluice_dataset *d)
 {
     static const double mean[] = {1, 2, 3};
     static const double std[] = {40, 50, 60};
-    const sluice_status st = sluice_dataset_normalize(d, mean, std, 3, 255, SLUICE_F16);
+    sluice_status st = sluice_dataset_for_columns(d, "image");
 
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_normalize(d, mean, std, 3, 255, SLUICE_F16);
+    }
     return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
 }
 
 static sluice_status call_to_dtype(sluice_dataset *d)
 {
-    const sluice_status st = sluice_dataset_to_dtype(d, SLUICE_BF16, true);
+    sluice_status st = sluice_dataset_for_columns(d, "image");
 
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_to_dtype(d, SLUICE_BF16, true);
+    }
     return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
 }
 
 static sluice_status call_to_chw(sluice_dataset *d)
 {
-    const sluice_status st = sluice_dataset_to_chw(d);
+    sluice_status st = sluice_dataset_for_columns(d, "image");
 
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_to_chw(d);
+    }
     return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
 }
 
@@ -649,12 +672,20 @@ const stage_call stage_calls[] = {
     {SOURCE, "random_perspective 0.25 0.75 nearest 1,2,3 9", call_random_perspective, NULL,
      "batch 4"},
     {SOURCE, "random_perspective", call_random_perspective_defaults, NULL, "batch 4"},
+    {SOURCE, "color_jitter 0.4 0.25 0.5 0.125 columns=image", call_color_jitter, NULL, "batch 4"},
+    {SOURCE, "random_grayscale 0.25 columns=image", call_random_grayscale, NULL, "batch 4"},
+    {SOURCE, "random_invert 0.25 columns=image", call_random_invert, NULL, "batch 4"},
+    {SOURCE, "random_posterize 3 0.25 columns=image", call_random_posterize, NULL, "batch 4"},
+    {SOURCE, "random_solarize 100 0.25 columns=image", call_random_solarize, NULL, "batch 4"},
+    {SOURCE, "random_autocontrast 0.25 columns=image", call_random_autocontrast, NULL, "batch 4"},
+    {SOURCE, "random_equalize 0.25 columns=image", call_random_equalize, NULL, "batch 4"},
     {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
      "batch 4"},
-    {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device", call_normalize, NULL,
+    {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device columns=image",
+     call_normalize, NULL, "batch 4"},
+    {SOURCE, "to_dtype bf16 scale=true offload=device columns=image", call_to_dtype, NULL,
      "batch 4"},
-    {SOURCE, "to_dtype bf16 scale=true offload=device", call_to_dtype, NULL, "batch 4"},
-    {SOURCE, "to_chw offload=device", call_to_chw, NULL, "batch 4"},
+    {SOURCE, "to_chw offload=device columns=image", call_to_chw, NULL, "batch 4"},
     {SOURCE, "project label,image", call_project, NULL, "batch 4"},
     {SOURCE, "drop label", call_drop, NULL, "batch 4"},
     {SOURCE, "rename label y", call_rename, NULL, "batch 4"},

@@ -294,16 +294,16 @@ static inline void sluice_map_init(sluice_map *map)
 }
 
 /**
- * Adds a map, after decode, crops and resizes. Conversions (flip, normalize, to_dtype, to_chw)
- * before a map that reads or writes the image run on the workers; those after it may run on the
- * device. An image that a map writes is u8 (height, width, channels), so normalize, to_dtype and
- * to_chw come after such a map; a flip may come before or after. The report has a row with the
- * map's name and the time spent in it.
+ * Adds a map, after decode, crops and resizes. It may read and write all images of a sample, each
+ * by its name. Conversions (flip, normalize, to_dtype, to_chw) before a map that reads or writes
+ * the image run on the workers; those after it may run on the device. An image that a map writes is
+ * u8 (height, width, channels), so normalize, to_dtype and to_chw come after such a map; a flip may
+ * come before or after. The report has a row with the map's name and the time spent in it.
  *
  * @param map  copied
  *
  * Returns: E_INVALID a NULL, no name, an input that is not a column, incompatible columns, more
- *          than 8 maps; E_UNSUPPORTED a second image, an encoded output; the sticky error of
+ *          than 8 maps; E_UNSUPPORTED an encoded output; the sticky error of
  *          building; E_NO_MEMORY. The message has the name of the map.
  *
  * sluice_dataset_describe() writes it as `map`, with name and version, which sluice_dataset_parse()

@@ -9,6 +9,7 @@
 enum { JITTERS = 4 };
 
 typedef struct jitter_args {
+    color_args common;
     param_reals brightness; /* after check(): LOW,HIGH; count 0: not changed */
     param_reals contrast;
     param_reals saturation;
@@ -73,8 +74,7 @@ static sluice_status jitter_check(void *args)
 
 static sluice_status jitter_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return color_infer("color_jitter", JITTERS, schema);
+    return color_infer("color_jitter", args, JITTERS, schema);
 }
 
 /* Draws a random order of the four: Fisher-Yates shuffle. */
@@ -121,6 +121,7 @@ static const stage_param jitter_params[] = {
     AMOUNT(contrast, "the same"),
     AMOUNT(saturation, "the same"),
     AMOUNT(hue, "largest turn, up to 0.5, or LOW,HIGH turns"),
+    COLUMNS_PARAM(jitter_args, common.columns),
 };
 
 const stage_def stage_color_jitter = {
@@ -131,6 +132,7 @@ const stage_def stage_color_jitter = {
     STAGE_PARAMS(jitter_params),
     .args_size = sizeof(jitter_args),
     .check = jitter_check,
+    .selects = true,
     .infer = jitter_infer,
     .colors = jitter_colors,
 };
@@ -138,8 +140,10 @@ const stage_def stage_color_jitter = {
 sluice_status sluice_dataset_color_jitter(sluice_dataset *dataset, double brightness,
                                           double contrast, double saturation, double hue)
 {
-    const jitter_args args = {
-        {1, {brightness}, ""}, {1, {contrast}, ""}, {1, {saturation}, ""}, {1, {hue}, ""}};
+    const jitter_args args = {.brightness = {1, {brightness}, ""},
+                              .contrast = {1, {contrast}, ""},
+                              .saturation = {1, {saturation}, ""},
+                              .hue = {1, {hue}, ""}};
 
     return dataset_append(dataset, &stage_color_jitter, &args);
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "color_stage.h"
 
-sluice_status color_infer(const char *stage, uint32_t operations, stage_schema *schema)
+sluice_status color_infer(const char *stage, const void *args, uint32_t operations,
+                          stage_schema *schema)
 {
-    const sluice_status st = schema_want_bytes(schema, stage, true);
+    column_set images;
+    sluice_status st =
+        schema_select_images(schema, stage, ((const color_args *)args)->columns, &images);
 
+    if (st == SLUICE_OK) {
+        st = schema_want_bytes(schema, stage, images, true);
+    }
     return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;
 }
 

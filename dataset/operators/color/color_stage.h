@@ -5,17 +5,24 @@
 
 #include "stage.h"
 
+/* The argument struct of every colour stage begins with this one. */
+typedef struct color_args {
+    const char *columns; /* the images that it works on; "": all */
+} color_args;
+
 /* The arguments of a stage that is applied to an image with probability p. */
 typedef struct chance_args {
+    color_args common;
     double p;
 } chance_args;
 
 /*
- * Checks that there are decoded uint8 images with 1 or 3 channels, and adds `operations`, the most
- * that the stage adds for one image, to schema->color_operations. E_INVALID: there are no such
- * images, or more than COLOR_MAX_OPERATIONS operations.
+ * Checks that the images of args->columns are decoded uint8 images with 1 or 3 channels, and adds
+ * `operations`, the most that the stage adds for one image, to schema->color_operations. E_INVALID:
+ * there are no such images, or more than COLOR_MAX_OPERATIONS operations.
  */
-sluice_status color_infer(const char *stage, uint32_t operations, stage_schema *schema);
+sluice_status color_infer(const char *stage, const void *args, uint32_t operations,
+                          stage_schema *schema);
 
 /* True with probability p, by the first random number of the stage. */
 bool color_chance(double p, const sli_draws *draws);

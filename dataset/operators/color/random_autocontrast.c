@@ -4,8 +4,7 @@
 
 static sluice_status random_autocontrast_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return color_infer("random_autocontrast", 1, schema);
+    return color_infer("random_autocontrast", args, 1, schema);
 }
 
 static void random_autocontrast_colors(const void *opaque, const sli_draws *draws,
@@ -18,6 +17,7 @@ static void random_autocontrast_colors(const void *opaque, const sli_draws *draw
 
 static const stage_param random_autocontrast_params[] = {
     CHANCE_PARAM(chance_args, "0.5"),
+    COLUMNS_PARAM(chance_args, common.columns),
 };
 
 const stage_def stage_random_autocontrast = {
@@ -27,6 +27,7 @@ const stage_def stage_random_autocontrast = {
     .kind = STAGE_COLOR,
     STAGE_PARAMS(random_autocontrast_params),
     .args_size = sizeof(chance_args),
+    .selects = true,
     .infer = random_autocontrast_infer,
     .colors = random_autocontrast_colors,
 };

@@ -4,8 +4,7 @@
 
 static sluice_status random_equalize_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return color_infer("random_equalize", 1, schema);
+    return color_infer("random_equalize", args, 1, schema);
 }
 
 static void random_equalize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
@@ -17,6 +16,7 @@ static void random_equalize_colors(const void *opaque, const sli_draws *draws, c
 
 static const stage_param random_equalize_params[] = {
     CHANCE_PARAM(chance_args, "0.5"),
+    COLUMNS_PARAM(chance_args, common.columns),
 };
 
 const stage_def stage_random_equalize = {
@@ -26,6 +26,7 @@ const stage_def stage_random_equalize = {
     .kind = STAGE_COLOR,
     STAGE_PARAMS(random_equalize_params),
     .args_size = sizeof(chance_args),
+    .selects = true,
     .infer = random_equalize_infer,
     .colors = random_equalize_colors,
 };

@@ -4,8 +4,7 @@
 
 static sluice_status random_grayscale_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return color_infer("random_grayscale", 1, schema);
+    return color_infer("random_grayscale", args, 1, schema);
 }
 
 static void random_grayscale_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
@@ -17,6 +16,7 @@ static void random_grayscale_colors(const void *opaque, const sli_draws *draws, 
 
 static const stage_param random_grayscale_params[] = {
     CHANCE_PARAM(chance_args, "0.1"),
+    COLUMNS_PARAM(chance_args, common.columns),
 };
 
 const stage_def stage_random_grayscale = {
@@ -26,6 +26,7 @@ const stage_def stage_random_grayscale = {
     .kind = STAGE_COLOR,
     STAGE_PARAMS(random_grayscale_params),
     .args_size = sizeof(chance_args),
+    .selects = true,
     .infer = random_grayscale_infer,
     .colors = random_grayscale_colors,
 };

@@ -4,8 +4,7 @@
 
 static sluice_status random_invert_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return color_infer("random_invert", 1, schema);
+    return color_infer("random_invert", args, 1, schema);
 }
 
 static void random_invert_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
@@ -17,6 +16,7 @@ static void random_invert_colors(const void *opaque, const sli_draws *draws, col
 
 static const stage_param random_invert_params[] = {
     CHANCE_PARAM(chance_args, "0.5"),
+    COLUMNS_PARAM(chance_args, common.columns),
 };
 
 const stage_def stage_random_invert = {
@@ -26,6 +26,7 @@ const stage_def stage_random_invert = {
     .kind = STAGE_COLOR,
     STAGE_PARAMS(random_invert_params),
     .args_size = sizeof(chance_args),
+    .selects = true,
     .infer = random_invert_infer,
     .colors = random_invert_colors,
 };

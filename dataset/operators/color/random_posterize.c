@@ -3,14 +3,14 @@
 #include "color_stage.h"
 
 typedef struct bits_args {
+    color_args common;
     uint64_t bits;
     double p;
 } bits_args;
 
 static sluice_status random_posterize_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return color_infer("random_posterize", 1, schema);
+    return color_infer("random_posterize", args, 1, schema);
 }
 
 static void random_posterize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
@@ -25,6 +25,7 @@ static void random_posterize_colors(const void *opaque, const sli_draws *draws, 
 static const stage_param random_posterize_params[] = {
     PARAM_(bits_args, bits, PARAM_COUNT, NULL, 0, 8, NULL, "how many upper bits to keep"),
     CHANCE_PARAM(bits_args, "0.5"),
+    COLUMNS_PARAM(bits_args, common.columns),
 };
 
 const stage_def stage_random_posterize = {
@@ -34,6 +35,7 @@ const stage_def stage_random_posterize = {
     .kind = STAGE_COLOR,
     STAGE_PARAMS(random_posterize_params),
     .args_size = sizeof(bits_args),
+    .selects = true,
     .infer = random_posterize_infer,
     .colors = random_posterize_colors,
 };

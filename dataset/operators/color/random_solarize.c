@@ -3,14 +3,14 @@
 #include "color_stage.h"
 
 typedef struct threshold_args {
+    color_args common;
     double threshold;
     double p;
 } threshold_args;
 
 static sluice_status random_solarize_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return color_infer("random_solarize", 1, schema);
+    return color_infer("random_solarize", args, 1, schema);
 }
 
 static void random_solarize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
@@ -26,6 +26,7 @@ static const stage_param random_solarize_params[] = {
     PARAM_(threshold_args, threshold, PARAM_REAL, NULL, 0, 256, NULL,
            "values from here on are inverted"),
     CHANCE_PARAM(threshold_args, "0.5"),
+    COLUMNS_PARAM(threshold_args, common.columns),
 };
 
 const stage_def stage_random_solarize = {
@@ -35,6 +36,7 @@ const stage_def stage_random_solarize = {
     .kind = STAGE_COLOR,
     STAGE_PARAMS(random_solarize_params),
     .args_size = sizeof(threshold_args),
+    .selects = true,
     .infer = random_solarize_infer,
     .colors = random_solarize_colors,
 };

@@ -11,27 +11,6 @@ typedef struct project_args {
     const char *columns; /* comma-separated names */
 } project_args;
 
-/*
- * Removes the first name from a comma-separated list, and finds its column. *list is NULL after the
- * last name.
- */
-static sluice_status next_column(const char **list, const stage_schema *schema, const char *stage,
-                                 uint32_t *column_out)
-{
-    const size_t length = strcspn(*list, ",");
-    char name[SLUICE_NAME_SIZE] = "";
-    int column;
-
-    if (length >= sizeof(name)) {
-        return schema_no_column(schema, stage, *list);
-    }
-    memcpy(name, *list, length);
-    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
-    column = schema_find(schema, name);
-    *column_out = (uint32_t)column;
-    return column >= 0 ? SLUICE_OK : schema_no_column(schema, stage, name);
-}
-
 /* Reduces the schema to these `count` columns, given by index in their new order. */
 static void keep_columns(stage_schema *schema, const uint32_t *kept, uint32_t count)
 {
@@ -55,7 +34,7 @@ static sluice_status project_infer(const void *opaque, stage_schema *schema)
 
     do {
         uint32_t column = 0;
-        const sluice_status st = next_column(&list, schema, "project", &column);
+        const sluice_status st = schema_next_column(&list, schema, "project", &column);
 
         if (st != SLUICE_OK) {
             return st;
@@ -80,7 +59,7 @@ static sluice_status drop_infer(const void *opaque, stage_schema *schema)
 
     do {
         uint32_t column = 0;
-        const sluice_status st = next_column(&list, schema, "drop", &column);
+        const sluice_status st = schema_next_column(&list, schema, "drop", &column);
 
         if (st != SLUICE_OK) {
             return st;

@@ -26,7 +26,7 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
         if (schema->infos[i].role == ROLE_IMAGE && schema->columns[i].dtype == SLUICE_ENCODED) {
             schema->columns[i].dtype = SLUICE_U8;
             schema->columns[i].rank = 3;
-            schema->infos[i].channels = (uint32_t)column->shape[SCHEMA_C];
+            schema->columns[i].shape[SCHEMA_C] = column->shape[SCHEMA_C];
         }
     }
     return SLUICE_OK;

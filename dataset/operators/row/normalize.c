@@ -97,36 +97,29 @@ static sluice_status normalize_check(void *opaque)
     return check_meaning(args);
 }
 
-static sluice_status normalize_infer(const void *opaque, stage_schema *schema)
+static sluice_status normalize_infer(const void *opaque, sluice_column *column, column_info *info)
 {
     const normalize_args *args = opaque;
-    sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
+    const uint64_t channels = column->shape[info->is_chw ? 0 : SCHEMA_C];
 
-    if (column == NULL || column->dtype == SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "normalize: there is no decoded image; put decode before it");
-    }
     if (column->dtype != SLUICE_U8 && column->dtype != SLUICE_F32) {
         return sli_fail(SLUICE_E_INVALID,
                         "normalize: the image is %s, already rounded to 16 bits; "
                         "put normalize before that and give it dtype=%s",
                         sluice_dtype_name(column->dtype), sluice_dtype_name(column->dtype));
     }
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        const bool is_image = (int)i == schema->image || schema->infos[i].role == ROLE_IMAGE;
-        const uint64_t channels = schema->columns[i].shape[schema->is_chw ? 0 : SCHEMA_C];
-
-        if (is_image && args->mean.count != 1 && args->mean.count != channels) {
-            return sli_fail(SLUICE_E_INVALID, "normalize: %u numbers for an image of %llu channels",
-                            args->mean.count, (unsigned long long)channels);
-        }
+    if (args->mean.count != 1 && args->mean.count != channels) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "normalize: %u numbers for an image of %llu channels, %s; of several "
+                        "images, columns= chooses some",
+                        args->mean.count, (unsigned long long)channels, column->name);
     }
     column->dtype = args->dtype;
-    schema->value_range = 0;
+    info->white = 0;
     return SLUICE_OK;
 }
 
-static void normalize_convert(const void *opaque, const stage_schema *before,
+static void normalize_convert(const void *opaque, const column_info *before,
                               conversion_state *state)
 {
     const normalize_args *args = opaque;
@@ -134,7 +127,7 @@ static void normalize_convert(const void *opaque, const stage_schema *before,
      * The value of white before this stage: 255 for bytes, 1 after scaling. After an earlier
      * normalize it is unknown (0), and values are used unscaled.
      */
-    const double white = before->value_range > 0 ? before->value_range : args->range;
+    const double white = before->white > 0 ? before->white : args->range;
 
     for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
         uint32_t from = args->mean.count == 1 ? 0 : c < args->mean.count ? c : 0;
@@ -156,6 +149,7 @@ static const stage_param normalize_params[] = {
            "value of white in the units of mean and std: 1 or 255"),
     PARAM_(normalize_args, dtype, PARAM_DTYPE, "f32", 0, 0, NULL, "f32, f16 or bf16"),
     OFFLOAD_PARAM,
+    COLUMNS_PARAM(normalize_args, common.columns),
 };
 
 const stage_def stage_normalize = {
@@ -166,7 +160,8 @@ const stage_def stage_normalize = {
     STAGE_PARAMS(normalize_params),
     .args_size = sizeof(normalize_args),
     .check = normalize_check,
-    .infer = normalize_infer,
+    .selects = true,
+    .infer_image = normalize_infer,
     .convert = normalize_convert,
 };
 

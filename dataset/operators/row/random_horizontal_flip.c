@@ -30,7 +30,7 @@ static sluice_status flip_infer(const void *args, stage_schema *schema)
     return SLUICE_OK;
 }
 
-static void flip_convert(const void *args, const stage_schema *before, conversion_state *state)
+static void flip_convert(const void *args, const column_info *before, conversion_state *state)
 {
     (void)args;
     (void)before;

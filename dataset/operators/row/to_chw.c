@@ -3,28 +3,23 @@
 #include "stage.h"
 #include "status_int.h"
 
-static sluice_status to_chw_infer(const void *args, stage_schema *schema)
+static sluice_status to_chw_infer(const void *args, sluice_column *column, column_info *info)
 {
-    sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
-    uint64_t channels;
+    const uint64_t channels = column->shape[SCHEMA_C];
 
     (void)args;
-    if (column == NULL || column->dtype == SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "to_chw: there is no decoded image; put decode before it");
+    if (info->is_chw) {
+        return sli_fail(SLUICE_E_INVALID, "to_chw: the image %s is (C, H, W) already",
+                        column->name);
     }
-    if (schema->is_chw) {
-        return sli_fail(SLUICE_E_INVALID, "to_chw: the image is (C, H, W) already");
-    }
-    channels = column->shape[SCHEMA_C];
     column->shape[2] = column->shape[SCHEMA_W];
     column->shape[1] = column->shape[SCHEMA_H];
     column->shape[0] = channels;
-    schema->is_chw = true;
+    info->is_chw = true;
     return SLUICE_OK;
 }
 
-static void to_chw_convert(const void *args, const stage_schema *before, conversion_state *state)
+static void to_chw_convert(const void *args, const column_info *before, conversion_state *state)
 {
     (void)args;
     (void)before;
@@ -33,6 +28,7 @@ static void to_chw_convert(const void *args, const stage_schema *before, convers
 
 static const stage_param to_chw_params[] = {
     OFFLOAD_PARAM,
+    COLUMNS_PARAM(conversion_args, columns),
 };
 
 const stage_def stage_to_chw = {
@@ -42,14 +38,15 @@ const stage_def stage_to_chw = {
     .kind = STAGE_CONVERSION,
     STAGE_PARAMS(to_chw_params),
     .args_size = sizeof(conversion_args),
-    .infer = to_chw_infer,
+    .selects = true,
+    .infer_image = to_chw_infer,
     .convert = to_chw_convert,
     .moves = true,
 };
 
 sluice_status sluice_dataset_to_chw(sluice_dataset *dataset)
 {
-    const conversion_args args = {OFFLOAD_AUTO};
+    const conversion_args args = {.offload = OFFLOAD_AUTO};
 
     return dataset_append(dataset, &stage_to_chw, &args);
 }

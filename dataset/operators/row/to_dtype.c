@@ -9,15 +9,10 @@ typedef struct to_dtype_args {
     bool scale;
 } to_dtype_args;
 
-static sluice_status to_dtype_infer(const void *opaque, stage_schema *schema)
+static sluice_status to_dtype_infer(const void *opaque, sluice_column *column, column_info *info)
 {
     const to_dtype_args *args = opaque;
-    sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
 
-    if (column == NULL || column->dtype == SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "to_dtype: there is no decoded image; put decode before it");
-    }
     if (args->dtype == SLUICE_U8 && (column->dtype != SLUICE_U8 || args->scale)) {
         return sli_fail(SLUICE_E_INVALID, "to_dtype u8: the image is %s%s",
                         sluice_dtype_name(column->dtype), args->scale ? ", and scale=true" : "");
@@ -38,13 +33,12 @@ static sluice_status to_dtype_infer(const void *opaque, stage_schema *schema)
     }
     column->dtype = args->dtype;
     if (args->scale) {
-        schema->value_range = 1;
+        info->white = 1;
     }
     return SLUICE_OK;
 }
 
-static void to_dtype_convert(const void *opaque, const stage_schema *before,
-                             conversion_state *state)
+static void to_dtype_convert(const void *opaque, const column_info *before, conversion_state *state)
 {
     const to_dtype_args *args = opaque;
 
@@ -61,6 +55,7 @@ static const stage_param to_dtype_params[] = {
     PARAM_(to_dtype_args, dtype, PARAM_DTYPE, NULL, 0, 0, NULL, "f32, f16, bf16 or u8"),
     PARAM_(to_dtype_args, scale, PARAM_BOOL, "false", 0, 0, NULL, "scale bytes to 0..1"),
     OFFLOAD_PARAM,
+    COLUMNS_PARAM(to_dtype_args, common.columns),
 };
 
 const stage_def stage_to_dtype = {
@@ -70,7 +65,8 @@ const stage_def stage_to_dtype = {
     .kind = STAGE_CONVERSION,
     STAGE_PARAMS(to_dtype_params),
     .args_size = sizeof(to_dtype_args),
-    .infer = to_dtype_infer,
+    .selects = true,
+    .infer_image = to_dtype_infer,
     .convert = to_dtype_convert,
 };
 

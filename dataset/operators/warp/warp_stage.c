@@ -43,8 +43,12 @@ static sluice_status check_bend(const char *stage, const stage_schema *schema)
 sluice_status warp_infer(const char *stage, const warp_options *options, bool bends,
                          stage_schema *schema)
 {
-    sluice_status st = schema_want_bytes(schema, stage, false);
+    column_set images;
+    sluice_status st = schema_select_images(schema, stage, "", &images);
 
+    if (st == SLUICE_OK) {
+        st = schema_want_bytes(schema, stage, images, false);
+    }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         const uint64_t channels = schema->columns[i].shape[SCHEMA_C];
 

@@ -352,7 +352,8 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * With config.fields the listed members become the columns. It is a comma-separated list of
  * NAME:FIELD; the extension of FIELD determines the column's type:
  *
- *     NAME:jpg       jpg, jpeg, png, ppm, pgm, pnm: the image, at most one
+ *     NAME:jpg       jpg, jpeg, png, ppm, pgm, pnm: an image; each after the
+ *                    first one is a further image
  *     NAME:png@mask  an image of class numbers, which follows the geometry of the image
  *     NAME:cls       an integer, i32
  *     NAME:npy       a NumPy array; type and shape are those of the first sample's array

@@ -278,6 +278,23 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
 
 /**
+ * Sets the images that the next stage works on, of a sample with several: the argument `columns` of
+ * pipeline texts. Without it a stage works on all of them. The next stage must be color_jitter,
+ * another stage that changes colours, normalize, to_dtype or to_chw. Stages that move pixels take
+ * no columns: all images, masks and boxes of a sample have the same geometry.
+ *
+ * @param columns  comma-separated names of columns, each at most once
+ *
+ * Returns: E_INVALID a NULL or empty text; the sticky error of building. The next stage returns
+ *          E_INVALID if there is no such column, if a column is not an image, or if it is a stage
+ * of another kind.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_for_columns(sluice_dataset *dataset,
+                                                            const char *columns);
+
+/**
  * Sets where the last stage runs; it must be random_horizontal_flip, normalize, to_dtype or to_chw.
  *
  * @param place  "auto", "host" (by the workers) or "device" (by GetNext); the pixels are the same
