@@ -21,6 +21,7 @@ void custom_sample_init(sluice_sample *sample, const char *owner, const custom_c
     sample->owner = owner;
     sample->columns = columns;
     sample->guards = guards;
+    sample->stop_fd = -1;
 }
 
 void custom_sample_fini(sluice_sample *sample)
@@ -69,6 +70,11 @@ uint64_t sluice_sample_number(const sluice_sample *sample)
 void *sluice_sample_worker(const sluice_sample *sample)
 {
     return sample->worker;
+}
+
+int sluice_sample_stop_fd(const sluice_sample *sample)
+{
+    return sample->stop_fd;
 }
 
 uint64_t sluice_sample_random(const sluice_sample *sample, uint32_t n)
@@ -317,8 +323,7 @@ static bool is_guard(const uint8_t *bytes)
     return true;
 }
 
-/* Checks that the guard bytes around all outputs are intact, even if the callback has failed. */
-static sluice_status check_guards(sluice_sample *sample, const char *callback)
+sluice_status custom_sample_guarded(sluice_sample *sample, const char *callback)
 {
     for (uint32_t i = 0; i < sample->columns->count && sample->guards; i++) {
         const custom_output *output = &sample->outputs[i];
@@ -420,7 +425,7 @@ static sluice_status take_outputs(sluice_sample *sample, const char *callback, u
 sluice_status custom_sample_end(sluice_sample *sample, const char *callback, uint64_t before,
                                 sluice_status status)
 {
-    sluice_status st = check_guards(sample, callback);
+    sluice_status st = custom_sample_guarded(sample, callback); /* even if the call has failed */
 
     if (st == SLUICE_OK) {
         st = custom_status(sample->owner, callback, before, status);

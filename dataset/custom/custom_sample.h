@@ -42,6 +42,7 @@ struct sluice_sample {
     uint64_t number;
     sli_draws draws;
     void *worker;
+    int stop_fd; /* in next() of a stream: becomes readable when the run ends; else -1 */
     uint32_t input_count;
     custom_input inputs[SLUICE_MAX_COLUMNS];
     custom_output outputs[SLUICE_MAX_COLUMNS]; /* indexed by declared column */
@@ -70,6 +71,12 @@ void custom_sample_begin(sluice_sample *sample, uint64_t number, const sli_draws
  */
 sluice_status custom_sample_end(sluice_sample *sample, const char *callback, uint64_t before,
                                 sluice_status status);
+
+/*
+ * Checks that a call that provided no sample wrote nothing outside the memory of an output.
+ * E_CALLBACK: it did.
+ */
+sluice_status custom_sample_guarded(sluice_sample *sample, const char *callback);
 
 /*
  * Converts the status that a callback returned. `before` is the thread's sli_fail_count() before

@@ -50,7 +50,7 @@ static bool ends_run(const sample_loader *loader, sluice_status status)
            loader->io.ends_run;
 }
 
-static void note_failure(sli_engine *engine, const sample_loader *loader, uint64_t sample)
+static void note_failure(sli_engine *engine, sample_loader *loader, uint64_t sample)
 {
     char name[256];
 

@@ -541,18 +541,19 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     return st;
 }
 
-void sample_name(const sample_loader *loader, uint64_t sample, char *text, size_t size)
+void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size)
 {
     const sluice_dataset *dataset = loader->plan->dataset;
 
     if (dataset_is_stream(dataset)) {
-        snprintf(text, size, "%s", loader->io.item.name);
+        snprintf(text, size, "%s",
+                 source_item_name(dataset_source(dataset), dataset->source, &loader->io.item));
     } else {
         dataset_source(dataset)->name(dataset->source, sample, text, size);
     }
 }
 
-void sample_failure_text(const sample_loader *loader, uint64_t sample, char *text, size_t size)
+void sample_failure_text(sample_loader *loader, uint64_t sample, char *text, size_t size)
 {
     char raw[256];
     char name[256];

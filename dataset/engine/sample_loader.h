@@ -94,12 +94,12 @@ void sample_claim(sample_loader *loader, sample_stream *stream, stream_claim *cl
 void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts);
 
 /* Writes the name of a sample; for a stream, the name of the sample that was claimed last. */
-void sample_name(const sample_loader *loader, uint64_t sample, char *text, size_t size);
+void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size);
 
 /*
  * Writes the message for a sample that the loader failed on, such as "decode: sample 7, cat/7.jpg:
  * why".
  */
-void sample_failure_text(const sample_loader *loader, uint64_t sample, char *text, size_t size);
+void sample_failure_text(sample_loader *loader, uint64_t sample, char *text, size_t size);
 
 #endif

@@ -26,6 +26,7 @@ struct sample_stream {
     stream_order *order;       /* order of the current or next pass */
     uint64_t pass_number;
     uint64_t passes_ended;
+    uint64_t length;   /* samples of the last pass that has ended; UINT64_MAX: none has */
     uint64_t taken;    /* samples taken of the pass, over all ranks */
     uint64_t row;      /* next row to claim, counted through all batches */
     uint64_t pass_row; /* first row of the current pass */
@@ -79,43 +80,47 @@ static void note_memory(sample_stream *stream)
     }
 }
 
-/* Ends the pass. Its length then applies to all passes. */
+/* Ends the pass, whose length is known now. */
 static sluice_status end_pass(sample_stream *stream)
 {
-    _Atomic uint64_t *length = &stream->plan->details->stream_length;
-    const uint64_t known = atomic_load_explicit(length, memory_order_relaxed);
+    const sli_plan *plan = stream->plan;
+    const uint64_t pass = stream->passes_ended++;
+    const uint64_t done = pass == 0 ? plan->begin.done : 0;
+    const uint64_t turns = stream->taken > done ? stream->taken - done : 0;
+    const uint64_t known = stream->length;
 
     stream_order_end(stream->order);
-    stream->passes_ended++;
-    if (known != UINT64_MAX && known != stream->taken) {
+    if (known != UINT64_MAX && known != stream->taken &&
+        !dataset_source(plan->dataset)->passes_vary) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "pass %llu of the stream has %llu samples, those before had %llu: the "
                         "shards have changed",
                         (unsigned long long)stream->pass_number, (unsigned long long)stream->taken,
                         (unsigned long long)known);
     }
-    /* Pairs with the acquire load in locate_in_stream(). */
-    atomic_store_explicit(length, stream->taken, memory_order_release);
-    return SLUICE_OK;
+    stream->length = stream->taken;
+    return pass_lengths_add(&plan->details->kept, pass, turns, plan_batches_in(plan, turns));
 }
 
 /* Skips the samples of the first pass that were done before this run. */
 static sluice_status skip_done(sample_stream *stream, uint64_t samples)
 {
+    const int64_t start = sli_now_ns();
     sluice_status st = SLUICE_OK;
 
-    if (samples > 0) {
-        sli_log(SLUICE_LOG_INFO,
-                "the stream is read from its beginning: %llu samples are passed over",
-                (unsigned long long)samples);
+    if (samples == 0) {
+        return SLUICE_OK;
     }
+    sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are passed over",
+            (unsigned long long)samples);
     while (st == SLUICE_OK && stream->taken < samples) {
         st = skip_sample(stream);
     }
-    if (st == SLUICE_END_OF_DATA) {
-        st = end_pass(stream);
+    if (st == SLUICE_OK || st == SLUICE_END_OF_DATA) {
+        sli_log(SLUICE_LOG_INFO, "the stream: %llu samples were passed over in %.1f s",
+                (unsigned long long)stream->taken, (double)(sli_now_ns() - start) / 1e9);
     }
-    return st;
+    return st == SLUICE_END_OF_DATA ? end_pass(stream) : st;
 }
 
 static bool may_begin(const sample_stream *stream)
@@ -154,7 +159,8 @@ static sluice_status begin_pass(sample_stream *stream)
     stream->pass_number = stream->plan->begin.pass + stream->passes_ended;
     stream->taken = 0;
     stream->pass_row = stream->row;
-    st = stream_order_begin(stream->order, stream->pass_number, stream->stop_fd);
+    st = stream_order_begin(
+        stream->order, &(stream_start){.pass = stream->pass_number, .stop_fd = stream->stop_fd});
     return st == SLUICE_OK && stream->passes_ended == 0
                ? skip_done(stream, stream->plan->begin.done)
                : st;
@@ -373,6 +379,7 @@ sluice_status sample_stream_create(const sli_plan *plan, uint64_t batches, uint6
     stream->batches = batches;
     stream->passes = passes;
     stream->limit = UINT64_MAX;
+    stream->length = UINT64_MAX;
     *stream_out = stream;
     return SLUICE_OK;
 }

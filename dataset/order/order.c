@@ -76,6 +76,11 @@ uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t s
     return stage_key(dataset, i, ((const shuffle_args *)stage_args_of(dataset, i))->seed, seed);
 }
 
+uint64_t order_source_key(const sluice_dataset *dataset, uint64_t seed)
+{
+    return stage_key(dataset, 0, SLUICE_SEED_OF_RUN, seed);
+}
+
 static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_settings *settings,
                          order_step *step, const lengths *l)
 {

@@ -66,6 +66,9 @@ bool dataset_has_shard(const sluice_dataset *dataset);
  */
 uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);
 
+/* The key of the random draws of the source. */
+uint64_t order_source_key(const sluice_dataset *dataset, uint64_t seed);
+
 /*
  * Makes the order of an open dataset. Index stages of a stream are ignored (see stream_order.h).
  * E_INVALID: rank is not below world; more samples than can be counted.

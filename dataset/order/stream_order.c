@@ -28,8 +28,9 @@ typedef struct stream_step {
 
 struct stream_order {
     const sluice_dataset *dataset;
-    void *pass; /* the source's pass; NULL: no pass is open */
-    uint64_t number;
+    void *pass;         /* the source's pass; NULL: no pass is open */
+    uint64_t draws_key; /* key of the source's random draws */
+    uint64_t number;    /* number of the source's next sample in the pass */
     uint32_t step_count;
     stream_step steps[];
 };
@@ -37,16 +38,21 @@ struct stream_order {
 /* ---- unsupported stages --------------------------------------------------------------------- */
 
 /* The advice if an index stage is not supported for streams. */
-static const char *instead_of(index_kind kind)
+static const char *instead_of(const sluice_dataset *dataset, index_kind kind)
 {
     switch (kind) {
     case INDEX_SHARD:
         return "a stream distributes its samples over the ranks by itself; leave the stage out";
     case INDEX_REPEAT:
-        return "shards are read again until the last step; leave the stage out";
+        return "a stream is read again until the last step; leave the stage out";
     default:
-        return "it takes samples by their numbers; give it plain files without access=stream";
+        return dataset_source(dataset)->instead;
     }
+}
+
+static bool takes_numbers(index_kind kind)
+{
+    return kind == INDEX_SUBSET || kind == INDEX_WEIGHTS || kind == INDEX_BALANCE;
 }
 
 sluice_status stream_order_check(const sluice_dataset *dataset)
@@ -54,10 +60,10 @@ sluice_status stream_order_check(const sluice_dataset *dataset)
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         const stage_def *def = dataset->stages[i].def;
 
-        if (def->index == INDEX_SHARD || def->index == INDEX_REPEAT || def->index == INDEX_SUBSET ||
-            def->index == INDEX_WEIGHTS || def->index == INDEX_BALANCE) {
-            return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no such stage for a stream: %s", def->name,
-                            instead_of(def->index));
+        if (def->index == INDEX_SHARD || def->index == INDEX_REPEAT || takes_numbers(def->index)) {
+            return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no such stage for a stream: %s%s", def->name,
+                            takes_numbers(def->index) ? "it takes samples by their numbers; " : "",
+                            instead_of(dataset, def->index));
         }
     }
     return SLUICE_OK;
@@ -70,11 +76,11 @@ static sluice_status next_after(stream_order *order, uint32_t steps, stream_item
 
 static sluice_status next_of_source(stream_order *order, stream_item *item)
 {
-    sluice_status st = dataset_source(order->dataset)->next(order->pass, item);
+    sluice_status st;
 
-    if (st == SLUICE_OK) {
-        item->number = order->number++;
-    }
+    item->number = order->number;
+    st = dataset_source(order->dataset)->next(order->pass, item);
+    order->number += st == SLUICE_OK;
     return st;
 }
 
@@ -115,11 +121,14 @@ static sluice_status next_mixed(stream_order *order, uint32_t before, stream_ite
 
 static sluice_status next_kept(stream_order *order, uint32_t before, stream_item *item)
 {
+    const sluice_dataset *dataset = order->dataset;
+    const source_ops *source = dataset_source(dataset);
     sluice_status st;
 
     do {
         st = next_after(order, before, item);
-    } while (st == SLUICE_OK && !split_keeps(order->steps[before].args, item->name));
+    } while (st == SLUICE_OK && !split_keeps(order->steps[before].args,
+                                             source_item_name(source, dataset->source, item)));
     return st;
 }
 
@@ -193,20 +202,22 @@ static bool mixes_files(const stream_order *order)
     return order->step_count > 0 && order->steps[0].kind == INDEX_SHUFFLE;
 }
 
-sluice_status stream_order_begin(stream_order *order, uint64_t pass, int stop_fd)
+sluice_status stream_order_begin(stream_order *order, const stream_start *start)
 {
     const sluice_dataset *dataset = order->dataset;
-    uint64_t key = 0;
+    stream_start own = *start;
+    uint64_t key;
 
     for (uint32_t i = 0; i < order->step_count; i++) {
-        begin_step(&order->steps[i], pass);
+        begin_step(&order->steps[i], start->pass);
     }
     if (mixes_files(order)) {
         key = sli_mix_in(sli_hash_text("files"), order->steps[0].mixer.key);
+        own.key = &key;
     }
+    own.draws_key = order->draws_key;
     order->number = 0;
-    return dataset_source(dataset)->begin(dataset->source, stop_fd,
-                                          mixes_files(order) ? &key : NULL, &order->pass);
+    return dataset_source(dataset)->begin(dataset->source, &own, &order->pass);
 }
 
 void stream_order_end(stream_order *order)
@@ -259,6 +270,7 @@ sluice_status stream_order_create(const sluice_dataset *dataset, uint64_t seed,
         return sli_fail(SLUICE_E_NO_MEMORY, "the order of a stream");
     }
     order->dataset = dataset;
+    order->draws_key = order_source_key(dataset, seed);
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         if (dataset->stages[i].def->index != INDEX_NONE) {
             stream_step *step = &order->steps[order->step_count++];
@@ -288,6 +300,12 @@ void stream_order_destroy(stream_order *order)
 
 /* ---- explain -------------------------------------------------------------------------------- */
 
+/* True if the source can read its files in another order. */
+static bool has_files(const sluice_dataset *dataset)
+{
+    return !dataset_source(dataset)->passes_vary;
+}
+
 void stream_order_explain(const sluice_dataset *dataset, sli_text *text)
 {
     bool first = true;
@@ -298,7 +316,9 @@ void stream_order_explain(const sluice_dataset *dataset, sli_text *text)
 
         if (kind == INDEX_SHUFFLE) {
             sli_text_add(text, "%sshuffled within %llu samples, at most %llu MB of them",
-                         first ? "files in another order each pass, " : ", ",
+                         !first               ? ", "
+                         : has_files(dataset) ? "files in another order each pass, "
+                                              : "",
                          (unsigned long long)((const shuffle_args *)args)->buffer,
                          (unsigned long long)(MIXED_BYTES >> 20));
         } else if (kind == INDEX_SPLIT) {

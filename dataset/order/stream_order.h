@@ -26,10 +26,10 @@ sluice_status stream_order_create(const sluice_dataset *dataset, uint64_t seed,
 void stream_order_destroy(stream_order *order);
 
 /*
- * Begins a pass; no pass may be open. E_UNSUPPORTED: a second pass, of a source that can be read
- * only once.
+ * Begins a pass; no pass may be open. The order itself sets the keys in `start`. E_UNSUPPORTED: a second
+ * pass, of a source that can be read only once.
  */
-sluice_status stream_order_begin(stream_order *order, uint64_t pass, int stop_fd);
+sluice_status stream_order_begin(stream_order *order, const stream_start *start);
 
 /* Ends the pass, if one is open. */
 void stream_order_end(stream_order *order);

@@ -13,6 +13,7 @@
 #include "stream_order.h"
 
 struct stream_turns {
+    const sluice_dataset *dataset;
     int stop_fd;
     atomic_bool stopped;
     stream_hold hold;
@@ -36,6 +37,7 @@ sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, 
         return st != SLUICE_OK ? st : sli_fail(SLUICE_E_NO_MEMORY, "a stream");
     }
     stream_hold_init(&turns->hold, dataset_source(dataset)->largest(dataset->source));
+    turns->dataset = dataset;
     turns->first = first;
     turns->names = names;
     turns->next = first;
@@ -74,7 +76,7 @@ uint64_t stream_turns_add_name(uint64_t names, const char *name)
 /* Begins the pass, and skips the samples before the first requested one. */
 static sluice_status begin_turn(stream_turns *turns, stream_item *item)
 {
-    sluice_status st = stream_order_begin(turns->order, 0, turns->stop_fd);
+    sluice_status st = stream_order_begin(turns->order, &(stream_start){.stop_fd = turns->stop_fd});
     uint64_t names = 0;
 
     for (uint64_t i = 0; st == SLUICE_OK && i < turns->first; i++) {
@@ -85,7 +87,8 @@ static sluice_status begin_turn(stream_turns *turns, stream_item *item)
                           "the stream ends after %llu samples; it was to go on after %llu",
                           (unsigned long long)i, (unsigned long long)turns->first);
         } else if (st == SLUICE_OK) {
-            names = stream_turns_add_name(names, item->name);
+            names = stream_turns_add_name(names, source_item_name(dataset_source(turns->dataset),
+                                                                  turns->dataset->source, item));
         }
     }
     if (st == SLUICE_OK && names != turns->names) {

@@ -413,12 +413,13 @@ static sluice_status pack_image(pack_worker *worker, packed_sample *sample, cons
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
 
-static void name_sample(const pack_worker *worker, uint64_t index, char *name, size_t size)
+static void name_sample(pack_worker *worker, uint64_t index, char *name, size_t size)
 {
     const sluice_dataset *dataset = worker->settings->dataset;
 
     if (dataset_is_stream(dataset)) {
-        snprintf(name, size, "%s", worker->io.item.name);
+        snprintf(name, size, "%s",
+                 source_item_name(dataset_source(dataset), dataset->source, &worker->io.item));
     } else {
         dataset_source(dataset)->name(dataset->source, index, name, size);
     }
@@ -453,7 +454,7 @@ static sluice_status read_with_retries(pack_worker *worker, uint64_t index, void
  * Ends the pack because of a machine fault: adds the sample's name to the last error and preserves
  * its errno.
  */
-static sluice_status fail_read(const pack_worker *worker, uint64_t index, sli_fault fault,
+static sluice_status fail_read(pack_worker *worker, uint64_t index, sli_fault fault,
                                sluice_status status)
 {
     const char *way_out =

@@ -18,17 +18,27 @@
 
 /* A sample that was read from a stream. */
 typedef struct stream_item {
-    image_buffer bytes;
-    uint64_t number; /* sample number within its pass, in the source's order */
-    uint64_t size;   /* size of the encoded image */
+    image_buffer bytes; /* the encoded image, the columns of a stream of user code, or the text of
+                           an error */
+    uint64_t number;    /* sample number within its pass, in the source's order */
+    uint64_t size;      /* size of the encoded image */
     size_t held;    /* bytes of the image in `bytes`: `size`, or 0 if the image is too large for the
                        source */
     size_t charged; /* bytes charged to the budget of large samples (stream_hold.h) */
     uint32_t flags;
     int32_t label;
+    int32_t status;     /* a sluice_status; an error: the sample is bad, as read() then reports */
     const char *origin; /* the shard or pipe that it was read from; borrowed from the source */
-    char name[1024];
+    char name[1024];    /* "": source_item_name() makes the name */
 } stream_item;
+
+/* How a pass of a stream begins. */
+typedef struct stream_start {
+    uint64_t pass;       /* number of the pass in the run */
+    uint64_t draws_key;  /* key of the source's random draws */
+    int stop_fd;         /* becomes readable when the run ends */
+    const uint64_t *key; /* permutes the order of the files, if the source supports it; NULL: no */
+} stream_start;
 
 /*
  * The part of a file that sample_io.bytes holds, for a source that reads several samples at once.
@@ -216,22 +226,34 @@ typedef struct source_ops {
 
     /*
      * A stream has these five operations instead of count; its samples are read sequentially, pass
-     * by pass. once(): true if there is only one pass. begin(): begins a pass. A key that is not
-     * NULL permutes the order of the files, if the source supports it. next(): reads the next
-     * sample into the item, except for its number; read() with the same io then returns the sample.
-     * next() returns END_OF_DATA after the last sample, and CLOSED once stop_fd is readable. A pass
-     * that has failed must still be ended. Only one thread at a time may call next() and end() of a
-     * pass. largest(): upper bound on the bytes of a sample, as buffered and returned by next().
+     * by pass. once(): true if there is only one pass. begin(): begins a pass. next(): reads the
+     * next sample into the item, whose number is set; read() with the same io then returns the
+     * sample. next() returns END_OF_DATA after the last sample, and CLOSED once stop_fd is
+     * readable. A pass that has failed must still be ended. Only one thread at a time may call
+     * next() and end() of a pass. largest(): upper bound on the bytes of a sample, as buffered and
+     * returned by next().
      */
     bool (*once)(const void *source);
-    sluice_status (*begin)(void *source, int stop_fd, const uint64_t *key, void **pass_out);
+    sluice_status (*begin)(void *source, const stream_start *start, void **pass_out);
     sluice_status (*next)(void *pass, stream_item *item);
     void (*end)(void *pass);
     uint64_t (*largest)(const void *source);
+    bool passes_vary;    /* the passes of the stream need not have equal numbers of samples */
+    const char *instead; /* advice where samples are needed by their numbers, which it has not */
 
     /* Optional, both: return the number of classes, and write the name of a class. */
     uint32_t (*classes)(const void *source);
     void (*class_name)(const void *source, uint32_t label, char *text, size_t size);
 } source_ops;
+
+/* Returns the name of a stream's sample. */
+static inline const char *source_item_name(const source_ops *ops, const void *source,
+                                           stream_item *item)
+{
+    if (item->name[0] == '\0') {
+        ops->name(source, item->number, item->name, sizeof(item->name));
+    }
+    return item->name;
+}
 
 #endif

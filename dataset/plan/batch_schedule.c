@@ -142,33 +142,8 @@ static uint64_t share_of(const sli_plan *plan, uint64_t samples)
     return samples > rank ? (samples - rank - 1) / plan->settings.world + 1 : 0;
 }
 
-/*
- * Until the end of the stream is reached, all batches belong to the first pass. After that, every
- * pass has the length of the first pass.
- */
-static void locate_in_stream(const sli_plan *plan, uint64_t batch, batch_span *span_out)
-{
-    /* Pairs with the release store in end_pass() of sample_stream.c. */
-    const uint64_t length =
-        atomic_load_explicit(&plan->details->stream_length, memory_order_acquire);
-    const uint64_t left = length > plan->begin.done ? length - plan->begin.done : 0;
-    const uint64_t first = plan_batches_in(plan, left);
-    const uint64_t whole = plan_batches_in(plan, length);
-
-    *span_out = (batch_span){.pass = plan->begin.pass};
-    if (length == UINT64_MAX || batch < first || whole == 0) {
-        span_out->length = share_of(plan, left);
-        span_out->first = batch * plan->batch_size;
-        span_out->done = plan->begin.done;
-        return;
-    }
-    span_out->length = share_of(plan, length);
-    span_out->pass += 1 + (batch - first) / whole;
-    span_out->first = (batch - first) % whole * plan->batch_size;
-}
-
-/* plan_locate() for a run with filters: its passes differ in length, and the length of the current
- * pass is unknown until it ends. */
+/* plan_locate() for a stream, or with filters, pack or bucket: passes may differ in length, and the
+ * length of the current pass is unknown until it ends. */
 static void locate_kept(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
     const kept_pass pass = pass_lengths_find(&plan->details->kept, batch);
@@ -183,13 +158,8 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
     const uint64_t later = batch - plan->begin_batches;
 
-    if (plan->details->is_collected) {
+    if (plan->details->is_collected || plan->details->is_stream) {
         locate_kept(plan, batch, span_out);
-        return;
-    }
-
-    if (plan->details->is_stream) {
-        locate_in_stream(plan, batch, span_out);
         return;
     }
     if (batch < plan->begin_batches) {

@@ -243,8 +243,7 @@ sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function
 
     return st == SLUICE_OK && dataset_is_stream(dataset)
                ? sli_fail(SLUICE_E_UNSUPPORTED,
-                          "%s takes samples by their numbers, which a stream does not have; give "
-                          "it plain files without access=stream",
-                          function)
+                          "%s takes samples by their numbers, which a stream does not have; %s",
+                          function, dataset_source(dataset)->instead)
                : st;
 }

@@ -162,8 +162,8 @@ static void explain_reading(const sli_plan *plan, sli_text *text)
     if (plan->details->is_stream) {
         sli_text_add(
             text,
-            "reading: in sequence, images of at most %.1f MB (max_sample); samples take up "
-            "to %.1f MB and %.1f MB for each worker\n",
+            "reading: in sequence, samples of at most %.1f MB (max_sample), which take up to "
+            "%.1f MB and %.1f MB for each worker\n",
             (double)source->largest(plan->dataset->source) / 1e6, (double)fixed / 1e6,
             (double)(sli_plan_stream_memory(plan, 1) - fixed) / 1e6);
     }

@@ -75,8 +75,8 @@ sluice_status pass_lengths_add(pass_lengths *lengths, uint64_t number, uint64_t 
         st = append(lengths, number, samples, batches);
     } else if (known->samples != samples) {
         st = sli_fail(SLUICE_E_CORRUPT,
-                      "filters or pack have made %llu rows of a pass, and %llu when it was "
-                      "repeated: they must do the same each time",
+                      "a pass had %llu rows, and %llu when it was repeated: a stream, filters "
+                      "and pack must do the same each time",
                       (unsigned long long)known->samples, (unsigned long long)samples);
     }
     pthread_mutex_unlock(&lengths->lock);

@@ -19,7 +19,6 @@ enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 64 };
 static sluice_status plan_stream(sli_plan *plan)
 {
     plan->details->is_stream = dataset_is_stream(plan->dataset);
-    atomic_init(&plan->details->stream_length, UINT64_MAX);
     atomic_init(&plan->details->stream_memory, 0);
     if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
@@ -39,8 +38,9 @@ static sluice_status plan_filters(sli_plan *plan)
     return plan->details->is_collected && plan->details->is_stream
                ? sli_fail(SLUICE_E_UNSUPPORTED,
                           "%s: the samples of a stream come once, in sequence, and %s%s calls them "
-                          "by their numbers; give plain files without access=stream",
-                          stage, schema->is_packed || schema->is_bucketed ? "" : "a ", stage)
+                          "by their numbers; %s",
+                          stage, schema->is_packed || schema->is_bucketed ? "" : "a ", stage,
+                          dataset_source(plan->dataset)->instead)
                : SLUICE_OK;
 }
 

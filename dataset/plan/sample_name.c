@@ -64,9 +64,8 @@ sluice_status sluice_dataset_sample_name(sluice_dataset *dataset, uint64_t sampl
     }
     if (dataset_is_stream(dataset)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s: a stream does not keep the names of its samples; read plain tar files "
-                        "without access=stream",
-                        function);
+                        "%s: a stream does not keep the names of its samples; %s", function,
+                        dataset_source(dataset)->instead);
     }
     if (sample >= dataset->source_count) {
         return sli_fail(SLUICE_E_INVALID,

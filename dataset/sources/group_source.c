@@ -49,8 +49,8 @@ static sluice_status add_member(group_source *group, const sluice_dataset *datas
                ? group_name_part(group, group->part_count - 1,
                                  sli_fail(SLUICE_E_UNSUPPORTED,
                                           "%s is a stream here, which has no numbers of samples; "
-                                          "give it plain files without access=stream",
-                                          dataset->stages[0].def->name))
+                                          "%s",
+                                          dataset->stages[0].def->name, member->ops->instead))
                : SLUICE_OK;
 }
 

@@ -1,163 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source_custom.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "alloc_int.h"
-#include "custom_sample.h"
+#include "custom_source.h"
 #include "status_int.h"
-#include "struct_size_int.h"
-
-struct custom_source {
-    char name[CUSTOM_NAME_SIZE];
-    sluice_source of; /* copy of the caller's struct; its name and columns point to the caller's
-                         memory, so they must not be used */
-    custom_columns columns;
-    int image; /* index of the first declared image column; -1: no image */
-    bool guards;
-    bool is_owned; /* the stage of a dataset owns it */
-};
-
-/* ---- making and opening ---------------------------------------------------------------------- */
-
-static bool is_printable(const char *text)
-{
-    while (*text != '\0' && (unsigned char)*text >= ' ' && *text != '\x7F') {
-        text++;
-    }
-    return *text == '\0';
-}
-
-static sluice_status check_settings(const sluice_source *of, const char *call)
-{
-    if (of->name == NULL || of->name[0] == '\0' || strlen(of->name) >= CUSTOM_NAME_SIZE) {
-        return sli_fail(SLUICE_E_INVALID, "%s: name is NULL, empty or longer than %d bytes", call,
-                        CUSTOM_NAME_SIZE - 1);
-    }
-    if (!is_printable(of->name)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: name has control characters", call);
-    }
-    if (of->read == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: read is NULL", call, of->name);
-    }
-    if (of->count == 0) {
-        return sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s: count is 0", of->name);
-    }
-    return SLUICE_OK;
-}
-
-static int first_image(const custom_columns *columns)
-{
-    uint32_t i = 0;
-
-    while (i < columns->count && columns->columns[i].role != SLUICE_ROLE_IMAGE) {
-        i++;
-    }
-    return i < columns->count ? (int)i : -1;
-}
-
-/* Makes a source of the library's own version of the struct. */
-static sluice_status make_checked(const sluice_source *of, custom_source **made_out)
-{
-    custom_source *custom = sli_calloc(1, sizeof(*custom));
-    sluice_status st;
-
-    if (custom == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "source %s", of->name);
-    }
-    snprintf(custom->name, sizeof(custom->name), "%s", of->name);
-    custom->of = *of;
-    custom->guards = custom_sample_guards();
-    st = custom_columns_make(of->columns, of->column_size, of->column_count, custom->name,
-                             &custom->columns);
-    if (st != SLUICE_OK) {
-        sli_free(custom);
-        return st;
-    }
-    custom->image = first_image(&custom->columns);
-    *made_out = custom;
-    return SLUICE_OK;
-}
-
-static const sli_struct source_struct = SLI_STRUCT(sluice_source, user);
-
-void sluice_source_init_size(sluice_source *source, size_t size)
-{
-    sli_struct_init(source, size);
-}
-
-sluice_status custom_source_make(const sluice_source *source, const char *name, const char *call,
-                                 custom_source **made_out)
-{
-    sluice_source own;
-    sluice_status st = sli_struct_read(&source_struct, call, source, &own);
-
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    own.name = name != NULL ? name : own.name;
-    st = check_settings(&own, call);
-    return st == SLUICE_OK ? make_checked(&own, made_out) : st;
-}
-
-void custom_source_own(custom_source *made)
-{
-    made->is_owned = true;
-}
-
-void custom_source_drop(custom_source *made)
-{
-    sli_free(made);
-}
-
-static void custom_release(void *opaque)
-{
-    custom_args *args = opaque;
-
-    if (args->made == NULL || !args->made->is_owned) {
-        return;
-    }
-    if (args->made->of.close != NULL) {
-        args->made->of.close(args->made->of.user);
-    }
-    sli_free(args->made);
-    args->made = NULL;
-}
-
-static sluice_status custom_open(const void *opaque, void **source_out)
-{
-    *source_out = ((const custom_args *)opaque)->made;
-    return SLUICE_OK;
-}
-
-static void custom_close(void *source)
-{
-    (void)source; /* custom_release() frees it */
-}
 
 static uint64_t custom_count(const void *source)
 {
     return ((const custom_source *)source)->of.count;
-}
-
-static uint64_t custom_memory(const void *source)
-{
-    (void)source;
-    return sizeof(custom_source);
-}
-
-static void custom_name(const void *source, uint64_t index, char *text, size_t size)
-{
-    const custom_source *custom = source;
-
-    text[0] = '\0';
-    if (custom->of.name_of != NULL &&
-        custom->of.name_of(index, text, size, custom->of.user) >= SLUICE_OK) {
-        text[size - 1] = '\0';
-    } else {
-        snprintf(text, size, "%s/%llu", custom->name, (unsigned long long)index);
-    }
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -277,18 +127,39 @@ static sluice_status custom_read_other(const void *source, uint64_t index, uint3
 }
 
 static const source_ops custom_ops = {
-    .open = custom_open,
-    .close = custom_close,
+    .open = custom_source_open,
+    .close = custom_source_close,
     .count = custom_count,
-    .name = custom_name,
+    .name = custom_source_name,
     .read = custom_read,
     .read_other = custom_read_other,
-    .memory = custom_memory,
+    .memory = custom_source_memory,
 };
 
 static sluice_status custom_schema(const void *source, stage_schema *schema)
 {
     custom_columns_schema(&((const custom_source *)source)->columns, schema);
+    return SLUICE_OK;
+}
+
+static void custom_release(void *opaque)
+{
+    custom_args *args = opaque;
+
+    if (args->made == NULL || !args->made->is_owned) {
+        return;
+    }
+    if (args->made->of.close != NULL) {
+        args->made->of.close(args->made->of.user);
+    }
+    sli_free(args->made);
+    args->made = NULL;
+}
+
+static sluice_status custom_choose(const void *opaque, const source_ops **ops_out)
+{
+    *ops_out =
+        ((const custom_args *)opaque)->made->of.next != NULL ? &custom_stream_ops : &custom_ops;
     return SLUICE_OK;
 }
 
@@ -308,6 +179,7 @@ const stage_def stage_source = {
     .args_size = sizeof(custom_args),
     .release = custom_release,
     .source = &custom_ops,
+    .choose_source = custom_choose,
     .source_schema = custom_schema,
     .identifies = true,
 };

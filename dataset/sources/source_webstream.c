@@ -267,7 +267,7 @@ static void pass_end(void *opaque)
     sli_free(pass);
 }
 
-static sluice_status pass_begin(void *source, int stop_fd, const uint64_t *key, void **pass_out)
+static sluice_status pass_begin(void *source, const stream_start *start, void **pass_out)
 {
     web_stream *stream = source;
     web_pass *pass;
@@ -282,9 +282,9 @@ static sluice_status pass_begin(void *source, int stop_fd, const uint64_t *key, 
         return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %.200s", stream->args->shards);
     }
     pass->stream = stream;
-    pass->stop_fd = stop_fd;
-    pass->mixed = key != NULL && !stream->once; /* the order of files with a pipe is fixed */
-    pass->key = pass->mixed ? *key : 0;
+    pass->stop_fd = start->stop_fd;
+    pass->mixed = start->key != NULL && !stream->once; /* with a pipe the order is fixed */
+    pass->key = pass->mixed ? *start->key : 0;
     pass->fields = (shard_fields){stream->args->image, web_is_labelled(stream->args)
                                                            ? stream->args->label
                                                            : shard_default_fields.label};
@@ -343,4 +343,5 @@ const source_ops web_stream_ops = {
     .next = pass_next,
     .end = pass_end,
     .largest = stream_largest,
+    .instead = "give it plain files without access=stream",
 };

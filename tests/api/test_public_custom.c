@@ -65,6 +65,82 @@ static void functions_are_a_dataset(void)
     sluice_dataset_destroy(dataset);
 }
 
+static sluice_status next_own(sluice_sample *sample, void *pass, void *user)
+{
+    const uint32_t number = (uint32_t)sluice_sample_number(sample);
+    void *room;
+    sluice_status st;
+
+    if (number == 5) {
+        return SLUICE_END_OF_DATA;
+    }
+    if (pass != user || sluice_sample_worker(sample) != pass || sluice_sample_stop_fd(sample) < 0) {
+        return sluice_fail(SLUICE_E_CALLBACK, "sample %d is not what it should be", (int)number);
+    }
+    st = sluice_sample_room(sample, "number", NULL, &room);
+    if (st == SLUICE_OK) {
+        memcpy(room, &number, sizeof(number));
+    }
+    return st;
+}
+
+static sluice_status open_own(uint64_t number, void *user, void **pass_out)
+{
+    T_EQ(number, 0);
+    *pass_out = user;
+    return SLUICE_OK;
+}
+
+static void close_own(void *pass, void *user)
+{
+    T_TRUE(pass == user);
+    *(uint32_t *)user += 1000;
+}
+
+static sluice_status add_numbers(const sluice_step *step, void *user)
+{
+    for (uint32_t i = 0; i < *step->valid_rows; i++) {
+        *(uint32_t *)user += ((const uint32_t *)step->inputs[0].data)[i];
+    }
+    return SLUICE_OK;
+}
+
+static void functions_are_a_stream(void)
+{
+    const sluice_column_spec column = {.name = "number", .dtype = SLUICE_U32};
+    sluice_train_config config;
+    sluice_source source;
+    sluice_dataset *dataset = NULL;
+    sluice_device *device = NULL;
+    sluice_model model;
+    uint32_t sum = 0;
+    uint32_t closed = 0;
+
+    sluice_source_init(&source);
+    source.name = "own";
+    source.columns = &column;
+    source.column_count = 1;
+    source.next = next_own;
+    source.open_pass = open_own;
+    source.close_pass = close_own;
+    source.user = &closed;
+    T_OK(sluice_dataset_source(&source, &dataset));
+    T_OK(sluice_dataset_add(dataset, "batch 2"));
+    T_OK(sluice_device_open("host:0", &device));
+    sluice_model_init(&model);
+    model.step = add_numbers;
+    model.user = &sum;
+    model.reads_valid_rows = true;
+    sluice_train_config_init(&config);
+    config.epochs = 1;
+    config.workers = 1;
+    T_OK(sluice_train(device, &model, dataset, &config, NULL));
+    T_EQ(sum, 10);
+    T_EQ(closed, 1000);
+    sluice_device_close(device);
+    sluice_dataset_destroy(dataset);
+}
+
 /* label -> its square, beside it. */
 static sluice_status square(sluice_sample *sample, void *user)
 {
@@ -357,11 +433,8 @@ static void plugins_that_are_none_are_refused(void)
 }
 
 const t_test public_custom_tests[] = {
-    T_TEST(functions_are_a_dataset),
-    T_TEST(functions_filter_samples),
-    T_TEST(functions_map_samples),
-    T_TEST(functions_have_names_in_texts),
-    T_TEST(functions_map_batches),
-    T_TEST(plugins_that_are_none_are_refused),
-    T_END,
+    T_TEST(functions_are_a_dataset),           T_TEST(functions_are_a_stream),
+    T_TEST(functions_filter_samples),          T_TEST(functions_map_samples),
+    T_TEST(functions_have_names_in_texts),     T_TEST(functions_map_batches),
+    T_TEST(plugins_that_are_none_are_refused), T_END,
 };

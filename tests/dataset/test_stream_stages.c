@@ -353,7 +353,7 @@ static void a_stop_comes_before_the_samples_that_are_held(void)
     dataset = stream_dataset("@ | shuffle buffer=3", path, "4");
     T_OK(dataset_open(dataset));
     T_OK(stream_order_create(dataset, 1, &order));
-    T_OK(stream_order_begin(order, 0, stop_fd));
+    T_OK(stream_order_begin(order, &(stream_start){.stop_fd = stop_fd}));
     T_OK(stream_order_next(order, &item)); /* all bytes that there are were read with it */
     given++;
     T_EQ(eventfd_write(stop_fd, 1), 0);

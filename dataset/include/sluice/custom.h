@@ -16,7 +16,8 @@
  *     }
  *
  * Order, batches, resume, decoding, geometry, the error policy and the report work as for any other
- * source.
+ * source. A source whose samples have no numbers, such as a generator, a socket or a log, gives
+ * next() in place of read(): a stream.
  */
 #ifndef SLUICE_CUSTOM_H
 #define SLUICE_CUSTOM_H
@@ -83,11 +84,21 @@ typedef struct sluice_sample_view {
 SLUICE_API uint64_t sluice_sample_number(const sluice_sample *sample);
 
 /**
- * Returns the state that begin() has made for this worker, or NULL.
+ * Returns the state that begin() has made for this worker, in next() the state that open_pass() has
+ * made, or NULL.
  *
  * Threads: the one that runs the callback.
  */
 SLUICE_API void *sluice_sample_worker(const sluice_sample *sample);
+
+/**
+ * Returns a file descriptor that becomes readable when the run ends. A next() that waits for data
+ * polls it too, and returns SLUICE_CLOSED once it is readable. Do not read or close it. -1 in other
+ * callbacks.
+ *
+ * Threads: the one that runs the callback.
+ */
+SLUICE_API int sluice_sample_stop_fd(const sluice_sample *sample);
 
 /**
  * Returns 64 random bits: the n-th ones of this sample, n below 2^25. They are a function of the
@@ -151,7 +162,10 @@ SLUICE_API_CHECKED sluice_status sluice_sample_lend(sluice_sample *sample, const
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/** A user-defined source, initialized by sluice_source_init(). */
+/**
+ * A user-defined source, initialized by sluice_source_init(). Its samples are read by their numbers
+ * (count and read), or it is a stream (next).
+ */
 typedef struct sluice_source {
     size_t struct_size;                /**< bytes; set by sluice_source_init() */
     const char *name;                  /**< name in messages and reports: 1 to 63 bytes; copied */
@@ -163,7 +177,7 @@ typedef struct sluice_source {
                                             size in the first version of the struct */
     const sluice_column_spec *columns; /**< copied; at most SLUICE_MAX_COLUMNS, including
                                             NAME_length of ragged columns */
-    uint64_t count;                    /**< number of samples, at least 1 */
+    uint64_t count;                    /**< number of samples, at least 1; a stream: 0 */
 
     /**
      * Reads a sample: provides every column by sluice_sample_room() or sluice_sample_lend(). For
@@ -196,6 +210,38 @@ typedef struct sluice_source {
     void (*close)(void *user);
 
     void *user; /**< passed to all callbacks; borrowed until close() */
+
+    /**
+     * Makes the source a stream, without count and read(): makes the next sample, and provides
+     * every column by sluice_sample_room() or sluice_sample_lend(). Lent bytes are copied before
+     * the next call. It is called by one thread at a time, on any worker, in the order of the
+     * samples, from sample 0 of the pass on; sluice_sample_number() counts them. Every pass with
+     * the same number and random bits (sluice_sample_random()) must have the same samples: each
+     * rank calls it for all of them, and a resumed run for those of the pass that were done.
+     * Workers wait for it, so it should be short: it gives a name, an offset or compressed bytes,
+     * and a map makes the sample of them on several workers.
+     *
+     * Returns: END_OF_DATA the pass has no more samples; E_NO_MEMORY ends the run; another negative
+     *          status is a bad sample in its place, with the text of sluice_fail(): the error
+     *          policy applies, and next() is called again. After 1000 errors in sequence the run
+     *          ends. Any other status is success.
+     */
+    sluice_status (*next)(sluice_sample *sample, void *pass, void *user);
+
+    /**
+     * Optional, for a stream: begins a pass at its first sample. Passes may be open at the same
+     * time, since each run that uses the dataset has its own. `pass` is the number of the pass in
+     * the run. Without it there is one pass only, so the dataset can be used by one run, without
+     * config.check. A negative status ends the run.
+     */
+    sluice_status (*open_pass)(uint64_t pass, void *user, void **pass_out);
+
+    /** Optional, for a stream: ends a pass. Called after each successful open_pass(), once. */
+    void (*close_pass)(void *pass, void *user);
+
+    uint64_t max_sample; /**< for a stream: most bytes of the images of a sample that are
+                              SLUICE_ENCODED or vary in size, together; 0: 64 MiB. It bounds memory;
+                              a larger sample is a bad one */
 } sluice_source;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -214,12 +260,19 @@ static inline void sluice_source_init(sluice_source *source)
 }
 
 /**
- * Makes a dataset from a user-defined source, whose samples are read by number.
+ * Makes a dataset from a user-defined source.
+ *
+ * A stream has no known number of samples; it may be endless. A run counts steps then, or has one
+ * epoch of the one pass. Of the stages of order, shuffle has a buffer, and shard, repeat, subset,
+ * weights and balance are refused, as are functions that take samples by their numbers, and error
+ * policy replace. A resumed run calls next() for the samples of the pass that were done and logs at
+ * level info how long that took.
  *
  * @param source       copied
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: E_INVALID a NULL, no name, no samples, or incompatible columns, which the message names;
+ * Returns: E_INVALID a NULL, no name, no samples, callbacks of both kinds of sources, or
+ *          incompatible columns, which the message names;
  *          E_UNSUPPORTED an image that is not u8, or encoded after one that is not; E_NO_MEMORY.
  *
  * sluice_dataset_describe() writes it as `source`, with name and version, which

@@ -282,6 +282,8 @@ typedef struct sluice_plugin_host {
     /** sluice_host_batch_column() */
     sluice_status (*host_batch_column)(const sluice_host_batch *batch, const char *name,
                                        sluice_host_column *column_out);
+    /** sluice_sample_stop_fd() */
+    int (*sample_stop_fd)(const sluice_sample *sample);
 } sluice_plugin_host;
 
 /**

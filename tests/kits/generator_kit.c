@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "generator_kit.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testing.h"
+
+/* The state of a pass. */
+typedef struct generator_pass {
+    uint64_t number;
+    uint64_t next;
+} generator_pass;
+
+static sluice_status open_pass(uint64_t number, void *user, void **pass_out)
+{
+    generator *g = user;
+    generator_pass *pass;
+
+    if (g->open_status != SLUICE_OK) {
+        return sluice_fail(g->open_status, "the log is gone");
+    }
+    pass = calloc(1, sizeof(*pass));
+    T_TRUE(pass != NULL);
+    pass->number = number;
+    atomic_fetch_add(&g->open, 1);
+    atomic_fetch_add(&g->passes, 1);
+    *pass_out = pass;
+    return SLUICE_OK;
+}
+
+static void close_pass(void *pass, void *user)
+{
+    atomic_fetch_sub(&((generator *)user)->open, 1);
+    free(pass);
+}
+
+static sluice_status wait_for_stop(const sluice_sample *sample)
+{
+    struct pollfd stop = {.fd = sluice_sample_stop_fd(sample), .events = POLLIN};
+
+    T_TRUE(stop.fd >= 0);
+    T_EQ(poll(&stop, 1, -1), 1);
+    return SLUICE_CLOSED;
+}
+
+static sluice_status give_words(sluice_sample *sample, uint64_t i, bool too_many)
+{
+    uint16_t words[GENERATOR_WORDS + 1] = {0};
+    const uint64_t count = too_many ? GENERATOR_WORDS + 1 : i % (GENERATOR_WORDS + 1);
+
+    for (uint64_t k = 0; k < count; k++) {
+        words[k] = (uint16_t)(i + k + 1);
+    }
+    return sluice_sample_lend(sample, "words", &count, words, count * sizeof(words[0]));
+}
+
+static sluice_status give(sluice_sample *sample, const generator_pass *pass, bool too_many)
+{
+    const uint64_t i = sluice_sample_number(sample);
+    void *number = NULL;
+    void *noise = NULL;
+    sluice_status st = sluice_sample_room(sample, "number", NULL, &number);
+
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "noise", NULL, &noise);
+    }
+    if (st == SLUICE_OK) {
+        *(int64_t *)number = (int64_t)(pass->number * 1000 + i);
+        *(int64_t *)noise = (int64_t)sluice_sample_random(sample, 3);
+        st = give_words(sample, i, too_many);
+    }
+    return st;
+}
+
+static sluice_status make_fault(sluice_sample *sample, const generator *g,
+                                const generator_pass *pass)
+{
+    switch (g->fault) {
+    case FAILS:
+        return sluice_fail(SLUICE_E_IO, "the server %s is down", "x");
+    case FAILS_SILENTLY:
+        return SLUICE_E_CORRUPT;
+    case GARBAGE:
+        return (sluice_status)-4711;
+    case OUT_OF_MEMORY:
+        return sluice_fail(SLUICE_E_NO_MEMORY, "no room for anything");
+    case LEAVES_ONE_OUT:
+        return SLUICE_OK;
+    default:
+        return give(sample, pass, g->fault == WRONG_SHAPE);
+    }
+}
+
+static sluice_status next(sluice_sample *sample, void *opaque, void *user)
+{
+    generator *g = user;
+    generator_pass *pass = opaque;
+    const uint64_t samples = g->samples + pass->number * g->varies_by;
+    sluice_status st;
+
+    T_TRUE(opaque == sluice_sample_worker(sample));
+    T_EQ(sluice_sample_number(sample), pass->next);
+    atomic_fetch_add(&g->overlaps, atomic_fetch_add(&g->inside, 1) > 0);
+    atomic_fetch_add(&g->calls, 1);
+    if (g->samples > 0 && pass->next >= samples) {
+        st = g->waits ? wait_for_stop(sample) : SLUICE_END_OF_DATA;
+    } else if (g->fails_always || (g->fault != NO_FAULT && pass->next == GENERATOR_FAULTY)) {
+        st = make_fault(sample, g, pass);
+        pass->next++;
+    } else {
+        st = give(sample, pass, false);
+        pass->next++;
+    }
+    atomic_fetch_sub(&g->inside, 1);
+    return st;
+}
+
+static void count_closed(void *user)
+{
+    atomic_fetch_add(&((generator *)user)->closed, 1);
+}
+
+static const sluice_column_spec columns[] = {
+    {.name = "number", .dtype = SLUICE_I64},
+    {.name = "words", .dtype = SLUICE_U16, .rank = 1, .shape = {GENERATOR_WORDS}, .ragged = 1},
+    {.name = "noise", .dtype = SLUICE_I64},
+};
+
+sluice_source generator_source(generator *g)
+{
+    sluice_source source;
+
+    sluice_source_init(&source);
+    source.name = "my_stream";
+    source.version = 1;
+    source.columns = columns;
+    source.column_count = 3;
+    source.next = next;
+    source.open_pass = open_pass;
+    source.close_pass = close_pass;
+    source.close = count_closed;
+    source.user = g;
+    return source;
+}
+
+sluice_dataset *generator_dataset(generator *g, const char *stages)
+{
+    const sluice_source source = generator_source(g);
+
+    return custom_dataset(&source, stages);
+}

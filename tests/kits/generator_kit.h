@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream of user code: sample i of a pass has the columns number i64 (the pass * 1000 + i), words
+ * u16 (up to 9, ragged) and noise u64 (random bits of the library).
+ */
+#ifndef SLUICE_GENERATOR_KIT_H
+#define SLUICE_GENERATOR_KIT_H
+
+#include <stdatomic.h>
+
+#include <sluice/custom.h>
+
+#include "custom_kit.h"
+
+enum { GENERATOR_WORDS = 9, GENERATOR_FAULTY = 7 };
+
+/* The data of a generator: user. */
+typedef struct generator {
+    uint64_t samples;   /* of a pass; 0: without end */
+    uint64_t varies_by; /* pass p has p * this many more */
+    custom_fault fault; /* of the sample GENERATOR_FAULTY of each pass; FAILS_ALWAYS: of all */
+    bool fails_always;
+    bool waits; /* polls the stop descriptor after its last sample */
+    sluice_status open_status;
+    atomic_int open;   /* passes that are open */
+    atomic_int passes; /* passes that were opened */
+    atomic_int closed; /* calls of close() */
+    atomic_int calls;  /* of next() */
+    atomic_int inside; /* threads in next(): never more than one for a pass */
+    atomic_int overlaps;
+} generator;
+
+/* The source "my_stream", version 1. */
+sluice_source generator_source(generator *g);
+sluice_dataset *generator_dataset(generator *g, const char *stages);
+
+#endif
