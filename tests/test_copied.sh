@@ -28,7 +28,7 @@ pictures="$tmp/it's here"
 "$prefix/bin/sluice" synth "$tmp/set" --classes 3 --per-class 20 --size 40 >"$tmp/out" || finish
 mv "$tmp/set/train" "$pictures"
 echo "no picture" >"$pictures/000-disc-stripes/bad.jpg"
-for name in overnight train_image_folder custom_batch.c custom_filter.c custom_map.c custom_source.c double_buffer.c plugin_map.c plugin_source.c own_kernels.cu train_mpi.c; do
+for name in overnight train_image_folder custom_batch.c custom_filter.c custom_map.c custom_source.c custom_stream.c double_buffer.c plugin_map.c plugin_source.c own_kernels.cu train_mpi.c; do
     check "$name is installed" diff -r "$(find "$prefix/share/doc" -path "*/examples/$name")" examples/$name
 done
 rm examples # copies are made of what is installed, and of the tool's source
@@ -94,6 +94,11 @@ if copied custom_source custom_source; then
     head -c 4610 "$build/bin/sluice" >records
     ends "custom_source runs" 0 ./custom_source records
     check "... and gives each sample" [ "$(wc -l <"$tmp/out")" -eq 2 ]
+fi
+if copied custom_stream custom_stream; then
+    printf 'one\ntwo words\n' >lines
+    ends "custom_stream runs" 0 ./custom_stream lines 3
+    check "... and goes on in the next pass" [ "$(wc -l <"$tmp/out")" -eq 3 ]
 fi
 if copied custom_batch custom_batch; then
     ends "custom_batch runs" 0 ./custom_batch

@@ -455,6 +455,74 @@ void a_lambda_is_a_source()
     CHECK(resource::living == 0);
 }
 
+// Begins to count at 10 in each pass.
+sluice_status open_counter(std::uint64_t, void *user, void **pass_out)
+{
+    auto *const count = static_cast<std::int64_t *>(user);
+
+    *count = 10;
+    *pass_out = count;
+    return SLUICE_OK;
+}
+
+void close_counter(void *pass, void *user)
+{
+    CHECK(pass == user);
+    *static_cast<std::int64_t *>(user) = -1;
+}
+
+void a_lambda_is_a_stream()
+{
+    static const sluice_column_spec columns[] = {
+        {"number", SLUICE_I64, 0, {}, SLUICE_ROLE_PLAIN, 0, nullptr}};
+    std::int64_t count = 0;
+    std::int64_t sum = 0;
+    sluice::source_settings settings;
+    resource held;
+
+    settings.name = "counter";
+    settings.open_pass = open_counter;
+    settings.close_pass = close_counter;
+    settings.user = &count;
+    {
+        sluice::device device;
+        sluice::dataset dataset;
+        sluice::train_config config;
+
+        CHECK_OK(device.open("host:0"));
+        CHECK_OK(
+            dataset.source(settings, columns, [held](sluice::sample &sample) -> sluice::status {
+                std::int64_t *const next = sample.worker<std::int64_t>();
+                std::int64_t *number = nullptr;
+                sluice::status st = SLUICE_END_OF_DATA;
+
+                if (*next < 14) {
+                    st = sample.room("number", number);
+                }
+                if (number != nullptr) {
+                    CHECK(sample.stop_fd() >= 0);
+                    *number = (*next)++;
+                }
+                return st;
+            }));
+        CHECK_OK(dataset.add("batch 4 drop_remainder=true"));
+        config.epochs = 1;
+        config.workers = 1;
+        auto step = [&sum](const sluice_step &s) {
+            const auto *numbers =
+                static_cast<const std::int64_t *>(sluice_step_input(&s, "number")->data);
+
+            for (int i = 0; i < 4; i++) {
+                sum += numbers[i];
+            }
+        };
+        CHECK_OK(sluice::train(device, step, dataset, config));
+    }
+    CHECK(sum == 10 + 11 + 12 + 13);
+    CHECK(count == -1);
+    CHECK(resource::living == 1);
+}
+
 void a_source_that_is_refused_destroys_its_callable_once()
 {
     sluice::source_settings settings;
@@ -639,6 +707,7 @@ int main()
     every_function_of_a_model_is_a_callable();
     a_callable_that_throws_terminates();
     a_lambda_is_a_source();
+    a_lambda_is_a_stream();
     a_source_that_is_refused_destroys_its_callable_once();
     what_a_source_throws_is_an_error();
     a_lambda_is_a_map();

@@ -47,13 +47,14 @@ static sluice_status wait_for_stop(const sluice_sample *sample)
 
 static sluice_status give_words(sluice_sample *sample, uint64_t i, bool too_many)
 {
-    uint16_t words[GENERATOR_WORDS + 1] = {0};
     const uint64_t count = too_many ? GENERATOR_WORDS + 1 : i % (GENERATOR_WORDS + 1);
+    void *room = NULL;
+    const sluice_status st = sluice_sample_room(sample, "words", &count, &room);
 
-    for (uint64_t k = 0; k < count; k++) {
-        words[k] = (uint16_t)(i + k + 1);
+    for (uint64_t k = 0; st == SLUICE_OK && k < count; k++) {
+        ((uint16_t *)room)[k] = (uint16_t)(i + k + 1);
     }
-    return sluice_sample_lend(sample, "words", &count, words, count * sizeof(words[0]));
+    return st;
 }
 
 static sluice_status give(sluice_sample *sample, const generator_pass *pass, bool too_many)

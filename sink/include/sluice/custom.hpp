@@ -134,10 +134,16 @@ class sample
         return sluice_sample_random(handle_, n);
     }
 
-    /** sluice_sample_worker(): what begin gave, or NULL. */
+    /** sluice_sample_worker(): what begin gave, in a stream what open_pass gave, or NULL. */
     template <typename State> State *worker() const noexcept
     {
         return static_cast<State *>(sluice_sample_worker(handle_));
+    }
+
+    /** sluice_sample_stop_fd() */
+    int stop_fd() const noexcept
+    {
+        return sluice_sample_stop_fd(handle_);
     }
 
     /** sluice_sample_get() */
@@ -283,8 +289,14 @@ template <typename Settings, typename Callable> class callable_holder
 
     void set_callable(sluice_source &made) noexcept
     {
-        made.read = read;
+        if constexpr (std::is_invocable_v<Callable &, sample &, std::uint64_t>) {
+            made.read = read;
+        } else {
+            made.next = next;
+        }
         made.name_of = settings_.name_of != nullptr ? name_of : nullptr;
+        made.open_pass = settings_.open_pass != nullptr ? open_pass : nullptr;
+        made.close_pass = settings_.close_pass != nullptr ? close_pass : nullptr;
     }
 
     void set_callable(sluice_map &made) noexcept
@@ -307,6 +319,23 @@ template <typename Settings, typename Callable> class callable_holder
         sample lent(handle);
 
         return call_stopped(of(user).callable_, lent, index);
+    }
+
+    static sluice_status next(sluice_sample *handle, void *, void *user) noexcept
+    {
+        sample lent(handle);
+
+        return call_stopped(of(user).callable_, lent);
+    }
+
+    static sluice_status open_pass(std::uint64_t pass, void *user, void **pass_out) noexcept
+    {
+        return of(user).settings_.open_pass(pass, of(user).settings_.user, pass_out);
+    }
+
+    static void close_pass(void *pass, void *user) noexcept
+    {
+        of(user).settings_.close_pass(pass, of(user).settings_.user);
     }
 
     static sluice_status map(sluice_sample *handle, void *user) noexcept

@@ -63,6 +63,9 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
      * status, sluice_status or nothing, which is OK. It takes the place of settings.read; it is
      * moved or copied into the dataset, which destroys it. Workers call it, several at once. An
      * exception is a bad sample with its what() (E_CALLBACK), and std::bad_alloc E_NO_MEMORY.
+     *
+     * A callable (sluice::sample &) makes the source a stream, in place of settings.next. Workers
+     * call it one at a time; it returns SLUICE_END_OF_DATA at the end of a pass.
      */
     template <typename Read>
     [[nodiscard]] status source(const source_settings &settings, Read &&read) noexcept
