@@ -343,7 +343,10 @@ static void tables_of_stages_are_sound(void)
             }
         }
         if (stage->kind == STAGE_CONVERSION) {
-            T_STR(stage->params[stage->param_count - 1].name, "offload");
+            T_STR(stage->params[stage->param_count - (stage->selects ? 2 : 1)].name, "offload");
+        }
+        if (stage->selects) {
+            T_STR(stage->params[stage->param_count - 1].name, "columns");
         }
     }
     CU_ASSERT_PTR_NULL(stage_find(stage_table, "no such"));
