@@ -92,7 +92,7 @@ static const struct {
     {"Columns", KIND(STAGE_COLUMNS)},
     {"Arrays", KIND(STAGE_ARRAY)},
     {"Decoding and geometry of images", KIND(STAGE_DECODE) | KIND(STAGE_GEOMETRY)},
-    {"Colours of images", KIND(STAGE_COLOR)},
+    {"Colours and warps of images", KIND(STAGE_COLOR)},
     {"Conversion of images", KIND(STAGE_CONVERSION)},
     {"Batches", KIND(STAGE_PACK) | KIND(STAGE_BUCKET) | KIND(STAGE_BATCH)},
     {"Your functions", KIND(STAGE_MAP) | KIND(STAGE_BATCH_MAP)},

@@ -331,7 +331,7 @@ static void help_is_grouped(void)
     check_heading(all, "== Arrays ==", "\none_hot column");
     check_heading(all, "== Decoding and geometry of images ==", "\ndecode mode");
     check_heading(all, "== Decoding and geometry of images ==", "\nresize size");
-    check_heading(all, "== Colours of images ==", "\nrandom_invert p");
+    check_heading(all, "== Colours and warps of images ==", "\nrandom_invert p");
     check_heading(all, "== Conversion of images ==", "\nnormalize mean");
     check_heading(all, "== Batches ==", "\npack column");
     check_heading(all, "== Batches ==", "\nbatch n");
