@@ -92,6 +92,11 @@ static sluice_status read_callbacks(const sluice_train_config *config, train_run
     return st;
 }
 
+sluice_status train_read_config(const sluice_train_config *config, sluice_train_config *copy_out)
+{
+    return sli_struct_read(&config_struct, "sluice_train", config, copy_out);
+}
+
 sluice_status train_read_arguments(const sluice_model *model, const sluice_dataset *dataset,
                                    const sluice_train_config *config, train_run *run)
 {
@@ -103,7 +108,7 @@ sluice_status train_read_arguments(const sluice_model *model, const sluice_datas
                         : dataset == NULL ? "dataset"
                                           : "config");
     }
-    st = sli_struct_read(&config_struct, "sluice_train", config, &run->config);
+    st = train_read_config(config, &run->config);
     if (st == SLUICE_OK) {
         st = sli_struct_read(&model_struct, "sluice_train", model, &run->model);
     }

@@ -5,6 +5,9 @@
 
 #include "train_run.h"
 
+/* Copies the config. Returns E_INVALID for a struct_size that cannot be. */
+sluice_status train_read_config(const sluice_train_config *config, sluice_train_config *copy_out);
+
 /* Copies model and config into the run. Members that the caller's structs do not have are zero. */
 sluice_status train_read_arguments(const sluice_model *model, const sluice_dataset *dataset,
                                    const sluice_train_config *config, train_run *run);

@@ -2,6 +2,7 @@
 #include "run_open.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "alloc_int.h"
 #include "argument_checks.h"
@@ -15,12 +16,22 @@
 /* The default of config.agree_timeout_ms. */
 enum { AGREE_TIMEOUT_MS = 60000 };
 
+static void init_ranks(train_run *run)
+{
+    const int64_t timeout = run->config.agree_timeout_ms;
+
+    run->ranks = (rank_group){.agree = run->config.agree,
+                              .agree_user = run->config.agree_user,
+                              .timeout_ms = timeout > 0 ? timeout : AGREE_TIMEOUT_MS,
+                              .watch = &run->watch,
+                              .step = &run->progress.step};
+}
+
 sluice_status train_create(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config,
                            train_run **run_out)
 {
     train_run *run = sli_calloc(1, sizeof(*run));
-    int64_t timeout;
     sluice_status st;
 
     if (run == NULL) {
@@ -32,17 +43,33 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
         sli_free(run);
         return st;
     }
-    timeout = run->config.agree_timeout_ms;
     run->device = device;
     run->progress.validation_step = UINT64_MAX;
-    run->ranks = (rank_group){.agree = run->config.agree,
-                              .agree_user = run->config.agree_user,
-                              .timeout_ms = timeout > 0 ? timeout : AGREE_TIMEOUT_MS,
-                              .watch = &run->watch,
-                              .step = &run->progress.step};
+    init_ranks(run);
     run->feed.config.dataset = dataset;
     *run_out = run;
     return SLUICE_OK;
+}
+
+void train_init_refused(const sluice_train_config *config, train_run *run)
+{
+    memset(run, 0, sizeof(*run));
+    if (config != NULL && train_read_config(config, &run->config) != SLUICE_OK) {
+        memset(&run->config, 0, sizeof(run->config));
+    }
+    init_ranks(run);
+    if (train_find_ranks(run) == SLUICE_OK) {
+        sli_log_enter_rank(run->ranks.own.rank, run->ranks.own.world);
+        run->names_log = true;
+    }
+    (void)report_file_find(run->environment.report_path);
+}
+
+void train_close_refused(train_run *run)
+{
+    if (run->names_log) {
+        sli_log_leave_rank();
+    }
 }
 
 /* Reads the report path, the launcher's variables and the overrides from the environment. A nested

@@ -11,6 +11,15 @@
 sluice_status train_create(sluice_device *device, const sluice_model *model,
                            sluice_dataset *dataset, const sluice_train_config *config,
                            train_run **run_out);
+
+/*
+ * For a run that train_create() has refused: initializes `run`, without allocations, as far as the
+ * failure of this rank can be reported by train_part() and run_report_make(). config: may be NULL
+ * or invalid; then there is no config.abort and no config.agree.
+ */
+void train_init_refused(const sluice_train_config *config, train_run *run);
+void train_close_refused(train_run *run);
+
 sluice_status train_open_feed(train_run *run);
 
 /* Determines where the run begins and how long it is. */

@@ -78,16 +78,3 @@ sluice_status run_report_make(const train_run *run, const sli_error *error,
     hand_out(report, run->environment.report_path, &run->ranks.own, report_out);
     return report_out != NULL ? made : SLUICE_OK;
 }
-
-void run_report_refuse(const sli_error *error, sluice_report **report_out)
-{
-    sluice_ranks ranks = {.struct_size = sizeof(ranks)};
-    char path[REPORT_PATH_SIZE];
-    sluice_report *report = NULL;
-    bool known;
-
-    (void)report_file_find(path);
-    known = sluice_ranks_find(&ranks) == SLUICE_OK;
-    (void)report_make_empty(error->status, error->text, known ? &ranks : NULL, &report);
-    hand_out(report, path, &ranks, report_out);
-}

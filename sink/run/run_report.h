@@ -15,7 +15,4 @@ void run_report_write_early(train_run *run, const sli_error *error);
 sluice_status run_report_make(const train_run *run, const sli_error *error,
                               sluice_report **report_out);
 
-/* The same for a run that could not be created. */
-void run_report_refuse(const sli_error *error, sluice_report **report_out);
-
 #endif

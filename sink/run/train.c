@@ -141,13 +141,18 @@ static sluice_status train(train_run *run, sluice_report **report_out)
     return st >= 0 && reported < 0 ? reported : sli_error_raise(&error);
 }
 
-/* Makes a report with the error for a run that could not be created. */
-static sluice_status refuse(sluice_status st, sluice_report **report_out)
+/* Reports the error of a run that could not be created, also to the other ranks. */
+static sluice_status refuse(sluice_status st, const sluice_train_config *config,
+                            sluice_report **report_out)
 {
+    train_run run;
     sli_error error;
 
     sli_error_take(st, &error);
-    run_report_refuse(&error, report_out);
+    train_init_refused(config, &run);
+    train_part(&run, &error);
+    (void)run_report_make(&run, &error, report_out);
+    train_close_refused(&run);
     return sli_error_raise(&error);
 }
 
@@ -162,5 +167,5 @@ sluice_status sluice_train(sluice_device *device, const sluice_model *model,
         *report_out = NULL;
     }
     st = train_create(device, model, dataset, config, &run);
-    return st == SLUICE_OK ? train(run, report_out) : refuse(st, report_out);
+    return st == SLUICE_OK ? train(run, report_out) : refuse(st, config, report_out);
 }

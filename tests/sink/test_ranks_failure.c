@@ -26,7 +26,8 @@ typedef enum failure_kind {
     STEP_FAILS,   /* before its collective */
     HOOK_FAILS,
     SAVE_FAILS,
-    OPEN_FAILS
+    OPEN_FAILS,
+    CREATE_FAILS /* an argument of sluice_train() */
 } failure_kind;
 
 /* The job, in memory that all ranks share. */
@@ -175,6 +176,9 @@ static void prepare(kit *k, ranks_member *me)
     if (kind == SAMPLE_FAILS && fails_here()) {
         source.fail_at = (uint64_t)FAIL_STEP * 2 * WORLD + me->rank;
     }
+    if (kind == CREATE_FAILS && fails_here()) {
+        k->model.struct_size = 1;
+    }
     if (kind == OPEN_FAILS && fails_here()) {
         k->pipeline = "image_folder /nowhere/at/all | decode | batch 2";
     } else {
@@ -212,7 +216,7 @@ static void expect_told(const ranks_kit *ranks, uint32_t rank, sluice_status sta
     T_CONTAINS(job->logged[rank], begin);
     T_CONTAINS(job->logged[rank], sluice_status_name(status));
     T_CONTAINS(job->logged[rank], text);
-    T_EQ(o->train_ends, kind == OPEN_FAILS ? 0 : 1);
+    T_EQ(o->train_ends, kind == OPEN_FAILS || kind == CREATE_FAILS ? 0 : 1);
     if (has_abort) {
         T_EQ(job->aborted_with, status);
         T_CONTAINS(job->aborted_text, text);
@@ -309,6 +313,12 @@ static void a_dataset_that_cannot_be_opened_reaches_the_other_ranks_with_its_tex
     with_and_without_abort(OPEN_FAILS, false, SLUICE_E_IO, "/nowhere/at/all");
 }
 
+static void an_argument_that_is_refused_reaches_the_other_ranks_with_its_text(void)
+{
+    with_and_without_abort(CREATE_FAILS, false, SLUICE_E_INVALID,
+                           "sluice_train: struct_size of sluice_model is 1, want ");
+}
+
 static void of_two_ranks_that_fail_the_others_hear_the_lower(void)
 {
     ranks_kit ranks;
@@ -335,6 +345,7 @@ const t_test ranks_failure_tests[] = {
     T_TEST(a_failing_hook_reaches_the_other_ranks_with_its_text),
     T_TEST(a_failing_save_reaches_the_other_ranks_with_its_text),
     T_TEST(a_dataset_that_cannot_be_opened_reaches_the_other_ranks_with_its_text),
+    T_TEST(an_argument_that_is_refused_reaches_the_other_ranks_with_its_text),
     T_TEST(of_two_ranks_that_fail_the_others_hear_the_lower),
     T_END,
 };
