@@ -48,10 +48,12 @@ typedef struct exchange {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* Without a launcher's job id, jobs of a user are told apart by their sessions: each terminal, ssh
+ * and batch job has its own. */
 char *sli_rank_job_key(const sluice_ranks *ranks, char text[SLI_JOB_KEY_SIZE])
 {
-    static const char *const names[] = {"TORCHELASTIC_RUN_ID",
-                                        "TORCHELASTIC_RESTART_COUNT",
+    static const char *const names[] = {"SLUICE_JOB",
+                                        "TORCHELASTIC_RUN_ID",
                                         "MASTER_ADDR",
                                         "MASTER_PORT",
                                         "OMPI_MCA_ess_base_jobid",
@@ -62,6 +64,8 @@ char *sli_rank_job_key(const sluice_ranks *ranks, char text[SLI_JOB_KEY_SIZE])
                                         "FLUX_JOB_ID",
                                         "MS_SCHED_HOST",
                                         "MS_SCHED_PORT"};
+    const char *restarts = getenv("TORCHELASTIC_RESTART_COUNT");
+    bool has_id = false;
     size_t used =
         (size_t)snprintf(text, SLI_JOB_KEY_SIZE, "%lu/%u", (unsigned long)geteuid(), ranks->world);
 
@@ -70,6 +74,11 @@ char *sli_rank_job_key(const sluice_ranks *ranks, char text[SLI_JOB_KEY_SIZE])
 
         used += (size_t)snprintf(text + used, SLI_JOB_KEY_SIZE - used, "/%s",
                                  value != NULL ? value : "");
+        has_id = has_id || (value != NULL && value[0] != '\0');
+    }
+    if (used < SLI_JOB_KEY_SIZE) {
+        snprintf(text + used, SLI_JOB_KEY_SIZE - used, "/%s/%ld", restarts != NULL ? restarts : "",
+                 has_id ? 0L : (long)getsid(0));
     }
     return text;
 }

@@ -17,7 +17,8 @@ enum { SLI_EXCHANGE_RANKS = 512, SLI_EXCHANGE_BYTES = 4096, SLI_JOB_KEY_SIZE = 1
 
 /*
  * Writes the key that identifies the job of this process, and returns text: the user, the world,
- * and the launcher's variables with job ids, master address and port, and restart count.
+ * the variable SLUICE_JOB, and the launcher's variables with job ids, master address and port, and
+ * restart count; without any id, the session.
  */
 char *sli_rank_job_key(const sluice_ranks *ranks, char text[SLI_JOB_KEY_SIZE]);
 

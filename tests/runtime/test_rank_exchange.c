@@ -278,6 +278,53 @@ static void the_key_names_the_job(void)
     T_STR(sli_rank_job_key(&ranks, after), before);
 }
 
+/* True if a process of a session of its own has this key, too. */
+static bool other_session_has(const sluice_ranks *ranks, const char *key)
+{
+    const pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        char other[SLI_JOB_KEY_SIZE];
+
+        (void)setsid();
+        _exit(strcmp(sli_rank_job_key(ranks, other), key) == 0 ? 0 : 1);
+    }
+    T_EQ(waitpid(child, &status, 0), child);
+    T_TRUE(WIFEXITED(status));
+    return WEXITSTATUS(status) == 0;
+}
+
+static void jobs_without_an_id_are_told_apart_by_their_sessions(void)
+{
+    static const char *const ids[] = {"SLUICE_JOB", "MASTER_PORT", "SLURM_JOB_ID"};
+    const sluice_ranks ranks = {.world = 2};
+    char key[SLI_JOB_KEY_SIZE];
+
+    T_TRUE(!other_session_has(&ranks, sli_rank_job_key(&ranks, key)));
+    setenv("TORCHELASTIC_RESTART_COUNT", "0", 1); /* not an id */
+    T_TRUE(!other_session_has(&ranks, sli_rank_job_key(&ranks, key)));
+    unsetenv("TORCHELASTIC_RESTART_COUNT");
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        setenv(ids[i], "12", 1);
+        T_TRUE(other_session_has(&ranks, sli_rank_job_key(&ranks, key)));
+        unsetenv(ids[i]);
+    }
+}
+
+static void a_long_id_is_part_of_the_key_as_far_as_it_fits(void)
+{
+    const sluice_ranks ranks = {.world = 2};
+    char id[3 * SLI_JOB_KEY_SIZE];
+    char key[SLI_JOB_KEY_SIZE];
+
+    memset(id, 'x', sizeof(id) - 1);
+    id[sizeof(id) - 1] = '\0';
+    setenv("SLUICE_JOB", id, 1);
+    T_EQ(strlen(sli_rank_job_key(&ranks, key)), SLI_JOB_KEY_SIZE - 1);
+    unsetenv("SLUICE_JOB");
+}
+
 const t_test rank_exchange_tests[] = {
     T_TEST(every_rank_gets_every_record),
     T_TEST(without_one_rank_none_has_the_records),
@@ -287,5 +334,7 @@ const t_test rank_exchange_tests[] = {
     T_TEST(another_user_at_the_address_is_an_error),
     T_TEST(impossible_exchanges_are_refused),
     T_TEST(the_key_names_the_job),
+    T_TEST(jobs_without_an_id_are_told_apart_by_their_sessions),
+    T_TEST(a_long_id_is_part_of_the_key_as_far_as_it_fits),
     T_END,
 };
