@@ -294,14 +294,39 @@ static void give_shared(division *d)
     }
 }
 
+/* Counts the cores of a rank with CPUs that other ranks use, too. */
+static uint32_t count_shared_cores(const division *d, uint32_t rank)
+{
+    uint32_t count = 0;
+
+    for (uint32_t c = 0; c < d->core_count; c++) {
+        sli_cpus own = d->parts[rank].cpus;
+        bool shared = false;
+
+        for (size_t i = 0; i < SLI_MAX_CPUS / 64; i++) {
+            own.bits[i] &= d->cores[c].cpus.bits[i];
+        }
+        for (uint32_t other = 0; other < d->ranks && !shared && sli_cpus_next(&own, 0) >= 0;
+             other++) {
+            shared = other != rank && intersects(&own, &d->parts[other].cpus);
+        }
+        count += shared;
+    }
+    return count;
+}
+
 /* Marks the ranks that share CPUs with other ranks. */
 static void find_shared(division *d)
 {
     for (uint32_t r = 0; r < d->ranks; r++) {
         sli_rank_part *part = &d->parts[r];
 
-        for (uint32_t other = 0; other < d->ranks && !part->shared; other++) {
-            part->shared = other != r && intersects(&part->cpus, &d->parts[other].cpus);
+        for (uint32_t other = 0; other < d->ranks; other++) {
+            part->sharing_ranks += other != r && intersects(&part->cpus, &d->parts[other].cpus);
+        }
+        part->shared = part->sharing_ranks > 0;
+        if (part->shared) {
+            part->shared_cores = count_shared_cores(d, r);
         }
     }
 }

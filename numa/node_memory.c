@@ -231,6 +231,17 @@ void sli_node_shares_of_block(const sli_node_block *block, sli_node_shares *shar
     }
 }
 
+void sli_node_shares_of_memory(const void *data, size_t bytes, sli_node_shares *shares_out)
+{
+    const size_t page = page_size();
+    const size_t before = (size_t)((uintptr_t)data % page);
+    const sli_node_block block = {.data = (void *)((uintptr_t)data - before),
+                                  .bytes = (before + bytes + page - 1) / page * page,
+                                  .wanted = -1};
+
+    sli_node_shares_of_block(&block, shares_out);
+}
+
 /* Rounds to whole percents from 1 to 99; 100 only if it is exact. */
 static uint32_t percent_of(uint32_t pages, uint64_t all)
 {

@@ -252,7 +252,11 @@ static sluice_status decide_placement(const sli_topology *topology,
     placement->device_node = request->node;
     placement->step_elsewhere = request->step_elsewhere;
     placement->undivided = world > 1 && request->part == NULL;
-    placement->shared = request->part != NULL && request->part->shared;
+    if (request->part != NULL) {
+        placement->shared = request->part->shared;
+        placement->shared_cores = request->part->shared_cores;
+        placement->sharing_ranks = request->part->sharing_ranks;
+    }
     placement->worker_count = count_workers(topology, request, &share, world);
     st = place_workers(&share, placement);
     if (st == SLUICE_OK) {

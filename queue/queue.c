@@ -180,7 +180,34 @@ const sli_batch_header *sli_queue_header(const sli_queue *queue, uint64_t seq)
     return queue_header(queue, seq);
 }
 
-void sli_queue_memory_nodes(const sli_queue *queue, sli_node_shares *shares_out)
+/* Describes a buffer that the device has allocated. */
+static void place_device_buffer(const sli_queue *queue, const char *name, const void *data,
+                                size_t bytes, sli_buffer_place *place_out)
 {
-    sli_node_shares_of_block(&queue->front_memory, shares_out);
+    const bool on_device = queue->device->caps.pci_bus_id[0] != '\0';
+
+    *place_out =
+        (sli_buffer_place){.name = name, .bytes = bytes, .on_device = on_device, .wanted = -1};
+    if (!on_device) {
+        sli_node_shares_of_memory(data, bytes, &place_out->got);
+    }
+}
+
+uint32_t sli_queue_buffers(const sli_queue *queue, sli_buffer_place places_out[SLI_QUEUE_BUFFERS])
+{
+    uint32_t count = 1;
+
+    places_out[0] = (sli_buffer_place){.name = queue->registered_bytes > 0 ? "staging" : "slots",
+                                       .bytes = queue->front_memory.bytes,
+                                       .wanted = queue->front_memory.wanted};
+    sli_node_shares_of_block(&queue->front_memory, &places_out[0].got);
+    if (queue->device_memory != NULL) {
+        place_device_buffer(queue, "slots", queue->device_memory, queue->device_bytes,
+                            &places_out[count++]);
+    }
+    if (queue->outputs_memory != NULL) {
+        place_device_buffer(queue, "tensors", queue->outputs_memory, queue->outputs_bytes,
+                            &places_out[count++]);
+    }
+    return count;
 }

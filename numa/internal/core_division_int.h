@@ -25,10 +25,12 @@ void sli_rank_claim_make(const sli_topology *topology, int32_t device_node,
 
 /* The part of one rank. */
 typedef struct sli_rank_part {
-    sli_cpus cpus;         /* never empty if the rank has allowed CPUs on the given cores */
-    bool shared;           /* other ranks use some of these CPUs, too */
-    double quota;          /* its part of the quota; 0: no limit */
-    uint64_t memory_limit; /* its part of the bytes */
+    sli_cpus cpus;          /* never empty if the rank has allowed CPUs on the given cores */
+    bool shared;            /* other ranks use some of these CPUs, too */
+    uint32_t shared_cores;  /* cores with such CPUs */
+    uint32_t sharing_ranks; /* such ranks */
+    double quota;           /* its part of the quota; 0: no limit */
+    uint64_t memory_limit;  /* its part of the bytes */
 } sli_rank_part;
 
 /*

@@ -54,6 +54,9 @@ typedef struct sli_node_shares {
 
 void sli_node_shares_of_block(const sli_node_block *block, sli_node_shares *shares_out);
 
+/* The same for any host memory, in whole pages around it. */
+void sli_node_shares_of_memory(const void *data, size_t bytes, sli_node_shares *shares_out);
+
 /* Writes "node 0", "node 0 77 %, node 1 23 %" or "unknown", and returns text. */
 char *sli_node_shares_format(const sli_node_shares *shares, char *text, size_t size);
 

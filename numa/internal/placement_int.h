@@ -48,9 +48,11 @@ typedef struct sli_placement {
     uint32_t note_count;
     uint32_t warnings; /* bit i: runs log note i as a warning */
 
-    uint32_t core_count; /* cores of this rank's share */
-    bool undivided;      /* several ranks, and their division is unknown */
-    bool shared;         /* other ranks use some of these cores, too */
+    uint32_t core_count;   /* cores of this rank's share */
+    bool undivided;        /* several ranks, and their division is unknown */
+    bool shared;           /* other ranks use some of these cores, too */
+    uint32_t shared_cores; /* such cores, and such ranks */
+    uint32_t sharing_ranks;
     uint32_t local_rank; /* this and the next three: copied from the request; local_world is at
                             least 1 */
     uint32_t local_world;

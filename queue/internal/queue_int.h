@@ -255,7 +255,18 @@ uint32_t sli_queue_ready(const sli_queue *queue, uint64_t seq);
 /* The number of rows of seq that are done, for stall diagnostics. */
 uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
 
-/* Finds the NUMA nodes of the staging memory or, without staging, of the slots. */
-void sli_queue_memory_nodes(const sli_queue *queue, sli_node_shares *shares_out);
+enum { SLI_QUEUE_BUFFERS = 3 };
+
+/* A buffer of a queue, and where its memory is. */
+typedef struct sli_buffer_place {
+    const char *name; /* "staging", "slots" or "tensors", which steps read where GetNext converts */
+    uint64_t bytes;
+    bool on_device;      /* it is not host memory, and has no NUMA node */
+    int32_t wanted;      /* requested NUMA node; -1: no preference */
+    sli_node_shares got; /* of host memory */
+} sli_buffer_place;
+
+/* Finds the memory of each buffer, staging first. Returns their number. */
+uint32_t sli_queue_buffers(const sli_queue *queue, sli_buffer_place places_out[SLI_QUEUE_BUFFERS]);
 
 #endif

@@ -15,13 +15,6 @@
 #include "status_int.h"
 #include "step_threads.h"
 
-/* Requested and actual NUMA nodes of the batches' memory. */
-typedef struct report_memory {
-    const char *name; /* "staging" or "slots" */
-    int32_t wanted;   /* requested NUMA node; -1: no preference */
-    sli_node_shares got;
-} report_memory;
-
 /* Ranks of which a report has the waits: those that this rank waited for longest. */
 enum { REPORT_LATE = 8 };
 
@@ -101,10 +94,18 @@ struct sluice_report {
     uint32_t place_count;
     sli_thread_place *places; /* (place_count) threads of workers, readahead, copies and the device,
                                  and the caller's thread */
-    report_memory memory_place;
+    uint32_t buffer_count;
+    sli_buffer_place buffers[SLI_QUEUE_BUFFERS]; /* (buffer_count) of the batches */
     step_threads step;
-    uint32_t core_count;  /* cores of this rank */
-    uint32_t spare_cores; /* cores of this rank that no worker is pinned to */
+    sli_cpus cpus;          /* that the process may use */
+    bool bound;             /* its affinity excludes CPUs of the cpuset */
+    char policy[128];       /* of memory: "default", "bind 0" */
+    uint32_t machine_cores; /* of the whole machine */
+    uint32_t shared_cores;  /* of this rank's, those that other ranks use, too */
+    uint32_t sharing_ranks; /* such ranks */
+    bool undivided;         /* how the ranks of this machine divide its cores is not known */
+    uint32_t core_count;    /* cores of this rank */
+    uint32_t spare_cores;   /* cores of this rank that no worker is pinned to */
 
     char cpu[128];
     const char *kernels;

@@ -170,18 +170,20 @@ static void add_cpus(sli_text *text, const char *key, const sli_cpus *cpus)
     add_string(text, key, sli_cpus_format(cpus, ranges, sizeof(ranges)));
 }
 
-static void add_memory_place(const report_memory *memory, sli_text *text)
+static void add_buffer(const sluice_report *report, const sli_buffer_place *buffer, sli_text *text)
 {
     char wanted[20] = "any node";
     char got[200];
 
-    if (memory->wanted >= 0) {
-        snprintf(wanted, sizeof(wanted), "node %d", memory->wanted);
+    if (buffer->wanted >= 0) {
+        snprintf(wanted, sizeof(wanted), "node %d", buffer->wanted);
     }
     sli_text_add(text, ",{\"buffer\":");
-    sli_text_add_json(text, memory->name);
-    add_string(text, "wanted", wanted);
-    add_string(text, "got", sli_node_shares_format(&memory->got, got, sizeof(got)));
+    sli_text_add_json(text, buffer->name);
+    add_string(text, "wanted", buffer->on_device ? report->device_name : wanted);
+    add_string(text, "got",
+               buffer->on_device ? report->device_name
+                                 : sli_node_shares_format(&buffer->got, got, sizeof(got)));
     sli_text_add(text, "}");
 }
 
@@ -196,8 +198,8 @@ static void add_placement(const sluice_report *report, sli_text *text)
         add_cpus(text, "got", &report->places[i].got);
         sli_text_add(text, "}");
     }
-    if (report->place_count > 0) {
-        add_memory_place(&report->memory_place, text);
+    for (uint32_t i = 0; i < report->buffer_count; i++) {
+        add_buffer(report, &report->buffers[i], text);
     }
     sli_text_add(text, "]");
     if (report->step.name[0] == '\0') {
@@ -226,6 +228,25 @@ static void add_device(const sluice_report *report, sli_text *text)
     add_string(text, "pcie", report->has_link ? link : NULL);
 }
 
+/* Adds what the process may use, and the cores that it shares with other ranks. */
+static void add_cores(const sluice_report *report, sli_text *text)
+{
+    if (!report->ran) {
+        sli_text_add(text, ",\"cpus\":null,\"policy\":null,\"cores\":null,\"shared_cores\":null,"
+                           "\"sharing_ranks\":null");
+        return;
+    }
+    add_cpus(text, "cpus", &report->cpus);
+    add_string(text, "policy", report->policy);
+    add_count(text, "cores", report->core_count);
+    if (report->undivided) {
+        sli_text_add(text, ",\"shared_cores\":null,\"sharing_ranks\":null");
+    } else {
+        add_count(text, "shared_cores", report->shared_cores);
+        add_count(text, "sharing_ranks", report->sharing_ranks);
+    }
+}
+
 /* Adds rank, local rank, host and process id. */
 static void add_process(const sluice_report *report, sli_text *text)
 {
@@ -240,6 +261,7 @@ static void add_process(const sluice_report *report, sli_text *text)
     }
     add_string(text, "host", report->host);
     add_count(text, "pid", (uint64_t)report->pid);
+    add_cores(report, text);
     sli_text_add(text, "}");
 }
 

@@ -47,11 +47,21 @@ static void add_others(const report_run *run, sluice_report *report)
     add_place(report, &caller);
 }
 
-static void place_memory(const report_run *run, report_memory *memory)
+/* Collects what the process may use, and what it shares with other ranks. */
+static void collect_cores(const data_feed *feed, sluice_report *report)
 {
-    memory->name = run->feed->memory.staging_bytes > 0 ? "staging" : "slots";
-    memory->wanted = run->feed->placement->memory_node;
-    sli_queue_memory_nodes(run->feed->queue, &memory->got);
+    const sli_topology *topology = feed->topology;
+    const sli_placement *placement = feed->placement;
+
+    report->cpus = topology->allowed;
+    report->bound = topology->bound;
+    report->machine_cores = topology->machine_core_count;
+    (void)sli_memory_policy_format(&topology->policy, report->policy, sizeof(report->policy));
+    report->core_count = placement->core_count;
+    report->spare_cores = placement->spare_cores;
+    report->shared_cores = placement->shared_cores;
+    report->sharing_ranks = placement->sharing_ranks;
+    report->undivided = placement->undivided;
 }
 
 sluice_status report_collect_places(const report_run *run, sluice_report *report)
@@ -70,12 +80,11 @@ sluice_status report_collect_places(const report_run *run, sluice_report *report
         add_thread(report, sli_engine_thread(run->feed->engine, i));
     }
     add_others(run, report);
-    place_memory(run, &report->memory_place);
+    report->buffer_count = sli_queue_buffers(run->feed->queue, report->buffers);
+    collect_cores(run->feed, report);
     if (run->program != NULL) {
         step_threads_find(run->program, run->mode, &report->step);
     }
-    report->core_count = run->feed->placement->core_count;
-    report->spare_cores = run->feed->placement->spare_cores;
     return SLUICE_OK;
 }
 
@@ -161,9 +170,48 @@ static void add_row(const sluice_report *report, uint32_t first, uint32_t end, s
     }
 }
 
+/* Adds the nodes of a buffer, and the node that was requested if it is another one. */
+static void add_buffer(const sluice_report *report, const sli_buffer_place *buffer, sli_text *text)
+{
+    char got[200];
+
+    if (buffer->on_device) {
+        sli_text_add_line(text, "memory of %s: %s", buffer->name, report->device_name);
+        return;
+    }
+    if (buffer->got.count == 0) {
+        return;
+    }
+    sli_node_shares_format(&buffer->got, got, sizeof(got));
+    if (buffer->wanted >= 0 &&
+        (buffer->got.count > 1 || buffer->got.of[0].node != buffer->wanted)) {
+        sli_text_add_line(text, "memory of %s: %s; to be on node %d", buffer->name, got,
+                          buffer->wanted);
+    } else {
+        sli_text_add_line(text, "memory of %s: %s", buffer->name, got);
+    }
+}
+
+void report_add_cores(const sluice_report *report, sli_text *text)
+{
+    char shared[80] = "";
+    char cpus[2000];
+
+    if (report->shared_cores > 0) {
+        snprintf(shared, sizeof(shared), ", %u of them shared with %u other rank%s",
+                 report->shared_cores, report->sharing_ranks,
+                 report->sharing_ranks == 1 ? "" : "s");
+    } else if (report->undivided) {
+        snprintf(shared, sizeof(shared), ", not divided among the ranks of this machine");
+    }
+    sli_text_add_line(text, "cores: %u of %u%s; the process may use CPUs %s%s, memory policy %s",
+                      report->core_count, report->machine_cores, shared,
+                      sli_cpus_format(&report->cpus, cpus, sizeof(cpus)),
+                      report->bound ? " (affinity)" : "", report->policy);
+}
+
 void report_add_places(const sluice_report *report, sli_text *text)
 {
-    const report_memory *memory = &report->memory_place;
     uint32_t first = 0;
 
     sli_text_add_line(text, "%-16s %s", "thread", "CPUs");
@@ -176,17 +224,8 @@ void report_add_places(const sluice_report *report, sli_text *text)
         add_row(report, first, end, text);
         first = end;
     }
-    if (memory->got.count > 0) {
-        char got[200];
-
-        sli_node_shares_format(&memory->got, got, sizeof(got));
-        if (memory->wanted >= 0 &&
-            (memory->got.count > 1 || memory->got.of[0].node != memory->wanted)) {
-            sli_text_add_line(text, "memory of %s: %s; to be on node %d", memory->name, got,
-                              memory->wanted);
-        } else {
-            sli_text_add_line(text, "memory of %s: %s", memory->name, got);
-        }
+    for (uint32_t i = 0; i < report->buffer_count; i++) {
+        add_buffer(report, &report->buffers[i], text);
     }
     if (step_threads_take_turns(&report->step)) {
         const uint32_t count = sli_cpus_count(&report->step.cpus);

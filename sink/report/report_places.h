@@ -11,6 +11,9 @@
  * fails. */
 sluice_status report_collect_places(const report_run *run, sluice_report *report);
 
+/* Adds a line about the rank's cores, what it shares with other ranks, and the memory policy. */
+void report_add_cores(const sluice_report *report, sli_text *text);
+
 /* Adds warnings and a table with a row for each thread or group of similar threads. */
 void report_add_places(const sluice_report *report, sli_text *text);
 

@@ -237,6 +237,9 @@ static void add_run(const sluice_report *report, sli_text *text)
     add_errors(report, text);
     add_memory(report, text);
     add_device(report, text);
+    if (report->ranks.world > 1 || strcmp(report->policy, "default") != 0) {
+        report_add_cores(report, text);
+    }
     report_add_places(report, text);
     report_add_waits(report, text);
     sli_text_add_line(text, "bottleneck: %s: %s", report->bottleneck, report->bottleneck_why);

@@ -59,6 +59,7 @@ static void it_names_the_device_its_driver_and_its_link(void)
     snprintf(line, sizeof(line), "\ndevice cuda:0: Fake GPU 0, driver %s, PCIe gen5 x16\n",
              version);
     T_CONTAINS(text, line);
+    T_CONTAINS(text, "\nmemory of slots: cuda:0\n");
     CU_ASSERT_PTR_NULL(strstr(text, "warning"));
     snprintf(line, sizeof(line), "\"gpu\":\"Fake GPU 0\",\"driver\":\"%s\",\"pcie\":\"gen5 x16\"",
              version);

@@ -127,6 +127,10 @@ static void a_rank_that_takes_all_is_left_out(void)
     T_STR(sli_cpus_format(&parts[1].cpus, text, sizeof(text)), "0-3");
     T_STR(sli_cpus_format(&parts[2].cpus, text, sizeof(text)), "2-3");
     T_TRUE(parts[0].shared && parts[1].shared && parts[2].shared);
+    T_EQ(parts[0].shared_cores, 2);
+    T_EQ(parts[0].sharing_ranks, 1);
+    T_EQ(parts[1].shared_cores, 4);
+    T_EQ(parts[1].sharing_ranks, 2);
     sli_topology_close(topology);
 }
 

@@ -322,6 +322,8 @@ static void a_slow_rank_is_in_the_reports_of_the_others(void)
         const rank_outcome *o = outcome_of(&ranks, rank);
         char json[60];
 
+        T_CONTAINS(o->report, "cores: ");
+        T_CONTAINS(o->report, ", not divided among the ranks of this machine; the process may use");
         T_TRUE(o->waits.known && o->waits.meetings >= STEPS);
         if (rank == LATE) {
             T_EQ(o->waits.own_lasts, o->waits.meetings);

@@ -127,7 +127,10 @@ static void every_thread_of_a_run_has_a_row(void)
         T_CONTAINS(row_of(text, "sluice/copy "), "sluice/copy ");
         T_EQ(strstr(row_of(text, "sluice/device"), "runs the step; ") != NULL, !data);
         T_EQ(strstr(row_of(text, "caller"), "runs the step; ") != NULL, data);
+        T_CONTAINS(row_of(text, "sluice/watchdog"), "sluice/watchdog ");
+        T_CONTAINS(row_of(text, "caller"), "caller ");
         T_CONTAINS(text, "\nmemory of staging: node ");
+        T_CONTAINS(text, "\nmemory of slots: node ");
         CU_ASSERT_PTR_NULL(strstr(text, " \n")); /* no blanks at the end of a line */
         sluice_string_free(text);
         kit_fini(&k);
