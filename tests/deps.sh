@@ -6,7 +6,8 @@
 #   deps.sh          what tests/run.sh needs
 #   deps.sh build    what the library, the tool and the examples need
 #   deps.sh ci       what CI needs besides
-#   deps.sh more     what CI can do without: it then skips the README on bare systems, and Debian packages
+#   deps.sh more     what CI can do without: it then skips the README on bare systems, Debian packages, and
+#                    the machine with two NUMA nodes, whose kernel it unpacks into /var/cache/sluice
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
@@ -39,6 +40,21 @@ why() {
     echo "${reason:-no answer within ${DEPS_PATIENCE:-15} s}"
 }
 
+# fetch_kernel LOG: unpacks the kernel that linux-image-cloud-amd64 depends on into $kernels. Installing
+# it would make an initrd, and change how a machine boots.
+kernels=/var/cache/sluice
+fetch_kernel() {
+    package=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' |
+        head -n 1)
+    folder=$(mktemp -d)
+    if ! (cd "$folder" && apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 download "$package" \
+        >"$1" 2>&1 && dpkg -x ./*.deb unpacked && mkdir -p $kernels && cp unpacked/boot/vmlinuz-* $kernels/); then
+        rm -rf "$folder"
+        return 1
+    fi
+    rm -rf "$folder"
+}
+
 install_packages() {
     . "$here/progress.sh"
     export DEBIAN_FRONTEND=noninteractive LC_ALL=C
@@ -49,6 +65,26 @@ install_packages() {
         exit 1
     fi
     echo "installing: $*"
+    kernel=""
+    for package; do
+        shift
+        if [ "$package" = linux-image-cloud-amd64 ]; then
+            kernel=$package
+        else
+            set -- "$@" "$package"
+        fi
+    done
+    if [ $# -gt 0 ]; then
+        install "$@"
+    fi
+    if [ -n "$kernel" ] && ! fetch_kernel "$log"; then
+        echo "apt-get download failed ($(why "$log")): $kernel" >&2
+        exit 1
+    fi
+}
+
+# install PACKAGE...
+install() {
     if ! progress "apt-get install" "$log" apt-get install -y --no-install-recommends -o APT::Status-Fd=1 \
         -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o DPkg::Lock::Timeout=120 "$@"; then
         echo "apt-get install failed ($(why "$log")): $*" >&2
@@ -112,6 +148,11 @@ want_more() {
     want 'command -v unshare' util-linux
     want 'command -v ip || test -x /usr/sbin/ip' iproute2
     want 'command -v file' file
+    [ "$(uname -m)" = x86_64 ] || return 0 # for numa_guest.sh:
+    want 'command -v qemu-system-x86_64' qemu-system-x86
+    want 'command -v busybox' busybox-static
+    want "for file in /boot/vmlinuz-* $kernels/vmlinuz-*; do [ ! -r \$file ] || exit 0; done; exit 1" \
+        linux-image-cloud-amd64
 }
 
 case ${1-} in

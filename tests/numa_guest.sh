@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Suites that need two NUMA nodes, in a guest of QEMU without KVM that has two nodes of two CPUs. Skipped
 # with the reason where QEMU, busybox or a kernel is missing. A kernel is $SLUICE_GUEST_KERNEL, or
-# the newest one of /boot that can be read; it needs no modules.
+# the newest one that can be read in /boot, or in /var/cache/sluice, where deps.sh puts one; it needs no
+# modules.
 # numa_guest.sh BUILD_DIR; last line `numa_guest: N passed, N failed, N skipped`.
 set -u
 build=${1:?usage: numa_guest.sh BUILD_DIR}
@@ -14,10 +15,10 @@ for tool in qemu-system-x86_64 busybox ldd; do
     command -v $tool >/dev/null || skip_rest "no $tool; Debian has it in qemu-system-x86, busybox-static, libc-bin"
 done
 kernel=${SLUICE_GUEST_KERNEL:-}
-for file in /boot/vmlinuz-*; do
+for file in /var/cache/sluice/vmlinuz-* /boot/vmlinuz-*; do
     [ -n "${SLUICE_GUEST_KERNEL:-}" ] || { [ -r "$file" ] && kernel=$file; }
 done
-[ -r "$kernel" ] || skip_rest "no kernel for the guest: set SLUICE_GUEST_KERNEL, or install linux-image-amd64"
+[ -r "$kernel" ] || skip_rest "no kernel for the guest: tests/deps.sh more fetches one; or set SLUICE_GUEST_KERNEL"
 
 root=$tmp/root
 mkdir -p "$root/bin" "$root/dev" "$root/proc" "$root/sys" "$root/tmp"

@@ -105,6 +105,39 @@ check "the build alone needs no CUnit" [ "$code" -eq 0 ]
 deps
 check "the tests need CUnit" err_has 'libcunit1-dev'
 
+# The kernel of numa_guest.sh is unpacked, not installed; everything else is there.
+for program in cp ls mkdir uname; do ln -s "$(command -v $program)" "$tmp/bin/$program"; done
+sed "s,^kernels=.*,kernels=$tmp/kernels," "$here/deps.sh" >"$tmp/deps.sh"
+ln -s "$here/progress.sh" "$tmp/progress.sh"
+for program in debootstrap wget unshare ip file qemu-system-x86_64 busybox; do own $program </dev/null; done
+own id <<'PROGRAM'
+echo 0
+PROGRAM
+own apt-cache <<'PROGRAM'
+echo linux-image-cloud-amd64
+echo "  Depends: linux-image-9.9-cloud-amd64"
+PROGRAM
+own apt-get <<'PROGRAM'
+echo "Hit:1 http://deb.debian.org/debian bookworm InRelease"
+case "$*" in
+*update*) ;;
+*"download linux-image-9.9-cloud-amd64") : >kernel.deb ;;
+*) echo "$*" >>"$TEST/installed" ;;
+esac
+PROGRAM
+own dpkg <<'PROGRAM'
+mkdir -p "$3/boot" && : >"$3/boot/vmlinuz-9.9"
+PROGRAM
+kernel_is_fetched() { [ "$code" -eq 0 ] && [ -f "$tmp/kernels/vmlinuz-9.9" ] && [ ! -e "$tmp/installed" ]; }
+if [ "$(uname -m)" = x86_64 ] && ! ls /boot/vmlinuz-* >/dev/null 2>&1; then
+    run timeout 60 env -i PATH="$tmp/own:$tmp/bin" TMPDIR="$tmp" TEST="$tmp" "$(command -v sh)" "$tmp/deps.sh" more
+    check "the kernel of the guest is unpacked, and nothing is installed" kernel_is_fetched
+    run timeout 60 env -i PATH="$tmp/own:$tmp/bin" TMPDIR="$tmp" TEST="$tmp" "$(command -v sh)" "$tmp/deps.sh" more
+    check "... once" [ "$code$(cat "$tmp/out" "$tmp/err")" = 0 ]
+else
+    skip "fetching a kernel" "this machine has one, or is not x86-64"
+fi
+
 # ---- progress.sh ----------------------------------------------------------------------------------
 
 . "$here/progress.sh"
