@@ -214,6 +214,59 @@ static void channels_do_not_touch_each_other(void)
     cuda_kit_nothing_is_live();
 }
 
+/* A process with two devices: a channel for each, ranks 0 and 1 of 2, on one dataset. */
+static void devices_of_one_process_share_each_pass(void)
+{
+    enum { SAMPLES = 64, PASSES = 2, BATCHES = PASSES * SAMPLES / 8 };
+    static const char *const transports[] = {"push", "pull"};
+
+    for (size_t t = 0; t < COUNT(transports); t++) {
+        uint32_t seen[PASSES][SAMPLES] = {{0}};
+        sluice_dataset *dataset = NULL;
+        sluice_device *devices[2] = {NULL, NULL};
+        sluice_channel *channels[2] = {NULL, NULL};
+        cudaStream_t streams[2];
+
+        fake_cuda_start(&channel_kit_machine);
+        T_OK(
+            sluice_dataset_parse("synthetic samples=64 shape=6,6,3 | shuffle | batch 8", &dataset));
+        for (int d = 0; d < 2; d++) {
+            sluice_channel_config config;
+            char name[32];
+
+            sluice_channel_config_init(&config);
+            config.batches = BATCHES / 2;
+            config.rank = (uint32_t)d;
+            config.world = 2;
+            config.workers = 1;
+            snprintf(name, sizeof(name), "cuda:%d,transport=%s", d, transports[t]);
+            streams[d] = channel_kit_stream(d);
+            T_OK(sluice_device_open(name, &devices[d]));
+            T_OK(sluice_channel_open(devices[d], dataset, &config, &channels[d]));
+            T_OK(sluice_channel_start(channels[d]));
+        }
+        for (int i = 0; i < BATCHES; i++) {
+            const sluice_batch *batch = NULL;
+
+            T_OK(sluice_channel_get_next(channels[i % 2], streams[i % 2], SLUICE_FOREVER, &batch));
+            for (uint32_t row = 0; row < batch->rows; row++) {
+                T_TRUE(batch->pass < PASSES && batch->samples[row] < SAMPLES);
+                seen[batch->pass][batch->samples[row]]++;
+            }
+        }
+        for (size_t i = 0; i < (size_t)PASSES * SAMPLES; i++) {
+            T_EQ(seen[i / SAMPLES][i % SAMPLES], 1);
+        }
+        for (int d = 0; d < 2; d++) {
+            sluice_channel_close(channels[d]);
+            sluice_device_close(devices[d]);
+            channel_kit_stream_destroy(d, streams[d]);
+        }
+        sluice_dataset_destroy(dataset);
+        cuda_kit_nothing_is_live();
+    }
+}
+
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 /* The device stands still behind a gate: batches that have arrived are given all the same. */
@@ -390,6 +443,7 @@ const t_test cuda_channel_tests[] = {T_TEST(batches_are_the_hosts),
                                      T_TEST(what_will_come_is_known_from_the_start),
                                      T_TEST(slots_suit_the_device),
                                      T_TEST(channels_do_not_touch_each_other),
+                                     T_TEST(devices_of_one_process_share_each_pass),
                                      T_TEST(the_device_is_not_waited_for),
                                      T_TEST(a_batch_that_has_not_arrived_is_a_time_out),
                                      T_TEST(a_batch_that_is_late_is_waited_for),

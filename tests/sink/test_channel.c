@@ -414,6 +414,55 @@ static void running_out_of_memory_is_an_error(void)
     }
 }
 
+/* One process drives two devices: a channel for each, which are ranks 0 and 1 of 2 and share a
+ * dataset. Pass after pass each sample is in one of them. */
+static void devices_of_one_process_share_each_pass(void)
+{
+    enum { SAMPLES = 64, PASSES = 3, STEPS = SAMPLES / 2 / 8 };
+    static const char text[] =
+        "synthetic samples=64 shape=6,6,3 | shuffle | random_crop 4 | batch 8";
+    static const char *const pairs[][2] = {{"host:0", "host:1"}, {"host:0,copy=1", "host:1"}};
+
+    for (size_t p = 0; p < COUNT(pairs); p++) {
+        uint32_t seen[PASSES][SAMPLES] = {{0}};
+        sluice_dataset *dataset = NULL;
+        loop_kit loops[2];
+
+        T_OK(sluice_dataset_parse(text, &dataset));
+        for (uint32_t d = 0; d < 2; d++) {
+            sluice_channel_config config = loop_kit_config(0, PASSES * STEPS);
+
+            config.rank = d;
+            config.world = 2;
+            config.workers = 1;
+            loops[d] = loop_kit_open_dataset(pairs[p][d], dataset, &config);
+        }
+        for (uint32_t d = 0; d < 2; d++) {
+            T_OK(sluice_channel_start(loops[d].channel));
+        }
+        for (uint32_t i = 0; i < 2 * PASSES * STEPS; i++) {
+            const sluice_batch *batch = NULL;
+
+            T_OK(loop_kit_next(&loops[i % 2], &batch));
+            T_EQ(batch->number, i / 2);
+            for (uint32_t row = 0; row < batch->rows; row++) {
+                T_TRUE(batch->pass < PASSES && batch->samples[row] < SAMPLES);
+                seen[batch->pass][batch->samples[row]]++;
+            }
+        }
+        for (size_t i = 0; i < (size_t)PASSES * SAMPLES; i++) {
+            T_EQ(seen[i / SAMPLES][i % SAMPLES], 1);
+        }
+        for (uint32_t d = 0; d < 2; d++) {
+            const sluice_batch *batch = NULL;
+
+            T_STATUS(loop_kit_next(&loops[d], &batch), SLUICE_END_OF_DATA);
+            loop_kit_close(&loops[d]);
+        }
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 const t_test channel_tests[] = {
     T_TEST(batches_are_those_of_a_training),
     T_TEST(a_channel_goes_on_in_the_middle_of_a_training),
@@ -423,6 +472,7 @@ const t_test channel_tests[] = {
     T_TEST(nothing_is_read_before_the_start),
     T_TEST(batches_are_made_ahead),
     T_TEST(channels_do_not_touch_each_other),
+    T_TEST(devices_of_one_process_share_each_pass),
     T_TEST(a_bad_sample_is_named_after_the_batches_before_it),
     T_TEST(bad_samples_can_be_replaced_or_zeroed),
     T_TEST(settings_that_make_no_sense_are_refused),
