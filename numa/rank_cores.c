@@ -87,7 +87,7 @@ bool sli_cores_parse(const char *text, sli_cores_setting *setting_out)
     return read_list(text, &setting_out->list);
 }
 
-static sluice_status find_timeout(int64_t *timeout_ms_out)
+sluice_status sli_rank_exchange_timeout(int64_t *timeout_ms_out)
 {
     const char *value = getenv("SLUICE_EXCHANGE_MS");
     char *end = NULL;
@@ -238,7 +238,7 @@ sluice_status sli_rank_cores(const sli_topology *topology, const sluice_ranks *r
 
     *divided_out = false;
     if (ranks->local_world > 1) {
-        st = find_timeout(&timeout_ms);
+        st = sli_rank_exchange_timeout(&timeout_ms);
     }
     if (st != SLUICE_OK || ranks->local_world <= 1) {
         return st;

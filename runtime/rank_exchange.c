@@ -44,6 +44,8 @@ typedef struct exchange {
     int *sockets;   /* (local_world) of local rank 0, by rank; -1: none */
     char *records;  /* (local_world, bytes) */
     uint32_t count; /* number of ranks whose records are there */
+    int given;      /* the descriptor that local rank 0 gives; -1: none */
+    int taken;      /* the descriptor that another rank got; -1: none */
 } exchange;
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -174,6 +176,91 @@ static sluice_status transfer(const exchange *x, int socket, void *data, size_t 
     return SLUICE_OK;
 }
 
+/* A message of one byte, and room for one descriptor. */
+typedef struct go_message {
+    char go;
+    struct iovec part;
+    struct msghdr header;
+    _Alignas(size_t) char control[CMSG_SPACE(sizeof(int))];
+} go_message;
+
+static void go_message_init(go_message *m)
+{
+    memset(m, 0, sizeof(*m));
+    m->go = GO;
+    m->part = (struct iovec){&m->go, 1};
+    m->header.msg_iov = &m->part;
+    m->header.msg_iovlen = 1;
+}
+
+/* Sends GO, with the descriptor if there is one. One byte fits into the socket's buffer, so it
+ * fails only if the other rank has ended. */
+static void send_go(const exchange *x, int socket)
+{
+    go_message m;
+    struct cmsghdr *control;
+
+    go_message_init(&m);
+    if (x->given >= 0) {
+        m.header.msg_control = m.control;
+        m.header.msg_controllen = sizeof(m.control);
+        control = CMSG_FIRSTHDR(&m.header);
+        control->cmsg_level = SOL_SOCKET;
+        control->cmsg_type = SCM_RIGHTS;
+        control->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(control), &x->given, sizeof(int));
+    }
+    while (sendmsg(socket, &m.header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {
+    }
+}
+
+/* Takes the descriptor out of a received message, if there is one. */
+static sluice_status take_descriptor(exchange *x, go_message *m)
+{
+    struct cmsghdr *control = CMSG_FIRSTHDR(&m->header);
+
+    if (control != NULL && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
+        control->cmsg_len == CMSG_LEN(sizeof(int))) {
+        memcpy(&x->taken, CMSG_DATA(control), sizeof(int));
+    }
+    return (m->header.msg_flags & MSG_CTRUNC) == 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_IO, "no descriptor is left for what local rank 0 shares; raise "
+                                       "the limit of open files (ulimit -n)");
+}
+
+static sluice_status receive_go(exchange *x, int socket)
+{
+    for (;;) {
+        go_message m;
+        ssize_t got;
+
+        go_message_init(&m);
+        m.header.msg_control = m.control;
+        m.header.msg_controllen = sizeof(m.control);
+        got = recvmsg(socket, &m.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (got == 1) {
+            const sluice_status st = take_descriptor(x, &m);
+
+            return st == SLUICE_OK && m.go != GO
+                       ? sli_fail(SLUICE_E_IO, "local rank 0 gave a wrong answer")
+                       : st;
+        }
+        if (got == 0) {
+            return sli_fail(SLUICE_E_IO, "another rank gave up, or ended");
+        }
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            const sluice_status st = wait_for(x, socket, POLLIN);
+
+            if (st != SLUICE_OK) {
+                return st;
+            }
+        } else if (errno != EINTR) {
+            return failed("the connection to another rank");
+        }
+    }
+}
+
 /* True if the process at the other end runs as this process's effective user. */
 static bool is_ours(int socket)
 {
@@ -265,7 +352,6 @@ static sluice_status gather_records(exchange *x)
 
 static sluice_status serve(exchange *x)
 {
-    char go = GO;
     sluice_status st = start_listening(x);
 
     if (st == SLUICE_OK) {
@@ -283,8 +369,7 @@ static sluice_status serve(exchange *x)
         }
     }
     for (uint32_t r = 1; st == SLUICE_OK && r < x->local_world; r++) {
-        (void)transfer(x, x->sockets[r], &go, 1,
-                       true); /* one byte fits into the socket's buffer, so it does not fail */
+        send_go(x, x->sockets[r]);
     }
     return st;
 }
@@ -328,7 +413,6 @@ static sluice_status take_part(exchange *x, int64_t timeout_ms)
     greeting hello = {MAGIC, x->local_rank, x->local_world, (uint32_t)x->bytes, x->key};
     char *own = x->records + x->local_rank * x->bytes;
     char answer = ANSWER;
-    char go = 0;
     sluice_status st = connect_to_server(x);
 
     if (st == SLUICE_OK) {
@@ -344,13 +428,7 @@ static sluice_status take_part(exchange *x, int64_t timeout_ms)
         st = transfer(x, x->sockets[0], &answer, 1, true);
     }
     x->deadline_ns += timeout_ms * 1000000; /* local rank 0 decides by its own deadline */
-    if (st == SLUICE_OK) {
-        st = transfer(x, x->sockets[0], &go, 1, false);
-    }
-    if (st == SLUICE_OK && go != GO) {
-        st = sli_fail(SLUICE_E_IO, "local rank 0 gave a wrong answer");
-    }
-    return st;
+    return st == SLUICE_OK ? receive_go(x, x->sockets[0]) : st;
 }
 
 static void close_sockets(exchange *x)
@@ -365,8 +443,10 @@ static void close_sockets(exchange *x)
     }
 }
 
-sluice_status sli_rank_exchange(const char *key, uint32_t local_rank, uint32_t local_world,
-                                int64_t timeout_ms, const void *own, size_t bytes, void *all_out)
+sluice_status sli_rank_exchange_descriptor(const char *key, uint32_t local_rank,
+                                           uint32_t local_world, int64_t timeout_ms,
+                                           const void *own, size_t bytes, void *all_out, int own_fd,
+                                           int *fd_out)
 {
     exchange x = {.key = hash_of(key),
                   .local_rank = local_rank,
@@ -374,9 +454,12 @@ sluice_status sli_rank_exchange(const char *key, uint32_t local_rank, uint32_t l
                   .bytes = bytes,
                   .deadline_ns = sli_now_ns() + timeout_ms * 1000000,
                   .listener = -1,
-                  .count = 1};
+                  .count = 1,
+                  .given = local_rank == 0 ? own_fd : -1,
+                  .taken = -1};
     sluice_status st;
 
+    *fd_out = -1;
     if (local_world > SLI_EXCHANGE_RANKS || local_rank >= local_world || bytes == 0 ||
         bytes > SLI_EXCHANGE_BYTES) {
         return sli_fail(SLUICE_E_INVALID, "an exchange of rank %u of %u: want at most %d ranks",
@@ -396,8 +479,24 @@ sluice_status sli_rank_exchange(const char *key, uint32_t local_rank, uint32_t l
     close_sockets(&x);
     if (st == SLUICE_OK) {
         memcpy(all_out, x.records, local_world * bytes);
+        *fd_out = x.taken;
+    } else if (x.taken >= 0) {
+        close(x.taken);
     }
     sli_free(x.sockets);
     sli_free(x.records);
+    return st;
+}
+
+sluice_status sli_rank_exchange(const char *key, uint32_t local_rank, uint32_t local_world,
+                                int64_t timeout_ms, const void *own, size_t bytes, void *all_out)
+{
+    int none = -1;
+    const sluice_status st = sli_rank_exchange_descriptor(key, local_rank, local_world, timeout_ms,
+                                                          own, bytes, all_out, -1, &none);
+
+    if (none >= 0) { /* of a process of this user that does not keep to the rules */
+        close(none);
+    }
     return st;
 }

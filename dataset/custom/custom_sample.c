@@ -53,6 +53,7 @@ void custom_sample_begin(sluice_sample *sample, uint64_t number, const sli_draws
     sample->number = number;
     sample->draws = *draws;
     sample->overran = false;
+    atomic_store_explicit(&sample->drew, false, memory_order_relaxed);
     for (uint32_t i = 0; i < sample->columns->count; i++) {
         custom_output *output = &sample->outputs[i];
 
@@ -79,8 +80,10 @@ int sluice_sample_stop_fd(const sluice_sample *sample)
 
 uint64_t sluice_sample_random(const sluice_sample *sample, uint32_t n)
 {
+    sluice_sample *own = (sluice_sample *)(uintptr_t)sample; /* no sample is a const object */
     uint32_t bits[4];
 
+    atomic_store_explicit(&own->drew, true, memory_order_relaxed);
     sli_draw(&sample->draws, n / 2, bits);
     return (uint64_t)bits[n % 2 * 2] << 32 | bits[n % 2 * 2 + 1];
 }

@@ -14,6 +14,8 @@
 #ifndef SLUICE_CUSTOM_SAMPLE_H
 #define SLUICE_CUSTOM_SAMPLE_H
 
+#include <stdatomic.h>
+
 #include "custom_columns.h"
 #include "image.h"
 #include "rng_int.h"
@@ -41,6 +43,7 @@ struct sluice_sample {
     bool overran; /* the last call wrote outside that memory, so other memory may be damaged */
     uint64_t number;
     sli_draws draws;
+    _Atomic bool drew; /* the callback has drawn random numbers for this sample */
     void *worker;
     int stop_fd; /* in next() of a stream: becomes readable when the run ends; else -1 */
     uint32_t input_count;

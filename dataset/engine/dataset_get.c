@@ -44,7 +44,8 @@ static sluice_status run_one(const sli_plan *plan, uint64_t sample, uint64_t pas
     sluice_status st = SLUICE_E_NO_MEMORY;
     char text[SLI_ERROR_SIZE];
 
-    if (counters == NULL || sample_loader_init(&loader, plan) != SLUICE_OK) {
+    if (counters == NULL || plan_cache_open(plan) != SLUICE_OK ||
+        sample_loader_init(&loader, plan) != SLUICE_OK) {
         sli_free(counters);
         return sli_fail(st, "a sample");
     }

@@ -17,6 +17,15 @@ static void worker_main(void *arg, uint32_t worker)
 
 /* ---- readahead ------------------------------------------------------------------------------- */
 
+/* True if the sample is in the cache, so that its file is not read. */
+static bool is_cached(const sli_engine *engine, uint64_t sample)
+{
+    const sample_cache *cache = engine->loaders[0].cache;
+    size_t bytes;
+
+    return cache != NULL && sample_cache_find(cache, sample, &bytes) != NULL;
+}
+
 /* row_ahead() for a run with filters: readahead is by candidates, not by rows. */
 static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidate,
                                      uint64_t *sample_out)
@@ -32,7 +41,7 @@ static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidat
     }
     order_at(all, engine->plan->begin.pass + candidate / all->length, candidate % all->length,
              sample_out, &sample_pass);
-    return READAHEAD_SAMPLE;
+    return is_cached(engine, *sample_out) ? READAHEAD_NOTHING : READAHEAD_SAMPLE;
 }
 
 /* The callback readahead_config.row: determines the readahead action for a row. */
@@ -52,7 +61,8 @@ static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
         seq > atomic_load_explicit(&engine->limit, memory_order_relaxed)) {
         return READAHEAD_WAIT;
     }
-    return engine_sample_at(engine, seq, (uint32_t)(row % engine->plan->batch_size), sample_out)
+    return engine_sample_at(engine, seq, (uint32_t)(row % engine->plan->batch_size), sample_out) &&
+                   !is_cached(engine, *sample_out)
                ? READAHEAD_SAMPLE
                : READAHEAD_NOTHING;
 }
@@ -137,6 +147,9 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     row_claims_init(&engine->claims, engine->batches, config->plan->batch_size);
     st = sli_layout_make(config->plan->wire, config->plan->wire_count, config->plan->batch_size,
                          &engine->layout);
+    if (st == SLUICE_OK) {
+        st = plan_cache_open(config->plan);
+    }
     if (st == SLUICE_OK) {
         st = create_loaders(engine);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics and stall diagnostics of the engine. */
 #include "engine_state.h"
+#include "sample_cached.h"
 
 void sli_engine_errors_get(const sli_engine *engine, sli_engine_errors *errors_out)
 {
@@ -37,6 +38,27 @@ void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out)
     for (uint32_t i = 0; i < engine->worker_count; i++) {
         sample_add_indexes(&engine->loaders[i], counts_out);
     }
+}
+
+bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out)
+{
+    const sluice_dataset *dataset = engine->plan->dataset;
+    sample_cache_use use;
+
+    *counts_out = (sli_cache_counts){0};
+    if (dataset->cache == NULL) {
+        return false;
+    }
+    sample_cache_usage(dataset->cache, &use);
+    counts_out->entries = use.entries;
+    counts_out->bytes = use.bytes;
+    counts_out->limit = use.limit;
+    counts_out->is_full = use.is_full;
+    counts_out->ranks = dataset->cache_ranks > 1 ? dataset->cache_ranks : 1;
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        sample_add_cached(&engine->loaders[i], &counts_out->hits, &counts_out->misses);
+    }
+    return true;
 }
 
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i)

@@ -5,6 +5,7 @@
 
 #include "loader_stage.h"
 #include "operators/array/array_values.h"
+#include "sample_cached.h"
 #include "sample_steps.h"
 #include "status_int.h"
 
@@ -89,7 +90,8 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
     loader->io.stored = loader->plan->details->stored_column >= 0
                             ? row->columns[loader->plan->details->stored_column]
                             : NULL;
-    st = source->read_plain != NULL
+    st = loader->cache != NULL && sample_cached_columns(loader, sample, buffers) ? SLUICE_OK
+         : source->read_plain != NULL
              ? source->read_plain(dataset->source, sample, &loader->io, buffers)
              : source->read(dataset->source, sample, &loader->io, buffers, &data);
     sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, sli_ticks() - start);

@@ -11,9 +11,10 @@
 #include "loader_stage.h"
 #include "page_cache.h"
 #include "printable_int.h"
-#include "sample_flips.h"
+#include "sample_cached.h"
 #include "sample_indexes.h"
 #include "sample_maps.h"
+#include "sample_pixels.h"
 #include "sample_steps.h"
 
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
@@ -24,6 +25,8 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->plan = plan;
     loader->stage = "";
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
+    loader->cache = plan->details->cache.stage > 0 ? plan->dataset->cache : NULL;
+    loader->io.whole = loader->cache != NULL && !plan->details->cache.is_decoded;
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
     atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
@@ -65,290 +68,6 @@ void sample_loader_fini(sample_loader *loader)
     sample_io_free(&loader->io);
     image_buffer_free(&loader->between[0]);
     image_buffer_free(&loader->between[1]);
-}
-
-/* The destination of the last geometry group: lines are converted and stored in the row. */
-typedef struct row_sink {
-    const sli_conversion *conversion;
-    void *row;
-    uint8_t flags;
-} row_sink;
-
-static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
-{
-    const row_sink *sink = arg;
-
-    sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
-}
-
-/*
- * The current image between two geometry groups: pixels, or an encoded image whose header was read.
- */
-typedef struct current_image {
-    bool encoded;
-    bool from_pack;
-    bool follows;     /* true for a further image of a sample: the profile does not count it */
-    image_view image; /* while encoded, only the size and the channels are valid */
-} current_image;
-
-static sluice_status open_image(sample_loader *loader, const sample_data *data,
-                                current_image *current)
-{
-    const dataset_stage *decode = loader->plan->details->decode;
-    const decode_args *args;
-    sluice_status st;
-
-    current->encoded = data->bytes != NULL;
-    current->from_pack = data->from_pack;
-    current->image = data->image;
-    if (!current->encoded) {
-        return SLUICE_OK;
-    }
-    args = (const decode_args *)(const void *)decode->args.bytes;
-    current->image.channels = args->mode == DECODE_RGB ? 3 : 1;
-    st = image_decoder_open_head(loader->decoder, data->bytes, data->size, &data->rest,
-                                 args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
-                                 &current->image.height);
-    if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
-        st = image_decoder_want_indices(loader->decoder);
-    }
-    if (st == SLUICE_OK && data->index != NULL) {
-        image_decoder_use_index(loader->decoder, data->index);
-    }
-    return st;
-}
-
-static bool scales_fast(const struct plan_details *details)
-{
-    return ((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale;
-}
-
-/* Converts one axis of a box to scaled-image pixels, rounded to the nearest pixel. */
-static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
-{
-    *length = (*length + divisor / 2) / divisor;
-    *at = (*at + divisor / 2) / divisor;
-    *at = *at + *length > extent ? extent - *length : *at;
-}
-
-/*
- * Makes the decoder scale the image down, as long as the crop remains at least as large as the
- * resize's target size.
- */
-static void scale_down(const sample_loader *loader, fused_geometry *window, current_image *current)
-{
-    uint32_t divisor = 1;
-
-    while (divisor < 8 && window->width / (divisor * 2) >= window->new_width &&
-           window->height / (divisor * 2) >= window->new_height) {
-        divisor *= 2;
-    }
-    if (divisor > 1 && image_decoder_scale(loader->decoder, divisor, &current->image.width,
-                                           &current->image.height)) {
-        scale_axis(&window->x, &window->width, divisor, current->image.width);
-        scale_axis(&window->y, &window->height, divisor, current->image.height);
-    }
-}
-
-/* Decodes a box of the image, and counts the pixels that an index would have avoided decoding. */
-static sluice_status decode_box(sample_loader *loader, const current_image *current,
-                                const image_box *box, image_view *pixels_out)
-{
-    worker_indexes *counts = &loader->indexes;
-    sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
-
-    if (st == SLUICE_OK && !current->from_pack && !current->follows &&
-        image_decoder_lacks_index(loader->decoder)) {
-        sli_counter_add(&counts->lacking, 1);
-        sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
-        sli_counter_add(&counts->needed, (uint64_t)box->width * box->height);
-    }
-    return st;
-}
-
-/* Returns the pixels of a box, and decodes them if the image is still encoded. */
-static sluice_status find_pixels(sample_loader *loader, const current_image *current,
-                                 const image_box *box, image_view *pixels_out)
-{
-    if (box->width == 0 || box->height == 0) {
-        *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels};
-        return SLUICE_OK;
-    }
-    if (current->encoded) {
-        return decode_box(loader, current, box, pixels_out);
-    }
-    *pixels_out = current->image;
-    pixels_out->pixels += box->y * current->image.stride + (size_t)box->x * current->image.channels;
-    pixels_out->width = box->width;
-    pixels_out->height = box->height;
-    return SLUICE_OK;
-}
-
-static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
-                                   const fused_geometry *window, uint32_t channels)
-{
-    char advice[200];
-
-    dataset_advise_size(plan->dataset, advice, sizeof(advice));
-    return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u; %s",
-                    window->window_width, window->window_height, channels, want->width,
-                    want->height, want->channels, advice);
-}
-
-/* Determines the destination of group `number`: the row, or the image for the next group. */
-static sluice_status choose_sink(sample_loader *loader, uint32_t number,
-                                 const fused_geometry *window, uint32_t channels, row_sink *row,
-                                 line_sink *sink)
-{
-    const sli_plan *plan = loader->plan;
-    const sli_conversion *conversion = row->conversion;
-    image_buffer *between = &loader->between[number % 2];
-    sluice_status st;
-
-    if (number + 1 == plan->details->group_count) {
-        if (window->window_width != conversion->width ||
-            window->window_height != conversion->height || channels != conversion->channels) {
-            return size_mismatch(plan, conversion, window, channels);
-        }
-        *sink = (line_sink){convert_line, row, NULL};
-        if (plan->details->color_count > 0) {
-            return colors_start(&loader->colors, conversion, sink);
-        }
-        if (sli_conversion_is_identity(conversion) ||
-            (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
-            sink->direct = row->row;
-        }
-        return SLUICE_OK;
-    }
-    st = image_buffer_reserve(between,
-                              (size_t)window->window_width * window->window_height * channels);
-    *sink = (line_sink){NULL, NULL, between->data};
-    return st;
-}
-
-/* Counts the work on an image. A further image of a sample is not counted as a sample. */
-static inline void count_image(sli_counters *counters, const current_image *current, uint64_t ticks,
-                               uint64_t bytes)
-{
-    if (!current->follows) {
-        sli_counters_item(counters, ticks, bytes);
-        return;
-    }
-    sli_counter_add(&counters->busy_ticks, ticks);
-    sli_counter_add(&counters->bytes, bytes);
-}
-
-/* Runs one geometry group: from the current image to the next image or the row. */
-static sluice_status process_group(sample_loader *loader, uint32_t number, uint64_t sample,
-                                   uint64_t pass, row_sink *row, current_image *current,
-                                   uint64_t *ticks)
-{
-    const struct plan_details *details = loader->plan->details;
-    const uint32_t channels = current->image.channels;
-    fused_geometry window;
-    image_box needed;
-    line_sink sink;
-    image_view pixels;
-    sluice_status st =
-        plan_fuse_geometry(details, &details->groups[number], sample, pass, current->image.width,
-                           current->image.height, &window, &loader->stage);
-
-    if (st == SLUICE_OK) {
-        loader->groups[number] = window;
-    }
-    if (st == SLUICE_OK && current->encoded && scales_fast(details)) {
-        scale_down(loader, &window, current);
-    }
-    if (st == SLUICE_OK) {
-        const resample_job job = {channels,         window.width,        window.height,
-                                  window.new_width, window.new_height,   window.window_x,
-                                  window.window_y,  window.window_width, window.window_height,
-                                  window.filter,    window.fill};
-
-        st = resample_prepare(&loader->resampler, &job, &needed);
-    }
-    if (st == SLUICE_OK) {
-        needed.x += (uint32_t)window.x;
-        needed.y += (uint32_t)window.y;
-        st = find_pixels(loader, current, &needed, &pixels);
-    }
-    if (st == SLUICE_OK && current->encoded) {
-        uint64_t now = change_stage(loader, PLAN_PIXELS);
-
-        count_image(loader->counters[PLAN_DECODE], current, now - *ticks,
-                    pixels.stride * pixels.height);
-        *ticks = now;
-    }
-    if (st == SLUICE_OK) {
-        st = choose_sink(loader, number, &window, channels, row, &sink);
-    }
-    if (st == SLUICE_OK) {
-        st = resample_run(&loader->resampler, &pixels, &sink);
-    }
-    if (st == SLUICE_OK && details->color_count > 0 && number + 1 == details->group_count) {
-        colors_finish(&loader->colors);
-    }
-    current->encoded = false;
-    current->image =
-        (image_view){loader->between[number % 2].data, (size_t)window.window_width * channels,
-                     window.window_width, window.window_height, channels};
-    return st;
-}
-
-/* Checks that a further image has the size of the first one. With the same draws it then gets the
- * same geometry. */
-static sluice_status check_size(const image_way *way, const image_view *image)
-{
-    return image->width == way->width && image->height == way->height
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, the first one of its sample %ux%u",
-                          image->width, image->height, way->width, way->height);
-}
-
-/*
- * Processes an image of a sample. For the first image (partner NULL), stores its geometry and flip
- * in loader->way; a further image gets the same geometry and flip.
- */
-static sluice_status process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                   const sample_data *data, const plan_partner *partner,
-                                   void *image, uint8_t *flags, uint64_t ticks)
-{
-    const sli_plan *plan = loader->plan;
-    image_way *way = &loader->way;
-    row_sink sink = {&plan->host_conversion, image, 0};
-    current_image current;
-    sluice_status st;
-
-    current.follows = partner != NULL;
-    if (partner != NULL) {
-        sink.conversion = &partner->conversion;
-        sink.flags = way->flipped ? SLI_ROW_FLIP : 0;
-    } else {
-        draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
-    }
-    if (plan->details->color_count > 0) {
-        colors_draw(&loader->colors, plan, sample, pass,
-                    partner != NULL ? partner->column : (uint32_t)plan->details->image);
-    }
-    st = open_image(loader, data, &current);
-    if (partner == NULL) {
-        *way = (image_way){current.image.width,
-                           current.image.height,
-                           loader->groups,
-                           plan->details->group_count,
-                           plan->details->warps ? &loader->colors.chain : NULL,
-                           ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
-    } else if (st == SLUICE_OK) {
-        st = check_size(way, &current.image);
-    }
-    for (uint32_t i = 0; i < plan->details->group_count && st == SLUICE_OK; i++) {
-        st = process_group(loader, i, sample, pass, &sink, &current, &ticks);
-    }
-    if (st == SLUICE_OK) {
-        count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
-                    sli_conversion_out_bytes(sink.conversion));
-    }
-    return st;
 }
 
 /* Prepends the name of a column to the last error. */
@@ -441,7 +160,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
     sluice_status st;
 
     for (;;) {
-        st = process_image(loader, sample, pass, data, partner, buffers[column], flags, ticks);
+        st = sample_process_image(loader, sample, pass, data, partner, buffers, flags, ticks);
         if (data->index != NULL) {
             sample_count_index(loader, sample, data, st);
         }
@@ -463,12 +182,29 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
     return st;
 }
 
+/* Reads a sample from the cache or the source. Without an image it is also added to the cache. */
+static sluice_status read_source(sample_loader *loader, uint64_t sample, void *const *buffers,
+                                 sample_data *data)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    sluice_status st;
+
+    if (loader->cache != NULL && sample_cached_find(loader, sample, buffers, data)) {
+        return SLUICE_OK;
+    }
+    loader->io.drew = false;
+    st = dataset_source(dataset)->read(dataset->source, sample, &loader->io, buffers, data);
+    if (loader->cache != NULL && st == SLUICE_OK && loader->plan->details->image < 0) {
+        st = sample_cached_keep(loader, sample, NULL, buffers);
+    }
+    return st;
+}
+
 /* Reads a sample, and writes its image, its masks and boxes, and its plain columns. */
 static sluice_status read_and_process(sample_loader *loader, uint64_t sample, uint64_t pass,
                                       const sample_row *row, void *const *buffers)
 {
     const sli_plan *plan = loader->plan;
-    const source_ops *source = dataset_source(plan->dataset);
     const uint64_t before = loader->io.bytes_read;
     const uint64_t start = enter_stage(loader, PLAN_READ);
     sample_data data = {0};
@@ -478,7 +214,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     loader->io.pass = pass;
     loader->io.stored =
         plan->details->stored_column >= 0 ? row->columns[plan->details->stored_column] : NULL;
-    st = source->read(plan->dataset->source, sample, &loader->io, buffers, &data);
+    st = read_source(loader, sample, buffers, &data);
     loader->read_ticks = 0;
     loader->fault = SLI_FAULT_NONE;
     if (st != SLUICE_OK) {
@@ -534,7 +270,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
             st = sample_steps(loader, sample, pass, row->flags, buffers);
         }
     }
-    if (loader->drops) {
+    if (loader->drops && !loader->hit) {
         drop_pages(loader, sample);
     }
     leave_stage(loader);

@@ -60,9 +60,17 @@ typedef struct sample_loader {
     uint64_t document_length; /* with pack: tokens of the last sample (sample_load_filtered()) */
     uint32_t bucket;          /* with bucket: bucket of the last sample (sample_load_filtered()) */
     uint32_t wanted_bucket;   /* with bucket: bucket of the row to fill */
-    bool filters;             /* sample_load() must call the filters */
-    bool dropped;             /* a filter has dropped the last sample */
-    bool drops;               /* drop the samples' pages from the page cache after use */
+    sample_cache *cache;      /* of the dataset; NULL: there is none */
+    image_index cached_index; /* of the encoded image of a cached sample */
+    uint32_t cached_width;    /* of decoded pixels of a cached sample: the size of the image in the
+                                 file */
+    uint32_t cached_height;
+    _Atomic uint64_t cache_hits;
+    _Atomic uint64_t cache_misses;
+    bool hit;     /* the last sample was read from the cache */
+    bool filters; /* sample_load() must call the filters */
+    bool dropped; /* a filter has dropped the last sample */
+    bool drops;   /* drop the samples' pages from the page cache after use */
     worker_state state;
     worker_indexes indexes;
     sli_counters *counters[PLAN_PROFILED]; /* this worker's counters */

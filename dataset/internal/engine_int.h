@@ -88,6 +88,20 @@ void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint
 /* Statistics of image indexes so far, including those of replaced samples. */
 void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out);
 
+/* The cache of the dataset, and what the workers of this engine have found in it. */
+typedef struct sli_cache_counts {
+    uint64_t hits;    /* samples read from the cache */
+    uint64_t misses;  /* samples read from the source */
+    uint64_t entries; /* samples in the cache, of all ranks that share it */
+    uint64_t bytes;   /* of its memory that are in use */
+    uint64_t limit;   /* bound on its memory */
+    uint32_t ranks;   /* ranks that share it; 1: it is private */
+    bool is_full;     /* a sample found no room */
+} sli_cache_counts;
+
+/* False: the dataset has no cache. */
+bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out);
+
 /*
  * Returns the requested and actual placement of thread i: workers come first, then readahead
  * threads. The engine must be stopped. NULL: thread i does not exist.

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include <sluice/dataset.h>
+#include <sluice/ranks.h>
 
 #include "conversion_int.h"
 #include "layout_int.h"
@@ -150,6 +151,18 @@ uint64_t sli_plan_source_memory(const sli_plan *plan);
  * for other sources.
  */
 uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers);
+
+/* Returns the bound on the memory of the stage cache; 0: the pipeline has none. *shared_out: the
+ * ranks of a machine share this memory. */
+uint64_t sli_plan_cache_bytes(const sli_plan *plan, bool *shared_out);
+
+/*
+ * If the pipeline has a shared cache, and this is its first call on the dataset: creates the cache
+ * with the other ranks of this machine, collectively. Where that is not possible it logs a warning
+ * and creates a private one of a part of the bytes, or none. E_INVALID: bytes are too few for the
+ * samples, or SLUICE_EXCHANGE_MS is invalid.
+ */
+sluice_status sli_plan_share_cache(const sli_plan *plan, const sluice_ranks *ranks);
 
 /* Identifies a dataset when a run is resumed; independent of the folder of the files. */
 typedef struct sli_dataset_identity {

@@ -228,6 +228,10 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     }
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
+    if (schema->changes == NULL && (stage->def->draws || kind == STAGE_COLOR ||
+                                    kind == STAGE_CONVERSION || schema->is_mapped)) {
+        schema->changes = stage->def;
+    }
     return st;
 }
 
@@ -447,6 +451,7 @@ void sluice_dataset_destroy(sluice_dataset *dataset)
         return;
     }
     dataset_source_close(dataset);
+    sample_cache_destroy(dataset->cache);
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         sli_free(dataset->splits[i].members);
         sli_free(dataset->tables[i].block);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "error_int.h"
+#include "sample_cache.h"
 #include "stage.h"
 
 enum { DATASET_MAX_STAGES = 64 };
@@ -56,6 +57,11 @@ struct sluice_dataset {
     uint32_t image_height;
     stage_schema opened_schema; /* `schema` with this image size */
     char shape_note[400];       /* how the image size was determined; "": the stages determine it */
+    bool cache_tried;           /* a shared cache was created, or could not be */
+    uint32_t cache_ranks;       /* ranks that share the cache; 0 or 1: it is private */
+    sample_cache *cache;        /* of the stage cache, created for the first run and kept for later
+                                   ones; NULL: not yet, or there is no such stage. Guarded by `lock`
+                                   until it is created */
 };
 
 /* Returns the dataset's first error as the error of this call; OK if no error occurred. */

@@ -67,6 +67,7 @@ typedef struct sample_io {
     void *stored;  /* destination of the stored array (source_windows); NULL: not needed */
     bool ends_run; /* the last read failed with an error that ends the run, not an error of its
                       sample */
+    bool drew;     /* set by a read() that has drawn random numbers */
     void *state;   /* the source's own state for this worker; NULL: no state */
     void (*state_free)(void *state);
 } sample_io;

@@ -10,6 +10,7 @@
  *                  (order.h)
  *   decode         turns a file's bytes into an image; at most one per pipeline
  *   a column stage chooses, orders and names columns without copying them
+ *   a cache       keeps samples as the stages before it leave them, for later passes
  *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
  *                  planner fuses adjacent ones with each other and with decode
  *   a colour stage changes the values of the image's pixels, line by line as geometry writes them,
@@ -88,8 +89,11 @@ typedef struct stage_schema {
     bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
     uint32_t map_count; /* number of maps, filters and batch maps */
     uint32_t filter_count;
-    bool is_bucketed; /* an earlier stage is bucket */
-    bool is_packed;   /* an earlier stage is pack, so the columns are those of windows of tokens */
+    bool is_bucketed;                /* an earlier stage is bucket */
+    bool is_cached;                  /* an earlier stage is cache */
+    const struct stage_def *changes; /* the first stage that no cache may follow: a random one, a
+                                        conversion or a map; NULL: none so far */
+    bool is_packed; /* an earlier stage is pack, so the columns are those of windows of tokens */
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
     const char *own_order;   /* the argument that selects the source's own order, which index stages
                                 cannot change; NULL: the source has no order of its own */
@@ -247,6 +251,7 @@ typedef enum stage_kind {
     STAGE_SOURCE,
     STAGE_INDEX,
     STAGE_COLUMNS,
+    STAGE_CACHE,
     STAGE_DECODE,
     STAGE_GEOMETRY,
     STAGE_COLOR,
@@ -315,6 +320,7 @@ typedef struct stage_def {
 
     bool filters; /* STAGE_MAP: the stage is a filter, which drops samples */
     bool selects; /* its parameter `columns` names the images that it works on */
+    bool draws;   /* its results depend on random numbers, so they differ between passes */
 
     const source_ops *source; /* STAGE_SOURCE only */
     group_kind group; /* STAGE_SOURCE: the source is a group; its arguments begin with its parts */

@@ -41,10 +41,17 @@ static uint64_t mix_tables(const sluice_dataset *dataset, uint64_t hash)
     return hash;
 }
 
+/* True if stages [1, end) have a part in the identity. */
+static bool has_more(const sluice_dataset *dataset, uint32_t end)
+{
+    return end > 2 || (end == 2 && dataset->stages[1].def->kind != STAGE_CACHE);
+}
+
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
 {
     const sluice_dataset *dataset = plan->dataset;
     uint32_t end = dataset->stage_count;
+    size_t begin;
     sli_text text = {0};
 
     identity_out->samples = dataset->source_count;
@@ -54,8 +61,14 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     }
     if (dataset->stages[0].def->identifies) {
         dataset_print_source(dataset, &text);
-        sli_text_add(&text, "%s", end > 1 ? " | " : "");
+        sli_text_add(&text, "%s", has_more(dataset, end) ? " | " : "");
     }
-    dataset_print(dataset, 1, end, &text);
+    begin = text.length;
+    for (uint32_t i = 1; i < end; i++) {
+        if (dataset->stages[i].def->kind != STAGE_CACHE) { /* it changes no result */
+            sli_text_add(&text, "%s", text.length > begin ? " | " : "");
+            dataset_print(dataset, i, i + 1, &text);
+        }
+    }
     return sli_text_take(&text, &identity_out->stages);
 }

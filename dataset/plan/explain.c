@@ -119,7 +119,10 @@ static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
                      details->geometry[i].stage->def->name);
     }
     if (group->count == 0) {
-        sli_text_add(text, "%s\n", decodes ? ", whole images" : "as the source gives them");
+        sli_text_add(text, "%s\n",
+                     number > 0 ? "those of the cache"
+                     : decodes  ? ", whole images"
+                                : "as the source gives them");
         return;
     }
     sli_text_add(text, ": %s\n",

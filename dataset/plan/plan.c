@@ -213,9 +213,30 @@ static sluice_status add_color(sli_plan *plan, uint32_t i)
     return st;
 }
 
+/* Divides the geometry stages into groups. The first `before` stages are before a cache, and so in
+ * groups of their own; at least one group comes after it. */
+static void make_groups(struct plan_details *details, uint32_t before)
+{
+    details->group_count = 1;
+    for (uint32_t i = 0; i < details->geometry_count; i++) {
+        plan_group *last = &details->groups[details->group_count - 1];
+
+        if (!joins_group(details, last->first, i) || (i == before && i > 0)) {
+            last = &details->groups[details->group_count++];
+            last->first = i;
+        }
+        last->count++;
+        details->cache.groups = i < before ? details->group_count : details->cache.groups;
+    }
+    if (before > 0 && before == details->geometry_count) {
+        details->groups[details->group_count++].first = before;
+    }
+}
+
 static sluice_status plan_geometry(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
+    uint32_t before_cache = 0;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < plan->dataset->stage_count && st == SLUICE_OK; i++) {
@@ -229,18 +250,12 @@ static sluice_status plan_geometry(sli_plan *plan)
         } else if (stage->def->kind == STAGE_COLOR) {
             st = add_color(plan, i);
             details->warps = details->warps || stage->def->warps;
+        } else if (stage->def->kind == STAGE_CACHE) {
+            details->cache.stage = i;
+            before_cache = details->geometry_count;
         }
     }
-    details->group_count = 1;
-    for (uint32_t i = 0; i < details->geometry_count; i++) {
-        plan_group *last = &details->groups[details->group_count - 1];
-
-        if (!joins_group(details, last->first, i)) {
-            last = &details->groups[details->group_count++];
-            last->first = i;
-        }
-        last->count++;
-    }
+    make_groups(details, before_cache);
     return st;
 }
 
@@ -316,6 +331,9 @@ static sluice_status run_passes(sli_plan *plan)
     }
     if (st == SLUICE_OK) {
         st = plan_windows(plan);
+    }
+    if (st == SLUICE_OK) {
+        st = plan_cached(plan);
     }
     if (st == SLUICE_OK) {
         st = plan_tests(plan);

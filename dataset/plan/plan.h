@@ -107,6 +107,15 @@ typedef struct plan_bucket {
     bool is_early;                   /* a plain column of the source: known before decoding */
 } plan_bucket;
 
+/* The stage cache. The image that it keeps is encoded, or its pixels after some geometry. */
+typedef struct plan_cache {
+    uint32_t stage; /* index of the stage; 0: there is no cache */
+    bool is_decoded;
+    bool is_shared; /* by the ranks of a machine */
+    uint64_t bytes;
+    uint32_t groups; /* geometry groups before it; another one begins after it */
+} plan_cache;
+
 /* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
 typedef struct plan_group {
     uint32_t first;
@@ -175,6 +184,7 @@ struct plan_details {
                           pack or bucket */
     plan_pack pack;
     plan_bucket bucket;
+    plan_cache cache;
     bool has_late_filters; /* some filter is not early (plan_step.is_early) */
     bool tests_first;      /* filters are called before a sample is loaded; else during loading */
     uint32_t own_rows;     /* private rows of each worker, for samples not yet kept or dropped */
@@ -224,6 +234,7 @@ sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
 sluice_status plan_windows(sli_plan *plan);
 sluice_status plan_partners(sli_plan *plan);
+sluice_status plan_cached(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
 
 /*
@@ -251,6 +262,11 @@ sluice_status plan_own_order(sli_plan *plan);
 /* Makes an order of the plan: by the stages, or the source's own. */
 sluice_status plan_make_order(const sli_plan *plan, const order_settings *settings,
                               sample_order *order_out);
+
+/* Creates the memory of the cache for the plan's dataset, unless it exists. Does nothing without a
+ * cache, nor for a shared one, which sli_plan_share_cache() creates. E_INVALID: its bytes are too
+ * few for the samples; E_NO_MEMORY. */
+sluice_status plan_cache_open(const sli_plan *plan);
 
 /* Finds the further image with this source column, which must exist. */
 const plan_partner *plan_partner_of(const struct plan_details *details, uint32_t column);

@@ -86,6 +86,9 @@ static sluice_status choose_side(const sli_plan *plan, const source_windows *win
                      plan->dataset->source_schema.columns[i].name);
         }
     }
+    if (plan->details->cache.stage > 0 && why[0] == '\0') {
+        snprintf(why, size, "cache keeps the columns");
+    }
     if (plan->device_converts && why[0] == '\0') {
         snprintf(why, size, "GetNext converts the image");
     }

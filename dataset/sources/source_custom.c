@@ -105,6 +105,7 @@ static sluice_status custom_read(const void *source, uint64_t index, sample_io *
     before = sli_fail_count();
     st = custom_sample_end(sample, "read", before, custom->of.read(sample, index, custom->of.user));
     io->ends_run = sample->overran;
+    io->drew = io->drew || atomic_load_explicit(&sample->drew, memory_order_relaxed);
     for (uint32_t i = 0; i < columns->count && st == SLUICE_OK; i++) {
         io->bytes_read += sample->outputs[i].size;
     }

@@ -171,6 +171,7 @@ static sluice_status read_part(const group_source *zip, uint32_t k, zip_what wha
         own->whole = io->whole;
         own->draws_key = io->draws_key;
         own->ends_run = false;
+        own->drew = false;
     }
     own->pass = pass;
     group_lend(own, &reader->slot, k, &loan);
@@ -179,6 +180,7 @@ static sluice_status read_part(const group_source *zip, uint32_t k, zip_what wha
     if (own != io) {
         io->bytes_read += own->bytes_read - before;
         io->ends_run = io->ends_run || own->ends_run;
+        io->drew = io->drew || own->drew;
     }
     io->pass = outer_pass;
     return st == SLUICE_OK ? st : group_name_part(zip, k, st);

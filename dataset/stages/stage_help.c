@@ -91,6 +91,7 @@ static const struct {
     {"Order and choice of samples", KIND(STAGE_INDEX)},
     {"Columns", KIND(STAGE_COLUMNS)},
     {"Arrays", KIND(STAGE_ARRAY)},
+    {"Cache", KIND(STAGE_CACHE)},
     {"Decoding and geometry of images", KIND(STAGE_DECODE) | KIND(STAGE_GEOMETRY)},
     {"Colours and warps of images", KIND(STAGE_COLOR)},
     {"Conversion of images", KIND(STAGE_CONVERSION)},

@@ -32,6 +32,7 @@
     X(one_hot)                \
     X(cast)                   \
     X(geometry)               \
+    X(cache)                  \
     X(decode)                 \
     X(resize)                 \
     X(center_crop)            \

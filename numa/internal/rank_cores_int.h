@@ -37,6 +37,10 @@ sluice_status sli_rank_cores(const sli_topology *topology, const sluice_ranks *r
                              int32_t device_node, const sli_cores_setting *setting,
                              sli_rank_part *part_out, bool *divided_out);
 
+/* Finds how long ranks wait for each other in an exchange: SLUICE_EXCHANGE_MS, else 5 s; 0: no
+ * exchange. E_INVALID: the variable is invalid. */
+sluice_status sli_rank_exchange_timeout(int64_t *timeout_ms_out);
+
 /* For tests: forgets the result. */
 void sli_rank_cores_forget(void);
 

@@ -247,6 +247,23 @@ static sluice_status plan_placement(data_feed *f)
     return st;
 }
 
+/* Refuses a cache that is larger than this rank's part of the memory. */
+static sluice_status check_cache(const data_feed *f)
+{
+    const uint32_t local = f->config.ranks.local_world;
+    bool shared = false;
+    const uint64_t bytes = sli_plan_cache_bytes(f->plan, &shared);
+    const uint64_t part = shared && local > 1 ? bytes / local : bytes;
+
+    return part <= f->memory_limit
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "cache: %.6g MB%s are more than the %.6g MB of memory that this process "
+                          "may use; lower its bytes",
+                          (double)part / 1e6, part < bytes ? ", this rank's part," : "",
+                          (double)f->memory_limit / 1e6);
+}
+
 static sluice_status make_profile(data_feed *f)
 {
     static const char *const names[FEED_STAGES] = {"copy", "get_next", "step"};
@@ -275,7 +292,13 @@ sluice_status feed_open(const feed_config *config, data_feed *f)
         st = plan_placement(f);
     }
     if (st == SLUICE_OK) {
+        st = check_cache(f);
+    }
+    if (st == SLUICE_OK) {
         st = choose_slots(f);
+    }
+    if (st == SLUICE_OK) {
+        st = sli_plan_share_cache(f->plan, &f->config.ranks);
     }
     if (st == SLUICE_OK) {
         st = make_profile(f);

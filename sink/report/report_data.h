@@ -56,6 +56,8 @@ struct sluice_report {
     uint64_t ahead_samples; /* samples whose bytes readahead requested */
     uint64_t ahead_bytes;
     sli_index_counts indexes;
+    bool has_cache;
+    sli_cache_counts cache; /* valid if has_cache */
     uint64_t bytes_h2d;
     const char *transport; /* as in sli_queue_stats; NULL if the run never began */
     uint64_t h2d_batches;

@@ -101,10 +101,29 @@ static void add_memory(const sluice_report *report, sli_text *text)
 {
     sli_text_add(text, ",\"memory\":{\"staging_bytes\":%" PRIu64, report->stats.staging_bytes);
     add_count(text, "slot_bytes", report->stats.slot_bytes);
-    add_count(text, "cache_bytes", 0);
+    add_count(text, "cache_bytes", report->has_cache ? report->cache.bytes : 0);
     add_count(text, "source_bytes", report->source_bytes);
     add_count(text, "peak_rss_bytes", (uint64_t)report->peak_rss_bytes);
     sli_text_add(text, "}");
+}
+
+static void add_cache(const sluice_report *report, sli_text *text)
+{
+    const sli_cache_counts *cache = &report->cache;
+
+    if (!report->has_cache) {
+        sli_text_add(text, ",\"cache\":null");
+        return;
+    }
+    sli_text_add(text, ",\"cache\":{\"hits\":%" PRIu64, cache->hits);
+    add_count(text, "misses", cache->misses);
+    add_number(text, "hit_share",
+               share((double)cache->hits, (double)cache->hits + (double)cache->misses));
+    add_count(text, "samples", cache->entries);
+    add_count(text, "bytes", cache->bytes);
+    add_count(text, "limit_bytes", cache->limit);
+    add_count(text, "ranks", cache->ranks);
+    sli_text_add(text, ",\"full\":%s}", cache->is_full ? "true" : "false");
 }
 
 static void add_stages(const sluice_report *report, sli_text *text)
@@ -298,6 +317,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_totals(report, &text);
     add_errors(report, &text);
     add_memory(report, &text);
+    add_cache(report, &text);
     add_stages(report, &text);
     add_queues(report, &text);
     add_verdict(report, &text);

@@ -152,6 +152,27 @@ static void add_indexes(const sli_index_counts *indexes, sli_text *text)
     }
 }
 
+/* Adds how many samples came from the cache, and how full it is. */
+static void add_cache(const sluice_report *report, sli_text *text)
+{
+    const sli_cache_counts *cache = &report->cache;
+    const double samples = (double)(cache->hits + cache->misses);
+    char shared[50] = "";
+
+    if (cache->ranks > 1) {
+        snprintf(shared, sizeof(shared), ", shared by %u ranks", cache->ranks);
+    }
+    if (report->has_cache) {
+        sli_text_add_line(text,
+                          "cache: %llu of %.0f samples (%.1f %%) came from it; it has %llu "
+                          "samples, %.1f of %.1f MB%s%s",
+                          (unsigned long long)cache->hits, samples,
+                          percent((double)cache->hits, samples), (unsigned long long)cache->entries,
+                          (double)cache->bytes / 1e6, (double)cache->limit / 1e6, shared,
+                          cache->is_full ? ", and had no room for others" : "");
+    }
+}
+
 static void add_memory(const sluice_report *report, sli_text *text)
 {
     const sluice_report_stats *stats = &report->stats;
@@ -233,6 +254,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     }
     add_reading(report, text);
     add_indexes(&report->indexes, text);
+    add_cache(report, text);
     add_transport(report, text);
     add_errors(report, text);
     add_memory(report, text);

@@ -31,6 +31,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_repeat(dataset, 2));
     T_OK(sluice_dataset_shard(dataset, SLUICE_OF_RUN, SLUICE_OF_RUN));
     T_OK(sluice_dataset_center_crop(dataset, 36, 28));
+    T_OK(sluice_dataset_cache(dataset, 1 << 20));
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
@@ -107,6 +108,7 @@ static void a_dataset_tells_what_it_holds_and_what_will_run(void)
     T_STR(text, "synthetic/999");
     sluice_string_free(text);
     T_STATUS(sluice_dataset_class_name(dataset, 0, &text), SLUICE_E_UNSUPPORTED);
+    T_STATUS(sluice_dataset_cache_shared(dataset, 1 << 20), SLUICE_E_INVALID); /* used already */
     T_STATUS(sluice_dataset_parse_file("/nowhere/train.pipe", &dataset), SLUICE_E_IO);
     sluice_string_free(NULL);
     sluice_dataset_destroy(dataset);

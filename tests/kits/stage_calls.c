@@ -5,6 +5,7 @@
 
 #include <sluice/arrays.h>
 #include <sluice/assembly.h>
+#include <sluice/cache.h>
 #include <sluice/coco.h>
 #include <sluice/columns.h>
 #include <sluice/sampling.h>
@@ -516,6 +517,16 @@ static sluice_status call_rename(sluice_dataset *d)
     return sluice_dataset_rename(d, "label", "y");
 }
 
+static sluice_status call_cache(sluice_dataset *d)
+{
+    return sluice_dataset_cache(d, 3 << 20);
+}
+
+static sluice_status call_cache_shared(sluice_dataset *d)
+{
+    return sluice_dataset_cache_shared(d, 3 << 20);
+}
+
 static sluice_status call_one_hot(sluice_dataset *d)
 {
     return sluice_dataset_one_hot(d, "label", 7, 0.25);
@@ -687,6 +698,8 @@ const stage_call stage_calls[] = {
     {DOCUMENTS, "pack label 16 split=false pad=9", call_pack, NULL, "batch 4"},
     {SOURCE, "bucket label 2,5", call_bucket, NULL, "batch 4"},
     {DOCUMENTS " | rename label tokens", "pack tokens 16", call_pack_defaults, NULL, "batch 4"},
+    {SOURCE, "cache 3M", call_cache, NULL, "batch 4"},
+    {SOURCE, "cache 3M shared=true", call_cache_shared, NULL, "batch 4"},
     {SOURCE, "geometry where", call_geometry, NULL, "batch 4"},
     {SOURCE, "geometry", call_geometry_defaults, NULL, "batch 4"},
     {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},

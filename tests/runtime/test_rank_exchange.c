@@ -118,6 +118,56 @@ static void without_one_rank_none_has_the_records(void)
     }
 }
 
+/* A file of local rank 0, to which each rank writes its number; -1: it gives none. */
+static void share_file(const char *key, uint32_t rank, uint32_t world, bool gives,
+                       exchanged *result)
+{
+    const int own = gives && rank == 0 ? memfd_create("of rank 0", MFD_CLOEXEC) : -1;
+    uint64_t record = rank;
+    int fd = -2;
+
+    result->status = sli_rank_exchange_descriptor(key, rank, world, HEALTHY_MS, &record,
+                                                  sizeof(record), result->records, own, &fd);
+    snprintf(result->text, sizeof(result->text), "%d", rank == 0 ? own : fd);
+    fd = rank == 0 ? own : fd;
+    if (fd >= 0) {
+        const char number = (char)rank;
+
+        result->status = pwrite(fd, &number, 1, rank) == 1 ? result->status : SLUICE_E_IO;
+        for (int i = 0; rank == 0 && i < HEALTHY_MS && lseek(fd, 0, SEEK_END) < world; i++) {
+            usleep(1000); /* until the last rank has written */
+        }
+        result->records[1][0] = (uint64_t)lseek(fd, 0, SEEK_END);
+    }
+}
+
+static void local_rank_0_gives_a_descriptor_to_the_others(void)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        exchanged *results = make_results();
+        const char *key = new_key();
+        pid_t pids[4];
+
+        for (uint32_t r = 0; r < 4; r++) {
+            pids[r] = fork();
+            if (pids[r] == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                share_file(key, r, 4, k == 0, &results[r]);
+                _exit(0);
+            }
+        }
+        for (uint32_t r = 0; r < 4; r++) {
+            T_EQ(waitpid(pids[r], NULL, 0), pids[r]);
+        }
+        for (uint32_t r = 0; r < 4; r++) {
+            T_EQ(results[r].status, SLUICE_OK);
+            T_TRUE(k == 0 ? atoi(results[r].text) >= 0 : atoi(results[r].text) == -1);
+        }
+        T_TRUE(k > 0 || results[0].records[1][0] == 4);
+        munmap(results, MOST * sizeof(*results));
+    }
+}
+
 /* Abstract sockets end with their process. */
 static void a_killed_rank_leaves_nothing_to_the_next_job(void)
 {
@@ -327,6 +377,7 @@ static void a_long_id_is_part_of_the_key_as_far_as_it_fits(void)
 
 const t_test rank_exchange_tests[] = {
     T_TEST(every_rank_gets_every_record),
+    T_TEST(local_rank_0_gives_a_descriptor_to_the_others),
     T_TEST(without_one_rank_none_has_the_records),
     T_TEST(a_killed_rank_leaves_nothing_to_the_next_job),
     T_TEST(two_ranks_of_one_number_are_an_error_for_all),

@@ -129,6 +129,7 @@ const stage_def stage_color_jitter = {
     .summary = "Changes brightness, contrast, saturation and hue at random.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(jitter_params),
     .args_size = sizeof(jitter_args),
     .check = jitter_check,

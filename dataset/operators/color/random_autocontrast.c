@@ -25,6 +25,7 @@ const stage_def stage_random_autocontrast = {
     .summary = "Stretches each channel to 0..255, with probability p.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(random_autocontrast_params),
     .args_size = sizeof(chance_args),
     .selects = true,

@@ -24,6 +24,7 @@ const stage_def stage_random_equalize = {
     .summary = "Equalizes each channel's histogram, with probability p.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(random_equalize_params),
     .args_size = sizeof(chance_args),
     .selects = true,

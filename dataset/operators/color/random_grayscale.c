@@ -24,6 +24,7 @@ const stage_def stage_random_grayscale = {
     .summary = "Sets the three channels to the luma, with probability p.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(random_grayscale_params),
     .args_size = sizeof(chance_args),
     .selects = true,

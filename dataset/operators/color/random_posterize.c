@@ -33,6 +33,7 @@ const stage_def stage_random_posterize = {
     .summary = "Keeps the upper bits of each value, with probability p.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(random_posterize_params),
     .args_size = sizeof(bits_args),
     .selects = true,

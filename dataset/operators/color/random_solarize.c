@@ -34,6 +34,7 @@ const stage_def stage_random_solarize = {
     .summary = "Inverts the values of at least a threshold, with probability p.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(random_solarize_params),
     .args_size = sizeof(threshold_args),
     .selects = true,

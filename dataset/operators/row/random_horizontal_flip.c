@@ -55,6 +55,7 @@ const stage_def stage_random_horizontal_flip = {
     .summary = "Flips the image left to right with probability p.",
     .gives = "the same shape and type",
     .kind = STAGE_CONVERSION,
+    .draws = true,
     STAGE_PARAMS(flip_params),
     .args_size = sizeof(flip_args),
     .infer = flip_infer,

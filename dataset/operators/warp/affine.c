@@ -202,6 +202,7 @@ const stage_def stage_random_affine = {
     .summary = "Scales, shears and rotates about the centre, then translates, at random.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(random_affine_params),
     .args_size = sizeof(random_affine_args),
     .check = random_affine_check,

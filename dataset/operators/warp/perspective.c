@@ -208,6 +208,7 @@ const stage_def stage_random_perspective = {
     .summary = "Moves the corners of the image to random points, with probability p.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(distortion_params),
     .args_size = sizeof(distortion_args),
     .check = distortion_check,

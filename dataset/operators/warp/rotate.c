@@ -115,6 +115,7 @@ const stage_def stage_random_rotation = {
     .summary = "Rotates about the centre by a random angle.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(rotation_params),
     .args_size = sizeof(rotation_args),
     .check = rotation_check,

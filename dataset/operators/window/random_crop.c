@@ -68,6 +68,7 @@ const stage_def stage_random_crop = {
     .summary = "Crops at a random position of the image, padded with zeros on each side.",
     .gives = "image u8 (height, width, C)",
     .kind = STAGE_GEOMETRY,
+    .draws = true,
     STAGE_PARAMS(random_crop_params),
     .args_size = sizeof(random_crop_args),
     .infer = random_crop_infer,

@@ -134,6 +134,7 @@ const stage_def stage_random_resized_crop = {
     .summary = "Crops a random part of the image and resizes it.",
     .gives = "image u8 (height, width, C)",
     .kind = STAGE_GEOMETRY,
+    .draws = true,
     STAGE_PARAMS(rrc_params),
     .args_size = sizeof(rrc_args),
     .check = rrc_check,

@@ -7,6 +7,7 @@
 
 #include <sluice/arrays.h>
 #include <sluice/assembly.h>
+#include <sluice/cache.h>
 #include <sluice/channel.h>
 #include <sluice/coco.h>
 #include <sluice/columns.h>

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_cached.h"
+
+#include <string.h>
+
+#include "sample_cache.h"
+#include "status_int.h"
+#include "tensor_int.h"
+
+enum { NO_IMAGE, ENCODED, PIXELS };
+
+enum { LINE = 64 };
+
+/*
+ * The beginning of an entry. Then, for each column that is kept, its length without the zeros at
+ * its end, u32, and so many bytes; then the image and its decode index, each aligned to a line.
+ */
+typedef struct cached_head {
+    uint32_t image; /* NO_IMAGE, ENCODED, PIXELS */
+    uint32_t from_pack;
+    uint32_t width; /* pixels */
+    uint32_t height;
+    uint32_t channels;
+    uint32_t file_width; /* pixels: size of the image in the file */
+    uint32_t file_height;
+    uint32_t unused;
+    int64_t modified_ns;
+    uint64_t columns_end; /* offsets in the entry */
+    uint64_t image_at;
+    uint64_t image_bytes;
+    uint64_t index_at;
+    uint64_t index_bytes;
+} cached_head;
+
+static uint64_t whole_lines(uint64_t bytes)
+{
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* True if the source writes this column into the row; *bytes_out: its bytes there. */
+static bool is_kept(const sample_loader *loader, uint32_t column, void *const *buffers,
+                    size_t *bytes_out)
+{
+    const stage_schema *schema = &loader->plan->dataset->source_schema;
+
+    return buffers[column] != NULL && (int)column != schema->image &&
+           sli_column_bytes(&schema->columns[column], bytes_out);
+}
+
+/* The length of a column without the zeros at its end, such as the padding of a ragged column. */
+static uint32_t length_of(const void *column, size_t bytes)
+{
+    const uint8_t *at = column;
+
+    while (bytes > 0 && at[bytes - 1] == 0) {
+        bytes--;
+    }
+    return (uint32_t)bytes;
+}
+
+/* Bytes of the columns in an entry. */
+static uint64_t columns_bytes(const sample_loader *loader, void *const *buffers)
+{
+    const uint32_t count = loader->plan->dataset->source_schema.column_count;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        size_t bytes = 0;
+
+        if (is_kept(loader, i, buffers, &bytes)) {
+            sum += sizeof(uint32_t) + length_of(buffers[i], bytes);
+        }
+    }
+    return sum;
+}
+
+static void write_columns(const sample_loader *loader, void *const *buffers, uint8_t *to)
+{
+    const uint32_t count = loader->plan->dataset->source_schema.column_count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        size_t bytes = 0;
+
+        if (is_kept(loader, i, buffers, &bytes)) {
+            const uint32_t length = length_of(buffers[i], bytes);
+
+            memcpy(to, &length, sizeof(length));
+            memcpy(to + sizeof(length), buffers[i], length);
+            to += sizeof(length) + length;
+        }
+    }
+}
+
+/* False: the columns of the entry are not those of the plan. */
+static bool read_columns(const sample_loader *loader, const uint8_t *from, uint64_t size,
+                         void *const *buffers)
+{
+    const uint32_t count = loader->plan->dataset->source_schema.column_count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t length;
+        size_t bytes = 0;
+
+        if (!is_kept(loader, i, buffers, &bytes)) {
+            continue;
+        }
+        if (size < sizeof(length)) {
+            return false;
+        }
+        memcpy(&length, from, sizeof(length));
+        size -= sizeof(length);
+        if (length > size || length > bytes) {
+            return false;
+        }
+        memcpy(buffers[i], from + sizeof(length), length);
+        memset((uint8_t *)buffers[i] + length, 0, bytes - length);
+        from += sizeof(length) + length;
+        size -= length;
+    }
+    return size == 0;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* True if [at, at + bytes) is within an entry of `size` bytes. */
+static bool is_within(uint64_t at, uint64_t bytes, uint64_t size)
+{
+    return at <= size && bytes <= size - at;
+}
+
+/* Checks lengths, since another process may have written the entry. */
+static bool is_sound(const cached_head *head, uint64_t size)
+{
+    return size >= sizeof(*head) && head->columns_end >= sizeof(*head) &&
+           head->columns_end <= size && is_within(head->image_at, head->image_bytes, size) &&
+           is_within(head->index_at, head->index_bytes, size) &&
+           (head->image != PIXELS ||
+            head->image_bytes == (uint64_t)head->width * head->height * head->channels);
+}
+
+static const cached_head *find_entry(const sample_loader *loader, uint64_t sample)
+{
+    size_t size = 0;
+    const cached_head *head = sample_cache_find(loader->cache, sample, &size);
+
+    return head != NULL && is_sound(head, size) ? head : NULL;
+}
+
+/* Points to the image of an entry. */
+static void lend_image(sample_loader *loader, const cached_head *head, sample_data *data)
+{
+    const uint8_t *entry = (const uint8_t *)head;
+    image_index *index = &loader->cached_index;
+
+    *data = (sample_data){.modified_ns = head->modified_ns, .from_pack = head->from_pack != 0};
+    if (head->image == ENCODED) {
+        data->bytes = entry + head->image_at;
+        data->size = (size_t)head->image_bytes;
+        if (head->index_bytes > 0) {
+            *index = (image_index){.size = (size_t)head->index_bytes};
+            /* The decoder only reads an index that is there. */
+            index->bytes.data = (uint8_t *)(uintptr_t)(entry + head->index_at);
+            data->index = index;
+        }
+    } else if (head->image == PIXELS) {
+        data->image = (image_view){entry + head->image_at, (size_t)head->width * head->channels,
+                                   head->width, head->height, head->channels};
+    }
+    loader->cached_width = head->file_width;
+    loader->cached_height = head->file_height;
+}
+
+bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
+                        sample_data *data_out)
+{
+    const cached_head *head = find_entry(loader, sample);
+
+    loader->hit = head != NULL && read_columns(loader, (const uint8_t *)(head + 1),
+                                               head->columns_end - sizeof(*head), buffers);
+    if (!loader->hit) {
+        sli_counter_add(&loader->cache_misses, 1);
+        return false;
+    }
+    lend_image(loader, head, data_out);
+    sli_counter_add(&loader->cache_hits, 1);
+    return true;
+}
+
+bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *const *buffers)
+{
+    const cached_head *head = find_entry(loader, sample);
+
+    return head != NULL && read_columns(loader, (const uint8_t *)(head + 1),
+                                        head->columns_end - sizeof(*head), buffers);
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
+
+static sluice_status check_draws(sample_loader *loader)
+{
+    if (!loader->io.drew) {
+        return SLUICE_OK;
+    }
+    loader->io.ends_run = true;
+    loader->stage = "cache";
+    return sli_fail(SLUICE_E_INVALID,
+                    "%s draws random numbers for its samples, which a cache would repeat in each "
+                    "pass; leave cache out",
+                    sli_plan_source(loader->plan));
+}
+
+/* Reserves an entry of this head and these columns. NULL: there is no room. */
+static uint8_t *begin_entry(sample_loader *loader, uint64_t sample, cached_head *head,
+                            void *const *buffers)
+{
+    uint8_t *room;
+
+    head->columns_end = sizeof(*head) + columns_bytes(loader, buffers);
+    head->image_at = whole_lines(head->columns_end);
+    head->index_at = whole_lines(head->image_at + head->image_bytes + IMAGE_SLACK);
+    room = sample_cache_reserve(loader->cache, sample,
+                                (size_t)(head->image == NO_IMAGE ? head->columns_end
+                                         : head->index_bytes == 0
+                                             ? head->image_at + head->image_bytes
+                                             : head->index_at + head->index_bytes));
+    if (room == NULL) {
+        return NULL;
+    }
+    if (head->image == NO_IMAGE) {
+        head->image_at = 0;
+    }
+    if (head->index_bytes == 0) {
+        head->index_at = 0;
+    }
+    memcpy(room, head, sizeof(*head));
+    write_columns(loader, buffers, room + sizeof(*head));
+    return room;
+}
+
+sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const sample_data *data,
+                                 void *const *buffers)
+{
+    cached_head head = {.image = NO_IMAGE};
+    const sluice_status st = check_draws(loader);
+    uint8_t *room;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (data != NULL) {
+        head.image = ENCODED;
+        head.from_pack = data->from_pack;
+        head.modified_ns = data->modified_ns;
+        head.image_bytes = data->size;
+        head.index_bytes = data->index != NULL && !data->index->is_wrong ? data->index->size : 0;
+    }
+    room = begin_entry(loader, sample, &head, buffers);
+    if (room != NULL && data != NULL) {
+        memcpy(room + head.image_at, data->bytes, data->size);
+        if (head.index_bytes > 0) {
+            memcpy(room + head.index_at, data->index->bytes.data, (size_t)head.index_bytes);
+        }
+    }
+    if (room != NULL) {
+        (void)sample_cache_publish(loader->cache, sample, room);
+    }
+    return SLUICE_OK;
+}
+
+bool sample_cached_takes(const sample_loader *loader, uint32_t width, uint32_t height,
+                         uint32_t channels)
+{
+    return sample_cache_has_room(loader->cache, (size_t)width * height * channels);
+}
+
+sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
+                                        const image_view *image, uint32_t file_width,
+                                        uint32_t file_height, void *const *buffers)
+{
+    const size_t line = (size_t)image->width * image->channels;
+    cached_head head = {.image = PIXELS,
+                        .width = image->width,
+                        .height = image->height,
+                        .channels = image->channels,
+                        .file_width = file_width,
+                        .file_height = file_height,
+                        .image_bytes = line * image->height};
+    const sluice_status st = check_draws(loader);
+    uint8_t *room = st == SLUICE_OK ? begin_entry(loader, sample, &head, buffers) : NULL;
+
+    if (room == NULL) {
+        return st;
+    }
+    for (uint32_t y = 0; y < image->height; y++) {
+        memcpy(room + head.image_at + y * line, image->pixels + y * image->stride, line);
+    }
+    (void)sample_cache_publish(loader->cache, sample, room);
+    return SLUICE_OK;
+}
+
+void sample_add_cached(const sample_loader *loader, uint64_t *hits, uint64_t *misses)
+{
+    *hits += atomic_load_explicit(&loader->cache_hits, memory_order_relaxed);
+    *misses += atomic_load_explicit(&loader->cache_misses, memory_order_relaxed);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples in the cache (sample_cache.h). An entry has the columns that the source writes into the
+ * row, and the first image: the bytes of its file, or its pixels at the stage cache.
+ */
+#ifndef SLUICE_SAMPLE_CACHED_H
+#define SLUICE_SAMPLE_CACHED_H
+
+#include "sample_loader.h"
+
+/*
+ * Does what source->read() does if the sample is in the cache: writes its columns, and returns its
+ * image. Sets loader->hit. False: the sample is not in the cache.
+ */
+bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
+                        sample_data *data_out);
+
+/* Like sample_cached_find(), but only writes the columns, and counts nothing. */
+bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *const *buffers);
+
+/* True if the pixels of an image can be added. */
+bool sample_cached_takes(const sample_loader *loader, uint32_t width, uint32_t height,
+                         uint32_t channels);
+
+/*
+ * Adds a sample as the source has read it, without an image (data is NULL) or with an encoded one;
+ * buffers: its columns, still as read. If the cache is full, or the sample is in it, does nothing.
+ * E_INVALID: the source has drawn random numbers for the sample.
+ */
+sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const sample_data *data,
+                                 void *const *buffers);
+
+/* Adds a sample with the pixels of its image. file_width, file_height: size of the image in the
+ * file. */
+sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
+                                        const image_view *image, uint32_t file_width,
+                                        uint32_t file_height, void *const *buffers);
+
+/* Adds this worker's counts of the cache. Callable from any thread. */
+void sample_add_cached(const sample_loader *loader, uint64_t *hits, uint64_t *misses);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pixels of an image of a sample: decoding, geometry, the cache, colours, conversion. */
+#include "sample_pixels.h"
+
+#include "layout_int.h"
+#include "loader_stage.h"
+#include "sample_cached.h"
+#include "sample_flips.h"
+
+/* The destination of the last geometry group: lines are converted and stored in the row. */
+typedef struct row_sink {
+    const sli_conversion *conversion;
+    void *row;
+    uint8_t flags;
+} row_sink;
+
+static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    const row_sink *sink = arg;
+
+    sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
+}
+
+/*
+ * The current image between two geometry groups: pixels, or an encoded image whose header was read.
+ */
+typedef struct current_image {
+    bool encoded;
+    bool from_pack;
+    bool follows;     /* true for a further image of a sample: the profile does not count it */
+    image_view image; /* while encoded, only the size and the channels are valid */
+} current_image;
+
+static sluice_status open_image(sample_loader *loader, const sample_data *data,
+                                current_image *current)
+{
+    const dataset_stage *decode = loader->plan->details->decode;
+    const decode_args *args;
+    sluice_status st;
+
+    current->encoded = data->bytes != NULL;
+    current->from_pack = data->from_pack;
+    current->image = data->image;
+    if (!current->encoded) {
+        return SLUICE_OK;
+    }
+    args = (const decode_args *)(const void *)decode->args.bytes;
+    current->image.channels = args->mode == DECODE_RGB ? 3 : 1;
+    st = image_decoder_open_head(loader->decoder, data->bytes, data->size, &data->rest,
+                                 args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
+                                 &current->image.height);
+    if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
+        st = image_decoder_want_indices(loader->decoder);
+    }
+    if (st == SLUICE_OK && data->index != NULL) {
+        image_decoder_use_index(loader->decoder, data->index);
+    }
+    return st;
+}
+
+static bool scales_fast(const struct plan_details *details)
+{
+    return ((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale;
+}
+
+/* Converts one axis of a box to scaled-image pixels, rounded to the nearest pixel. */
+static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
+{
+    *length = (*length + divisor / 2) / divisor;
+    *at = (*at + divisor / 2) / divisor;
+    *at = *at + *length > extent ? extent - *length : *at;
+}
+
+/*
+ * Makes the decoder scale the image down, as long as the crop remains at least as large as the
+ * resize's target size.
+ */
+static void scale_down(const sample_loader *loader, fused_geometry *window, current_image *current)
+{
+    uint32_t divisor = 1;
+
+    while (divisor < 8 && window->width / (divisor * 2) >= window->new_width &&
+           window->height / (divisor * 2) >= window->new_height) {
+        divisor *= 2;
+    }
+    if (divisor > 1 && image_decoder_scale(loader->decoder, divisor, &current->image.width,
+                                           &current->image.height)) {
+        scale_axis(&window->x, &window->width, divisor, current->image.width);
+        scale_axis(&window->y, &window->height, divisor, current->image.height);
+    }
+}
+
+/* Decodes a box of the image, and counts the pixels that an index would have avoided decoding. */
+static sluice_status decode_box(sample_loader *loader, const current_image *current,
+                                const image_box *box, image_view *pixels_out)
+{
+    worker_indexes *counts = &loader->indexes;
+    sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
+
+    if (st == SLUICE_OK && !current->from_pack && !current->follows &&
+        image_decoder_lacks_index(loader->decoder)) {
+        sli_counter_add(&counts->lacking, 1);
+        sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
+        sli_counter_add(&counts->needed, (uint64_t)box->width * box->height);
+    }
+    return st;
+}
+
+/* Returns the pixels of a box, and decodes them if the image is still encoded. */
+static sluice_status find_pixels(sample_loader *loader, const current_image *current,
+                                 const image_box *box, image_view *pixels_out)
+{
+    if (box->width == 0 || box->height == 0) {
+        *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels};
+        return SLUICE_OK;
+    }
+    if (current->encoded) {
+        return decode_box(loader, current, box, pixels_out);
+    }
+    *pixels_out = current->image;
+    pixels_out->pixels += box->y * current->image.stride + (size_t)box->x * current->image.channels;
+    pixels_out->width = box->width;
+    pixels_out->height = box->height;
+    return SLUICE_OK;
+}
+
+static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
+                                   const fused_geometry *window, uint32_t channels)
+{
+    char advice[200];
+
+    dataset_advise_size(plan->dataset, advice, sizeof(advice));
+    return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u; %s",
+                    window->window_width, window->window_height, channels, want->width,
+                    want->height, want->channels, advice);
+}
+
+/* Determines the destination of group `number`: the row, or the image for the next group. */
+static sluice_status choose_sink(sample_loader *loader, uint32_t number,
+                                 const fused_geometry *window, uint32_t channels, row_sink *row,
+                                 line_sink *sink)
+{
+    const sli_plan *plan = loader->plan;
+    const sli_conversion *conversion = row->conversion;
+    image_buffer *between = &loader->between[number % 2];
+    sluice_status st;
+
+    if (number + 1 == plan->details->group_count) {
+        if (window->window_width != conversion->width ||
+            window->window_height != conversion->height || channels != conversion->channels) {
+            return size_mismatch(plan, conversion, window, channels);
+        }
+        *sink = (line_sink){convert_line, row, NULL};
+        if (plan->details->color_count > 0) {
+            return colors_start(&loader->colors, conversion, sink);
+        }
+        if (sli_conversion_is_identity(conversion) ||
+            (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
+            sink->direct = row->row;
+        }
+        return SLUICE_OK;
+    }
+    st = image_buffer_reserve(between,
+                              (size_t)window->window_width * window->window_height * channels);
+    *sink = (line_sink){NULL, NULL, between->data};
+    return st;
+}
+
+/* Counts the work on an image. A further image of a sample is not counted as a sample. */
+static inline void count_image(sli_counters *counters, const current_image *current, uint64_t ticks,
+                               uint64_t bytes)
+{
+    if (!current->follows) {
+        sli_counters_item(counters, ticks, bytes);
+        return;
+    }
+    sli_counter_add(&counters->busy_ticks, ticks);
+    sli_counter_add(&counters->bytes, bytes);
+}
+
+/* Counts a decoded box, and enters the next stage of the profile. */
+static void count_decoded(sample_loader *loader, const current_image *current,
+                          const image_view *pixels, uint64_t *ticks)
+{
+    const uint64_t now = change_stage(loader, PLAN_PIXELS);
+
+    count_image(loader->counters[PLAN_DECODE], current, now - *ticks,
+                pixels->stride * pixels->height);
+    *ticks = now;
+}
+
+/* Runs one geometry group: from the current image to the next image or the row. */
+static sluice_status process_group(sample_loader *loader, uint32_t number, uint64_t sample,
+                                   uint64_t pass, row_sink *row, current_image *current,
+                                   uint64_t *ticks)
+{
+    const struct plan_details *details = loader->plan->details;
+    const uint32_t channels = current->image.channels;
+    fused_geometry window;
+    image_box needed;
+    line_sink sink;
+    image_view pixels;
+    sluice_status st =
+        plan_fuse_geometry(details, &details->groups[number], sample, pass, current->image.width,
+                           current->image.height, &window, &loader->stage);
+
+    if (st == SLUICE_OK) {
+        loader->groups[number] = window;
+    }
+    if (st == SLUICE_OK && current->encoded && scales_fast(details)) {
+        scale_down(loader, &window, current);
+    }
+    if (st == SLUICE_OK) {
+        const resample_job job = {channels,         window.width,        window.height,
+                                  window.new_width, window.new_height,   window.window_x,
+                                  window.window_y,  window.window_width, window.window_height,
+                                  window.filter,    window.fill};
+
+        st = resample_prepare(&loader->resampler, &job, &needed);
+    }
+    if (st == SLUICE_OK) {
+        needed.x += (uint32_t)window.x;
+        needed.y += (uint32_t)window.y;
+        st = find_pixels(loader, current, &needed, &pixels);
+    }
+    if (st == SLUICE_OK && current->encoded) {
+        count_decoded(loader, current, &pixels, ticks);
+    }
+    if (st == SLUICE_OK) {
+        st = choose_sink(loader, number, &window, channels, row, &sink);
+    }
+    if (st == SLUICE_OK) {
+        st = resample_run(&loader->resampler, &pixels, &sink);
+    }
+    if (st == SLUICE_OK && details->color_count > 0 && number + 1 == details->group_count) {
+        colors_finish(&loader->colors);
+    }
+    current->encoded = false;
+    current->image =
+        (image_view){loader->between[number % 2].data, (size_t)window.window_width * channels,
+                     window.window_width, window.window_height, channels};
+    return st;
+}
+
+/* Checks that a further image has the size of the first one. With the same draws it then gets the
+ * same geometry. */
+static sluice_status check_size(const image_way *way, const image_view *image)
+{
+    return image->width == way->width && image->height == way->height
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, the first one of its sample %ux%u",
+                          image->width, image->height, way->width, way->height);
+}
+
+/* Runs geometry groups [first, end). */
+static sluice_status process_groups(sample_loader *loader, uint32_t first, uint32_t end,
+                                    uint64_t sample, uint64_t pass, row_sink *sink,
+                                    current_image *current, uint64_t *ticks)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
+        st = process_group(loader, i, sample, pass, sink, current, ticks);
+    }
+    return st;
+}
+
+/*
+ * Finds the geometry of the groups before the cache for a sample that was read from it: the masks
+ * and boxes follow it. It is the geometry of when the sample was added, since no group before the
+ * cache is random.
+ */
+static sluice_status find_way_to_cache(sample_loader *loader, uint64_t sample, uint64_t pass)
+{
+    const struct plan_details *details = loader->plan->details;
+    uint32_t width = loader->cached_width;
+    uint32_t height = loader->cached_height;
+    sluice_status st = SLUICE_OK;
+
+    loader->way.width = width;
+    loader->way.height = height;
+    for (uint32_t i = 0; i < details->cache.groups && st == SLUICE_OK; i++) {
+        fused_geometry *group = &loader->groups[i];
+
+        st = plan_fuse_geometry(details, &details->groups[i], sample, pass, width, height, group,
+                                &loader->stage);
+        width = group->window_width;
+        height = group->window_height;
+    }
+    return st;
+}
+
+/* Adds the pixels of the current image to the cache. An encoded image is decoded as a whole, if
+ * there is room for it. */
+static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *const *buffers,
+                                 current_image *current, uint64_t *ticks)
+{
+    const image_box whole = {0, 0, current->image.width, current->image.height};
+    image_view pixels;
+    sluice_status st;
+
+    if (current->encoded) {
+        if (!sample_cached_takes(loader, whole.width, whole.height, current->image.channels)) {
+            return SLUICE_OK;
+        }
+        st = find_pixels(loader, current, &whole, &pixels);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        count_decoded(loader, current, &pixels, ticks);
+        current->encoded = false;
+        current->image = pixels;
+    }
+    return sample_cached_keep_pixels(loader, sample, &current->image, loader->way.width,
+                                     loader->way.height, buffers);
+}
+
+/* Runs all geometry groups of a plan with a cache of decoded images. */
+static sluice_status process_cached(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                    void *const *buffers, row_sink *sink, current_image *current,
+                                    uint64_t *ticks)
+{
+    const struct plan_details *details = loader->plan->details;
+    const uint32_t cut = details->cache.groups;
+    sluice_status st;
+
+    if (loader->hit) {
+        st = find_way_to_cache(loader, sample, pass);
+    } else {
+        st = process_groups(loader, 0, cut, sample, pass, sink, current, ticks);
+        if (st == SLUICE_OK) {
+            st = keep_pixels(loader, sample, buffers, current, ticks);
+        }
+    }
+    return st == SLUICE_OK ? process_groups(loader, cut, details->group_count, sample, pass, sink,
+                                            current, ticks)
+                           : st;
+}
+
+sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                   const sample_data *data, const plan_partner *partner,
+                                   void *const *buffers, uint8_t *flags, uint64_t ticks)
+{
+    const sli_plan *plan = loader->plan;
+    const int column = partner != NULL ? (int)partner->column : plan->details->image;
+    image_way *way = &loader->way;
+    row_sink sink = {&plan->host_conversion, buffers[column], 0};
+    current_image current;
+    sluice_status st;
+
+    current.follows = partner != NULL;
+    if (partner != NULL) {
+        sink.conversion = &partner->conversion;
+        sink.flags = way->flipped ? SLI_ROW_FLIP : 0;
+    } else {
+        draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
+    }
+    if (plan->details->color_count > 0) {
+        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)column);
+    }
+    st = open_image(loader, data, &current);
+    if (partner == NULL) {
+        *way = (image_way){current.image.width,
+                           current.image.height,
+                           loader->groups,
+                           plan->details->group_count,
+                           plan->details->warps ? &loader->colors.chain : NULL,
+                           ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
+    } else if (st == SLUICE_OK) {
+        st = check_size(way, &current.image);
+    }
+    if (st == SLUICE_OK && loader->cache != NULL && plan->details->cache.is_decoded) {
+        st = process_cached(loader, sample, pass, buffers, &sink, &current, &ticks);
+    } else if (st == SLUICE_OK) {
+        st = process_groups(loader, 0, plan->details->group_count, sample, pass, &sink, &current,
+                            &ticks);
+    }
+    if (st == SLUICE_OK && loader->cache != NULL && data->bytes != NULL &&
+        !plan->details->cache.is_decoded && !loader->hit) {
+        st = sample_cached_keep(loader, sample, data, buffers);
+    }
+    if (st == SLUICE_OK) {
+        count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
+                    sli_conversion_out_bytes(sink.conversion));
+    }
+    return st;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cache stage: keeps samples as the stages before it leave them. The planner and the workers do
+ * the work (plan_cache.c, sample_cached.c). */
+#include <sluice/cache.h>
+
+#include "cache_args.h"
+#include "stage.h"
+#include "status_int.h"
+
+/* Refuses a position after a stage whose results differ between passes, or are larger. */
+static sluice_status refuse_after(const stage_def *before)
+{
+    if (before->draws) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "cache comes after %s, which is random, so that each pass would repeat its "
+                        "results; put it before %s",
+                        before->name, before->name);
+    }
+    return sli_fail(SLUICE_E_INVALID, "cache comes after %s; put it before %s%s", before->name,
+                    before->name,
+                    before->kind == STAGE_CONVERSION ? ", where a pixel is a byte" : "");
+}
+
+static sluice_status cache_infer(const void *opaque, stage_schema *schema)
+{
+    (void)opaque;
+    if (schema->is_cached) {
+        return sli_fail(SLUICE_E_INVALID, "cache: a pipeline has one cache, this is the second");
+    }
+    if (schema->is_bucketed) {
+        return sli_fail(SLUICE_E_INVALID, "cache comes after bucket; put it before bucket");
+    }
+    if (schema->changes != NULL) {
+        return refuse_after(schema->changes);
+    }
+    schema->is_cached = true;
+    return SLUICE_OK;
+}
+
+static const stage_param cache_params[] = {
+    PARAM_(cache_args, bytes, PARAM_BYTES, NULL, 4096, 1099511627776.0, NULL,
+           "bound on its memory, as 8G"),
+    PARAM_(cache_args, shared, PARAM_BOOL, "false", 0, 0, NULL,
+           "one cache of so many bytes for all ranks of a machine"),
+};
+
+const stage_def stage_cache = {
+    .name = "cache",
+    .summary = "Keeps samples in memory as the stages before it leave them, encoded or decoded, "
+               "until its bytes are full; later passes take them from there.",
+    .gives = "the same columns",
+    .kind = STAGE_CACHE,
+    STAGE_PARAMS(cache_params),
+    .args_size = sizeof(cache_args),
+    .infer = cache_infer,
+};
+
+sluice_status sluice_dataset_cache(sluice_dataset *dataset, uint64_t bytes)
+{
+    const cache_args args = {bytes, false};
+
+    return dataset_append(dataset, &stage_cache, &args);
+}
+
+sluice_status sluice_dataset_cache_shared(sluice_dataset *dataset, uint64_t bytes)
+{
+    const cache_args args = {bytes, true};
+
+    return dataset_append(dataset, &stage_cache, &args);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planner's pass over the stage cache: what it keeps, and what cannot be kept. */
+#include <stdio.h>
+#include <string.h>
+
+#include "dataset_parts.h"
+#include "operators/columns/cache_args.h"
+#include "plan.h"
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+/* Refuses sources whose samples cannot be found by number, or differ between passes. */
+static sluice_status check_source(const sli_plan *plan)
+{
+    const dataset_parts *parts = dataset_group(plan->dataset);
+
+    if (plan->details->is_stream) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "cache: the samples of a stream come in sequence, and a cache finds them "
+                        "by their numbers; give plain files without access=stream");
+    }
+    if (parts != NULL && parts->varies && plan->dataset->stages[0].def->group == GROUP_ZIP) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "cache: a sample of zip has other parts in each pass, because a part is "
+                        "shuffled or draws samples; leave cache out, or order the whole after zip");
+    }
+    return SLUICE_OK;
+}
+
+/* Refuses masks and further images, which are files of their own. */
+static sluice_status check_columns(const sli_plan *plan)
+{
+    const stage_schema *source = &plan->dataset->source_schema;
+
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        const column_role role = source->infos[i].role;
+
+        if ((role == ROLE_MASK || role == ROLE_IMAGE) && plan->details->buffers[i].needed) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "cache: %s is a %s, and only the first image of a sample is kept; "
+                            "leave cache out, or drop %s",
+                            source->columns[i].name, role == ROLE_MASK ? "mask" : "further image",
+                            source->columns[i].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/*
+ * Refuses decode with fast_scale=true and a cache before the resize: the scale at which an image is
+ * decoded follows from that resize.
+ */
+static sluice_status check_fast_scale(const sli_plan *plan)
+{
+    const struct plan_details *details = plan->details;
+    const plan_group *first = &details->groups[0];
+
+    if (details->decode == NULL || !details->cache.is_decoded ||
+        !((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 0; i < first->count && details->cache.groups > 0; i++) {
+        if (details->geometry[first->first + i].stage->def->resizes) {
+            return SLUICE_OK;
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "cache comes after decode fast_scale=true and before the resize, by which the "
+                    "scale is chosen; put it after the resize or before decode, or leave "
+                    "fast_scale out");
+}
+
+static void note_cache(sli_plan *plan)
+{
+    const struct plan_details *details = plan->details;
+    const plan_cache *cache = &details->cache;
+    const char *what = details->image < 0  ? "columns"
+                       : cache->is_decoded ? "pixels and columns"
+                                           : "bytes of files and columns";
+    const char *after = plan->dataset->stages[cache->stage - 1].def->name;
+    char note[300];
+
+    snprintf(note, sizeof(note),
+             "cache: %s as %s leaves them, of up to %llu samples, in at most %.6g MB%s", what,
+             after, (unsigned long long)plan->dataset->source_count, (double)cache->bytes / 1e6,
+             cache->is_shared ? ", shared by the ranks of a machine" : "");
+    plan_note(plan, note);
+}
+
+sluice_status plan_cached(sli_plan *plan)
+{
+    plan_cache *cache = &plan->details->cache;
+    const cache_args *args;
+    stage_schema before;
+    sluice_status st;
+
+    if (cache->stage == 0) {
+        return SLUICE_OK;
+    }
+    args = (const void *)plan->dataset->stages[cache->stage].args.bytes;
+    cache->bytes = args->bytes;
+    cache->is_shared = args->shared;
+    st = dataset_schema_after(plan->dataset, cache->stage, &before);
+    if (st == SLUICE_OK) {
+        cache->is_decoded =
+            before.image >= 0 && before.columns[before.image].dtype != SLUICE_ENCODED;
+        st = check_source(plan);
+    }
+    if (st == SLUICE_OK) {
+        st = check_columns(plan);
+    }
+    if (st == SLUICE_OK) {
+        st = check_fast_scale(plan);
+    }
+    if (st == SLUICE_OK) {
+        note_cache(plan);
+    }
+    return st;
+}
