@@ -178,8 +178,10 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
         }
         w->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped; /* a bad sample takes a turn */
         w->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->bucket : 0;
-        /* With bucket load_row() loads the sample again and handles the error. */
-        if (st != SLUICE_OK && details->bucket.count == 0) {
+        if (st != SLUICE_OK && details->bucket.count > 0) {
+            /* load_row() loads the sample again and handles the error, unless it is dropped. */
+            engine_note_failure(w->engine, w->loader, w->samples[i]);
+        } else if (st != SLUICE_OK) {
             sli_error_take(st, &w->error);
             w->bad_stage = w->loader->stage;
             w->bad_fault = w->loader->fault;

@@ -50,7 +50,7 @@ static bool ends_run(const sample_loader *loader, sluice_status status)
            loader->io.ends_run;
 }
 
-static void note_failure(sli_engine *engine, sample_loader *loader, uint64_t sample)
+void engine_note_failure(sli_engine *engine, sample_loader *loader, uint64_t sample)
 {
     char name[256];
 
@@ -101,7 +101,7 @@ static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, 
         if (st == SLUICE_OK || ends_run(loader, st)) {
             return st;
         }
-        note_failure(engine, loader, task->sample);
+        engine_note_failure(engine, loader, task->sample);
         tries++;
     }
     return tries > 0 ? st : sli_fail(SLUICE_E_CORRUPT, "filters keep no other sample of the pass");
@@ -132,7 +132,7 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
         if (st == SLUICE_OK || ends_run(loader, st)) {
             break;
         }
-        note_failure(engine, loader, task->sample);
+        engine_note_failure(engine, loader, task->sample);
     }
     return st;
 }
@@ -179,7 +179,7 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
 
     sample_failure_text(loader, task->sample, text, sizeof(text));
     if (!ends_run(loader, status)) {
-        note_failure(engine, loader, task->sample);
+        engine_note_failure(engine, loader, task->sample);
         if (policy == SLI_ON_ERROR_REPLACE) {
             status = replace_sample(engine, loader, task);
             if (status == SLUICE_OK) {
@@ -213,7 +213,7 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
     sample_failure_text(loader, task->sample, text, sizeof(text));
     *is_left_out = false;
     if (!ends_run(loader, status)) {
-        note_failure(engine, loader, task->sample);
+        engine_note_failure(engine, loader, task->sample);
         if (policy == SLI_ON_ERROR_REPLACE) {
             status = replace_by_next(engine, loader, task);
             if (status == SLUICE_OK) {

@@ -118,6 +118,9 @@ void engine_zero_row(const sli_engine *engine, const sample_row *row);
 void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status status,
                      const char *text);
 
+/* Adds a sample that has just failed to the list of bad samples, unless it is in it. */
+void engine_note_failure(sli_engine *engine, sample_loader *loader, uint64_t sample);
+
 /*
  * Applies the error policy to a sample that has just failed: replaces it, zeroes its row, or ends
  * the run.

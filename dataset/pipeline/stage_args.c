@@ -230,6 +230,7 @@ static sluice_status parse_text(const char *text, const char **copy)
 static bool parse_value(const stage_param *param, const char *text, void *to, const char **want)
 {
     param_shape *shape = to;
+    param_edges *edges = to;
 
     switch (param->type) {
     case PARAM_COUNT:
@@ -256,6 +257,9 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
     case PARAM_SHAPE:
         *want = "whole numbers with commas";
         return parse_counts(text, shape->dims, SLUICE_MAX_RANK, &shape->rank);
+    case PARAM_EDGES:
+        *want = "whole numbers with commas, at most 32";
+        return parse_counts(text, edges->values, SLUICE_MAX_EDGES, &edges->count);
     case PARAM_DTYPE:
         *want = "u8, i32, f32, f16 or bf16";
         return sli_dtype_parse(text, to);
@@ -360,6 +364,7 @@ sluice_status stage_arg_check(const stage_def *def, const stage_param *param, co
                    : sli_fail(SLUICE_E_INVALID, "%s: %s is missing", def->name, param->name);
     case PARAM_BOOL:
     case PARAM_SHAPE:
+    case PARAM_EDGES:
     case PARAM_CHOICE:
     case PARAM_DTYPE:
     case PARAM_SEED:
@@ -472,6 +477,7 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
 {
     const param_size *size = from;
     const param_shape *shape = from;
+    const param_edges *edges = from;
 
     switch (param->type) {
     case PARAM_TEXT:
@@ -500,6 +506,9 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
         break;
     case PARAM_SHAPE:
         print_counts(text, shape->dims, shape->rank);
+        break;
+    case PARAM_EDGES:
+        print_counts(text, edges->values, edges->count);
         break;
     case PARAM_CHOICE:
         sli_text_add(text, "%s", param->choices[*(const uint32_t *)from]);

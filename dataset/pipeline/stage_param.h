@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sluice/assembly.h>
 #include <sluice/transforms.h>
 
 /* Types of arguments. The comments have the C type of the field, and examples of its text. */
@@ -22,6 +23,7 @@ typedef enum param_type {
     PARAM_SIZE,   /* param_size: "224" or "224,320" */
     PARAM_REALS,  /* param_reals: "0.5,1", or the name of values that the stage defines */
     PARAM_SHAPE,  /* param_shape: "32,32,3" */
+    PARAM_EDGES,  /* param_edges: "64,128,256" */
     PARAM_CHOICE, /* uint32_t, the index in `choices` */
     PARAM_DTYPE,  /* sluice_dtype */
     PARAM_SEED,   /* uint64_t; "run" is SLUICE_SEED_OF_RUN */
@@ -47,6 +49,11 @@ typedef struct param_shape {
     uint32_t rank;
     uint64_t dims[SLUICE_MAX_RANK];
 } param_shape;
+
+typedef struct param_edges {
+    uint32_t count;
+    uint64_t values[SLUICE_MAX_EDGES];
+} param_edges;
 
 typedef struct stage_param {
     const char *name;

@@ -100,11 +100,11 @@ typedef struct plan_pack {
 
 /* The bucket stage: batches hold samples of similar length. */
 typedef struct plan_bucket {
-    uint32_t count;                  /* number of buckets; 0: there is no stage bucket */
-    uint64_t edges[SLUICE_MAX_RANK]; /* (count - 1) largest length in each bucket but the last */
-    uint32_t length;                 /* buffer of a sample's length */
-    sluice_dtype dtype;              /* its type */
-    bool is_early;                   /* a plain column of the source: known before decoding */
+    uint32_t count;                   /* number of buckets; 0: there is no stage bucket */
+    uint64_t edges[SLUICE_MAX_EDGES]; /* (count - 1) largest length in each bucket but the last */
+    uint32_t length;                  /* buffer of a sample's length */
+    sluice_dtype dtype;               /* its type */
+    bool is_early;                    /* a plain column of the source: known before decoding */
 } plan_bucket;
 
 /* The stage cache. The image that it keeps is encoded, or its pixels after some geometry. */

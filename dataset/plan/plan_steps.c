@@ -116,8 +116,8 @@ static void add_bucket(struct plan_details *details, const dataset_stage *stage,
     const int column = schema_find(before, args->length);
     plan_bucket *bucket = &details->bucket;
 
-    bucket->count = args->edges.rank + 1;
-    memcpy(bucket->edges, args->edges.dims, sizeof(bucket->edges));
+    bucket->count = args->edges.count + 1;
+    memcpy(bucket->edges, args->edges.values, sizeof(bucket->edges));
     bucket->length = before->infos[column].buffer;
     bucket->dtype = before->columns[column].dtype;
     bucket->is_early =

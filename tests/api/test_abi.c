@@ -96,6 +96,7 @@ static void numbers_of_enums_stay(void)
         NUMBER(SLUICE_ON_ERROR_ZERO, 2),
         NUMBER(SLUICE_MAX_RANK, 6),
         NUMBER(SLUICE_MAX_COLUMNS, 16),
+        NUMBER(SLUICE_MAX_EDGES, 32),
         NUMBER(SLUICE_NAME_SIZE, 32),
         NUMBER(SLUICE_MAX_OUTPUTS, 16),
     };

@@ -218,6 +218,35 @@ static void a_resumed_run_gives_the_same_batches(void)
     }
 }
 
+/* With an edge for each length every batch has documents of one length. */
+static void there_may_be_32_edges(void)
+{
+    uint64_t many[SLUICE_MAX_EDGES];
+    sluice_dataset *dataset = document_dataset();
+    uint64_t rows = 0;
+    engine_run run;
+
+    for (uint64_t i = 0; i < SLUICE_MAX_EDGES; i++) {
+        many[i] = i;
+    }
+    T_OK(sluice_dataset_add(dataset, "shuffle"));
+    T_OK(sluice_dataset_bucket(dataset, "tokens_length", many, SLUICE_MAX_EDGES));
+    T_OK(sluice_dataset_batch(dataset, 2, false));
+    open_run(&run, dataset, &(run_options){.workers = 3});
+    while (next_batch(&run) == SLUICE_OK) {
+        const uint64_t *samples = run.input.samples;
+        const bool pads = samples[1] == UINT64_MAX;
+
+        rows += pads ? 1 : 2;
+        T_TRUE(pads || document_length(samples[0]) == document_length(samples[1]) ||
+               (document_length(samples[0]) >= SLUICE_MAX_EDGES &&
+                document_length(samples[1]) >= SLUICE_MAX_EDGES));
+    }
+    T_EQ(rows, DOCUMENTS);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 /* ---- bad samples ----------------------------------------------------------------------------- */
 
 static void bad_samples_are_replaced_in_their_bucket(void)
@@ -258,6 +287,38 @@ static void a_bad_sample_ends_the_run(void)
         T_CONTAINS(t.error, "sample 30, ");
         T_CONTAINS(t.error, "it is bad; on_error replace or zero");
         free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* The documents of a pass of 5 that are left over: they are dropped, the bad one with them. */
+static void a_bad_sample_that_is_dropped_is_in_the_list(void)
+{
+    for (int i = 0; i < 3; i++) {
+        const bucket_case c = {"take 5", "tokens_length", false, 2, true, 1};
+        sluice_dataset *dataset = bucketed(&c);
+        uint64_t counts[BUCKETS] = {0};
+        sli_engine_errors errors;
+        engine_run run;
+        uint64_t left = UINT64_MAX;
+
+        for (uint64_t k = 0; k < 5; k++) { /* a bad sample counts as one of length 0 */
+            document_is_bad[k] = k == 4;
+            counts[k == 4 ? 0 : bucket_of(k)]++;
+        }
+        T_EQ(counts[0] % 2, 1); /* sample 4 is left in the first bucket */
+        open_run(&run, dataset, &(run_options){.workers = worker_counts[i]});
+        while (next_batch(&run) == SLUICE_OK) {
+            left = run.input.samples[0];
+        }
+        T_TRUE(left != 4);
+        sli_engine_stop(run.engine);
+        sli_engine_errors_get(run.engine, &errors);
+        T_EQ(errors.failed, 0);
+        T_EQ(errors.count, 1);
+        T_EQ(errors.first[0].sample, 4);
+        T_CONTAINS(errors.first[0].text, "it is bad");
+        close_run(&run);
         sluice_dataset_destroy(dataset);
     }
 }
@@ -328,7 +389,10 @@ static void what_has_no_length_is_refused(void)
         {"cast label f32 | bucket label 4", "bucket: label is f32"},
         {"bucket label 4,4", "bucket: edges 4 is not larger than the one before it"},
         {"bucket label 9,4", "bucket: edges 4 is not larger"},
-        {"bucket label 1,2,3,4,5,6,7", "edges"},
+        {"bucket label "
+         "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,"
+         "33",
+         "whole numbers with commas, at most 32"},
         {"bucket label 4 | bucket label 5", "bucket: a pipeline has at most one"},
         {"shard | bucket label 4", "bucket comes after shard; leave shard out: ranks take the "
                                    "samples of a bucket in turns"},
@@ -353,7 +417,7 @@ static void calls_without_edges_are_refused(void)
         const char *length;
         const uint64_t *edges;
         uint32_t count;
-    } refused[] = {{NULL, one, 1}, {"label", NULL, 1}, {"label", one, 0}, {"label", one, 7}};
+    } refused[] = {{NULL, one, 1}, {"label", NULL, 1}, {"label", one, 0}, {"label", one, 33}};
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         sluice_dataset *dataset = document_dataset();
@@ -369,7 +433,9 @@ const t_test bucket_tests[] = {
     T_TEST(batches_have_samples_of_one_bucket),
     T_TEST(ranks_share_a_bucket),
     T_TEST(a_resumed_run_gives_the_same_batches),
+    T_TEST(there_may_be_32_edges),
     T_TEST(bad_samples_are_replaced_in_their_bucket),
+    T_TEST(a_bad_sample_that_is_dropped_is_in_the_list),
     T_TEST(a_bad_sample_ends_the_run),
     T_TEST(explain_and_log_say_what_is_done),
     T_TEST(a_pass_without_a_batch_has_no_valid_data),

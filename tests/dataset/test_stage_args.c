@@ -15,6 +15,7 @@ typedef struct all_args {
     param_size size;
     param_reals reals;
     param_shape shape;
+    param_edges edges;
     uint32_t choice;
     sluice_dtype dtype;
     uint64_t seed;
@@ -41,6 +42,7 @@ static const stage_param params[] = {
     PARAM_(all_args, size, PARAM_SIZE, "3,4", 2, 9, NULL, ""),
     PARAM_(all_args, reals, PARAM_REALS, "1,2.5", 0, 0, NULL, ""),
     PARAM_(all_args, shape, PARAM_SHAPE, "1,2,3", 0, 0, NULL, ""),
+    PARAM_(all_args, edges, PARAM_EDGES, "4,8", 0, 0, NULL, ""),
     PARAM_(all_args, choice, PARAM_CHOICE, "green", 0, 0, choices, ""),
     PARAM_(all_args, dtype, PARAM_DTYPE, "f16", 0, 0, NULL, ""),
     PARAM_(all_args, seed, PARAM_SEED, "run", 0, 0, NULL, ""),
@@ -106,12 +108,15 @@ static void defaults_are_read_from_the_table(void)
     T_NEAR(room.all.reals.values[1], 2.5, 0);
     T_EQ(room.all.shape.rank, 3);
     T_EQ(room.all.shape.dims[2], 3);
+    T_EQ(room.all.edges.count, 2);
+    T_EQ(room.all.edges.values[1], 8);
     T_EQ(room.all.choice, 1);
     T_EQ(room.all.dtype, SLUICE_F16);
     T_TRUE(room.all.seed == SLUICE_SEED_OF_RUN);
     T_TRUE(room.all.rank == PARAM_RANK_NONE);
-    check_print(&room, " text='some words' count=5 bytes=256M real=0.5 flag=true size=3,4 "
-                       "reals=1,2.5 shape=1,2,3 choice=green dtype=f16 seed=run rank=none");
+    check_print(&room,
+                " text='some words' count=5 bytes=256M real=0.5 flag=true size=3,4 "
+                "reals=1,2.5 shape=1,2,3 edges=4,8 choice=green dtype=f16 seed=run rank=none");
     stage_args_free(&def, &room);
     CU_ASSERT_PTR_NULL(room.all.text);
 }
@@ -136,12 +141,12 @@ static void arguments_are_set_one_by_one(void)
     T_OK(set(&room, "rank", "0"));
     check_print(&room, " text=b count=18446744073709551615 bytes=1025 real=-0.001 "
                        "flag=false size=7 "
-                       "reals=name shape=9 choice=red dtype=u8 seed=0 rank=0");
+                       "reals=name shape=9 edges=4,8 choice=red dtype=u8 seed=0 rank=0");
     T_OK(set(&room, "reals", ""));
     T_OK(set(&room, "rank", "run"));
     check_print(&room, " text=b count=18446744073709551615 bytes=1025 real=-0.001 "
                        "flag=false size=7 "
-                       "shape=9 choice=red dtype=u8 seed=0 rank=run");
+                       "shape=9 edges=4,8 choice=red dtype=u8 seed=0 rank=run");
     stage_args_free(&def, &room);
 }
 
@@ -210,6 +215,11 @@ static void wrong_values_are_refused_with_what_is_wanted(void)
         {"reals", "1,nan", "numbers with commas"},
         {"shape", "", "whole numbers with commas"},
         {"shape", "1,-1", "whole numbers with commas"},
+        {"edges", "", "whole numbers with commas, at most 32"},
+        {"edges",
+         "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,"
+         "33",
+         "whole numbers with commas, at most 32"},
         {"choice", "blue", "want one of red green"},
         {"choice", "", "want one of red green"},
         {"dtype", "encoded", "want u8"},

@@ -14,6 +14,9 @@
 
 SLUICE_BEGIN_DECLS
 
+/** Most edges of sluice_dataset_bucket(). */
+#define SLUICE_MAX_EDGES 32
+
 /**
  * Joins documents to windows of `seq` tokens, in the order of the samples: a row of a batch is a
  * window, not a sample. A batch then has three columns:
@@ -61,14 +64,15 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
  * filters read only such columns, a sample is loaded only for its row. Else every sample is loaded
  * for its length, and a second time for its row. A resumed run reads the lengths from the beginning
  * of the pass again, logs at level info how long that took, and must have the same batch size and
- * number of ranks. A sample whose length cannot be read enters the first bucket. With error
- * policy replace the next sample of its bucket replaces a bad sample.
+ * number of ranks. A sample whose length cannot be read enters the first bucket, and is
+ * listed in the report even if it is dropped at the end of the pass. With error policy replace the
+ * next sample of its bucket replaces a bad sample.
  *
  * @param length  a plain scalar of an integer type, such as the column NAME_length of a ragged
  *                column NAME
  * @param edges   (count) the largest length in each bucket, ascending; longer samples are in one
  *                more bucket
- * @param count   1 to SLUICE_MAX_RANK
+ * @param count   1 to SLUICE_MAX_EDGES
  *
  * Returns: E_INVALID also for a column of another kind, edges that do not ascend, a second bucket,
  *          an earlier stage `shard`, or a source with an order of its own. A run fails with

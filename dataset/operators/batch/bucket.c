@@ -16,14 +16,14 @@
 
 static sluice_status bucket_check(void *opaque)
 {
-    const param_shape *edges = &((const bucket_args *)opaque)->edges;
+    const param_edges *edges = &((const bucket_args *)opaque)->edges;
 
-    for (uint32_t i = 0; i < edges->rank; i++) {
-        if (edges->dims[i] > INT64_MAX || (i > 0 && edges->dims[i] <= edges->dims[i - 1])) {
+    for (uint32_t i = 0; i < edges->count; i++) {
+        if (edges->values[i] > INT64_MAX || (i > 0 && edges->values[i] <= edges->values[i - 1])) {
             return sli_fail(SLUICE_E_INVALID,
                             "bucket: edges %" PRIu64 " is not larger than the one before it, or "
                             "above 2^63 - 1",
-                            edges->dims[i]);
+                            edges->values[i]);
         }
     }
     return SLUICE_OK;
@@ -62,8 +62,9 @@ static sluice_status bucket_infer(const void *opaque, stage_schema *schema)
 static const stage_param bucket_params[] = {
     PARAM_(bucket_args, length, PARAM_TEXT, NULL, 0, 0, NULL,
            "the column that is the length of a sample"),
-    PARAM_(bucket_args, edges, PARAM_SHAPE, NULL, 0, 0, NULL,
-           "the largest length in each bucket, ascending, at most 6; longer samples have one more"),
+    PARAM_(
+        bucket_args, edges, PARAM_EDGES, NULL, 0, 0, NULL,
+        "the largest length in each bucket, ascending, at most 32; longer samples have one more"),
 };
 
 const stage_def stage_bucket = {
@@ -82,13 +83,13 @@ sluice_status sluice_dataset_bucket(sluice_dataset *dataset, const char *length,
 {
     bucket_args args = {.length = length};
 
-    if (length == NULL || edges == NULL || count == 0 || count > SLUICE_MAX_RANK) {
+    if (length == NULL || edges == NULL || count == 0 || count > SLUICE_MAX_EDGES) {
         return dataset_keep(dataset, &stage_bucket,
                             sli_fail(SLUICE_E_INVALID,
                                      "bucket: want a column and 1 to %d edges, not %u",
-                                     SLUICE_MAX_RANK, edges != NULL ? count : 0));
+                                     SLUICE_MAX_EDGES, edges != NULL ? count : 0));
     }
-    args.edges.rank = count;
-    memcpy(args.edges.dims, edges, count * sizeof(*edges));
+    args.edges.count = count;
+    memcpy(args.edges.values, edges, count * sizeof(*edges));
     return dataset_append(dataset, &stage_bucket, &args);
 }

@@ -7,7 +7,7 @@
 
 typedef struct bucket_args {
     const char *length;
-    param_shape edges;
+    param_edges edges;
 } bucket_args;
 
 #endif
