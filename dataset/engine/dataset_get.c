@@ -6,6 +6,7 @@
 #include "alloc_int.h"
 #include "dataset_state.h"
 #include "plan.h"
+#include "sample_filters.h"
 #include "sample_loader.h"
 
 /* The row of one sample, as workers write it. */
@@ -34,34 +35,123 @@ static void copy_out(const sli_plan *plan, const row_buffers *buffers, void *con
     }
 }
 
-/* Runs one sample through the pipeline, into the row. */
-static sluice_status run_one(const sli_plan *plan, uint64_t sample, uint64_t pass,
-                             row_buffers *buffers)
-{
-    sli_counters *counters = sli_calloc(PLAN_PROFILED, sizeof(*counters));
+/* A loader, and the row that it writes. */
+typedef struct one_sample {
+    const sli_plan *plan;
+    sli_counters *counters;
     sample_loader loader;
-    sample_row row = {.flags = &buffers->flags};
-    sluice_status st = SLUICE_E_NO_MEMORY;
+    row_buffers buffers;
+    sample_row row;
+} one_sample;
+
+static void close_one(one_sample *one)
+{
+    sample_loader_fini(&one->loader);
+    sli_free(one->counters);
+    sli_free(one->buffers.row);
+}
+
+static sluice_status open_one(const sli_plan *plan, one_sample *one)
+{
+    row_buffers *buffers = &one->buffers;
+    sluice_status st;
+
+    memset(one, 0, sizeof(*one));
+    one->plan = plan;
+    st = sli_layout_make(plan->wire, plan->wire_count, 1, &buffers->layout);
+    if (st == SLUICE_OK) {
+        st = plan_cache_open(plan);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    one->counters = sli_calloc(PLAN_PROFILED, sizeof(*one->counters));
+    buffers->row = sli_aligned_alloc(64, buffers->layout.slot_bytes);
+    if (one->counters == NULL || buffers->row == NULL ||
+        sample_loader_init(&one->loader, plan) != SLUICE_OK) {
+        close_one(one);
+        return sli_fail(SLUICE_E_NO_MEMORY, "a sample of %zu bytes", buffers->layout.slot_bytes);
+    }
+    memset(buffers->row, 0, buffers->layout.slot_bytes);
+    for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
+        one->loader.counters[i] = &one->counters[i];
+    }
+    one->row.flags = &buffers->flags;
+    for (uint32_t i = 0; i < plan->wire_count; i++) {
+        one->row.columns[i] = buffers->row + buffers->layout.offsets[i];
+    }
+    return SLUICE_OK;
+}
+
+/* Runs one sample through the pipeline, into the row, and copies its columns. */
+static sluice_status load_one(one_sample *one, uint64_t sample, uint64_t pass, void *const *columns)
+{
+    const sluice_status st = sample_load(&one->loader, sample, pass, &one->row);
     char text[SLI_ERROR_SIZE];
 
-    if (counters == NULL || plan_cache_open(plan) != SLUICE_OK ||
-        sample_loader_init(&loader, plan) != SLUICE_OK) {
-        sli_free(counters);
-        return sli_fail(st, "a sample");
-    }
-    for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
-        loader.counters[i] = &counters[i];
-    }
-    for (uint32_t i = 0; i < plan->wire_count; i++) {
-        row.columns[i] = buffers->row + buffers->layout.offsets[i];
-    }
-    st = sample_load(&loader, sample, pass, &row);
     if (st != SLUICE_OK) {
-        sample_failure_text(&loader, sample, text, sizeof(text));
-        sli_fail(st, "%s", text);
+        sample_failure_text(&one->loader, sample, text, sizeof(text));
+        return sli_fail(st, "%s", text);
     }
-    sample_loader_fini(&loader);
-    sli_free(counters);
+    copy_out(one->plan, &one->buffers, columns);
+    return SLUICE_OK;
+}
+
+/* Calls the filters for a sample. A sample that fails counts as kept, as in a run. */
+static sluice_status is_kept(one_sample *one, uint64_t sample, uint64_t pass, bool *kept_out)
+{
+    sample_loader *loader = &one->loader;
+    const sluice_status st = one->plan->details->tests_first
+                                 ? sample_test(loader, sample, pass, &one->row)
+                                 : sample_load_filtered(loader, sample, pass, &one->row);
+
+    *kept_out = st != SLUICE_OK || !loader->dropped;
+    return st == SLUICE_E_NO_MEMORY ? st : SLUICE_OK;
+}
+
+/* Finds the sample that filters keep at index `index` of a pass: calls them from its beginning. */
+static sluice_status find_kept(one_sample *one, uint64_t pass, uint64_t index, uint64_t *sample_out,
+                               uint64_t *sample_pass_out)
+{
+    const sample_order *all = &one->plan->details->all_ranks;
+    uint64_t turn = 0;
+
+    for (uint64_t i = 0; i < all->length; i++) {
+        bool kept = false;
+        sluice_status st;
+
+        order_at(all, pass, i, sample_out, sample_pass_out);
+        st = is_kept(one, *sample_out, *sample_pass_out, &kept);
+        if (st != SLUICE_OK || (kept && turn == index)) {
+            return st;
+        }
+        turn += kept;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "sluice_dataset_get: index %" PRIu64 " of a pass of which filters keep %" PRIu64
+                    " samples",
+                    index, turn);
+}
+
+static sluice_status get_kept(const sli_plan *plan, uint64_t pass, uint64_t index,
+                              void *const *columns, uint64_t *sample_out)
+{
+    uint64_t sample = 0;
+    uint64_t sample_pass = 0;
+    one_sample one;
+    sluice_status st = open_one(plan, &one);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = find_kept(&one, pass, index, &sample, &sample_pass);
+    if (st == SLUICE_OK && sample_out != NULL) {
+        *sample_out = sample;
+    }
+    if (st == SLUICE_OK && columns != NULL) {
+        st = load_one(&one, sample, sample_pass, columns);
+    }
+    close_one(&one);
     return st;
 }
 
@@ -69,26 +159,11 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
                                 void *const *columns, uint64_t *sample_out)
 {
     const sample_order *order = &plan->details->order;
-    row_buffers buffers = {.flags = 0};
     uint64_t sample;
     uint64_t sample_pass;
+    one_sample one;
     sluice_status st;
 
-    if (plan->details->is_stream) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: the samples of a stream come in sequence only");
-    }
-    if (plan->details->is_collected) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: the samples that a filter keeps come in sequence "
-                        "only; read them by a run or a channel, or leave the filter out");
-    }
-    if (plan->details->batch_map_count > 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: %s works on whole batches; read them by a run or a "
-                        "channel, or leave it out",
-                        plan->details->batch_maps[0].map->name);
-    }
     if (index >= order->length) {
         return sli_fail(SLUICE_E_INVALID,
                         "sluice_dataset_get: index %" PRIu64 " of a pass of %" PRIu64 " samples",
@@ -101,21 +176,40 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
     if (columns == NULL) {
         return SLUICE_OK;
     }
-    st = sli_layout_make(plan->wire, plan->wire_count, 1, &buffers.layout);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    buffers.row = sli_aligned_alloc(64, buffers.layout.slot_bytes);
-    if (buffers.row == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "a sample of %zu bytes", buffers.layout.slot_bytes);
-    }
-    memset(buffers.row, 0, buffers.layout.slot_bytes);
-    st = run_one(plan, sample, sample_pass, &buffers);
+    st = open_one(plan, &one);
     if (st == SLUICE_OK) {
-        copy_out(plan, &buffers, columns);
+        st = load_one(&one, sample, sample_pass, columns);
+        close_one(&one);
     }
-    sli_free(buffers.row);
     return st;
+}
+
+/* Refuses pipelines whose rows are not one sample each, at a position of the pass. */
+static sluice_status check_rows(const sli_plan *plan)
+{
+    const struct plan_details *details = plan->details;
+
+    if (details->is_stream) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "sluice_dataset_get: the samples of a stream come in sequence only");
+    }
+    if (details->pack.seq > 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "sluice_dataset_get: with pack a row is a window of several documents; "
+                        "read them by a run or a channel, or leave pack out");
+    }
+    if (details->bucket.count > 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "sluice_dataset_get: with bucket the rows of a pass depend on the batch "
+                        "size and the ranks; read them by a run or a channel, or leave bucket out");
+    }
+    if (details->batch_map_count > 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "sluice_dataset_get: %s works on whole batches; read them by a run or a "
+                        "channel, or leave it out",
+                        details->batch_maps[0].map->name);
+    }
+    return SLUICE_OK;
 }
 
 sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed, uint64_t pass,
@@ -131,7 +225,11 @@ sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed, uint64_
     if (st != SLUICE_OK) {
         return st;
     }
-    st = get_sample(plan, pass, index, columns, sample_out);
+    st = check_rows(plan);
+    if (st == SLUICE_OK) {
+        st = plan->details->is_collected ? get_kept(plan, pass, index, columns, sample_out)
+                                         : get_sample(plan, pass, index, columns, sample_out);
+    }
     sli_plan_close(plan);
     return st;
 }

@@ -122,29 +122,6 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
     return looks && dataset->stage_count > 0 ? check_after_group(dataset, def) : SLUICE_OK;
 }
 
-/*
- * Refuses a filter, pack or bucket after a shard stage: the ranks would have different numbers of
- * batches. Without shard, the samples that the filter keeps, windows, or samples of a bucket are
- * dealt to the ranks round-robin.
- */
-static sluice_status check_filter_order(const sluice_dataset *dataset, const stage_def *def)
-{
-    const bool packs = def->kind == STAGE_PACK;
-    const bool collects = packs || def->kind == STAGE_BUCKET || def->filters;
-
-    for (uint32_t i = 1; i < dataset->stage_count && collects; i++) {
-        if (dataset->stages[i].def->index == INDEX_SHARD) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s comes after shard; leave shard out: ranks take the %s in turns",
-                            def->name,
-                            packs          ? "windows"
-                            : def->filters ? "samples that the filter keeps"
-                                           : "samples of a bucket");
-        }
-    }
-    return SLUICE_OK;
-}
-
 /* Updates an image that a conversion works on. */
 static sluice_status convert_column(const dataset_stage *stage, stage_schema *schema, uint32_t i)
 {
@@ -315,9 +292,6 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
 
     if (st == SLUICE_OK) {
         st = check_index_order(dataset, def);
-    }
-    if (st == SLUICE_OK) {
-        st = check_filter_order(dataset, def);
     }
     if (st != SLUICE_OK) {
         return st;

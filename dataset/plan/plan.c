@@ -31,17 +31,29 @@ static sluice_status plan_stream(sli_plan *plan)
 static sluice_status plan_filters(sli_plan *plan)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;
-    const char *stage = schema->is_packed ? "pack" : schema->is_bucketed ? "bucket" : "filter";
+    const bool is_filter = !schema->is_packed && !schema->is_bucketed;
+    const char *stage = schema->is_packed ? "pack" : is_filter ? "filter" : "bucket";
 
     plan->details->is_collected =
         schema->filter_count > 0 || schema->is_packed || schema->is_bucketed;
-    return plan->details->is_collected && plan->details->is_stream
-               ? sli_fail(SLUICE_E_UNSUPPORTED,
-                          "%s: the samples of a stream come once, in sequence, and %s%s calls them "
-                          "by their numbers; %s",
-                          stage, schema->is_packed || schema->is_bucketed ? "" : "a ", stage,
-                          dataset_source(plan->dataset)->instead)
-               : SLUICE_OK;
+    if (plan->details->is_collected && plan->details->is_stream) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s: the samples of a stream come once, in sequence, and %s%s calls them "
+                        "by their numbers; %s",
+                        stage, is_filter ? "a " : "", stage,
+                        dataset_source(plan->dataset)->instead);
+    }
+    if (plan->details->is_collected && plan->settings.world > 1 &&
+        dataset_has_shard(plan->dataset)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s comes after shard in a run of %u ranks, which would have different "
+                        "numbers of batches; leave shard out: ranks take the %s in turns",
+                        stage, plan->settings.world,
+                        schema->is_packed ? "windows"
+                        : is_filter       ? "samples that the filter keeps"
+                                          : "samples of a bucket");
+    }
+    return SLUICE_OK;
 }
 
 /*
@@ -102,7 +114,8 @@ static sluice_status plan_order(sli_plan *plan)
     if (st == SLUICE_OK) {
         st = plan_make_order(plan, &settings, &plan->details->order);
     }
-    settings.all_ranks = true;
+    /* A filter after shard has the samples of the shard as candidates. */
+    settings.all_ranks = !plan->details->is_collected || !dataset_has_shard(plan->dataset);
     if (st == SLUICE_OK) {
         st = plan_make_order(plan, &settings, &plan->details->all_ranks);
     }

@@ -394,8 +394,6 @@ static void what_has_no_length_is_refused(void)
          "33",
          "whole numbers with commas, at most 32"},
         {"bucket label 4 | bucket label 5", "bucket: a pipeline has at most one"},
-        {"shard | bucket label 4", "bucket comes after shard; leave shard out: ranks take the "
-                                   "samples of a bucket in turns"},
         {"bucket label 4 | shuffle", "shuffle comes after bucket; put it before"},
         {"bucket label 4 | pack tokens 8", "pack comes after bucket; leave bucket out"},
         {"pack tokens 8 | bucket position 8", "bucket comes after pack"},

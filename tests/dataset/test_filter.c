@@ -106,6 +106,54 @@ static void passes_may_differ_in_length(void)
     }
 }
 
+/* The samples of one of three shards, by one rank. */
+static void a_shard_may_be_filtered(void)
+{
+    script_reset(MANY, GOOD);
+    for (int i = 0; i < 3; i++) {
+        for (filter_way way = 0; way < FILTER_WAYS; way++) {
+            check_passes("shuffle | shard 1 3", way, 4, i == 1, worker_counts[i], 1);
+        }
+    }
+}
+
+/* One sample is what its row of a run is. */
+static void a_sample_of_a_pass_is_found_by_its_index(void)
+{
+    script_reset(60, GOOD);
+    script.behaviours[11] = BAD;
+    for (filter_way way = 0; way < FILTER_WAYS; way++) {
+        sluice_dataset *dataset = filtered_dataset("shuffle", way, 1, true);
+        const run_options options = {.settings = {.seed = 5, .on_error = SLI_ON_ERROR_ZERO}};
+        uint8_t image[SIDE * SIDE * 3];
+        int32_t label;
+        uint64_t count = 0;
+        uint64_t sample;
+        engine_run run;
+
+        open_run(&run, dataset, &options);
+        for (; next_batch(&run) == SLUICE_OK; count++) {
+            T_OK(sluice_dataset_get(dataset, 5, 0, count, NULL, &sample));
+            T_EQ(sample, run.input.samples[0]);
+            if (sample == 11) {
+                T_STATUS(
+                    sluice_dataset_get(dataset, 5, 0, count, (void *const[]){image, &label}, NULL),
+                    SLUICE_E_CORRUPT);
+                T_CONTAINS(sluice_last_error(), "sample 11, script/11: it is bad");
+                continue;
+            }
+            T_OK(sluice_dataset_get(dataset, 5, 0, count, (void *const[]){image, &label}, NULL));
+            T_EQ(label, (int32_t)sample);
+            T_TRUE(memcmp(image, row_of(&run, 0, 0), sizeof(image)) == 0);
+        }
+        T_TRUE(count > 30);
+        T_STATUS(sluice_dataset_get(dataset, 5, 0, count, NULL, &sample), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "of which filters keep");
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void ranks_take_turns(void)
 {
     script_reset(MANY, GOOD);
@@ -150,6 +198,8 @@ const t_test filter_tests[] = {
     T_TEST(batches_have_the_samples_that_are_kept_in_order),
     T_TEST(passes_may_differ_in_length),
     T_TEST(ranks_take_turns),
+    T_TEST(a_shard_may_be_filtered),
+    T_TEST(a_sample_of_a_pass_is_found_by_its_index),
     T_TEST(a_resumed_run_gives_the_same_batches),
     T_END,
 };

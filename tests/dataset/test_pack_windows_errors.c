@@ -255,8 +255,6 @@ static void what_cannot_be_packed_is_refused(void)
         {"pack tokens 16777217", "seq"},
         {"pack tokens 16 pad=65536", "pack: pad=65536 is no u16, the type of tokens"},
         {"rename tokens document | pack document 16", "rename it"},
-        {"shard | pack tokens 16", "pack comes after shard; leave shard out: ranks take the "
-                                   "windows in turns"},
         {"pack tokens 16 | shuffle", "shuffle comes after pack; put it before"},
         {"pack tokens 16 | cast tokens i32", "cast comes after pack; put it before"},
         {"pack tokens 16 | pack tokens 8", "pack comes after pack"},

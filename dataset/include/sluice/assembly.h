@@ -44,8 +44,8 @@ SLUICE_BEGIN_DECLS
  * @param pad     the value of padding tokens
  *
  * Returns: E_INVALID also for a column of another kind, a pad outside the range of the column's
- *          type, an earlier stage `shard` or `bucket`, or a source with an order of its own. A run
- *          fails with E_UNSUPPORTED if the source is read as a stream.
+ *          type, an earlier stage `bucket`, or a source with an order of its own. A run fails with
+ *          E_UNSUPPORTED if the source is a stream, or with several ranks after a stage `shard`.
  *
  * Threads: the one that builds the dataset.
  */
@@ -75,8 +75,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
  * @param count   1 to SLUICE_MAX_EDGES
  *
  * Returns: E_INVALID also for a column of another kind, edges that do not ascend, a second bucket,
- *          an earlier stage `shard`, or a source with an order of its own. A run fails with
- *          E_UNSUPPORTED if the source is read as a stream.
+ *          or a source with an order of its own. A run fails with E_UNSUPPORTED if the source is a
+ *          stream, or with several ranks after a stage `shard`.
  *
  * Threads: the one that builds the dataset.
  */

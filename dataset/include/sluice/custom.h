@@ -433,10 +433,10 @@ static inline void sluice_filter_init(sluice_filter *filter)
  *
  * @param filter  copied
  *
- * Returns: E_INVALID a NULL, no name, an input that is not a column, a stage `shard`, a source with
- *          an order of its own, more than 8 maps and filters; the sticky error of building;
- *          E_NO_MEMORY. The message has the name of the filter. A run fails with E_UNSUPPORTED if
- *          the source is read as a stream.
+ * Returns: E_INVALID a NULL, no name, an input that is not a column, a source with an order of its
+ *          own, more than 8 maps and filters; the sticky error of building; E_NO_MEMORY. The
+ *          message has the name of the filter. A run fails with E_UNSUPPORTED if the source is read
+ *          as a stream, or with several ranks after a stage `shard`.
  *
  * sluice_dataset_describe() writes it as `filter`, with name and version, which
  * sluice_dataset_parse() refuses.

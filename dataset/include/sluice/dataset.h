@@ -193,8 +193,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
 
 /**
  * Computes one sample as it would be in a row of a batch, on the calling thread and without a run:
- * for inference, inspection and tests. Opens the dataset if it is not open. Each call sets up and
- * frees the state of a worker, so use a run or a channel for many samples.
+ * for inference, inspection and tests. Opens the dataset if it is not open. Use a run for many:
+ * each call makes the state of a worker, and calls filters from the beginning of the pass.
  *
  * @param seed        seed of the run
  * @param pass        from 0
@@ -206,7 +206,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
  *
  * Returns: E_INVALID an index past the end of the pass, no stage `batch`; the sticky error of
  *          building; errors of the source and the decoder, with the stage and the sample;
- *          E_NO_MEMORY.
+ *          E_UNSUPPORTED a stream, pack, bucket or a map of batches; E_NO_MEMORY.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed,
