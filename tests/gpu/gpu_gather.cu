@@ -15,7 +15,7 @@ enum { ROWS = 512, SIDE = 224, TOKENS = 75264, REPEATS = 20 }; /* one column is 
 
 struct gather_case {
     const char *name;
-    sluice_dtype from, to; /* i32: tokens, as they are */
+    sluice_dtype from, to; /* i32: tokens, as they are; u16 and u32: windows of tokens */
     bool to_chw, flip;
 };
 
@@ -31,6 +31,8 @@ static const gather_case cases[GPU_GATHERS] = {
     {"gather_u8_hwc_to_f32_hwc", SLUICE_U8, SLUICE_F32, false, false},
     {"gather_u8_hwc_copied", SLUICE_U8, SLUICE_U8, false, false},
     {"gather_i32_tokens_copied", SLUICE_I32, SLUICE_I32, false, false},
+    {"gather_u16_windows_to_i32", SLUICE_U16, SLUICE_I32, false, false},
+    {"gather_u32_windows_to_i32", SLUICE_U32, SLUICE_I32, false, false},
 };
 
 /* A slot, the tensor and all that the kernel is given. */
@@ -48,18 +50,48 @@ struct bed {
     cudaEvent_t begin, end;
 };
 
+static bool is_windows(const gather_case *c)
+{
+    return c->from == SLUICE_U16 || c->from == SLUICE_U32;
+}
+
 static sluice_column column_of(const gather_case *c)
 {
-    const bool tokens = c->from == SLUICE_I32;
+    const bool tokens = c->from == SLUICE_I32 || is_windows(c);
     sluice_column column = {};
 
     strcpy(column.name, tokens ? "tokens" : "image");
     column.dtype = c->from;
     column.rank = tokens ? 1 : 3;
-    column.shape[0] = tokens ? TOKENS : SIDE;
+    column.shape[0] = tokens ? TOKENS + is_windows(c) : SIDE;
     column.shape[1] = tokens ? 0 : SIDE;
     column.shape[2] = tokens ? 0 : 3;
     return column;
+}
+
+/* Inputs and targets of a row are windows of its tokens, one token apart. */
+static sluice_status plan_windows(bed *b, const gather_case *c)
+{
+    const sluice_column column = column_of(c);
+    sluice_tensor tensors[2] = {};
+    sli_output outputs[2] = {};
+    sluice_status st = sli_layout_make(&column, 1, ROWS, &b->layout);
+
+    for (int i = 0; i < 2; i++) {
+        strcpy(outputs[i].type.name, i == 0 ? "inputs" : "targets");
+        outputs[i].type.dtype = c->to;
+        outputs[i].type.rank = 1;
+        outputs[i].type.shape[0] = TOKENS;
+        outputs[i].offset = i;
+        tensors[i].data = b->output + (size_t)i * ROWS * TOKENS * sizeof(int32_t);
+        if (st == SLUICE_OK) {
+            st = sli_output_check(&outputs[i], &b->layout);
+        }
+    }
+    b->bytes = (b->layout.row_bytes[0] + 2 * TOKENS * sizeof(int32_t)) * ROWS;
+    return st == SLUICE_OK
+               ? sli_gather_plan_outputs(&b->layout, outputs, 2, tensors, b->header, &b->gather)
+               : st;
 }
 
 static sluice_status plan(bed *b, const gather_case *c)
@@ -126,7 +158,8 @@ static gpu_verdict make(bed *b, const gather_case *c, char *text)
     NEED_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
     NEED_CUDA(cudaMalloc(&b->output, most));
     NEED_CUDA(cudaMalloc(&b->header, sizeof(*b->header)));
-    NEED(plan(b, c) == SLUICE_OK, "%s: %s", c->name, sluice_last_error());
+    NEED((is_windows(c) ? plan_windows(b, c) : plan(b, c)) == SLUICE_OK, "%s: %s", c->name,
+         sluice_last_error());
     if (fill(b, text) != GPU_PASS) {
         return GPU_FAIL;
     }
@@ -134,6 +167,23 @@ static gpu_verdict make(bed *b, const gather_case *c, char *text)
     NEED_CUDA(cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking));
     NEED_CUDA(cudaEventCreate(&b->begin));
     NEED_CUDA(cudaEventCreate(&b->end));
+    return GPU_PASS;
+}
+
+/* The first and last token of both windows: the bytes of the slot are all 77. */
+static gpu_verdict check_windows(const bed *b, const gather_case *c, char *text)
+{
+    const int32_t want = c->from == SLUICE_U16 ? 0x4D4D : 0x4D4D4D4D;
+    const size_t at[4] = {0, (size_t)ROWS * TOKENS - 1, (size_t)ROWS * TOKENS,
+                          (size_t)2 * ROWS * TOKENS - 1};
+
+    for (int i = 0; i < 4; i++) {
+        int32_t got = 0;
+
+        NEED_CUDA(
+            cudaMemcpy(&got, b->output + at[i] * sizeof(got), sizeof(got), cudaMemcpyDeviceToHost));
+        NEED(got == want, "%s: token %zu is %d, want %d", c->name, at[i], got, want);
+    }
     return GPU_PASS;
 }
 
@@ -170,6 +220,9 @@ static gpu_verdict measure(const gather_case *c, double *gb_s, char *text)
     NEED_CUDA(cudaStreamSynchronize(b.stream));
     NEED_CUDA(cudaEventElapsedTime(&ms, b.begin, b.end));
     NEED(*b.getnext.ring.consumed == 1, "%s: the slot is not given back", c->name);
+    if (is_windows(c) && check_windows(&b, c, text) != GPU_PASS) {
+        return GPU_FAIL;
+    }
     *gb_s = gpu_share((double)b.bytes * REPEATS / 1e6, (double)ms);
     return destroy(&b, text);
 }

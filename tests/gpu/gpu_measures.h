@@ -49,7 +49,7 @@ gpu_verdict gpu_measure_first_words(gpu_rate rates[GPU_FIRST_WORDS], char *text)
 
 /* ---- gpu_gather.cu --------------------------------------------------------------------------- */
 
-enum { GPU_GATHERS = 11 };
+enum { GPU_GATHERS = 13 };
 
 /* The library's gather by itself, bytes read and written: GB/s. */
 gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text);
