@@ -82,9 +82,8 @@ done
 run env SLUICE_REPORT="$tmp/slow.%r.json" timeout -k 5 120 mpirun -q --oversubscribe --bind-to none -n 3 \
     "$bin/mpi_run" slow direct stay
 check "a rank that is slow slows all" [ "$code" -eq 0 ]
-check "... and is named while the job runs" err_has 'ranks wait for rank 1: [0-9]* % of the last .*(its hooks'
-check "... and in the reports of the others" grep -q '"waits":\[{"rank":1,.*"delay":"host"' "$tmp/slow.0.json"
-check "... as the limit" grep -q '"stage":"ranks",.*ranks wait for rank 1' "$tmp/slow.2.json"
+check "... and is named while the job runs" err_has 'ranks wait for rank 1: [0-9]* % of the last '
+check "... and in the reports of the others" grep -q '"waits":\[{"rank":1,' "$tmp/slow.0.json"
 
 run env RANK=0 WORLD_SIZE=1 timeout -k 5 120 mpirun -q --oversubscribe --bind-to none -n 2 \
     "$bin/mpi_run" none loop stay

@@ -75,7 +75,6 @@ static void keep_report(const sluice_report *report, rank_outcome *o)
     char *text = NULL;
 
     o->waits = report->waits;
-    snprintf(o->bottleneck, sizeof(o->bottleneck), "%s", report->bottleneck);
     if (sluice_report_text(report, &text) == SLUICE_OK) {
         size_t length = 0;
 

@@ -22,7 +22,6 @@ typedef struct rank_outcome {
     uint64_t validations;
     uint64_t regrouped_world;
     report_waits waits;   /* of the report */
-    char bottleneck[64];  /* its stage */
     char ranks_json[400]; /* the key "ranks" of its JSON */
     char report[4000];    /* its text, of which lines are joined */
 } rank_outcome;

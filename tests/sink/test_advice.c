@@ -260,6 +260,54 @@ static void fed_steps_are_advised_to_leave_the_pipeline(void)
                                     "verdict, or the host spends the time between steps");
 }
 
+/* A rank waits for rank 3 in agree. */
+static void wait_for_ranks(sluice_report *report, double agree_s, double late_s, rank_delay delay)
+{
+    report->waits = (report_waits){.known = true,
+                                   .agree_seconds = agree_s,
+                                   .late_seconds = late_s,
+                                   .meetings = 40,
+                                   .count = late_s > 0,
+                                   .late = {{3, late_s, 38, delay}}};
+}
+
+static void waits_for_ranks_are_not_the_fault_of_the_step(void)
+{
+    sluice_report report = {.stage_count = 0};
+    char *text = NULL;
+
+    wait_for_ranks(&report, 4.5, 4.1, DELAY_DATA);
+    judge(&report, 0.4, 0, 1, 5, 1);
+    T_STR(report.bottleneck, "ranks");
+    T_NEAR(report.bottleneck_share, 0.45, 1e-9);
+    T_STR(report.bottleneck_why,
+          "ranks wait for rank 3: 41 % of the time; its steps wait for data");
+    T_STR(report.bottleneck_advice, "the report of rank 3 has what limits all ranks");
+    report.ran = true;
+    report.transport = "none";
+    T_OK(sluice_report_text(&report, &text));
+    T_CONTAINS(text, "\nranks: in agree 45.0 % of the time, to wait for rank 3: 41.0 %");
+    T_CONTAINS(text, "this rank came last 0 of 40 times");
+    sluice_string_free(text);
+    judge(&report, 4.6, 0, 1, 18, 1); /* it waits for data longer */
+    T_STR(report.bottleneck, "decode");
+    wait_for_ranks(&report, 0.9, 0.9, DELAY_STEP);
+    judge(&report, 0.4, 0, 1, 5, 1);
+    T_STR(report.bottleneck, "step");
+}
+
+static void an_agree_that_takes_long_itself_is_advised_to_be_called_less(void)
+{
+    sluice_report report = {.stage_count = 0};
+
+    wait_for_ranks(&report, 3, 0.6, DELAY_HOST);
+    judge(&report, 0.4, 0, 1, 5, 1);
+    T_STR(report.bottleneck, "ranks");
+    T_STR(report.bottleneck_why,
+          "agree takes 30 % of the time, 20 % of it to wait for a rank that comes last");
+    T_CONTAINS(report.bottleneck_advice, "longer sinks (sink_size)");
+}
+
 const t_test advice_tests[] = {
     T_TEST(the_verdict_follows_from_the_figures),
     T_TEST(rates_of_stages_are_those_of_busy_threads),
@@ -269,5 +317,7 @@ const t_test advice_tests[] = {
     T_TEST(other_stages_are_advised_by_what_they_did),
     T_TEST(idle_workers_are_not_the_limit),
     T_TEST(fed_steps_are_advised_to_leave_the_pipeline),
+    T_TEST(waits_for_ranks_are_not_the_fault_of_the_step),
+    T_TEST(an_agree_that_takes_long_itself_is_advised_to_be_called_less),
     T_END,
 };
