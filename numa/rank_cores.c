@@ -17,6 +17,7 @@ typedef struct record {
     uint64_t
         machine; /* hash of the machine's cores; if ranks have different ones, nothing is divided */
     sli_rank_claim claim;
+    sli_rank_peer peer;
 } record;
 
 /* The result of this process's exchange; `lock` guards all fields. */
@@ -31,6 +32,8 @@ static struct {
     uint32_t local_world;
     sli_cores_setting setting;
     sli_rank_part part;
+    sli_rank_peer *peers; /* (peer_count), by local rank; replaced by the next exchange */
+    uint32_t peer_count;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -166,6 +169,20 @@ static sluice_status divide(const sli_topology *topology, const record *records,
     return st;
 }
 
+/* Stores the processes of the ranks in `known`, whose lock is held. Without memory there are none.
+ */
+static void keep_peers(const record *records, uint32_t count)
+{
+    sli_rank_peer *peers = sli_calloc(count, sizeof(*peers));
+
+    sli_free(known.peers);
+    known.peers = peers;
+    known.peer_count = peers != NULL ? count : 0;
+    for (uint32_t r = 0; r < known.peer_count; r++) {
+        peers[r] = records[r].peer;
+    }
+}
+
 /* Exchanges the records and divides the cores. */
 static sluice_status exchange(const sli_topology *topology, const sluice_ranks *ranks,
                               const record *own, int64_t timeout_ms, sli_rank_part *part_out)
@@ -184,6 +201,7 @@ static sluice_status exchange(const sli_topology *topology, const sluice_ranks *
     st = sli_rank_exchange(sli_rank_job_key(ranks, key), ranks->local_rank, ranks->local_world,
                            timeout_ms, own, sizeof(*own), records);
     if (st == SLUICE_OK) {
+        keep_peers(records, ranks->local_world);
         st = check_machines(records, ranks->local_world);
     }
     if (st == SLUICE_OK) {
@@ -209,6 +227,7 @@ static void find_part(const sli_topology *topology, const sluice_ranks *ranks, i
     sluice_status st;
 
     sli_rank_claim_make(topology, device_node, &own.claim);
+    sli_rank_peer_self(ranks->rank, &own.peer);
     own.claim.takes_all = setting->kind == SLI_CORES_ALL;
     st = exchange(topology, ranks, &own, timeout_ms, &known.part);
     known.tried = true;
@@ -255,9 +274,25 @@ sluice_status sli_rank_cores(const sli_topology *topology, const sluice_ranks *r
     return SLUICE_OK;
 }
 
+bool sli_rank_peer_get(uint32_t index, sli_rank_peer *peer_out)
+{
+    bool there;
+
+    pthread_mutex_lock(&known.lock);
+    there = index < known.peer_count && known.fork_generation == sli_fork_generation();
+    if (there) {
+        *peer_out = known.peers[index];
+    }
+    pthread_mutex_unlock(&known.lock);
+    return there;
+}
+
 void sli_rank_cores_forget(void)
 {
     pthread_mutex_lock(&known.lock);
     known.tried = false;
+    sli_free(known.peers);
+    known.peers = NULL;
+    known.peer_count = 0;
     pthread_mutex_unlock(&known.lock);
 }

@@ -6,6 +6,7 @@
  *     mpirun -n 3 mpi_run KIND MODE abort|stay [AGREE_TIMEOUT_MS]
  *
  * KIND: none; slow: a hook of rank 1 takes 10 ms, and ranks that wait are warned of after 50 ms;
+ * stopped: SIGSTOP stops rank 1 in a hook, for 2 s;
  * sample: one that cannot be read; step: before its collective; hook; save; open: a
  * pipeline; kill: SIGKILL in a step; exit: the process ends in a step.
  */
@@ -99,6 +100,14 @@ static sluice_status end_step(sluice_hook *hook, void *user)
     const struct timespec pause = {.tv_nsec = 10000000};
 
     (void)user;
+    if (hook->step == FAIL_STEP && fails_by("stopped")) {
+        char command[60];
+
+        snprintf(command, sizeof(command), "(sleep 2; kill -CONT %d) &", (int)getpid());
+        if (system(command) == 0) {
+            raise(SIGSTOP);
+        }
+    }
     if (fails_by("slow")) {
         nanosleep(&pause, NULL);
     }
@@ -171,7 +180,7 @@ static sluice_status train(char **argv, int argc)
     config.callbacks = callbacks;
     config.callback_count = 1;
     config.checkpoint = checkpoint.folder != NULL ? &checkpoint : NULL;
-    config.stall_warning_ms = strcmp(kind, "slow") == 0 ? 50 : 0;
+    config.stall_warning_ms = strcmp(kind, "slow") == 0 || strcmp(kind, "stopped") == 0 ? 50 : 0;
     config.agree = agree;
     config.abort = strcmp(argv[3], "abort") == 0 ? end_all : NULL;
     config.agree_timeout_ms = argc > 4 ? atoi(argv[4]) : 0;

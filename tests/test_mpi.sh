@@ -85,6 +85,10 @@ check "a rank that is slow slows all" [ "$code" -eq 0 ]
 check "... and is named while the job runs" err_has 'ranks wait for rank 1: [0-9]* % of the last '
 check "... and in the reports of the others" grep -q '"waits":\[{"rank":1,' "$tmp/slow.0.json"
 
+run ranks 3 "$bin/mpi_run" stopped direct stay
+check "a rank that is stopped for a while holds up all" [ "$code" -eq 0 ]
+check "... and is named meanwhile" err_has 'agree has not returned for .*; rank 1 (process [0-9]*) is stopped'
+
 run env RANK=0 WORLD_SIZE=1 timeout -k 5 120 mpirun -q --oversubscribe --bind-to none -n 2 \
     "$bin/mpi_run" none loop stay
 check "a leftover RANK=0 WORLD_SIZE=1 is an error" fails

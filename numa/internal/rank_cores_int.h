@@ -9,6 +9,7 @@
 #include <sluice/ranks.h>
 
 #include "core_division_int.h"
+#include "rank_peers_int.h"
 
 /* Which cores a rank uses: config.cores, SLUICE_CORES. */
 typedef enum sli_cores_kind {
@@ -40,6 +41,10 @@ sluice_status sli_rank_cores(const sli_topology *topology, const sluice_ranks *r
 /* Finds how long ranks wait for each other in an exchange: SLUICE_EXCHANGE_MS, else 5 s; 0: no
  * exchange. E_INVALID: the variable is invalid. */
 sluice_status sli_rank_exchange_timeout(int64_t *timeout_ms_out);
+
+/* Gets the process of local rank `index`, this one included, as the exchange has found it. Returns
+ * false if there is none, or was no exchange. Any thread. */
+bool sli_rank_peer_get(uint32_t index, sli_rank_peer *peer_out);
 
 /* For tests: forgets the result. */
 void sli_rank_cores_forget(void);

@@ -2,12 +2,12 @@
 #include "agree.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "clock_int.h"
 #include "last_call.h"
 #include "log_int.h"
+#include "peer_states.h"
 #include "status_int.h"
 #include "text_int.h"
 
@@ -21,20 +21,22 @@ static void warn_of_agree(uint64_t detail, double seconds)
 {
     const rank_group *ranks = (const rank_group *)(uintptr_t)detail;
     const uint64_t step = atomic_load_explicit(&ranks->told_step, memory_order_relaxed);
-    char worst[120] = "";
+    sli_text who = {0};
     uint32_t rank;
     uint32_t lasts;
     uint32_t meetings;
 
+    peer_states_describe(ranks->own.rank, &who);
     if (rank_waits_noted(&ranks->waits, &rank, &lasts, &meetings)) {
-        snprintf(
-            worst, sizeof(worst),
+        sli_text_add(
+            &who,
             "; so far this rank has waited longest for rank %u, which came last %u of %u times",
             rank, lasts, meetings);
     }
     sli_log(SLUICE_LOG_WARN,
             "agree has not returned for %.1f s (after %llu steps): another rank is late, or gone%s",
-            seconds, (unsigned long long)step, worst);
+            seconds, (unsigned long long)step, who.failed || who.data == NULL ? "" : who.data);
+    sli_text_free(&who);
 }
 
 static void enter_agree(rank_group *ranks)

@@ -3,6 +3,7 @@
 
 #include "clock_int.h"
 #include "log_int.h"
+#include "peer_states.h"
 #include "step_threads.h"
 
 const int64_t TRAIN_POLL_NS = 10000000;
@@ -38,6 +39,9 @@ static void describe_stall(const train_run *run, bool starved, sli_text *text)
     if (!starved) {
         sli_text_add(text, "the step function is running (step %llu)", step);
         describe_step(run, text);
+        if (run->config.world > 1) {
+            peer_states_describe(run->ranks.own.rank, text);
+        }
         return;
     }
     sli_text_add(text, "step %llu waits for data; ", step);
