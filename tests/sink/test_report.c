@@ -146,7 +146,10 @@ static const char json_keys[] =
     "if run['step'] is not None:\n"
     "    check(run['step'], dict(thread=text, threads=int, cpus=text, cores=int,\n"
     "        cores_without_worker=int), 'step')\n"
-    "    assert run['step']['thread'] in [p.get('thread') for p in run['placement']]\n"
+    "    assert run['step']['thread'] in [p.get('thread') for p in run['placement']]\n";
+
+/* The keys of its process, its ranks and its environment. */
+static const char json_process[] =
     "process = run['process']\n"
     "check(process, dict(rank=int, world=int, local_rank=(int, none), local_world=(int, none),\n"
     "    host=text, pid=int, cpus=(text, none), policy=(text, none), cores=(int, none),\n"
@@ -200,12 +203,12 @@ static bool has_python(void)
 static void check_json(const kit *k)
 {
     const char *folder = t_folder();
-    char check[sizeof(json_keys) + sizeof(json_figures)];
+    char check[sizeof(json_keys) + sizeof(json_process) + sizeof(json_figures)];
     char command[1200];
     char *json = NULL;
 
     T_OK(sluice_report_json(k->report, &json));
-    snprintf(check, sizeof(check), "%s%s", json_keys, json_figures);
+    snprintf(check, sizeof(check), "%s%s%s", json_keys, json_process, json_figures);
     t_write_file(t_path(folder, "check.py"), check, strlen(check));
     t_write_file(t_path(folder, "run.json"), json, strlen(json));
     snprintf(command, sizeof(command),
