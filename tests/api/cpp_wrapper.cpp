@@ -642,7 +642,7 @@ void a_lambda_is_a_filter()
             return st;
         }));
         CHECK_OK(dataset.add("batch 1"));
-        CHECK(sluice_dataset_get(dataset.get(), 0, 0, 7, nullptr, nullptr) == SLUICE_E_UNSUPPORTED);
+        CHECK(sluice_dataset_get(dataset.get(), 0, 0, 7, nullptr, nullptr) == SLUICE_E_INVALID);
         CHECK(resource::living == 2);
     }
     CHECK(resource::living == 1);
