@@ -19,8 +19,11 @@ static uint8_t pixel(uint64_t index, size_t i)
 typedef struct pictures {
     bool varies;
     bool lends;
+    bool is_stream;          /* next() gives the same samples */
+    sluice_source source;    /* the source by number of that stream */
     uint8_t *files[SAMPLES]; /* NULL: pixels */
     size_t sizes[SAMPLES];
+    uint64_t max_sample; /* of the stream */
 } pictures;
 
 static sluice_status read_pixels(sluice_sample *sample, uint64_t index, const pictures *p)
@@ -109,6 +112,11 @@ static sluice_dataset *pictures_dataset(pictures *p, const char *stages)
     source.begin = begin_lending;
     source.end = end_lending;
     source.user = p;
+    if (p->is_stream) {
+        p->source = source;
+        source = custom_stream_of(&p->source);
+        source.max_sample = p->max_sample;
+    }
     return custom_dataset(&source, stages);
 }
 
@@ -143,6 +151,45 @@ static void images_of_one_size_pass_through_the_stages(void)
     p.lends = true;
     check_pictures(&p, "shuffle | batch 4", 0);
     check_pictures(&p, "center_crop 4,5 | batch 4", 1);
+}
+
+/* Images, masks and columns of a stream are those of the same function by number. */
+static void a_stream_gives_what_the_function_gives_by_number(void)
+{
+    for (int i = 0; i < 4; i++) {
+        const char *stages = i / 2 == 0 ? "batch 4" : "resize 4,4 | to_chw | batch 4";
+        pictures numbered = {.varies = i / 2 == 1, .lends = i % 2 == 1};
+        pictures streamed = {.varies = i / 2 == 1, .lends = i % 2 == 1, .is_stream = true};
+        sluice_dataset *want = pictures_dataset(&numbered, stages);
+        sluice_dataset *got = pictures_dataset(&streamed, stages);
+        tape expected = record(want, &(run_options){.workers = 1});
+        tape t = record(got, &(run_options){.workers = 3});
+
+        T_EQ(t.batches, 5);
+        check_equal_tapes(&t, &expected, stages);
+        free(t.bytes);
+        free(expected.bytes);
+        sluice_dataset_destroy(want);
+        sluice_dataset_destroy(got);
+    }
+}
+
+static void an_image_of_a_stream_above_the_maximum_is_a_bad_sample(void)
+{
+    pictures p = {.varies = true, .is_stream = true, .max_sample = (H + 1) * W * 3};
+    sluice_dataset *dataset = pictures_dataset(&p, "resize 4,4 | batch 4");
+    tape t =
+        record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO, .world = 1}});
+
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    T_EQ(t.errors.zeroed, 6); /* every third is a line higher than that */
+    free(t.bytes);
+    t = record(dataset, &(run_options){.workers = 2});
+    T_EQ(t.end, SLUICE_E_CORRUPT);
+    T_CONTAINS(t.error, "sample 2, pictures/2: pictures: 120 bytes of images are more than the "
+                        "sample of a stream may have, 105; set max_sample");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
 }
 
 static void images_may_vary_in_size(void)
@@ -244,6 +291,8 @@ typedef enum slip {
 typedef struct scenes {
     bool encoded;
     slip slip;
+    bool is_stream;
+    sluice_source source;
 } scenes;
 
 static const struct scene {
@@ -373,6 +422,10 @@ static sluice_dataset *scenes_dataset(scenes *s, const char *stages)
     source.count = SCENES;
     source.read = read_scene;
     source.user = s;
+    if (s->is_stream) {
+        s->source = source;
+        source = custom_stream_of(&s->source);
+    }
     return custom_dataset(&source, stages);
 }
 
@@ -467,6 +520,10 @@ static void masks_boxes_and_lengths_are_as_those_of_a_list(void)
     s.encoded = false;
     check_equal_runs(list_of_scenes(folder, decoded), scenes_dataset(&s, geometry));
     check_equal_runs(list_of_scenes(folder, "decode | batch 3"), scenes_dataset(&s, "batch 3"));
+    s.is_stream = true;
+    check_equal_runs(list_of_scenes(folder, decoded), scenes_dataset(&s, geometry));
+    s.encoded = true;
+    check_equal_runs(list_of_scenes(folder, decoded), scenes_dataset(&s, decoded));
 }
 
 static void columns_that_contradict_each_other_are_bad_samples(void)
@@ -497,11 +554,21 @@ static void columns_that_contradict_each_other_are_bad_samples(void)
         T_EQ(t.errors.replaced, 1);
         free(t.bytes);
         sluice_dataset_destroy(dataset);
+        s.is_stream = true;
+        dataset = scenes_dataset(&s, geometry);
+        t = record(dataset, &(run_options){.workers = 1});
+        T_EQ(t.end, SLUICE_E_CORRUPT);
+        T_CONTAINS(t.error, slips[i].words);
+        T_CONTAINS(t.error, "sample 1, scenes/1");
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
     }
 }
 
 const t_test custom_images_tests[] = {
     T_TEST(images_of_one_size_pass_through_the_stages),
+    T_TEST(a_stream_gives_what_the_function_gives_by_number),
+    T_TEST(an_image_of_a_stream_above_the_maximum_is_a_bad_sample),
     T_TEST(images_may_vary_in_size),
     T_TEST(encoded_images_are_decoded),
     T_TEST(masks_boxes_and_lengths_are_as_those_of_a_list),

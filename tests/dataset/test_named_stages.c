@@ -10,6 +10,7 @@
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "filter_kit.h"
+#include "generator_kit.h"
 #include "plan_int.h"
 #include "testing.h"
 
@@ -146,6 +147,22 @@ static sluice_status build_arrays(sluice_builder *builder, void *user)
 static const sluice_parameter folder[] = {
     {"folder", SLUICE_PARAMETER_PATH, 0, 0, 0, NULL, "where it is"}};
 
+static generator streamed;
+
+static sluice_status build_stream(sluice_builder *builder, void *user)
+{
+    sluice_source source = generator_source(&streamed);
+    int64_t samples = 0;
+
+    (void)user;
+    T_OK(sluice_builder_int(builder, "samples", &samples));
+    streamed = (generator){.samples = (uint64_t)samples};
+    return sluice_builder_source(builder, &source);
+}
+
+static const sluice_parameter stream_samples[] = {
+    {"samples", SLUICE_PARAMETER_INT, 1, 1, 1000, "20", "in a pass"}};
+
 static sluice_status build_even(sluice_builder *builder, void *user)
 {
     static const char *const inputs[] = {"label"};
@@ -169,6 +186,10 @@ static void register_all(void)
     stage.parameter_count = 1;
     register_once(&stage);
     stage = stage_called("t_thirds", SLUICE_STAGE_FILTER, build_even);
+    register_once(&stage);
+    stage = stage_called("t_stream", SLUICE_STAGE_SOURCE, build_stream);
+    stage.parameters = stream_samples;
+    stage.parameter_count = 1;
     register_once(&stage);
 }
 
@@ -218,6 +239,30 @@ static void samples_are_those_of_the_functions(void)
         T_EQ(number, (int64_t)(i * i) + 2); /* both maps read what was built last */
     }
     sluice_dataset_destroy(dataset);
+}
+
+static void streams_by_name_give_the_batches_of_the_call(void)
+{
+    static const char stages[] = "shuffle 1 buffer=5 | project number,words | batch 4";
+    generator g = {.samples = 30};
+    sluice_dataset *by_call = generator_dataset(&g, stages);
+    sluice_dataset *by_name;
+    char text[200];
+    tape named;
+    tape called;
+
+    register_all();
+    snprintf(text, sizeof(text), "t_stream 30 | %s", stages);
+    by_name = parsed(text);
+    named = record(by_name, &(run_options){.workers = 3});
+    called = record(by_call, &(run_options){.workers = 1});
+    T_EQ(called.batches, 8);
+    check_equal_tapes(&named, &called, "by name and by call");
+    free(named.bytes);
+    free(called.bytes);
+    sluice_dataset_destroy(by_name);
+    sluice_dataset_destroy(by_call);
+    T_EQ(atomic_load(&streamed.closed), 1);
 }
 
 static void filters_by_name_give_the_batches_of_the_call(void)
@@ -538,6 +583,7 @@ const t_test named_stages_tests[] = {
     T_TEST(arguments_reach_build),
     T_TEST(descriptions_parse_to_themselves),
     T_TEST(samples_are_those_of_the_functions),
+    T_TEST(streams_by_name_give_the_batches_of_the_call),
     T_TEST(filters_by_name_give_the_batches_of_the_call),
     T_TEST(help_describes_registered_stages),
     T_TEST(wrong_arguments_have_a_caret),

@@ -105,6 +105,48 @@ sluice_dataset *custom_arrays_dataset(custom_arrays *o, const char *stages)
     return custom_dataset(&source, stages);
 }
 
+static sluice_status next_by_number(sluice_sample *sample, void *pass, void *user)
+{
+    const sluice_source *of = user;
+    const uint64_t number = sluice_sample_number(sample);
+
+    (void)pass;
+    return number < of->count ? of->read(sample, number, of->user) : SLUICE_END_OF_DATA;
+}
+
+static sluice_status begin_pass(uint64_t number, void *user, void **pass_out)
+{
+    const sluice_source *of = user;
+
+    (void)number;
+    return of->begin != NULL ? of->begin(of->user, pass_out) : SLUICE_OK;
+}
+
+static void end_pass(void *pass, void *user)
+{
+    const sluice_source *of = user;
+
+    if (of->end != NULL) {
+        of->end(pass, of->user);
+    }
+}
+
+sluice_source custom_stream_of(sluice_source *of)
+{
+    sluice_source stream;
+
+    sluice_source_init(&stream);
+    stream.name = of->name;
+    stream.version = of->version;
+    stream.columns = of->columns;
+    stream.column_count = of->column_count;
+    stream.next = next_by_number;
+    stream.open_pass = begin_pass;
+    stream.close_pass = end_pass;
+    stream.user = of;
+    return stream;
+}
+
 void custom_check_pass(custom_arrays *o, uint32_t workers)
 {
     sluice_dataset *dataset = custom_arrays_dataset(o, "shuffle 3 | batch 4");

@@ -46,6 +46,12 @@ sluice_source custom_arrays_source(custom_arrays *o);
 sluice_dataset *custom_dataset(const sluice_source *source, const char *stages);
 sluice_dataset *custom_arrays_dataset(custom_arrays *o, const char *stages);
 
+/*
+ * The same source as a stream: next() calls its read() for one number after another, with what
+ * begin() makes for each pass. `of` must outlive the dataset.
+ */
+sluice_source custom_stream_of(sluice_source *of);
+
 /* Runs a pass in batches of 4, shuffled, and checks that each sample comes once, as it is. */
 void custom_check_pass(custom_arrays *o, uint32_t workers);
 
