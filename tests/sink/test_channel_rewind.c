@@ -5,6 +5,8 @@
 #include <sched.h>
 
 #include "alloc_int.h"
+#include "collected_kit.h"
+#include "generator_kit.h"
 #include "loop_kit.h"
 #include "stream_kit.h"
 #include "testing.h"
@@ -445,6 +447,50 @@ static void a_stop_ends_a_rewind(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Passes of 23 and 25 samples: a pass that begins again has the length that it had. */
+static void a_stream_of_user_code_is_rewound_at_any_batch(void)
+{
+    static const char stages[] =
+        "rename words image | rename words_length label | shuffle buffer=5 | batch 4";
+    generator g = {.samples = 23, .varies_by = 2};
+    kit k;
+
+    collected_run(&k, generator_dataset(&g, stages), SLUICE_MODE_LOOP, 0, 13);
+    for (uint32_t i = 0; i < 14; i++) {
+        sluice_dataset *dataset = generator_dataset(&g, stages);
+        sluice_channel_config config = loop_kit_config(0, 0);
+        loop_kit loop;
+
+        config.end_of_pass = true;
+        config.workers = i % 3 + 1;
+        config.slots = i % 4 + 3;
+        loop = loop_kit_open_dataset(host_devices[i % 2], dataset, &config);
+        T_OK(sluice_channel_start(loop.channel));
+        for (int round = 0; round < 3; round++) {
+            const sluice_batch *batch = NULL;
+
+            for (size_t n = 0; n < i % 7; n++) {
+                kit_step step;
+
+                T_OK(loop_kit_next(&loop, &batch));
+                step = loop_kit_step(batch);
+                loop_kit_check_same(&step, &k.steps[n]);
+            }
+            if (batch != NULL) {
+                T_OK(sluice_channel_release(loop.channel, batch, NULL));
+            }
+            T_OK(sluice_channel_rewind(loop.channel));
+        }
+        loop_kit_check_pass(&loop, k.steps, 6);
+        loop_kit_check_pass(&loop, k.steps + 6, 7);
+        loop_kit_close(&loop);
+        sluice_dataset_destroy(dataset);
+        T_EQ(atomic_load(&g.open), 0);
+        T_EQ(atomic_load(&g.overlaps), 0);
+    }
+    collected_done(&k);
+}
+
 const t_test channel_rewind_tests[] = {
     T_TEST(the_end_of_a_pass_is_told_once_where_asked_for),
     T_TEST(a_pass_of_a_stream_ends_too),
@@ -452,6 +498,7 @@ const t_test channel_rewind_tests[] = {
     T_TEST(a_channel_is_rewound_at_every_end),
     T_TEST(a_thousand_rewinds_take_no_threads_files_or_memory),
     T_TEST(a_stream_is_rewound),
+    T_TEST(a_stream_of_user_code_is_rewound_at_any_batch),
     T_TEST(a_stream_is_rewound_behind_all_that_was_taken),
     T_TEST(what_comes_by_a_pipe_is_not_rewound),
     T_TEST(rewinds_that_make_no_sense_are_refused),
