@@ -14,6 +14,8 @@ typedef struct album {
     uint8_t *files[CUSTOM_SAMPLES];
     size_t sizes[CUSTOM_SAMPLES];
     bool cannot_begin;
+    bool is_stream;
+    sluice_source numbered; /* the source by number of that stream */
     atomic_int begun;
     atomic_int ended;
     atomic_int strays; /* calls on another thread than begin's */
@@ -100,6 +102,10 @@ static sluice_dataset *album_dataset(album *a, sluice_dtype label, uint32_t vers
     source.end = end_picture;
     source.read = read_picture;
     source.user = a;
+    if (a->is_stream) {
+        a->numbered = source;
+        source = custom_stream_of(&a->numbered);
+    }
     return custom_dataset(&source, "shuffle 1");
 }
 
@@ -153,6 +159,30 @@ static void a_source_of_encoded_images_can_be_packed(void)
     close_album(&a);
 }
 
+static void a_stream_of_encoded_images_can_be_packed(void)
+{
+    const char *top = t_folder();
+    const char *packed = folder_named(top, "packed");
+    album a;
+    sluice_dataset *dataset;
+    sluice_pack_config config;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    open_album(&a, folder_named(top, "src"));
+    a.is_stream = true;
+    dataset = album_dataset(&a, SLUICE_I32, 1);
+    config = config_of(dataset, packed);
+    config.workers = 3;
+    T_OK(sluice_pack(&config, NULL));
+    T_EQ(atomic_load(&a.begun), 1); /* one pass */
+    T_EQ(atomic_load(&a.ended), 1);
+    sluice_dataset_destroy(dataset);
+    check_labels(packed);
+    close_album(&a);
+}
+
 static void a_worker_that_cannot_begin_ends_the_pack(void)
 {
     const char *top = t_folder();
@@ -182,6 +212,7 @@ static void labels_of_another_type_are_refused(void)
 
 const t_test custom_pack_tests[] = {
     T_TEST(a_source_of_encoded_images_can_be_packed),
+    T_TEST(a_stream_of_encoded_images_can_be_packed),
     T_TEST(a_worker_that_cannot_begin_ends_the_pack),
     T_TEST(labels_of_another_type_are_refused),
     T_END,
