@@ -3,26 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dataset_parts.h"
 #include "operators/columns/cache_args.h"
 #include "plan.h"
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* Refuses sources whose samples cannot be found by number, or differ between passes. */
+/* Refuses sources whose samples cannot be found by number. */
 static sluice_status check_source(const sli_plan *plan)
 {
-    const dataset_parts *parts = dataset_group(plan->dataset);
-
     if (plan->details->is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "cache: the samples of a stream come in sequence, and a cache finds them "
                         "by their numbers; give plain files without access=stream");
-    }
-    if (parts != NULL && parts->varies && plan->dataset->stages[0].def->group == GROUP_ZIP) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "cache: a sample of zip has other parts in each pass, because a part is "
-                        "shuffled or draws samples; leave cache out, or order the whole after zip");
     }
     return SLUICE_OK;
 }

@@ -2,12 +2,14 @@
 /* The memory of the cache: entries that many threads add and read. */
 #include "sample_cache.h"
 
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -295,6 +297,19 @@ static void a_killed_writer_leaves_no_entry_and_no_lock(void)
     sample_cache_destroy(cache);
 }
 
+/* So it is in no file system, and nothing is left when the last process is killed. */
+static void shared_memory_has_no_name(void)
+{
+    sample_cache *cache = make_shared(1 << 20, SAMPLES);
+    struct stat facts;
+    glob_t found;
+
+    T_EQ(fstat(sample_cache_descriptor(cache), &facts), 0);
+    T_EQ(facts.st_nlink, 0);
+    T_EQ(glob("/dev/shm/*sluice*", 0, NULL, &found), GLOB_NOMATCH);
+    sample_cache_destroy(cache);
+}
+
 /* The size is sealed, so that no process can take memory away from the others. */
 static void the_size_of_shared_memory_is_sealed(void)
 {
@@ -375,6 +390,7 @@ const t_test sample_cache_tests[] = {
     T_TEST(threads_find_whole_entries_only),
     T_TEST(processes_share_entries),
     T_TEST(a_killed_writer_leaves_no_entry_and_no_lock),
+    T_TEST(shared_memory_has_no_name),
     T_TEST(the_size_of_shared_memory_is_sealed),
     T_TEST(only_the_memory_of_this_cache_is_attached),
     T_TEST(damaged_memory_is_not_read),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks of a machine with one cache: each sample is read once, by whichever rank meets it first. */
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +263,36 @@ static void a_killed_rank_leaves_its_samples_to_the_others(void)
     ranks_end(&killed);
 }
 
+static int body_of_all_killed(ranks_member *me)
+{
+    kit k;
+
+    name_job();
+    is_misled = true;
+    set_up(&k, me);
+    k.pipeline = pipeline_text;
+    k.in_step = kill_in_step_2;
+    (void)kit_run(&k);
+    return 1; /* it should not come here */
+}
+
+/* Neither memory with a name, nor the address of the exchange: the next job begins as the first. */
+static void ranks_that_are_all_killed_leave_nothing(void)
+{
+    exchange_ms = "60000";
+    for (uint32_t job = 0; job < 2; job++) {
+        ranks_kit ranks;
+        glob_t found;
+
+        ranks_start(&ranks, 2, 2 * sizeof(cached_rank), body_of_all_killed);
+        T_TRUE(ranks_join(&ranks));
+        T_EQ(ranks.exits[0], -SIGKILL);
+        T_EQ(ranks.exits[1], -SIGKILL);
+        T_EQ(glob("/dev/shm/*sluice*", 0, NULL, &found), GLOB_NOMATCH);
+        ranks_end(&ranks);
+    }
+}
+
 /* ---- one process ----------------------------------------------------------------------------- */
 
 static void a_process_alone_has_a_private_cache(void)
@@ -286,6 +317,7 @@ const t_test shared_cache_tests[] = {
     T_TEST(a_part_too_small_for_its_table_is_no_cache),
     T_TEST(ranks_with_other_bytes_do_not_share),
     T_TEST(a_killed_rank_leaves_its_samples_to_the_others),
+    T_TEST(ranks_that_are_all_killed_leave_nothing),
     T_TEST(a_process_alone_has_a_private_cache),
     T_END,
 };
