@@ -176,6 +176,16 @@ void color_add_warp(color_chain *chain, const image_warp *warp)
     }
 }
 
+void color_add_blur(color_chain *chain, uint32_t taps, double sigma)
+{
+    blur_make(&add(chain, COLOR_BLUR, 0)->blur, taps, sigma);
+}
+
+void color_add_sharpness(color_chain *chain, double factor)
+{
+    add(chain, COLOR_SHARPEN, factor);
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 uint32_t color_next_whole(const color_chain *chain, uint32_t first)
@@ -260,10 +270,36 @@ bool color_needs_pixels(const color_operation *operation)
     return operation->kind >= COLOR_WARP;
 }
 
-void color_line(const color_operation *operation, const image_view *from, uint32_t y, uint8_t *to)
+size_t color_line_bytes(const color_chain *chain, uint32_t channels)
 {
-    assert(operation->kind == COLOR_WARP);
-    warp_line(&operation->warp, from, y, to);
+    const image_view image = {NULL, 0, chain->width, chain->height, channels};
+    size_t most = 0;
+
+    for (uint32_t i = 0; i < chain->count; i++) {
+        if (chain->operations[i].kind == COLOR_BLUR) {
+            const size_t bytes = blur_bytes(&chain->operations[i].blur, &image);
+
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return most;
+}
+
+void color_line(const color_operation *operation, const image_view *from, uint32_t y, void *memory,
+                uint8_t *to)
+{
+    switch (operation->kind) {
+    case COLOR_BLUR:
+        blur_line(&operation->blur, from, y, memory, to);
+        break;
+    case COLOR_SHARPEN:
+        sharpen_line(operation->factor, from, y, to);
+        break;
+    default:
+        assert(operation->kind == COLOR_WARP);
+        warp_line(&operation->warp, from, y, to);
+        break;
+    }
 }
 
 /* ---- statistics of the whole image ------------------------------------------------------------

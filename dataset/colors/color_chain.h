@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "image_blur.h"
 #include "image_warp.h"
 
 enum {
@@ -30,12 +31,14 @@ typedef enum color_kind {
     COLOR_AUTOCONTRAST,
     COLOR_EQUALIZE,
     /* those from here on need the pixels of the whole image */
-    COLOR_WARP
+    COLOR_WARP,
+    COLOR_BLUR,
+    COLOR_SHARPEN
 } color_kind;
 
 typedef struct color_operation {
     color_kind kind;
-    float factor; /* of COLOR_SATURATION, COLOR_HUE and COLOR_CONTRAST */
+    float factor; /* of COLOR_SATURATION, COLOR_HUE, COLOR_CONTRAST and COLOR_SHARPEN */
     float rest;   /* 1 - factor */
     bool bitwise; /* COLOR_TABLE whose entries are (v & keep) ^ flip in every channel */
     uint8_t keep;
@@ -43,6 +46,7 @@ typedef struct color_operation {
     union {
         uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
         image_warp warp; /* of COLOR_WARP */
+        image_blur blur; /* of COLOR_BLUR */
     };
 } color_operation;
 
@@ -99,6 +103,12 @@ void color_add_equalize(color_chain *chain);
  */
 void color_add_warp(color_chain *chain, const image_warp *warp);
 
+/* Blurs by a Gaussian filter of `taps` weights, odd and at most BLUR_TAPS, in both directions. */
+void color_add_blur(color_chain *chain, uint32_t taps, double sigma);
+
+/* Blends the image with its smoothed copy: 0 is smooth, 1 is the image, 2 is sharper. */
+void color_add_sharpness(color_chain *chain, double factor);
+
 /* ---- running -----------------------------------------------------------------------------------
  */
 
@@ -126,10 +136,14 @@ void color_count(const color_operation *operation, const uint8_t *line, uint32_t
  */
 void color_settle(color_chain *chain, uint32_t number, const color_statistics *statistics);
 
+/* Bytes of memory that color_line() needs, for the largest of all operations. */
+size_t color_line_bytes(const color_chain *chain, uint32_t channels);
+
 /*
  * Writes line y of the result of an operation that needs the pixels of the image. Bytes after the
- * line may be overwritten, fewer than IMAGE_SLACK.
+ * line may be overwritten, fewer than IMAGE_SLACK. `memory` is aligned to floats.
  */
-void color_line(const color_operation *operation, const image_view *from, uint32_t y, uint8_t *to);
+void color_line(const color_operation *operation, const image_view *from, uint32_t y, void *memory,
+                uint8_t *to);
 
 #endif

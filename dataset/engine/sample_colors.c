@@ -103,6 +103,10 @@ sluice_status colors_start(sample_colors *colors, const sli_conversion *conversi
                               colors->whole < colors->chain.count ? colors->height * line : line);
     if (st == SLUICE_OK && warps(&colors->chain, &warps_again)) {
         st = image_buffer_reserve(&colors->warped, warps_again ? colors->height * line : line);
+        if (st == SLUICE_OK) {
+            st = image_buffer_reserve(&colors->memory,
+                                      color_line_bytes(&colors->chain, colors->channels));
+        }
     }
     return st;
 }
@@ -129,7 +133,7 @@ static void warp_lines(sample_colors *colors, uint32_t number)
     for (uint32_t y = 0; y < colors->height; y++) {
         uint8_t *line = colors->warped.data + y * step;
 
-        color_line(&colors->chain.operations[number], &from, y, line);
+        color_line(&colors->chain.operations[number], &from, y, colors->memory.data, line);
         color_apply(&colors->chain, number + 1, end, line, line, colors->width, colors->channels);
         pass_on(colors, y, line);
     }
@@ -165,4 +169,5 @@ void colors_free(sample_colors *colors)
 {
     image_buffer_free(&colors->pixels);
     image_buffer_free(&colors->warped);
+    image_buffer_free(&colors->memory);
 }

@@ -19,6 +19,7 @@ typedef struct sample_colors {
                             image */
     image_buffer warped; /* the result of an operation that needs the pixels: (height, width,
                             channels) if a later operation needs the whole image, else one line */
+    image_buffer memory; /* of color_line() */
     uint32_t width;
     uint32_t height;
     uint32_t channels;

@@ -46,6 +46,10 @@
     X(random_solarize)        \
     X(random_autocontrast)    \
     X(random_equalize)        \
+    X(random_adjust_sharpness) \
+    X(gaussian_blur)          \
+    X(trivial_augment)        \
+    X(rand_augment)           \
     X(rotate)                 \
     X(random_rotation)        \
     X(affine)                 \

@@ -409,6 +409,44 @@ static sluice_status call_random_perspective_defaults(sluice_dataset *d)
     return sluice_dataset_random_perspective(d, 0.5, 0.5, NULL);
 }
 
+static sluice_status call_trivial_augment(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_trivial_augment(d, 11, &config);
+}
+
+static sluice_status call_trivial_augment_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_trivial_augment(d, 31, NULL);
+}
+
+static sluice_status call_rand_augment(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_rand_augment(d, 3, 5, 11, &config);
+}
+
+static sluice_status call_rand_augment_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_rand_augment(d, 2, 9, 31, NULL);
+}
+
+static sluice_status call_random_adjust_sharpness(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_adjust_sharpness(d, 2, 0.25) : st;
+}
+
+static sluice_status call_gaussian_blur(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_gaussian_blur(d, 5, 0.5, 1) : st;
+}
+
 static sluice_status call_color_jitter(sluice_dataset *d)
 {
     const sluice_status st = sluice_dataset_for_columns(d, "image");
@@ -663,6 +701,13 @@ const stage_call stage_calls[] = {
     {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
      NULL, "batch 4"},
     {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
+    {SOURCE, "random_adjust_sharpness 2 0.25 columns=image", call_random_adjust_sharpness, NULL,
+     "batch 4"},
+    {SOURCE, "gaussian_blur 5 0.5,1 columns=image", call_gaussian_blur, NULL, "batch 4"},
+    {SOURCE, "trivial_augment 11 bilinear 1,2,3 9", call_trivial_augment, NULL, "batch 4"},
+    {SOURCE, "trivial_augment", call_trivial_augment_defaults, NULL, "batch 4"},
+    {SOURCE, "rand_augment 3 5 11 bilinear 1,2,3 9", call_rand_augment, NULL, "batch 4"},
+    {SOURCE, "rand_augment", call_rand_augment_defaults, NULL, "batch 4"},
     {SOURCE, "rotate 30 bilinear 1,2,3 9", call_rotate, NULL, "batch 4"},
     {SOURCE, "random_rotation 30", call_random_rotation, NULL, "batch 4"},
     {SOURCE, "random_rotation 10,20 bilinear 1,2,3 9", call_random_rotation_filled, NULL,

@@ -245,6 +245,34 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_autocontrast(sluice_datas
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_equalize(sluice_dataset *dataset, double p);
 
+/**
+ * Changes the sharpness with probability p: torchvision's RandomAdjustSharpness. With m the mean of
+ * a pixel and its 8 neighbours in which the pixel counts five times, rounded, a value v becomes v +
+ * (1 - factor) (m - v), truncated. The outer pixels of the image stay.
+ *
+ * @param factor  0 is smooth, 1 is the image, 2 is sharper; up to 1e6
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_adjust_sharpness(sluice_dataset *dataset,
+                                                                        double factor, double p);
+
+/**
+ * Blurs by a Gaussian filter with a random sigma: torchvision's GaussianBlur. The weights of a line
+ * and of a column are exp(-x^2 / (2 sigma^2)), x from -(kernel_size - 1) / 2 to (kernel_size - 1) /
+ * 2, divided by their sum; outside, the image is reflected at its outer pixels. Results are rounded
+ * once. torchvision multiplies the weights of line and column first: values close to a half may
+ * differ by 1.
+ *
+ * @param kernel_size  odd, at most 127
+ * @param low, high    sigma is uniform in [low, high), above 0
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_gaussian_blur(sluice_dataset *dataset,
+                                                              uint32_t kernel_size, double low,
+                                                              double high);
+
 /** Flips left to right with probability p. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
                                                                        double p);

@@ -61,7 +61,7 @@ static sluice_status affine_check(void *opaque)
 
 static sluice_status affine_infer(const void *opaque, stage_schema *schema)
 {
-    return warp_infer("affine", &((const affine_args *)opaque)->options, false, schema);
+    return warp_infer("affine", &((const affine_args *)opaque)->options, 1, false, schema);
 }
 
 static void affine_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
@@ -154,7 +154,7 @@ static sluice_status random_affine_check(void *opaque)
 
 static sluice_status random_affine_infer(const void *opaque, stage_schema *schema)
 {
-    return warp_infer("random_affine", &((const random_affine_args *)opaque)->options, false,
+    return warp_infer("random_affine", &((const random_affine_args *)opaque)->options, 1, false,
                       schema);
 }
 

@@ -82,7 +82,7 @@ static void find_corners(const corners_args *args, uint32_t width, uint32_t heig
 static sluice_status corners_infer(const void *opaque, stage_schema *schema)
 {
     const corners_args *args = opaque;
-    sluice_status st = warp_infer("perspective", &args->options, true, schema);
+    sluice_status st = warp_infer("perspective", &args->options, 1, true, schema);
     const uint64_t *shape = schema->image >= 0 ? schema->columns[schema->image].shape : NULL;
     double corners[2 * CORNERS];
     warp_matrix matrix;
@@ -163,7 +163,7 @@ static sluice_status distortion_check(void *opaque)
 
 static sluice_status distortion_infer(const void *opaque, stage_schema *schema)
 {
-    return warp_infer("random_perspective", &((const distortion_args *)opaque)->options, true,
+    return warp_infer("random_perspective", &((const distortion_args *)opaque)->options, 1, true,
                       schema);
 }
 

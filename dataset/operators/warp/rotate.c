@@ -33,7 +33,7 @@ static sluice_status rotate_check(void *opaque)
 
 static sluice_status rotate_infer(const void *opaque, stage_schema *schema)
 {
-    return warp_infer("rotate", &((const rotate_args *)opaque)->options, false, schema);
+    return warp_infer("rotate", &((const rotate_args *)opaque)->options, 1, false, schema);
 }
 
 static void rotate_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
@@ -92,7 +92,8 @@ static sluice_status rotation_check(void *opaque)
 
 static sluice_status rotation_infer(const void *opaque, stage_schema *schema)
 {
-    return warp_infer("random_rotation", &((const rotation_args *)opaque)->options, false, schema);
+    return warp_infer("random_rotation", &((const rotation_args *)opaque)->options, 1, false,
+                      schema);
 }
 
 static void rotation_colors(const void *opaque, const sli_draws *draws, color_chain *chain)

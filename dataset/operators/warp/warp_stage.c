@@ -40,8 +40,8 @@ static sluice_status check_bend(const char *stage, const stage_schema *schema)
     return SLUICE_OK;
 }
 
-sluice_status warp_infer(const char *stage, const warp_options *options, bool bends,
-                         stage_schema *schema)
+sluice_status warp_infer(const char *stage, const warp_options *options, uint32_t operations,
+                         bool bends, stage_schema *schema)
 {
     column_set images;
     sluice_status st = schema_select_images(schema, stage, "", &images);
@@ -65,7 +65,7 @@ sluice_status warp_infer(const char *stage, const warp_options *options, bool be
         schema->is_bent = true;
         st = check_bend(stage, schema);
     }
-    return st == SLUICE_OK ? schema_add_operations(schema, stage, 1) : st;
+    return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;
 }
 
 void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain)

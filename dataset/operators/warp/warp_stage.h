@@ -39,11 +39,12 @@ extern const char *const warp_filters[];
 sluice_status warp_check(const char *stage, const warp_options *options);
 
 /*
- * Checks that there are decoded uint8 images, with the number of channels of the fill. `bends`: the
+ * Checks that there are decoded uint8 images, with the number of channels of the fill, and
+ * adds `operations`, the most that the stage has for one image. `bends`: the
  * warp is not affine, so there must be no column of geometry.
  */
-sluice_status warp_infer(const char *stage, const warp_options *options, bool bends,
-                         stage_schema *schema);
+sluice_status warp_infer(const char *stage, const warp_options *options, uint32_t operations,
+                         bool bends, stage_schema *schema);
 
 void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain);
 

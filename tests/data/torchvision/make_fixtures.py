@@ -46,6 +46,10 @@ save("autocontrast", F.autocontrast(dim))
 save("equalize", F.equalize(dim))
 save("chain", F.adjust_hue(F.adjust_contrast(F.invert(F.adjust_brightness(image, 1.3)), 0.6), 0.2))
 
+for factor in 0.3, 1.9:
+    save("sharpness-%g" % factor, F.adjust_sharpness(image, factor))
+save("blur-5", F.gaussian_blur(image, [5, 5], [0.8, 0.8]))
+save("blur-23", F.gaussian_blur(image, [23, 23], [3.0, 3.0]))
 fills = [10.0, 200.0, 90.0]
 save("rotate-30", F.rotate(image, 30, interpolation="nearest", fill=7))
 save("rotate-90", F.rotate(image[:, :, :12], 90, interpolation="nearest", fill=7))

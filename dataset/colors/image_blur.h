@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations that combine neighbouring pixels of an image: torchvision's gaussian_blur and
+ * adjust_sharpness on uint8 tensors.
+ */
+#ifndef SLUICE_IMAGE_BLUR_H
+#define SLUICE_IMAGE_BLUR_H
+
+#include "image.h"
+
+enum { BLUR_TAPS = 127 };
+
+typedef struct image_blur {
+    uint32_t taps; /* odd */
+    float weights[BLUR_TAPS];
+} image_blur;
+
+/* The weights exp(-x^2 / (2 sigma^2)), x from -(taps - 1) / 2 on, divided by their sum. */
+void blur_make(image_blur *blur, uint32_t taps, double sigma);
+
+/* Bytes of memory that blur_line() needs. */
+size_t blur_bytes(const image_blur *blur, const image_view *from);
+
+/*
+ * Writes line y of the blurred image. The image goes on as its reflection at the centres of the
+ * outer pixels. Columns are summed first, then lines; one rounding, halves to even.
+ */
+void blur_line(const image_blur *blur, const image_view *from, uint32_t y, float *memory,
+               uint8_t *to);
+
+/*
+ * Writes line y of the sharpened image: the blend `factor` * value + (1 - factor) * mean, where
+ * mean is that of the 9 pixels around, the middle one counting five times. The outer pixels stay.
+ */
+void sharpen_line(float factor, const image_view *from, uint32_t y, uint8_t *to);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gaussian_blur stage: torchvision's GaussianBlur. */
+#include "color_stage.h"
+#include "status_int.h"
+
+#define LEAST_SIGMA 1e-3
+#define MOST_SIGMA  1e6
+
+typedef struct blur_args {
+    color_args common;
+    uint64_t kernel_size;
+    param_reals sigma; /* after check(): LOW,HIGH */
+} blur_args;
+
+static sluice_status blur_check(void *opaque)
+{
+    blur_args *args = opaque;
+    double *sigma = args->sigma.values;
+
+    if (args->kernel_size % 2 == 0) {
+        return sli_fail(SLUICE_E_INVALID, "gaussian_blur: kernel_size=%llu: want an odd number",
+                        (unsigned long long)args->kernel_size);
+    }
+    if (args->sigma.name[0] != '\0' || args->sigma.count == 0 || args->sigma.count > 2) {
+        return sli_fail(SLUICE_E_INVALID, "gaussian_blur: sigma: want one number, or LOW,HIGH");
+    }
+    if (args->sigma.count == 1) {
+        sigma[1] = sigma[0];
+        args->sigma.count = 2;
+    }
+    return sigma[0] >= LEAST_SIGMA && sigma[0] <= sigma[1] && sigma[1] <= MOST_SIGMA
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "gaussian_blur: sigma from %g to %g: want %g <= LOW <= HIGH <= %g",
+                          sigma[0], sigma[1], LEAST_SIGMA, MOST_SIGMA);
+}
+
+static sluice_status blur_infer(const void *args, stage_schema *schema)
+{
+    column_set images;
+    sluice_status st = schema_select_images(schema, "gaussian_blur",
+                                            ((const blur_args *)args)->common.columns, &images);
+
+    if (st == SLUICE_OK) {
+        st = schema_want_bytes(schema, "gaussian_blur", images, false);
+    }
+    return st == SLUICE_OK ? schema_add_operations(schema, "gaussian_blur", 1) : st;
+}
+
+static void blur_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const blur_args *args = opaque;
+    const double *sigma = args->sigma.values;
+    uint32_t bits[4];
+
+    sli_draw(draws, 0, bits);
+    color_add_blur(chain, (uint32_t)args->kernel_size,
+                   sigma[0] + sli_unit(bits[0]) * (sigma[1] - sigma[0]));
+}
+
+static const stage_param blur_params[] = {
+    PARAM_(blur_args, kernel_size, PARAM_COUNT, NULL, 1, BLUR_TAPS, NULL,
+           "pixels that are summed along x, and along y; odd"),
+    PARAM_(blur_args, sigma, PARAM_REALS, "0.1,2", 0, 0, NULL,
+           "the standard deviation in pixels, or LOW,HIGH"),
+    COLUMNS_PARAM(blur_args, common.columns),
+};
+
+const stage_def stage_gaussian_blur = {
+    .name = "gaussian_blur",
+    .summary = "Blurs by a Gaussian filter of random width.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(blur_params),
+    .args_size = sizeof(blur_args),
+    .selects = true,
+    .check = blur_check,
+    .infer = blur_infer,
+    .colors = blur_colors,
+};
+
+sluice_status sluice_dataset_gaussian_blur(sluice_dataset *dataset, uint32_t kernel_size,
+                                           double low, double high)
+{
+    const blur_args args = {.kernel_size = kernel_size, .sigma = {2, {low, high}, ""}};
+
+    return dataset_append(dataset, &stage_gaussian_blur, &args);
+}

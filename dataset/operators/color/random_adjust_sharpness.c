@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random_adjust_sharpness stage: torchvision's RandomAdjustSharpness. */
+#include "color_stage.h"
+
+typedef struct sharpness_args {
+    color_args common;
+    double factor;
+    double p;
+} sharpness_args;
+
+static sluice_status sharpness_infer(const void *args, stage_schema *schema)
+{
+    return color_infer("random_adjust_sharpness", args, 1, schema);
+}
+
+static void sharpness_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const sharpness_args *args = opaque;
+
+    if (color_chance(args->p, draws)) {
+        color_add_sharpness(chain, args->factor);
+    }
+}
+
+static const stage_param sharpness_params[] = {
+    PARAM_(sharpness_args, factor, PARAM_REAL, NULL, 0, 1e6, NULL,
+           "0 is smooth, 1 is the image, 2 is sharper"),
+    CHANCE_PARAM(sharpness_args, "0.5"),
+    COLUMNS_PARAM(sharpness_args, common.columns),
+};
+
+const stage_def stage_random_adjust_sharpness = {
+    .name = "random_adjust_sharpness",
+    .summary = "Changes the sharpness, with probability p.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    STAGE_PARAMS(sharpness_params),
+    .args_size = sizeof(sharpness_args),
+    .selects = true,
+    .infer = sharpness_infer,
+    .colors = sharpness_colors,
+};
+
+sluice_status sluice_dataset_random_adjust_sharpness(sluice_dataset *dataset, double factor,
+                                                     double p)
+{
+    const sharpness_args args = {.factor = factor, .p = p};
+
+    return dataset_append(dataset, &stage_random_adjust_sharpness, &args);
+}
