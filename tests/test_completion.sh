@@ -35,11 +35,15 @@ if command -v bash >/dev/null; then
         [ "$command" != help ] || continue
         sluice help "$command" | sed -n 's/^  \(-[-a-z]*\).*/\1/p' | sort >"$tmp/options"
         offers sluice "$command" -
-        grep -v '^--help$' "$tmp/out" >"$tmp/some" && mv "$tmp/some" "$tmp/out"
+        grep -v -e '^--help$' -e '^--plugin$' "$tmp/out" >"$tmp/some" && mv "$tmp/some" "$tmp/out"
         check "bash: all options of $command" offered "$tmp/options"
     done <"$tmp/commands"
     offers sluice bench --micro
     check "bash: --micro-batches for --micro" only --micro-batches
+    offers sluice bench --plug
+    check "bash: --plugin for --plug" only --plugin
+    offers sluice bench --plugin ./
+    check "bash: file names after --plugin" only ''
     offers sluice help stages ''
     check "bash: all stages" offered "$tmp/stages"
     offers sluice bench '"'

@@ -21,7 +21,7 @@ _sluice() {
         return
     fi
     case $before in
-    -f | -o | --xml | --digests | --ids | --npy) return ;; # a file name
+    -f | -o | --xml | --digests | --ids | --npy | --plugin) return ;; # a file name
     esac
     if [ "${COMP_WORDS[1]}" = help ]; then
         if [ "$COMP_CWORD" -eq 2 ]; then
@@ -31,7 +31,7 @@ _sluice() {
         return
     fi
     case $word in
-    -*) _sluice_match '' "$word" "$(_sluice_options "$tool" "${COMP_WORDS[1]}") --help" ;;
+    -*) _sluice_match '' "$word" "$(_sluice_options "$tool" "${COMP_WORDS[1]}") --plugin --help" ;;
     [\"\']*) # a pipeline: a stage begins the text, or follows a bar
         word=${word#?}
         case $word in
