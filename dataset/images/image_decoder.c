@@ -181,9 +181,11 @@ sluice_status image_decoder_want_indices(image_decoder *decoder)
     return format->want_indices != NULL
                ? format->want_indices(decoder->states[decoder->current])
                : sli_fail(SLUICE_E_UNSUPPORTED,
-                          "a mask in a %s file: its values are colours, or not exact; want PNG "
-                          "with a palette or in gray, or PGM",
-                          format->name);
+                          "a mask in a %s file: %s; want PNG with a palette or in gray, or PGM",
+                          format->name,
+                          strcmp(format->name, "JPEG") == 0
+                              ? "its compression is lossy, so class numbers are not exact"
+                              : "its values are colours");
 }
 
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out)

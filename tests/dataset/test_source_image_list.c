@@ -302,8 +302,8 @@ static void bad_followers_are_bad_samples(void)
         {"absent.ppm\t0\tm.pgm\t\t", "absent.ppm: cannot open"},
         {"a.ppm\t0\tabsent.pgm\t\t", "mask: absent.pgm: cannot open"},
         {"a.ppm\t0\tsmall.pgm\t\t", "the mask is 1x1, its image 40x30"},
-        {"a.ppm\t0\ta.ppm\t\t", "mask: a mask in a PPM file"},
-        {"a.ppm\t0\tj.jpg\t\t", "mask: a mask in a JPEG file"},
+        {"a.ppm\t0\ta.ppm\t\t", "mask: a mask in a PPM file: its values are colours"},
+        {"a.ppm\t0\tj.jpg\t\t", "mask: a mask in a JPEG file: its compression is lossy"},
         {"a.ppm\t0\tm.pgm\t0,0,40.5,30\t1", "boxes: box 1, 0,0,40.5,30, reaches beyond the image"},
     };
     const char *folder = t_folder();
