@@ -27,8 +27,9 @@ static sluice_status check_classes(const group_source *group, uint32_t k)
 {
     const group_member *one = &group->parts[0];
     const group_member *other = &group->parts[k];
+    const bool has_label = schema_find(&one->dataset->schema, "label") >= 0;
     const bool named = one->ops->class_name != NULL && other->ops->class_name != NULL &&
-                       schema_find(&one->dataset->schema, "label") >= 0;
+                       (has_label || schema_find(&one->dataset->schema, "classes") >= 0);
     const uint32_t count = named ? one->ops->classes(one->source) : 0;
     char want[256];
     char have[256];
@@ -40,10 +41,12 @@ static sluice_status check_classes(const group_source *group, uint32_t k)
             return group_name_part(
                 group, k,
                 sli_fail(SLUICE_E_INVALID,
-                         "label %u is %.200s, and %.200s in part 1: classes are numbered in the "
-                         "order of their names, so parts need the same ones; make empty folders "
-                         "for those that a part lacks, or give an image_list with numbers",
-                         i, have, want));
+                         "%s %u is %.200s, and %.200s in part 1: classes are numbered in the order "
+                         "of their %s, so parts need the same ones; %s",
+                         has_label ? "label" : "class", i, have, want, has_label ? "names" : "ids",
+                         has_label ? "make empty folders for those that a part lacks, or give an "
+                                     "image_list with numbers"
+                                   : "give the JSON files the same categories"));
         }
     }
     return SLUICE_OK;

@@ -162,8 +162,48 @@ static void classes_of_parts_have_the_same_names(void)
                   folder, SLUICE_OK, "");
 }
 
+#ifdef SLI_HAVE_JANSSON
+/* COCO's classes are numbered in the order of their ids. */
+static void categories_of_parts_are_the_same(void)
+{
+    static const char *const names[] = {"cat", "dog", "cat"};
+    char folder[400];
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    for (int i = 0; i < 3; i++) {
+        char json[300];
+        char file[10];
+
+        snprintf(file, sizeof(file), "%c.json", 'a' + i);
+        snprintf(json, sizeof(json),
+                 "{\"images\": [{\"id\": 1, \"file_name\": \"a.ppm\"}], \"annotations\": [], "
+                 "\"categories\": [{\"id\": 3, \"name\": \"ant\"}, {\"id\": %d, \"name\": "
+                 "\"%s\"}]}",
+                 7 + i, names[i]);
+        t_write_file(t_path(folder, file), json, strlen(json));
+    }
+    check_opening("concat (coco ${D}/a.json) (coco ${D}/b.json)", folder, SLUICE_E_INVALID,
+                  "concat: part 2: class 1 is dog, and cat in part 1: classes are numbered in the "
+                  "order of their ids");
+    check_opening("mix (coco ${D}/b.json) (coco ${D}/c.json)", folder, SLUICE_E_INVALID,
+                  "mix: part 2: class 1 is cat, and dog in part 1");
+    check_opening("concat (coco ${D}/a.json) (coco ${D}/c.json)", folder, SLUICE_OK, "");
+    check_opening("concat (coco ${D}/a.json | drop classes) (coco ${D}/b.json | drop classes)",
+                  folder, SLUICE_OK, "");
+}
+#else
+static void categories_of_parts_are_the_same(void)
+{
+    T_SKIP("built without jansson");
+}
+#endif
+
 const t_test group_errors_tests[] = {
-    T_TEST(calls_refuse_what_is_no_part),          T_TEST(there_are_limits_of_parts_and_depth),
-    T_TEST(openings_refuse_parts_that_do_not_fit), T_TEST(a_part_of_mix_has_samples),
-    T_TEST(classes_of_parts_have_the_same_names),  T_END,
+    T_TEST(calls_refuse_what_is_no_part),
+    T_TEST(there_are_limits_of_parts_and_depth),
+    T_TEST(openings_refuse_parts_that_do_not_fit),
+    T_TEST(a_part_of_mix_has_samples),
+    T_TEST(classes_of_parts_have_the_same_names),
+    T_TEST(categories_of_parts_are_the_same),
+    T_END,
 };
