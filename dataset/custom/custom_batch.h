@@ -68,12 +68,19 @@ sluice_status custom_batch_infer(const custom_batch *map, stage_schema *schema);
 
 /* ---- the batch that is passed to the function ------------------------------------------------ */
 
+/* The value of a column in rows without a sample, in each element. */
+typedef struct row_padding {
+    size_t bytes; /* of one element; 0: the rows are zeros */
+    uint8_t value[8];
+} row_padding;
+
 /* Where a column is during a call. */
 typedef struct host_column {
     sluice_host_column view;
     uint8_t *slot;   /* its rows in the batch */
     uint8_t *buffer; /* with guards: memory of a column that is written; NULL: view.data is slot */
-    uint64_t hash;   /* with guards: hash of a column that is only read */
+    row_padding padding;
+    uint64_t hash; /* with guards: hash of a column that is only read */
 } host_column;
 
 struct sluice_host_batch {
@@ -87,10 +94,11 @@ struct sluice_host_batch {
 };
 
 /*
- * Makes the batch of a worker, and calls begin(). types[i] is the type of map->columns[i]. On
- * failure batch->map is NULL.
+ * Makes the batch of a worker, and calls begin(). types[i] is the type of map->columns[i], and
+ * paddings[i] the padding of its rows. On failure batch->map is NULL.
  */
-sluice_status host_batch_begin(custom_batch *map, const sluice_column *types, uint32_t rows,
+sluice_status host_batch_begin(custom_batch *map, const sluice_column *types,
+                               const row_padding *paddings, uint32_t rows,
                                sluice_host_batch *batch);
 void host_batch_end(sluice_host_batch *batch);
 

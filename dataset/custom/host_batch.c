@@ -46,8 +46,8 @@ static void free_memory(sluice_host_batch *batch)
     memset(batch, 0, sizeof(*batch));
 }
 
-sluice_status host_batch_begin(custom_batch *map, const sluice_column *types, uint32_t rows,
-                               sluice_host_batch *batch)
+sluice_status host_batch_begin(custom_batch *map, const sluice_column *types,
+                               const row_padding *paddings, uint32_t rows, sluice_host_batch *batch)
 {
     sluice_status st = SLUICE_OK;
 
@@ -58,6 +58,7 @@ sluice_status host_batch_begin(custom_batch *map, const sluice_column *types, ui
         st = sli_fail(SLUICE_E_NO_MEMORY, "a worker of %s", map->name);
     }
     for (uint32_t i = 0; i < map->column_count && st == SLUICE_OK; i++) {
+        batch->columns[i].padding = paddings[i];
         st = make_column(map, i, &types[i], rows, &batch->columns[i]);
     }
     if (st == SLUICE_OK && map->of.begin != NULL) {
@@ -155,8 +156,19 @@ static sluice_status end_column(const sluice_host_batch *batch, uint32_t i)
     return SLUICE_OK;
 }
 
-/* Zeroes the rows without a sample in the columns that the map writes. */
-static void zero_rows(const sluice_host_batch *batch, const uint8_t *flags)
+static void pad_row(const row_padding *padding, uint8_t *row, size_t bytes)
+{
+    if (padding->bytes == 0) {
+        memset(row, 0, bytes);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += padding->bytes) {
+        memcpy(row + at, padding->value, padding->bytes);
+    }
+}
+
+/* Pads the rows without a sample in the columns that the map writes. */
+static void pad_rows(const sluice_host_batch *batch, const uint8_t *flags)
 {
     for (uint32_t i = 0; i < batch->map->column_count; i++) {
         const host_column *column = &batch->columns[i];
@@ -164,7 +176,8 @@ static void zero_rows(const sluice_host_batch *batch, const uint8_t *flags)
         for (uint32_t row = 0; batch->map->columns[i].access != BATCH_READS && row < batch->rows;
              row++) {
             if ((flags[row] & SLI_ROW_ZERO) != 0) {
-                memset(column->slot + row * column->view.row_bytes, 0, column->view.row_bytes);
+                pad_row(&column->padding, column->slot + row * column->view.row_bytes,
+                        column->view.row_bytes);
             }
         }
     }
@@ -207,7 +220,7 @@ sluice_status host_batch_call(sluice_host_batch *batch, uint8_t *const *columns,
 
         st = checked != SLUICE_OK ? checked : st;
     }
-    zero_rows(batch, flags);
+    pad_rows(batch, flags);
     return st;
 }
 

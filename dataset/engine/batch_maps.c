@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_maps.h"
 
+#include <string.h>
+
 #include "alloc_int.h"
 #include "loader_stage.h"
 
@@ -8,6 +10,22 @@
 static uint32_t column_of(const struct plan_details *details, const plan_batch_map *map, uint32_t k)
 {
     return (uint32_t)details->buffers[map->buffers[k]].column;
+}
+
+/* The padding of a column of the batch: of pack's columns that of packed_rows_pad(), else zeros. */
+static row_padding padding_of(const plan_pack *pack, int column)
+{
+    const int32_t no_document = -1;
+    row_padding padding = {.bytes = 0};
+
+    if (pack->seq > 0 && column == pack->tokens) {
+        padding.bytes = pack->element_bytes;
+        memcpy(padding.value, pack->pad, sizeof(padding.value));
+    } else if (pack->seq > 0 && column == pack->documents) {
+        padding.bytes = sizeof(no_document);
+        memcpy(padding.value, &no_document, sizeof(no_document));
+    }
+    return padding;
 }
 
 /* Creates the worker's states of all maps, in order. */
@@ -23,12 +41,17 @@ static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
     for (uint32_t i = 0; i < details->batch_map_count && st == SLUICE_OK; i++) {
         const plan_batch_map *map = &details->batch_maps[i];
         sluice_column types[SLUICE_MAX_COLUMNS];
+        row_padding paddings[SLUICE_MAX_COLUMNS];
 
         for (uint32_t k = 0; k < map->map->column_count; k++) {
-            types[k] = layout->columns[column_of(details, map, k)];
+            const uint32_t column = column_of(details, map, k);
+
+            types[k] = layout->columns[column];
+            paddings[k] = padding_of(&details->pack, (int)column);
         }
         loader->stage = map->map->name;
-        st = host_batch_begin(map->map, types, layout->batch_size, &loader->batch_maps[i]);
+        st =
+            host_batch_begin(map->map, types, paddings, layout->batch_size, &loader->batch_maps[i]);
     }
     return st;
 }

@@ -58,10 +58,7 @@ static void need_columns_of_batch(sli_plan *plan)
 /* Marks the buffers that bucket and pack read as needed, and finds pack's columns in the batch. */
 static void need_lengths(sli_plan *plan)
 {
-    const stage_schema *schema = &plan->dataset->opened_schema;
     plan_pack *pack = &plan->details->pack;
-    const uint32_t first =
-        schema->buffer_count - 3; /* pack's outputs: no stage after it adds any */
     const plan_bucket *bucket = &plan->details->bucket;
     int *const columns[] = {&pack->tokens, &pack->positions, &pack->documents};
 
@@ -76,7 +73,7 @@ static void need_lengths(sli_plan *plan)
         read_buffer(plan->details, (uint32_t)pack->length);
     }
     for (uint32_t i = 0; i < 3; i++) {
-        *columns[i] = plan->details->buffers[first + i].column;
+        *columns[i] = plan->details->buffers[pack->first_output + i].column;
     }
 }
 

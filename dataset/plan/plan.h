@@ -89,11 +89,12 @@ typedef struct plan_pack {
     bool split;     /* a document may be divided between windows */
     uint8_t pad[8]; /* the token of padding; the first element_bytes bytes count */
     size_t element_bytes;
-    uint64_t most;      /* tokens in the longest document */
-    sluice_column type; /* documents */
-    uint32_t document;  /* buffer of a sample's document */
-    int length;         /* buffer of its length; -1: all documents have `most` tokens */
-    int tokens;         /* columns of the batch; -1: not in the batch */
+    uint64_t most;         /* tokens in the longest document */
+    sluice_column type;    /* documents */
+    uint32_t document;     /* buffer of a sample's document */
+    int length;            /* buffer of its length; -1: all documents have `most` tokens */
+    uint32_t first_output; /* buffer of its tokens; those of positions and documents follow */
+    int tokens;            /* columns of the batch; -1: not in the batch */
     int positions;
     int documents;
 } plan_pack;

@@ -105,6 +105,7 @@ static void add_pack(struct plan_details *details, const dataset_stage *stage,
     pack->element_bytes = sluice_dtype_size(pack->type.dtype);
     memcpy(pack->pad, &(uint64_t){args->pad}, sizeof(pack->pad)); /* little endian */
     pack->most = pack->type.shape[0];
+    pack->first_output = before->buffer_count;
     pack->document = before->infos[column].buffer;
     pack->length = find_length(before, column);
 }

@@ -127,6 +127,65 @@ static void policy_zero_leaves_bad_documents_out(void)
     check_policy(SLI_ON_ERROR_ZERO);
 }
 
+/* Fills the columns of pack and a new one with 7, also in rows without a sample. */
+static sluice_status fill_all(sluice_host_batch *batch, void *user)
+{
+    static const char *const names[] = {"tokens", "position", "document", "extra"};
+
+    (void)user;
+    for (uint32_t i = 0; i < 4; i++) {
+        sluice_host_column column;
+        const sluice_status st = sluice_host_batch_column(batch, names[i], &column);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        memset(column.data, 7, column.row_bytes * sluice_host_batch_rows(batch));
+    }
+    return SLUICE_OK;
+}
+
+static void padding_stays_after_a_map_of_batches(void)
+{
+    static const char *const changes[] = {"tokens", "position", "document"};
+    static const sluice_column_spec extra[] = {
+        {.name = "extra", .dtype = SLUICE_I32, .rank = 0},
+    };
+    sluice_dataset *dataset = document_dataset();
+    uint32_t padded = 0;
+    engine_run run;
+    sluice_map_batch map;
+
+    sluice_map_batch_init(&map);
+    map.name = "fill";
+    map.changes = changes;
+    map.change_count = 3;
+    map.outputs = extra;
+    map.output_count = 1;
+    map.map = fill_all;
+    T_OK(sluice_dataset_add(dataset, "take 5 | pack tokens seq=6 pad=9 | batch 64"));
+    T_OK(sluice_dataset_map_batch(dataset, &map));
+    open_run(&run, dataset, &(run_options){.workers = 2});
+    T_OK(next_batch(&run));
+    for (uint32_t row = 0; row < 64; row++) {
+        const bool is_padding = run.input.samples[row] == UINT64_MAX;
+        const uint16_t *tokens = row_of(&run, 0, row);
+        const int32_t *position = row_of(&run, 1, row);
+        const int32_t *document = row_of(&run, 2, row);
+
+        for (uint32_t i = 0; i < 6; i++) {
+            T_EQ(tokens[i], is_padding ? 9 : 0x0707);
+            T_EQ(position[i], is_padding ? 0 : 0x07070707);
+            T_EQ(document[i], is_padding ? -1 : 0x07070707);
+        }
+        T_EQ(*(const int32_t *)row_of(&run, 3, row), is_padding ? 0 : 0x07070707);
+        padded += is_padding;
+    }
+    T_TRUE(padded > 0 && padded < 64);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 static void padding_is_marked_in_the_mask(void)
 {
     sluice_dataset *dataset = document_dataset();
@@ -274,6 +333,7 @@ const t_test pack_windows_errors_tests[] = {
     T_TEST(a_bad_document_ends_the_run_in_its_place),
     T_TEST(a_bad_document_is_replaced_by_the_next),
     T_TEST(policy_zero_leaves_bad_documents_out),
+    T_TEST(padding_stays_after_a_map_of_batches),
     T_TEST(padding_is_marked_in_the_mask),
     T_TEST(a_document_longer_than_a_window_is_bad_without_split),
     T_TEST(passes_without_a_batch_have_no_valid_data),

@@ -476,7 +476,8 @@ SLUICE_API uint32_t sluice_host_batch_valid_rows(const sluice_host_batch *batch)
 /**
  * Returns (rows) the number of each row's sample in the source; UINT64_MAX: the row has no sample,
  * since it is padding, or a bad sample under policy zero. Such rows are zero, with pack they are
- * padding tokens; after the callback the columns in changes and outputs are zeroed in them.
+ * padding: tokens of `pad`, `document` -1. After the callback the library writes this again into
+ * the columns in changes; columns in outputs are zero in such rows.
  *
  * Threads: the one that runs the callback.
  */
