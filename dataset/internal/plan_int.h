@@ -179,6 +179,9 @@ typedef struct sli_dataset_identity {
  */
 sluice_status sli_stages_compare(const char *kept, const char *mine);
 
+/* Logs a warning for each function of the program among the stages that has no version. */
+void sli_stages_warn_unversioned(const char *stages);
+
 /* Makes the identity of the plan's dataset. Returns E_NO_MEMORY on failure. */
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out);
 

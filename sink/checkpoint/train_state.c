@@ -161,5 +161,6 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
     if (kept->data.names != mine->data.names) {
         return sli_fail(SLUICE_E_INVALID, "the samples have other names than they had");
     }
+    sli_stages_warn_unversioned(mine->data.stages);
     return SLUICE_OK;
 }

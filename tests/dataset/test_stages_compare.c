@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether two texts of stages give the same bits, and what is said where they do not. */
 #include "alloc_int.h"
+#include "log_kit.h"
 #include "plan_int.h"
 #include "testing.h"
 
@@ -110,10 +111,28 @@ static void running_out_of_memory_is_no_difference(void)
     T_TRUE(passes > 5);
 }
 
+static void functions_without_a_version_are_named(void)
+{
+    const char *log;
+
+    kit_log_start(NULL, NULL);
+    sli_stages_warn_unversioned("map name=fade version=2 | filter name='only good' version=0 | "
+                                "center_crop 5 | map name=blur");
+    log = kit_log_stop();
+    T_CONTAINS(log, "filter only good has no version, so a resumed run cannot tell");
+    T_CONTAINS(log, "map blur has no version");
+    T_TRUE(strstr(log, "fade") == NULL && strstr(log, "center_crop") == NULL);
+    kit_log_start(NULL, NULL);
+    sli_stages_warn_unversioned("map name=blur | no_such_stage");
+    sli_stages_warn_unversioned("");
+    T_STR(kit_log_stop(), "");
+}
+
 const t_test stages_compare_tests[] = {
     T_TEST(texts_with_the_same_bits_are_equal),
     T_TEST(differences_are_named),
     T_TEST(texts_that_cannot_be_read_are_shown_where_they_differ),
     T_TEST(running_out_of_memory_is_no_difference),
+    T_TEST(functions_without_a_version_are_named),
     T_END,
 };
