@@ -62,11 +62,7 @@ void sample_maps_end(sample_loader *loader)
     loader->maps = NULL;
 }
 
-/*
- * The length of a ragged column, clamped to its maximum: user code can write any number into the
- * column NAME_length.
- */
-static uint64_t actual_length(int32_t length, uint64_t most)
+uint64_t sample_length(int32_t length, uint64_t most)
 {
     return length < 0 ? 0 : (uint64_t)length < most ? (uint64_t)length : most;
 }
@@ -87,7 +83,7 @@ static void set_inputs(const plan_step *step, void *const *buffers, sluice_sampl
         }
         if (step->lengths[i] >= 0) {
             view->shape[0] =
-                actual_length(*(const int32_t *)buffers[step->lengths[i]], type->shape[0]);
+                sample_length(*(const int32_t *)buffers[step->lengths[i]], type->shape[0]);
         }
         view->bytes = sluice_dtype_size(type->dtype);
         for (uint32_t d = 0; d < type->rank; d++) {

@@ -16,4 +16,10 @@ sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, 
 /* Frees this worker's states of the maps. Call it on the worker's thread. */
 void sample_maps_end(sample_loader *loader);
 
+/*
+ * The length of a ragged column, clamped to its maximum: user code can write any number into the
+ * column NAME_length.
+ */
+uint64_t sample_length(int32_t length, uint64_t most);
+
 #endif

@@ -31,6 +31,31 @@ static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
 }
 
+/* Runs an array stage that changes the number of rows. */
+static sluice_status compute_rows(const plan_step *step, void *const *buffers)
+{
+    const sluice_column *type = &step->input_types[0];
+    uint64_t rows = type->shape[0];
+    sluice_status st;
+
+    if (step->lengths[0] >= 0) {
+        rows = sample_length(*(const int32_t *)buffers[step->lengths[0]], rows);
+    }
+    st = step->array->def->array_rows(step->array->args.bytes, type, buffers[step->inputs[0]],
+                                      &step->output_type, buffers[step->first_output], &rows);
+    if (st == SLUICE_OK && step->output_length >= 0 && buffers[step->output_length] != NULL) {
+        *(int32_t *)buffers[step->output_length] = (int32_t)rows;
+    }
+    return st;
+}
+
+/* True if a column that an array stage writes is needed. */
+static bool is_needed(const plan_step *step, void *const *buffers)
+{
+    return buffers[step->first_output] != NULL ||
+           (step->output_length >= 0 && buffers[step->output_length] != NULL);
+}
+
 /* Runs an array stage: computes new values of a column. */
 static sluice_status compute_array(sample_loader *loader, const plan_step *step,
                                    void *const *buffers)
@@ -38,8 +63,10 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
     const stage_def *def = step->array->def;
     const uint64_t start = change_stage(loader, PLAN_PIXELS);
     const sluice_status st =
-        def->array(step->array->args.bytes, &step->input_types[0], buffers[step->inputs[0]],
-                   &step->output_type, buffers[step->first_output]);
+        def->array_rows != NULL
+            ? compute_rows(step, buffers)
+            : def->array(step->array->args.bytes, &step->input_types[0], buffers[step->inputs[0]],
+                         &step->output_type, buffers[step->first_output]);
 
     loader->stage = def->name;
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
@@ -88,7 +115,7 @@ sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass
                 st = call_step(loader, i, sample, pass, buffers);
             }
         } else if (step->array != NULL) {
-            st = buffers[step->first_output] != NULL ? compute_array(loader, step, buffers) : st;
+            st = is_needed(step, buffers) ? compute_array(loader, step, buffers) : st;
         } else if (buffers[details->segments[step->segment].to] != NULL) {
             convert_buffer(loader, step, sample, pass, flags, buffers);
         }

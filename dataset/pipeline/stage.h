@@ -160,6 +160,12 @@ void schema_number_buffers(stage_schema *schema);
 /* Finds a column by name. Returns its index, or -1 if there is no such column. */
 int schema_find(const stage_schema *schema, const char *name);
 
+/* Finds a column by its buffer. Returns its index, or -1 if there is no such column. */
+int schema_find_buffer(const stage_schema *schema, uint32_t buffer);
+
+/* The buffer that holds the length of a ragged column; -1: the column is not ragged. */
+int schema_length_buffer(const stage_schema *schema, uint32_t column);
+
 /*
  * Fails with E_INVALID because `stage` needs a column that does not exist. The message has the
  * names of all columns.
@@ -374,6 +380,14 @@ typedef struct stage_def {
      */
     sluice_status (*array)(const void *args, const sluice_column *from_type, const void *from,
                            const sluice_column *to_type, void *to);
+
+    /*
+     * STAGE_ARRAY, instead of array(): also changes the number of rows. *rows: in, how many rows of
+     * `from` are real, all if the column is not ragged; out, how many of `to` are. `to` NULL: only
+     * their number is needed.
+     */
+    sluice_status (*array_rows)(const void *args, const sluice_column *from_type, const void *from,
+                                const sluice_column *to_type, void *to, uint64_t *rows);
 
     /* STAGE_CONVERSION: updates the column of one image that the stage works on; infer() is NULL.
      * The image is decoded. */

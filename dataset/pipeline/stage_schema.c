@@ -202,6 +202,38 @@ int schema_find(const stage_schema *schema, const char *name)
     return -1;
 }
 
+int schema_find_buffer(const stage_schema *schema, uint32_t buffer)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].buffer == buffer) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+int schema_length_buffer(const stage_schema *schema, uint32_t column)
+{
+    const column_info *info = &schema->infos[column];
+    char name[SLUICE_NAME_SIZE + 8];
+    int length;
+
+    if (info->role == ROLE_BOXES) {
+        return (int)info->length;
+    }
+    for (uint32_t i = 0; i < schema->column_count && info->role == ROLE_OF_BOX; i++) {
+        if (schema->infos[i].role == ROLE_BOXES && schema->infos[i].buffer == info->boxes) {
+            return (int)schema->infos[i].length;
+        }
+    }
+    snprintf(name, sizeof(name), "%s_length", schema->columns[column].name);
+    length = schema_find(schema, name);
+    return length >= 0 && schema->columns[length].dtype == SLUICE_I32 &&
+                   schema->columns[length].rank == 0 && schema->columns[column].rank > 0
+               ? (int)schema->infos[length].buffer
+               : -1;
+}
+
 sluice_status schema_no_column(const stage_schema *schema, const char *stage, const char *name)
 {
     char names[SLUICE_MAX_COLUMNS * (SLUICE_NAME_SIZE + 2)] = "";
@@ -264,7 +296,7 @@ sluice_status schema_array_column(stage_schema *schema, const char *stage, const
     if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
         return sli_fail(SLUICE_E_INVALID, "%s: too many stages that compute columns", stage);
     }
-    schema->infos[column] = (column_info){.buffer = schema->buffer_count++};
+    schema->infos[column].buffer = schema->buffer_count++; /* of boxes: it still has their length */
     *column_out = &schema->columns[column];
     return SLUICE_OK;
 }

@@ -93,8 +93,15 @@ static void need_inputs_of_steps(struct plan_details *details)
             }
         }
         if (step->array != NULL) {
+            const bool gives_length =
+                step->output_length >= 0 && details->buffers[step->output_length].needed;
+
             if (details->buffers[step->first_output].needed) {
                 read_buffer(details, step->inputs[0]);
+            }
+            if (step->lengths[0] >= 0 &&
+                (gives_length || details->buffers[step->first_output].needed)) {
+                read_buffer(details, (uint32_t)step->lengths[0]);
             }
         } else if (step->map == NULL && details->buffers[segment->to].needed) {
             read_buffer(details, segment->from);

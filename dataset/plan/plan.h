@@ -61,8 +61,9 @@ typedef struct plan_step {
     sluice_column input_types[SLUICE_MAX_COLUMNS];
     uint32_t inputs[SLUICE_MAX_COLUMNS]; /* buffers of the inputs */
     int lengths[SLUICE_MAX_COLUMNS];     /* buffers of the inputs' lengths; -1: not ragged */
-    uint32_t segment;                    /* conversions: index of the segment */
-    sli_conversion conversion;           /* conversions: their program */
+    int output_length; /* array stage: buffer of the output's length; -1: it does not change */
+    uint32_t segment;  /* conversions: index of the segment */
+    sli_conversion conversion; /* conversions: their program */
 } plan_step;
 
 /* A map of whole batches. */

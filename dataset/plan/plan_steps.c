@@ -10,29 +10,6 @@
 #include "operators/batch/pack_windows.h"
 #include "plan.h"
 
-/* The buffer that holds the length of a ragged column; -1: the column has none. */
-static int find_length(const stage_schema *schema, int column)
-{
-    const column_info *info = &schema->infos[column];
-    char name[SLUICE_NAME_SIZE + 8];
-    int length;
-
-    if (info->role == ROLE_BOXES) {
-        return (int)info->length;
-    }
-    for (uint32_t i = 0; i < schema->column_count && info->role == ROLE_OF_BOX; i++) {
-        if (schema->infos[i].role == ROLE_BOXES && schema->infos[i].buffer == info->boxes) {
-            return (int)schema->infos[i].length;
-        }
-    }
-    snprintf(name, sizeof(name), "%s_length", schema->columns[column].name);
-    length = schema_find(schema, name);
-    return length >= 0 && schema->columns[length].dtype == SLUICE_I32 &&
-                   schema->columns[length].rank == 0 && schema->columns[column].rank > 0
-               ? (int)schema->infos[length].buffer
-               : -1;
-}
-
 /* Returns the key of a map's random numbers. kind: "map", or "map_batch"; occurrence: number of
  * earlier maps of the same name. */
 static uint64_t map_key(const char *kind, const char *name, uint64_t seed, uint32_t occurrence)
@@ -74,7 +51,7 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
 
         step->input_types[i] = before->columns[column];
         step->inputs[i] = before->infos[column].buffer;
-        step->lengths[i] = find_length(before, column);
+        step->lengths[i] = schema_length_buffer(before, (uint32_t)column);
     }
     details->step_count++;
 }
@@ -90,6 +67,15 @@ static void add_array(struct plan_details *details, const dataset_stage *stage,
     step->inputs[0] = before->infos[column].buffer;
     step->output_type = after->columns[column];
     step->first_output = after->infos[column].buffer;
+    step->lengths[0] = -1;
+    step->output_length = -1;
+    if (stage->def->array_rows != NULL) {
+        const int length = schema_length_buffer(before, (uint32_t)column);
+        const int after_length = schema_length_buffer(after, (uint32_t)column);
+
+        step->lengths[0] = length;
+        step->output_length = after_length != length ? after_length : -1;
+    }
 }
 
 static void add_pack(struct plan_details *details, const dataset_stage *stage,
@@ -107,7 +93,7 @@ static void add_pack(struct plan_details *details, const dataset_stage *stage,
     pack->most = pack->type.shape[0];
     pack->first_output = before->buffer_count;
     pack->document = before->infos[column].buffer;
-    pack->length = find_length(before, column);
+    pack->length = schema_length_buffer(before, (uint32_t)column);
 }
 
 static void add_bucket(struct plan_details *details, const dataset_stage *stage,

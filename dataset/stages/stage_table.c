@@ -31,6 +31,8 @@
     X(rename)                 \
     X(one_hot)                \
     X(cast)                   \
+    X(pad)                    \
+    X(truncate)               \
     X(geometry)               \
     X(cache)                  \
     X(decode)                 \

@@ -411,6 +411,14 @@ static void columns_are_computed_by_calls(void)
     T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){vector}, NULL));
     T_TRUE(label >= 0 && label < 5 && vector[label] == 1);
     sluice_dataset_destroy(dataset);
+    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_one_hot(dataset, "label", 5, 0));
+    T_OK(sluice_dataset_truncate_array(dataset, "label", 2));
+    T_OK(sluice_dataset_pad_array(dataset, "label", 4, -1));
+    T_OK(sluice_dataset_add(dataset, "project label | batch 1"));
+    T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){vector}, NULL));
+    T_TRUE(vector[0] == (label == 0 ? 1 : 0) && vector[2] == -1 && vector[3] == -1);
+    sluice_dataset_destroy(dataset);
 }
 
 static void documents_are_packed_by_calls(void)

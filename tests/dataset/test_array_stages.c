@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* one_hot and cast: columns that are computed anew. */
+/* one_hot, cast, pad and truncate: columns that are computed anew. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,6 +7,7 @@
 #include <sluice/columns.h>
 
 #include "dataset_kit.h"
+#include "document_kit.h"
 #include "list_kit.h"
 #include "testing.h"
 
@@ -150,6 +151,21 @@ static void columns_of_images_are_refused(void)
         {"one_hot lable 3", "one_hot: there is no column 'lable'; there are image"},
         {"one_hot label 0", "classes"},
         {"one_hot label 3 smoothing=2", "smoothing"},
+        {"pad mask to=100", "pad: mask is an image, or follows it"},
+        {"pad boxes 100", "pad: boxes is an image, or follows it"},
+        {"pad label 4", "pad: label is one number; want an array"},
+        {"pad 4 4", "pad 4: want the name of a column first"},
+        {"pad lable 4", "pad: there is no column 'lable'"},
+        {"pad c 0", "to"},
+        {"pad c 4 value=1.5", "pad: value=1.5 cannot be represented as i32, the type of c"},
+        {"pad c 4 value=3e9", "cannot be represented as i32"},
+        {"cast c u8 | pad c 4 value=-1", "cannot be represented as u8"},
+        {"one_hot label 5 | pad label 4", "pad: label has 5 rows, more than to=4; truncate it"},
+        {"drop boxes | pad c 4", "pad: c belongs to boxes that were dropped"},
+        {"truncate c 2", "truncate: c has one row for each box"},
+        {"truncate image 2", "truncate: image is an image, or follows it"},
+        {"truncate label 2", "truncate: label is one number; want an array"},
+        {"truncate label", "to"},
     };
     const char *folder = t_folder();
 
@@ -185,6 +201,133 @@ static void other_columns_do_not_change(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* ---- pad and truncate ------------------------------------------------------------------------ */
+
+/* Documents of up to 23 tokens, with stages: `rows` rows, at most `most` of them real, then
+ * `value`. */
+static void check_documents(const char *stages, uint32_t rows, uint32_t most, uint16_t value)
+{
+    for (uint32_t workers = 1; workers < 4; workers += 2) {
+        sluice_dataset *dataset = document_dataset();
+        engine_run run;
+
+        T_OK(sluice_dataset_add(dataset, stages));
+        T_OK(sluice_dataset_add(dataset, "batch 20"));
+        open_run(&run, dataset, &(run_options){.workers = workers});
+        T_OK(next_batch(&run));
+        for (uint32_t row = 0; row < 20; row++) {
+            const uint16_t *tokens = column_row(&run, "tokens", row);
+            const uint32_t length = document_length(row) < most ? document_length(row) : most;
+
+            T_EQ(*(const int32_t *)column_row(&run, "tokens_length", row), (int32_t)length);
+            for (uint32_t i = 0; i < rows; i++) {
+                T_EQ(tokens[i], i < length ? document_token(row, i) : value);
+            }
+        }
+        T_EQ(row_bytes(&run, (uint32_t)sli_layout_find(&run.layout, "tokens")), rows * 2);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void ragged_arrays_are_padded_and_truncated(void)
+{
+    check_documents("pad tokens to=30 value=65535", 30, DOCUMENT_MOST, 65535);
+    check_documents("truncate tokens 7", 7, 7, 0);
+    check_documents("truncate tokens 7 | pad tokens 9 value=5", 9, 7, 5);
+    check_documents("truncate tokens 200", DOCUMENT_MOST, DOCUMENT_MOST, 0);
+    check_documents("pad tokens 40 value=3 | truncate tokens 30", 30, DOCUMENT_MOST, 3);
+}
+
+static void a_length_is_truncated_without_its_column(void)
+{
+    sluice_dataset *dataset = document_dataset();
+    engine_run run;
+
+    T_OK(sluice_dataset_add(dataset, "truncate tokens 7 | project tokens_length | batch 20"));
+    open_run(&run, dataset, &(run_options){.workers = 2});
+    T_OK(next_batch(&run));
+    for (uint32_t row = 0; row < 20; row++) {
+        T_EQ(*(const int32_t *)column_row(&run, "tokens_length", row),
+             document_length(row) < 7 ? (int32_t)document_length(row) : 7);
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void documents_are_truncated_before_pack(void)
+{
+    sluice_dataset *dataset = document_dataset();
+    const uint16_t *tokens;
+    engine_run run;
+    uint32_t at = 0;
+
+    T_OK(sluice_dataset_add(dataset, "truncate tokens 3 | pack tokens seq=9 | batch 1"));
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    tokens = column_row(&run, "tokens", 0);
+    for (uint64_t sample = 0; at < 9; sample++) {
+        for (uint32_t i = 0; i < document_length(sample) && i < 3 && at < 9; i++) {
+            T_EQ(tokens[at++], document_token(sample, i));
+        }
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void more_rows_than_pad_allows_are_a_bad_sample(void)
+{
+    sluice_dataset *dataset = document_dataset();
+    tape got;
+
+    T_OK(sluice_dataset_add(dataset, "pad tokens 22 | batch 1"));
+    got = record(dataset, &(run_options){.workers = 1});
+    T_TRUE(got.end < 0);
+    T_CONTAINS(got.error, "pad: sample ");
+    T_CONTAINS(got.error, "tokens has 23 rows, more than to=22; put `truncate tokens to=22`");
+    free(got.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void arrays_of_one_length_are_padded_and_truncated(void)
+{
+    static const float values[6] = {1, 2, 3, 4, 5, 6};
+    static const float want[2][4] = {{1, 2, -1.5F, -1.5F}, {4, 5, -1.5F, -1.5F}};
+    sluice_dataset *dataset = array_dataset(SLUICE_F32, values, 2, 3);
+    engine_run run;
+
+    T_OK(sluice_dataset_add(dataset, "truncate x 2 | pad x 4 value=-1.5 | batch 2"));
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(memcmp(column_row(&run, "x", 0), want[0], sizeof(want[0])), 0);
+    T_EQ(memcmp(column_row(&run, "x", 1), want[1], sizeof(want[1])), 0);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* The numbers of boxes that are left have the boxes' length, also after a cast. */
+static void columns_of_boxes_are_padded(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    const int64_t *classes;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset = list_dataset(folder, LIST_OF_BOXES,
+                           "| decode | center_crop 20 | cast c i64 | pad c 5 value=-1 | batch 1");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    classes = column_row(&run, "c", 0);
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+    T_EQ(classes[0], 2);
+    for (int i = 1; i < 5; i++) {
+        T_EQ(classes[i], -1);
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test array_stages_tests[] = {
     T_TEST(one_hot_is_one_at_the_class),
     T_TEST(labels_are_smoothed),
@@ -193,5 +336,11 @@ const t_test array_stages_tests[] = {
     T_TEST(values_without_a_place_are_bad_samples),
     T_TEST(columns_of_images_are_refused),
     T_TEST(other_columns_do_not_change),
+    T_TEST(ragged_arrays_are_padded_and_truncated),
+    T_TEST(a_length_is_truncated_without_its_column),
+    T_TEST(documents_are_truncated_before_pack),
+    T_TEST(more_rows_than_pad_allows_are_a_bad_sample),
+    T_TEST(arrays_of_one_length_are_padded_and_truncated),
+    T_TEST(columns_of_boxes_are_padded),
     T_END,
 };

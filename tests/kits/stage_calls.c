@@ -570,6 +570,16 @@ static sluice_status call_one_hot(sluice_dataset *d)
     return sluice_dataset_one_hot(d, "label", 7, 0.25);
 }
 
+static sluice_status call_pad(sluice_dataset *d)
+{
+    return sluice_dataset_pad_array(d, "label", 9, 2.5);
+}
+
+static sluice_status call_truncate(sluice_dataset *d)
+{
+    return sluice_dataset_truncate_array(d, "label", 3);
+}
+
 static sluice_status call_cast(sluice_dataset *d)
 {
     return sluice_dataset_cast(d, "label", SLUICE_I64);
@@ -740,6 +750,8 @@ const stage_call stage_calls[] = {
     {SOURCE, "rename label y", call_rename, NULL, "batch 4"},
     {SOURCE, "one_hot label 7 smoothing=0.25", call_one_hot, NULL, "batch 4"},
     {SOURCE, "cast label i64", call_cast, NULL, "batch 4"},
+    {SOURCE " | one_hot label 7", "pad label to=9 value=2.5", call_pad, NULL, "batch 4"},
+    {SOURCE " | one_hot label 7", "truncate label 3", call_truncate, NULL, "batch 4"},
     {DOCUMENTS, "pack label 16 split=false pad=9", call_pack, NULL, "batch 4"},
     {SOURCE, "bucket label 2,5", call_bucket, NULL, "batch 4"},
     {DOCUMENTS " | rename label tokens", "pack tokens 16", call_pack_defaults, NULL, "batch 4"},

@@ -76,6 +76,39 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cast(sluice_dataset *dataset, co
                                                      sluice_dtype dtype);
 
 /**
+ * Makes an array longer: the stage `pad` of pipeline texts. The rows of a sample, its first
+ * dimension, come first, then rows of `value`. A ragged column keeps its NAME_length, the number of
+ * rows before the padding; a sample with more than `to` rows is bad.
+ *
+ * @param column  a column with at least one dimension that is not the image, a mask or boxes
+ * @param to      rows after the stage, 1 to 67 108 864; not less than those of a column that is not
+ *                ragged
+ * @param value   of all elements that are added; the column's type must represent it
+ *
+ * Returns: E_INVALID also for a column of another kind, or arguments out of range.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_pad_array(sluice_dataset *dataset,
+                                                          const char *column, uint64_t to,
+                                                          double value);
+
+/**
+ * Keeps the first `to` rows of an array: the stage `truncate` of pipeline texts. The NAME_length of
+ * a ragged column is the number of rows that are left.
+ *
+ * @param column  a column with at least one dimension that is not the image, a mask, boxes, or of
+ *                boxes
+ * @param to      1 to 67 108 864; nothing changes if the column has fewer rows
+ *
+ * Returns: E_INVALID also for a column of another kind, or arguments out of range.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_truncate_array(sluice_dataset *dataset,
+                                                               const char *column, uint64_t to);
+
+/**
  * Adds a column m, f32 (2, 3): the affine map from the batch's image to the file's image, for
  * coordinates that the program handles itself. A point (X, Y) of the batch's image, before to_chw,
  * is at (x, y) of the file's image:

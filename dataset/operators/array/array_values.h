@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads values of integer arrays, whatever their element type. */
+/* Reads and writes values of arrays, whatever their element type. */
 #ifndef SLUICE_ARRAY_VALUES_H
 #define SLUICE_ARRAY_VALUES_H
 
@@ -33,5 +33,17 @@ static inline int64_t array_integer(sluice_dtype dtype, const void *array, size_
         return ((const int64_t *)array)[i];
     }
 }
+
+/* Returns element i of an array of f32, f16 or bf16. */
+float array_load_float(sluice_dtype dtype, const void *array, size_t i);
+
+/* Stores a number as f32, f16 or bf16. */
+void array_store_float(sluice_dtype dtype, void *array, size_t i, float value);
+
+/* Stores an integer. False: the type cannot represent it. */
+bool array_store_integer(sluice_dtype dtype, void *array, size_t i, int64_t value);
+
+/* Stores a number as any type. False: the type is of integers, and cannot represent it. */
+bool array_store_real(sluice_dtype dtype, void *array, size_t i, double value);
 
 #endif

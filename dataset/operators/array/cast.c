@@ -5,7 +5,6 @@
 #include <sluice/columns.h>
 
 #include "array_values.h"
-#include "float16_int.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -37,59 +36,6 @@ static sluice_status cast_infer(const void *opaque, stage_schema *schema)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static float load_float(sluice_dtype dtype, const void *array, size_t i)
-{
-    switch (dtype) {
-    case SLUICE_F16:
-        return sli_f32_of_f16(((const uint16_t *)array)[i]);
-    case SLUICE_BF16:
-        return sli_f32_of_bf16(((const uint16_t *)array)[i]);
-    default:
-        return ((const float *)array)[i];
-    }
-}
-
-static void store_float(sluice_dtype dtype, void *array, size_t i, float value)
-{
-    switch (dtype) {
-    case SLUICE_F16:
-        ((uint16_t *)array)[i] = sli_f16_of_f32(value);
-        break;
-    case SLUICE_BF16:
-        ((uint16_t *)array)[i] = sli_bf16_of_f32(value);
-        break;
-    default:
-        ((float *)array)[i] = value;
-        break;
-    }
-}
-
-/* Stores an integer. False: the type cannot represent it. */
-static bool store_integer(sluice_dtype dtype, void *array, size_t i, int64_t value)
-{
-    switch (dtype) {
-    case SLUICE_U8:
-        ((uint8_t *)array)[i] = (uint8_t)value;
-        break;
-    case SLUICE_I8:
-        ((int8_t *)array)[i] = (int8_t)value;
-        break;
-    case SLUICE_U16:
-        ((uint16_t *)array)[i] = (uint16_t)value;
-        break;
-    case SLUICE_I32:
-        ((int32_t *)array)[i] = (int32_t)value;
-        break;
-    case SLUICE_U32:
-        ((uint32_t *)array)[i] = (uint32_t)value;
-        break;
-    default:
-        ((int64_t *)array)[i] = value;
-        break;
-    }
-    return array_integer(dtype, array, i) == value;
-}
-
 /* Casts one value. False: the new type cannot represent it. */
 static bool cast_value(const sluice_column *from_type, const void *from,
                        const sluice_column *to_type, void *to, size_t i)
@@ -102,18 +48,18 @@ static bool cast_value(const sluice_column *from_type, const void *from,
         if (is_integer) {
             value = array_integer(from_type->dtype, from, i);
         } else {
-            const float real = load_float(from_type->dtype, from, i);
+            const float real = array_load_float(from_type->dtype, from, i);
 
             if (!(real >= -0x1p63F && real < 0x1p63F)) {
                 return false; /* NaN is also rejected */
             }
             value = (int64_t)real;
         }
-        return store_integer(to_type->dtype, to, i, value);
+        return array_store_integer(to_type->dtype, to, i, value);
     }
-    store_float(to_type->dtype, to, i,
-                is_integer ? (float)array_integer(from_type->dtype, from, i)
-                           : load_float(from_type->dtype, from, i));
+    array_store_float(to_type->dtype, to, i,
+                      is_integer ? (float)array_integer(from_type->dtype, from, i)
+                                 : array_load_float(from_type->dtype, from, i));
     return true;
 }
 
