@@ -130,6 +130,9 @@ sluice_status sluice_validation_monitor(FILE *file, sluice_callback **callback_o
 enum { BAR_WIDTH = 24 };
 static const int64_t REDRAW_NS = 100000000;
 
+/* Waits for another rank are shown from this share of the time on. */
+static const double LEAST_WAIT = 0.01;
+
 static sluice_status bar_begin(sluice_hook *hook, void *user)
 {
     monitor *m = user;
@@ -169,6 +172,10 @@ static void print_progress(const sluice_hook *hook, uint64_t done, uint64_t all,
     sli_text_add(line, ", data wait %.1f %%, %.0f samples/s, %.1f steps/s",
                  hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0,
                  rate * hook->batch_size, rate);
+    if (hook->late_rank != UINT64_MAX && hook->late_seconds >= LEAST_WAIT * hook->seconds) {
+        sli_text_add(line, ", waits for rank %llu: %.0f %%", (unsigned long long)hook->late_rank,
+                     hook->seconds > 0 ? 100 * hook->late_seconds / hook->seconds : 0.0);
+    }
 }
 
 /* Overwrites the previous line. Text that wraps into another line of the terminal could not be

@@ -103,6 +103,16 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
     return sli_error_raise(&first);
 }
 
+/* Fills in the rank that this one has waited for longest. */
+static void fill_late_rank(const rank_waits *waits, sluice_hook *hook)
+{
+    hook->late_rank = UINT64_MAX;
+    if (waits->counts && waits->worst < waits->world) {
+        hook->late_rank = waits->worst;
+        hook->late_seconds = (double)waits->of[waits->worst].ns / 1e9;
+    }
+}
+
 void train_fill_hook(const train_run *run, sluice_hook *hook)
 {
     memset(hook, 0, sizeof(*hook));
@@ -119,6 +129,7 @@ void train_fill_hook(const train_run *run, sluice_hook *hook)
     hook->micro_batches = run->config.micro_batches;
     hook->output_count = run->model.output_count;
     hook->output_names = run->model.output_names;
+    fill_late_rank(&run->ranks.waits, hook);
 }
 
 sluice_status train_take_records(train_run *run, const program_result *result)

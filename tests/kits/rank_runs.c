@@ -47,6 +47,8 @@ static sluice_status count_samples(sluice_hook *hook, void *user)
         }
         o->last_step = record->step;
     }
+    o->late_rank = hook->late_rank;
+    o->late_seconds = hook->late_seconds;
     return SLUICE_OK;
 }
 

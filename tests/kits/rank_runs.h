@@ -21,6 +21,8 @@ typedef struct rank_outcome {
     uint64_t result_samples;
     uint64_t validations;
     uint64_t regrouped_world;
+    uint64_t late_rank; /* as of the last records */
+    double late_seconds;
     report_waits waits;   /* of the report */
     char ranks_json[400]; /* the key "ranks" of its JSON */
     char report[4000];    /* its text, of which lines are joined */

@@ -258,6 +258,48 @@ static const char *last_bar(unsigned short width, const char *const *names)
     return last + 1;
 }
 
+/* The bar of rank 0 after 10 s, of which it waited `late_s` for rank 3; NULL: no terminal. */
+static const char *bar_of_rank_0(double late_s, uint64_t late_rank)
+{
+    static char text[400];
+    static const char *const names[] = {"loss"};
+    sluice_hook hook = {.struct_size = sizeof(hook),
+                        .last_step = 2,
+                        .step_count = 1,
+                        .batch_size = 4,
+                        .output_names = names,
+                        .seconds = 10,
+                        .world = 4,
+                        .late_rank = late_rank,
+                        .late_seconds = late_s};
+    int master;
+    FILE *file = open_terminal(&master);
+    sluice_callback *callback = NULL;
+
+    if (file == NULL) {
+        return NULL;
+    }
+    T_OK(sluice_progress_bar(file, &callback));
+    T_OK(callback->train_begin(&hook, callback->user));
+    T_OK(callback->records(&hook, callback->user));
+    read_terminal(master, file, text, sizeof(text));
+    sluice_callback_destroy(callback);
+    return text;
+}
+
+static void the_bar_names_the_rank_that_it_waits_for(void)
+{
+    const char *text = bar_of_rank_0(4.1, 3);
+
+    if (text == NULL) {
+        T_SKIP("no pseudo terminal can be opened");
+    }
+    T_CONTAINS(text, " 1/2, 10 s left, epoch 1, data wait 0.0 %, 0 samples/s, 0.1 steps/s, "
+                     "waits for rank 3: 41 %\033[K");
+    T_CONTAINS(bar_of_rank_0(0.09, 3), " steps/s\033[K"); /* too little */
+    T_CONTAINS(bar_of_rank_0(0, UINT64_MAX), " steps/s\033[K");
+}
+
 /* Without escape sequences the line that was drawn last cannot be drawn over. */
 static void the_bar_is_silent_on_a_dumb_terminal(void)
 {
@@ -494,6 +536,7 @@ const t_test monitors_tests[] = {
     T_TEST(times_are_printed_after_each_epoch_in_every_mode),
     T_TEST(the_bar_is_silent_where_there_is_no_terminal),
     T_TEST(the_bar_tells_on_a_terminal_how_far_the_run_is),
+    T_TEST(the_bar_names_the_rank_that_it_waits_for),
     T_TEST(the_bar_is_silent_on_a_dumb_terminal),
     T_TEST(the_bar_leaves_out_an_output_without_a_name),
     T_TEST(the_bar_stays_on_one_line_of_a_narrow_terminal),

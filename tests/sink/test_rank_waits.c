@@ -326,11 +326,13 @@ static void a_slow_rank_is_in_the_reports_of_the_others(void)
         T_CONTAINS(o->report, "cores: ");
         T_CONTAINS(o->report, ", not divided among the ranks of this machine; the process may use");
         T_TRUE(o->waits.known && o->waits.meetings >= STEPS);
+        T_EQ(o->late_rank, rank == LATE ? UINT64_MAX : LATE);
         if (rank == LATE) {
             T_EQ(o->waits.own_lasts, o->waits.meetings);
             T_EQ(o->waits.count, 0);
             continue;
         }
+        T_TRUE(o->late_seconds > 0.03 * (STEPS - 3) && o->late_seconds <= o->waits.late[0].seconds);
         T_EQ(o->waits.own_lasts, 0);
         T_EQ(o->waits.count, 1);
         T_EQ(o->waits.late[0].rank, LATE);
