@@ -81,6 +81,7 @@ static void indices_take_geometry(void)
 static void files_of_colours_have_no_indices(void)
 {
     static const char *const files[] = {"a.ppm", "j.jpg"};
+    static const char *const reasons[] = {"its values are colours", "its compression is lossy"};
     const char *folder = t_folder();
 
     write_pair(folder, "a.ppm", "m.pgm");
@@ -95,7 +96,7 @@ static void files_of_colours_have_no_indices(void)
             sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){(uint8_t[64]){0}, NULL}, NULL),
             SLUICE_E_UNSUPPORTED);
         T_CONTAINS(sluice_last_error(), files[i]);
-        T_CONTAINS(sluice_last_error(), "its values are colours, or not exact");
+        T_CONTAINS(sluice_last_error(), reasons[i]);
         sluice_dataset_destroy(dataset);
     }
 }
