@@ -252,19 +252,6 @@ static sluice_status check_size(const image_way *way, const image_view *image)
                           image->width, image->height, way->width, way->height);
 }
 
-/* Runs geometry groups [first, end). */
-static sluice_status process_groups(sample_loader *loader, uint32_t first, uint32_t end,
-                                    uint64_t sample, uint64_t pass, row_sink *sink,
-                                    current_image *current, uint64_t *ticks)
-{
-    sluice_status st = SLUICE_OK;
-
-    for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
-        st = process_group(loader, i, sample, pass, sink, current, ticks);
-    }
-    return st;
-}
-
 /*
  * Finds the geometry of the groups before the cache for a sample that was read from it: the masks
  * and boxes follow it. It is the geometry of when the sample was added, since no group before the
@@ -303,7 +290,7 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *c
         if (!sample_cached_takes(loader, whole.width, whole.height, current->image.channels)) {
             return SLUICE_OK;
         }
-        st = find_pixels(loader, current, &whole, &pixels);
+        st = decode_box(loader, current, &whole, &pixels);
         if (st != SLUICE_OK) {
             return st;
         }
@@ -315,26 +302,33 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *c
                                      loader->way.height, buffers);
 }
 
-/* Runs all geometry groups of a plan with a cache of decoded images. */
-static sluice_status process_cached(sample_loader *loader, uint64_t sample, uint64_t pass,
+/* Runs all geometry groups, or those after the cache for an image that was read from it. */
+static sluice_status process_groups(sample_loader *loader, uint64_t sample, uint64_t pass,
                                     void *const *buffers, row_sink *sink, current_image *current,
                                     uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    const uint32_t cut = details->cache.groups;
-    sluice_status st;
+    uint32_t first = 0;
+    uint32_t keep_before = UINT32_MAX; /* add the image to the cache before this group */
+    sluice_status st = SLUICE_OK;
 
-    if (loader->hit) {
-        st = find_way_to_cache(loader, sample, pass);
-    } else {
-        st = process_groups(loader, 0, cut, sample, pass, sink, current, ticks);
-        if (st == SLUICE_OK) {
-            st = keep_pixels(loader, sample, buffers, current, ticks);
+    if (loader->cache != NULL && details->cache.is_decoded) {
+        if (loader->hit) {
+            first = details->cache.groups;
+            st = find_way_to_cache(loader, sample, pass);
+        } else {
+            keep_before = details->cache.groups;
         }
     }
-    return st == SLUICE_OK ? process_groups(loader, cut, details->group_count, sample, pass, sink,
-                                            current, ticks)
-                           : st;
+    for (uint32_t i = first; i < details->group_count && st == SLUICE_OK; i++) {
+        if (i == keep_before) {
+            st = keep_pixels(loader, sample, buffers, current, ticks);
+        }
+        if (st == SLUICE_OK) {
+            st = process_group(loader, i, sample, pass, sink, current, ticks);
+        }
+    }
+    return st;
 }
 
 sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
@@ -369,11 +363,8 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     } else if (st == SLUICE_OK) {
         st = check_size(way, &current.image);
     }
-    if (st == SLUICE_OK && loader->cache != NULL && plan->details->cache.is_decoded) {
-        st = process_cached(loader, sample, pass, buffers, &sink, &current, &ticks);
-    } else if (st == SLUICE_OK) {
-        st = process_groups(loader, 0, plan->details->group_count, sample, pass, &sink, &current,
-                            &ticks);
+    if (st == SLUICE_OK) {
+        st = process_groups(loader, sample, pass, buffers, &sink, &current, &ticks);
     }
     if (st == SLUICE_OK && loader->cache != NULL && data->bytes != NULL &&
         !plan->details->cache.is_decoded && !loader->hit) {
