@@ -73,7 +73,7 @@ static sluice_status pad_infer(const void *opaque, stage_schema *schema)
     const pad_args *args = opaque;
     sluice_column *column;
     uint64_t element;
-    int length;
+    int length = -1;
     const sluice_status st = find_column("pad", &args->common, schema, &column, &length);
 
     if (st != SLUICE_OK) {
@@ -124,7 +124,7 @@ static sluice_status truncate_infer(const void *opaque, stage_schema *schema)
     const length_args *args = opaque;
     const int at = schema_find(schema, args->column);
     sluice_column *column;
-    int length;
+    int length = -1;
     int length_column_at;
     sluice_status st;
 
